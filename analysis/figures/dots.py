@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 
 from .fitting import (
     LONGEST_LABEL,
+    NARROW,
     add_legend,
     arrange,
     legend_columns,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from .registry import Style
 
 NUMBERS = ["estimate", "lower", "upper"]
-NARROW = 4.0  # inches of a figure whose axes have room for few numbers
 MOST_LISTED = 24  # estimates that an alternative text lists one by one
 Texts = Sequence[str] | pd.Series | str
 

@@ -44,6 +44,7 @@ class Drawable(Protocol):
 
 TEXT = 8.5
 HEADING = 10.5
+NARROW = 4.0  # inches of a figure whose axes have room for few numbers
 LEGEND_ROW = 0.22
 LEGEND_MARGIN = 0.7  # inches that marks and margins of a legend take
 LINE = 1.2  # height of a line, in font sizes
@@ -252,7 +253,7 @@ def arrange(
     furniture: float,
     width: float,
 ) -> Layout:
-    """Break tick labels and headings of panels into lines, in one column or, past a page, two."""
+    """Break tick labels and headings of panels into lines, in one column or, past a wide page, two."""
     room = width
     for n_columns in (1, 2):
         room = (page_width() if n_columns == 2 else width) / n_columns
@@ -297,8 +298,8 @@ def set_panel_title(axes: Axes, title: str, outdent: float, pad: float = 4) -> N
 
 
 def split_into_columns(heights: list[float]) -> list[list[int]]:
-    """Share panels between one or two columns, in reading order; two when one page is too short."""
-    if sum(heights) <= PAGE_HEIGHT * 0.8 or len(heights) == 1:
+    """Share panels between one or two columns, in reading order; two when one page is wide and too short."""
+    if sum(heights) <= PAGE_HEIGHT * 0.8 or len(heights) == 1 or page_width() < NARROW:
         return [list(range(len(heights)))]
     total = np.cumsum(heights)
     cut = int(np.argmin([max(total[k], total[-1] - total[k]) for k in range(len(heights) - 1)])) + 1

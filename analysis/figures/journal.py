@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from conjury.inference.errors import InputError
 
-from .theme import INCH, SIZES, SMALLEST
+from .theme import INCH, PAGE_HEIGHT, SIZES, SMALLEST
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-SHARE = (
-    0.25  # of the smaller one of two texts that may be covered by the other: boxes are larger than letters
-)
+COVERED = 0.4  # of the height of the lower one of two texts: boxes are higher than letters
+BESIDE = 1.0  # points by which texts side by side may overlap
 BAR = "<colorbar>"  # matplotlib's label of the axes of bars of colours, which are narrow
 EDGE = 1.5  # points by which a box may pass the edge of its figure
 
@@ -48,7 +47,9 @@ def fitted(figure: Figure) -> Figure:
 
 
 def crowded(figure: Figure) -> bool:
-    """Whether texts of a figure that was laid out overlap, or leave it."""
+    """Whether texts of a figure that was laid out overlap or leave it, or it is higher than a page."""
+    if figure.get_size_inches()[1] > PAGE_HEIGHT:
+        return True
     boxes = [text.get_window_extent() for text in _shown(figure)]
     boxes = [box for box in boxes if box.width > 0 and box.height > 0]
     edge = figure.bbox.padded(EDGE * figure.dpi / 72)
@@ -57,8 +58,7 @@ def crowded(figure: Figure) -> bool:
     for one, other in combinations(boxes, 2):
         wide = min(one.x1, other.x1) - max(one.x0, other.x0)
         high = min(one.y1, other.y1) - max(one.y0, other.y0)
-        smaller = min(one.width * one.height, other.width * other.height)
-        if wide > 0 and high > 0 and wide * high > SHARE * smaller:
+        if wide > BESIDE * figure.dpi / 72 and high > COVERED * min(one.height, other.height):
             return True
     panels = [one for one in figure.axes if one.get_visible() and one.get_label() != BAR]
     return any(axes.bbox.width < 0.4 * figure.dpi for axes in panels)
@@ -69,7 +69,7 @@ def _shown(figure: Figure) -> list[Text]:
     axes = [one for one in figure.axes if one.get_visible()]
     found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for one in axes:
-        found += [text for text in one.texts if text.get_clip_on() is False]
+        found += one.texts
         found += [one.xaxis.label, one.yaxis.label, one.title, one._left_title]  # type: ignore[attr-defined]
         found += [label for axis in (one.xaxis, one.yaxis) for label in _ticks(axis)]
     return [

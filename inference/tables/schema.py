@@ -411,11 +411,10 @@ def _apart(frame: pd.DataFrame, key: list[str]) -> str:
         return ""
     further = [name for name in frame if name not in TABLES["judgments"]]
     apart = [name for name in further if not frame.duplicated([*key, name]).any()]
-    fewest = min(apart, key=lambda name: frame[name].nunique(), default="")
-    return (
-        fewest
-        and f", or call column '{fewest}', in which they differ, 'dimension' if it names what was rated"
-    )
+    if not apart:
+        return ""
+    fewest = min(apart, key=lambda name: frame[name].nunique())
+    return f", or call column '{fewest}', in which they differ, 'dimension' if it names what was rated"
 
 
 def _check_forced_choices(frame: pd.DataFrame, source: str) -> None:

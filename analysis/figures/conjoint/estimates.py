@@ -327,7 +327,8 @@ def _draw_equivalence(frame: pd.DataFrame, style: Style, group: str | None, *, s
     )
     verdicts = display_order(shown["verdict"])
     title, above, _ = room_above(style.title, layout.width, [])
-    drawn = new_figure(layout.width, layout.body + 0.75 + above)
+    below = wrap(f"{axis_label(frame)} (band: bounds of equivalence)", layout.width - 0.2)
+    drawn = new_figure(layout.width, layout.body + 0.75 + above + more_lines(below))
     outer = drawn.add_gridspec(1, len(layout.columns))
     for position, column in enumerate(layout.columns):
         inner = outer[position].subgridspec(len(column), 1, height_ratios=[layout.rows[i] for i in column])
@@ -340,7 +341,7 @@ def _draw_equivalence(frame: pd.DataFrame, style: Style, group: str | None, *, s
             margin = 0.05 * float(np.nanmax(edges) - np.nanmin(edges))
             axes.set_xlim(float(np.nanmin(edges)) - margin, float(np.nanmax(edges)) + margin)
             axes.locator_params(axis="x", nbins=5)
-    drawn.supxlabel(f"{axis_label(frame)} (band: bounds of equivalence)", fontsize=8.5)
+    drawn.supxlabel(below, fontsize=8.5)
     styles = [_verdict_style(verdict) for verdict in verdicts]
     handles = [
         Line2D([], [], color=_color(k, look), marker=marker, markersize=4.6, linewidth=1.3)

@@ -174,9 +174,9 @@ def power_curves(
     panel = "effect" if shown == "power" else "wanted"
     panels = list(dict.fromkeys(curves[panel]))
     lines = shared_lines(curves, words)
-    legend = sum(lines_high(label) + 0.06 for label in lines.values())
-    title, above, _ = room_above(style.title, page_width(), [])
-    drawn = new_figure(page_width(), max(3.1, legend + 0.3) + above)
+    legend = list(lines.values()) if len(lines) > 1 else []
+    title, above, columns = room_above(style.title, page_width(), legend)
+    drawn = new_figure(page_width(), 3.1 + above)
     axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, value in zip(axes, panels, strict=True):
         draw_curves(ax, curves[curves[panel] == value], lines, shown, look)
@@ -187,10 +187,8 @@ def power_curves(
             ax.set_title(named, loc="left", color=look.foreground)
     axes[0].set_ylabel(_ylabel(result, shown, panels))
     drawn.supxlabel("Pairs judged (logarithmic)", fontsize=8.5, color=look.foreground)
-    if len(lines) > 1:
-        handles, names = axes[0].get_legend_handles_labels()
-        drawn.legend(handles, names, loc="outside right upper", frameon=False)
-    add_legend(drawn, [], [], 1, title, look)
+    handles, names = axes[0].get_legend_handles_labels()
+    add_legend(drawn, handles if legend else [], names, columns, title, look)
     return drawn
 
 

@@ -16,6 +16,7 @@ from ..bounds import Bounded
 from ..dots import levels, table_of
 from ..fitting import (
     LONGEST_LABEL,
+    NARROW,
     Drawable,
     add_legend,
     column_labels,
@@ -42,6 +43,7 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 GROUPS = ("judge", "prompt", "variant")
 AGAINST, OR = " against ", " or "
 CELL, WIDE = 0.5, 0.62  # inches
+SLANT, SLOPE = 35, 0.57  # degrees of slanted labels, and their sine
 
 
 def comparison_in_words(feature: object, comparison: object, labels: Labels) -> str:
@@ -145,15 +147,18 @@ def afcp(result: Drawable, style: Style) -> Figure:
     names, share, clear = both_ways(result)
     feature = result.frame["feature"].iloc[0]
     rows = [wrap(labels.level(feature, name), LONGEST_LABEL) for name in names]
-    columns = column_labels([labels.level(feature, name) for name in names], upright=False, slant=35)
+    columns = column_labels([labels.level(feature, name) for name in names], upright=False, slant=SLANT)
     side = max(map(inches, rows)) + 0.3
-    cell = min(WIDE, (page_width() - side - 1.0) / len(names))
-    width = min(page_width(), max(4.4, side + cell * len(names) + 1.0))
+    beside = 1.0 if page_width() > NARROW else 0.1
+    cell = min(WIDE, (page_width() - side - beside) / len(names))
+    width = min(page_width(), max(4.4, side + cell * len(names) + beside))
     text = f"{labels.feature(feature)}: share of tasks in which the row is chosen over the column"
     below = wrap(f"{text} (outlined: {level_of(result.settings)} interval excludes 0.5)", width - 0.2)
     title, above, _ = room_above(style.title, width, [])
     high = max(cell, max(map(lines_high, rows)) + 0.06) * len(names)
-    drawn = new_figure(width, high + columns.depth + above + 0.65 + 0.17 * below.count("\n"))
+    slanted = max(map(inches, columns.texts)) * SLOPE if columns.rotation == SLANT else 0.2
+    deep = max(columns.depth, slanted)
+    drawn = new_figure(width, high + deep + above + 0.45 + 0.17 * below.count("\n"))
     axes = drawn.add_subplot()
     reach = max(float(np.nanmax(np.abs(share - HALF), initial=0.0)), 0.05)
     shade(axes, share - HALF, -reach, reach, look)

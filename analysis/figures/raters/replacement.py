@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..dots import stripe, tidy
-from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
+from ..fitting import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import Names, words
 from ..registry import Style, figure
@@ -97,6 +97,9 @@ def alt_test(
     keys = [str(handle.get_label()) for handle in handles]
     title, above, columns = room_above(style.title, page_width(), keys)
     furniture = 0.24 if len(dimensions) > 1 else 0.04
+    room = (page_width() - max(map(inches, texts))) / 2 - 0.2
+    below = [wrap(name, room) for name in ("Winning rate (passes from 0.5)", "Advantage probability")]
+    above += max(map(more_lines, below))
     drawn = new_figure(page_width(), len(dimensions) * (high * len(models) + furniture) + 0.5 + above)
     grid = drawn.subplots(len(dimensions), 2, sharex="col", sharey="row", squeeze=False)
     for pair, dimension in zip(grid, dimensions, strict=True):
@@ -113,11 +116,11 @@ def alt_test(
             )
     left, right = grid[-1]
     left.set_xlim(-0.03, 1.03)
-    left.set_xlabel("Winning rate (passes from 0.5)")
+    left.set_xlabel(below[0])
     edges = frame[["advantage_probability", "advantage_probability_lower"]].to_numpy(dtype=float)
     low = float(np.nanmin(edges)) if np.isfinite(edges).any() else 0.5
     right.set_xlim(max(-0.02, min(0.5, np.floor(20 * low) / 20) - 0.01), 1.02)
-    right.set_xlabel("Advantage probability")
+    right.set_xlabel(below[1])
     add_legend(drawn, handles, keys, columns, title, look)
     return drawn
 

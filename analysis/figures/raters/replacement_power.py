@@ -70,9 +70,11 @@ def alt_power(result: Drawable, style: Style) -> Figure:
     worlds = stated[["human_agreement", "model_agreement", "epsilon"]].drop_duplicates()
     n_columns = min(3, max(worlds["epsilon"].nunique(), min(len(worlds), 2)), len(worlds))
     n_rows = -(-len(worlds) // n_columns)
-    title, above, _ = room_above(style.title, page_width(), [])
-    width = (page_width() - 1.9) / n_columns - 0.2
     sizes = sorted(frame["annotators"].unique())
+    handles = _power_handles(sizes, set(frame["scenario"]), look)
+    names = [str(handle.get_label()) for handle in handles]
+    title, above, columns = room_above(style.title, page_width(), names)
+    width = (page_width() - 0.6) / n_columns - 0.2
     drawn = new_figure(page_width(), 2.1 * n_rows + 0.5 + above)
     grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
     for axes, world in zip(grid.ravel(), worlds.to_dict("records"), strict=False):
@@ -88,14 +90,7 @@ def alt_power(result: Drawable, style: Style) -> Figure:
         axes.remove()
     drawn.supxlabel("Items rated", fontsize=8.5)
     drawn.supylabel("Probability of passing", fontsize=8.5)
-    drawn.legend(
-        handles=_power_handles(sizes, set(frame["scenario"]), look),
-        loc="outside right upper",
-        frameon=False,
-        handlelength=2.2,
-        labelcolor=look.foreground,
-    )
-    add_legend(drawn, [], [], 1, title, look)
+    add_legend(drawn, handles, names, columns, title, look)
     return drawn
 
 
@@ -128,6 +123,6 @@ def _power_handles(sizes: Sequence[int], scenarios: set[str], look: Theme) -> li
     if len(scenarios) > 1:
         handles += [
             Line2D([], [], color=look.muted, linewidth=1.4, label="Model as stated"),
-            Line2D([], [], color=look.muted, linewidth=1.4, linestyle="--", label="Model behind\nby epsilon"),
+            Line2D([], [], color=look.muted, linewidth=1.4, linestyle="--", label="Model behind by epsilon"),
         ]
     return handles

@@ -18,6 +18,7 @@ from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.dots import levels
 from conjury.analysis.figures.fitting import inches, legend_columns, wrap
 from conjury.analysis.figures.inline import color_variables, inline_figure
+from conjury.analysis.figures.journal import fitted
 from conjury.analysis.figures.labels import Labels, Names, labels_given, one_prompt, series_labels
 from conjury.analysis.figures.registry import Style
 from conjury.analysis.figures.theme import (
@@ -259,3 +260,24 @@ def test_the_only_series_of_a_panel_stands_in_the_middle_of_its_rows() -> None:
     middle = [axes.get_yticks()[0] for axes in (both, one)]
     assert at[1] == pytest.approx([middle[1]])
     assert at[0][0] < middle[0] < at[0][1]
+
+
+def test_texts_that_touch_in_a_line_or_a_figure_higher_than_a_page_do_not_fit_a_journal() -> None:
+    def written(*places: float, high: float = 2.0) -> Figure:
+        with styled(LIGHT):
+            figure = new_figure(3.3, high)
+            axes = figure.add_subplot()
+            for place in places:
+                axes.text(place, 0.5, "0.46", clip_on=True, ha="center")
+        return figure
+
+    assert fitted(written(0.2, 0.5))
+    for bad in (written(0.4, 0.45), written(0.2, high=9.7)):
+        with pytest.raises(InputError, match="does not fit a width of 84 mm"):
+            fitted(bad)
+
+
+@pytest.mark.parametrize("name", ["afcp", "alt_test", "equivalence", "power", "share_preferring"])
+def test_these_figures_fit_one_column_of_a_journal(name: str) -> None:
+    figure = figure_of(name, size="single")
+    assert figure.get_size_inches()[0] * 25.4 == pytest.approx(85)
