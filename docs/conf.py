@@ -118,6 +118,15 @@ def show_commands(_: Sphinx, doctree: nodes.document) -> None:
             block["language"] = "bash"
 
 
+BLOCKS = 7  # about as many as Sphinx makes of all pages
+
+
+def spread(_: Sphinx, __: object, docnames: list[str]) -> None:
+    """Spread pages of one folder, which may all take long, over the blocks that processes read one by one."""
+    docnames[:] = [name for start in range(BLOCKS) for name in docnames[start::BLOCKS]]
+
+
 def setup(app: Sphinx) -> None:
     """Connect what happens to every page."""
+    app.connect("env-before-read-docs", spread)
     app.connect("doctree-read", show_commands)
