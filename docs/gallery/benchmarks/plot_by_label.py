@@ -2,8 +2,8 @@
 Which kinds of jokes does a model name too often?
 =================================================
 
-A label that is given as often as it is correct lies at 1. The models differ in the kinds of jokes that they
-overuse, which an overall accuracy does not show.
+A label that is given as often as it is correct is at 1. The models differ in the labels that they give too
+often, which an overall accuracy does not show.
 """
 
 from conjury.analysis.benchmark import by_label, score

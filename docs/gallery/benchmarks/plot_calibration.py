@@ -3,7 +3,7 @@ Is a judge as sure as it should be?
 ===================================
 
 Labels that the model calls 95% probable are correct in about 70% of cases: its probabilities are too extreme.
-The band is where the curve of a calibrated judge would lie.
+The band shows where the curve of a calibrated judge would be.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """
-Which kinds of jokes are taken for each other?
-==============================================
+Which kinds of jokes are confused with each other?
+==================================================
 
-Rows are gold labels, and cells the percent of answers to such jokes. Strong cells off the diagonal are
-systematic confusions: whatever the joke, this model often calls it observational.
+Rows are gold labels, and cells are percentages of the answers to such jokes. Large values off the diagonal
+are systematic confusions: whatever the joke, this model often labels it observational.
 """
 
 from conjury.analysis.benchmark import confusion, score

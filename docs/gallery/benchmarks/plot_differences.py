@@ -2,8 +2,8 @@
 Which differences between models are more than noise?
 =====================================================
 
-The models labelled the same jokes, so that differences are paired and their intervals short. An interval that
-contains zero leaves open which of two models is better.
+The models labelled the same jokes, so differences are paired and their intervals are short. An interval that
+contains zero does not show which of two models is better.
 """
 
 from conjury.analysis.benchmark import differences, score

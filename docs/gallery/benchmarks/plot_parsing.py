@@ -1,9 +1,9 @@
 """
-How many answers could be read as a label?
-==========================================
+How many answers could be parsed as a label?
+============================================
 
-The rest of the answers is refused, empty, cut at the token limit, or names no label of the study. Models
-differ in this, and so a score of the answered items alone would compare different items.
+The other answers are refused, empty, cut off at the token limit, or contain no label of the study. Models
+differ in these shares, so a score of the answered items alone would compare different items.
 """
 
 from conjury.analysis.benchmark import readings

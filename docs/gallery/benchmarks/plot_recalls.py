@@ -3,7 +3,7 @@ Which kinds of harm do models overlook?
 =======================================
 
 Each colour is a kind of gold label, and the points are the shares of such texts that a model detects. An
-overall accuracy does not show which kind it misses.
+overall accuracy does not show which kind a model misses.
 """
 
 from conjury.analysis.benchmark import score, scores

@@ -1,6 +1,6 @@
 """
-Do scores survive small changes of the text?
-============================================
+Are scores robust to small changes of the text?
+===============================================
 
 Each joke has perturbed copies that keep its meaning. Differences are paired by joke, and those below zero
 mean that the change of wording costs accuracy.

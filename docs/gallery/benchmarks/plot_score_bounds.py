@@ -2,7 +2,7 @@
 How low could accuracy be, had all items been answered?
 =======================================================
 
-The bars reach from all missing answers wrong to all of them right, and the dashed lines add sampling error.
+The bars extend from all missing answers wrong to all of them right, and the dashed lines add sampling error.
 Models with many missing answers have wide bars.
 """
 

@@ -2,8 +2,8 @@
 Which models label jokes better than a constant answer?
 =======================================================
 
-The dashed line is the score of somebody who always gives the most frequent label. Most models fall below it,
-since answers that name no label count as wrong.
+The dashed line is the score of a judge that always gives the most frequent label. Most models are below it,
+since answers that contain no label count as wrong.
 """
 
 from conjury.analysis.benchmark import score, scores

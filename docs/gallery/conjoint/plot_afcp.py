@@ -1,9 +1,9 @@
 """
-Which topic is reviewed first where two topics meet?
-====================================================
+Which of two topics is reviewed first?
+======================================
 
 Every cell is the share of tasks in which the topic of the row is chosen over that of the column. Politics is
-chosen over each other topic in more than half of the tasks in which the two meet.
+chosen over each other topic in more than half of the tasks that show both.
 """
 
 from conjury.analysis.conjoint import afcp

@@ -3,7 +3,7 @@ Does the effect of an insult depend on who writes the post?
 ===========================================================
 
 Each point compares the effect of an insult by one kind of author with that by an anonymous author. Most
-intervals contain zero: this model hardly looks at the author.
+intervals contain zero: for this model the author hardly matters.
 """
 
 from conjury.analysis.conjoint import amce_diffs

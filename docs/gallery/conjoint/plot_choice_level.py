@@ -2,8 +2,8 @@
 Are posts by Black authors reviewed before posts by white authors?
 ==================================================================
 
-Only tasks count in which a Black and a white author meet and write about the same topic. A share of one half
-means that the author makes no difference there.
+The estimate uses only tasks with one Black and one white author who write about the same topic. A share of
+one half means that the author makes no difference there.
 """
 
 from conjury.analysis.conjoint import choice_level

@@ -2,8 +2,8 @@
 Which kinds of insult does a model treat differently?
 =====================================================
 
-Every cell compares two kinds of insult, row with column. An effect that is only compared with the reference
-does not answer whether two other levels differ.
+Every cell compares two kinds of insult, row with column. Effects compared with the reference alone do not
+show whether two other levels differ.
 """
 
 from conjury.analysis.conjoint import amce, contrast

@@ -3,7 +3,7 @@ Which attribute decides most?
 =============================
 
 The importance of an attribute is the range of its effects as a share of the ranges of all attributes. It
-depends on the levels that the study contains, and is no property of the attribute alone.
+depends on the levels that the study contains, and is not a property of the attribute alone.
 """
 
 from conjury.analysis.conjoint import amce, importance

@@ -3,7 +3,7 @@ Does a curse word change the effect of an insult?
 =================================================
 
 Each point is the effect of an insult in posts with a curse word minus its effect in posts without one. Where
-the interval contains zero, the two attributes may simply add up.
+the interval contains zero, the effects of the two attributes may be additive.
 """
 
 from conjury.analysis.conjoint import interaction

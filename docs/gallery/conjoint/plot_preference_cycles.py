@@ -3,7 +3,7 @@ Do preferences between topics form a cycle?
 ===========================================
 
 If topics have one order, the direct share of two topics equals the one that follows from their shares
-against a third topic. No triple of topics departs from that here.
+against a third topic. No triple of topics deviates from this here.
 """
 
 from conjury.analysis.conjoint import preference_cycles

@@ -2,8 +2,8 @@
 Which effects does the prompt change?
 =====================================
 
-The same pairs were put to the model under three prompts. Under the prompt that asks for context all effects
-are a little smaller; none of the prompts changes the order of the insults.
+The model judged the same pairs under three prompts. Under the prompt that asks for context all effects are a
+little smaller; none of the prompts changes the order of the insults.
 """
 
 from conjury.analysis.conjoint import cj

@@ -2,7 +2,7 @@
 Do most people react to an insult, or a few people strongly?
 ============================================================
 
-An average effect is compatible with many shares of people who prefer a level, and the bars are all of them.
+An average effect is compatible with many shares of people who prefer a level, and the bars show all of them.
 Only for racist and homophobic slurs does the effect imply that a majority reacts.
 """
 

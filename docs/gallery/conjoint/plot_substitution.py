@@ -2,8 +2,8 @@
 How much rent makes up for a flat without a lift?
 =================================================
 
-The judge is simulated and accepts a higher rent for a balcony, and asks for a lower one where there is no
-lift. Intervals are Fieller's, since the rate is a ratio of two effects.
+The simulated judge accepts a higher rent for a balcony and requires a lower rent if there is no lift.
+Intervals are Fieller's, since the rate is a ratio of two effects.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@ How much does a model help a small survey?
 ==========================================
 
 Sixty people judged ten pairs each, and a model judged these and many others. The corrected effects are about
-people. They are more precise than people alone, and the bias of the model does not enter.
+people. They are more precise than those from people alone, and free of the bias of the model.
 """
 
 import numpy as np

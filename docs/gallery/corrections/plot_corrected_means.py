@@ -2,8 +2,8 @@
 What would people rate if they had rated everything?
 ====================================================
 
-People rated a fifth of the responses, the model all of them. The model alone is far off, and the corrected
-means are not. The gains at the right are near 1: this model hardly helps.
+People rated a fifth of the responses, and the model all of them. Means of the model alone are strongly
+biased, the corrected means are not. The gains at the right are near 1: this model hardly helps.
 """
 
 from conjury.analysis.raters import means

@@ -1,9 +1,9 @@
 """
-How accurate is a judge, from few labels of people?
-===================================================
+How accurate is a judge, estimated from few labels by people?
+=============================================================
 
-People labelled a quarter of the texts. Labels by another model make the estimated scores more precise without
-entering them as they are; alone they would mislead.
+People labelled a quarter of the texts. Labels by another model make the estimated scores more precise,
+although they are not treated as correct; alone they would be misleading.
 """
 
 from conjury.analysis.benchmark import score, scores

@@ -2,8 +2,8 @@
 How many people does a study with a model need?
 ===============================================
 
-Lines are the power for an effect of five percentage points from people alone and with the help of a model.
-The gain depends on rho, the correlation of what people and the model contribute.
+Lines show the power for an effect of five percentage points from people alone and with the help of a model.
+The gain depends on rho, the correlation between the contributions of people and of the model.
 """
 
 import pandas as pd

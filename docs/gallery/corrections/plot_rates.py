@@ -2,8 +2,8 @@
 How often are comments harmful, when the judge errs?
 ====================================================
 
-The judge calls harmless comments harmful in one case in ten. Rates that are corrected by 200 human labels
-agree with those of people, and the judge alone does not.
+The judge labels one in ten harmless comments harmful. Rates that are corrected with 200 human labels agree
+with those of people; the rates of the judge alone do not.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@ Which checks does a data set pass?
 ==================================
 
 Each cell is a check of the design, the people or the answers. The warning is about the ten texts of each
-topic: they are few if conclusions are to hold for other texts.
+topic: these are few for conclusions about other texts.
 """
 
 from conjury.analysis.checks import run_checks, summary

@@ -2,8 +2,8 @@
 What share of the answers can be used?
 ======================================
 
-Models refuse some of the posts. Answers without a valid choice are treated as missing and excluded, so that
-their share belongs in every report.
+Models refuse some of the posts. Answers without a valid choice are treated as missing and excluded, so every
+report should give their share.
 """
 
 from conjury.analysis.checks import run_checks

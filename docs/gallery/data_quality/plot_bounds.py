@@ -2,7 +2,7 @@
 What could the missing answers have changed?
 ============================================
 
-One pair in fifty is refused. The bars are all values that an effect could have, whatever the refused answers
+One pair in fifty is refused. The bars show all values that an effect could have, whatever the refused answers
 would have been, and the dashed lines add sampling error.
 """
 

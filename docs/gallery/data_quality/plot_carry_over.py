@@ -2,8 +2,8 @@
 Does the previous task influence a choice?
 ==========================================
 
-A respondent may choose differently because the last pair showed the same level, or because of the last
-choice. The points are such influences, which are absent from these simulated data.
+A respondent may choose differently because the previous pair showed the same level, or because of the
+previous choice. The points estimate such influences, which are absent from these simulated data.
 """
 
 from conjury.analysis.checks import run_checks

@@ -1,6 +1,6 @@
 """
-How many independent answers is each contrast worth?
-====================================================
+How large is the effective sample size of each contrast?
+========================================================
 
 The effective sample size of a contrast is twice the harmonic mean of the numbers of profiles with the level
 and with the reference. Attributes with many levels have the smallest.

@@ -3,7 +3,7 @@ Do people or models prefer the first of two posts?
 ==================================================
 
 Without a preference for a position the post in position A is chosen in half of the tasks. The people's
-answers were changed: one in ten chooses A whatever it shows.
+answers were modified: one person in ten chooses A whatever it shows.
 """
 
 from conjury.analysis.checks import run_checks

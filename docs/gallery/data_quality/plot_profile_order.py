@@ -3,7 +3,7 @@ Are effects the same in both positions?
 =======================================
 
 Each point is the effect of a level in position A minus its effect in position B. Intervals that contain zero
-allow the two positions to be pooled.
+are compatible with pooling the two positions.
 """
 
 from conjury.analysis.checks import run_checks

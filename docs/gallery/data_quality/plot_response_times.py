@@ -2,8 +2,8 @@
 Who answers too fast to have read the posts?
 ============================================
 
-Times are spread around 25 seconds for a task, and a few respondents take less than a second. These deserve a
-look before anything is excluded.
+Times are around 25 seconds per task, and a few respondents take less than a second. Examine these respondents
+before you exclude any.
 """
 
 import numpy as np

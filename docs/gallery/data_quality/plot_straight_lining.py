@@ -2,8 +2,8 @@
 Do respondents choose the same position in a row too often?
 ===========================================================
 
-The bars are the longest runs of one position of each respondent, and the line is what chance gives. One
-respondent in ten was made to choose position A throughout, which shows at the right end.
+The bars show the longest run of one position for each respondent, and the line the runs expected by chance.
+One respondent in ten was made to choose position A throughout, which is visible at the right end.
 """
 
 from conjury.analysis.checks import run_checks

@@ -2,8 +2,8 @@
 Has the judge changed since June?
 =================================
 
-The same items were rated again in July, as anchors. The change of the mean rating on anchors is that of the
-judge; the rest of the change comes from other items.
+The same items were rated again in July, as anchors. The change of the mean rating on anchors is the change of
+the judge; the rest of the difference is due to other items.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Are effects the same when the order is averaged out?
 ====================================================
 
-Effects are shown as they are in each position, and averaged over positions, in which a preference for the
-first option cancels. Here the order shifts the choices and hardly the effects.
+Effects are shown for each position and averaged over positions; in the average a preference for the first
+option cancels out. Here the order affects the choices but hardly the effects.
 """
 
 import numpy as np

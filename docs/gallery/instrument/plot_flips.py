@@ -2,8 +2,8 @@
 How many decisions change with the prompt?
 ==========================================
 
-Two prompts give different decisions on part of the pairs. Some of that is noise, as repeats of the same
-request show; the net share is what remains when noise is subtracted.
+Two prompts give different decisions on some of the pairs. Part of this is noise, as repeats of the same
+request show; the net share is the share after subtracting this noise.
 """
 
 from conjury.analysis.instrument import flips

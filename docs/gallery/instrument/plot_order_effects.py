@@ -2,8 +2,8 @@
 Does the judge follow the order of the options?
 ===============================================
 
-Every pair was shown in both orders. The judge chooses the first option more often than half of the time, and
-in a part of the pairs it chooses the first option in both orders.
+Every pair was shown in both orders. The judge chooses the first option in more than half of the tasks, and in
+some pairs it chooses the first option in both orders.
 """
 
 import numpy as np

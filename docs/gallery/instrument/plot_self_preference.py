@@ -2,8 +2,8 @@
 Does a judge rate its own texts higher than people do?
 ======================================================
 
-Texts by the judge may simply be better. Compared with people on the same texts, this judge adds about 0.4
-points to its own.
+Texts by the judge may simply be better. Compared with people on the same texts, this judge rates its own
+texts about 0.4 points higher.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Where does the variance of answers come from?
 =============================================
 
-Objects are the pairs themselves, which the answers should be about. The residual is what differs between
-repeats of the same request; the rest belongs to prompts and their interaction with pairs.
+Objects are the pairs themselves, on which the answers should depend. The residual is the variance between
+repeats of the same request; the rest is due to prompts and their interaction with pairs.
 """
 
 from conjury.analysis.instrument import variance_components

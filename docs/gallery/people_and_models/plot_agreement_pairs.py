@@ -3,7 +3,7 @@ Who agrees with whom?
 =====================
 
 Every cell is Cohen's kappa of two judges on the items that both rated. The second model agrees with the first
-rather than with the people, which an average over all pairs would hide.
+rather than with the people, which an average over all pairs would not show.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Over which people does a model win?
 ===================================
 
-Each row is one person: by how much the model agrees better with the other people than this person does. A
-person whose labels are careless is beaten by a wide margin.
+Each row is one person and shows how much better the model agrees with the other people than this person does.
+The model wins over a person with careless labels by a wide margin.
 """
 
 import numpy as np

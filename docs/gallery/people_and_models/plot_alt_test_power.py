@@ -2,7 +2,7 @@
 How many items does a replacement test need?
 ============================================
 
-Lines are the probability that a model passes that agrees as well as people do, by the number of people in
+Lines show the probability that a model passes if it agrees as well as people do, by the number of people in
 the panel. With few items even such a model often fails.
 """
 

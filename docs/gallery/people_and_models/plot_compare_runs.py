@@ -2,8 +2,8 @@
 Does a new prompt make a judge better?
 ======================================
 
-Both prompts were put to the same 300 comments. The new one agrees with the person more often, since it calls
-fewer harmless comments toxic; differences are paired by comment.
+Both prompts were used on the same 300 comments. The new one agrees with the person more often, since it
+labels fewer harmless comments toxic; differences are paired by comment.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 How good is a judge compared with three people?
 ===============================================
 
-The comments and labels are made up: a model and three people call each comment toxic or fine. Agreement is
+The comments and labels are made up: a model and three people label each comment toxic or fine. Agreement is
 shown next to that among people, with base rates, errors by class and subgroups.
 """
 

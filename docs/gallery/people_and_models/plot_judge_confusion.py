@@ -3,7 +3,7 @@ Which labels does a judge confuse?
 ==================================
 
 Each row is a label by the majority of three people, and the cells are shares of the model's answers to such
-comments. Comments that are unclear to people are often called toxic by the model.
+comments. The model often labels comments that are unclear to people as toxic.
 """
 
 import numpy as np

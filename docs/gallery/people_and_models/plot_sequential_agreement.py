@@ -1,8 +1,8 @@
 """
-After how many items is agreement known?
-========================================
+After how many items is agreement known precisely enough?
+=========================================================
 
-Items come in one after the other. The band is valid at every look, so labelling may stop as soon as it
+Items are labelled one after the other. The band is valid at every look, so labelling may stop as soon as it
 excludes an agreement that would be too low.
 """
 

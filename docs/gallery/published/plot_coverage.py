@@ -1,9 +1,9 @@
 """
-Do intervals by five or ten raters cover?
-=========================================
+Do intervals from five or ten raters contain the true effect?
+=============================================================
 
 The points are the shares of 30 simulated studies in which a 95% interval contains the true effect. Intervals
-that take rows as independent cover far too rarely where raters differ.
+that treat rows as independent contain it far too rarely if raters differ.
 """
 
 from conjury.analysis.trial import load_trial, run_trial

@@ -1,9 +1,9 @@
 """
-Do published effects come out again?
-====================================
+How close are simulated effects to published ones?
+==================================================
 
-The published effects of one model are shown with those of the study's simulated model. The latter is set near
-the published values and is no replication.
+The published effects of one model are shown with those of the study's simulated model. This simulation uses
+values near the published ones and is not a replication.
 """
 
 from conjury.analysis.audit import compare_moderation, published_numbers

@@ -2,8 +2,8 @@
 Which pairs of mean and standard deviation are possible?
 ========================================================
 
-Whole ratings on a scale limit what a standard deviation can be, given the mean. Points outside the arches
-cannot come from such ratings; here the table contains one.
+Whole ratings on a scale limit what a standard deviation can be, given the mean. Points outside the curves are
+not possible with such ratings; here the table contains one.
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
 """
-What do ten times as many pairs buy?
-====================================
+How does precision increase with the number of pairs?
+=====================================================
 
-The effects of topics are estimated from 1,000, 10,000 and 30,000 pairs of the same model. Intervals shrink
-with the square root: ten times the pairs make them a third as wide.
+The effects of topics are estimated from 1,000, 10,000 and 30,000 pairs of the same model. Intervals become
+shorter with the square root: with ten times the pairs they are a third as wide.
 """
 
 import pandas as pd

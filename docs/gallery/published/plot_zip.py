@@ -3,7 +3,7 @@ Which intervals miss the true value, and by how much?
 =====================================================
 
 Every line is the interval of one simulated study, sorted by its distance from the true value. Far more than
-5% of the intervals by rows miss it; those by raters do better.
+5% of the intervals by rows exclude it; fewer of those by raters do.
 """
 
 from conjury.analysis.trial import load_trial, run_trial

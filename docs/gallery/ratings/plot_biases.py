@@ -2,8 +2,8 @@
 Do models favour their own responses?
 =====================================
 
-Beside the general level of ratings, models are compared on responses that they wrote themselves, with people
-as the standard of quality. An advantage beyond that is self-preference.
+Given the general level of ratings, models are compared on responses that they wrote themselves, with people
+as the standard of quality. A remaining advantage is self-preference.
 """
 
 from conjury.analysis.raters import biases

@@ -1,9 +1,9 @@
 """
-Which scale goes along with funniness?
-======================================
+Which scale is most correlated with funniness?
+==============================================
 
-Outlined is the scale that correlates most with funniness: for the people it is empathy, and for the two
-models novelty. They may find other things funny.
+The outlined scale has the highest correlation with funniness: empathy for the people, and novelty for the two
+models. People and models may find different things funny.
 """
 
 from conjury.analysis.raters import dimension_correlations

@@ -2,8 +2,8 @@
 Which points of a scale does each judge use?
 ============================================
 
-People use all points of the scale. The models call nearly everything clear, and gather at one point of the
-scale of funniness.
+People use all points of the scale. The models rate nearly everything as clear, and mostly use one point of
+the scale of funniness.
 """
 
 from conjury.analysis.raters import distributions

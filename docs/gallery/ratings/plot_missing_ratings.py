@@ -2,7 +2,7 @@
 How much could unanswered items change a mean?
 ==============================================
 
-One rating in seven is refused. The bars are all means that those ratings could have given, and the dashed
+One rating in seven is refused. The bars show all means that are possible with those ratings, and the dashed
 lines add sampling error; the dots are the means of the ratings given.
 """
 

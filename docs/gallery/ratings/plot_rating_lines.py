@@ -1,6 +1,6 @@
 """
-How does a model's rating grow with that of people?
-===================================================
+How does a model's rating increase with that of people?
+=======================================================
 
 Each point is a response. A line that is flatter than the diagonal means that the model distinguishes less
 between good and bad responses than people do.

@@ -2,8 +2,8 @@
 Do judges put good, middling and bad responses in order?
 ========================================================
 
-The mean rating of people orders most tiers, and single ratings fewer. The two models order the tiers of a
-topic no better than chance does.
+The mean rating of people orders most tiers correctly, and single ratings fewer. The two models order the
+tiers of a topic no better than chance does.
 """
 
 from conjury.analysis.raters import tier_accuracy

@@ -1,9 +1,9 @@
 """
-Do effects hold for other texts and other authors?
-==================================================
+Do effects generalise to other texts and other authors?
+=======================================================
 
-Texts and authors are resampled together, so that the intervals hold for posts with other texts by other
-authors. They are wider than intervals that take the texts as given.
+Texts and authors are resampled together, so the intervals are about posts with other texts by other authors.
+They are wider than intervals that treat the texts as given.
 """
 
 from conjury.analysis.conjoint import amce, bootstrap

@@ -2,8 +2,8 @@
 How large are effects without the noise of unreliable answers?
 ==============================================================
 
-Choices that people would not repeat pull effects toward zero. The corrected effects are larger, and their
-intervals include the uncertainty of the correction.
+Choices that people would not repeat attenuate effects. The corrected effects are larger, and their intervals
+include the uncertainty of the correction.
 """
 
 from conjury.analysis.conjoint import amce

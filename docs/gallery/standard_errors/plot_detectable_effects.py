@@ -2,8 +2,8 @@
 Which effects can a planned number of pairs detect?
 ===================================================
 
-Lines are the smallest effects that are detected with a power of 80%. An effect below the line may well exist
-and still remain without significance.
+Lines show the smallest effects that are detected with a power of 80%. An effect below the line may exist and
+still not be significant.
 """
 
 from conjury.analysis.conjoint import power

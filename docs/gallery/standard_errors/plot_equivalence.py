@@ -2,7 +2,7 @@
 Which effects are too small to matter?
 ======================================
 
-An effect that is not significant may still be large. Two one-sided tests show which effects lie within three
+An effect that is not significant may still be large. Two one-sided tests show which effects are within three
 percentage points of zero, and which remain undecided.
 """
 

@@ -1,9 +1,9 @@
 """
-What do standard errors of five raters say?
-===========================================
+How wide are intervals from five raters?
+========================================
 
 Five raters are few clusters. Intervals with the bias-reduced CR2 and Student's t are far wider than those
-that take all ratings as independent, since raters differ in the effect.
+that treat all ratings as independent, since raters differ in the effect.
 """
 
 import warnings

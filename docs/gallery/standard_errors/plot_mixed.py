@@ -1,9 +1,9 @@
 """
-How far would effects move with other users and texts?
-======================================================
+How much would effects change with other users and texts?
+=========================================================
 
-Users and texts have random effects here, so that the intervals are about all users and texts like these.
-Where their variance is estimated as zero, the intervals are those of a model without them.
+Users and texts have random effects here, so the intervals are about all users and texts like these. Where
+their variance is estimated as zero, the intervals are those of a model without them.
 """
 
 import warnings

@@ -2,8 +2,8 @@
 What can 10,000 planned pairs show?
 ===================================
 
-Left are the smallest detectable effects, right is the power for an effect of two percentage points. The
-vertical line is the plan; the curves show what more pairs would buy.
+The left panel shows the smallest detectable effects, the right panel the power for an effect of two
+percentage points. The vertical line is the plan; the curves show the gain from more pairs.
 """
 
 from conjury.analysis.conjoint import power

@@ -1,9 +1,9 @@
 """
-How many pairs does an effect of two percentage points need?
-============================================================
+How many pairs are needed to detect an effect of two percentage points?
+=======================================================================
 
 The more levels an attribute has, the fewer pairs compare any two of them. A binary attribute reaches 80%
-power with less than half of the pairs that seven levels need.
+power with fewer than half of the pairs that seven levels need.
 """
 
 from conjury.analysis.conjoint import power

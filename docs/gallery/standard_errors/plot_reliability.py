@@ -3,7 +3,7 @@ How often do people repeat their choice?
 ========================================
 
 The first pair is shown again at the end, in exchanged positions. Choices that are not repeated are noise,
-which makes all effects smaller than they are.
+which attenuates all effects.
 """
 
 from conjury.analysis.conjoint import reliability

@@ -1,9 +1,9 @@
 """
-When is an effect known well enough to stop collecting?
-=======================================================
+When is an effect known precisely enough to stop collecting?
+============================================================
 
-The band is valid at every look at the data, so collection may stop as soon as it is narrow enough. The
-dashed limits are valid at one look only, which has to be chosen before.
+The band is valid at every look at the data, so collection may stop as soon as it is narrow enough. The dashed
+limits are valid at one look only, which has to be chosen in advance.
 """
 
 from conjury.analysis.conjoint import amce, sequential

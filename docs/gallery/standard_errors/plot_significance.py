@@ -2,8 +2,8 @@
 Which effects remain significant among many tests?
 ==================================================
 
-A study with twenty effects finds one by chance alone. Filled dots remain significant after Holm's adjustment,
-and dots with a centre only before it.
+Among twenty effects of zero, one is significant on average. Filled dots remain significant after Holm's
+adjustment, and dots with a centre only before it.
 """
 
 from conjury.analysis.conjoint import adjust, amce
