@@ -84,12 +84,13 @@ def test_dead_links_missing_files_and_other_hosts_are_faults(tmp_path: Path) -> 
     (tmp_path / "page.html").write_text(
         '<a href="there.html#here">x</a><a href="there.html#gone">x</a><a href="gone.html">x</a>'
         '<a href="https://example.org">x</a><script src="https://example.org/x.js"></script>'
-        '<img src="gone.png">',
+        '<img src="gone.png"><p>the ``estimate (in points)</p><code>``</code>',
         encoding="utf-8",
     )
     assert list(CHECKING.faults(tmp_path)) == [
         "page.html loads https://example.org/x.js from another host.",
         "page.html loads gone.png, which is not there.",
+        "page.html shows the markup of: the ``estimate (in points)",
         "page.html links to there.html#gone, a heading that is not there.",
         "page.html links to gone.html, which is not there.",
     ]

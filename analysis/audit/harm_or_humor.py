@@ -25,7 +25,7 @@ def compare_harm(results: Mapping[str, Result], judge_labels: Mapping[str, str])
     Returns
     -------
     Result
-        Kind "published_scores": ``table, set`` (modality and language)``, task, condition, judge, metric, k,
+        Kind "published_scores": ``table, set`` (modality and language), ``task, condition, judge, metric, k,
         printed, recomputed, difference``.
 
     Raises

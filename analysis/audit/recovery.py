@@ -81,7 +81,7 @@ def effect_recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> 
     -------
     DataFrame
         ``analysis, judge, prompt, n_levels, in_normal, in_bootstrap`` (shares of true values inside the
-        intervals)``, mean_abs_error, max_abs_error``.
+        intervals), ``mean_abs_error, max_abs_error``.
     """
     both = beside_truth(truth, tables)
     true = both["true"]

@@ -94,7 +94,7 @@ def bounds(
     -------
     Result
         Kind "bounds": ``judge, judge_kind, prompt, task, [by], metric, n_answered, n_asked`` (answers that
-        the score rests on)``, null``, and the numbers of `conjury.analysis.conjoint.bounds`. Limits are
+        the score rests on), ``null``, and the numbers of `conjury.analysis.conjoint.bounds`. Limits are
         percentiles, or Wilson's at 0 and 1, as in `scores`, at the level of Imbens and Manski.
         ``extra["answered"]`` counts answers by judge, prompt and task. A judge without any answer to a task
         has no rows, and a note.

@@ -89,8 +89,8 @@ def differences(
     -------
     Result
         Kind "differences": ``judge, prompt, task, [by]`` without what is compared, ``left, right, metric,
-        test, estimate`` (left minus right)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units,
-        n_items, n_clusters, n_left_only, n_right_only`` (answers without a partner)``, n_missing,
+        test, estimate`` (left minus right), ``std_error, lower, upper, p, p_adjusted, n_pairs, n_units,
+        n_items, n_clusters, n_left_only, n_right_only`` (answers without a partner), ``n_missing,
         only_left, only_right`` (pairs in which only that side is right, or is so more often). Intervals
         beside McNemar's exact and mid-p tests are Bonett and Price's. Where a metric is always 0, or always
         1, on both sides, as of judges who never answer, there is no p, and none to adjust for.

@@ -86,7 +86,7 @@ def mixed_logit(
     -------
     Result
         Kind "mixed": ``judge, prompt, task, [by]`` without what is compared, ``left, right`` (the
-        reference)``, metric`` ("log_odds")``, estimate, std_error, std_error_model, z, p, p_adjusted, lower,
+        reference), ``metric`` ("log_odds"), ``estimate, std_error, std_error_model, z, p, p_adjusted, lower,
         upper, odds_ratio, odds_ratio_lower, odds_ratio_upper, sd_items, n_answers, n_items``. Sides that
         are always or never right have no finite log-odds: their numbers are missing, and a note states so.
         ``extra["sides"]`` contains the log-odds of each side for an item with intercept zero.

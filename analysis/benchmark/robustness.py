@@ -71,10 +71,10 @@ def robustness(
     -------
     Result
         Kind "robustness": ``judge, prompt, task, [by], condition, metric, baseline, perturbed, estimate``
-        (perturbed minus baseline)``, std_error, lower, upper, p, p_adjusted, n_pairs, n_units, n_items,
+        (perturbed minus baseline), ``std_error, lower, upper, p, p_adjusted, n_pairs, n_units, n_items,
         n_clusters, n_left_only, n_right_only`` (answers to perturbed items, and to items as they were,
-        without a partner)``, n_missing, only_left, only_right`` (units right only, or more often, when
-        perturbed, and as they were)``, changed`` (share of answers that differ, of each perturbed with each
+        without a partner), ``n_missing, only_left, only_right`` (units right only, or more often, when
+        perturbed, and as they were), ``changed`` (share of answers that differ, of each perturbed with each
         other answer to a unit, mean of the units). ``n_pairs`` are units.
 
     Raises

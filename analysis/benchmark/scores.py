@@ -105,7 +105,7 @@ def scores(
     -------
     Result
         Kind "scores": ``judge, judge_kind, prompt, task, [by], missing, metric, estimate, std_error, lower,
-        upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none")``, n_answers, n_units,
+        upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none"), ``n_answers, n_units,
         n_items, n_clusters``. The baselines are judges of kind "baseline"; they always answer, and stand
         under the policy "wrong" only, since the others leave each judge with units of its own.
         ``extra["over_baseline"]`` has the accuracy of each judge minus that of always giving the most

@@ -25,6 +25,9 @@ ROOT = Path(__file__).parents[2]
 DOCS, BUILT = ROOT / "docs", ROOT / "build" / "docs"
 SOURCE = BUILT / "source"
 MATHJAX = ROOT / ".cache" / "mathjax"
+# What decides on the outputs of pages, besides the pages.
+CODE = ("analysis", "inference", "cli", "data")
+SETTINGS = ("uv.lock", "docs/_ext/cells.py", "docs/_ext/site_pages.py")
 # Files outside docs/ that are pages of the site.
 PAGES = {
     ROOT / "PARITY.md": "comparisons/parity.md",
@@ -48,9 +51,8 @@ PLACES = {
 def code_fingerprint() -> str:
     """Name the state of the package, its dependencies and what runs the pages: outputs are cached for it."""
     digest = hashlib.sha256()
-    folders = ("analysis", "inference", "cli", "data", "docs/_ext")
-    within = (path for folder in folders for path in sorted((ROOT / folder).rglob("*")))
-    for path in (ROOT / "uv.lock", *within):
+    within = (path for folder in CODE for path in sorted((ROOT / folder).rglob("*")))
+    for path in (*(ROOT / name for name in SETTINGS), *within):
         if path.is_file() and "__pycache__" not in path.parts:
             digest.update(str(path.relative_to(ROOT)).encode())
             digest.update(path.read_bytes())

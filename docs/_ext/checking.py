@@ -1,7 +1,8 @@
-"""Every link of the built site leads somewhere, and no page asks another host for a file."""
+"""Every link of the built site leads somewhere, no page asks another host for a file or shows its markup."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup
 
+MARKUP = re.compile("``")  # of code that was not closed where it should be
 LOADED = (("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "srcset"))
 
 
@@ -25,7 +27,7 @@ def _anchors(path: Path) -> frozenset[str]:
 
 
 def faults(site: Path) -> Iterator[str]:
-    """Each dead link, missing file and file from another host, in one sentence."""
+    """Each dead link, missing file, file from another host and piece of markup, in one sentence."""
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site)
         if name.parts[0] == "_static":  # templates of the theme
@@ -39,6 +41,9 @@ def faults(site: Path) -> Iterator[str]:
                     yield f"{name} loads {found[attribute]} from another host."
                 elif not (path.parent / unquote(address.path)).exists():
                     yield f"{name} loads {found[attribute]}, which is not there."
+        for found in _page(path).find_all(string=MARKUP):
+            if not found.find_parent(["pre", "code", "script", "style"]):
+                yield f"{name} shows the markup of: {' '.join(found.split())[:60]}"
         for found in _page(path).find_all("a", href=True):
             address = urlsplit(found["href"])
             if address.scheme or address.netloc or not (address.path or address.fragment):
