@@ -146,6 +146,6 @@ def test_a_model_is_a_covariate_of_the_answers_of_people(
     written = pd.read_parquet(tmp_path / "adjusted" / "tables" / "amce_corrected.parquet")
     np.testing.assert_allclose(written["estimate"], made.frame["estimate"], rtol=1e-9, atol=1e-12)
     assert (
-        "what the models' answers predict from the other profile"
+        "the models' prediction from the other profile"
         in Report(tmp_path / "adjusted", "corrected").methods()
     )

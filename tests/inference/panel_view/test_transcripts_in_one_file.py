@@ -68,7 +68,7 @@ def test_pictures_beyond_the_limit_of_bytes_are_left_out_and_counted(
     path = tmp_path / "small.html"
     written = write_file(picture_collection, path)
     assert written.omitted > 0
-    assert f"{written.omitted} pictures or clips are left out" in path.read_text(encoding="utf-8")
+    assert f"{written.omitted} pictures or clips are not included" in path.read_text(encoding="utf-8")
     assert "left out, since those of a file" in sentence(written, path, ["x"])
 
 
