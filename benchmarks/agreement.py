@@ -47,7 +47,7 @@ def main() -> None:
         whole_call(ragged),
     ]
     facts = {
-        "Data": f"{ITEMS:,} items rated 0 to 4; ragged: 4 of {RATERS} raters an item; complete: 7 raters",
+        "Data": f"{ITEMS:,} items rated 0 to 4; ragged: 4 of {RATERS} raters per item; complete: 7 raters",
         "Machine": described,
         "Bootstraps of peers": f"{LOOP} samples in a loop, times {DRAWS // LOOP}",
     }

@@ -132,7 +132,7 @@ def by_peer(gold: np.ndarray, given: np.ndarray) -> list[float]:
 STEPS = {
     "lenient, en": "read {en:,} English completions, rule lenient",
     "lenient, es": "read {es:,} Spanish completions, rule lenient",
-    "score": "put judgments beside gold labels",
+    "score": "join judgments with gold labels",
     "scores": "8 metrics, 3 policies for missing answers, 2 baselines, intervals",
     "passes": "pass@k, pass^k, majority and best of k, k = 1 to 5, intervals",
     "by_label": "precision, recall, F1, use of every label, intervals",
@@ -176,7 +176,7 @@ def written(
         "## From completions to metrics",
         table(["step", "seconds"], [*rows, ["**together**", f"**{total:.1f}**"]]),
         f"{target.claim}: {target.measured}, {'met' if target.met else '**not met**'}.",
-        "Besides:",
+        "Further steps:",
         table(["step", "seconds"], besides),
         "## Next to a loop over scikit-learn",
         f"Six metrics ({', '.join(SHORT)}) with intervals for all {len(cells)} cells; before that, "

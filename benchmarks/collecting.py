@@ -1,4 +1,4 @@
-"""Collecting next to a bare loop and to inspect_ai: answers a second, batch files, memory, a large ledger.
+"""Collecting next to a bare loop and to inspect_ai: answers per second, batch files, memory, a large ledger.
 
 Prints a page and writes it to results/COLLECTING.md; `--quick` for a short look on few requests.
 All contenders put the same prompts to the same server, on loopback; each measurement has its own process.
@@ -85,7 +85,7 @@ QUICK = Effort(answers=200, rounds=1, batched=2000, flat=10_000)
 
 @dataclass
 class Rate:
-    """Answers a second of each round, and milliseconds of computing per answer in the client."""
+    """Answers per second of each round, and milliseconds of computing per answer in the client."""
 
     a_second: list[float] = field(default_factory=list)
     computing: list[float] = field(default_factory=list)
@@ -159,7 +159,7 @@ def targets(rates: dict[str, Rate], found: dict[str, Any], effort: Effort) -> li
     """Check every target."""
     listed = []
     for peer, least in (("inspect_ai", 5.0), ("openai", 0.8)):
-        claim = f"at least {least:g} times the answers a second of {peer}"
+        claim = f"at least {least:g} times the answers per second of {peer}"
         if peer in rates:
             ratio = rates["conjury"].typical / rates[peer].typical
             listed.append(Target(claim, f"{ratio:.2f} times", ratio >= least))
@@ -191,7 +191,7 @@ def markdown(rates: dict[str, Rate], found: dict[str, Any], effort: Effort, desc
             "Machine": f"{described}; the server shares it",
             "Versions": listed(versions(PACKAGES)),
         },
-        "## Answers a second",
+        "## Answers per second",
         rates_text(rates, effort),
         "## Size",
         size_text(found, effort),
@@ -216,7 +216,7 @@ def rates_text(rates: dict[str, Rate], effort: Effort) -> str:
     ]
     head = [
         "by",
-        "answers a second",
+        "answers per second",
         "range",
         "ours to theirs",
         "ms of computing an answer, client",

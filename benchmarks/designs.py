@@ -44,7 +44,7 @@ RANDOM = ["text", "user", "text:slur"]
 TOLERANCE = 1e-6
 R_LIMIT = 60
 LME4_TOLERANCE = 1e-3  # its optimiser stops that early by default
-AGREED = "errors agree with ours to"
+AGREED = "standard errors agree with ours to"
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def markdown(lines: list[Line], source: str, described: str) -> str:
     ]
     head = ["what", "by", "seconds", "times ours", "check"]
     facts = {"Data": source, "Machine": described, "Versions": listed(versions())}
-    return page("Benchmarks of errors and tests", facts, table(head, rows))
+    return page("Benchmarks of standard errors and tests", facts, table(head, rows))
 
 
 if __name__ == "__main__":

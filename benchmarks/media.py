@@ -25,7 +25,7 @@ from measure import in_a_process, machine, peak_memory, publish, seconds, table,
 from conjury.inference.requests.video import QUALITY, cut_frames, moments, read_clip, sound_track
 
 SIZE = (1280, 720)
-RATE = 30  # frames a second of the clip
+RATE = 30  # frames per second of the clip
 CUT, MOST, SIDE = 10.0, 64, 512
 LENGTHS = (15, 60, 180)
 NAIVE_UP_TO = 60  # seconds; three minutes of these pictures would fill 7 GB
@@ -170,17 +170,17 @@ def text(described: str, page: str) -> str:
 
 Written by `python benchmarks/media.py`. All times are of one run.
 
-- Clips: {SIZE[0]} x {SIZE[1]} pixels, {RATE} frames a second, H.264 and AAC, a moving pattern with grain
-- Frames: {CUT:g} a second, {MOST} at most, {SIDE} pixels at the longer side, JPEG
+- Clips: {SIZE[0]} x {SIZE[1]} pixels, {RATE} frames per second, H.264 and AAC, a moving pattern with grain
+- Frames: {CUT:g} per second, {MOST} at most, {SIDE} pixels at the longer side, JPEG
 - Of a core: seconds of computing, which a busy machine does not change much
 - Memory: the peak above what Python and the imports hold, each in a process of its own
 - Machine: {described}
 - Versions: {listed}
 
 {page}
-Both programs use the same decoder; the difference is what they hold. A clip of more than {MOST / CUT:g} s
-is decoded to its end, since its {MOST} frames are spread over all of it: seconds grow with the length of a
-clip, memory does not. A second run of a study finds the frames in its ledger and decodes nothing.
+Both programs use the same decoder; the difference is what they keep in memory. A clip of more than
+{MOST / CUT:g} s is decoded to its end, since its {MOST} frames are spread over all of it: seconds grow with the
+length of a clip, memory does not. A second run of a study finds the frames in its ledger and decodes nothing.
 """
 
 

@@ -357,7 +357,7 @@ def written_page(described: str, loads: dict[str, dict[int, Measured]], killed: 
         "Server": "one process as `conjury panel` starts it, without limits of rate for the one "
         "address of all people",
         "People": f"in one other process on the same cores; lognormal thinking times with a median of "
-        f"{THINKING:.0f} seconds a page, about three times as fast as people; "
+        f"{THINKING:.0f} seconds per page, about three times as fast as people; "
         "whoever finishes is followed by another",
         "Page": "a request for the page that a person is on; submission: the form, until the redirect, which "
         "comes after the answer is stored; stylesheet and script are in a browser's cache",

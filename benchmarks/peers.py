@@ -25,7 +25,7 @@ from conjury.analysis.conjoint import amce, amce_diffs
 
 @dataclass(frozen=True)
 class Peer:
-    """One way to AMCEs with clustered errors.
+    """One way to AMCEs with clustered standard errors.
 
     Attributes
     ----------

@@ -290,7 +290,7 @@ def _amce(run: Run) -> str:
     ]
     rows += [[name, reason, "", "", ""] for name, reason in run.absent.items()]
     head = ["contender", "call", "ms", "times native", "largest difference"]
-    return f"## AMCEs with clustered errors\n\n{table(head, rows)}\n\n{AGREEMENT}"
+    return f"## AMCEs with clustered standard errors\n\n{table(head, rows)}\n\n{AGREEMENT}"
 
 
 AGREEMENT = (
