@@ -179,8 +179,9 @@ Written by `python benchmarks/media.py`. All times are of one run.
 
 {page}
 Both programs use the same decoder; the difference is what they keep in memory. A clip of more than
-{MOST / CUT:g} s is decoded to its end, since its {MOST} frames are spread over all of it: seconds grow with the
-length of a clip, memory does not. A second run of a study finds the frames in its ledger and decodes nothing.
+{MOST / CUT:g} s is decoded to its end, since its {MOST} frames are spread over all of it: seconds grow with
+the length of a clip, memory does not. A second run of a study finds the frames in its ledger and decodes
+nothing.
 """
 
 

@@ -25,7 +25,8 @@ from .exhibits.conjoint import outcome_of
 from .exhibits.people import drawing
 from .exhibits.registry import EVERY_STUDY, ended, settings_text
 from .methods import code, note_list, plain
-from .tables import any_table, in_words, starred, styled_table, whole
+from .tables import any_table, in_words, starred, whole
+from .versions import versions_blocks
 
 if TYPE_CHECKING:
     from great_tables import GT
@@ -43,7 +44,6 @@ PROBABLE = (
     "**The outcome is the probability of being chosen**, computed from the log-probabilities of the answers; "
     "judges without log-probabilities are excluded."
 )
-VERSIONS = "Data files, software and the command that was run."
 THEN = {"compared": "conjury compare", "diagnosed": "conjury diagnose"}
 
 
@@ -143,24 +143,7 @@ class Report(ReportData):
 
     def versions(self) -> None:
         """Print the tables of data files, software and commands."""
-        runs = list(self.runs.values())
-        files = {
-            (file.get("sha256"), file.get("file"), file.get("variant")): file
-            for run in runs
-            for file in run.get("data") or []
-        }
-        packages: dict[str, str] = {}
-        for run in runs:
-            packages |= run.get("packages") or {}
-        base = {**self.manifest, **runs[0], "data": list(files.values()), "packages": packages}
-        if len(runs) == 1:
-            print(table_blocks("versions", [versions_table(base)], VERSIONS))
-            return
-        base |= {"command": None, "created": None}
-        print(table_blocks("versions", [versions_table(base)], "Data files and software."))
-        rows = [(_when(run.get("created")), str(run.get("command") or "")) for run in runs]
-        table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), left=2)
-        print(table_blocks("commands", [table], "Commands that were run, in order (times in UTC)."))
+        print(*versions_blocks(self.manifest, list(self.runs.values())), sep="\n")
 
     @contextmanager
     def section(self, heading: str) -> Iterator[None]:
@@ -318,36 +301,6 @@ def _few(titles: Sequence[str]) -> str:
     few = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
     more = f"; and {len(titles) - len(few)} more" if len(titles) > len(few) else ""
     return f"{'; '.join(few)}{more}"
-
-
-def _when(created: object) -> str:
-    return str(created or "").replace("T", " ").removesuffix("+00:00")
-
-
-def versions_table(run: Mapping[str, Any]) -> GT:
-    """Data files with checksums, software with versions, and the command of a run."""
-    rows = [("Data", _file_name(item), _fingerprint(item)) for item in run.get("data") or []]
-    software = {"conjury": run.get("conjury"), "commit": run.get("commit"), "Python": run.get("python")}
-    software |= run.get("packages") or {}
-    software |= {f"R: {name}": version for name, version in (run.get("r") or {}).items()}
-    rows += [("Software", name, str(version)) for name, version in software.items() if version]
-    command = {"command": run.get("command"), "finished": run.get("created")}
-    rows += [("Run", name, str(value)) for name, value in command.items() if value]
-    frame = pd.DataFrame(rows, columns=["part", "Item", "Value"])
-    return styled_table(frame, groups="part", left=2)
-
-
-def _file_name(item: Mapping[str, Any]) -> str:
-    variant = f" ({item['variant']})" if item.get("variant") else ""
-    return f"{item.get('name', '')}{variant}"
-
-
-def _fingerprint(item: Mapping[str, Any]) -> str:
-    file = str(item.get("file") or "")
-    parts = [f"{file} in {item['folder']}" if item.get("folder") else file]
-    parts.append(f"{whole(item.get('rows'))} rows" if item.get("rows") else "")
-    parts.append(f"SHA-256 {str(item['sha256'])[:16]}" if item.get("sha256") else "")
-    return ", ".join(filter(None, parts))
 
 
 class MissingReport:

@@ -27,7 +27,7 @@ from conjury.analysis.report import Report, load, markup
 from conjury.analysis.report.blocks import picture
 from conjury.analysis.report.markup import new_mark, to_html
 from conjury.analysis.report.methods import describe_analysis, plain
-from conjury.analysis.report.report import versions_table
+from conjury.analysis.report.versions import versions_blocks
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
@@ -165,9 +165,9 @@ def test_commands_and_files_are_named_without_their_folder_unless_names_repeat()
     typed = ["conjury", "fit", "moderation", "--data", "FILE", "--variant", "x=/a/e.csv"]
     command = describe_run([part.replace("FILE", "/a/b c/d.csv") for part in typed])
     assert command["command"] == "conjury fit moderation --data d.csv --variant x=e.csv"
-    files = [{"name": "choices", "file": "choices.parquet"}] * 2
+    files = [{"name": "choices", "file": "choices.parquet", "sha256": 8 * name} for name in "ab"]
     described = with_folders(files, ["runs/gemini/choices.parquet", "runs/people/choices.parquet"])
-    table = versions_table({"data": described}).as_raw_html()
+    (table,) = versions_blocks({}, [{"data": described}])
     assert "choices.parquet in gemini" in table
     assert "choices.parquet in people" in table
     assert "folder" not in with_folders(files[:1], ["a/choices.parquet"])[0]
