@@ -8,7 +8,7 @@ from html import escape, unescape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from .theme import DARK, LIGHT, SAVED, colors_of, settle_layout
+from .theme import DARK, LIGHT, SAVED, Theme, colors_of, settle_layout
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,10 +98,14 @@ def _width(text: str, style: str, families: list[str]) -> float:
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
+def variables_of(theme: Theme) -> str:
+    """The colours of a theme as variables of a style sheet, a line for each."""
+    return "\n".join(f"  --figure-{position}: {color};" for position, color in enumerate(colors_of(theme)))
+
+
 def color_variables() -> str:
     """Style sheet with the colours of drawings in both themes."""
-    light, dark = (
-        "\n".join(f"  --figure-{position}: {color};" for position, color in enumerate(colors_of(theme)))
-        for theme in (LIGHT, DARK)
+    return (
+        f":root {{\n{variables_of(LIGHT)}\n}}\n"
+        f"@media (prefers-color-scheme: dark) {{\n:root {{\n{variables_of(DARK)}\n}}\n}}"
     )
-    return f":root {{\n{light}\n}}\n@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}\n}}\n}}"

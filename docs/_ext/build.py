@@ -19,7 +19,8 @@ import checking
 import reference
 import site_pages
 
-from conjury.analysis.figures.theme import DARK, LIGHT, colors_of
+from conjury.analysis.figures.inline import variables_of
+from conjury.analysis.figures.theme import DARK, LIGHT
 
 ROOT = Path(__file__).parents[2]
 DOCS, BUILT = ROOT / "docs", ROOT / "build" / "docs"
@@ -82,11 +83,8 @@ def laid_out() -> Iterator[tuple[str, bytes]]:
 
 def colors() -> str:
     """Style sheet with the colours of drawings on pages, which have a switch between the themes."""
-    light, dark = (
-        "\n".join(f"  --figure-{position}: {color};" for position, color in enumerate(colors_of(theme)))
-        for theme in (LIGHT, DARK)
-    )
-    return f'html[data-theme="light"] {{\n{light}\n}}\nhtml[data-theme="dark"] {{\n{dark}\n}}\n'
+    themes = {theme.name: variables_of(theme) for theme in (LIGHT, DARK)}
+    return "\n".join(f'html[data-theme="{name}"] {{\n{colors}\n}}' for name, colors in themes.items())
 
 
 def lay_out() -> None:
