@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import snapshots
@@ -17,7 +18,8 @@ from hostile import chromium
 from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
 from typer.testing import CliRunner
 
-from conjury.analysis.figures.theme import DARK, LIGHT, THEMES, colors_of
+from conjury.analysis.figures.theme import DARK, LIGHT, THEMES, colors_of, new_figure, styled
+from conjury.analysis.report.blocks import picture
 from conjury.analysis.report.markup import read_bibliography, to_html
 from conjury.analysis.report.render import cell_options, read_source, read_text, render, reports
 from conjury.cli.main import app
@@ -407,3 +409,17 @@ def test_a_pdf_without_quarto_has_title_contents_numbers_and_references(results,
         assert part in text
     assert "@fig-" not in text
     assert "@tbl-" not in text
+
+
+@pytest.mark.pdf
+def test_pandoc_keeps_drawings_and_their_names_when_it_embeds_files_as_quarto_has_it_do() -> None:
+    import pypandoc
+
+    with styled(LIGHT):
+        figure = new_figure(4, 2)
+        figure.add_subplot().plot([0, 1], "o-", label="A & <b>")
+    drawn = picture("one", figure, "A line.")
+    options = ["--embed-resources", "--standalone", "--metadata=title:x"]
+    page = pypandoc.convert_text(drawn, "html", "markdown", extra_args=options)
+    before, after = (re.findall(r"<svg role.*?</svg>", text, re.DOTALL) for text in (drawn, page))
+    assert [ElementTree.canonicalize(one) for one in after] == [ElementTree.canonicalize(*before)]
