@@ -35,6 +35,7 @@ def inline_figure(figure: Figure, name: str, alt: str) -> str:
     """A figure drawn in the light theme as part of a page that defines `color_variables`.
 
     ``name`` is unique on the page. Texts keep the widths of the layout, whatever fonts a reader has.
+    Clouds of many points are pictures, which keep the colours of the light theme.
     """
     import matplotlib
 
@@ -62,8 +63,6 @@ def _rounded(found: re.Match[str]) -> str:
 
 def _of_stated_width(found: re.Match[str]) -> str:
     style, attributes, content = found.groups()
-    if "font-size: " not in style:  # matplotlib before 3.10 writes fonts in short
-        return found[0]
     families = [name.strip(" '") for name in (_FAMILIES.search(style) or ["", ""])[1].split(",")]
     width = _width(unescape(content), style, families)
     listed = ", ".join(f"'{name}'" for name in [*families, *_similar(families)])

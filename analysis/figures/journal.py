@@ -1,4 +1,4 @@
-"""Whether a figure that was drawn at the width of a journal's column can be read: its type and overlaps."""
+"""Whether a figure at the width of a journal's column can be read: its type, overlaps and height."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from conjury.inference.errors import InputError
 from .theme import INCH, PAGE_HEIGHT, SIZES, SMALLEST
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.text import Text
@@ -27,7 +28,7 @@ def fitted(figure: Figure) -> Figure:
     Raises
     ------
     InputError
-        Where texts overlap or leave the figure.
+        Where texts overlap or leave the figure, or it is higher than a page.
     """
     from matplotlib.text import Text
 
@@ -36,8 +37,13 @@ def fitted(figure: Figure) -> Figure:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that axes have no room is what is looked for
         figure.draw_without_rendering()
+    width, height = (float(edge) for edge in figure.get_size_inches())
+    if height > PAGE_HEIGHT:
+        raise InputError(
+            f"This figure is {height * INCH:.0f} mm high at a width of {width * INCH:.0f} mm, and a page has "
+            f"room for {PAGE_HEIGHT * INCH:.0f} mm; draw it with fewer levels, judges or panels."
+        )
     if crowded(figure):
-        width = float(figure.get_size_inches()[0])
         wider = "at the width of two columns (double), or " if width < SIZES["double"] else ""
         raise InputError(
             f"This figure does not fit a width of {width * INCH:.0f} mm with type of {SMALLEST:g} points; "
@@ -47,9 +53,7 @@ def fitted(figure: Figure) -> Figure:
 
 
 def crowded(figure: Figure) -> bool:
-    """Whether texts of a figure that was laid out overlap or leave it, or it is higher than a page."""
-    if figure.get_size_inches()[1] > PAGE_HEIGHT:
-        return True
+    """Whether texts of a figure that was laid out overlap, or leave it."""
     boxes = [text.get_window_extent() for text in _shown(figure)]
     boxes = [box for box in boxes if box.width > 0 and box.height > 0]
     edge = figure.bbox.padded(EDGE * figure.dpi / 72)
@@ -69,7 +73,7 @@ def _shown(figure: Figure) -> list[Text]:
     axes = [one for one in figure.axes if one.get_visible()]
     found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for one in axes:
-        found += one.texts
+        found += [text for text in one.texts if not text.get_clip_on() or _inside(one, text)]
         found += [one.xaxis.label, one.yaxis.label, one.title, one._left_title]  # type: ignore[attr-defined]
         found += [label for axis in (one.xaxis, one.yaxis) for label in _ticks(axis)]
     return [
@@ -77,6 +81,11 @@ def _shown(figure: Figure) -> list[Text]:
         for text in found
         if text.get_visible() and text.get_text().strip() and text.get_rotation() % 90 == 0
     ]
+
+
+def _inside(axes: Axes, text: Text) -> bool:
+    """Whether a text that is cut at the edges of its axes is drawn in them."""
+    return bool(axes.bbox.overlaps(text.get_window_extent()))
 
 
 def _ticks(axis: Axis) -> list[Text]:

@@ -25,8 +25,7 @@ class Page:
     write one.
     """
 
-    def __init__(self, folder: Path, text: str = "") -> None:
-        self.folder = folder
+    def __init__(self, text: str = "") -> None:
         self.mark = new_mark(text)
         self.references = f"{self.mark}references"
         self.finished: list[str] = []
@@ -58,7 +57,7 @@ def new_mark(text: str) -> str:
 
 def to_html(text: str, folder: Path, bibliography: str) -> str:
     """Convert the assembled Markdown of a report to the body of a page."""
-    page = Page(folder, text)
+    page = Page(text)
     text = RAW_BLOCK.sub(lambda found: page.token(found[1]), text)
     entries = read_bibliography(folder / bibliography)
     lines = _without_other_formats(text.splitlines())

@@ -406,15 +406,15 @@ def _check_key(frame: pd.DataFrame, table: str, source: str) -> None:
 
 
 def _apart(frame: pd.DataFrame, key: list[str]) -> str:
-    """The further column that tells repeated judgments apart, if there is one: it may name dimensions."""
-    if "dimension" not in key:
+    """A further column of few values that tells judgments of one dimension apart: it may name dimensions."""
+    if "dimension" not in key or frame["dimension"].nunique() > 1:
         return ""
-    further = [name for name in frame if name not in TABLES["judgments"]]
-    apart = [name for name in further if not frame.duplicated([*key, name]).any()]
-    if not apart:
-        return ""
-    fewest = min(apart, key=lambda name: frame[name].nunique())
-    return f", or call column '{fewest}', in which they differ, 'dimension' if it names what was rated"
+    further = frame[[name for name in frame if name not in TABLES["judgments"]]].astype("string")
+    for name in further:
+        few = 1 < further[name].nunique() <= len(frame) / 2
+        if few and not frame[key].assign(apart=further[name]).duplicated().any():
+            return f"; if column '{name}', in which they differ, names what was rated, call it 'dimension'"
+    return ""
 
 
 def _check_forced_choices(frame: pd.DataFrame, source: str) -> None:

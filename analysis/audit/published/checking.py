@@ -60,8 +60,8 @@ def check_table(path: str | Path, description: str | Path | Description | None =
         is consistent, ``nearest`` the nearest possible value, ``n_definitions`` how many were tried,
         ``chance`` the probability that random numbers pass; rows of one finding share the number ``finding``.
         ``extra["numbers"]`` has one row for each published number, with its gravest verdict. Verdicts are
-        "consistent" (as printed), "conditional" (only under another definition), "inconsistent" (as printed)
-        and "untested".
+        "consistent" (as published), "conditional" (only under another definition), "inconsistent" (as
+        published) and "untested".
 
     Raises
     ------

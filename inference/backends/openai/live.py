@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -149,14 +150,26 @@ class OpenAIBackend:
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer the requests; see :class:`conjury.inference.backends.base.Backend`."""
-        run = _Run(self, requests, recorder).run()
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            asyncio.run(run)
+        run = _Run(self, requests, recorder)
+        if not _in_a_loop():
+            asyncio.run(run.run())
             return
-        with ThreadPoolExecutor(1) as thread:  # a notebook runs a loop in this one
-            thread.submit(asyncio.run, run).result()
+        with ThreadPoolExecutor(1) as thread:
+            ended = thread.submit(copy_context().run, asyncio.run, run.run())
+            try:
+                ended.result()
+            except KeyboardInterrupt:
+                run.interrupted = True
+                raise
+
+
+def _in_a_loop() -> bool:
+    """Whether this thread runs an event loop, as that of a notebook does."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _Run:
@@ -168,6 +181,7 @@ class _Run:
         self.recorder = recorder
         self.pace = backend.pace
         self.error: Exception | None = None
+        self.interrupted = False
         self.reached = False
         self.failed_in_a_row = 0
 
@@ -195,7 +209,7 @@ class _Run:
     async def _until_done(self, workers: list[asyncio.Task[None]]) -> None:
         deadline = 0.0
         while (await asyncio.wait(workers, timeout=POLL))[1]:
-            if deadline and time.monotonic() > deadline:
+            if self.interrupted or (deadline and time.monotonic() > deadline):
                 return
             if self.pace.waiting:
                 self.error = self.error or self._long_wait()

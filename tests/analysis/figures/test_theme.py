@@ -271,10 +271,11 @@ def test_texts_that_touch_in_a_line_or_a_figure_higher_than_a_page_do_not_fit_a_
                 axes.text(place, 0.5, "0.46", clip_on=True, ha="center")
         return figure
 
-    assert fitted(written(0.2, 0.5))
-    for bad in (written(0.4, 0.45), written(0.2, high=9.7)):
-        with pytest.raises(InputError, match="does not fit a width of 84 mm"):
-            fitted(bad)
+    assert fitted(written(0.2, 0.5, 3.0))  # the last is cut off with its axes
+    with pytest.raises(InputError, match="does not fit a width of 84 mm"):
+        fitted(written(0.4, 0.45))
+    with pytest.raises(InputError, match=r"is 246 mm high at a width of 84 mm, .* room for 244 mm"):
+        fitted(written(0.2, high=9.7))
 
 
 @pytest.mark.parametrize("name", ["afcp", "alt_test", "equivalence", "power", "share_preferring"])

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import logging
+import os
 import signal
 import time
 import traceback
@@ -109,8 +110,10 @@ def test_a_run_inside_an_event_loop_as_in_a_notebook_answers_and_raises_as_outsi
     async def refused() -> list[Outcome]:
         return ask(3)
 
-    with pytest.raises(InputError):
-        asyncio.run(refused())
+    for failing in (lambda: asyncio.run(refused()), lambda: ask(3)):
+        with pytest.raises(InputError) as caught:
+            failing()
+        assert not isinstance(caught.value.__context__, RuntimeError)
 
 
 def test_a_limit_of_requests_per_minute_is_kept(server, ask):
@@ -399,8 +402,9 @@ def _interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("handler", [signal.default_int_handler, _interrupt])
-def test_an_interrupt_loses_no_outcome(server, ask, handler):
+def test_an_interrupt_loses_no_outcome_inside_an_event_loop_or_not(server, ask, handler, inside):
     server.configure(latency=0.05)
     taken: list[str] = []
     recorder = MemoryRecorder()
@@ -413,15 +417,20 @@ def test_an_interrupt_loses_no_outcome(server, ask, handler):
     def stop_once(ended: int) -> bool:
         if ended >= 10:
             recorder.until = lambda _: False
-            signal.raise_signal(signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
         return False
+
+    async def notebook() -> None:
+        signal.signal(signal.SIGINT, handler)  # asyncio has set its own
+        ask(interrupted(), recorder, concurrency=5)
 
     recorder.until = stop_once
     before = signal.signal(signal.SIGINT, handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            ask(interrupted(), recorder, concurrency=5)
+            asyncio.run(notebook()) if inside else ask(interrupted(), recorder, concurrency=5)
     finally:
         signal.signal(signal.SIGINT, before)
     assert sorted(outcome.key for outcome in recorder.outcomes) == sorted(taken)
+    assert len(taken) < 100
     assert set(kinds(recorder.outcomes)) == {"", "cancelled"}

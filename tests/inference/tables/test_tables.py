@@ -171,8 +171,15 @@ def test_choices_that_break_the_contract_are_named_by_column_row_and_value(colum
         ("judgments", judgments(item_id="j1"), "repeats an earlier row"),
         (
             "judgments",
-            judgments(item_id="j1").assign(scale=lambda frame: [f"s{k}" for k in range(len(frame))]),
-            "or call column 'scale', in which they differ, 'dimension'",
+            pd.concat(
+                [judgments().assign(scale=scale, seen=[[1], [2]]) for scale in ("wit", "tone")]
+            ).reset_index(),
+            "for each; if column 'scale', in which they differ, names what was rated, call it 'dimension'",
+        ),
+        (
+            "judgments",
+            pd.concat([judgments().assign(note=[f"{k}a", f"{k}b"]) for k in range(2)], ignore_index=True),
+            "keep one row for each.",
         ),
         ("judgments", judgments().drop(columns="item_id"), "column 'item_id' is missing"),
         ("judgments", judgments(item_id=["j1", None]), "row 2 of column 'item_id' is empty"),

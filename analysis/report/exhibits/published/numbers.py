@@ -141,7 +141,7 @@ def verdicts_table(result: Result) -> GT:
         rows.append(row)
     note = (
         "Chance to pass: the probability that random numbers of as many digits would be consistent as "
-        "printed; median over the numbers that are. Empty: not known."
+        "published; median over the numbers that are. Empty: not known."
     )
     return styled_table(pd.DataFrame(rows), note=note)
 

@@ -319,7 +319,8 @@ def dimension_model_tables(result: Result, names: Names) -> list[GT]:
 
 def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
     """Accuracy and agreement with a person, prevalence of the labels, and each model against a person."""
-    frame = result.frame
+    # Results of before name them "fresh".
+    frame = result.frame.assign(quantity=result.frame["quantity"].astype(str).str.replace("fresh ", "new "))
     panels = frame.loc[frame["quantity"] == "accuracy of a new person", "group"].tolist()
     person = {
         panel: "a person" if len(panels) < 2 else f"a person of {names.of('judge', panel)}"
