@@ -345,3 +345,11 @@ def test_many_models_are_counted_and_several_tasks_are_told_apart(text_of) -> No
     text = text_of(prediction_powered(pd.concat(tables), statistic="share"))
     assert "With the answers of 4 models, 12 labelled items are as precise as 1" in text
     assert "(Kind of joke): the median gain of 2 estimates is" in text
+
+
+def test_label_models_of_before_have_the_same_tables(text_of) -> None:
+    result = ratings.label_model()
+    before = result.frame["quantity"].astype(str).str.replace("new ", "fresh ")
+    assert before.str.contains("fresh").any()
+    old = replace(result, frame=result.frame.assign(quantity=before))
+    assert text_of(old, "label_model") == text_of(result, "label_model")
