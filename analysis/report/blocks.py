@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from ..figures import save
 from ..figures.inline import inline_figure
+from ..figures.pages import PIXELS_PER_INCH
 
 if TYPE_CHECKING:
     from great_tables import GT
     from matplotlib.figure import Figure
 
 ACTING = frozenset("&<>{}[]\"'`\\@$#*_|~^")
-PIXELS_PER_INCH = 96
 MOST_LINES = 42  # lines of a table that is shown without a click
 COLUMN, COLUMN_HEIGHT = 6.6, 8.2  # inches of a printed page that a figure may take, beside its caption
 

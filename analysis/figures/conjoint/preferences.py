@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -43,7 +44,7 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 GROUPS = ("judge", "prompt", "variant")
 AGAINST, OR = " against ", " or "
 CELL, WIDE = 0.5, 0.62  # inches
-SLANT, SLOPE = 35, 0.57  # degrees of slanted labels, and their sine
+SLANT = 35  # degrees of slanted labels
 
 
 def comparison_in_words(feature: object, comparison: object, labels: Labels) -> str:
@@ -156,7 +157,8 @@ def afcp(result: Drawable, style: Style) -> Figure:
     below = wrap(f"{text} (outlined: {level_of(result.settings)} interval excludes 0.5)", width - 0.2)
     title, above, _ = room_above(style.title, width, [])
     high = max(cell, max(map(lines_high, rows)) + 0.06) * len(names)
-    slanted = max(map(inches, columns.texts)) * SLOPE if columns.rotation == SLANT else 0.2
+    rise = math.sin(math.radians(SLANT))
+    slanted = max(map(inches, columns.texts)) * rise if columns.rotation == SLANT else 0.2
     deep = max(columns.depth, slanted)
     drawn = new_figure(width, high + deep + above + 0.45 + 0.17 * below.count("\n"))
     axes = drawn.add_subplot()
