@@ -23,6 +23,10 @@ def tracked() -> set[str]:
     return set(listed.stdout.splitlines())
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
 def test_tests_that_documents_cite_exist() -> None:
     cited = {match for path in DOCUMENTS for match in TEST.findall(path.read_text(encoding="utf-8"))}
     defined = {

@@ -87,6 +87,8 @@ def test_dead_links_missing_files_and_other_hosts_are_faults(tmp_path: Path) -> 
         '<img src="gone.png"><p>the ``estimate (in points)</p><code>``</code>',
         encoding="utf-8",
     )
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "template.html").write_text('<img src="{{ picture }}">', encoding="utf-8")
     assert list(CHECKING.faults(tmp_path)) == [
         "page.html loads https://example.org/x.js from another host.",
         "page.html loads gone.png, which is not there.",

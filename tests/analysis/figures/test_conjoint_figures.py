@@ -50,6 +50,17 @@ def choices() -> pd.DataFrame:
     return pd.DataFrame({**drawn, "chosen": chosen, "pair_id": np.repeat(np.arange(n // 2), 2)})
 
 
+@pytest.mark.parametrize("name", ["amce", "mm", "prediction_powered", "profile_order", "missing_choices", "bounds"])
+def test_attributes_have_one_axis(name: str) -> None:
+    panels = figures.draw(example(name).result, **example(name).options).axes
+    assert len(panels) > 1
+    assert len({axes.get_xlim() for axes in panels}) == 1
+
+
+def test_effects_can_have_an_axis_for_each_attribute() -> None:
+    assert len({axes.get_xlim() for axes in draw(HUMAN, share_x=False).axes}) == len(ATTRIBUTES)
+
+
 def test_effects_have_a_point_per_level_in_panels_by_size_with_named_references() -> None:
     labels = {"slur": "Insult", ("slur", "none"): "Nothing"}
     figure = draw(HUMAN, labels=labels, interval="bootstrap")
