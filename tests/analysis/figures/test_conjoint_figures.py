@@ -50,7 +50,9 @@ def choices() -> pd.DataFrame:
     return pd.DataFrame({**drawn, "chosen": chosen, "pair_id": np.repeat(np.arange(n // 2), 2)})
 
 
-@pytest.mark.parametrize("name", ["amce", "mm", "prediction_powered", "profile_order", "missing_choices", "bounds"])
+@pytest.mark.parametrize(
+    "name", ["amce", "mm", "prediction_powered", "profile_order", "missing_choices", "bounds"]
+)
 def test_attributes_have_one_axis(name: str) -> None:
     panels = figures.draw(example(name).result, **example(name).options).axes
     assert len(panels) > 1
