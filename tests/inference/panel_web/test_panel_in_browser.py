@@ -106,7 +106,8 @@ def next_page(browser: Any, step: str | None) -> str | None:
 
 
 def violations(browser: Any) -> list[str]:
-    """What axe-core finds on the page."""
+    """What axe-core finds on the page, with colours that have changed to their last."""
+    browser.execute_script("document.getAnimations().forEach(one => one.finish())")
     browser.execute_script(files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
     return browser.execute_async_script(AXE % json.dumps(WCAG))
 
