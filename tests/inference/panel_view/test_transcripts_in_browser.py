@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from browsing import press, theme, violations, wait
 from hostile import HANDLERS, TAKEN, check_seen, chromium, in_lines, look, payloads
 from made_up_view import collection_of, many_answers, served, town_run
 
@@ -20,13 +19,6 @@ pytestmark = pytest.mark.browser
 
 PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
 DESK = {"width": 1100, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-LIMIT = 20.0  # seconds until a page has to be there
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
-AXE = """
-const done = arguments[arguments.length - 1];
-axe.run(document, {runOnly: %s}).then(found => done(found.violations.map(one =>
-    one.id + ": " + one.nodes.map(node => node.html).join(" | ").slice(0, 300))));
-"""
 
 
 @pytest.fixture(scope="module")
@@ -51,37 +43,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]
     folder = tmp_path_factory.mktemp("hostile")
     texts = payloads(folder)
     return (*town_run(folder, [*texts.values(), in_lines(texts), "A", "B"], texts["image"]), folder)
-
-
-def theme(browser: Any, scheme: str) -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-
-def wait(browser: Any, condition: str) -> Any:
-    """Wait until a condition of the page holds, across loads of pages."""
-    until = time.monotonic() + LIMIT
-    while time.monotonic() < until:
-        try:
-            if found := browser.execute_script(f"return {condition}"):
-                return found
-        except Exception:  # the page is just being left
-            pass
-        time.sleep(0.02)
-    raise AssertionError(f"{condition} did not come true: {browser.page_source[:3000]}")
-
-
-def press(browser: Any, *keys: str) -> None:
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    ActionChains(browser).send_keys(*keys).perform()
-
-
-def violations(browser: Any) -> list[str]:
-    """What axe-core finds on the page."""
-    browser.execute_script(files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
-    found: list[str] = browser.execute_async_script(AXE % json.dumps(WCAG))
-    return found
 
 
 def fits(browser: Any) -> bool:
