@@ -25,6 +25,8 @@ from conjury.inference.tables.limits import EXHAUSTED, exhausted
 
 JSON, LOG = "--json", "CONJURY_LOG"
 REFUSED, INTERRUPTED = 2, 130  # exit codes
+# Of a defect (EX_SOFTWARE of sysexits.h) and of a reader such as `head` that has ended (128 + SIGPIPE).
+CRASHED, PIPE_CLOSED = 70, 141
 HELP = "Print one JSON document on standard output; sentences go to standard error."
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)  # in names of environment variables
 SHORTEST = 8  # characters of a secret; shorter ones could be part of any word
@@ -256,7 +258,7 @@ def _logged(command: str) -> Iterator[None]:
             event("ended", exit_code=error.exit_code, seconds=seconds)
         else:
             refused = refusal(error)
-            code = REFUSED if refused is not None else INTERRUPTED if _stopped(error) else 1
+            code = REFUSED if refused is not None else INTERRUPTED if _stopped(error) else CRASHED
             text = str(refused or error) or type(error).__name__
             failed = {"exit_code": code, "seconds": seconds, "error": text}
             _logger.error("failed", extra={"values": failed})

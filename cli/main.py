@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -12,7 +14,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from .automation import INTERRUPTED, REFUSED, answering, begin, fail, masked, refusal
+from .automation import CRASHED, INTERRUPTED, PIPE_CLOSED, REFUSED, answering, begin, fail, masked, refusal
 from .printing import one_line
 
 COMMANDS = {  # in the order of the help: module and function of each
@@ -106,19 +108,24 @@ def conjury() -> None:
 
 
 def main() -> None:
-    """Run the command line; problems that the user can solve end with one sentence and exit code 2."""
+    """Run the command line; problems that the user can solve end with one sentence and exit code 2.
+
+    A defect of conjury has an exit code of its own: 1 means that a limit is not met, and gates read it so.
+    """
     gc.set_threshold(200_000)  # looking for cycles every few hundred objects costs a tenth of the start
     begin()
     try:
         app()
     except Exception as error:
-        refused = refusal(error)
-        if refused is None:
-            raise
-        _fail(one_line(str(refused)))
+        _end(error)
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as stop:
+        cause = _behind(stop)
+        if isinstance(cause, EOFError):  # typer takes the end of any file for that of its own input
+            _end(cause)
+        if isinstance(cause, OSError) and cause.errno == errno.EPIPE:
+            sys.exit(PIPE_CLOSED)
         if stop.code == INTERRUPTED:  # what typer exits with, in silence, after Ctrl-C
             by_itself = isinstance(stop.__context__, typer.Exit) and stop.__context__.__cause__ is None
             _interrupted(by_itself)
@@ -128,6 +135,28 @@ def main() -> None:
         raise
     finally:
         gc.freeze()  # leaves nothing to search for cycles at the exit, which takes a sixth of a short command
+
+
+def _behind(stop: SystemExit) -> BaseException | None:
+    """The error for which typer exits with 1 by itself; None where a command chose its exit code."""
+    if stop.code != 1 or stop.__context__ is None or isinstance(stop.__context__, typer.Exit):
+        return None
+    return stop.__context__.__cause__ or stop.__context__
+
+
+def _end(error: Exception) -> NoReturn:
+    """End with one sentence, and for a defect with the lines of the code before it."""
+    refused = refusal(error)
+    if refused is not None:
+        _fail(one_line(str(refused)))
+    print(masked("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    sentence = one_line(
+        f"this is a defect of conjury ({type(error).__name__}: {error}); please report it with the lines "
+        "above."
+    )
+    print(f"conjury: {masked(sentence)}", file=sys.stderr)
+    fail(sentence, CRASHED)
+    sys.exit(CRASHED)
 
 
 def _interrupted(by_itself: bool = False) -> NoReturn:

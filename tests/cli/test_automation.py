@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import shutil
@@ -400,7 +401,7 @@ def test_a_document_is_printed_whatever_the_terminal_and_the_path_are(line, base
     assert [event["event"] for event in lines_of(tmp_path / "log.jsonl")] == ["begun", "ended"]
 
 
-@pytest.mark.parametrize(("module", "code"), [("conjury.inference.tables.deep", 2), ("elsewhere", 1)])
+@pytest.mark.parametrize(("module", "code"), [("conjury.inference.tables.deep", 2), ("elsewhere", 70)])
 def test_the_log_has_the_exit_code_of_a_limit_that_a_file_exceeds(
     module, code, base, conjury, monkeypatch, tmp_path
 ):
@@ -409,13 +410,9 @@ def test_the_log_has_the_exit_code_of_a_limit_that_a_file_exceeds(
     exec("def read(path, *_, **__): raise RecursionError('too deep')", reader)
     monkeypatch.setattr("conjury.inference.collecting.status", reader["read"])
     monkeypatch.setenv("CONJURY_LOG", str(tmp_path / "log.jsonl"))
-    if code == 2:
-        ended = conjury("status study.yaml", cwd=place)
-        assert ended.code == 2
-        assert "nested too deeply" in ended.err
-    else:
-        with pytest.raises(RecursionError):  # a defect: a traceback, and exit code 1
-            conjury("status study.yaml", cwd=place)
+    ended = conjury("status study.yaml", cwd=place)
+    assert ended.code == code
+    assert ("nested too deeply" if code == 2 else "RecursionError: too deep") in ended.err
     failed = lines_of(tmp_path / "log.jsonl")[-1]
     assert (failed["event"], failed["exit_code"]) == ("failed", code)
 
@@ -425,3 +422,34 @@ def test_a_log_that_cannot_be_written_ends_a_command_with_one_sentence(conjury, 
     ended = conjury("doctor", cwd=tmp_path)
     assert ended.code == 2
     assert "the log cannot be written (No such file or directory)" in ended.err
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, KeyError, EOFError, MemoryError, ZeroDivisionError, BrokenPipeError]
+)
+@pytest.mark.parametrize("form", ["", " --json"])
+def test_a_crash_never_has_the_exit_code_of_a_limit(error, form, base, conjury, monkeypatch):
+    place, _ = base
+    secret = "sk-0123456789abcdef0123456789abcdef"
+    raised = error(errno.EPIPE, "closed") if error is BrokenPipeError else error(f"no way, {secret}")
+
+    def crash(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    monkeypatch.setattr("conjury.inference.collecting.status", crash)
+    ended = conjury(f"status study.yaml{form}", cwd=place)
+    assert secret not in ended.out + ended.err
+    if error is BrokenPipeError:
+        assert ended.code == 141
+        return
+    assert ended.code == 70
+    assert "please report it with the lines above" in ended.err
+    assert "Traceback" in ended.err
+    if form:
+        assert json.loads(ended.out)["error"]["exit_code"] == 70
+
+
+def test_an_import_that_fails_is_no_limit_that_is_not_met(base, conjury, monkeypatch):
+    monkeypatch.setitem(sys.modules, "conjury.inference.collecting", None)
+    assert conjury("status study.yaml", cwd=base[0]).code == 70
