@@ -9,18 +9,18 @@ labels that are no class form a class of their own, to which unread lines belong
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.parsing.labels import joke_type, line_purpose
-from conjury.inference.tables.columns import UNPERTURBED, as_text
+from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
-from ..benchmark.data.units import LINE, answers_table, gold_table
+from ..benchmark.data.units import CONDITION, LINE, answers_table, bases, conditions_of, gold_table
 from ..numerics.types import Codes, Floats
 from ..results import Result
 from .compare import JOKES, KIND, compare, published_numbers, refuse_empty
@@ -30,7 +30,7 @@ NOT_A_CLASS = "NA"
 EARLIER_RULES = range(9, 19)  # tables of the paper in which satire, parody and irony are apart
 READ_BY = {"v1": "published_v1", "v2": "published"}
 CONDITIONS = {"ortho": "orthographic", "sem_drift": "drift", "sem_pres": "preserving"}  # published names
-JOIN_KEY = ["set", "task", "judge", "metric", "k"]
+JOIN_KEY = ["set", "task", "condition", "judge", "metric", "k"]
 SAMPLES = (1, 5)
 COLUMNS = [
     *("table", "set", "task", "condition", "judge", "metric", "k", "printed", "recomputed", "difference"),
@@ -38,6 +38,7 @@ COLUMNS = [
 ]
 RAW = "raw"  # column of labels with the label as the table had it
 JUDGE = ("judge", "judge_kind", "prompt")
+PROTOCOL = [*JUDGE, "task", "condition", "set", "metric", "rules", "k", "estimate", "n_units"]
 VERSIONS = {"v1": 1, "v2": 2}
 JOKE_TYPES = (
     *(
@@ -81,14 +82,17 @@ def published_protocol(
     Parameters
     ----------
     judgments : DataFrame
-        Read by the rules ``label/published`` and ``line_labels/published``: the strings of the answers,
-        unread ones without a value. ``position`` is the place of the item among those asked; without it the
-        order is that of ``labels``. All dimensions but ``line_1, line_2, ...`` are types of jokes.
+        Parsed by the rules ``label/published`` and ``line_labels/published``: the strings of the answers,
+        unparsed ones without a value. ``position`` is the place of the item among those asked; without it
+        the order is that of ``labels``. All dimensions but ``line_1, line_2, ...`` are types of jokes. Each
+        ``condition`` is scored by itself.
     labels : DataFrame
         Gold labels as they were written, in ``raw`` where there is that column, else in ``label``; lines
-        without one may be left out.
+        without one may be left out. Copies without labels of their own have those of their
+        ``base_item_id``; items without any are excluded.
     items : DataFrame, optional
-        With ``language``, unless the judgments have that column.
+        With ``language``, unless the judgments have that column, and ``condition`` and ``base_item_id`` of
+        perturbed copies.
     rules : "v2" or "v1"
         Which version of the names: v2 folds case and takes satire, parody and irony for one type, v1 neither.
     shifted : bool
@@ -101,13 +105,13 @@ def published_protocol(
     Returns
     -------
     Result
-        Kind "protocol": ``judge, judge_kind, prompt, task, set`` (a language, or "full"), ``rules, metric``
-        (accuracy, macro_f1, auc), ``k, estimate, n_units``.
+        Kind "protocol": ``judge, judge_kind, prompt, task, condition, set`` (a language, or "full"), ``rules,
+        metric`` (accuracy, macro_f1, auc), ``k, estimate, n_units``.
 
     Raises
     ------
     InputError
-        For unknown rules, or items without a language.
+        For unknown rules, items without a language, or if no judged item has a gold label.
 
     Examples
     --------
@@ -120,31 +124,74 @@ def published_protocol(
     """
     if rules not in VERSIONS:
         raise InputError(f"rules are '{rules}'{did_you_mean(rules, VERSIONS)}; use {listed(VERSIONS)}.")
-    version = VERSIONS[rules]
-    answers = answers_table(judgments)
-    gold = gold_table(labels.assign(label=labels[RAW]) if RAW in labels else labels, {})
-    language = _languages(judgments, items, answers)
+    require_columns(judgments, ["item_id"], "judgments")
+    originals = bases(judgments, items)
+    gold = gold_table(labels.assign(label=labels[RAW]) if RAW in labels else labels, originals)
+    gold = gold.assign(place=_places(gold["item_id"], originals))
+    language = _languages(judgments, items, originals)
+    condition = conditions_of(judgments, items).replace(CONDITIONS)
     rows: list[dict[str, Any]] = []
-    for task in answers["task"].unique():
-        asked, own = answers[answers["task"] == task], gold[gold["task"] == task]
-        ordered = _in_order(asked, own, language, parts)
-        given, strings = _wide(asked, task, version)
-        sets = dict(ordered)
-        if len(ordered) > 1:
-            sets[ALL] = [item for each in ordered.values() for item in each]
-        for name, order in sets.items():
-            source = _sources(ordered if name == ALL else {name: order}, shifted)
-            units = _gold_units(own, order, task, version)
-            index = pd.MultiIndex.from_arrays([units["item_id"].map(source), units["line"]])
-            moved = given.reindex(index, fill_value=0)
-            codes = strings.get_indexer(pd.Index(units["gold"]))
-            codes = np.where(codes < 0, len(strings) + pd.factorize(units["gold"])[0], codes)
-            for keys in asked[list(JUDGE)].drop_duplicates().to_dict("records"):
-                of_judge = moved[tuple(keys.values())].to_numpy()
-                named = {**keys, "task": task, "set": name, "rules": rules}
-                rows += [{**named, **row} for row in _scores(codes, of_judge, k)]
+    notes: list[str] = []
+    for name in condition.unique():
+        answers = answers_table(judgments[(condition == name).to_numpy(dtype=bool)])
+        for task in answers["task"].unique():
+            asked, own = answers[answers["task"] == task], gold[gold["task"] == task]
+            notes += _unlabelled(asked, own, str(task))
+            ordered = _in_order(asked, own, language, parts)
+            scores = _scores_of(asked, own, ordered, VERSIONS[rules], shifted, k)
+            rows += [{"task": task, CONDITION: name, "rules": rules, **row} for row in scores]
+    if not rows:
+        raise InputError(
+            f"labels: no judged item has a gold label (the first is '{judgments['item_id'].iloc[0]}'); give "
+            "labels by the item_id of the judgments, or name the original of each copy in base_item_id."
+        )
     settings = {"rules": rules, "shifted": shifted, "k": list(k)}
-    return Result(pd.DataFrame(rows), "protocol", (_NOTE if shifted else _UNSHIFTED,), settings)
+    table = pd.DataFrame(rows, columns=PROTOCOL)
+    return Result(table, "protocol", (_NOTE if shifted else _UNSHIFTED, *dict.fromkeys(notes)), settings)
+
+
+def _places(item: pd.Series[str], originals: Mapping[str, str]) -> list[int]:
+    """Place of the item of each gold label in the order of the labels; copies have that of their original."""
+    place = {name: number for number, name in enumerate(item.unique())}
+    return [place.get(originals.get(name, name), place[name]) for name in item]
+
+
+def _unlabelled(asked: pd.DataFrame, gold: pd.DataFrame, task: str) -> list[str]:
+    """Count judged items of a task that are not scored."""
+    n = int((~pd.Index(asked["item_id"].unique()).isin(gold["item_id"])).sum())
+    has = counted(n, "judged item has no gold label and is", "judged items have no gold label and are")
+    return [f"{task}: {has} excluded."] if n else []
+
+
+def _scores_of(
+    asked: pd.DataFrame,
+    gold: pd.DataFrame,
+    ordered: Mapping[str, list[str]],
+    version: int,
+    shifted: bool,
+    k: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Scores of each judge in each set, for one task under one condition."""
+    task = str(asked["task"].iloc[0])
+    given, strings = _wide(asked, task, version)
+    sets = dict(ordered)
+    if len(ordered) > 1:
+        sets[ALL] = [item for each in ordered.values() for item in each]
+    labelled = set(gold["item_id"])
+    rows = []
+    for name, order in sets.items():
+        source = _sources(ordered if name == ALL else {name: order}, shifted)
+        units = _gold_units(gold, [item for item in order if item in labelled], task, version)
+        if units.empty:
+            continue
+        index = pd.MultiIndex.from_arrays([units["item_id"].map(source), units["line"]])
+        moved = given.reindex(index, fill_value=0)
+        codes = strings.get_indexer(pd.Index(units["gold"]))
+        codes = np.where(codes < 0, len(strings) + pd.factorize(units["gold"])[0], codes)
+        for keys in asked[list(JUDGE)].drop_duplicates().to_dict("records"):
+            of_judge = moved[tuple(keys.values())].to_numpy()
+            rows += [{**keys, "set": name, **row} for row in _scores(codes, of_judge, k)]
+    return rows
 
 
 _NOTE = (
@@ -213,8 +260,10 @@ def _scores(gold: Codes, given: Codes, k: Sequence[int]) -> list[dict[str, Any]]
     return rows
 
 
-def _languages(judgments: pd.DataFrame, items: pd.DataFrame | None, answers: pd.DataFrame) -> dict[str, str]:
-    """Language of each judged item: from the items, else from the judgments."""
+def _languages(
+    judgments: pd.DataFrame, items: pd.DataFrame | None, originals: Mapping[str, str]
+) -> dict[str, str]:
+    """Language of each judged item, by the items or the judgments; copies may have that of their original."""
     sources = [table for table in (judgments, items) if table is not None and "language" in table]
     if not sources:
         require_columns(judgments, ["language"], "judgments")
@@ -222,7 +271,9 @@ def _languages(judgments: pd.DataFrame, items: pd.DataFrame | None, answers: pd.
     for source in sources:
         each = source[["item_id", "language"]].dropna().drop_duplicates()
         known |= dict(zip(as_text(each["item_id"]), as_text(each["language"]), strict=True))
-    lacking = [item for item in answers["item_id"].unique() if pd.isna(known.get(item))]
+    known |= {copy: known[item] for copy, item in originals.items() if copy not in known and item in known}
+    judged = as_text(judgments["item_id"]).dropna().unique()
+    lacking = [item for item in judged if pd.isna(known.get(item))]
     if lacking:
         raise InputError(f"items: item '{lacking[0]}' has no language; the published sets are made of them.")
     return known
@@ -232,9 +283,8 @@ def _in_order(
     asked: pd.DataFrame, gold: pd.DataFrame, language: Mapping[str, str], parts: Sequence[str] | None
 ) -> dict[str, list[str]]:
     """Judged items by language, in the order in which they were asked."""
-    known = {item: place for place, item in enumerate(gold["item_id"].unique())}
     judged = asked.drop_duplicates("item_id")
-    place = judged["item_id"].map(known)
+    place = judged["item_id"].map(gold.drop_duplicates("item_id").set_index("item_id")["place"])
     judged = judged.assign(place=place, part=judged["item_id"].map(language)).sort_values(
         "place", kind="stable"
     )
@@ -325,20 +375,16 @@ def compare_multiturn(
                 f"not compared; import the completions with --parser {READ_BY[rules]} too."
             )
             continue
-        held = _by_condition(judgments[rules], items)
-        notes += _unpublished(held, printed["condition"])
-        for condition, own in held.items():
-            aligned = _ours(own, labels, items, rules, shifted=False).rename(columns={"estimate": "aligned"})
-            ours = _ours(own, labels, items, rules, shifted=True).merge(aligned, on=JOIN_KEY)
-            ours = ours.rename(columns={"estimate": "recomputed"})
-            known = tables[tables["condition"] == condition]
-            parts.append(compare(ours, known, JOIN_KEY, estimate="recomputed"))
-        apart = tables[~tables["condition"].isin(held)]
+        ours = _ours(judgments[rules], labels, items, rules)
+        conditions = ours[CONDITION].unique()
+        notes += _unpublished(conditions, printed[CONDITION])
+        parts.append(compare(ours, tables, JOIN_KEY, estimate="recomputed"))
+        apart = tables[~tables[CONDITION].isin(conditions)]
         if len(apart):
-            conditions = listed(apart["condition"].drop_duplicates())
+            lacking = listed(apart[CONDITION].drop_duplicates())
             notes.append(
                 f"{len(apart):,} published numbers are not compared: there are no answers parsed by rules "
-                f"{rules} under these conditions: {conditions}."
+                f"{rules} under these conditions: {lacking}."
             )
     table = pd.concat(parts, ignore_index=True) if parts else printed.iloc[:0]
     notes = list(dict.fromkeys(notes))
@@ -348,32 +394,21 @@ def compare_multiturn(
 
 
 def _ours(
-    answers: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | None, rules: str, *, shifted: bool
+    answers: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | None, rules: str
 ) -> pd.DataFrame:
-    """Scores by the published protocol, with their keys as text."""
-    scores = published_protocol(answers, labels, items=items, rules=rules, shifted=shifted, k=SAMPLES).frame
-    return scores.astype(dict.fromkeys(("set", "task", "judge", "metric"), str))[[*JOIN_KEY, "estimate"]]
+    """Scores by the published protocol as ``recomputed``, without the shift as ``aligned``; keys as text."""
+    both = []
+    for name, shifted in (("recomputed", True), ("aligned", False)):
+        found = published_protocol(answers, labels, items=items, rules=rules, shifted=shifted, k=SAMPLES)
+        texts = found.frame.astype(dict.fromkeys(PROTOCOL[:7], str))
+        both.append(texts.rename(columns={"estimate": name}))
+    keys = [name for name in PROTOCOL if name != "estimate"]
+    return both[0].merge(both[1], on=keys, validate="one_to_one")[[*JOIN_KEY, "recomputed", "aligned"]]
 
 
-def _by_condition(judgments: pd.DataFrame, items: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
-    """Judgments by condition; copies take the id of the item that they come from, which has the labels."""
-    if "condition" not in judgments:
-        return {UNPERTURBED: judgments}
-    source = judgments if "base_item_id" in judgments else items
-    base: dict[str, str] = {}
-    if source is not None and "base_item_id" in source:
-        each = source[["item_id", "base_item_id"]].dropna().drop_duplicates()
-        base = dict(zip(as_text(each["item_id"]), as_text(each["base_item_id"]), strict=True))
-    condition = as_text(judgments["condition"]).fillna(UNPERTURBED)
-    condition = condition.replace({"": UNPERTURBED, **CONDITIONS})
-    item = as_text(judgments["item_id"])
-    named = judgments.assign(item_id=item.map(base).astype("string").fillna(item))
-    return {str(name): named[(condition == name).to_numpy(dtype=bool)] for name in condition.unique()}
-
-
-def _unpublished(held: Mapping[str, pd.DataFrame], printed: pd.Series[str]) -> list[str]:
+def _unpublished(conditions: Iterable[str], printed: pd.Series[str]) -> list[str]:
     """Name conditions of answers about which nothing was published, and the names that are known."""
-    unknown = [name for name in held if name not in set(printed)]
+    unknown = [name for name in conditions if name not in set(printed)]
     if not unknown:
         return []
     known = listed([*printed.drop_duplicates(), *CONDITIONS])

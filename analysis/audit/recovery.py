@@ -87,7 +87,7 @@ def effect_recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> 
     true = both["true"]
     in_bootstrap = both["boot_lower"].le(true) & both["boot_upper"].ge(true)
     judged = both.assign(
-        in_normal=both["inside"].fillna(False),
+        in_normal=both["inside"].astype("Float64"),
         in_bootstrap=in_bootstrap.astype("Float64").mask(both["boot_lower"].isna()),
         error=(both["estimate"] - true).abs(),
     )

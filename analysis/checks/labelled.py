@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.tables.columns import UNPERTURBED, as_text, plain
 
+from ..benchmark.data.units import bases, with_copies
 from .judged import NotApplicableError
 from .shares import judge_and_prompt
 
@@ -74,7 +75,10 @@ def gold_spellings(study: ItemStudy) -> dict[str, tuple[str, ...]]:
 
 
 def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | None = None) -> pd.DataFrame:
-    """Answers to items with a gold label, as `answers_of`, with ``gold``; blank gold labels are missing."""
+    """Answers to items with a gold label, as `answers_of`, with ``gold``; blank gold labels are missing.
+
+    Copies without labels of their own have those of their original.
+    """
     answers = answers_of(judgments)
     gold = pd.DataFrame(
         {
@@ -83,6 +87,7 @@ def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | N
             "gold": as_text(labels["label"]).fillna(""),
         }
     ).drop_duplicates(["item_id", "task"])
+    gold = with_copies(gold, "task", bases(judgments, None))
     both = answers.merge(gold, on=["item_id", "task"], how="inner")
     if both.empty:
         raise NotApplicableError("No judged item has a gold label of the same name as a dimension.")

@@ -160,14 +160,17 @@ def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
     again = gold.duplicated(["task", "item_id", "line"]).to_numpy()
     if again.any():
         refuse("labels", "item_id", again, "has a second label of the same set", "keep one label for each")
-    own = set(gold["item_id"].unique())
-    copies = pd.DataFrame(
-        [(item, base) for item, base in bases.items() if item not in own],
-        columns=["copy", "item_id"],
-        dtype="string",
-    )
-    lent = copies.merge(gold, on="item_id").drop(columns="item_id").rename(columns={"copy": "item_id"})
-    return pd.concat([gold, lent[gold.columns]], ignore_index=True) if len(lent) else gold
+    return with_copies(gold, "task", bases)
+
+
+def with_copies(labels: pd.DataFrame, task: str, bases: Mapping[str, str]) -> pd.DataFrame:
+    """Labels of items, and for copies without a label of the same ``task`` those of their original."""
+    copies = pd.DataFrame(bases.items(), columns=["copy", "item_id"], dtype="string")
+    lent = copies.merge(labels, on="item_id").drop(columns="item_id").rename(columns={"copy": "item_id"})
+    keys = ["item_id", task]
+    labelled = pd.MultiIndex.from_frame(lent[keys]).isin(pd.MultiIndex.from_frame(labels[keys]))
+    lent = lent.loc[~labelled, labels.columns]
+    return pd.concat([labels, lent], ignore_index=True) if len(lent) else labels
 
 
 def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...benchmark.data.units import bases, with_copies
 from ..judged import NotApplicableError
 from ..labelled import spellings_of
 from ..registry import Check, Question, Verdict, adjusted, check, highest, said_p
@@ -46,6 +47,7 @@ def gold_in_prompt(
         item_id=as_text(requests["item_id"]), prompt=as_text(requests["prompt_id"]).fillna("")
     )
     first = first.drop_duplicates(["prompt", "item_id"])
+    labels = with_copies(labels.astype({"item_id": "string"}), "label_set", bases(items, None))
     texts = (
         as_text(
             items.assign(item_id=as_text(items["item_id"]))

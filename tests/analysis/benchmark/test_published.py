@@ -137,6 +137,52 @@ def test_gold_labels_are_named_by_both_versions(label: str, task: str, v1: str, 
     assert (gold_string(label, task, 1), gold_string(label, task, 2)) == (v1, v2)
 
 
+COPIES = pd.DataFrame(
+    {"item_id": ["en1_typo", "en2_typo"], "base_item_id": ["en1", "en2"], "value": ["dry", "dark"]}
+)
+COPIES = COPIES.assign(judge_id="gpt", judge_kind="model", dimension="joke_type", language="en")
+
+
+@pytest.mark.parametrize("where", ["judgments", "items"])
+def test_copies_have_the_gold_labels_of_their_originals(where: str) -> None:
+    labels, answers, items = gold({"en1": "dry", "en2": "dark"}), COPIES, None
+    if where == "items":
+        items = COPIES[["item_id", "base_item_id", "language"]].assign(condition="orthographic")
+        answers = COPIES.drop(columns=["base_item_id", "language"])
+    frame = published_protocol(answers, labels, items=items, shifted=False, k=[1]).frame
+    assert frame.loc[frame["metric"] != "auc", "estimate"].tolist() == [1, 1]
+    assert set(frame["n_units"]) == {2}
+    assert set(frame["condition"]) == {"orthographic" if where == "items" else "none"}
+
+
+def test_labels_of_a_copy_are_its_own_where_it_has_some() -> None:
+    labels = gold({"en1": "dry", "en2": "dark", "en1_typo": "witty"})
+    assert accuracy(COPIES, labels, shifted=False) == 0.5
+
+
+def test_copies_are_put_in_the_order_of_their_originals_and_each_condition_is_shifted_by_itself() -> None:
+    labels = gold({"en1": "witty", "en2": "dry", "en3": "dark"})
+    copies = pd.concat([COPIES, COPIES.iloc[:1].assign(item_id="en3_typo", base_item_id="en3", value="dry")])
+    plain = copies.assign(item_id=copies["base_item_id"], value=["dark", "dark", "dark"], condition="none")
+    both = pd.concat([copies.iloc[::-1].assign(condition="ortho"), plain], ignore_index=True)
+    frame = published_protocol(both, labels, k=[1]).frame.query("metric == 'accuracy'")
+    # the copies' answers dry, dark, dry meet dry and dark; the originals' answers are dark throughout
+    assert frame.set_index("condition")["estimate"].to_dict() == {
+        "orthographic": pytest.approx(2 / 3),
+        "none": pytest.approx(1 / 3),
+    }
+
+
+def test_items_without_a_gold_label_are_excluded_and_counted() -> None:
+    answers = judged({"en1": "dry", "en2": "dark", "en3": "dry"})
+    result = published_protocol(answers, gold({"en1": "dry", "en3": "dry"}), shifted=False, k=[1])
+    accuracies = result.frame.query("metric == 'accuracy'")
+    assert accuracies[["estimate", "n_units"]].values.tolist() == [[1, 2]]
+    assert "joke_type: 1 judged item has no gold label and is excluded." in result.notes
+    with pytest.raises(InputError, match=r"no judged item has a gold label .*'en1'.* base_item_id"):
+        published_protocol(answers, gold({"j1": "dry"}), k=[1])
+
+
 def test_raw_gold_labels_are_taken_from_their_column() -> None:
     labels = gold({"en1": "surreal_absurdism"}).assign(raw="Absurdism")
     assert accuracy(judged({"en1": "surreal/absurdism"}), labels, shifted=False) == 1

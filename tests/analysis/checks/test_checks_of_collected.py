@@ -426,6 +426,21 @@ def test_judges_without_any_answer_are_no_false_alarm_of_other_checks():
     assert alarms <= {"below_majority", "outages"}
 
 
+def _of_copies(data: CollectedData) -> CollectedData:
+    """All judgments are about copies, whose labels are those of their originals."""
+    frame = table(data, "judgments")
+    copies = frame.assign(base_item_id=frame["item_id"], item_id=frame["item_id"] + "_typo")
+    return replace(data, judgments=copies.assign(condition="orthographic"))
+
+
+@pytest.mark.parametrize("name", ["below_majority", "class_frequencies"])
+def test_answers_about_copies_are_compared_with_the_gold_labels_of_the_originals(name: str) -> None:
+    wrong = changed("judgments", value="explicit")(SOUND)
+    originals, copies = checked(wrong, name), checked(_of_copies(wrong), name)
+    assert copies.verdict == originals.verdict
+    pd.testing.assert_frame_equal(copies.table, originals.table)
+
+
 def test_values_outside_scheme_and_scale_are_counted_by_judge():
     study = load_any_study("oogiri")
     scale = study.scales[0]
