@@ -32,6 +32,7 @@ COMMANDS = {  # in the order of the help: module and function of each
     "view": "commands.view:view",
     "design": "commands.designs.design:design",
     "collect": "commands.collect:collect",
+    "trust": "commands.starting.trust:trust",
     "status": "commands.runs:status",
     "retry": "commands.runs:retry",
     "parse": "commands.runs:parse",

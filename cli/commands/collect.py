@@ -21,6 +21,7 @@ from ..printing import console, duration, money, one_line, show_requests
 from .rechecks import record_recheck, show_recheck
 
 if TYPE_CHECKING:
+    from conjury.inference.backends.endpoints import Destination
     from conjury.inference.collecting import Collected, Prepared, Tally
 
 SECONDS_A_LINE = 5.0  # between lines of progress in the log
@@ -174,8 +175,12 @@ def collect_and_show(
     rule = None if until is None else _stopping_rule(study, until)
     show = partial(_begin, until=until)
     if dry_run:
-        show(preview(study, judge, **call))
+        planned = preview(study, judge, **call)
+        show(planned)
         console.print("Nothing was sent (--dry-run).")
+        destination = _destination(planned)
+        if destination is not None:
+            destination.check()
         return 0
     try:
         done = run(study, judge, **call, before=show, watch=watched, until=rule)
@@ -207,6 +212,10 @@ def _begin(run: Prepared, until: str | None = None) -> None:
         name: getattr(planned, name) for name in ("total", "answered", "waiting", "failed", "remaining")
     }
     tokens = {"prompt": planned.tokens.prompt, "completion": planned.tokens.completion}
+    destination = _destination(run)
+    if destination is not None:
+        sent_to = {"address": destination.address.shown, "key_variable": destination.key_variable}
+        record(sent_to=sent_to)
     costs = {"expected": planned.cost, "spent": planned.spent, "currency": run.prices.currency}
     judge: dict[str, Any] = {"judge": job.judge_id, "model": job.ask.model, "backend": job.ask.backend}
     judge |= {"prompts": [prompt.id for prompt in job.prompts], "samples": job.ask.samples}
@@ -249,6 +258,7 @@ def show_plan(run: Prepared, until: str | None = None) -> None:
     source = "as answers so far" if planned.measured else "estimated from texts and pictures"
     lines = {
         "Judge": f"{job.judge_id}: {ask.model} by {route}",
+        **_sent_to(run),
         "Subjects": f"{job.n_subjects:,} x {len(job.prompts)} prompts ({prompts}) x {ask.samples} "
         f"{samples}{_fewer_subjects(run)}{_facets(run)}",
         "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
@@ -266,6 +276,18 @@ def show_plan(run: Prepared, until: str | None = None) -> None:
     console.print(job.study.title)
     for name, text in lines.items():
         console.print(f"  {name:<9} {text}")
+
+
+def _sent_to(run: Prepared) -> dict[str, str]:
+    """Name the server that requests go to, and the variable whose key goes with them."""
+    destination = _destination(run)
+    return {} if destination is None else {"Sent to": destination.in_words}
+
+
+def _destination(run: Prepared) -> Destination | None:
+    """Where a run sends requests; None where it sends none from here."""
+    written = run.running.export is not None or run.running.results is not None
+    return None if written else run.job.destination
 
 
 def _fewer_subjects(run: Prepared) -> str:

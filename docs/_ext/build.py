@@ -126,6 +126,7 @@ def environment(cache: Path) -> dict[str, str]:
         "CONJURY_DOCS_GALLERY": str(DOCS / "gallery"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(DOCS / "_ext"),
+        "XDG_CONFIG_HOME": str(BUILT / "settings"),  # of `conjury trust`
         "MPLBACKEND": "agg",
         "OPENBLAS_NUM_THREADS": "1",
         "COLUMNS": "100",

@@ -25,6 +25,7 @@ def main() -> int:
     cells.load_ipython_extension(shell)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        os.environ["XDG_CONFIG_HOME"] = f"{folder}/settings"
         for language, block in site_pages.BLOCK.findall(page):
             if language not in ("", "python"):
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..backends.endpoints import BY_FILE, Destination, Named, destination_of
 from ..design.drawn import DrawnDesign
 from ..design.factorial import Cell, asked_cells
 from ..design.subjects import Shown, Subject, is_single
@@ -63,6 +64,8 @@ class Job:
         Number of subjects that are pairs in exchanged positions.
     keys : collection of str, optional
         Only these requests.
+    named : Named
+        Whether the user named server and variable of the key, or the study file did.
 
     Examples
     --------
@@ -84,6 +87,12 @@ class Job:
     names: Collection[str] | None = None
     n_swapped: int = 0
     keys: Collection[str] | None = None
+    named: Named = BY_FILE
+
+    @property
+    def destination(self) -> Destination | None:
+        """Where requests go and with which key; None where they stay on this machine."""
+        return destination_of(self.ask, self.named)
 
     def requests(self) -> Iterator[Request]:
         """Build all requests, one after the other."""

@@ -298,7 +298,7 @@ def collect_by_batch(
     """Fetch the batches that have ended, submit what is missing, and where asked to wait for the rest."""
     from ..backends.batches.choosing import batch_backend
 
-    backend = batch_backend(job.judge_id, job.ask, folder)
+    backend = batch_backend(job.judge_id, job.ask, folder, job.named)
     remember_engine(ledger, job.judge_id, backend.settings())
     with interruptible() as stop, _recording(job, ledger, planned, stop, budget, watch) as recorder:
         passes = PASSES

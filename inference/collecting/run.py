@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..backends.base import Backend
+from ..backends.endpoints import Named
 from ..design.drawn import check_posts
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
@@ -41,6 +42,7 @@ def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger
             base_url=ask.base_url,
             key_variable=ask.key_variable,
             concurrency=running.concurrency,
+            named=job.named,
         )
         if running.processes == 1:
             return live
@@ -356,7 +358,8 @@ def _opened(
         media = run_folder(known, out).media(known, ledger if write else None, pictures)
         subjects = (content.subjects, content.count, media)
         names, n_swapped = content.names, content.n_swapped
-        job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys)
+        by_user = Named(asking.base_url is not None, asking.key_variable is not None)
+        job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys, by_user)
         yield Prepared(job, plan(job, ledger, budget), budget, prices, running, folder), ledger, content
 
 

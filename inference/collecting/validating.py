@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..backends.endpoints import destination_of
 from ..design.drawn import assign_raters, draw_design
 from ..design.subjects import Shown, Subject, takes
 from ..errors import ConjuryError, InputError, did_you_mean, listed
@@ -24,6 +25,7 @@ from ..simulation.ratings.draws import item_columns, read_items
 from ..simulation.ratings.truth_table import FILE as TRUTH
 from ..simulation.ratings.truth_table import read_rating_truth
 from ..study.asking import Sampling
+from ..study.base import MarkedYaml
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
 from ..study.problems import examine
@@ -98,6 +100,7 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
         if study.gold is not None and (gold := study.folder / study.gold.file).is_file():
             steps.append(lambda: _check_labels(gold, study))
     steps.append(lambda: truths.extend(_simulated(study)))
+    problems += _key_problems(study, marked)
     steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
     problems += filter(None, map(_problem, steps))
     problems += _prompt_problems(study, subjects or [_made_up(study)])
@@ -114,6 +117,21 @@ def _problem(step: Callable[[], None]) -> str:
     except OSError as error:
         return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
     return ""
+
+
+def _key_problems(study: Study | ItemStudy, marked: MarkedYaml) -> Iterator[str]:
+    """Report judges whose key may not go to their server, whatever the user decides."""
+    for number, judge in enumerate(study.judges):
+        if judge.ask is None:
+            continue
+        at = ("judges", number, "ask", "base_url")
+        try:
+            destination = destination_of(judge.ask)
+        except ConjuryError as error:
+            yield str(marked.error(at, f"Judge '{judge.id}': {error}"))
+            continue
+        if destination is not None and destination.final:
+            yield str(marked.error(at, f"Judge '{judge.id}': {destination.problem}"))
 
 
 def _read(reader: Callable[..., object], *arguments: object) -> None:

@@ -31,6 +31,7 @@ BASE = {  # what other commands read, in this order
 }
 QUICK = {
     "validate": "validate study.yaml",
+    "trust": "trust",
     "status": "status study.yaml",
     "parse": "parse study.yaml --rule strict",
     "ledger verify": "ledger verify study.yaml",

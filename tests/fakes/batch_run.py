@@ -27,9 +27,10 @@ from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.batches.backend import KEPT, BatchBackend
 from conjury.inference.backends.batches.service import Busy, Waits
 from conjury.inference.backends.batches.shards import Limits
+from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.google.batch_service import GoogleBatches
 from conjury.inference.backends.openai.batch_service import OpenAIBatches
-from conjury.inference.backends.openai.client import OPENAI, find_endpoint
+from conjury.inference.backends.providers import OPENAI
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request, request_key
 

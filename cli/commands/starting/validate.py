@@ -88,8 +88,23 @@ def _facts(study: Study | ItemStudy, found: Validated) -> dict[str, str]:
     facts["Prompts"] = listed(prompt.id for prompt in study.prompts) or "none"
     judges = f"{counted(len(models), 'model')} ({listed(models, 5)})" if models else "no model"
     facts["Judges"] = judges + (" and people" if people else "")
+    facts |= _sent_to(study)
     facts["Simulated"] = listed(found.simulated, 5) or "nobody, since there is no truth table"
     return facts
+
+
+def _sent_to(study: Study | ItemStudy) -> dict[str, str]:
+    """The servers to which the judges' requests go, and the variables of the keys that go with them."""
+    from conjury.inference.backends.endpoints import destination_of
+
+    places: dict[str, list[str]] = {}
+    for judge in study.judges:
+        destination = None if judge.ask is None else destination_of(judge.ask)
+        if destination is not None:
+            consent = f"; {destination.problem}" if destination.problem else ""
+            places.setdefault(destination.in_words + consent, []).append(judge.id)
+    lines = [f"{place} ({listed(names, 5)})" for place, names in places.items()]
+    return {"Sent to": f"\n{'':13}".join(lines)} if lines else {}
 
 
 def _of_conjoint(study: Study) -> dict[str, str]:

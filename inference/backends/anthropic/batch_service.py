@@ -31,11 +31,10 @@ from ..batches.service import (
     gone,
 )
 from ..batches.shards import Limits, open_lines
-from ..openai.client import Account, Endpoint
+from ..endpoints import Endpoint
 from ..openai.failures import parse, redact
 from .lines import LINES
 
-ANTHROPIC = Account("https://api.anthropic.com", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 VERSION = "2023-06-01"
 PAGE = 100
 NONE = "none"  # in place of the newest batch where there is none

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ..openai.client import CONNECT, PATIENT, Endpoint, asked_wait, http
+from ..endpoints import Endpoint
+from ..openai.client import CONNECT, PATIENT, asked_wait, http
 from ..openai.failures import parse, redact
 from .service import Unreachable, Waits, download_whole, gone, no_answer, refusal, store_lines
 
@@ -25,7 +26,7 @@ class Exchanges:
     def __init__(self, endpoint: Endpoint, model: str, headers: Mapping[str, str], waits: Waits) -> None:
         self.endpoint, self.model, self.waits = endpoint, model, waits
         timeout = http.Timeout(waits.timeout, connect=min(waits.timeout, CONNECT))
-        self.client = http.Client(headers=dict(headers), timeout=timeout)
+        self.client = http.Client(headers=dict(headers), timeout=timeout, trust_env=not endpoint.direct)
 
     def ask(
         self,
@@ -75,7 +76,7 @@ class Exchanges:
                 with self.client.stream("GET", url) as response:
                     if response.status_code == 404:
                         raise gone(self.endpoint, what, batch_id)
-                    if response.status_code >= 400:
+                    if response.status_code >= 300:
                         response.read()
                         raise self._refused(response, f"the file {what}")
                     return store_lines(response.iter_bytes(1 << 20), path, self.endpoint.secrets)

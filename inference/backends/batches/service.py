@@ -13,7 +13,7 @@ from ..openai.failures import NO_CREDIT, concerns_all, mask_bytes, read_failure
 from .shards import Limits, LineFormat, completed, writable
 
 if TYPE_CHECKING:
-    from ..openai.client import Endpoint
+    from ..endpoints import Endpoint
 
 TRIES = 4
 

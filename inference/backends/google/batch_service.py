@@ -28,11 +28,10 @@ from ..batches.service import (
     gone,
 )
 from ..batches.shards import Limits
-from ..openai.client import Account, Endpoint
+from ..endpoints import Endpoint
 from ..openai.failures import redact
 from .lines import LINES
 
-GOOGLE = Account("https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY")
 VERSION = "v1beta"
 PAGE = 100
 CHUNK = 1 << 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,12 +22,11 @@ from ..batches.service import (
     store_lines,
 )
 from ..batches.shards import Limits
-from .client import NO_KEY, VERSION, Endpoint, StatusError, http
+from ..endpoints import Endpoint
+from .client import VERSION, StatusError, http, open_plain_client
 from .client import Unreachable as NoAnswer
 from .failures import redact
 from .lines import ENDPOINT, LINES
-
-OpenAI: Any = importlib.import_module("openai").OpenAI
 
 RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
 QUEUE_FULL = ("token_limit_exceeded", "batch_rate_limit_exceeded")
@@ -51,12 +49,7 @@ class OpenAIBatches:
         self.model = model
         self.window = window
         self.waits = waits
-        self.client = OpenAI(
-            api_key=endpoint.key or NO_KEY,
-            base_url=endpoint.base_url,
-            timeout=waits.timeout,
-            max_retries=waits.max_retries,
-        )
+        self.client = open_plain_client(endpoint, timeout=waits.timeout, max_retries=waits.max_retries)
 
     def settings(self) -> dict[str, Any]:
         """Return the window and the version of the client."""

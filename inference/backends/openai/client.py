@@ -12,14 +12,13 @@ import urllib.request
 from collections import deque
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
-from ...errors import InputError, MissingDependency
+from ...errors import MissingDependency
 from ...ledger.exchanges import Attempt
+from ..endpoints import Endpoint
 from .failures import NO_CREDIT, read_failure, redact
 
 try:
@@ -37,6 +36,8 @@ TimedOut: Any = openai.APITimeoutError  # one kind of Unreachable
 NO_CONNECTION: Any = (http.ConnectError, http.ConnectTimeout)
 NO_ANSWER = "no complete answer within"
 NOT_SENT: Any = (*NO_CONNECTION, http.PoolTimeout, http.UnsupportedProtocol)
+OWN_HEADERS = {"openai-organization", "openai-project"}  # from variables of the environment
+NEEDED_HEADERS = {"host", "accept", "content-type", "content-length", "transfer-encoding", "authorization"}
 NO_KEY = "none"  # the client insists on one; a server that needs none does not look at it
 POOL = 12  # connections per pool
 PATIENT = 600.0  # seconds that a provider may ask to wait for; a run ends rather than wait longer
@@ -47,100 +48,6 @@ _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
 
 class NotAgain(openai.OpenAIError):  # type: ignore[misc]  # which the client does not repeat
     """An exchange that may have been billed would be repeated although costs are limited."""
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Where a provider is asked by default, and the variables of another address and of its key."""
-
-    url: str
-    url_variable: str
-    key_variable: str
-
-
-OPENAI = Account("https://api.openai.com/v1", "OPENAI_BASE_URL", "OPENAI_API_KEY")
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a model is asked, by which key; neither ``str`` nor ``repr`` shows the key.
-
-    Attributes
-    ----------
-    base_url, shown_url : str
-        The address, and what of it may be shown.
-    key_variable, key : str
-        The environment variable that contains the key, and the key; empty where none is sent.
-    """
-
-    base_url: str = field(repr=False)
-    shown_url: str
-    key_variable: str
-    key: str = field(repr=False)
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What must be shown nowhere."""
-        return (self.key,) if self.key else ()
-
-
-def find_endpoint(base_url: str | None, key_variable: str, account: Account = OPENAI) -> Endpoint:
-    """Read the key from the environment; a server that the user names needs none.
-
-    The key in the variable of an ``account``, such as ``OPENAI_API_KEY``, goes to its provider and to the
-    server in its variable of another address, such as ``OPENAI_BASE_URL``, only: a server that is named by
-    ``base_url`` alone gets a key if ``key_variable`` names another variable, else none.
-    """
-    url = base_url or os.environ.get(account.url_variable) or account.url
-    if not _is_address(url):
-        raise InputError(
-            "The base_url is not the address of a server; give one such as http://127.0.0.1:8000/v1."
-        )
-    key = os.environ.get(key_variable, "").strip()
-    if redact(url, (key,)) != url:
-        raise InputError(
-            f"The base_url {redact(shown(url), (key,))} contains a key or password; put that into the "
-            f"environment variable {key_variable}."
-        )
-    if key_variable == account.key_variable and _origin(url) not in _trusted(account):
-        key = ""
-    if not key and not base_url:
-        raise InputError(
-            f"The environment variable {key_variable} contains no key; set it, or give a base_url."
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError(
-            f"The environment variable {key_variable} contains characters that keys do not have; set it "
-            f"again."
-        )
-    return Endpoint(url, shown(url), key_variable, key)
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        if not url.isprintable() or " " in url:
-            return False
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # such as a bracket that is not closed, or a port that is no number
-        return False
-
-
-def _trusted(account: Account) -> set[tuple[str, str | None, int | None]]:
-    """List the servers that get the key in the variable of an account."""
-    named = os.environ.get(account.url_variable, "")
-    return {_origin(url) for url in (account.url, named) if _is_address(url)}
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-
-
-def shown(url: str) -> str:
-    """Return an address without user, password and query."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def open_client(
@@ -159,6 +66,31 @@ def open_client(
     )
 
 
+def open_plain_client(endpoint: Endpoint, *, timeout: float, max_retries: int) -> Any:
+    """Return an ``OpenAI`` that sends the key to the endpoint alone."""
+    return openai.OpenAI(
+        api_key=endpoint.key or NO_KEY,
+        base_url=endpoint.base_url,
+        timeout=timeout,
+        max_retries=max_retries,
+        http_client=openai.DefaultHttpxClient(
+            follow_redirects=False,
+            trust_env=not endpoint.direct,
+            event_hooks={"request": [lambda request: _keep_headers(endpoint, request)]},
+        ),
+    )
+
+
+def _keep_headers(endpoint: Endpoint, request: Any) -> None:
+    """Take the headers out that the package adds from the environment, which are meant for its own server."""
+    if endpoint.own:
+        return
+    custom = os.environ.get("OPENAI_CUSTOM_HEADERS", "").lower().split("\n")
+    for name in {*OWN_HEADERS, *(line.partition(":")[0].strip() for line in custom)} - NEEDED_HEADERS:
+        request.headers.pop(name, None)
+    request.headers["Authorization"] = f"Bearer {endpoint.key or NO_KEY}"
+
+
 def observe() -> list[Attempt]:
     """Return the list that takes the failed exchanges of this asyncio task from now on."""
     attempts: list[Attempt] = []
@@ -168,9 +100,14 @@ def observe() -> list[Attempt]:
 
 class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
     def __init__(self, endpoint: Endpoint, pace: Pace, timeout: float, capped: bool) -> None:
-        proxied = bool(urllib.request.getproxies())  # the client itself finds its way through proxies
-        limits = http.Limits(max_connections=pace.most, max_keepalive_connections=pace.most)
-        super().__init__(limits=limits, transport=None if proxied else _Pools(1 + pace.most // POOL))
+        # the client itself finds its way through proxies
+        proxied = bool(urllib.request.getproxies()) and not endpoint.direct
+        super().__init__(
+            limits=http.Limits(max_connections=pace.most, max_keepalive_connections=pace.most),
+            transport=None if proxied else _Pools(1 + pace.most // POOL),
+            trust_env=proxied,
+            follow_redirects=False,
+        )
         self._endpoint = endpoint
         self._pace = pace
         self._seconds = timeout
@@ -180,6 +117,7 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
         """Send one request when its turn comes; whole answers must come within the time-out."""
         if self._capped and any(attempt.billed for attempt in _attempts.get()):
             raise NotAgain
+        _keep_headers(self._endpoint, request)
         await self._pace.turn()
         began = time.monotonic()
         status = 0
@@ -199,7 +137,7 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
         wait = asked_wait(status, response.headers)
         if wait:
             self._pace.hold(wait)
-        if status >= 400:
+        if status >= 300:
             failure = read_failure(status, response.content, self._endpoint.secrets)
             self._note(status, failure.message, began)
             if failure.code in NO_CREDIT or wait > PATIENT:

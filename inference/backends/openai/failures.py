@@ -271,6 +271,8 @@ def concerns_all(
             f"{base_url} does not accept the key in the environment variable {key_variable}{told}; "
             "set it to a valid key."
         )
+    if 300 <= failure.status < 400:
+        return redirected(base_url)
     if answered:
         return None
     if failure.status == 403:
@@ -286,6 +288,14 @@ def concerns_all(
             "judge's model and base_url."
         )
     return None
+
+
+def redirected(base_url: str) -> InputError:
+    """Return the error about a server that sends requests on."""
+    return InputError(
+        f"{base_url} redirects to another address, where no text and no key is sent; name that address "
+        "itself as base_url."
+    )
 
 
 def fault_of_answer(content: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime, timedelta
@@ -14,25 +14,24 @@ from urllib.parse import urlsplit, urlunsplit
 from ...errors import InputError, listed
 from ...ledger.exchanges import Attempt, Outcome, Request, resolve
 from ..base import Recorder
+from ..endpoints import Endpoint, Named, find_endpoint
+from ..providers import OPENAI
 from .client import (
     CONNECT,
     NO_ANSWER,
     NO_CONNECTION,
-    NO_KEY,
-    OPENAI,
     PATIENT,
     VERSION,
-    Endpoint,
     NotAgain,
     Pace,
     StatusError,
     Stopped,
     TimedOut,
     Unreachable,
-    find_endpoint,
     http,
     observe,
     open_client,
+    open_plain_client,
 )
 from .failures import (
     concerns_all,
@@ -43,6 +42,7 @@ from .failures import (
     mask_bytes,
     read_failure,
     redact,
+    redirected,
 )
 
 
@@ -51,9 +51,7 @@ def served_model(base_url: str, key_variable: str) -> str:
     import openai  # after the client, which says how to install it
 
     endpoint = find_endpoint(base_url, key_variable)
-    client = openai.OpenAI(
-        api_key=endpoint.key or NO_KEY, base_url=endpoint.base_url, timeout=30, max_retries=2
-    )
+    client = open_plain_client(endpoint, timeout=30, max_retries=2)
     try:
         models = [redact(str(model.id), endpoint.secrets) for model in client.models.list()]
     except openai.APIConnectionError as error:
@@ -63,6 +61,8 @@ def served_model(base_url: str, key_variable: str) -> str:
             "running there."
         ) from None
     except openai.OpenAIError as error:
+        if 300 <= getattr(error, "status_code", 0) < 400:
+            raise redirected(endpoint.shown_url) from None
         said = redact(str(error), endpoint.secrets)
         raise InputError(
             f"{endpoint.shown_url}: the server does not list its models ({said}); name one with --model."
@@ -107,9 +107,11 @@ class OpenAIBackend:
         max_retries: int = 5,
         requests_per_minute: float | None = None,
         grace: float = 20.0,
+        named: Sequence[bool] = (True, True),
     ) -> None:
         self.model = model
-        self.endpoint = find_endpoint(base_url, key_variable)
+        self.named = Named(*named)
+        self.endpoint = find_endpoint(base_url, key_variable, named=self.named)
         self._base_url = base_url
         self.concurrency = concurrency
         self.timeout = timeout
@@ -146,6 +148,7 @@ class OpenAIBackend:
             "max_retries": self.max_retries,
             "requests_per_minute": pace and pace * concurrency / self.concurrency,
             "grace": self.grace,
+            "named": list(self.named),
         }
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
@@ -261,7 +264,7 @@ class _Run:
             return _failed(request, attempts, kind, attempts[-1].error)
         self.reached = True
         content = mask_bytes(response.content, self._endpoint.secrets)
-        if response.status_code >= 400:
+        if response.status_code >= 300:
             return self._refused(request, attempts, response.status_code, content)
         seconds = response.elapsed.total_seconds()
         fault = fault_of_answer(content)

@@ -21,8 +21,9 @@ from conjury.inference.backends.batches import backend as batch_backend
 from conjury.inference.backends.batches.backend import BatchBackend
 from conjury.inference.backends.batches.service import Busy, Unsure, Waits
 from conjury.inference.backends.batches.shards import Limits, open_lines
+from conjury.inference.backends.endpoints import Endpoint
 from conjury.inference.backends.google.batch_service import GoogleBatches
-from conjury.inference.backends.openai.client import Endpoint, http
+from conjury.inference.backends.openai.client import http
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 

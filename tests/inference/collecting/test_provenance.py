@@ -8,7 +8,7 @@ import pytest
 from fakes.studies import change_study, collect, table
 
 from conjury.cli.commands.runs import status
-from conjury.inference.backends.openai.client import find_endpoint
+from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.openai.live import server_version
 from conjury.inference.collecting.provenance import version_notes
 

@@ -1,0 +1,210 @@
+"""Where a model is asked, and whether the key in a variable of the environment may go there.
+
+The user decides about keys, not a study file: a key goes to its provider, to a server that the user named
+together with the variable, or to one that the user trusts with it (`conjury trust`).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..errors import InputError
+from ..study.asking import PAID, Sampling
+from .addresses import Address, read_address
+from .openai.failures import redact
+from .providers import ACCOUNTS, OPENAI, Account, is_known, is_own
+from .trusted import is_trusted
+
+
+class Named(NamedTuple):
+    """What the user named, on the command line or in Python; everything else comes from a study file."""
+
+    base_url: bool = True
+    key_variable: bool = True
+
+
+BY_USER, BY_FILE = Named(), Named(False, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where requests go, and which key may go with them; the key itself is not read.
+
+    Attributes
+    ----------
+    address : Address
+    key_variable : str
+        The environment variable of the key; empty where none is sent.
+    problem : str
+        Why the key may not go there; empty where it may.
+    final : bool
+        Whether no decision of the user allows it.
+    own : bool
+        Whether the server is that of the account, which headers of the environment are meant for.
+    """
+
+    address: Address
+    key_variable: str = ""
+    problem: str = ""
+    final: bool = False
+    own: bool = False
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the variable contains something."""
+        return bool(_key(self.key_variable))
+
+    @property
+    def in_words(self) -> str:
+        """Where requests go and with which key, for people."""
+        if not self.key_variable:
+            return f"{self.address.shown}, without a key"
+        state = "" if self.is_set else ", which is not set"
+        return f"{self.address.shown}, with the key in {self.key_variable}{state}"
+
+    def check(self) -> None:
+        """Refuse to send a key where it may not go; InputError with the remedy."""
+        if self.problem and self.is_set:
+            raise InputError(self.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is asked, by which key; neither ``str`` nor ``repr`` shows the key.
+
+    Attributes
+    ----------
+    base_url, shown_url : str
+        The address, and what of it may be shown.
+    key_variable, key : str
+        The environment variable that contains the key, and the key; empty where none is sent.
+    own : bool
+        Whether the server is that of the account.
+    direct : bool
+        Whether no proxy may come between: it would see the key of a server on this machine.
+    """
+
+    base_url: str = field(repr=False)
+    shown_url: str
+    key_variable: str
+    key: str = field(repr=False)
+    own: bool = False
+    direct: bool = False
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must be shown nowhere."""
+        return (self.key,) if self.key else ()
+
+
+def account_of(ask: Sampling) -> Account:
+    """The account of a judge's provider."""
+    return ACCOUNTS.get(ask.backend, OPENAI)
+
+
+def key_variable_of(ask: Sampling) -> str:
+    """Return the variable of the key; that of OpenAI is the default of a study file and stands for none."""
+    account = account_of(ask)
+    return account.key_variable if ask.key_variable == OPENAI.key_variable else ask.key_variable
+
+
+def destination_of(ask: Sampling, named: Named = BY_FILE) -> Destination | None:
+    """Return where a judge's requests go; None where they stay on this machine."""
+    if ask.backend not in PAID:
+        return None
+    return find_destination(ask.base_url, key_variable_of(ask), account_of(ask), named)
+
+
+def find_destination(
+    base_url: str | None, key_variable: str, account: Account = OPENAI, named: Named = BY_FILE
+) -> Destination:
+    """Find the server, and whether the key in a variable may go there.
+
+    The key of an ``account`` is not sent to another server than that of the account, without a word: a
+    server that is named by ``base_url`` alone needs none.
+    """
+    url = base_url or os.environ.get(account.url_variable) or account.url
+    if redact(url, (_key(key_variable),)) != url:
+        raise InputError(
+            f"The base_url {_without_secrets(url, key_variable)} contains a key or password; put that into "
+            f"the environment variable {key_variable}."
+        )
+    address = read_address(url)
+    own = is_own(address, key_variable)
+    if key_variable == account.key_variable and not own:
+        return Destination(address)
+    problem, final = _problem(address, key_variable, own, Named(named[0] or base_url is None, named[1]))
+    return Destination(address, key_variable, problem, final, is_own(address, account.key_variable))
+
+
+def _problem(address: Address, variable: str, own: bool, named: Named) -> tuple[str, bool]:
+    """Say why a key may not go to a server, and whether that is final; an empty text where it may."""
+    server = address.server
+    if is_known(variable) and not own:
+        return (
+            f"{variable} is the variable of another provider's key, which is never sent to {server}; put the "
+            "key of that server into a variable of its own and name that as key_variable."
+        ), True
+    if address.scheme == "http" and not address.is_local:
+        if address.is_private and is_trusted(address, variable):
+            return "", False
+        if address.is_private:
+            return (
+                f"The key in {variable} would travel unencrypted to {server}; if you trust that network, run "
+                f"`conjury trust {server} --key-variable {variable}`."
+            ), False
+        return (
+            f"The key in {variable} would travel unencrypted to {server}; give its https address, or reach "
+            "it on this machine through a tunnel (ssh -L)."
+        ), True
+    if own or all(named) or is_trusted(address, variable):
+        return "", False
+    file = {"server": named.base_url, "variable of the key": named.key_variable}
+    options = {"--base-url": address.shown, "--key-variable": variable}
+    missing = [f"{name} {value}" for (name, value), by in zip(options.items(), named, strict=True) if not by]
+    return (
+        f"The key in {variable} is not sent to {server}: the "
+        f"{' and the '.join(what for what, by in file.items() if not by)} are named by the study file, not "
+        f"by you. If it should go there, add {' '.join(missing)}, or run "
+        f"`conjury trust {server} --key-variable {variable}` once."
+    ), False
+
+
+def find_endpoint(
+    base_url: str | None, key_variable: str, account: Account = OPENAI, named: Named = BY_USER
+) -> Endpoint:
+    """Read the key from the environment where it may go to the server; a server of one's own needs none.
+
+    Raises
+    ------
+    InputError
+        Where the key may not go there (`find_destination`), or the provider needs one and there is none.
+    """
+    destination = find_destination(base_url, key_variable, account, named)
+    destination.check()
+    key = "" if destination.problem else _key(destination.key_variable)
+    if not key and not base_url:
+        raise InputError(
+            f"The environment variable {key_variable} contains no key; set it, or give a base_url."
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise InputError(
+            f"The environment variable {key_variable} contains characters that keys do not have; set it "
+            f"again."
+        )
+    address = destination.address
+    direct = address.scheme == "http" and address.is_local
+    return Endpoint(address.url, address.shown, key_variable, key, destination.own, direct)
+
+
+def _key(variable: str) -> str:
+    return os.environ.get(variable, "").strip() if variable else ""
+
+
+def _without_secrets(url: str, key_variable: str) -> str:
+    """An address without user, password, query and key."""
+    scheme, mark, rest = url.partition("?")[0].partition("://")
+    server, slash, path = rest.partition("/")
+    return redact(f"{scheme}{mark}{server.rpartition('@')[2]}{slash}{path}", (_key(key_variable),))

@@ -1,0 +1,346 @@
+"""To which server the key in a variable goes, who decided that, and what else is sent there."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openai")
+
+from fakes.recorder import MemoryRecorder
+
+from conjury.inference.backends.addresses import read_address
+from conjury.inference.backends.batches.choosing import batch_backend
+from conjury.inference.backends.endpoints import BY_FILE, Named, find_destination, find_endpoint
+from conjury.inference.backends.openai.live import OpenAIBackend, served_model
+from conjury.inference.backends.openai.processes import OpenAIProcesses
+from conjury.inference.backends.providers import ACCOUNTS, HOSTS
+from conjury.inference.backends.trusted import trust, trusted_address, trusted_hosts
+from conjury.inference.errors import InputError
+from conjury.inference.ledger.exchanges import Request
+from conjury.inference.study.asking import Sampling
+
+KEY = "sentinel-0123456789abcdef"
+FOREIGN = "https://llm.example.org/v1"
+
+
+@pytest.fixture(autouse=True)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of nobody, and a key in every variable that is known."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    for account in ACCOUNTS.values():
+        monkeypatch.delenv(account.url_variable, raising=False)
+    for name in (*HOSTS, "MY_KEY"):
+        monkeypatch.setenv(name, KEY)
+
+
+class Listener:
+    """A server on loopback that notes the headers of requests, and redirects them where that is wanted."""
+
+    def __init__(self, to: str = "") -> None:
+        seen: list[dict[str, str]] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                seen.append({name.lower(): value for name, value in self.headers.items()})
+                body = json.dumps({"data": [], "error": {"message": "none", "code": "none"}}).encode()
+                self.send_response(307 if to else 422)
+                if to:
+                    self.send_header("Location", f"{to}{self.path}")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = answer
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.seen = seen
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.root = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = f"{self.root}/v1"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def listener() -> Iterator[Callable[..., Listener]]:
+    listeners: list[Listener] = []
+
+    def listen(to: str = "") -> Listener:
+        listeners.append(Listener(to))
+        return listeners[-1]
+
+    yield listen
+    for one in listeners:
+        one.close()
+
+
+def one_request() -> Iterator[Request]:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Text"}]}
+    return iter([Request("0" * 64, "judge", "p", "1", 1, body)])
+
+
+# --- who decides ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variable", [*HOSTS, "MY_KEY", "PATH"])
+def test_a_study_file_sends_no_key_to_a_host_of_its_choosing(variable: str) -> None:
+    if variable == "OPENAI_API_KEY":  # the default: sent to no other server, without a word
+        assert find_endpoint(FOREIGN, variable, named=BY_FILE).key == ""
+        return
+    with pytest.raises(InputError, match=r"llm\.example\.org") as refused:
+        find_endpoint(FOREIGN, variable, named=BY_FILE)
+    assert variable in str(refused.value)
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("variable", sorted(set(HOSTS) - {"OPENAI_API_KEY"}))
+def test_the_key_of_a_provider_goes_to_no_other_even_if_the_user_says_so(variable: str) -> None:
+    with pytest.raises(InputError, match="another provider's key, which is never sent"):
+        find_endpoint(FOREIGN, variable)
+    with pytest.raises(InputError, match="another provider's key, which is never sent"):
+        find_endpoint(None, variable)
+    with pytest.raises(InputError, match="another provider's key, which is never sent"):
+        trust(trusted_address(FOREIGN), (variable,))
+    for host in HOSTS[variable]:
+        assert find_endpoint(f"https://{host}/v1", variable, named=BY_FILE).key == KEY
+
+
+@pytest.mark.parametrize(
+    ("named", "remedy"),
+    [
+        ((False, False), f"add --base-url {FOREIGN} --key-variable MY_KEY, or run `conjury trust "),
+        ((True, False), "add --key-variable MY_KEY, or run"),
+        ((False, True), f"add --base-url {FOREIGN}, or run"),
+    ],
+)
+def test_the_user_has_to_name_the_server_and_the_variable(named: tuple[bool, bool], remedy: str) -> None:
+    with pytest.raises(InputError) as refused:
+        find_endpoint(FOREIGN, "MY_KEY", named=Named(*named))
+    assert remedy in str(refused.value)
+    assert find_endpoint(FOREIGN, "MY_KEY", named=Named(True, True)).key == KEY
+
+
+def test_another_variable_goes_to_the_provider_by_the_word_of_the_user_alone() -> None:
+    with pytest.raises(InputError, match=r"not sent to https://api\.openai\.com.*add --key-variable MY_KEY"):
+        find_endpoint(None, "MY_KEY", named=BY_FILE)
+    assert find_endpoint(None, "MY_KEY", named=Named(False, True)).key == KEY
+
+
+def test_a_trusted_host_is_sent_its_variable_and_no_other_at_its_port_alone() -> None:
+    trust(trusted_address("LLM.example.org.:8443"), ("MY_KEY",))
+    assert trusted_hosts() == {"https://llm.example.org:8443": ("MY_KEY",)}
+    assert find_endpoint("https://llm.example.org:8443/v1", "MY_KEY", named=BY_FILE).key == KEY
+    for url, variable in (
+        ("https://llm.example.org:8443/v1", "HOME"),
+        ("https://llm.example.org/v1", "MY_KEY"),
+        ("http://llm.example.org:8443/v1", "MY_KEY"),
+        ("https://llm.example.org.evil.net:8443/v1", "MY_KEY"),
+        ("https://xllm.example.org:8443/v1", "MY_KEY"),
+    ):
+        with pytest.raises(InputError):
+            find_endpoint(url, variable, named=BY_FILE)
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"hosts": 3}', '{"hosts": {"https://a": "MY_KEY"}}'])
+def test_a_damaged_list_of_trusted_hosts_trusts_nobody(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "settings" / "conjury" / "trusted_hosts.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"trusted_hosts\.json"):
+        find_endpoint(FOREIGN, "MY_KEY", named=BY_FILE)
+
+
+def test_settings_are_not_read_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "settings")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    planted = tmp_path / "settings" / "conjury" / "trusted_hosts.json"
+    planted.parent.mkdir(parents=True)
+    planted.write_text(json.dumps({"hosts": {"https://llm.example.org": ["MY_KEY"]}}), encoding="utf-8")
+    with pytest.raises(InputError, match="not by you"):
+        find_endpoint(FOREIGN, "MY_KEY", named=BY_FILE)
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://llm.example.org/v1",
+        "http://localhost.evil.net/v1",
+        "http://127.0.0.1.evil.net/v1",
+        "http://0.0.0.0:8000/v1",
+        "http://192.0.2.1/v1",
+        "http://[2001:db8::1]/v1",
+        "http://gpu017:8000/v1",
+    ],
+)
+def test_no_key_travels_unencrypted_to_another_machine(url: str) -> None:
+    with pytest.raises(InputError, match=r"unencrypted.*https address, or reach it on this machine"):
+        find_endpoint(url, "MY_KEY")
+    with pytest.raises(InputError, match="without encryption"):
+        trust(trusted_address(url), ("MY_KEY",))
+    assert find_endpoint(url, "OPENAI_API_KEY").key == ""
+
+
+def test_the_address_of_the_provider_in_its_variable_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example.org/v1")
+    assert find_endpoint(None, "OPENAI_API_KEY", named=BY_FILE).key == KEY
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://gateway.example.org/v1")
+    with pytest.raises(InputError, match="unencrypted"):
+        find_endpoint(None, "OPENAI_API_KEY", named=BY_FILE)
+
+
+@pytest.mark.parametrize("host", ["10.1.2.3:8000", "192.168.0.9", "[fd00::1]:8000"])
+def test_a_private_network_is_trusted_by_name_alone(host: str) -> None:
+    url = f"http://{host}/v1"
+    with pytest.raises(InputError, match="if you trust that network"):
+        find_endpoint(url, "MY_KEY")
+    trust(trusted_address(url), ("MY_KEY",))
+    assert find_endpoint(url, "MY_KEY", named=BY_FILE).key == KEY
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.9.9.9", "localhost", "LocalHost.", "[::1]", "[::ffff:127.0.0.1]"]
+)
+def test_this_machine_is_asked_without_encryption(host: str) -> None:
+    endpoint = find_endpoint(f"http://{host}:8000/v1", "MY_KEY")
+    assert (endpoint.key, endpoint.direct) == (KEY, True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://me@llm.example.org/v1",
+        "https://api.openai.com@llm.example.org/v1",
+        "https://api.openai.com\\@llm.example.org/v1",
+        "https://api.openai.com#@llm.example.org/v1",
+        "http://2130706433/v1",
+        "http://0x7f000001/v1",
+        "http://0177.0.0.1/v1",
+        "http://127.1/v1",
+        "http://[::1%25lo]/v1",
+        "https://api.openai.com%2ellm.example.org/v1",
+        "https://ap\u0456.openai.com/v1",
+        "https://api.o\u212aenai.com/v1",
+        "https://\uff41pi.openai.com/v1",
+        "https://api..openai.com/v1",
+        "https://api.openai.com:0/v1",
+        "https://api.openai.com:65536/v1",
+        "https://api.openai.com /v1",
+        "https:/api.openai.com/v1",
+        "ftp://api.openai.com/v1",
+        "https://-a.example.org/v1",
+    ],
+)
+def test_an_address_that_can_be_read_in_two_ways_is_none(url: str) -> None:
+    with pytest.raises(InputError, match=r"base_url .*(is not the address of a server|contains a key)"):
+        find_endpoint(url, "OPENAI_API_KEY")
+
+
+def test_an_address_has_one_form() -> None:
+    assert read_address("HTTPS://API.OpenAI.com.:443/v1").url == "https://api.openai.com/v1"
+    assert read_address("http://[0:0::1]:8000/v1?a=b").url == "http://[::1]:8000/v1?a=b"
+    assert find_endpoint("HTTPS://API.OpenAI.com./v1", "OPENAI_API_KEY", named=BY_FILE).key == KEY
+    homograph = read_address("https://xn--pi-7kc.openai.com/v1")  # with a Cyrillic a
+    assert homograph.shown == "https://xn--pi-7kc.openai.com/v1"
+    assert find_destination(homograph.url, "OPENAI_API_KEY").key_variable == ""
+
+
+# --- what is sent -----------------------------------------------------------------------------------
+
+
+def ask_live(url: str, **options: Any) -> None:
+    recorder = MemoryRecorder()
+    OpenAIBackend("m", base_url=url, key_variable="MY_KEY", max_retries=0, **options).run(
+        one_request(), recorder
+    )
+
+
+def ask_in_processes(url: str) -> None:
+    backend = OpenAIBackend("m", base_url=url, key_variable="MY_KEY", max_retries=0, concurrency=1)
+    OpenAIProcesses(backend, 1).run(one_request(), MemoryRecorder())
+
+
+def ask_models(url: str) -> None:
+    served_model(url, "MY_KEY")
+
+
+def batches(provider: str) -> Callable[[str], None]:
+    def ask(url: str) -> None:
+        sampling = Sampling(model="m", backend=provider, base_url=url, key_variable="MY_KEY")  # type: ignore[arg-type]
+        batch_backend("judge", sampling, Path("batches")).service.retrieve("b1")
+
+    return ask
+
+
+WAYS: dict[str, Callable[[str], None]] = {
+    "live": ask_live,
+    "processes": ask_in_processes,
+    "models": ask_models,
+    **{f"batches of {name}": batches(name) for name in ACCOUNTS},
+}
+
+
+EACH_WAY = [pytest.param(way, marks=pytest.mark.long) if way == "processes" else way for way in WAYS]
+
+
+@pytest.mark.parametrize("way", EACH_WAY)
+def test_a_redirection_is_not_followed_neither_with_a_key_nor_without(
+    way: str, listener: Callable[..., Listener]
+) -> None:
+    elsewhere = listener()
+    first = listener(to=elsewhere.root)
+    with pytest.raises(InputError, match="redirect"):
+        WAYS[way](first.url)
+    assert KEY in json.dumps(first.seen)
+    assert elsewhere.seen == []
+
+
+@pytest.mark.parametrize("way", EACH_WAY)
+def test_headers_of_the_environment_are_meant_for_openai_alone(
+    way: str, listener: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-secret")
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Gateway: gateway-secret\nAuthorization: Bearer other-secret"
+    )
+    server = listener()
+    with suppress(InputError):
+        WAYS[way](server.url)
+    assert server.seen
+    assert "secret" not in json.dumps(server.seen)
+    assert KEY in json.dumps(server.seen)
+
+
+@pytest.mark.parametrize("way", EACH_WAY)
+def test_a_server_on_this_machine_is_reached_without_a_proxy(
+    way: str, listener: Callable[..., Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, proxy = listener(), listener()
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, proxy.root)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with suppress(InputError):
+        WAYS[way](server.url)
+    assert proxy.seen == []
+    assert KEY in json.dumps(server.seen)
