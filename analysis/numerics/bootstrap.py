@@ -129,8 +129,12 @@ def _spread(draws: Floats) -> Floats:
 
 
 def drawn_items(cluster: Codes, draws: int, seed: int) -> Iterator[Floats]:
-    """Weights of I items in blocks of shape (b, I): first the sample itself, then ``draws``."""
-    weights = cluster_weights(int(cluster.max()) + 1, draws, seed)
+    """Weights of I items in blocks of shape (b, I): first the sample itself, then ``draws``.
+
+    Clusters may have any numbers: of those without an item none is drawn.
+    """
+    values, cluster = np.unique(cluster, return_inverse=True)
+    weights = cluster_weights(len(values), draws, seed)
     yield weights[:1, cluster]
     size = max(1, BLOCK // len(cluster))
     for first in range(1, draws + 1, size):
@@ -153,7 +157,7 @@ class Samples:
 
     def replicate(self, statistics: Callable[[Floats], Floats], draw: bool = True) -> tuple[Floats, Floats]:
         """Estimates (m,) and replicates (draws, m); none without ``draw`` or with a single cluster."""
-        if not draw or int(self.cluster.max()) == 0:
+        if not draw or len(np.unique(self.cluster)) < 2:
             estimate = statistics(np.ones((1, len(self.cluster))))[0]
             return estimate, np.zeros((0, len(estimate)))
         blocks = self._kept or drawn_items(self.cluster, self.draws, self.seed)

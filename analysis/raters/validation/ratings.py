@@ -8,7 +8,7 @@ import numpy as np
 
 from ...numerics.bootstrap import Samples, cluster_weights, percentile_limits
 from ...numerics.bootstrap import intervals as bootstrap_intervals
-from ...numerics.panel import panel_from
+from ...numerics.panel import Clusters, panel_from
 from ...numerics.types import Codes, Floats
 from ..agreement.icc import icc_from_mean_squares, icc_limits, mean_squares
 from .bounded import Bounded, difference, means_apart, n_clusters
@@ -36,7 +36,7 @@ def add_ratings(rows: Rows, coded: Coded, seed: int) -> None:
     both = np.isfinite(coded.judged[0]) & np.isfinite(people)
     if not both.any():
         return
-    judge, mean, cluster = coded.judged[0][both], people[both], coded.cluster[both]
+    judge, mean, cluster = coded.judged[0][both], people[both], coded.rows(both).cluster
     rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, seed))
     for kind, found in correlations(judge, mean, cluster, rows.alpha, seed).items():
         rows.add(AGREEMENT, kind, found)
@@ -87,7 +87,7 @@ def correlations(x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int) 
     n, clusters = len(x), n_clusters(cluster)
     if n < 3:
         return {}
-    cells = cells_of(x, y, cluster, clusters)
+    cells = cells_of(x, y, Clusters.numbered(cluster).code, clusters)
     draws = int(np.clip(DRAWN // clusters, LEAST, DRAWS)) if clusters >= CARRIED else 0
     weights = cluster_weights(clusters, draws, seed)
     drawn = np.stack([correlation(kind, cells, weights) for kind in CORRELATIONS], axis=1)
@@ -132,7 +132,6 @@ def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
     """The mean rating among people over all rows: by people, by the judge, and both (prediction-powered)."""
     from ...correction.items import Rows as Sources
     from ...correction.items import bounded, correct, weighted_mean
-    from ...numerics.panel import Clusters
 
     people = people_mean(coded)
     judged = np.isfinite(coded.judged[0])

@@ -1,0 +1,73 @@
+"""Rows without an answer change nothing but what is computed over all judged rows, wherever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.numerics.bootstrap import Samples
+from conjury.analysis.raters.validation import Validation, compare_runs, judge
+
+WHOLE = ["answered"]  # what all rows contribute to
+
+
+def ratings(n: int = 60, people: int = 1) -> pd.DataFrame:
+    random = np.random.default_rng(7)
+    quality = random.normal(50, 10, n)
+    columns = {f"p{k}": quality + random.normal(0, 4, n) for k in range(people)}
+    frame = pd.DataFrame({"judge": quality + random.normal(2, 4, n), **columns}).round(1)
+    return frame.assign(item=np.repeat(np.arange(n // 2), 2), by=random.choice(["x", "y"], n))
+
+
+def holes(frame: pd.DataFrame, columns: list[str], where: list[int]) -> pd.DataFrame:
+    found = frame.copy()
+    found.loc[where, columns] = np.nan
+    return found
+
+
+def compared(result: Validation) -> pd.DataFrame:
+    frame = result.frame[(result.frame["part"] != "corrected") & ~result.frame["name"].isin(WHOLE)]
+    return frame.set_index("name")[["estimate", "std_error", "lower", "upper", "n", "clusters"]]
+
+
+@pytest.mark.parametrize("where", [[0], [5, 6, 20], list(range(0, 40, 3)), [58, 59]])
+@pytest.mark.parametrize("column", ["judge", "p0"])
+@pytest.mark.parametrize("options", [{}, {"id": "item"}, {"by": "by"}])
+def test_ratings_with_gaps_are_those_of_the_complete_rows(
+    where: list[int], column: str, options: dict[str, Any]
+) -> None:
+    frame = ratings()
+    found = compared(judge(holes(frame, [column], where), "judge", "p0", **options))
+    known = compared(judge(frame.drop(index=where), "judge", "p0", **options))
+    pd.testing.assert_frame_equal(found, known)
+
+
+@pytest.mark.parametrize("where", [[0, 1], list(range(10, 20))])
+def test_people_among_themselves_and_two_runs_are_compared_on_complete_rows(where: list[int]) -> None:
+    frame = ratings(people=2)
+    gaps = holes(frame, ["p0", "p1"], where)
+    found = compared(judge(gaps, "judge", ["p0", "p1"], id="item"))
+    known = compared(judge(frame.drop(index=where), "judge", ["p0", "p1"], id="item"))
+    pd.testing.assert_frame_equal(found, known)
+    other = frame.assign(judge=frame["judge"] + 1)
+    rows = ["icc_a", "icc_b", "absolute_error_difference"]
+    both = [
+        compared(compare_runs(one, two, "judge", "p0", id="item")).loc[rows]
+        for one, two in ((gaps, other.drop(columns=["p0", "p1"])), (frame.drop(index=where), other))
+    ]
+    pd.testing.assert_frame_equal(*both)
+
+
+def test_samples_of_clusters_draw_no_cluster_that_has_no_item() -> None:
+    values = np.random.default_rng(1).normal(size=12)
+
+    def mean(weights: np.ndarray) -> np.ndarray:
+        return np.asarray(weights @ values / weights.sum(axis=1))[:, None]
+
+    cluster = np.repeat(np.arange(4), 3)
+    known = Samples(cluster, 50, 1).replicate(mean)[1]
+    assert np.array_equal(Samples(cluster * 5 + 2, 50, 1).replicate(mean)[1], known)
+    assert not len(Samples(np.full(12, 3), 50, 1).replicate(mean)[1])
