@@ -29,6 +29,7 @@ REFUSED, INTERRUPTED = 2, 130  # exit codes
 CRASHED, PIPE_CLOSED = 70, 141
 HELP = "Print one JSON document on standard output; sentences go to standard error."
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)  # in names of environment variables
+NO_PATH = ("Symlink loop", "embedded null", "lstat: embedded null", "stat: embedded null")  # of pathlib
 SHORTEST = 8  # characters of a secret; shorter ones could be part of any word
 
 READERS = (
@@ -184,6 +185,8 @@ def refusal(error: BaseException) -> ConjuryError | None:
         return error
     if isinstance(error, OSError):
         return InputError(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}.")
+    if isinstance(error, RuntimeError | ValueError) and str(error).startswith(NO_PATH):
+        return InputError(f"A file cannot be used ({error}); correct its name or its link.")
     source = _file_read(error) if isinstance(error, EXHAUSTED) else None
     return None if source is None else exhausted(source, error)  # of a reader that did not name the limit
 

@@ -95,6 +95,11 @@ def _is_current(manifest: Mapping[str, Any]) -> bool:
             f"These results have format {version}, and this version of conjury reads formats up to {FORMAT}; "
             "update conjury, or run `conjury fit` again."
         )
+    if version is None and "parts" in manifest:
+        raise InputError(
+            f"The manifest of these results does not state its format; restore its field format ({FORMAT}), "
+            "or run `conjury fit` again."
+        )
     return version == FORMAT
 
 
@@ -129,8 +134,9 @@ def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
 
 def _recorded(entry: Mapping[str, Any]) -> Recorded:
     lists = {name: tuple(entry.get(name) or ()) for name in ("groups", "notes", "extra")}
-    settings = {**entry["settings"], **({"groups": entry["groups"]} if lists["groups"] else {})}
-    return Recorded(**{**entry, **lists, "settings": settings})
+    settings = {**(entry.get("settings") or {}), **({"groups": entry["groups"]} if lists["groups"] else {})}
+    single = {name: entry[name] for name in ("title", "seconds", "part") if entry.get(name) is not None}
+    return Recorded(entry["name"], entry["kind"], settings=settings, **lists, **single)
 
 
 def _of_analysis(made: Mapping[str, Any]) -> Recorded:

@@ -15,11 +15,12 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import read_table, write_table
-from conjury.inference.tables.limits import EXPORT_BYTES, parse_json, read_content
+from conjury.inference.tables.limits import read_json
+from conjury.inference.tables.manifest import MANIFEST, read_manifest
 from conjury.inference.tables.writing import Held, Lock, note_written, whole
 
 FORMAT = 2  # of the manifest
-PARTS = ("data", "tables", "figures", "models", "manifest.json")
+PARTS = ("data", "tables", "figures", "models", MANIFEST)
 DRAFT = ".draft-"  # begins the names of folders of results that are being made
 PATIENCE = 600.0  # seconds to wait for another process that writes to the folder
 RUN = ("created", "command", "data")  # what distinguishes the runs of a manifest
@@ -74,8 +75,8 @@ class ResultsFolder:
                     "again."
                 )
             earlier = [name for name in parts.get(part, {}).get("files", []) if name in owned]
-            written = [name for name in _files_below(draft.path) if name != "manifest.json"]
-            self._refuse_foreign(["manifest.json", *written])
+            written = [name for name in _files_below(draft.path) if name != MANIFEST]
+            self._refuse_foreign([MANIFEST, *written])
             kept = [entry for entry in now.get("results") or [] if entry.get("part") != part]
             own = [entry for entry in drafted.get("results") or [] if entry.get("part") == part]
             manifest = {
@@ -85,7 +86,7 @@ class ResultsFolder:
                 "parts": {**parts, part: {**added, "files": written}},
             }
             draft._write_manifest(manifest, [*(name for name in owned if name not in earlier), *written])
-            self._take(draft.path, [*written, "manifest.json"], ["manifest.json", *earlier])
+            self._take(draft.path, [*written, MANIFEST], [MANIFEST, *earlier])
 
     @contextmanager
     def _draft(self, patience: float = 0.0) -> Iterator[ResultsFolder]:
@@ -138,8 +139,22 @@ class ResultsFolder:
         for draft in sorted(self.path.glob(f"{DRAFT}*")):
             swap = draft / SWAP
             if swap.is_file():
-                self._move(draft, **json.loads(swap.read_text(encoding="utf-8")))
+                self._move(draft, **self._read_swap(swap))
             shutil.rmtree(draft, ignore_errors=True)
+
+    def _read_swap(self, path: Path) -> dict[str, list[str]]:
+        """Read which files were to be moved; one that would leave the folder is refused, whoever wrote it."""
+        remedy = f"remove the folder {path.parent}"
+        swap = read_json(path, remedy)
+        names = [swap.get(key) for key in ("written", "replaced")] if isinstance(swap, dict) else [None]
+        if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in names):
+            raise InputError(f"{path}: the file should name files 'written' and 'replaced'; {remedy}.")
+        here = self.path.resolve()
+        for name in [*swap["written"], *swap["replaced"]]:
+            parent = (self.path / name).parent.resolve()
+            if not _ours(PurePosixPath(name)) or not parent.is_relative_to(here):
+                raise InputError(f"{path}: {name!r} is no file of these results; {remedy}.")
+        return {key: swap[key] for key in ("written", "replaced")}
 
     def _refuse_foreign_parts(self) -> None:
         """Refuse a folder without a manifest of ours that contains something where results would go."""
@@ -188,7 +203,7 @@ class ResultsFolder:
         if "conjury" not in manifest or not isinstance(files, list):
             return None
         paths = [PurePosixPath(str(name)) for name in files]
-        return [str(path) for path in paths if path.parts[:1] and path.parts[0] in PARTS and _inside(path)]
+        return [str(path) for path in paths if _ours(path)]
 
     def _take(self, draft: Path, written: Iterable[str], replaced: Iterable[str]) -> None:
         """Put the files of a draft in place of some of ours, which are put back if that fails.
@@ -247,18 +262,12 @@ class ResultsFolder:
     @property
     def manifest(self) -> dict[str, Any]:
         """The manifest, empty where there is none yet."""
-        file = self.path / "manifest.json"
+        file = self.path / MANIFEST
         if not file.is_file():
             self._complete()
         if not file.is_file():
             return {}
-        try:
-            found = parse_json(read_content(file, EXPORT_BYTES).decode("utf-8"))
-        except ValueError as error:
-            raise InputError(f"{file} is not readable as JSON ({error}); run `conjury fit` again.") from error
-        if not isinstance(found, dict):
-            raise InputError(f"{file} is not a manifest; run `conjury fit` again.")
-        return found
+        return read_manifest(file)
 
     @property
     def origin(self) -> str:
@@ -302,15 +311,15 @@ class ResultsFolder:
             files |= {self.path / "tables" / f"{name}.{ending}": table for ending in ("parquet", "csv")}
         names = [file.relative_to(self.path).as_posix() for file in files]
         owned = self._owned() or []
-        self._refuse_foreign(["manifest.json", *names])
+        self._refuse_foreign([MANIFEST, *names])
         for file, table in files.items():
             write_table(table, file)
         self._write_manifest(manifest, {*owned, *names})
 
     def _write_manifest(self, manifest: Mapping[str, Any], files: Iterable[str]) -> None:
-        listed = {"files": sorted({*files, "manifest.json"})}
+        listed = {"files": sorted({*files, MANIFEST})}
         text = json.dumps({**manifest, **listed}, indent=2, ensure_ascii=False) + "\n"
-        with whole(self.path / "manifest.json") as file:
+        with whole(self.path / MANIFEST) as file:
             file.write(text.encode("utf-8"))
 
 
@@ -322,12 +331,13 @@ def _put_back(done: list[tuple[Path, Path]]) -> None:
 
 
 def _manifest_last(names: Iterable[str]) -> list[str]:
-    return sorted(names, key="manifest.json".__eq__)
+    return sorted(names, key=MANIFEST.__eq__)
 
 
 def _files_below(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def _inside(path: PurePosixPath) -> bool:
-    return not path.is_absolute() and ".." not in path.parts
+def _ours(path: PurePosixPath) -> bool:
+    """Whether a path, relative to the folder, is one where results go."""
+    return path.parts[:1] != () and path.parts[0] in PARTS and ".." not in path.parts

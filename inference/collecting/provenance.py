@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..ledger import Ledger
 from ..readers.choices import SIMULATED
-from ..tables.limits import EXPORT_BYTES, parse_json, read_content
+from ..tables.records import PROVENANCE, read_record
 from ..tables.writing import whole
 from .options import engines
 
@@ -47,12 +47,17 @@ def write_provenance(responses: pd.DataFrame, ledger: Ledger, folder: Path) -> N
         file.write((json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
 
 
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Read what a run recorded of its versions; without a record, no versions and no settings."""
+    path = folder / FILE
+    if not path.exists():
+        return {"served": [], "settings": {}}
+    return read_record(path, PROVENANCE, "restore it, or run `conjury parse`, which writes it again")
+
+
 def version_notes(folder: Path) -> list[str]:
     """Report judges of a run under whose name several versions answered."""
-    path = folder / FILE
-    if not path.is_file():
-        return []
-    served = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8"))["served"]
+    served = read_provenance(folder)["served"]
     notes = []
     for judge in dict.fromkeys(version["judge_id"] for version in served):
         mine = [one for one in served if one["judge_id"] == judge and one["model_returned"] != SIMULATED]
@@ -76,12 +81,8 @@ ENGINE = {  # settings that may change answers of vLLM, with their names in word
 
 def engine_notes(folder: Path) -> list[str]:
     """Describe the engines of a run that state whether their answers depend on the batch."""
-    path = folder / FILE
-    if not path.is_file():
-        return []
-    known = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8"))["settings"]
     notes = []
-    for judge, each in known.items():
+    for judge, each in read_provenance(folder)["settings"].items():
         for settings in (one["settings"] for one in each if "batch_invariant" in one["settings"]):
             stated = [f"{words} {settings[name]}" for name, words in ENGINE.items() if settings.get(name)]
             invariance = "on" if settings["batch_invariant"] else "off"

@@ -18,7 +18,7 @@ from ..study.parts import Assignment
 from ..tables.columns import coerce, stream
 from ..tables.files import read_table, write_table
 from ..tables.frames import any_frame
-from ..tables.limits import EXPORT_BYTES, parse_json, read_content
+from ..tables.limits import read_json
 from ..tables.schema import PAIR_KIND, POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
 from ..tables.writing import whole
 from .panels import Panel, check_asked, check_same_pairs, no_people
@@ -367,12 +367,9 @@ def load_design(folder: Path) -> DrawnDesign | None:
     facts = folder / "design.json"
     if not facts.is_file():
         return None
-    try:
-        drawn = parse_json(read_content(facts, EXPORT_BYTES).decode("utf-8"))
-    except ValueError:
-        drawn = None
+    drawn = read_json(facts, "run `conjury design` again")
     if not isinstance(drawn, dict):
-        raise InputError(f"{facts}: the file is damaged; run `conjury design` again.")
+        raise InputError(f"{facts}: the file should contain one mapping; run `conjury design` again.")
     tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     source = str(folder / "tasks.parquet")
     require_columns(tables["tasks"], ["task_id", "position", "profile_id", "repeat"], source)

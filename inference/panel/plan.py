@@ -34,7 +34,7 @@ from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.panel import PanelSection
 from ..tables.columns import stream
 from ..tables.files import read_table
-from ..tables.limits import EXPORT_BYTES, RESPONDENTS, parse_json, read_content
+from ..tables.limits import RESPONDENTS, read_json
 from ..tables.schema import POSITIONS, SAMPLING
 from ..tables.writing import whole
 from .shown import ShownItems, shown_items, shown_profiles
@@ -242,7 +242,9 @@ def asked_of_people(study: AnyStudy) -> AnyStudy:
 def _pictured(folder: RunFolder, images: bool | None, study: str) -> bool:
     """Whether people of a run see pictures; the run keeps it with the name of the study."""
     path = folder.path / "design" / PANEL_FILE
-    before = parse_json(read_content(path, EXPORT_BYTES).decode()) if path.is_file() else {}
+    before = read_json(path, "restore or remove it") if path.exists() else {}
+    if not isinstance(before, dict):
+        raise InputError(f"{path}: the file should contain one mapping; restore or remove it.")
     chosen = bool(before.get("images", False)) if images is None else images
     known = {"study": study, "images": chosen}
     if known != before:

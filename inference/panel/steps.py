@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Literal, TypeVar
 
 from ..study.panel import AttentionCheck, Ending, Question
-from ..tables.limits import EXPORT_BYTES, read_content
+from ..tables.limits import read_text
 from .plan import PanelPlan, PlannedTask, Slot
 from .shown import Shown
 
@@ -158,15 +157,11 @@ def _texts(plan: PanelPlan) -> Iterator[tuple[tuple[str, str], str]]:
         if name is None:
             continue
         path = plan.study.folder / name
-        yield (kind, ""), _read(path)
+        yield (kind, ""), read_text(path)
         for language in plan.section.languages:
             translated = path.with_name(f"{path.stem}.{language}{path.suffix}")
             if translated.is_file():
-                yield (kind, language), _read(translated)
-
-
-def _read(path: Path) -> str:
-    return read_content(path, EXPORT_BYTES).decode("utf-8")
+                yield (kind, language), read_text(translated)
 
 
 def _ending(plan: PanelPlan, ended: Ended) -> Ending:

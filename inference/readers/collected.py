@@ -16,7 +16,8 @@ from ..study.load import list_studies, load_any_study
 from ..study.models import ItemStudy, Study
 from ..tables.columns import companion, responses_beside, split_occasion
 from ..tables.files import load, read_table
-from ..tables.limits import EXPORT_BYTES, parse_json, read_content
+from ..tables.limits import parse_json, read_text
+from ..tables.manifest import read_manifest
 from ..tables.schema import TABLES, validate
 from .aliases import rename_columns
 from .judgments import load_judgments, read_labels, stack_judgments
@@ -159,9 +160,7 @@ def _find_in_folder(path: Path, places: _Places) -> None:
         profiles = path / "design" / "profiles.parquet"
         places.profiles = profiles if profiles.is_file() else places.profiles
     elif manifest.is_file():
-        content = parse_json(read_content(manifest, EXPORT_BYTES).decode("utf-8"))
-        argument = content.get("study_argument") if isinstance(content, dict) else None
-        _name_study(places, str(argument or ""))
+        _name_study(places, str(read_manifest(manifest).get("study_argument") or ""))
         path = path / "data"
     elif (path / "study.yaml").is_file():
         _set_study(places, load_any_study(path))
@@ -247,7 +246,7 @@ def _loaded(path: Path) -> pd.DataFrame:
 def read_json_lines(path: Path) -> pd.DataFrame:
     """Read a file with a JSON object in each line; values that are lists or objects are kept as JSON."""
     rows = []
-    for number, line in enumerate(read_content(path, EXPORT_BYTES).decode("utf-8-sig").splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip():
             continue
         try:

@@ -241,6 +241,10 @@ class Templates:
             raise InputError(
                 f"{self.folder / (error.name or name)}:{error.lineno}: {error.message}; correct the template."
             ) from None
+        except RecursionError:
+            raise InputError(
+                f"{self.folder / name}: blocks of the template are nested too deeply; write it flat."
+            ) from None
         except (TemplateError, OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{self.folder / name}: the template cannot be used ({error}); correct it."

@@ -65,7 +65,11 @@ def missing_file(
     """Report a file, ``or_folder``, that a study file names and that is not in ``folder``."""
     if name is None:
         return
-    path = (folder / name).resolve()
+    try:
+        path = (folder / name).resolve()
+    except (ValueError, RuntimeError, OSError) as error:  # a NUL; a link that leads back to itself
+        yield Problem(at, f"{what}: {name!r} is no name of a file ({error}); correct it.")
+        return
     if not path.is_relative_to(folder.resolve()):
         yield Problem(at, f"{what}: {name} lies outside the folder of the study; move it there.")
     elif not (path.is_file() or (or_folder and path.is_dir())):

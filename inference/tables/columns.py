@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
-from .limits import EXPORT_BYTES, parse_json, read_content
+from .limits import read_json
 
 _INVISIBLE = "\u00ad\u061c\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
@@ -116,10 +116,7 @@ def load_levels(path: str | Path) -> dict[str, list[str]]:
     ``{"columns": {"slur": {"levels": [...]}, ...}}``, where columns without levels may contain null.
     """
     path = Path(path)
-    try:
-        content = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8-sig"))
-    except ValueError as error:
-        raise InputError(f"{path}: the levels file is not valid JSON ({error}); correct it.") from None
+    content = read_json(path, "correct the file of levels")
     return {column: _distinct(column, levels, path) for column, levels in _entries(content, path).items()}
 
 

@@ -83,6 +83,10 @@ def require_file(path: Path) -> None:
     """Raise InputError where a path is no regular file, or where nothing is there, with the closest name."""
     if path.is_dir():
         raise InputError(f"{path}: this is a folder; name a file in it.")
+    if not path.exists() and path.is_symlink():
+        raise InputError(
+            f"{path}: this is a link that leads to no file; correct it, or name the file itself."
+        )
     if not path.exists():
         names = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
         close = difflib.get_close_matches(path.name, names, n=1)
@@ -159,6 +163,29 @@ def parse_json(text: str) -> Any:
     if text.count("[") + text.count("{") > DEPTH and _deeper(value, DEPTH):
         raise ValueError(too_deep)
     return _mended(value) if _ESCAPED_HALF.search(text) else value
+
+
+def read_text(path: Path, remedy: str = "save it as UTF-8") -> str:
+    """Text of a file in UTF-8, without a byte order mark; InputError names the line that is not."""
+    content = read_content(path, EXPORT_BYTES)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: the file is not UTF-8 text; {remedy}.") from None
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """Parse a JSON file; InputError names the file, the line where there is one, and the remedy."""
+    text = read_text(path, remedy)
+    try:
+        return parse_json(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{error.lineno}: the file is not valid JSON ({error.msg}); {remedy}."
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: the file cannot be read ({error}); {remedy}.") from None
 
 
 def whole_text(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
+from conjury.inference.tables.limits import read_text
 
 from ...frames.participation import COMPLETE
 from ..data import ReportData
@@ -148,9 +149,9 @@ def template_text(study: AnyStudy, name: str | None) -> str:
 
     def included(line: re.Match[str]) -> str:
         other = path.parent / line[1]
-        return other.read_text(encoding="utf-8").strip() if other.is_file() else line[0]
+        return read_text(other).strip() if other.is_file() else line[0]
 
-    return INCLUDE.sub(included, path.read_text(encoding="utf-8")).strip()
+    return INCLUDE.sub(included, read_text(path)).strip()
 
 
 def study_file(study: AnyStudy) -> Path:

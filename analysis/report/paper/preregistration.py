@@ -15,6 +15,7 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.study.base import suggestion
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
 from conjury.inference.study.parts import Judge
+from conjury.inference.tables.limits import read_json
 
 from ...benchmark import differences, mixed_logit, robustness
 from ...pipeline.conjoint import people_analyses
@@ -206,12 +207,7 @@ def _excluded_people(study: AnyStudy) -> list[str]:
 
 def read_registration(path: Path) -> Registration:
     """Read a registration; refuse a file that is none, or that was changed since it was written."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise InputError(
-            f"{path} is no registration: {error}; give the .json of `conjury preregister`."
-        ) from None
+    found = read_json(path, "give the .json that `conjury preregister` wrote")
     if not isinstance(found, dict) or "sha256" not in found or found.get("format") != FORMAT:
         raise InputError(f"{path} is no registration; give the .json that `conjury preregister` wrote.")
     if hash_of(found) != found["sha256"]:

@@ -33,14 +33,9 @@ def gather(study: str, run: Path | None, results: Path | None) -> Facts:
 
 def served_versions(run: Path) -> list[dict[str, Any]]:
     """Versions that answered in a run, as it has recorded them, with the times of first and last answers."""
-    from conjury.inference.collecting.provenance import FILE
-    from conjury.inference.tables.limits import EXPORT_BYTES, parse_json, read_content
+    from conjury.inference.collecting.provenance import read_provenance
 
-    path = run / FILE
-    if not path.is_file():
-        return []
-    found: list[dict[str, Any]] = parse_json(read_content(path, EXPORT_BYTES).decode("utf-8"))["served"]
-    return found
+    return list(read_provenance(run)["served"])
 
 
 def read_run(study: str, folder: Path) -> RunFacts:

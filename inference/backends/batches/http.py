@@ -11,7 +11,7 @@ from ...errors import InputError
 from ..endpoints import Endpoint
 from ..openai.client import CONNECT, PATIENT, asked_wait, http
 from ..openai.failures import parse, redact
-from .service import Unreachable, Waits, download_whole, gone, no_answer, refusal, store_lines
+from .service import Unreachable, Waits, download_whole, gone, no_answer, no_json, refusal, store_lines
 
 Content = Callable[[], Iterable[bytes]]
 
@@ -62,10 +62,7 @@ class Exchanges:
         """Return the JSON object that a request is answered with."""
         parsed = parse(self.ask(method, url, what, **options).content)
         if not isinstance(parsed, dict):
-            raise Unreachable(
-                f"{self.endpoint.shown_url} did not return a JSON object for {what}; check base_url, and "
-                "run the same command again."
-            )
+            raise no_json(self.endpoint, what)
         return parsed
 
     def download(self, url: str, path: Path, what: str, batch_id: str, lines: int) -> None:

@@ -191,7 +191,7 @@ def create_once(
 def created(endpoint: Endpoint, name: object, what: str) -> str:
     """Return the id of what was created; Unreachable where the answer has none."""
     if not isinstance(name, str) or not name:
-        raise no_answer(endpoint, what, "the answer names no batch")
+        raise no_answer(endpoint, what, "the answer has no id")
     return name
 
 
@@ -219,6 +219,14 @@ def no_answer(endpoint: Endpoint, what: str, reason: str) -> Unreachable:
     return Unreachable(
         f"{endpoint.shown_url} did not answer about {what} ({reason}); run the same command again, which "
         "resumes the run."
+    )
+
+
+def no_json(endpoint: Endpoint, what: str) -> Unreachable:
+    """Return the error of an answer that is not what the interface of batches returns."""
+    return Unreachable(
+        f"{endpoint.shown_url} did not return a JSON object for {what}; check base_url, and run the same "
+        "command again."
     )
 
 

@@ -15,9 +15,11 @@ from ..batches.service import (
     Waits,
     batch_gone,
     create_once,
+    created,
     download_whole,
     gone,
     no_answer,
+    no_json,
     refusal,
     store_lines,
 )
@@ -69,9 +71,12 @@ class OpenAIBatches:
 
         def send() -> str:
             with path.open("rb") as file:
-                return str(self.client.files.create(file=(name, file), purpose="batch").id)
+                return created(
+                    self.endpoint, self.client.files.create(file=(name, file), purpose="batch").id, what
+                )
 
-        return self._ask(send, f"the file {path}")
+        what = f"the file {path}"
+        return self._ask(send, what)
 
     def find_batch(self, sending: Sending) -> str | None:
         """Return the id of the batch that carries the name of a shard, unless it was refused as a whole."""
@@ -96,7 +101,7 @@ class OpenAIBatches:
                 completion_window=self.window,
                 metadata={"conjury_shard": sending.shard},
             )
-            return str(batch.id)
+            return created(self.endpoint, batch.id, what)
 
         what, file_id = f"the batch of shard {sending.shard}", sending.file_id
 
@@ -110,11 +115,16 @@ class OpenAIBatches:
     def retrieve(self, batch_id: str) -> Progress:
         """Return the progress of a batch; ``Gone`` where it is not there."""
         try:
-            batch = self._ask(
-                lambda: self.client.batches.retrieve(batch_id), f"the state of batch {batch_id}"
+            return self._ask(
+                lambda: self._progress(self.client.batches.retrieve(batch_id)),
+                f"the state of batch {batch_id}",
             )
         except NotThere:
             raise batch_gone(self.endpoint, batch_id) from None
+
+    def _progress(self, batch: Any) -> Progress:
+        if not isinstance(batch.status, str):
+            raise TypeError
         counts = batch.request_counts
         complaints = tuple(map(self._complaint, (batch.errors.data if batch.errors else None) or ()))
         failed = batch.status == "failed"
@@ -154,6 +164,8 @@ class OpenAIBatches:
         except (NoAnswer, http.HTTPError) as error:
             reason = redact(str(error.__cause__ or error), self.endpoint.secrets)
             problem = no_answer(self.endpoint, what, reason)
+        except (AttributeError, KeyError, TypeError, ValueError):  # of the client, which expects its own JSON
+            problem = no_json(self.endpoint, what)
         raise problem
 
     def _complaint(self, error: Any) -> Complaint:

@@ -12,7 +12,7 @@ from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Roles
 from ...study.base import suggestion
 from ...study.models import Study
-from ...tables.limits import EXPORT_BYTES, read_content
+from ...tables.limits import read_text
 from ..profiles import stimulus_ids
 from .posts import PostKit, load_people
 from .wording import FORMS, REPLIES, load_texts
@@ -45,12 +45,10 @@ def load_insults(path: Path, categories: Sequence[str]) -> dict[str, dict[str, s
 
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     try:
-        text = read_content(path, EXPORT_BYTES).decode("utf-8-sig")
+        text = read_text(path)
         reader = csv.reader(io.StringIO(text, newline=""))
         header = [name.strip() for name in next(reader, [])]
         rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
-    except UnicodeDecodeError:
-        raise InputError(f"{path}:1: the file is not UTF-8 text; save it as UTF-8.") from None
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: cannot be read ({error}); correct that line.") from None
     if header != list(COLUMNS):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...errors import InputError, counted
 from ...tables.files import load_text
-from ...tables.limits import EXPORT_BYTES, parse_json, read_content, require_file
+from ...tables.limits import parse_json, read_json, read_text, require_file
 from . import lm_eval, promptfoo
 from .table import Judged, flat
 
@@ -81,16 +81,9 @@ def _json(path: Path, lines: bool) -> Judged:
     return Judged(pd.DataFrame([flat(record) for record in records]), str(path))
 
 
-def _text(path: Path) -> str:
-    try:
-        return read_content(path, EXPORT_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: the file is not UTF-8 text; save it in UTF-8.") from None
-
-
 def _records_in_lines(path: Path) -> list[Any]:
     records = []
-    for number, line in enumerate(_text(path).split("\n"), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             try:
                 records.append(parse_json(line))
@@ -102,10 +95,7 @@ def _records_in_lines(path: Path) -> list[Any]:
 
 
 def _whole(path: Path) -> Any:
-    try:
-        content = parse_json(_text(path))
-    except ValueError as error:
-        raise InputError(f"{path}: this is not valid JSON ({error}); correct it.") from None
+    content = read_json(path, "correct it")
     if isinstance(content, list | dict):
         return content
     raise InputError(f"{path}: this is not a list of rows; write one JSON object per row.")

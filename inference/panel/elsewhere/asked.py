@@ -12,7 +12,7 @@ from ...errors import InputError, MissingDependency
 from ...humans.texts import to_number
 from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import ItemStudy, Study
-from ...tables.limits import EXPORT_BYTES, read_content
+from ...tables.limits import read_text
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan, PlannedTask
 from ..shown import Shown
@@ -223,11 +223,7 @@ def markdown_html(study: Study | ItemStudy, name: str | None) -> str:
             "Texts in Markdown need markdown-it-py; install it with: pip install 'conjury[panel]'."
         ) from None
     path = study.folder / name
-    try:
-        text = read_content(path, EXPORT_BYTES).decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: the file is not UTF-8 text; save it as UTF-8.") from None
-    return str(MarkdownIt("commonmark", {"html": False}).render(text))
+    return str(MarkdownIt("commonmark", {"html": False}).render(read_text(path)))
 
 
 def catalogue_of(plan: PanelPlan) -> Catalogue:

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ...tables.limits import parse_json
+from ...tables.limits import read_json
 from ...tables.parquet import DAMAGE, LEVELS_KEY, read_parquet
 from ...tables.writing import Held, Lock, whole
 from .store import is_stored
@@ -146,13 +146,11 @@ def job_hash(root: Path, study: str, cues: str) -> str:
 
 def read_job(folder: JobFolder) -> dict[str, Any]:
     """Return what pictures were drawn with, without the versions of programs."""
-    try:
-        job = parse_json(folder.job.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    job = read_json(folder.job, "draw the pictures again with another --out")
+    if not isinstance(job, dict):
         raise InputError(
-            f"{folder.job}: the file is missing or damaged, so it is unknown what the pictures were drawn "
-            "with; draw them again with another --out."
-        ) from None
+            f"{folder.job}: the file should contain one mapping; draw the pictures again with another --out."
+        )
     return {name: value for name, value in job.items() if name != MADE_WITH}
 
 

@@ -128,7 +128,7 @@ def test_files_and_damaged_manifests_are_refused_by_name(tmp_path: Path) -> None
     with pytest.raises(InputError, match="contains no choices; run `conjury fit` first"):
         ResultsFolder(tmp_path).choices()
     (tmp_path / "manifest.json").write_text('{"study": ', encoding="utf-8")
-    with pytest.raises(InputError, match=r"manifest\.json is not readable as JSON"):
+    with pytest.raises(InputError, match=r"manifest\.json:1: the file is not valid JSON"):
         _ = ResultsFolder(tmp_path).manifest
     with pytest.raises(InputError, match="is a file; give a folder"):
         ResultsFolder(tmp_path / "manifest.json")

@@ -19,10 +19,11 @@ from fakes.recorder import LedgerRecorder
 from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.batches import backend as batch_backend
 from conjury.inference.backends.batches.backend import BatchBackend
-from conjury.inference.backends.batches.service import Busy, Unsure, Waits
+from conjury.inference.backends.batches.service import Busy, Sending, Unreachable, Unsure, Waits
 from conjury.inference.backends.batches.shards import Limits, open_lines
 from conjury.inference.backends.endpoints import Endpoint
 from conjury.inference.backends.google.batch_service import GoogleBatches
+from conjury.inference.backends.openai.batch_service import OpenAI, OpenAIBatches
 from conjury.inference.backends.openai.client import http
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -98,6 +99,33 @@ def answer(name: str, text: str = "A") -> str:
     usage = {"input_tokens": 5, "output_tokens": 1}
     message = {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage}
     return json.dumps({"custom_id": name, "result": {"type": "succeeded", "message": message}})
+
+
+@pytest.mark.parametrize("page", ["<html>Sign in</html>", "[]", '"text"', "null", '{"data": 5}'])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda service, path: service.find_file("a.jsonl"),
+        lambda service, path: service.upload(path, "a.jsonl"),
+        lambda service, path: service.find_batch(Sending("s", path, "f", 1, frozenset())),
+        lambda service, path: service.create(Sending("s", path, "f", 1, frozenset())),
+        lambda service, path: service.retrieve("b"),
+        lambda service, path: service.download("f", path.with_name("out"), "b"),
+    ],
+    ids=["find_file", "upload", "find_batch", "create", "retrieve", "download"],
+)
+def test_an_answer_that_is_no_json_of_openai_is_a_sentence(ask, page, tmp_path):
+    service = OpenAIBatches(Endpoint("http://x", "http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
+    kind = {"content-type": "text/html" if page.startswith("<") else "application/json"}
+    answered = http.MockTransport(lambda request: http.Response(200, text=page, headers=kind))
+    service.client = OpenAI(
+        api_key="K", base_url="http://x", max_retries=0, http_client=http.Client(transport=answered)
+    )
+    (tmp_path / "a.jsonl").write_text("{}")
+    with pytest.raises(
+        Unreachable, match="http://x did not (return a JSON object|answer about .* has no id)"
+    ):
+        ask(service, tmp_path / "a.jsonl")
 
 
 @pytest.mark.parametrize("lost", [http.ReadError("reset"), Killed()])

@@ -1,0 +1,89 @@
+"""JSON files that conjury writes beside its tables, read as if anybody had written them.
+
+A run's provenance.json and the manifest of results travel with data between people and programs. Their
+content is parsed within limits and compared with a schema before anything uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from ..errors import InputError
+from .limits import read_json
+
+AS_WRITTEN = ConfigDict(strict=True, extra="allow")
+KINDS = {
+    "dict_type": "a mapping",
+    "list_type": "a list",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "none_required": "null",
+    "missing": "there",
+}
+
+
+def read_record(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any]:
+    """Read a JSON object as it is in the file; InputError names the first field that the schema refuses."""
+    content = read_json(path, remedy)
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: the file should contain one mapping of fields; {remedy}.")
+    try:
+        schema.validate_python(content)
+    except ValidationError as problems:
+        first = problems.errors()[0]
+        kind = KINDS.get(first["type"])
+        wrong = f"should be {kind}" if kind else f"is not as expected ({first['msg']})"
+        raise InputError(f"{path}: the field {_place(first['loc'])} {wrong}; {remedy}.") from None
+    return content
+
+
+def _place(location: Sequence[int | str]) -> str:
+    """A path into nested fields, as in ``results[2].settings``, without the steps of a union."""
+    text = ""
+    for step in location:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step.isidentifier() or not any(sign in step for sign in "[]()-"):
+            text += f".{step}" if text else step
+    return text
+
+
+class Served(TypedDict):
+    """Answers of one version of a judge."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    judge_id: str
+    model_returned: str | None
+    system_fingerprint: str | None
+    n: int
+    first: str
+    last: str
+
+
+class Since(TypedDict):
+    """Settings of a judge's backend, and since when they held."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    since: str
+    settings: dict[str, Any]
+
+
+class Provenance(TypedDict):
+    """Which versions answered in a run, with which settings."""
+
+    __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
+
+    served: list[Served]
+    settings: dict[str, list[Since]]
+
+
+PROVENANCE: TypeAdapter[Any] = TypeAdapter(Provenance)
