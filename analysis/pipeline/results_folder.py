@@ -255,7 +255,10 @@ class ResultsFolder:
 
     def _complete(self) -> None:
         """Complete what a process that was ended left undone, unless another one is at work."""
-        if any(self.path.glob(f"{DRAFT}*/{SWAP}")):
+        swaps = list(self.path.glob(f"{DRAFT}*/{SWAP}"))
+        for swap in swaps:
+            self._read_swap(swap)  # refuses what was not written here, even while another process writes
+        if swaps:
             with suppress(InputError), self._locked():
                 self._finish_swaps()
 

@@ -280,3 +280,15 @@ def test_the_demo_runs_from_the_wheel_in_an_empty_folder_within_a_minute_and_pri
     truth = pd.read_csv(folder / "results" / "tables" / "amce.csv").set_index(["prompt", "feature", "level"])
     degree = truth["estimate"].xs(("degree", "master"), level=("feature", "level"))
     assert degree.between(0.25, 0.45).all()
+
+
+def test_of_very_many_problems_the_first_are_printed_and_the_others_counted(here, tmp_path):
+    here("init minimal flats")
+    with (tmp_path / "flats" / "study.yaml").open("a") as file:
+        file.writelines(f"key{number}: 1\n" for number in range(300))
+    ended = here("validate flats/study.yaml")
+    assert ended.code == 2
+    assert len(ended.err.splitlines()) == 22
+    assert "280 other problems; --json lists all of them." in ended.err
+    assert "300 problems in flats/study.yaml" in ended.err
+    assert len(json.loads(here("validate flats/study.yaml --json").out)["problems"]) == 300

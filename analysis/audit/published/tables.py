@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bs4 import Tag
 
 _DELIMITER = re.compile(r"^ {0,3}\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?$", re.MULTILINE)
+_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
+NESTED = 100  # tables in tables; pages that are laid out by tables have about ten
 _MATH = re.compile(r"\\\(.+?\\\)|\$[^$]+\$")
 
 
@@ -132,7 +134,7 @@ def _csv(text: str, path: Path) -> Iterator[Table]:
 
 
 def _html(text: str, path: Path) -> Iterator[Table]:
-    yield from _named(_html_grids(text), path)
+    yield from _named(_html_grids(text, path), path)
 
 
 def _markdown(text: str, path: Path) -> Iterator[Table]:
@@ -162,10 +164,14 @@ def _named(grids: Iterator[Grid], path: Path) -> Iterator[Table]:
             yield table
 
 
-def _html_grids(text: str) -> Iterator[Grid]:
+def _html_grids(text: str, path: Path) -> Iterator[Grid]:
     """Every table of an HTML text that contains no other table."""
     from bs4 import BeautifulSoup
 
+    if _depth(text) > NESTED:
+        raise InputError(
+            f"{path}: tables are nested more than {NESTED} deep; save the table without those around it."
+        )
     soup = BeautifulSoup(text, "html.parser")
     for number, table in enumerate(soup.find_all("table"), 1):
         if table.find("table") is not None:
@@ -184,6 +190,15 @@ def _html_grids(text: str) -> Iterator[Grid]:
         if grid.rows and not grid.rows[0].is_head:
             grid.rows[0].is_head = True
         yield grid
+
+
+def _depth(text: str) -> int:
+    """How deep tables are nested in HTML; the time to parse them grows with its square."""
+    depth = deepest = 0
+    for tag in _TABLE.finditer(text):
+        depth = max(depth - 1, 0) if tag[1] else depth + 1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _html_cell(cell: Tag) -> Cell:

@@ -13,6 +13,8 @@ from conjury.inference.errors import InputError, counted, listed
 from ...automation import record
 from ...printing import console, one_line, warn
 
+SHOWN = 20  # problems on the terminal
+
 if TYPE_CHECKING:
     from conjury.inference.collecting.validating import Validated
     from conjury.inference.study.models import ItemStudy, Study
@@ -67,8 +69,10 @@ def validate(
 
 
 def _refuse(study: str, found: Validated) -> None:
-    for problem in found.problems:
+    for problem in found.problems[:SHOWN]:
         warn(one_line(problem))
+    if len(found.problems) > SHOWN:
+        warn(f"{counted(len(found.problems) - SHOWN, 'other problem')}; --json lists all of them.")
     if not found.whole:
         warn("Fields that depend on these were not checked; run the command again when these are correct.")
     raise InputError(f"{counted(len(found.problems), 'problem')} in {study}; see above.")

@@ -123,7 +123,7 @@ def test_an_answer_that_is_no_json_of_openai_is_a_sentence(ask, page, tmp_path):
     )
     (tmp_path / "a.jsonl").write_text("{}")
     with pytest.raises(
-        Unreachable, match="http://x did not (return a JSON object|answer about .* has no id)"
+        Unreachable, match=r"http://x did not (return a JSON object|answer about .* has no id)"
     ):
         ask(service, tmp_path / "a.jsonl")
 
