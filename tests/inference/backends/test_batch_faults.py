@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("openai")
+openai = pytest.importorskip("openai")
 
 from fakes.batch_run import make_requests
 from fakes.recorder import LedgerRecorder
@@ -23,7 +23,7 @@ from conjury.inference.backends.batches.service import Busy, Sending, Unreachabl
 from conjury.inference.backends.batches.shards import Limits, open_lines
 from conjury.inference.backends.endpoints import Endpoint
 from conjury.inference.backends.google.batch_service import GoogleBatches
-from conjury.inference.backends.openai.batch_service import OpenAI, OpenAIBatches
+from conjury.inference.backends.openai.batch_service import OpenAIBatches
 from conjury.inference.backends.openai.client import http
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -118,7 +118,7 @@ def test_an_answer_that_is_no_json_of_openai_is_a_sentence(ask, page, tmp_path):
     service = OpenAIBatches(Endpoint("http://x", "http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
     kind = {"content-type": "text/html" if page.startswith("<") else "application/json"}
     answered = http.MockTransport(lambda request: http.Response(200, text=page, headers=kind))
-    service.client = OpenAI(
+    service.client = openai.OpenAI(
         api_key="K", base_url="http://x", max_retries=0, http_client=http.Client(transport=answered)
     )
     (tmp_path / "a.jsonl").write_text("{}")
