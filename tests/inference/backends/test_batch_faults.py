@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-openai = pytest.importorskip("openai")
+pytest.importorskip("openai")
 
 from fakes.batch_run import make_requests
 from fakes.recorder import LedgerRecorder
@@ -118,9 +118,7 @@ def test_an_answer_that_is_no_json_of_openai_is_a_sentence(ask, page, tmp_path):
     service = OpenAIBatches(Endpoint("http://x", "http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
     kind = {"content-type": "text/html" if page.startswith("<") else "application/json"}
     answered = http.MockTransport(lambda request: http.Response(200, text=page, headers=kind))
-    service.client = openai.OpenAI(
-        api_key="K", base_url="http://x", max_retries=0, http_client=http.Client(transport=answered)
-    )
+    service.client = service.client.with_options(http_client=http.Client(transport=answered))
     (tmp_path / "a.jsonl").write_text("{}")
     with pytest.raises(
         Unreachable, match=r"http://x did not (return a JSON object|answer about .* has no id)"
