@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,7 @@ from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
 from ..study.problems import examine
 from ..tables.files import read_table
+from ..tables.limits import require_file
 from ..tables.schema import SYNONYMS
 from .content import item_content, profile_content
 
@@ -169,7 +171,8 @@ def _check_items(study: ItemStudy) -> None:
 
 def _check_labels(file: Path, study: ItemStudy) -> None:
     notes: list[str] = []
-    read_labels(file, study, notes)
+    if read_labels(file, study, notes).empty:
+        raise InputError(f"{file}: the file has no labels; add rows, or remove 'gold' from the study file.")
     if notes:
         raise InputError(f"{notes[0]}; correct them, or add them to the labels of the study file.")
 
@@ -192,14 +195,21 @@ def _simulated(study: Study | ItemStudy) -> list[str]:
     """Judges of the truth table of a study, which is read and checked; none where there is no table."""
     if isinstance(study, Study):
         path = study.folder / TRUTH
-        raters = read_truth_table(path, study) if path.is_file() else []
+        raters = read_truth_table(path, study) if _given(path) else []
         return list(dict.fromkeys(rater.judge for rater in raters))
     found: list[str] = []
-    if study.scales and (study.folder / TRUTH).is_file():
+    if study.scales and _given(study.folder / TRUTH):
         found += read_rating_truth(study.folder / TRUTH, study).judges
-    if study.label_sets and (study.folder / LABEL_TRUTH).is_file():
+    if study.label_sets and _given(study.folder / LABEL_TRUTH):
         found += read_label_truth(study.folder / LABEL_TRUTH, study).judges
     return list(dict.fromkeys(found))
+
+
+def _given(path: Path) -> bool:
+    """Whether there is a file of that name; a folder, a pipe or a link to nothing is refused."""
+    if os.path.lexists(path):
+        require_file(path)
+    return path.is_file()
 
 
 def _check_table(file: Path, study: Study | ItemStudy) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -220,3 +221,24 @@ def test_a_table_that_does_not_fit_the_study_is_reported(claims, flats):
     assert "suport" in problem
     (problem,) = said(flats, claims / "people.csv")
     assert "people.csv" in problem
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link to nothing", "link to itself"])
+def test_a_truth_table_that_is_no_file_is_no_missing_truth_table(kind, flats, claims):
+    for path in (flats / "truth.csv", claims / "label_truth.csv"):
+        path.unlink()
+        if kind == "folder":
+            path.mkdir()
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to(path.name if kind == "link to itself" else "nowhere.csv")
+        (problem,) = validate(path.parent / "study.yaml").problems
+        assert path.name in problem
+
+
+def test_gold_labels_without_a_row_are_a_problem(claims):
+    header = (claims / "labels.csv").read_text(encoding="utf-8").splitlines()[0]
+    (claims / "labels.csv").write_text(f"{header}\n", encoding="utf-8")
+    (problem,) = validate(claims / "study.yaml").problems
+    assert "labels.csv: the file has no labels; add rows" in problem
