@@ -47,8 +47,10 @@ def rates(
     - ``efficient``: the human rate, corrected for how the judge's labels of labelled units differ from those
       of unlabelled ones, with the weights of least variance (prediction-powered inference with optimal
       tuning). One population, as for ``human``; biased under label shift.
-    - ``mle``: maximum likelihood of human and judge's labels together (Tenenbein's double sampling), with the
-      same assumption and the same variance in large samples; never outside 0 to 1.
+    - ``mle``: maximum likelihood of human and judge's labels together (Tenenbein's double sampling), never
+      outside 0 to 1. Its assumption is weaker than that of ``efficient``: labelled units are a random sample
+      within each category of the judge, as where people label mostly what the judge failed. Where labelled
+      units are a random sample of all, both have the same variance in large samples.
 
     A missing label by the judge is a category of its own, as are labels that people never give. Where the
     Rogan-Gladen rates of the classes leave 0 to 1, those of maximum likelihood within these limits replace
@@ -66,7 +68,7 @@ def rates(
         Columns of groups, each estimated on its own.
     cluster : str, optional
         Column of units that belong together, such as a topic. Errors then are between clusters, and intervals
-        normal.
+        are wider by the design effect and use Student's t.
     alpha : float
         One minus the confidence level.
 
@@ -74,9 +76,12 @@ def rates(
     -------
     Result
         Kind "rates": ``*by, class, method, estimate, std_error, lower, upper, n_labelled, n_unlabelled``.
-        Standard errors contain the uncertainty of the labelled units. For two classes without clusters,
-        intervals of ``rogan_gladen`` are those of Lee et al., which add pseudo-counts; those of shares are
-        Wilson's; all others are normal, cut at 0 and 1. ``extra["confusion"]`` has ``*by, gold, judged, n,
+        Standard errors contain the uncertainty of the labelled units; they are missing where no unit varies.
+        Intervals do not rest on them alone, since a rare class may have been missed. Those of shares are
+        Jeffreys', modified beside 0 and 1 (Brown et al.); those of ``efficient`` and ``mle`` combine such
+        intervals of the categories of the judge (Zou et al.). For two classes without clusters, intervals of
+        ``rogan_gladen`` are those of Lee et al., which add pseudo-counts; others are normal with
+        pseudo-counts, cut at 0 and 1. ``extra["confusion"]`` has ``*by, gold, judged, n,
         share`` (of the units of a class), ``extra["informedness"]`` sensitivity plus specificity minus 1 of
         each class with its standard error: 0 for a judge whose labels are unrelated to the class.
 
@@ -96,6 +101,13 @@ def rates(
 
     Tenenbein, A. (1970). A double sampling scheme for estimating from binomial data with misclassifications.
     Journal of the American Statistical Association 65(331), 1350-1361. doi:10.1080/01621459.1970.10481170
+
+    Brown, L. D., Cai, T. T., DasGupta, A. (2001). Interval estimation for a binomial proportion. Statistical
+    Science 16(2), 101-133. doi:10.1214/ss/1009213286
+
+    Zou, G. Y., Huang, W., Zhang, X. (2009). A note on confidence interval estimation for a linear function of
+    binomial proportions. Computational Statistics & Data Analysis 53(4), 1080-1085.
+    doi:10.1016/j.csda.2008.09.033
 
     Angelopoulos, A. N., Duchi, J. C., Zrnic, T. (2023). PPI++: Efficient prediction-powered inference.
     arXiv:2311.01453
@@ -140,8 +152,10 @@ def rates(
 ASSUMED = (
     "Rogan-Gladen rates assume that the judge misclassifies unlabelled units as it does labelled ones of the "
     "same class. Class frequencies may differ between the two (label shift).",
-    "Human, efficient and maximum likelihood rates assume that labelled and unlabelled units come from the "
-    "same population; under label shift they are biased.",
+    "Human and efficient rates assume that labelled and unlabelled units come from the same population; under "
+    "label shift they are biased.",
+    "Maximum likelihood rates assume less: that units are labelled at random among those to which the judge "
+    "gives the same label. Labelled and unlabelled units may differ in how often it gives each.",
 )
 
 

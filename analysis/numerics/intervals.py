@@ -1,4 +1,4 @@
-"""Intervals and their p values: normal, t, Wilson, and four kinds from bootstrap draws."""
+"""Intervals and their p values: normal, t, Wilson, Jeffreys, and four kinds from bootstrap draws."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from conjury.inference.errors import InputError
 
@@ -95,6 +95,26 @@ def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndar
     # Rounding may leave a limit of a share of 0 or 1 next to it, and the true value outside.
     lower = np.where(share <= 0, 0.0, np.clip(center - half, 0.0, 1.0))
     return lower, np.where(share >= 1, 1.0, np.clip(center + half, 0.0, 1.0))
+
+
+def jeffreys(count: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Limits of shares, the modified Jeffreys' of Brown, Cai & DasGupta (2001).
+
+    Beside 0 and 1 they are those of the exact interval, so that they cover where a class is rare. Counts and
+    trials may be broken and have any shape; without a trial the limits are 0 and 1.
+    doi:10.1214/ss/1009213286
+    """
+    count, rest = np.maximum(count, 0.0), np.maximum(trials - count, 0.0)
+    with np.errstate(divide="ignore"):
+        none_seen = 1 - (alpha / 2) ** (1 / (count + rest))  # upper limit of a share of 0
+    low, high = (betaincinv(count + 0.5, rest + 0.5, level) for level in (alpha / 2, 1 - alpha / 2))
+    lower = np.where(count <= 1 + SAME, 0.0, np.minimum(low, 1 - none_seen))
+    return lower, np.where(rest <= 1 + SAME, 1.0, np.maximum(high, none_seen))
+
+
+def level_of_t(df: np.ndarray | float, alpha: float) -> np.ndarray:
+    """The alpha at which a normal interval is as wide as Student's t with ``df`` at ``alpha``."""
+    return np.asarray(2 * ndtr(-stdtrit(df, 1 - alpha / 2)))
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,8 @@ def test_rates_of_two_classes_are_those_of_delicatessen_lee_and_ppi_py(case):
     )
     assert found.loc["efficient", "estimate"] == pytest.approx(case["ppi"][0], rel=1e-9)
     # ppi_py estimates the same variance with n - 1 in its covariances
-    assert found.loc["efficient", ["lower", "upper"]].tolist() == pytest.approx(case["ppi"][1:], rel=0.02)
+    normal = (case["ppi"][2] - case["ppi"][1]) / 2 / 1.959964
+    assert found.loc["efficient", "std_error"] == pytest.approx(normal, rel=0.02)
 
 
 def test_the_rate_of_one_class_is_the_rest_of_the_other():
@@ -196,3 +197,45 @@ def test_a_calibration_set_is_divided_where_the_variance_is_least():
     assert calibration_split(10, 0, 0.9, 0.9) == (9, 1)
     with pytest.raises(InputError, match=r"rate is 1\.5"):
         calibration_split(10, 1.5, 0.9, 0.9)
+
+
+def rare(positive: int) -> pd.DataFrame:
+    """Sixty labelled units, of which some are of a rare class that the judge finds in 100 of 2,000 others."""
+    return pd.DataFrame(
+        {
+            "label": ["ok"] * (60 - positive) + ["harm"] * positive + [None] * 2000,
+            "judged": ["ok"] * 58 + ["harm"] * 2 + ["ok"] * 1900 + ["harm"] * 100,
+        }
+    )
+
+
+@pytest.mark.parametrize("positive", [0, 1, 2])
+def test_a_class_that_hardly_any_label_shows_has_a_wide_interval_by_every_method(positive):
+    found = by_method(rates(rare(positive), classes=["ok", "harm"]), "harm")
+    for method in ("human", "efficient", "mle"):
+        lower, upper, error = found.loc[method, ["lower", "upper", "std_error"]]
+        assert lower <= 0.0085, method
+        assert upper > 0.05, method  # the upper limit of 0 of 60 is 0.06
+        assert (error > 0) if positive else np.isnan(error), method
+    opposite = by_method(rates(rare(positive), classes=["ok", "harm"]), "ok")
+    assert opposite["lower"]["mle"] == pytest.approx(1 - found["upper"]["mle"], abs=1e-12)
+
+
+def test_notes_say_that_maximum_likelihood_assumes_less_than_the_efficient_rate():
+    notes = " ".join(rates(rare(2)).notes)
+    assert "Human and efficient rates assume that labelled and unlabelled units come from the same" in notes
+    assert "at random among those to which the judge gives the same label" in notes
+    assert "label harm to 2 units" in notes
+
+
+def test_clusters_of_labelled_units_widen_intervals_and_a_single_one_gives_none():
+    table = pd.concat([rare(2).head(60)] * 2 + [rare(2).tail(600)], ignore_index=True)
+    apart = by_method(rates(table), "harm")
+    together = by_method(
+        rates(table.assign(c=[*range(60), *range(60), *range(60, 660)]), cluster="c"), "harm"
+    )
+    for method in ("human", "efficient", "mle"):
+        widths = [one["upper"][method] - one["lower"][method] for one in (apart, together)]
+        assert widths[1] > 1.03 * widths[0], method
+    lone = by_method(rates(table.assign(c=[0] * 120 + [*range(1, 601)]), cluster="c"), "harm")
+    assert lone.loc[["human", "efficient", "mle"], ["lower", "upper"]].isna().all(axis=None)
