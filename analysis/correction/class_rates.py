@@ -104,6 +104,8 @@ def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFram
         "efficient": _efficient(units, alpha),
     }
     found["mle"], lacking = _double_sampling(units, alpha)
+    if not units.cluster.is_rows and units.clusters_in(units.labelled) < 2:
+        notes.append("All labelled units are in one cluster, so corrected rates have no interval.")
     return found, informedness, [*notes, *more, *lacking]
 
 
@@ -160,7 +162,7 @@ def _share(units: Units, indicators: Floats, rows: np.ndarray, alpha: float) -> 
 
 
 def _seen(error: Floats) -> Floats:
-    """Standard errors, missing where the units show no variation: their plug-in value of 0 is no precision."""
+    """Standard errors, missing where units show no variation: a plug-in value of 0 is no precision."""
     return np.where(error > SAME, error, np.nan)
 
 
@@ -169,9 +171,9 @@ def _stratified(
 ) -> Rates:
     """Rates with limits from the labelled units in each category of the judge.
 
-    A rate is the sum over categories of ``share`` (J,) times the share of a class among ``counts`` (J, K). The
-    limits of the sum are at the root of the summed squared distances of Jeffreys' limits of each share (Zou,
-    Huang & Zhang 2009, doi:10.1016/j.csda.2008.09.033), so that events that were not seen are possible.
+    A rate is the sum over categories of ``share`` (J,) times the share of a class among ``counts`` (J, K).
+    The limits of the sum are at the root of the summed squared distances of Jeffreys' limits of each share
+    (Zou, Huang & Zhang 2009, doi:10.1016/j.csda.2008.09.033), so that events not seen remain possible.
     """
     level, inflation = units.level(units.labelled, alpha), units.inflation(influence, units.labelled)
     trials = np.repeat(counts.sum(axis=1)[:, None], counts.shape[1], axis=1)
@@ -198,8 +200,9 @@ def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
         )
         return Rates(none, none, none, none), [note]
     notes = [
-        f"People gave the label {units.classes[place]} to {int(of_class[place])} units. Rogan-Gladen intervals "
-        f"with fewer than {_FEW} such units covered 88 to 98% in simulations of 95% intervals; label more."
+        f"People gave the label {units.classes[place]} to {int(of_class[place])} units. Rogan-Gladen "
+        f"intervals with fewer than {_FEW} such units covered 88 to 98% in simulations of 95% intervals; "
+        "label more."
         for place in np.flatnonzero(of_class < _FEW)
     ]
     rate = counts / of_class
@@ -221,10 +224,11 @@ def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
     scale = (estimate / of_class)[own]
     deviation[labelled] = -(units.given(labelled) - rate[:, own].T) * scale[:, None]
     influence = deviation @ whole.T
-    error, level = units.error(influence), units.level(labelled, alpha)
-    smooth = _smoothed_variance(counts, shown, int(rest.sum()), whole, estimate, level)
+    error = units.error(influence)
+    smooth = _smoothed_variance(counts, shown, int(rest.sum()), whole, estimate, alpha)
     spread_out = np.sqrt(np.maximum(error**2, smooth * units.inflation(influence, labelled)))
-    found = inference(estimate, spread_out, level)
+    df = None if units.cluster.is_rows else np.full(size, units.clusters_in(labelled) - 1.0)
+    found = inference(estimate, spread_out, alpha, df=df)
     lower, upper = np.clip(found.lower, 0, 1), np.clip(found.upper, 0, 1)
     if size == 2 and len(units.categories) == 2 and units.cluster.is_rows:
         limits = lee_interval(shown[0], rate[1, 1], rate[0, 0], int(rest.sum()), *of_class[::-1], alpha=alpha)

@@ -152,8 +152,8 @@ def rates(
 ASSUMED = (
     "Rogan-Gladen rates assume that the judge misclassifies unlabelled units as it does labelled ones of the "
     "same class. Class frequencies may differ between the two (label shift).",
-    "Human and efficient rates assume that labelled and unlabelled units come from the same population; under "
-    "label shift they are biased.",
+    "Human and efficient rates assume that labelled and unlabelled units come from the same population; "
+    "under label shift they are biased.",
     "Maximum likelihood rates assume less: that units are labelled at random among those to which the judge "
     "gives the same label. Labelled and unlabelled units may differ in how often it gives each.",
 )
