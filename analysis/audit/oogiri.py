@@ -18,6 +18,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
 
+from ..frames.rounding import percentage
 from ..frames.vocabulary import HUMAN, OVERALL
 from ..numerics.types import Floats
 from ..results import Result
@@ -210,8 +211,10 @@ def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
                 f"accuracy of tiers, {NAMES[judge]}",
                 1,
                 int(share > bound),
-                f"{share:.1%} cannot be complete orders without ties: whole ratings with the printed means "
-                f"and standard deviations give at most {bound:.1%}. It {whole} a whole number of 399 topics "
+                f"{percentage(share, 1)} cannot be complete orders without ties: whole ratings with the "
+                "printed means "
+                f"and standard deviations give at most {percentage(bound, 1)}. It {whole} a whole number "
+                "of 399 topics "
                 f"({at}), so ties seem to count as in order, or pairs are counted, where chance is 50%.",
             )
         )

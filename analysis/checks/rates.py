@@ -13,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.tables.files import ROOT
 
+from ..frames.rounding import percentage
 from .registry import Alarms
 
 FILE = ROOT / "data" / "checks" / "rates.csv"
@@ -37,7 +38,7 @@ class Rate:
     def in_words(self) -> str:
         """Give the rate with its interval and the number of studies."""
         interval = f"95% interval {100 * self.lower:.1f} to {100 * self.upper:.1f}"
-        return f"{100 * self.rate:.1f}% of {self.n:,} simulated sound studies ({interval})"
+        return f"{percentage(self.rate, 1)} of {self.n:,} simulated sound studies ({interval})"
 
 
 def read_rates() -> pd.DataFrame:
@@ -76,7 +77,7 @@ def of_battery(alpha: float = 0.05) -> str:
     found, errors = rate_of(ANY), rate_of(ERROR)
     if found is None or errors is None:
         return bound
-    any_error = f"with an error in {100 * errors.rate:.1f}%"
+    any_error = f"with an error in {percentage(errors.rate, 1)}"
     return f"{bound} All checks together alarmed in {found.in_words()}, {any_error}."
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
+from ..frames.rounding import percentage
 from ..numerics.intervals import wilson
 from .judged import NotApplicableError
 from .registry import Verdict
@@ -66,4 +67,4 @@ def graded(share: float, some: float, many: float) -> Verdict:
 
 def percent(share: float) -> str:
     """A share in percent with one decimal, or two below 1%."""
-    return f"{100 * share:.2f}%" if 0 < share < 0.01 else f"{100 * share:.1f}%"
+    return percentage(share, 2 if 0 < share < 0.01 else 1)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ..frames.rounding import p_value
 from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
 from .theme import LIGHT, distinct
 
@@ -49,8 +50,9 @@ def level_of(settings: Mapping[str, Any]) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p value after its name, with three decimals."""
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+    """A p value after its name, on its side of the usual levels."""
+    text = p_value(p)
+    return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
 
 
 def labels_given(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> dict[LabelKey, str]:

@@ -195,10 +195,7 @@ def simulated_notes(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     which = f"{count:,} rows of {listed(judges)} are simulated"
     if count == sum(map(len, judged.values())):
         which = f"These {kind} are simulated"
-    compared = "they are not compared with published numbers"
-    if kind == JUDGMENTS:
-        compared = "nor about the published numbers compared with them"
-    return [f"{which}: they are no evidence about the people and models of these names, and {compared}."]
+    return [f"{which}: they are no evidence about the people and models of these names."]
 
 
 def read_choices_of(

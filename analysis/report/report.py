@@ -44,6 +44,12 @@ PROBABLE = (
     "**The outcome is the probability of being chosen**, computed from the log-probabilities of the answers; "
     "judges without log-probabilities are excluded."
 )
+FIRST = {  # commands that write results, of documents that are not about a fitted study
+    "corrected": "conjury fit STUDY --data FILE --correct ppi --out {}",
+    "checked": "conjury check WHAT --out {}",
+    "published_numbers": "conjury check-table FILE --out {}",
+    "tried": "conjury trial NAME --out {}",
+}
 THEN = {"compared": "conjury compare", "diagnosed": "conjury diagnose"}
 
 
@@ -328,7 +334,7 @@ def load(results: str, about: str = FIT) -> Report | MissingReport:
     ----------
     results : str
         The folder of results that the document names.
-    about : {"fit", "items", "corrected", "compared", "diagnosed", "checked"}
+    about : {"fit", "items", "corrected", "compared", "diagnosed", "checked", "published_numbers", "tried"}
         The run that the document is about, as in `Report`.
 
     Returns
@@ -352,15 +358,7 @@ def _how_to_compute(results: str, about: str, error: str) -> str:
     other = f"To show other results, run {code(f'quarto render {document} -P results:FOLDER')}."
     if (Path(results).expanduser() / "manifest.json").is_file():
         return f"{plain(error.replace(str(Path(results).expanduser().resolve()), results))} {other}"
-    correct = "--correct ppi " if about == "corrected" else ""
-    commands = [f"conjury fit STUDY --data FILE {correct}--out {results}"]
-    if about == "checked":
-        return (
-            f"There are no results in {code(results)} yet; write them with "
-            f"{code(f'conjury check WHAT --out {results}')}. {other}"
-        )
-    if about == "published_numbers":
-        commands = [f"conjury check-table FILE --out {results}"]
-    commands += [f"{THEN[about]} STUDY --results {results}"] if about in THEN else []
+    fit = FIRST.get(about, "conjury fit STUDY --data FILE --out {}").format(results)
+    commands = [fit, *([f"{THEN[about]} STUDY --results {results}"] if about in THEN else [])]
     run = " and then ".join(code(command) for command in commands)
     return f"There are no results in {code(results)} yet; compute them with {run}. {other}"

@@ -26,6 +26,8 @@ from ..figures.labels import (
     true_minus,
     words,
 )
+from ..frames import rounding
+from ..frames.rounding import NULLS, digits_beside
 from ..frames.vocabulary import HUMAN
 
 if TYPE_CHECKING:
@@ -55,15 +57,19 @@ def number(value: float | None, digits: int = DIGITS) -> str:
 
 
 def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> str:
-    """Show an interval in square brackets; an empty string where a bound is missing."""
-    if not (number(lower) and number(upper)):
+    """Show an interval in square brackets; an empty string where a bound is missing.
+
+    No limit is rounded to zero, or to one half, unless it is that number.
+    """
+    if lower is None or upper is None or not (number(lower) and number(upper)):
         return ""
-    return f"[{number(lower, digits)},{NO_BREAK}{number(upper, digits)}]"
+    places = digits_beside((lower, upper), digits, NULLS)
+    return f"[{number(lower, places)},{NO_BREAK}{number(upper, places)}]"
 
 
 def p_value(p: float | None) -> str:
-    """Show a p value with three digits, and no smaller than ``<0.001``."""
-    return "<0.001" if p is not None and p < 0.001 else number(p)
+    """Show a p value on its side of the usual levels, and no smaller than ``<0.001``."""
+    return "" if p is None or pd.isna(p) else rounding.p_value(p)
 
 
 _STARRED: ContextVar[bool] = ContextVar("starred", default=False)
@@ -274,7 +280,10 @@ def estimate_cell(
 ) -> str:
     """An estimate with its mark, and its interval from ``{bounds}lower`` and ``{bounds}upper``."""
     plus = "+" if sign and row[name] > 0.004999 else ""
-    limits = interval(row.get(f"{bounds}lower"), row.get(f"{bounds}upper"), digits)
+    ends = row.get(f"{bounds}lower"), row.get(f"{bounds}upper")
+    limits = interval(*ends, digits)
+    if limits:
+        digits = digits_beside([float(end) for end in ends if end is not None], digits, NULLS)
     return NO_BREAK.join(filter(None, (plus + number(row[name], digits) + mark, limits)))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.tables.schema import STATUSES
 
+from ...frames.rounding import percentage
 from ..judged import Judged, tidy
 from ..registry import Check, Question, check, exceeds, groups, highest, who
 
@@ -40,7 +41,7 @@ def answers(judged: Sequence[Judged]) -> Check:
     own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
     said = ", ".join(f"{row.n:,} {row.answer}" for row in own.itertuples() if row.answer != "ok")
     finding = (
-        f"{100 * lost:.2f}% of pairs have no single choice ({who(worst)}: {said}), the largest share of "
+        f"{percentage(lost, 2)} of pairs have no single choice ({who(worst)}: {said}), the largest share of "
         f"{groups(len(share))}."
     )
     sizes = [(int(without.get(key, 0)), int(n)) for key, n in total.items()]

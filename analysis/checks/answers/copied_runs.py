@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest, who
 from ..shares import MOST, evidence, judge_and_prompt
@@ -52,8 +53,8 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     copies, most = int((suspect["estimate"] > SOME).sum()), int((suspect["estimate"] > MANY).sum())
     finding = (
         f"{copies} of {counted(len(table), 'pair')} of samples or judges have identical answers in over "
-        f"{100 * SOME:.0f}% of long answers, {most} of them in over {100 * MANY:.0f}%; the most is "
-        f"{100 * worst['estimate']:.1f}% of {int(worst['of'])} ({who(worst)}, {worst['label']})."
+        f"{percentage(SOME, 0)} of long answers, {most} of them in over {percentage(MANY, 0)}; the most is "
+        f"{percentage(worst['estimate'], 1)} of {int(worst['of'])} ({who(worst)}, {worst['label']})."
     )
     notes = []
     if fixed.any() and (table.loc[fixed, "estimate"] > SOME).any():

@@ -11,6 +11,7 @@ from conjury.inference.errors import listed
 from conjury.inference.readers.judgments import scales_of
 from conjury.inference.study.models import ItemStudy
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..labelled import answers_of, numeric
 from ..registry import Check, Question, check, highest, who
@@ -60,8 +61,8 @@ def heaped_ratings(judgments: pd.DataFrame, item_study: ItemStudy | None = None)
     worst = highest(table, table["estimate"])
     finding = (
         f"{len(heaped)} of {len(table)} series of ratings have gaps that those of other judges lack; in the "
-        f"largest, {100 * worst['estimate']:.1f}% of {int(worst['of'])} ratings would fill them "
-        f"({who(worst)}, {worst['panel']}, {worst['label']}), and {100 * worst['others']:.1f}% in the "
+        f"largest, {percentage(worst['estimate'], 1)} of {int(worst['of'])} ratings would fill them "
+        f"({who(worst)}, {worst['panel']}, {worst['label']}), and {percentage(worst['others'], 1)} in the "
         "ratings of the others."
     )
     return HEAPED_RATINGS.answer(table, "warning" if len(heaped) else "pass", finding)

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from conjury.inference.errors import InputError
 
+from ...frames.rounding import percentage
 from ...numerics.intervals import inference
 from ..judged import Judged, attempt, tidy
 from ..registry import Check, Question, adjusted, check, groups, highest, lowest, said_p, who
@@ -63,7 +64,7 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
         f"The levels shown predict which pairs are unanswered for "
         f"{int((tests['p_joint_adjusted'] < alpha).sum())} "
         f"of {groups(len(judged))}; smallest adjusted {said_p(p)} ({who(worst)}, "
-        f"{100 * worst['share_missing']:.2f}% missing). There the share deviates most for "
+        f"{percentage(worst['share_missing'], 2)} missing). There the share deviates most for "
         f"{largest['feature']} = {largest['level']} ({100 * largest['estimate']:+.2f} points)."
     )
     rejected = table[table["p_joint_adjusted"] < alpha]

@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from conjury.inference.study.models import ItemStudy
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..labelled import answers_of, labelled, mean_of_others, numeric
 from ..registry import Check, Question, adjusted, check, highest, lowest, said_p, who
@@ -69,8 +70,8 @@ def shifted_answers(
     finding = (
         f"{shifted[['judge', 'prompt', 'panel']].drop_duplicates().shape[0]} of {len(groups)} series of "
         f"answers agree better at another lag. At {best['label']}, {who(best)} agrees in "
-        f"{100 * best['estimate']:.1f}% of {int(best['n'])} answers ({best['panel']}), at lag 0 in "
-        f"{100 * best['own']:.1f}% (smallest adjusted {said_p(p)})."
+        f"{percentage(best['estimate'], 1)} of {int(best['n'])} answers ({best['panel']}), at lag 0 in "
+        f"{percentage(best['own'], 1)} (smallest adjusted {said_p(p)})."
     )
     return SHIFTED_ANSWERS.answer(table, "error" if len(shifted) else "pass", finding, p=p)
 

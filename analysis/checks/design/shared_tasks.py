@@ -11,6 +11,7 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.schema import SAMPLING
 
 from ...conjoint.verbs.people import pair_codes
+from ...frames.rounding import percentage
 from ..judged import Judged, NotApplicableError, people_of, tidy
 from ..registry import Check, Question, Verdict, check, exceeds, groups, highest, lowest, who
 
@@ -55,8 +56,8 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
         verdict = "error"
     finding = (
         f"{who(worst)} answered {int(worst['n_answered']):,} of {counted(int(worst['n_people']), 'task')} of "
-        f"people ({100 * worst['estimate']:.1f}%), the smallest share of {groups(len(table))}; people made "
-        f"{counted(int(worst['n_choices']), 'choice')} on them."
+        f"people ({percentage(worst['estimate'], 1)}), the smallest share of {groups(len(table))}; people "
+        f"made {counted(int(worst['n_choices']), 'choice')} on them."
     )
     notes = []
     if lost.max() > 0:

@@ -14,6 +14,7 @@ from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
 from ..texts import judge_and_prompt
@@ -132,7 +133,7 @@ def _gold_lines(
         of = f" of {group}" if group else ""
         sentence = (
             f"The number of gold labels differs from the number of lines in {len(mine):,} of "
-            f"{counted(n, 'item')}{of} ({100 * share:.1f}%)."
+            f"{counted(n, 'item')}{of} ({percentage(share, 1)})."
         )
         what = f"gold labels and lines{of}"
         parts.append(_part(what, n, mine, "error" if share > MANY else "warning", sentence))
@@ -190,7 +191,7 @@ def _answered_lines(
         shares.append(share)
         sentence = (
             f"{judge} gave another number of labels than there are lines in {len(differ):,} of "
-            f"{counted(len(mine), 'answer')} ({100 * share:.1f}%)."
+            f"{counted(len(mine), 'answer')} ({percentage(share, 1)})."
         )
         verdict: Verdict = "warning" if share > SOME and len(differ) > 1 else "pass"
         parts.append(
@@ -252,7 +253,7 @@ def _without(
 def _lost(what: str, how: str, names: pd.Series[str], lost: pd.Series[str]) -> Part:
     """A loss of few items is an accident; without most, the rest was not meant to have any."""
     share = len(lost) / max(len(names), 1)
-    sentence = f"{len(lost):,} of {counted(len(names), 'item')} ({100 * share:.1f}%) {how}."
+    sentence = f"{len(lost):,} of {counted(len(names), 'item')} ({percentage(share, 1)}) {how}."
     verdict: Verdict = "warning" if share <= FEW else "pass"
     return _part(what, len(names), pd.DataFrame({"item_id": lost}), verdict, sentence)
 

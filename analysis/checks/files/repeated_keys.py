@@ -10,6 +10,7 @@ from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text, fold
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, PAIR_KIND
 
+from ...frames.rounding import percentage
 from ..registry import Check, Question, check, highest
 
 REPEATED_KEYS = Question(
@@ -73,8 +74,8 @@ def repeated_keys(
     finding = (
         f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} have the key of an earlier row, "
         f"most of them in {worst['table']}, {int(worst['repeated']):,} of {int(worst['n']):,} "
-        f"({100 * worst['estimate']:.1f}%); {conflict:,} of them have another value than the earlier row, "
-        f"and {spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
+        f"({percentage(worst['estimate'], 1)}); {conflict:,} of them have another value than the earlier "
+        f"row, and {spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
         f"{int(first['earlier']):,}."
     )
     return REPEATED_KEYS.answer(numbers, "error" if conflict else "warning", finding, rows=rows)

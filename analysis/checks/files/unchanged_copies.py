@@ -10,6 +10,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest
 from ..texts import bases, conditions, joined, squeezed, texts_of
@@ -52,7 +53,8 @@ def unchanged_copies(items: pd.DataFrame, item_study: ItemStudy | None = None) -
     space = int(worst["unchanged"] - worst["identical"])
     finding = (
         f"{int(worst['unchanged']):,} of {counted(int(worst['n']), 'item')} under condition "
-        f"{worst['condition']} ({100 * worst['estimate']:.1f}%) do not differ from their originals in their "
+        f"{worst['condition']} ({percentage(worst['estimate'], 1)}) do not differ from their originals in "
+        "their "
         f"words: {int(worst['identical']):,} are identical and {space:,} differ in white space or invisible "
         "characters only."
     )

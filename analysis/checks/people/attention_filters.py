@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.rounding import percentage
 from ..effects import difference_frame, group_effects, judge_differences
 from ..judged import Judged, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, highest
@@ -52,9 +53,8 @@ def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[
     table = check.table if applies else tidy(done)
     worst = highest(table, table["share_failed"])
     n, n_failed = int(worst["respondents"]), int(worst["failed"])
-    failed = (
-        f"{n_failed:,} of {n:,} respondents ({100 * worst['share_failed']:.1f}%) failed {worst['filter']}."
-    )
+    share = percentage(worst["share_failed"], 1)
+    failed = f"{n_failed:,} of {n:,} respondents ({share}) failed {worst['filter']}."
     least: Verdict = "warning" if exceeds(n_failed, n, MANY_FAILED, alpha) else "pass"
     verdict = max(check.verdict if applies else "pass", least, key=SEVERITY.index)
     return ATTENTION_FILTERS.answer(table, verdict, f"{failed} {check.finding}", p=check.p, least=least)

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from conjury.inference.errors import counted
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, said_p
 from .panels import answers_of_people, tail_beyond_others
@@ -72,7 +73,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     share = float(answers["judge"].isin(who).mean())
     first = flagged.iloc[0]
     finding = (
-        f"{len(who):,} of {counted(n_people, 'person', 'people')}, who gave {100 * share:.1f}% of all "
+        f"{len(who):,} of {counted(n_people, 'person', 'people')}, who gave {percentage(share, 1)} of all "
         f"answers, answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is "
         f"{first['judge']}: {_in_words(first)} (adjusted {said_p(float(first['p_adjusted']))})."
     )

@@ -9,6 +9,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
 from ..texts import joined, texts_of, words_of
@@ -66,7 +67,7 @@ def impossible_times(
         for _, row in table[table["n"] > 0].iterrows()
     ]
     finding = (
-        f"{counted(int(wrong.sum()), 'time')} of {len(tasks):,} ({100 * wrong.mean():.1f}%) "
+        f"{counted(int(wrong.sum()), 'time')} of {len(tasks):,} ({percentage(wrong.mean(), 1)}) "
         f"{'is' if wrong.sum() == 1 else 'are'} impossible. {'; '.join(parts)}."
     )
     verdict: Verdict = "error" if wrong.mean() > SHARE_OVERLAP else "warning"

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p
 from ..texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
@@ -98,8 +99,8 @@ def model_like_people(
         sentences.append(
             f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer where it "
             f"deviates from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} "
-            f"of {int(best['n'])} such answers, and deviates in {100 * best['otherwise']:.0f}% of the others "
-            f"(adjusted {said_p(float(best['p_adjusted']))})."
+            f"of {int(best['n'])} such answers, and deviates in {percentage(best['otherwise'], 0)} of the "
+            f"others (adjusted {said_p(float(best['p_adjusted']))})."
         )
     if not sentences:
         finding = "No text or judgments of people look like those of a model."

@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError, listed
 from ...conjoint.reliability.agreement import swapping_of, verdict
 from ...conjoint.reliability.repeats import SWAPPED, find_repeats
 from ...figures.labels import level_at
+from ...frames.rounding import percentage
 from ...numerics.intervals import SAME
 from ..judged import Judged, attempt, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, groups, lowest, who
@@ -50,11 +51,11 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
     meaning = (
         "this is below chance, which occurs if choices follow the position of a profile."
         if least["upper"] < 0.5
-        else f"this would be consistent with {100 * least['random_share']:.1f}% random answers."
+        else f"this would be consistent with {percentage(least['random_share'], 1)} random answers."
     )
     finding = (
-        f"The lowest agreement is {100 * least['estimate']:.1f}% of {int(least['repeats']):,} repeated pairs "
-        f"({who(least)}; {level_at(alpha)} interval {100 * least['lower']:.1f} to "
+        f"The lowest agreement is {percentage(least['estimate'], 1)} of {int(least['repeats']):,} repeated "
+        f"pairs ({who(least)}; {level_at(alpha)} interval {100 * least['lower']:.1f} to "
         f"{100 * least['upper']:.1f}); {meaning}"
     )
     if without:

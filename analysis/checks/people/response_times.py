@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.rounding import percentage
 from ..judged import Judged, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, who
 
@@ -57,7 +58,7 @@ def response_times(judged: Sequence[Judged]) -> Check:
     worst = shares.iloc[place]
     panel = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
     finding = (
-        f"{int(counts.iloc[place]['fast'])} of {len(panel):,} respondents ({100 * worst['fast']:.1f}%) "
+        f"{int(counts.iloc[place]['fast'])} of {len(panel):,} respondents ({percentage(worst['fast'], 1)}) "
         f"are fast and {int(counts.iloc[place]['slow'])} slow ({who(worst)}; the median respondent takes "
         f"{panel['seconds'].median():.1f} seconds per task; fast is below a third of it or {OUTLYING} robust "
         "standard deviations below it)."

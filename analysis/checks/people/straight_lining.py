@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from conjury.inference.errors import InputError
 
+from ...frames.rounding import percentage
 from ..judged import Judged, attempt, codes, people_of, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, highest, said_p, who
 
@@ -41,7 +42,7 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
     p = float(panels["p_adjusted"].min())
     finding = (
         f"{int(worst['straight'])} of {int(worst['of'])} respondents "
-        f"({100 * worst['share_straight']:.1f}%) always chose one position ({who(worst)}; chance: "
+        f"({percentage(worst['share_straight'], 1)}) always chose one position ({who(worst)}; chance: "
         f"{worst['straight_expected']:.1f}); {int(worst['long'])} have a run in one position "
         f"of at least {int(worst['long_from'])} tasks, so long that chance gives it to fewer than {RARE:.0%} "
         f"({worst['long_expected']:.1f} are expected; smallest adjusted {said_p(p)})."

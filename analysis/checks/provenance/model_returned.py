@@ -10,6 +10,7 @@ import pandas as pd
 from conjury.inference.errors import counted, listed
 from conjury.inference.tables.columns import as_text
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
 from .naming import MADE_HERE, asked_models, of_models, plain_name, same_model
@@ -97,7 +98,7 @@ def _judge(judge: str, table: pd.DataFrame) -> tuple[Verdict, str]:
     if len(others):
         n, total = int(others["n"].sum()), int(table["n"].sum())
         return "error", (
-            f"{n:,} of {counted(total, 'answer')} of {judge} ({100 * n / total:.1f}%) name "
+            f"{n:,} of {counted(total, 'answer')} of {judge} ({percentage(n / total, 1)}) name "
             f"{listed(others['returned'].unique(), 3)}, where {listed(others['asked'].unique(), 3)} was "
             f"asked."
         )

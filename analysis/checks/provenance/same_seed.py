@@ -7,6 +7,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
 from ..texts import judge_and_prompt
@@ -55,8 +56,8 @@ def same_seed(requests: pd.DataFrame, responses: pd.DataFrame | None = None) -> 
         finding = f"The samples of one question have different seeds in all {counted(len(frame), 'request')}."
         return SAME_SEED.answer(table, "pass", finding)
     finding = (
-        f"{counted(len(shared), 'request')} of {len(frame):,} ({100 * len(shared) / len(frame):.1f}%) share "
-        "their seed with another sample of the same question."
+        f"{counted(len(shared), 'request')} of {len(frame):,} ({percentage(len(shared) / len(frame), 1)}) "
+        "share their seed with another sample of the same question."
     )
     verdict: Verdict = "warning"
     if "answer" in frame:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.rounding import percentage
 from ...frames.variables import warn_caller
 from ..engines.native import regress
 from ..plan import Plan
@@ -168,9 +169,9 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
             "known swapping error, correct=, or collect repeats."
         )
     judged, agreement, stable = verdict(found, n_repeats), found.agreement.estimate, found.stable.estimate
-    told = f"Repeated answers{which} agree in {agreement:.1%} of cases"
+    told = f"Repeated answers{which} agree in {percentage(agreement, 1)} of cases"
     if stable < agreement:
-        told += f" ({stable:.1%} once a preference for position {found.preferred} is removed)"
+        told += f" ({percentage(stable, 1)} once a preference for position {found.preferred} is removed)"
     if not judged.correctable and found.n_units < 2:
         raise InputError(
             f"{told}, but all of them are by one respondent and do not generalise to others; give a known "

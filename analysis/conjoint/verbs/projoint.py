@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.rounding import percentage
 from ...frames.variables import Formula
 from ...numerics.intervals import SHARE, UNBOUNDED
 from ...results import stack, tidy
@@ -94,8 +95,8 @@ def projoint(
     error = swapping(pairs["same"].to_numpy(), np.ones(len(pairs), dtype=bool), np.arange(len(pairs)))
     if not error.stable.estimate > 0.5 or error.n_units < 2:
         raise InputError(
-            f"{error.n_units} repeats agree in {error.agreement.estimate:.1%} of cases; a correction needs "
-            "several, and agreement above one half."
+            f"{error.n_units} repeats agree in {percentage(error.agreement.estimate, 1)} of cases; a "
+            "correction needs several, and agreement above one half."
         )
     first = first_answers(choices.assign(**{_AGREE: agree}))
     fits = []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ...frames.rounding import percentage
 from ...numerics.bootstrap import Samples, clustered_errors, percentile_limits
 from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_draws, inference
 from ...numerics.types import Codes, Floats
@@ -83,7 +84,9 @@ def compare(
                 undefined.add(name)
             elif len(replicates) and np.isnan(replicates[:, at]).mean() > UNDEFINED:
                 share = np.isnan(replicates[:, at]).mean()
-                into.notes.append(f"{prefix}{name} has no value in {share:.0%} of the bootstrap samples.")
+                into.notes.append(
+                    f"{prefix}{name} has no value in {percentage(share)} of the bootstrap samples."
+                )
             elif np.isnan(lower[at] if len(replicates) else own["lower"][at]):
                 alike.add(name)
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}

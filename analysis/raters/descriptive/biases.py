@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.rounding import percentage
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
 from ...numerics.significance import adjusted
@@ -209,7 +210,7 @@ def _ceilings(scores: Scores) -> list[str]:
             ends = (float(min(ratings.categories)), float(max(ratings.categories)))
             share = max(float(np.mean(values[np.isfinite(values)] == end)) for end in ends)
             if share > CEILING:
-                bent.append(f"{judge}{f' on {dimension}' if dimension else ''} ({share:.0%})")
+                bent.append(f"{judge}{f' on {dimension}' if dimension else ''} ({percentage(share)})")
     line = "Comparisons at equal human quality assume a straight line, but the relation is curved for"
     return [f"{line} bend: {listed(bent)}."] if bent else []
 

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.rounding import percentage
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, without_spread
@@ -216,7 +217,7 @@ def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:
     overall = table[(table[list(by)] == OVERALL).all(axis=1)] if by else table
     first = overall[overall["rank"] == 1]
     shares = [
-        "" if np.isnan(share) else f"; strongest in {share:.0%} of bootstrap draws"
+        "" if np.isnan(share) else f"; strongest in {percentage(share)} of bootstrap draws"
         for share in first["probability"]
     ]
     return [

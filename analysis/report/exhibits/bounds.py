@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from ...figures.bounds import bounds_in_words, drawn_rows
 from ...figures.labels import Names, series_labels
 from ...figures.registry import Style
 from ...figures.theme import LIGHT
+from ...frames.rounding import percentage
+from ...frames.sentences import agreeing, out_of
 from ...results import Result
 from ..data import ReportData
 from ..methods import describe_analysis, plain
+from ..sentences import missing
+from ..sentences.missing import (
+    SERIES,
+    answered_by,
+    answered_in_words,
+    answers_given,
+    turning_in_words,
+)
 from ..tables import interval, number, styled_table, whole
 from .registry import Drawn, Exhibit, Laid, exhibit, level, settings_text
 
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
 
     from ...pipeline.manifest import Recorded
 
-MOST_NAMED = 4  # judges whose answers are counted in the text
 COUNTED = {"choices": "choices", "judgments": "ratings", "labels": "labels", "profiles": "profiles"}
 WORST = {
     "choices": "in a forced choice the outcomes of all profiles move together",
@@ -90,7 +98,10 @@ def summary(result: Result) -> str:
     counted = COUNTED[str(settings["counted"])]
     text = f"{whole(asked - lost)} of {whole(asked)} {counted} were answered"
     tested, turns = int((conclusion != "none").sum()), int((conclusion == "turns").sum())
-    return f"{text}; {turns} of {tested} conclusions change in the worst case." if tested else f"{text}."
+    if not tested:
+        return f"{text}."
+    change = agreeing(turns, "changes", "change")
+    return f"{text}; {out_of(turns, tested, 'conclusion')} {change} in the worst case."
 
 
 def answered(result: Result, names: Names) -> str:
@@ -104,57 +115,22 @@ def answered(result: Result, names: Names) -> str:
         who = series_labels(
             counts, None, lambda column, name: names.of(said[column], name) if column in said else name
         )
-    each = counts.assign(who=who).groupby("who", sort=False)[["n_answered", "n_asked"]].sum()
-    lacking = each[each["n_answered"] < each["n_asked"]]
-    share = (lacking["n_answered"] / lacking["n_asked"]).sort_values(kind="stable")
-    named = [_of(str(name), lacking.loc[name], counted) for name in share.index[:MOST_NAMED]]
-    if len(each) == 1:
-        total = each.iloc[0]
-        return f"{_share(total, counted)} were answered."
-    more = " and so on" if len(lacking) > MOST_NAMED else ""
-    others = len(each) - len(lacking)
-    rest = f"; the other{'s' * (others > 1)} answered all" if others else ""
-    by_prompt = "judge" in counts and len(each) > counts["judge"].nunique()
-    sets = "series of answers (by judge and prompt)" if by_prompt else "judges"
-    return (
-        f"Of {len(each)} {sets}, {len(lacking)} {'lacks' if len(lacking) == 1 else 'lack'} answers: "
-        f"{'; '.join(named)}{more}{rest}."
-    )
-
-
-def _of(who: str, row: pd.Series, counted: str) -> str:
-    return f"{plain(who)} gave {_share(row, counted)}"
-
-
-def _share(row: pd.Series, counted: str) -> str:
-    """Answered of asked, with the share: 28,463 of 30,000 choices (94.9%)."""
-    share = number(100 * row["n_answered"] / row["n_asked"], 1)
-    return f"{whole(row['n_answered'])} of {whole(row['n_asked'])} {counted} ({share}%)"
+    given = answered_by(who, counts["n_answered"], counts["n_asked"])
+    by_prompt = "judge" in counts and len(given) > counts["judge"].nunique()
+    noun = SERIES if by_prompt else "groups of judges" if "group" in counts else "judges"
+    return answered_in_words(answers_given(given, noun, counted))
 
 
 def turning(result: Result, report: ReportData) -> str:
     """Which conclusions turn in the worst case, and the smallest tipping share: up to two sentences."""
     frame = result.frame
-    tested = frame["conclusion"] != "none"
-    null = _null(result)
-    if not tested.any():
-        has_null = "null" in frame or result.settings.get("null") is not None
-        return f"No interval from the answers given excludes {null}." if has_null else ""
-    turns = frame["conclusion"] == "turns"
-    n = int(tested.sum())
-    if not turns.any():
-        what = "The interval that excludes" if n == 1 else f"All {n} intervals that exclude"
-        return f"{what} {null} would do so whatever the missing answers would have been."
     told = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
-    shares = frame["tipping_interval"].where(turns).to_numpy(float)
-    first = int(np.nanargmin(shares))
-    named = ", ".join(filter(None, told[["panel", "row", "series"]].astype(str).iloc[first]))
-    exclude = "interval that excludes" if n == 1 else "intervals that exclude"
-    return (
-        f"Of {n} {exclude} {null}, {int(turns.sum())} would contain it in the worst case. The smallest "
-        f"tipping share is {percent(shares[first])} (*{plain(named)}*): the interval reaches {null} if that "
-        "share of the missing answers has worst-case values and the others are like those given."
-    )
+    named = told[["panel", "row", "series"]].astype(str)
+    where = pd.Series([", ".join(filter(None, row)) for row in named.itertuples(index=False)], dtype=object)
+    has_null = "null" in frame or result.settings.get("null") is not None
+    tested = (frame["conclusion"] != "none").any()
+    null = _null(result) if has_null or tested else ""
+    return turning_in_words(missing.turning(frame["conclusion"], frame["tipping_interval"], null, where))
 
 
 def _null(result: Result) -> str:
@@ -167,7 +143,7 @@ def _null(result: Result) -> str:
 
 def percent(share: float) -> str:
     """A share in percent; small ones with a digit more."""
-    return f"{number(100 * share, 1 if share < 0.0995 else 0)}%"
+    return "" if pd.isna(share) else percentage(share, 1 if share < 0.0995 else 0)
 
 
 def _table(told: pd.DataFrame, who: str, record: Recorded) -> GT:

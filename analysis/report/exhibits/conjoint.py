@@ -15,17 +15,26 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ...figures.conjoint.effects import SERIES, quantity, series_in_words
 from ...figures.labels import Labels, display_order, one_prompt, series_labels, words
+from ...frames.rounding import percentage
 from ...frames.variables import parse
 from ...results import Result
 from ..blocks import slug
 from ..data import FURTHER_EFFECTS, ReportData
 from ..methods import bounds_name, clustered_by, code, describe_analysis, drawn_units, excluded, plain
+from ..sentences.effects import (
+    largest_effect,
+    largest_effect_in_words,
+    sided,
+    sided_in_words,
+    uneven,
+    uneven_in_words,
+)
+from ..sentences.missing import unanswered, unanswered_in_words
 from ..tables import (
     Bounds,
     any_table,
     batches,
     estimates_table,
-    interval,
     number,
     part_name,
     spread,
@@ -40,8 +49,6 @@ if TYPE_CHECKING:
     from ...pipeline.manifest import Recorded
 
 HALF = 0.5
-UNEVEN = 4  # times as many profiles as another judge
-SIDED = 0.25  # how far the share of position A may be from one half without a remark
 REFUSALS = {
     "missing": "Answers without a valid choice are treated as missing and excluded.",
     "not_chosen": "Answers without a valid choice count as not chosen for both profiles of the pair.",
@@ -92,18 +99,12 @@ def method(record: Recorded, report: ReportData) -> str:
 
 def _largest(result: Result, record: Recorded, report: ReportData) -> str:
     """Name the largest effect of the main analysis."""
-    frame = estimates(report, record)
-    tested = frame[frame["std_error"].notna()].reset_index(drop=True)
-    if tested.empty:
-        return ""
-    row = tested.iloc[int(tested["estimate"].abs().to_numpy(float).argmax())]
+    frame, every = estimates(report, record), estimates(report, record, every_prompt=True)
     bounds = bounds_name(record.settings).replace(" normal", "").replace(" t ", " ") or "interval"
-    who = f" for {plain(row['judge'])}" if row.get("judge") else ""
-    level = plain(Labels(report.labels).both(row["feature"], row["level"]))
-    return (
-        f"The largest effect is {number(row['estimate'])} ({bounds} "
-        f"{interval(row['lower'], row['upper'])}), of *{level}*{who}."
-    )
+    labels = Labels(report.labels)
+    levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
+    found = largest_effect(frame, levels, bounds, of_prompts=len(every) > len(frame))
+    return "" if found is None else largest_effect_in_words(found)
 
 
 @exhibit("amce", method=method, headline=_largest)
@@ -314,7 +315,7 @@ def answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         unknown = f"The study's rule for answers without a valid choice is {code(policy)}."
     table = answers_table(report.named(result.frame))
     return Exhibit(
-        "{table} counts all answers by status.",
+        f"{unanswered_in_words(unanswered(result.frame))} {{table}} counts all answers by status.",
         tables=[Laid([table], "Answers by judge, prompt and status.")],
         reading=REFUSALS.get(str(policy), unknown),
     )
@@ -330,7 +331,7 @@ def answers_table(frame: pd.DataFrame) -> GT:
     total = counts.sum(axis=1)
     answered = counts["ok"] / total if "ok" in counts else 0 * total
     cells = counts[statuses].map(whole).rename(columns={name: words(name) for name in statuses})
-    cells["Answered"] = [f"{number(100 * share, 2)}%" for share in answered]
+    cells["Answered"] = ["" if pd.isna(share) else percentage(share, 2) for share in answered]
     return styled_table(cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), left=2)
 
 
@@ -350,27 +351,24 @@ def _tables(
 
 def uneven_note(report: ReportData, record: Recorded) -> str:
     """Name judges with far fewer pairs than others, or who mostly choose one position."""
-    sentences = []
-    sizes = {
-        report.label("judges", group["judge"]): int(group["n_used"])
-        for group in record.groups
-        if group.get("n_used")
-    }
-    least, most = min(sizes, key=sizes.__getitem__, default=""), max(sizes.values(), default=0)
-    if least and most >= UNEVEN * sizes[least]:
-        sentences.append(
-            f"Intervals of {plain(least)} are based on {whole(sizes[least])} profiles and are wider than "
-            f"those of judges with up to {whole(most)}."
-        )
+    sentences, sizes = [], _sizes(report, record)
+    found = uneven(estimates(report, record), sizes)
+    if found is not None:
+        sentences.append(uneven_in_words(found))
     if report.has("check_position_share"):
-        shares = one_prompt(report.table("check_position_share"))
-        strong = report.named(shares[(shares["estimate"] - HALF).abs() > SIDED])
-        sentences += [
-            f"{plain(row['judge'])} chose position A in {number(100 * row['estimate'], 1)}% of pairs. Where "
-            "the position decides most choices, attributes can change few of them, and effects are near zero."
-            for row in strong.to_dict("records")
-        ]
+        shares = report.named(one_prompt(report.table("check_position_share")))
+        sentences += map(sided_in_words, sided(shares))
     return " ".join(sentences)
+
+
+def _sizes(report: ReportData, record: Recorded) -> dict[str, int]:
+    """Profiles of each judge under the prompt that is shown."""
+    sizes: dict[str, int] = {}
+    for group in record.groups:
+        judge = report.label("judges", group["judge"])
+        if group.get("n_used") and (judge not in sizes or group.get("prompt") == "baseline"):
+            sizes[judge] = int(group["n_used"])
+    return sizes
 
 
 def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labels) -> str:

@@ -21,13 +21,21 @@ from ...frames.vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
 from ...results import Result
 from ..data import CORRECTIONS, OF_CONJOINTS, OF_ITEMS, ReportData
 from ..methods import bounds_name, code, describe_analysis, plain
+from ..sentences.corrections import (
+    gain_text,
+    gains_in_words,
+    gains_of,
+    moved,
+    moved_in_words,
+    useless,
+    useless_in_words,
+)
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     Bounds,
     batches,
     estimate_cell,
     estimates_table,
-    interval,
     number,
     spread,
     styled_table,
@@ -54,7 +62,6 @@ STATISTICS = {
     "quantile": "Quantiles of ratings",
 }
 SCORES = "Scores of judges against people's labels"
-FEW_ROWS = 3  # rows that are named where models do not help
 FEW_MODELS = 3  # models that are named
 
 
@@ -152,23 +159,10 @@ def _headline(result: Result, record: Recorded, report: ReportData) -> str:
 def summary(result: Result, names: Names) -> str:
     """What the models add, in one sentence: the median gain and how much shorter intervals are."""
     compared = _compared(result)
-    gains = compared.gains
-    known = gains["gain"].dropna()
     who = _models_named(result.settings.get("model") or (), names)
-    if known.empty:
-        return f"With {who} no estimate among people could be made more precise."
-    clusters, effective = (whole(count) for count in _precise(gains))
-    of_task = f" ({dimension_in_words(compared.task, names)})" if compared.task else ""
-    middle, low, high = (number(gain, 2) for gain in (known.median(), known.min(), known.max()))
-    one = len(known) == 1
-    gain = "the gain is" if one else f"the median gain of {len(known)} estimates is"
-    spread = "" if one else f" (from {low} to {high})"
-    unit = COUNTED[result.kind].unit
-    precise = f"{clusters} {unit} are as precise as {effective}{of_task}"
-    ratio = number(float(np.nanmedian(_length(compared.corrected) / _length(compared.human))), 2)
-    shorter = f", and {'the interval is' if one else 'intervals are'} {ratio} times as long" if ratio else ""
-    shorter += " (median)" if shorter and not one else ""
-    return f"With the answers of {who}, {precise}: {gain} {middle}{spread}{shorter}."
+    task = dimension_in_words(compared.task, names) if compared.task else ""
+    lengths = _length(compared.corrected) / _length(compared.human)
+    return gains_in_words(gains_of(compared.gains, lengths, who, COUNTED[result.kind].unit, task))
 
 
 def _models_named(models: Sequence[str], names: Names) -> str:
@@ -199,12 +193,6 @@ def _length(frame: pd.DataFrame) -> np.ndarray:
     return np.where(length > 0, length, np.nan)
 
 
-def _precise(gains: pd.DataFrame) -> tuple[float, float]:
-    """Clusters of people, or labelled items, and as many as the models make of them (median)."""
-    count = float((gains["n_effective"] / gains["gain"]).median())
-    return round(count), round(count * float(gains["gain"].median()))
-
-
 @exhibit(OF_CONJOINTS, method=method, headline=_headline)
 def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """People alone, corrected and models alone; tables of the first result, or of all in their own report."""
@@ -219,7 +207,7 @@ def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibi
         bounds = Bounds(bounds_name(record.settings) or "interval")
         estimates = _by_level(stacked(sources(result, names), SOURCE), record, groups, labels)
         tables = _tables(result, record, names, estimates, _by_level(gains, record, groups, labels), bounds)
-    text = [_useless(gains, rows), _profiles(record)]
+    text = [useless_in_words(useless(gains, rows)), _profiles(record)]
     return _laid_out(result, record, report, text, tables)
 
 
@@ -233,7 +221,8 @@ def of_items(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     bounds = Bounds(f"{level(record)} t interval")
     estimates = frame[["feature", "level", SOURCE, "estimate", "lower", "upper"]]
     tables = _tables(result, record, report.names, estimates, gains, bounds)
-    return _laid_out(result, record, report, [_useless(gains, rows), _items(gains, record)], tables)
+    text = [useless_in_words(useless(gains, rows)), _items(gains, record)]
+    return _laid_out(result, record, report, text, tables)
 
 
 def _laid_out(
@@ -288,19 +277,6 @@ def _by_level(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labe
     return own.assign(feature=levels, level=series_in_words(own, groups, labels))
 
 
-def _useless(gains: pd.DataFrame, rows: Sequence[str]) -> str:
-    """Name the estimates that models do not make more precise; ``rows`` has a name for each gain."""
-    known = gains.assign(_row=list(rows)).dropna(subset="gain")
-    none = known[known["gain"] <= 1].sort_values("gain")
-    if none.empty:
-        return ""
-    named = [f"*{plain(row)}*" for row in none["_row"].head(FEW_ROWS)]
-    return (
-        f"In {len(none)} of all {len(known)} rows models do not help (gain of 1 or less): {'; '.join(named)}"
-        f"{' and so on' if len(none) > FEW_ROWS else ''}."
-    )
-
-
 def _profiles(record: Recorded) -> str:
     """How many profiles people and models judged."""
     asked, other = (record.settings.get(name) for name in ("n_labelled", "n_other"))
@@ -341,7 +317,7 @@ def _gains(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
         counted.row: known["level"],
         "Correlation": known["rho"].map(lambda value: number(value, 2)),
         **{label: known[name].map(lambda value: number(value, 2)) for name, label in weights.items()},
-        "Gain": known["gain"].map(lambda value: number(value, 2)),
+        "Gain": known["gain"].map(gain_text),
         effective: known["n_effective"].map(lambda value: whole(round(value))),
     }
     note = (
@@ -355,22 +331,24 @@ def _moved(result: Result, names: Names) -> str:
     """How far the correction moves the rate that the judge reports, where it moves most."""
     keys = [*(result.settings.get("by") or []), "class"]
     wide = result.frame.pivot_table(index=keys, columns="method", sort=False, observed=True)
-    estimate = wide["estimate"]
-    if not {"naive", "rogan_gladen"} <= set(estimate):
+    if not {"naive", "rogan_gladen"} <= set(wide["estimate"]):
         return ""
-    moved = (estimate["rogan_gladen"] - estimate["naive"]).dropna()
-    if moved.empty:
-        return ""
-    where = moved.abs().round(9).idxmax()  # two classes move alike: the first is named
-    row = wide.loc[where]
-    texts = [names.of(key, value) for key, value in zip(keys[:-1], np.atleast_1d(where)[:-1], strict=True)]
-    what = plain(", ".join([names.of("label", np.atleast_1d(where)[-1]), *texts]))
-    reported, corrected = (number(row["estimate", name]) for name in ("naive", "rogan_gladen"))
-    known = interval(row["lower", "rogan_gladen"], row["upper", "rogan_gladen"])
-    return (
-        f"The correction moves the rate of *{what}* most: the judge reports {reported}, and the Rogan-Gladen "
-        f"estimate is {corrected} {known}."
+    texts = [
+        ", ".join(
+            [names.of("label", key[-1]), *(names.of(k, v) for k, v in zip(keys[:-1], key, strict=False))]
+        )
+        for key in (np.atleast_1d(index) for index in wide.index)
+    ]
+    rates = pd.DataFrame(
+        {
+            "reported": wide["estimate", "naive"],
+            "corrected": wide["estimate", "rogan_gladen"],
+            "lower": wide["lower", "rogan_gladen"],
+            "upper": wide["upper", "rogan_gladen"],
+        }
     )
+    found = moved(rates, [plain(text) for text in texts])
+    return "" if found is None else moved_in_words(found)
 
 
 @figure_and_tables(

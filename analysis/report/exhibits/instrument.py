@@ -13,9 +13,18 @@ from ...figures.instrument.order import QUANTITIES as FOLLOWED
 from ...figures.instrument.order import facet_in_words, level_in_words
 from ...figures.registry import Style
 from ...figures.theme import LIGHT
+from ...frames.rounding import percentage
 from ...results import Result
 from ..data import ReportData
 from ..methods import plain
+from ..sentences.instrument import (
+    changing,
+    changing_in_words,
+    flipping,
+    flipping_in_words,
+    positions,
+    positions_in_words,
+)
 from ..tables import interval, number, p_value, styled_table, whole
 from .registry import Drawn, Exhibit, Laid, captioned, exhibit, level
 
@@ -33,7 +42,7 @@ def _style(report: ReportData) -> Style:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.0f}%"
+    return percentage(value)
 
 
 def _tested(frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -53,24 +62,11 @@ def _cells(frame: pd.DataFrame, lower: str = "lower", upper: str = "upper", digi
 
 def _position_reading(result: Result, report: ReportData) -> str:
     """How often each judge chooses the first position, and what pairs asked in both orders follow."""
-    texts = []
-    for judge, own in result.frame[result.frame["facet"] == "all"].groupby("judge", sort=False):
-        rows = {str(one["quantity"]): one for one in own.to_dict("records")}
-        share = rows["first_share"]
-        text = (
-            f"{plain(report.names.of('judge', judge))} chooses the first position in "
-            f"{_percent(share['estimate'])} "
-            f"of {whole(share['n'])} decisions {interval(share['lower'], share['upper'], 2)}"
-        )
-        if "same_profile" in rows:
-            text += (
-                f", and of pairs asked in both orders the same profile in "
-                f"{_percent(rows['same_profile']['estimate'])}, the first position both times in "
-                f"{_percent(rows['always_first']['estimate'])} and the second in "
-                f"{_percent(rows['always_second']['estimate'])}"
-            )
-        texts.append(f"{text}.")
-    return " ".join(texts)
+    every = result.frame[result.frame["facet"] == "all"]
+    found = [
+        positions(report.names.of("judge", judge), own) for judge, own in every.groupby("judge", sort=False)
+    ]
+    return " ".join(positions_in_words(one) for one in found if one is not None)
 
 
 @exhibit(
@@ -215,15 +211,10 @@ def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhi
 def flips(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Decisions that change with the level of a facet."""
     frame, style = result.frame, _style(report)
-    whole_facet = frame[frame["first"] == "any"]
-    reading = ""
-    if len(whole_facet):
-        worst = whole_facet.iloc[int(whole_facet["estimate"].to_numpy().argmax())]
-        reading = (
-            f"Most decisions flip with *{plain(facet_in_words(style, worst['facet']))}*: "
-            f"{_percent(worst['estimate'])} {interval(worst['lower'], worst['upper'], 2)} of the objects of "
-            f"{plain(report.names.of('judge', worst['judge']))} are not decided alike at all of its levels."
-        )
+    any_level = frame[frame["first"] == "any"]
+    facets = any_level["facet"].map(lambda name: facet_in_words(style, name))
+    found = flipping(any_level, facets, any_level["judge"].map(lambda name: report.names.of("judge", name)))
+    reading = "" if found is None else flipping_in_words(found)
     rows = pd.DataFrame(
         {
             "judge": style.names.all("judge", frame["judge"]),
@@ -275,12 +266,7 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
             "p, all equal": [p_value(value) for value in summary["p_equal"]],
         }
     )
-    n = int(summary["n_specifications"].max())
-    turning = int((summary["conclusion_turns"] > 0).sum())
-    reading = (
-        f"Over {n} specifications, the conclusion on {turning} of {len(summary)} effects changes "
-        "in at least one."
-    )
+    reading = changing_in_words(changing(summary))
     first = str(summary["judge"].iloc[0])
     shown = Result(
         result.frame[result.frame["judge"] == first],

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import Labels, display_order, level_at, series_labels
+from ...figures.labels import Labels, display_order, series_labels
 from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain
+from ..sentences import effects
+from ..sentences.effects import (
+    differing_in_words,
+    largest_difference,
+    largest_difference_in_words,
+)
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
     NO_BREAK,
@@ -75,36 +81,14 @@ def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 def differing(report: ReportData, record: Recorded) -> list[str]:
     """How many differences there are, and which is the largest: two sentences."""
-    labels = Labels(report.labels)
-    frame = estimates(report, record)
-    tested = frame[frame["p_adjusted"].notna()]
+    labels, frame = Labels(report.labels), estimates(report, record)
     what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
-    if tested.empty:
-        return [f"No difference between models and people in {what} could be tested."]
     alpha = float(record.settings.get("alpha") or 0.05)
-    differs = tested["p_adjusted"] < alpha
-    series = tested["judge"].astype(str)
-    counts = differs.groupby(series, sort=False).agg(["sum", "size"])
-    rule = f"p below {alpha:g}, adjusted by Holm's method"
-    named = [
-        f"{plain(who)} in {_of(row)}" for who, row in counts.sort_values("sum", ascending=False).iterrows()
-    ]
-    if len(counts) == 1:
-        count = f"{plain(counts.index[0])} differs from people in {_of(counts.iloc[0])} {what} ({rule})."
-    else:
-        count = (
-            f"{int((counts['sum'] > 0).sum())} of {len(counts)} models differ from people in {what} ({rule} "
-            f"within each model): {', '.join(named[:3])}{' and so on' if len(named) > 3 else ''}."
-        )
-    row = tested.iloc[int(tested["estimate"].abs().to_numpy().argmax())]
-    who = plain(row["judge"])
-    return [
-        count,
-        f"The largest difference{f' of {who}' if len(counts) > 1 else ''} is {number(row['estimate'])} "
-        f"({level_at(alpha)} interval {interval(row['lower'], row['upper'])}), for "
-        f"{plain(labels.both(row['feature'], row['level']))}: {number(row['model'])} for {who}, "
-        f"{number(row['people'])} for people.",
-    ]
+    levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
+    largest = largest_difference(frame, levels, alpha)
+    counts = effects.differing(frame, what, alpha, of_prompts=_several(record))
+    sentences = [differing_in_words(counts)]
+    return sentences if largest is None else [*sentences, largest_difference_in_words(largest)]
 
 
 def pairs_note(record: Recorded) -> str:
@@ -154,10 +138,6 @@ def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(2, f"In brackets: {bounds}s.")
     return styled_table(pd.DataFrame(shown), groups="Attribute", note=" ".join(filter(None, notes)))
-
-
-def _of(counts: pd.Series[Any]) -> str:
-    return f"{int(counts['sum'])} of {int(counts['size'])}"
 
 
 def _several(record: Recorded) -> bool:

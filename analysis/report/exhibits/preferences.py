@@ -15,6 +15,18 @@ from ...figures.labels import Labels, level_of, words
 from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain
+from ..sentences.preferences import (
+    clearest,
+    clearest_in_words,
+    cycles,
+    cycles_in_words,
+    excluding_half,
+    excluding_in_words,
+    majorities,
+    majorities_in_words,
+    most_important,
+    most_important_in_words,
+)
 from ..tables import interval, number, p_value, styled_table, whole
 from .registry import Drawn, Exhibit, Laid, exhibit
 
@@ -23,7 +35,6 @@ if TYPE_CHECKING:
 
     from ...pipeline.manifest import Recorded
 
-HALF = 0.5
 Build = Callable[[Result, "Recorded", ReportData], Exhibit]
 
 
@@ -117,7 +128,6 @@ def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibi
             own = counts.loc[row["level"]]
             cells |= {"Tasks": whole(own["n_answered"]), "Ties": number(own["ties"])}
         rows.append(cells)
-    clear = int(((frame["lower"] > HALF) | (frame["upper"] < HALF)).sum())
     return _exhibit(
         result,
         record,
@@ -125,7 +135,7 @@ def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibi
         "numbers.",
         "points are probabilities, lines their intervals.",
         styled_table(pd.DataFrame(rows)),
-        "" if "reference" in frame else f"{clear} of {len(frame)} intervals exclude one half.",
+        "" if "reference" in frame else excluding_in_words(excluding_half(frame)),
     )
 
 
@@ -148,10 +158,11 @@ def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
             for row in frame.to_dict("records")
         ]
     )
-    largest = frame.iloc[int((frame["estimate"] - HALF).abs().to_numpy(float).argmax())]
-    names = [labels.level(largest["feature"], largest[name]) for name in ("level", "reference")]
-    share = float(largest["estimate"])
-    ahead, share = (names, share) if share >= HALF else (names[::-1], 1 - share)
+    levels, references = (
+        [labels.level(*pair) for pair in zip(frame["feature"], frame[name], strict=True)]
+        for name in ("level", "reference")
+    )
+    found = clearest(frame, levels, references)
     return _exhibit(
         result,
         record,
@@ -160,8 +171,7 @@ def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "share of tasks in which the profile with the level of the row is chosen over one with that of the "
         "column.",
         styled_table(table),
-        f"The clearest preference is for *{plain(ahead[0])}* over *{plain(ahead[1])}*, in {number(share)} of "
-        "these tasks.",
+        "" if found is None else clearest_in_words(found),
     )
 
 
@@ -191,8 +201,7 @@ def preference_cycles(result: Result, record: Recorded, report: ReportData) -> E
     )
     together = result.extra["tests"]
     p = together["p"].iloc[-1] if len(together) else np.nan
-    joint = f" The joint test that all agree has p {p_value(p)}." if np.isfinite(p) else ""
-    differ = int((frame["p_holm"] < float(result.settings.get("alpha") or 0.05)).sum())
+    alpha = float(result.settings.get("alpha") or 0.05)
     return _exhibit(
         result,
         record,
@@ -200,7 +209,7 @@ def preference_cycles(result: Result, record: Recorded, report: ReportData) -> E
         "equal the indirect one by way of a third. {figure} shows the differences, {table} the numbers.",
         "direct minus indirect preference for the first level over the second by way of the third.",
         styled_table(table, note="p values: adjusted by Holm's method."),
-        f"Direct and indirect preferences differ in {differ} of {len(frame)} triples of levels.{joint}",
+        cycles_in_words(cycles(frame, float(p), alpha)),
     )
 
 
@@ -228,7 +237,9 @@ def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
             for row in frame.to_dict("records")
         ]
     )
-    first = frame.iloc[0]
+    names = [labels.feature(feature) for feature in frame["feature"]]
+    limits = [" ".join(filter(None, [bounds, _limits(row)])) for row in frame.to_dict("records")]
+    found = most_important(frame, names, limits)
     return _exhibit(
         result,
         record,
@@ -236,8 +247,7 @@ def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "numbers. Importance depends on the levels that the study shows.",
         "relative importance of attributes.",
         styled_table(table),
-        f"The most important attribute is *{plain(labels.feature(first['feature']))}*, with a share of "
-        f"{number(first['estimate'])} ({bounds} {_limits(first.to_dict())}).",
+        "" if found is None else most_important_in_words(found),
     )
 
 
@@ -318,7 +328,6 @@ def share_preferring(result: Result, record: Recorded, report: ReportData) -> Ex
             for row in frame.to_dict("records")
         ]
     )
-    known = int((frame["majority"] != "unclear").sum())
     return _exhibit(
         result,
         record,
@@ -326,5 +335,5 @@ def share_preferring(result: Result, record: Recorded, report: ReportData) -> Ex
         "prefer it to the reference. {figure} shows these bounds, {table} the numbers.",
         "bounds (bars) on the share of judges who prefer a level to the reference, with intervals (lines).",
         styled_table(table, groups="Attribute"),
-        f"For {known} of {len(frame)} levels the data show what the majority prefers.",
+        majorities_in_words(majorities(frame)),
     )

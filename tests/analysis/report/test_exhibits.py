@@ -251,9 +251,7 @@ def test_rates_are_shown_as_reported_and_corrected_by_each_method(tmp_path: Path
     judged = ["good"] * 9 + ["bad"] * 9 + ["good"] * 2 + ["good"] * 62 + ["bad"] * 38
     result = rates(pd.DataFrame({"label": known, "judged": judged}))
     text = shown(Report(write_items(tmp_path, {"rates": result}), about="items"), "rates")
-    moved = (
-        "The correction moves the rate of *Bad* most: the judge reports 0.380, and the Rogan-Gladen estimate"
-    )
+    moved = "moves the rates of *Bad* and *Good* most, and equally: of *Bad* the judge reports 0.380, and the"
     assert moved in text
     assert "Rogan-Gladen | 0.400" in text
     assert "20 units were labelled by people, 100 by the judge alone." in text
@@ -274,3 +272,27 @@ def test_the_exhibit_of_bounds_names_the_smallest_tipping_share_or_that_nothing_
         text = shown(Report(write_items(folder, {"coverage": result, "bounds": result})), "bounds")
         assert sentence in text
         assert "Of 2 judges, 1 lacks answers: Model x gave 900 of 1,000 choices (90.0%)" in text
+
+
+def test_only_estimates_that_are_not_significant_are_said_to_be_uninformative(diagnosed) -> None:
+    effects = pd.read_parquet(diagnosed / "tables" / "amce.parquet")
+    power = pd.read_parquet(diagnosed / "tables" / "power.parquet").assign(effect_found=10.0)
+    for p, text in (
+        (0.2, "6 of 6 estimates are below the minimum detectable effect and not significant, so their "),
+        (
+            0.01,
+            "6 of 6 estimates are significant though below the minimum detectable effect, so they probably ",
+        ),
+    ):
+        change(diagnosed, "amce", effects.assign(p=p))
+        printed = shown(change(diagnosed, "power", power), "detectable")
+        assert text in printed
+        assert ("uninformative" in printed) is (p > 0.05)
+
+
+def test_the_report_says_that_every_answer_contains_a_choice_only_where_every_one_does(results, copy) -> None:
+    text = shown(Report(results), "answers")
+    assert text.startswith("10 of 2,000 answers (0.5%) contain no valid choice. ")
+    table = pd.read_parquet(copy / "tables" / "answers.parquet")
+    only_ok = change(copy, "answers", table[table["status"] == "ok"])
+    assert shown(only_ok, "answers").startswith("Every one of 1,990 answers contains a valid choice. ")

@@ -33,6 +33,7 @@ WORDS = {
         "language": {"en": "English", "es": "Spanish"},
     },
 }
+FEW_JUDGES = ("gpt_4_1", "qwen3_8b", "olmo3_1_32b")
 DOWN, DAGGER = "\N{DOWNWARDS ARROW}", "\N{DAGGER}"
 
 
@@ -136,7 +137,13 @@ def test_a_verdict_is_a_box_that_spells_options_as_they_are_typed(tmp_path, pass
 def test_both_answers_keep_intervals_and_models_that_have_both(text_of) -> None:
     model = ratings.rater_model()
     text = text_of({"alt_test": ratings.alt_test(), "raters_fun": model}, "both_answers")
-    for part in ("0.40 [0.30, 0.45]", "0.30 [0.10, 0.60]", "0.20 [0.00, 0.40]", "1 behind", "Epsilon 0.1"):
+    for part in (
+        "0.40 [0.30, 0.45]",
+        "0.30 [0.10, 0.60]",
+        "0.20 [0.00, 0.40]",
+        "is behind a random person",
+        "Epsilon 0.1",
+    ):
         assert part in text
     assert "other" not in text.split("::: {#tbl")[1]
     apart = {"alt_test": ratings.alt_test(dimension="wit"), "raters_fun": model}
@@ -353,3 +360,45 @@ def test_label_models_of_before_have_the_same_tables(text_of) -> None:
     assert before.str.contains("fresh").any()
     old = replace(result, frame=result.frame.assign(quantity=before))
     assert text_of(old, "label_model") == text_of(result, "label_model")
+
+
+def test_the_smallest_epsilon_is_one_with_which_the_model_passes(text_of) -> None:
+    tests = ratings.alt_test(
+        smallest_epsilon=[0.1011, 0.1], winning_rate=[0.4967, 0.5], passes=[False, True], n_annotators=300
+    )
+    text = text_of(tests)
+    assert "0.497 | 0.400 [0.300, 0.500] | no | 0.11 | 300" in text
+    assert "| yes | 0.10 | 300" in text
+    untested = text_of(
+        ratings.alt_test(
+            smallest_epsilon=float("nan"), winning_rate=[float("nan"), 0.6], passes=[False, True]
+        )
+    )
+    assert "no test" in untested
+    assert "above 1" in untested
+    assert "1 of 1 replacement test is passed: other (Fun). 1 model could not be tested." in untested
+
+
+def test_judges_are_counted_once_however_many_prompts_they_answered(text_of) -> None:
+    one, two = labels.by_label(judges=FEW_JUDGES), labels.by_label(judges=FEW_JUDGES)
+    frame = pd.concat([one.frame.assign(prompt="text"), two.frame.assign(prompt="image")], ignore_index=True)
+    text = text_of(replace(one, frame=frame))
+    found = re.search(
+        r"(\d) of (\d) judges gives? a label too often under at least one prompt",
+        text.replace("give ", "gives "),
+    )
+    assert found is not None, text
+    assert int(found[1]) <= int(found[2]) == len(FEW_JUDGES)
+
+
+def test_judges_answered_the_same_items_only_where_no_side_answered_others(text_of) -> None:
+    result = labels.differences()
+    pairs = len(result.frame[["left", "right", "task"]].drop_duplicates())
+    alone = result.frame.assign(n_left_only=0, n_right_only=0)
+    assert f"In all {pairs} comparisons both sides answered the same items." in text_of(
+        replace(result, frame=alone)
+    )
+    alone.loc[0, "n_left_only"] = 3
+    text = text_of(replace(result, frame=alone))
+    assert f"In {pairs - 1} of {pairs} comparisons both sides answered the same items; the other uses" in text
+    assert "both sides answered" not in text_of(result)

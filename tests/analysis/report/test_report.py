@@ -110,6 +110,9 @@ def test_only_sections_with_content_are_printed_below_their_headings(tmp_path, c
         ("corrected", ["conjury fit STUDY --data FILE --correct ppi --out ../results/none"]),
         ("diagnosed", ["conjury fit", "conjury diagnose STUDY --results ../results/none"]),
         ("compared", ["conjury fit", "conjury compare STUDY --results ../results/none"]),
+        ("checked", ["conjury check WHAT --out ../results/none"]),
+        ("published_numbers", ["conjury check-table FILE --out ../results/none"]),
+        ("tried", ["conjury trial NAME --out ../results/none"]),
     ],
 )
 def test_a_document_without_results_says_only_how_to_compute_them(
@@ -130,7 +133,11 @@ def test_the_opening_begins_with_findings_and_counts_variants_once(results, tmp_
     frame = frame.query("variant == '' and prompt != 'context'")
     largest = frame.loc[frame["estimate"].abs().idxmax(), "estimate"]
     number = f"{largest:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert Report(results).opening().startswith(f"The largest effect is {number} (")
+    assert (
+        Report(results)
+        .opening()
+        .startswith(f"Under one prompt of each judge, the largest effect is {number} (")
+    )
     write_manifest(tmp_path, data=[{"rows": 4000, "variant": ""}, {"rows": 4000, "variant": "as_published"}])
     assert "from 4,000 rows of data" in Report(tmp_path).opening()
 
@@ -338,3 +345,19 @@ def test_placeholders_differ_between_pages_and_none_remains(page_of, monkeypatch
     letters = iter("a" * 20 + "b" * 20)
     monkeypatch.setattr("secrets.choice", lambda _: next(letters))
     assert new_mark("x CONJURY" + "A" * 20 + "0end") == "conjury" + "b" * 20
+
+
+@pytest.mark.parametrize(
+    "about",
+    ["fit", "items", "corrected", "compared", "diagnosed", "checked", "published_numbers", "tried"],
+)
+def test_the_commands_of_a_document_without_results_exist_with_these_options(about: str) -> None:
+    from typer.main import get_command
+
+    from conjury.cli.main import app
+
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    for text in re.findall("`conjury ([^`]+)`", load("../results/none", about).opening()):
+        name, *words = text.split()
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, text

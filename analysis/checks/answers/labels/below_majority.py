@@ -7,6 +7,7 @@ from scipy.stats import binom
 
 from conjury.inference.study.models import ItemStudy
 
+from ....frames.rounding import percentage
 from ...judged import NotApplicableError
 from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
@@ -55,9 +56,9 @@ def below_majority(
     best = highest(table, table["estimate"] - table["baseline"])
     finding = (
         f"{int(lower.sum())} of {len(table)} accuracies are below the majority baseline, {len(below)} of "
-        f"them significantly. {who(worst)} is correct in {100 * worst['estimate']:.1f}% of "
+        f"them significantly. {who(worst)} is correct in {percentage(worst['estimate'], 1)} of "
         f"{int(worst['of'])} items ({worst['panel']}), where {worst['label'].removeprefix('commonest: ')!r} "
-        f"alone gives {100 * worst['baseline']:.1f}% (smallest adjusted {said_p(p)}); the best is "
+        f"alone gives {percentage(worst['baseline'], 1)} (smallest adjusted {said_p(p)}); the best is "
         f"{who(best)} with {100 * (best['estimate'] - best['baseline']):+.1f} percentage points."
     )
     return BELOW_MAJORITY.answer(table, "warning" if len(below) else "pass", finding, p=p)

@@ -7,6 +7,7 @@ from scipy.stats import binom
 
 from conjury.inference.study.models import ItemStudy
 
+from ....frames.rounding import percentage
 from ...judged import NotApplicableError
 from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
@@ -70,8 +71,8 @@ def class_frequencies(
         apart = highest(table, (table["estimate"] - table["gold"]).abs())
         finding = (
             f"Every judge gives every common class; the largest difference is for {apart['label']} "
-            f"({who(apart)}): {100 * apart['estimate']:.1f}% of answers, {100 * apart['gold']:.1f}% of gold "
-            "labels."
+            f"({who(apart)}): {percentage(apart['estimate'], 1)} of answers, "
+            f"{percentage(apart['gold'], 1)} of gold labels."
         )
         return CLASS_FREQUENCIES.answer(table, "pass", finding)
     parts = []
@@ -79,13 +80,13 @@ def class_frequencies(
         first = lowest(never, -never["gold"])
         parts.append(
             f"{len(never)} classes are never given by a judge, such as {first['label']} by {who(first)} "
-            f"({100 * first['gold']:.1f}% of {int(first['of'])} gold labels; "
+            f"({percentage(first['gold'], 1)} of {int(first['of'])} gold labels; "
             f"{said_p(float(first['p_adjusted']))})."
         )
     if len(mostly):
         first = highest(mostly, mostly["estimate"])
         parts.append(
-            f"{who(first)} gives {first['label']} to {100 * first['estimate']:.1f}% of items, of which "
-            f"{100 * first['gold']:.1f}% have this gold label."
+            f"{who(first)} gives {first['label']} to {percentage(first['estimate'], 1)} of items, of which "
+            f"{percentage(first['gold'], 1)} have this gold label."
         )
     return CLASS_FREQUENCIES.answer(table, "error" if len(mostly) else "warning", " ".join(parts))

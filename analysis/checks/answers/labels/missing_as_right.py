@@ -7,6 +7,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ....frames.rounding import percentage
 from ...labelled import NO_GOLD, answers_of
 from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
@@ -49,8 +50,8 @@ def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
     most = highest(table, table["estimate"])
     finding += (
         f"{int(credited.sum()):,} of {len(asked):,} answers to these units have no value either, at most "
-        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}); they count as correct where "
-        "blanks are compared."
+        f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}); they count as correct "
+        "where blanks are compared."
     )
     return MISSING_AS_RIGHT.answer(table, "error" if credited.any() else "warning", finding, rows=rows)
 

@@ -9,6 +9,7 @@ from conjury.inference.readers.judgments import scales_of
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ....frames.rounding import percentage
 from ...judged import NotApplicableError
 from ...labelled import NO_GOLD, answers_of, canonical, gold_spellings, spellings_of
 from ...registry import Check, Question, check, highest, who
@@ -73,7 +74,7 @@ def unknown_labels(
     commonest = named.loc[flags[known], "value"].value_counts()
     finding = (
         f"{int(flags.sum()):,} of {int(known.sum()):,} values are outside the scheme, at most "
-        f"{100 * most['estimate']:.1f}% "
+        f"{percentage(most['estimate'], 1)} "
         f"({who(most)}, {most['panel']}); the most frequent is {str(commonest.index[0])[:40]!r} "
         f"({int(commonest.iloc[0]):,} times)."
     )

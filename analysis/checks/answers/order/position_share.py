@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError
 
 from ....conjoint.reliability.agreement import clustered_share, sign_test
 from ....figures.labels import level_at
+from ....frames.rounding import percentage
 from ....numerics.intervals import SAME
 from ...judged import Judged, attempt, tidy
 from ...registry import Check, Question, adjusted, check, groups, highest, said_p, who
@@ -40,7 +41,7 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     found = (table["p_adjusted"] < alpha).to_numpy()
     finding = (
         f"A position is preferred by {int(found.sum())} of {groups(len(table))}; the furthest from "
-        f"one half is {who(furthest)} with {100 * furthest['estimate']:.1f}% for A "
+        f"one half is {who(furthest)} with {percentage(furthest['estimate'], 1)} for A "
         f"({level_at(alpha)} interval {100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, "
         f"adjusted {said_p(float(furthest['p_adjusted']))})."
     )

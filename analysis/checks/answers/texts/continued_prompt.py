@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
+from ....frames.rounding import percentage
 from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
 
@@ -53,7 +54,7 @@ def continued_prompt(responses: pd.DataFrame, requests: pd.DataFrame | None = No
     most = highest(table, table["estimate"])
     finding = (
         f"{int(flag.sum()):,} of {len(answered):,} answers continue the prompt ({int(turn.sum()):,} begin a "
-        f"new turn, {int(repeat.sum()):,} repeat its end), at most {100 * most['estimate']:.1f}% of "
+        f"new turn, {int(repeat.sum()):,} repeat its end), at most {percentage(most['estimate'], 1)} of "
         f"{int(most['of']):,} ({who(most)})."
     )
     return CONTINUED_PROMPT.answer(

@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
+from ....frames.rounding import percentage
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
@@ -60,7 +61,7 @@ def other_language(
     most = highest(table, table["estimate"])
     finding = (
         f"{int(other.sum()):,} of {len(rows):,} long answers are in another language than item and prompt, "
-        f"at most {100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)})"
+        f"at most {percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)})"
     )
     if other.any():
         common = Counter(given.to_numpy()[other].tolist()).most_common(1)[0]

@@ -14,6 +14,7 @@ from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.columns import as_text
 
+from ....frames.rounding import percentage
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
@@ -48,8 +49,8 @@ def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
     most = highest(table, table["estimate"])
     finding = (
         f"{int(differs.sum()):,} of {len(rows):,} answers differ between the rules; the most are "
-        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}), of which the strict rule does "
-        f"not parse {100 * most['only_lenient']:.1f} percentage points."
+        f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}), of which the strict rule "
+        f"does not parse {100 * most['only_lenient']:.1f} percentage points."
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)
     shown = rows.assign(strict=strict.to_numpy(), lenient=lenient.to_numpy())

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.tables.columns import as_text
 
+from ....frames.rounding import percentage
 from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
 
@@ -54,7 +55,7 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     most = highest(table, table["estimate"])
     finding = (
         f"{int(cut.sum()):,} of {len(answered):,} answers ended at the token limit, at most "
-        f"{100 * most['estimate']:.1f}% of {int(most['of']):,} ({who(most)}); "
+        f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}); "
         f"{int((unclosed | (ended & empty)).sum()):,} of them ended before any verdict."
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)

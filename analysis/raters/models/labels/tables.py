@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ....frames.rounding import percentage
 from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
 from .data import Labelled, accuracy, agreement, best_order, confusion_of, mean_class_posterior
@@ -264,8 +265,9 @@ def agreements(data: Labelled, label: Codes) -> dict[str, float]:
 def shared_errors(agreement: pd.DataFrame) -> list[str]:
     """State which judges agree more than judges who err independently would."""
     return [
-        f"The {row['statistic']} is {row['observed']:.0%}, judges who err independently would have "
-        f"{row['lower']:.0%} to {row['upper']:.0%}: beyond the true class they share errors or views, so "
+        f"The {row['statistic']} is {percentage(row['observed'])}, judges who err independently would have "
+        f"{percentage(row['lower'])} to {percentage(row['upper'])}: beyond the true class they share "
+        "errors or views, so "
         "intervals are too narrow, and the class may not be theirs; fit them alone to see what it is for "
         "them."
         for row in agreement.to_dict("records")

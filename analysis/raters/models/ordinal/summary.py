@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ....frames.rounding import percentage
 from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
 from .agreement import Agreement
@@ -243,7 +244,8 @@ def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> lis
     """State where latent correlations are not identified, and what to look at."""
     advice = "" if data.levels else ", and name covariates that explain qualities, such as types of items"
     return [
-        f"{name} gave {value:g} in {share:.0%} of its ratings, so most of its latent judgments lie beyond "
+        f"{name} gave {value:g} in {percentage(share)} of its ratings, so most of its latent judgments lie "
+        "beyond "
         "the last threshold, where ratings do not distinguish them: its latent correlations depend on the "
         f"assumed slope and link there. Use the correlation of ratings (`correlation`){advice}."
         for name, (value, share) in ends.items()

@@ -17,6 +17,7 @@ from ....results import Result
 from ...blocks import slug
 from ...data import ReportData
 from ...methods import code, describe_comparison, plain
+from ...sentences.diagnosed import checks_in_words, verdicts_of
 from ...tables import in_words, number, styled_table
 from ..registry import Drawn, Exhibit, Laid, exhibit
 
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import Recorded
 
 MOST_ROWS = 10  # rows of evidence that are shown
-COUNTED = {
-    "error": ("finds an error", "find errors"),
-    "warning": ("gives a warning", "give warnings"),
-    "suppressed": ("is suppressed", "are suppressed"),
-    "pass": ("passes", "pass"),
-    "not_applicable": ("does not apply", "do not apply"),
-}
 EARLIER = {"fail": "error", "look": "warning"}  # verdicts of folders that earlier versions wrote
 
 
@@ -54,10 +48,7 @@ def _method(record: Recorded, report: ReportData) -> str:
 
 def _counts(result: Result, record: Recorded, report: ReportData) -> str:
     """How many checks have each verdict."""
-    verdict = current(result)["verdict"]
-    counts = {name: int((verdict == name).sum()) for name in COUNTED}
-    texts = [f"{n} {COUNTED[name][n != 1]}" for name, n in counts.items() if n]
-    return f"Of {len(verdict)} checks, {', '.join(texts)}."
+    return checks_in_words(verdicts_of(current(result)["verdict"]))
 
 
 @exhibit("diagnosis", "battery", method=_method, headline=_counts)

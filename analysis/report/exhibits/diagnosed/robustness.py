@@ -16,6 +16,14 @@ from ....figures.labels import Labels, display_order
 from ....results import Result
 from ...data import ReportData
 from ...methods import code, plain
+from ...sentences.diagnosed import (
+    Reliable,
+    detectability,
+    detectability_in_words,
+    reliability_in_words,
+    widest,
+    widest_in_words,
+)
 from ...tables import NO_BREAK, interval, number, p_value, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, exhibit
 
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
     from ....pipeline.manifest import Recorded
 
 MOST_FIGURES = 2
-MOST_NAMED = 5  # judges that a sentence names
 BY_STIMULI = ("CR1", "CR2", "wild", "pigeonhole", "mixed")
 SOURCES = {"observed": "As observed", "corrected": "Corrected"}
 NO_STIMULI = (
@@ -99,15 +106,17 @@ def reliability(result: Result, record: Recorded, report: ReportData) -> Exhibit
 
 def verdicts(judges: pd.DataFrame) -> str:
     """What reliability says of each judge, judges with the same verdict together."""
-    told = []
-    for verdict, rows in judges.groupby("verdict", sort=False, observed=True):
-        who = [judge_of(row) for row in rows.to_dict("records")]
-        more = [f"{len(who) - MOST_NAMED} more"] if len(who) > MOST_NAMED else []
-        named = "; ".join([*who[:MOST_NAMED], *more])
-        if len(who) == len(judges) > 2:
-            named = f"All {len(who)} judges"
-        told.append(f"{plain(named)}: {plain(str(verdict)[:1].lower() + str(verdict)[1:])}")
-    return " ".join(told)
+    return " ".join(
+        reliability_in_words(
+            Reliable(
+                str(verdict),
+                tuple(judge_of(row) for row in rows.to_dict("records")),
+                rows["judge"].nunique(),
+                len(judges),
+            )
+        )
+        for verdict, rows in judges.groupby("verdict", sort=False, observed=True)
+    )
 
 
 @exhibit("corrected")
@@ -135,6 +144,7 @@ def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exh
         return Exhibit(NO_STIMULI)
     caption = "Standard errors divided by those of independent rows, range over the levels of each attribute."
     methods = STIMULI_METHODS.format(slopes=_slopes(frame, labels))
+    names = pd.Series([_ratio_of(row, labels) for row in frame.to_dict("records")], dtype=object)
     return Exhibit(
         STIMULI,
         _by_judge(
@@ -146,7 +156,7 @@ def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exh
             partial(Result, kind="standard_errors"),
         ),
         [Laid([errors_table(frame, labels)], caption)],
-        f"{_widest(frame, labels)}\n\n{methods}",
+        f"{widest_in_words(widest(frame, names))}\n\n{methods}",
     )
 
 
@@ -154,15 +164,10 @@ def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exh
 def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The smallest detectable effects."""
     frame, first = report.named(result.frame), result.frame.iloc[0]
-    small = int((frame["estimate"].abs() < frame["effect_found"]).sum())
     lead = POWER.format(alpha=f"{100 * float(first['alpha']):g}%", power=f"{100 * float(first['power']):g}%")
-    are = "is" if small == 1 else "are"
-    reading = (
-        f"{whole(small)} of {whole(len(frame))} estimates {are} below the minimum detectable effect, so "
-        "their non-significance is uninformative."
-        if small
-        else f"None of {whole(len(frame))} estimates is below the minimum detectable effect."
-    )
+    main = next(iter(report.of_kind("amce")), None)
+    tests = pd.DataFrame() if main is None else report.table(main.name)
+    reading = detectability_in_words(detectability(result.frame, tests, float(first["alpha"])))
     command = code(f"conjury power {report.study_argument}")
     where = ", run in the folder of that study file" if report.study_argument not in list_studies() else ""
     reading += f" For other sizes, their costs and further designs use {command}{where}."
@@ -185,24 +190,10 @@ def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def _widest(frame: pd.DataFrame, labels: Labels) -> str:
-    """Name the largest ratios of standard errors, of clustered ones and of all, and the fewest clusters."""
-    clustered = frame[frame["method"].isin(["CR1", "CR2"]) & frame["ratio"].notna()].reset_index(drop=True)
-    if clustered.empty:
-        return "No standard errors are clustered by stimuli."
-    known = frame[frame["ratio"].notna()]
-    worst, most = (rows.iloc[int(rows["ratio"].to_numpy(float).argmax())] for rows in (clustered, known))
-    sentence = f"Among clustered standard errors the largest ratio is {_ratio(worst, labels)}"
-    if number(most["ratio"], 1) != number(worst["ratio"], 1):
-        wide = ", which tends to be too wide" if most["method"] == "pigeonhole" else ""
-        sentence += f"; among all standard errors it is {_ratio(most, labels)}{wide}"
-    return f"{sentence}. Clustering by stimuli uses as few as {whole(clustered['n_clusters'].min())} of them."
-
-
-def _ratio(row: pd.Series[Any], labels: Labels) -> str:
-    """A ratio of standard errors, with the judge, level and choice that it belongs to."""
+def _ratio_of(row: dict[Any, Any], labels: Labels) -> str:
+    """The judge, level and choice that a ratio of standard errors belongs to."""
     level = plain(labels.both(row["feature"], row["level"]))
-    return f"{number(row['ratio'], 1)} ({plain(judge_of(row))}, {level}, {plain(row['choice'])})"
+    return f"{plain(judge_of(row))}, {level}, {plain(row['choice'])}"
 
 
 def _slopes(frame: pd.DataFrame, labels: Labels) -> str:

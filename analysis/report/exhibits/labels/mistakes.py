@@ -26,7 +26,17 @@ from ....figures.labels import Names, words
 from ....frames.vocabulary import FEWEST_GOLD
 from ....results import Result
 from ...data import ReportData
-from ...methods import plain
+from ...sentences.labels import (
+    SameItems,
+    longest,
+    longest_in_words,
+    overused,
+    overused_in_words,
+    perturbed,
+    perturbed_in_words,
+    same_items,
+    same_items_in_words,
+)
 from ...tables import (
     NO_BREAK,
     estimate_cell,
@@ -39,7 +49,7 @@ from ...tables import (
     whole,
     with_gaps,
 )
-from ..registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
+from ..registry import ADJUSTMENTS, Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
 from .scores import BANDS, PLACE, grouped, metric_and_place, percent, ranked
 
 if TYPE_CHECKING:
@@ -51,36 +61,16 @@ if TYPE_CHECKING:
 MISTAKES = 3
 MOST_PAIRS = 6
 MOST_COLUMNS = 8
-MOST_NAMED = 5  # judges that a sentence names
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
 
 def frequent_labels(result: Result, names: Names) -> str:
     """The label that each judge gives far too often, and how many labels are never given."""
     frame, task = shown_labels(result, None)
-    frame = frame.assign(_who=judges_in_words(frame, names))
-    often = frame[use_of_labels(frame, float(result.settings.get("alpha", 0.05))) > 0]
-    if often.empty:
-        return (
-            f"No judge gives a label too often, among labels that are gold in at least {FEWEST_GOLD} units "
-            "and after adjustment for the number of labels and judges."
-        )
-    top = often.loc[often.groupby("_who", sort=False)["ratio"].idxmax()]
-    top = top.sort_values("ratio", ascending=False, kind="stable")
-    texts = [
-        f"{plain(row['_who'])}, {plain(label_in_words(task, str(row['label']), names))} "
-        f"({number(row['ratio'], 1)})"
-        for row in top.head(MOST_NAMED).to_dict("records")
-    ]
-    counted = (
-        f"{whole(len(top))} of {whole(frame['_who'].nunique())} judges {'give' if len(top) > 1 else 'gives'}"
-    )
-    largest = f"the {MOST_NAMED} largest ratios" if len(top) > MOST_NAMED else "the largest ratio of each"
-    return (
-        f"{counted} a label too often, among labels that are gold in at least {FEWEST_GOLD} units and after "
-        f"adjustment for the number of labels and judges. Number of times a label is given, divided by the "
-        f"number of times it is gold, {largest}: {'; '.join(texts)}."
-    )
+    label = [label_in_words(task, text, names) for text in frame["label"].astype(str)]
+    frame = frame.assign(_who=judges_in_words(frame, names), _label=label)
+    often = use_of_labels(frame, float(result.settings.get("alpha", 0.05))) > 0
+    return overused_in_words(overused(frame, often))
 
 
 def lengths_text(result: Result, names: Names) -> str:
@@ -89,34 +79,20 @@ def lengths_text(result: Result, names: Names) -> str:
     ends = ends[ends["metric"] == "accuracy"]
     tasks = panels_in_words(ends, ["task"], names)
     strata = [names.column(name).lower() for name in strata_of(result.settings, ends)]
-    compared = f"comparisons of a judge within a {' and '.join(strata)}" if strata else "judges"
-    texts = []
-    for task, own in ends.groupby(tasks, sort=False):
-        stands = own["p_adjusted"] < float(result.settings.get("alpha", 0.05))
-        less, more = (int((stands & side).sum()) for side in (own["estimate"] < 0, own["estimate"] > 0))
-        text = (
-            f"{plain(str(task)) + ': r' if task else 'R'}ight less often on the longest than on the shortest "
-            f"items in {whole(less)} of {whole(len(own))} {compared}, more often in {whole(more)}, after "
-            "adjustment for their number"
-        )
-        unknown = int(own["p_adjusted"].isna().sum())
-        texts.append(f"{text}; {whole(unknown)} cannot be computed." if unknown else f"{text}.")
-    return " ".join(texts)
+    alpha = float(result.settings.get("alpha", 0.05))
+    return " ".join(
+        longest_in_words(longest(own, str(task), strata, alpha))
+        for task, own in ends.groupby(tasks, sort=False)
+    )
 
 
 def changed_scores(result: Result, _: Names) -> str:
     """How many scores differ on perturbed items."""
     first = str(result.frame["metric"].iloc[0])
-    frame = result.frame[result.frame["metric"] == first].dropna(subset="estimate")
-    differences = f"differences in {metric_in_words(first).lower()}"
-    p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
-    holds = frame[p < float(result.settings.get("alpha", 0.05))]
-    if holds.empty:
-        return f"None of {whole(len(frame))} {differences} is significant after adjustment for their number."
-    return (
-        f"{whole(len(holds))} of {whole(len(frame))} {differences} are significant after adjustment for "
-        f"their number, {whole(int((holds['estimate'] < 0).sum()))} of them negative."
-    )
+    frame = result.frame[result.frame["metric"] == first]
+    metric = metric_in_words(first)
+    named = metric if metric[1:2].isupper() else metric[:1].lower() + metric[1:]
+    return perturbed_in_words(perturbed(frame, named, float(result.settings.get("alpha", 0.05))))
 
 
 @figure_and_tables(
@@ -230,8 +206,20 @@ def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit
         alpha = float(result.settings.get("alpha", 0.05))
         what = f"Colours: differences, row minus column, on the same items; dots: adjusted p below {alpha:g}"
         text = captioned(record, what)
-    lead = "{figure} and {table} compare judges on the same items."
-    return Exhibit(lead, [Drawn(result, text)], [Laid(difference_tables(result, report.names))])
+    lead = "{figure} and {table} compare judges item by item, on items that both answered."
+    reading = same_items_in_words(_same_items(result))
+    return Exhibit(lead, [Drawn(result, text)], [Laid(difference_tables(result, report.names))], reading)
+
+
+def _same_items(result: Result) -> SameItems:
+    """Whether all comparisons are of the same items, and how their p values are adjusted."""
+    frame = result.frame
+    keys = ["judge", "prompt", "task", *strata_of(result.settings, frame), "left", "right"]
+    adjust = str(result.settings.get("adjust") or "none")
+    tested = frame["p_adjusted"].notna().any() and adjust != "none"
+    return same_items(
+        frame, [key for key in keys if key in frame], ADJUSTMENTS.get(adjust, adjust) if tested else ""
+    )
 
 
 def difference_tables(result: Result, names: Names) -> list[GT]:

@@ -26,10 +26,23 @@ from ....figures.benchmark.scores import (
     shown_agreement,
 )
 from ....figures.labels import COEFFICIENTS, Names, words
+from ....frames.rounding import percentage
 from ....frames.vocabulary import BASELINE
 from ....results import Result
 from ...data import ReportData, parts
 from ...methods import plain
+from ...sentences.labels import (
+    Baseline,
+    Copies,
+    Rules,
+    baseline,
+    best,
+    best_in_words,
+    copies_in_words,
+    parsed,
+    parsed_in_words,
+    rules_in_words,
+)
 from ...tables import estimate_cell, in_brackets, number, spread, styled_table, whole, with_gaps
 from ..registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tables, level
 
@@ -132,13 +145,7 @@ def copies_text(result: Result, _: Names) -> str:
         return ""
     keys = samples.columns[: samples.columns.get_loc("stratum")].tolist()
     cells = samples.assign(_copied=with_copies(samples)).groupby(keys, observed=True)["_copied"].any()
-    if not cells.any():
-        return ""
-    return (
-        f"**Some answers are copies of each other**: in {whole(int(cells.sum()))} of {whole(len(cells))} "
-        "cells at least two runs are the same, answer by answer, in all items or in those of a stratum. More "
-        "answers add less there than they seem to; @sec-notes lists them."
-    )
+    return copies_in_words(Copies(int(cells.sum()), len(cells)))
 
 
 @figure_and_tables(
@@ -263,39 +270,25 @@ def best_judges(result: Result, names: Names) -> str:
     for place in places:
         own = frame[frame["_where"] == place]
         judges = own[own["judge_kind"] != BASELINE].dropna(subset="estimate")
-        if judges.empty:
-            continue
-        best = judges.iloc[int(judges["estimate"].to_numpy(float).argmax())]
-        text = f"{plain(place) + ': ' if place else ''}the highest share of correct answers is that of "
-        text += f"{plain(best['_who'])} ({estimate_cell(best.to_dict())})"
-        found = text + _beside_baseline(result, place, names, short=bool(texts))
-        texts.append(f"{found[:1].upper()}{found[1:]}.")
+        cells = [estimate_cell(row) for row in judges.to_dict("records")]
+        found = best(judges, cells, place, _over_baseline(result, place, names), bool(texts))
+        texts += [] if found is None else [best_in_words(found)]
     if texts and "over_baseline" in result.extra:
         counted = f"differences on the same items whose {level(result)} interval does not contain 0"
         texts.append(f"The counts are of {counted}.")
     return " ".join(texts)
 
 
-def _beside_baseline(result: Result, place: str, names: Names, *, short: bool) -> str:
-    """How many judges are right less often, and more often, than the most frequent label would be.
-
-    The ``short`` form is for places after the first.
-    """
+def _over_baseline(result: Result, place: str, names: Names) -> Baseline | None:
+    """How many judges are right less often, and more often, than the most frequent label would be."""
     over = result.extra.get("over_baseline")
     if over is None:
-        return ""
+        return None
     over = over[over["missing"].astype(str) == policy_of(over, None)]
     over = placed(over, result.settings, names)[0]
-    own = over[over["_where"] == place]
     strata = [names.column(name).lower() for name in result.settings.get("strata") or []]
     always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
-    below, above = int((own["upper"] < 0).sum()), int((own["lower"] > 0).sum())
-    if short:
-        return f"; {whole(below)} of {whole(len(own))} judges are below that label, {whole(above)} above it"
-    return (
-        f"; {whole(below)} of {whole(len(own))} judges have lower accuracy than always answering {always}, "
-        f"{whole(above)} higher accuracy"
-    )
+    return baseline(over[over["_where"] == place], always)
 
 
 def parsed_answers(result: Result, names: Names) -> str:
@@ -305,22 +298,17 @@ def parsed_answers(result: Result, names: Names) -> str:
     last = frame[frame["rule"].astype("string").fillna("").map(_rule) == rules[-1]]
     counts = last.assign(ok=last["n"].where(last["status"].astype(str) == "ok", 0))
     shares = counts.groupby(["prompt", "judge"], sort=False, observed=True)[["ok", "n"]].sum()
-    share = (shares["ok"] / shares["n"]).sort_values()
-    (prompt, judge), least = share.index[0], float(share.iloc[0])
-    text = (
-        f"Fewest answers with a label: {plain(names.of('judge', judge))}, "
-        f"{plain(names.of('prompts', prompt))}, {number(100 * least, 0)}%."
-    )
+    named = [
+        f"{plain(names.of('judge', judge))}, {plain(names.of('prompts', prompt))}"
+        for prompt, judge in shares.index
+    ]
+    text = parsed_in_words(parsed(shares["ok"], shares["n"], named))
     compared = result.extra.get("compared")
     if compared is None:
         return text
     n = compared.groupby(compared["status"].astype(str), sort=False)["n"].sum()
-    lenient, strict, total = n.get("only_lenient", 0), n.get("only_strict", 0), n.sum()
-    return (
-        f"{text} Of {whole(total)} judgments {number(100 * lenient / total, 1)}% have a label by the lenient "
-        f"rule only, {number(100 * strict / total, 1)}% by the strict rule only, and "
-        f"{number(100 * n.get('different', 0) / total, 1)}% a different one."
-    )
+    parts = (int(n.get(name, 0)) for name in ("only_lenient", "only_strict", "different"))
+    return f"{text} {rules_in_words(Rules(int(n.sum()), *parts))}".strip()
 
 
 def _rule(name: str) -> str:
@@ -385,7 +373,7 @@ def _surplus(frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]]) -> pd.Data
 
 def percent(share: float) -> str:
     """A share in whole percent."""
-    return f"{number(100 * share, 0)}%"
+    return "" if pd.isna(share) else percentage(share)
 
 
 def ranked(frame: pd.DataFrame, places: list[str]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from ....figures.registry import parts
 from ....results import Result
 from ...data import ReportData
 from ...methods import plain
+from ...sentences.published import chances, chances_in_words, consistent, consistent_in_words
 from ...tables import number, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, exhibit
 
@@ -26,13 +27,6 @@ HEADS = {
     "inconsistent": "Inconsistent as published",
     "untested": "Cannot be tested",
 }
-COUNTED = {
-    "consistent": ("is consistent as published", "are consistent as published"),
-    "conditional": ("is consistent only under {}", "are consistent only under {}"),
-    "inconsistent": ("is inconsistent as published", "are inconsistent as published"),
-    "untested": ("cannot be tested", "cannot be tested"),
-}
-OTHERWISE = "another definition, rounding or sample size"
 MOST_FINDINGS = 60  # rows of a table of findings; the results folder has all
 MOST_UNDER = 6  # definitions for each check
 CAPTION = "Shares of published numbers by verdict, for each check."
@@ -54,7 +48,7 @@ def _method(record: Recorded, report: ReportData) -> str:
 
 
 def _headline(result: Result, record: Recorded, report: ReportData) -> str:
-    return counts_in_words(result.extra["numbers"])
+    return consistent_in_words(consistent(result.extra["numbers"]["verdict"]))
 
 
 @exhibit("published_numbers", method=_method, headline=_headline)
@@ -95,37 +89,16 @@ def findings(frame: pd.DataFrame, verdict: str) -> pd.DataFrame:
     return once.assign(numbers=once["finding"].map(texts)).reset_index(drop=True)
 
 
-def counts_in_words(numbers: pd.DataFrame) -> str:
-    """How many numbers have each verdict, in a sentence."""
-    counts = {name: int((numbers["verdict"] == name).sum()) for name in COUNTED}
-    texts = [
-        f"{whole(counts[name])} {forms[counts[name] != 1].format(OTHERWISE)}"
-        for name, forms in COUNTED.items()
-        if counts[name]
-    ]
-    joined = f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else "".join(texts)
-    return f"Of {counted(len(numbers), 'published number')}, {joined}."
-
-
 def reading(result: Result) -> str:
     """What the verdicts mean, with how likely random numbers were to pass."""
     numbers = result.extra["numbers"]
-    passed = numbers[numbers["verdict"] == "consistent"]
-    known = passed["chance"].dropna()
-    text = (
-        f"{counts_in_words(numbers)} A number is inconsistent if no data can give it together with the "
-        "numbers and facts that were published with it. The reason may be an error of the number, a stated "
-        "fact that is not that of the table, or a definition that was not tried."
-    )
-    if known.empty:
-        return text
-    weak = int((known > 0.5).sum())
-    above = f"for {whole(weak)} it is above one half, so their consistency is uninformative" if weak else ""
     return (
-        f"{text} Consistency is more informative the less likely random numbers with as many digits are to "
-        f"pass. For {whole(len(known))} of the numbers consistent as published this probability is known; "
-        f"its median is {number(known.median(), 2)}{', and ' if above else ''}{above}."
-    )
+        f"{consistent_in_words(consistent(numbers['verdict']))} A number is inconsistent if no data can "
+        "give it "
+        "together with the numbers and facts that were published with it. The reason may be an error of the "
+        "number, a stated fact that is not that of the table, or a definition that was not tried. "
+        f"{chances_in_words(chances(numbers))}"
+    ).rstrip()
 
 
 def verdicts_table(result: Result) -> GT:

@@ -20,6 +20,14 @@ from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...data import ReportData
 from ...methods import plain
+from ...sentences.published import (
+    CLOSE,
+    Rerun,
+    apart,
+    apart_in_words,
+    exact_in_words,
+    rerun_in_words,
+)
 from ...tables import capitalised, dimension_of, in_words, number, spread, styled_table, whole
 from ..registry import EVERY_STUDY, Drawn, Exhibit, Laid, exhibit
 from .numbers import published_numbers
@@ -36,14 +44,13 @@ TABLES = {  # published tables of studies, which are checked against each other
 }
 ABOUT = {"published_means": "Means and standard deviations", "published_correlations": "Correlations"}
 PARTS = ("Published", "Ours", "Difference")
-CLOSE = 0.00051  # half a unit of the last published digit
 SETS = {"full": "All languages", "en": "English", "es": "Spanish"}
 LEADS = {
     "multiturn": (
         "The published evaluation scores each answer against the gold label of the next joke, pools "
         "the answers of all runs, averages F1 over all answered strings, and uses one point for "
-        "an area under a curve. {figure} shows that these rules, applied to the same completions, "
-        "give the published numbers, and what they give when each answer is scored against its own joke."
+        "an area under a curve. {rerun} {figure} shows them, and what these rules give when each answer is "
+        "scored against its own joke."
     ),
     "harm_or_humor": "{figure} compares scores of judges of the same name with the published ones.",
 }
@@ -120,12 +127,9 @@ def ratings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         return Exhibit(_absent(report) if record.kind == "published_means" else "")
     parts = _parts(frame)
     tables = [compared_table(part, names) for part in parts]
-    shown, apart = sum(map(len, parts)), frame["difference"].abs()
+    shown = sum(map(len, parts))
     rest = f" The folder has the other {whole(len(frame) - shown)}." if shown < len(frame) else ""
-    lead = (
-        f"{what}: {whole(len(frame))} published numbers can be compared with ours; the largest difference is "
-        f"{number(apart.max())}, the median {number(apart.median())}.{rest}"
-    )
+    lead = f"{what}: {apart_in_words(apart(frame['difference']))}{rest}"
     return Exhibit(lead, tables=[Laid(tables, f"{what}: published and recomputed.")])
 
 
@@ -187,14 +191,10 @@ def _note(rows: pd.DataFrame) -> str:
 @exhibit("published_scores", absent=_absent)
 def labels(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Published scores compared with ours."""
-    apart = result.frame["difference"].abs()
-    exact = whole(int((apart < CLOSE).sum()))
-    summary = (
-        f"{whole(len(apart))} published numbers can be compared with ours; {exact} "
-        f"agree to the last published digit, and the largest difference is {number(apart.max(), 4)} "
-        "({table})."
-    )
+    found = apart(result.frame["difference"])
     lead = LEADS.get(str(report.manifest.get("study")), "{figure} shows both.")
+    summary = f"{exact_in_words(found)} The numbers are in {{table}}."
+    lead = lead.replace("{rerun}", rerun_in_words(Rerun(found.exact, found.n)))
     return Exhibit(
         f"{lead}\n\n{summary}",
         [Drawn(result, "Published numbers against ours.")],
@@ -207,13 +207,13 @@ def labels_table(result: Result, names: Names) -> GT:
     frame = result.frame
     rows = []
     for (table, name, task, metric), own in frame.groupby(["table", "set", "task", "metric"], sort=False):
-        apart = own["difference"].abs()
+        gaps = own["difference"].abs()
         row = {
             "what": f"Table {table}: {names.of('task', task)}, {set_in_words(str(name), names)}",
             "Score": printed_metric(str(metric), names),
             "Numbers": whole(len(own)),
-            "To the last digit": whole(int((apart < CLOSE).sum())),
-            "Largest difference": number(apart.max(), 4),
+            "To the last digit": whole(int((gaps < CLOSE).sum())),
+            "Largest difference": number(gaps.max(), 4),
         }
         if "aligned" in own:
             row["Mean, as published"] = number(own["printed"].mean())

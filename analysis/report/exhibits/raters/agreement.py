@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import COEFFICIENTS, WEIGHTS, Names, words
+from ....figures.labels import COEFFICIENTS, WEIGHTS, Names, true_minus, words
 from ....figures.raters.agreement import compared_in_words
 from ....figures.raters.replacement_power import scenario_name
+from ....frames.rounding import rounded, rounded_up
 from ....raters.replacement import epsilon_curve
-from ....raters.replacement.decide import epsilons
+from ....raters.replacement.decide import PASSING, epsilons
 from ....results import Result
 from ...data import ReportData, parts
 from ...methods import plain
+from ...sentences.raters import ahead, ahead_in_words, passed, passed_in_words
 from ...tables import (
     DIGITS,
+    Row,
     dimension_of,
     estimate_cell,
     intervals,
@@ -137,17 +140,12 @@ def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 def passed_tests(result: Result, names: Names) -> str:
     """How many tests are passed, and by which models where they are few."""
-    frame = result.frame
-    passed = frame[frame["passes"].fillna(False).astype(bool)]
-    total = f"{whole(len(passed))} of {whole(len(frame))} tests are passed"
-    if passed.empty or len(passed) > 8:
-        return f"{total}."
-    models = [
-        plain(names.of("judge", row["model"]))
-        + (f" ({plain(dimension_of(names, row['dimension']))})" if row["dimension"] else "")
-        for row in passed.to_dict("records")
+    names_of_models = [
+        names.of("judge", row["model"])
+        + (f" ({dimension_of(names, row['dimension'])})" if row["dimension"] else "")
+        for row in result.frame.to_dict("records")
     ]
-    return f"{total}: {', '.join(models)}."
+    return passed_in_words(passed(result.frame, names_of_models))
 
 
 def _tested(frame: pd.DataFrame, names: Names) -> dict[str, pd.Series[str]]:
@@ -163,18 +161,37 @@ def alt_test_tables(result: Result, names: Names) -> list[GT]:
     shown = pd.DataFrame(
         {
             **_tested(frame, names),
-            "Winning rate": frame["winning_rate"].map(lambda value: number(value, 2)),
+            "Winning rate": frame["winning_rate"].map(_rate),
             "Advantage probability": [
                 estimate_cell(row, "advantage_probability", "advantage_probability_", digits=DIGITS)
                 for row in frame.to_dict("records")
             ],
-            "Passes": frame["passes"].map({True: "yes", False: "no"}),
-            "Smallest epsilon": [number(value, 2) or "above 1" for value in frame["smallest_epsilon"]],
+            "Passes": [_passes(row) for row in frame.to_dict("records")],
+            "Smallest epsilon": [_smallest(row) for row in frame.to_dict("records")],
             "People compared": frame["n_annotators"].map(whole),
         }
     )
     note = f"Epsilon is {result.settings['epsilon']:g}; a model passes with a winning rate of 0.5."
     return [styled_table(shown, groups="dimension", note=note)]
+
+
+def _rate(rate: float) -> str:
+    """A winning rate that is not rounded to the rate with which a model passes."""
+    return "" if pd.isna(rate) else rounded(rate, 2, PASSING)
+
+
+def _passes(row: Row) -> str:
+    """Whether a model passes, where it was tested."""
+    return "no test" if pd.isna(row["winning_rate"]) else "yes" if row["passes"] else "no"
+
+
+def _smallest(row: Row) -> str:
+    """The smallest epsilon with which a model passes, rounded up, so that it passes with the number shown."""
+    if pd.isna(row["winning_rate"]):
+        return ""
+    if pd.isna(row["smallest_epsilon"]):
+        return "above 1"
+    return true_minus(rounded_up(float(row["smallest_epsilon"]), 2, float(row["epsilon"])))
 
 
 @figure_and_tables(
@@ -253,7 +270,7 @@ def curve_table(result: Result, names: Names) -> GT:
         frame,
         _tested(frame, names),
         frame["epsilon"].map("{:g}".format),
-        lambda row: number(row["winning_rate"], 2) or "no test",
+        lambda row: _rate(row["winning_rate"]) or "no test",
     )
     note = "Winning rate with each epsilon; a model passes from 0.5."
     return styled_table(cells, groups="dimension", note=note)
@@ -334,8 +351,4 @@ def _compared_with_people(answers: pd.DataFrame) -> str:
     if part.empty:
         return ""
     line = part["quantity"].map(half).astype(float)
-    ahead, behind = int((part["lower"] > line).sum()), int((part["upper"] < line).sum())
-    return (
-        f"By intervals of the posterior, {ahead} of {len(part)} models are ahead of a random person, "
-        f"{behind} behind, and {len(part) - ahead - behind} cannot be distinguished from one."
-    )
+    return ahead_in_words(ahead(part, line))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import OF_RATERS, Names, level_at, words
+from ....figures.labels import OF_RATERS, Names, words
 from ....figures.raters.models import category_names, outside, panel_names, predicted_shares
 from ....results import Result
 from ...data import ReportData, parts
 from ...methods import code, plain
+from ...sentences.raters import predicted, predicted_in_words
 from ...tables import (
     Row,
     capitalised,
@@ -25,7 +26,6 @@ from ...tables import (
     side_by_side,
     spread,
     styled_table,
-    whole,
     with_probability,
 )
 from ..registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, level
@@ -158,21 +158,8 @@ def predictive_check(result: Result, title: str, names: Names) -> Exhibit:
 
 def shares_text(shares: pd.DataFrame, alpha: float) -> str:
     """How many observed shares are inside what the model predicts."""
-    inside = int((~outside(shares)).sum())
-    count = len(shares)
-    text = (
-        f"Of {whole(count)} observed shares, {whole(inside)} {'is' if inside == 1 else 'are'} within what "
-        f"the fitted model predicts in {level_at(alpha)} of replications (by chance about "
-        f"{number(alpha * count, 1)} would be outside)"
-    )
     prior = shares.dropna(subset=["prior_lower", "prior_upper"])
-    if prior.empty:
-        return f"{text}."
-    wide = (prior["prior_upper"] - prior["prior_lower"]).mean() / (prior["upper"] - prior["lower"]).mean()
-    return (
-        f"{text}, and {whole(int((~outside(prior, 'prior_')).sum()))} in what its priors alone predict; the "
-        f"intervals of the priors are on average {number(float(wide), 1)} times as wide."
-    )
+    return predicted_in_words(predicted(shares, outside(shares), outside(prior, "prior_"), alpha))
 
 
 def prior_table(result: Result) -> GT:

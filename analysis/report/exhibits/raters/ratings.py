@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
+from ....frames.rounding import percentage
 from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...data import ReportData
 from ...methods import plain
+from ...sentences.raters import (
+    closest,
+    closest_in_words,
+    orders,
+    orders_in_words,
+    strongest,
+    strongest_in_words,
+)
 from ...tables import (
     dimension_of,
     estimate_cell,
     in_brackets,
-    interval,
     intervals,
     number,
     side_by_side,
@@ -65,16 +73,16 @@ def distributions(result: Result, record: Recorded, report: ReportData) -> Exhib
 def _closest(result: Result, record: Recorded, report: ReportData) -> str:
     """The highest correlation of a model with people over all items."""
     overall = _over_all(result.frame, result)
-    if overall["estimate"].isna().all():
-        return ""
-    row = overall.nlargest(1, "estimate").iloc[0]
-    name = CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"]))
-    dimension = plain(dimension_of(report.names, row["dimension"]))
-    limits = f" {interval(row.get('lower'), row.get('upper'), 2)}".rstrip()
-    return (
-        f"The highest correlation of a model with people is {number(row['estimate'], 2)}{limits} ({name}), "
-        f"of {plain(report.names.of('judge', row['judge']))} for {dimension}."
-    )
+    named = [
+        (
+            CORRELATIONS.get(str(row["coefficient"]), words(row["coefficient"])),
+            report.names.of("judge", row["judge"]),
+            dimension_of(report.names, row["dimension"]),
+        )
+        for row in overall.to_dict("records")
+    ]
+    found = closest(overall, named)
+    return "" if found is None else closest_in_words(found)
 
 
 @exhibit(
@@ -200,15 +208,12 @@ def coverage(result: Result, names: Names) -> list[GT]:
 
 def strongest_correlates(result: Result, names: Names) -> str:
     """The strongest correlate of the main dimension, by group."""
-    texts = []
-    for group, part in result.extra["main"].groupby("group", sort=False):
-        if part["estimate"].isna().all():
-            continue
-        best = part.iloc[int(part["estimate"].argmax())]
-        texts.append(
-            f"{plain(names.of('judge', group))}: {plain(dimension_of(names, best['other']))} "
-            f"({number(best['estimate'], 2)}, strongest in {number(100 * best['probability'], 0)}% of draws)"
-        )
+    overall = _over_all(result.extra["main"], result)
+    found = [
+        strongest(part, names.of("judge", group), [dimension_of(names, other) for other in part["other"]])
+        for group, part in overall.groupby("group", sort=False)
+    ]
+    texts = [strongest_in_words(one) for one in found if one is not None]
     main = plain(dimension_of(names, result.settings.get("main", "")))
     return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
 
@@ -245,12 +250,8 @@ def complete_orders(result: Result, names: Names) -> str:
     """How often each judge puts all tiers in order."""
     frame = result.frame
     order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
-    texts = [
-        f"{plain(names.of('judge', row['judge']))} {number(100 * row['estimate'], 1)}%"
-        for row in order.to_dict("records")
-    ]
-    chance = number(100 * order["chance"].mean(), 1) if texts else ""
-    return f"Complete order, ties split: {', '.join(texts)}; chance is {chance}%." if texts else ""
+    judges = [names.of("judge", judge) for judge in order["judge"]]
+    return orders_in_words(orders(judges, order["estimate"], order["chance"]))
 
 
 @figure_and_tables(
@@ -280,7 +281,7 @@ def tier_accuracy(result: Result, names: Names) -> list[GT]:
             "Share": [estimate_cell(row) for row in frame.to_dict("records")],
             "Chance": frame["chance"].map(lambda value: number(value, 2)),
             "Above chance": [estimate_cell(row, "excess", "excess_") for row in frame.to_dict("records")],
-            "Tied pairs": frame["tied"].map(lambda value: f"{number(100 * value, 0)}%"),
+            "Tied pairs": frame["tied"].map(percentage),
         }
     )  # fmt: skip
     return [styled_table(shown, groups="quantity", left=2)]

@@ -9,10 +9,12 @@ import pandas as pd
 
 from ....audit.recovery import beside_truth, recovery_summary
 from ....figures.labels import TRUTHS, one_prompt, words
+from ....frames.rounding import percentage
 from ....results import Result
 from ...blocks import slug
 from ...data import ReportData
 from ...methods import bounds_name, plain
+from ...sentences.simulations import Inside, inside_in_words, recovered, recovered_in_words
 from ...tables import NO_BREAK, number, styled_table, whole
 from ..conjoint import lines_of
 from ..registry import Drawn, Exhibit, Laid, exhibit
@@ -49,7 +51,7 @@ def _recovered(result: Result, record: Recorded, report: ReportData) -> str:
     if "in_normal" not in result.frame:
         return ""
     main = report.of_kind("amce")
-    return recovered(result.frame, bounds_name(main[0].settings) if main else "")
+    return recovered_in_words(recovered(result.frame, bounds_name(main[0].settings) if main else ""))
 
 
 @exhibit("recovery", absent=_absent, headline=_recovered)
@@ -65,7 +67,9 @@ def _of_conjoint(result: Result, report: ReportData) -> Exhibit:
     table = recovery_table(report.named(result.frame), titles)
     main = next(iter(report.of_kind("amce")), None)
     if main is None:
-        return Exhibit(tables=[Laid([table], CAPTION)], reading=recovered(result.frame, ""))
+        return Exhibit(
+            tables=[Laid([table], CAPTION)], reading=recovered_in_words(recovered(result.frame, ""))
+        )
     known = beside_truth(report.table("truth"), {main.name: report.table(main.name)})
     drawn = Result(report.named(one_prompt(known)), "truth", settings={"bounds": lines_of(main)})
     return Exhibit(
@@ -74,7 +78,7 @@ def _of_conjoint(result: Result, report: ReportData) -> Exhibit:
         "judge and prompt.",
         [Drawn(drawn, "Estimates minus true values, with intervals, by attribute.")],
         [Laid([table], CAPTION)],
-        recovered(result.frame, bounds_name(main.settings)),
+        recovered_in_words(recovered(result.frame, bounds_name(main.settings))),
     )
 
 
@@ -87,21 +91,6 @@ def _simulated(report: ReportData) -> str:
         f"The choices of all judges except {others} were drawn from known part-worths, so the true values of "
         "their estimates are known."
     )
-
-
-def recovered(found: pd.DataFrame, bounds: str) -> str:
-    """How many intervals of all analyses contain the true value."""
-    weight = found["n_levels"].astype(float)
-    inside = (found["in_normal"] * weight).sum() / weight.sum()
-    sentence = (
-        f"Of {whole(weight.sum())} estimates with a standard error, {number(100 * inside, 1)}% have their "
-        f"true value inside the {bounds or 'normal interval'}"
-    )
-    booted = found["in_bootstrap"].notna()
-    if booted.any():
-        share = (found["in_bootstrap"] * weight)[booted].sum() / weight[booted].sum()
-        sentence += f" and {number(100 * share, 1)}% inside the bootstrap interval"
-    return f"{sentence}; the largest error is {number(found['max_abs_error'].max())}."
 
 
 def recovery_table(found: pd.DataFrame, titles: dict[str, str]) -> GT:
@@ -124,18 +113,19 @@ def recovery_table(found: pd.DataFrame, titles: dict[str, str]) -> GT:
 
 
 def _percent(share: float, digits: int = 1) -> str:
-    return "" if pd.isna(share) else f"{number(100 * share, digits)}%"
+    return "" if pd.isna(share) else percentage(share, digits)
 
 
 def _of_items(result: Result, report: ReportData) -> Exhibit:
     found, names = result.frame, report.names
     summary = recovery_summary(found)
     counts = summary.groupby("quantity", sort=False)[["n_inside", "n_intervals"]].sum()
-    shares = [
-        f"{TRUTHS.get(str(name), words(name))} {_part(row['n_inside'], row['n_intervals'])}"
-        for name, row in counts.iterrows()
-        if row["n_intervals"]
-    ]
+    inside = Inside(
+        tuple(
+            (TRUTHS.get(str(name), words(name)), int(row["n_inside"]), int(row["n_intervals"]))
+            for name, row in counts.iterrows()
+        )
+    )
     rows = pd.DataFrame(
         {
             "quantity": summary["quantity"].map(lambda name: TRUTHS.get(str(name), words(name))),
@@ -165,7 +155,7 @@ def _of_items(result: Result, report: ReportData) -> Exhibit:
         lead,
         [Drawn(Result(found, "recovery"), caption)],
         [Laid([table], "Estimates and true values.")],
-        f"Shares of intervals that contain the true value: {'; '.join(shares)} (@tbl-recovery).",
+        inside_in_words(inside),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import counted
@@ -15,6 +14,7 @@ from ....results import Result
 from ...blocks import slug
 from ...data import ReportData
 from ...methods import plain
+from ...sentences.simulations import covering, covering_in_words
 from ...tables import NO_BREAK, number, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, ended, exhibit
 
@@ -32,7 +32,6 @@ FIGURES = {
     "zip": "Intervals minus the true value, from the middle to the largest error in standard errors, where "
     "methods differ most.",
 }
-TOO_FEW = 2.0  # Monte Carlo errors below the nominal level that are no chance
 
 
 def _method(record: Recorded, report: ReportData) -> str:
@@ -86,16 +85,8 @@ def covered(result: Result) -> str:
     sentences = []
     for estimand, own in rows.groupby("estimand", sort=False):
         named = (result.settings.get("labels") or {}).get("estimand", {}).get(estimand)
-        texts = []
-        for method, part in own.groupby("method", sort=False):
-            spread = np.sqrt(nominal * (1 - nominal) / (part["draws"] - part["failures"]))
-            low = part["estimate"] < nominal - TOO_FEW * spread
-            texts.append(
-                f"{plain(str(method))} {int(low.sum())} of {len(part)} "
-                f"({number(part['estimate'].min(), 2)} to {number(part['estimate'].max(), 2)})"
-            )
-        about = f"{plain(str(named))}: " if named and rows["estimand"].nunique() > 1 else ""
-        sentences.append(f"{about}{'; '.join(texts)}.")
+        about = str(named) if named and rows["estimand"].nunique() > 1 else ""
+        sentences.append(covering_in_words(covering(own, about, nominal)))
     if not sentences:
         return ""
     return (

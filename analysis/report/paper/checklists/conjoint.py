@@ -8,6 +8,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 
 from ....figures.labels import Labels
+from ....frames.rounding import percentage
 from ...methods import CONVENTIONS
 from ...tables import interval, number, whole
 from ..distribution import attributes_of, dependent_attributes, distribution_in_words, uneven_shares
@@ -286,7 +287,7 @@ def _reliability(facts: Facts) -> str:
     for row in table.to_dict("records"):
         who = facts.study.judge_labels.get(str(row["judge"]), str(row["judge"]))
         told.append(
-            f"{who}: {number(100 * row['agreement'], 1)}% of {whole(row['n_repeats'])} repeated tasks "
+            f"{who}: {percentage(row['agreement'], 1)} of {whole(row['n_repeats'])} repeated tasks "
             f"answered alike {interval(row['lower'], row['upper'])}, swapping error {number(row['tau'])}"
         )
     return "; ".join(told) + "."

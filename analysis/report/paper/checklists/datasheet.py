@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...tables import interval, number, whole
+from ....frames.rounding import percentage
+from ...tables import interval, whole
 from ..facts import Facts
 from ..references import short
 from .items import RESULTS, RUN, Checklist, Item, item, judged, shown_by
@@ -127,7 +128,7 @@ def _unanswered(facts: Facts, judge: str) -> str:
     by = own.assign(status=own["status"].astype(str)).groupby("status", sort=False)["n"].sum()
     told = ", ".join(f"{name} {whole(n)}" for name, n in by.items() if n)
     missing = total - int(by.get("ok", 0))
-    return f"{whole(missing)} of {whole(total)} ({number(100 * missing / total, 1)}%). By status: {told}."
+    return f"{whole(missing)} of {whole(total)} ({percentage(missing / total, 1)}). By status: {told}."
 
 
 def _rows(facts: Facts, table: str, judge: str, sentence: Callable[[Row], str]) -> str:
@@ -146,17 +147,17 @@ def _rows(facts: Facts, table: str, judge: str, sentence: Callable[[Row], str]) 
 def _position(row: Row) -> str:
     if pd.isna(row.get("share_a")):
         return ""
-    return f"position A chosen in {number(100 * row['share_a'], 1)}% of pairs"
+    return f"position A chosen in {percentage(row['share_a'], 1)} of pairs"
 
 
 def _share_of_a(row: Row) -> str:
     limits = interval(row.get("lower"), row.get("upper"))
-    return f"position A chosen in {number(100 * row['estimate'], 1)}% of pairs {limits}".strip()
+    return f"position A chosen in {percentage(row['estimate'], 1)} of pairs {limits}".strip()
 
 
 def _repeats(row: Row) -> str:
     return (
-        f"{number(100 * row['agreement'], 1)}% of {whole(row['n_repeats'])} repeats "
+        f"{percentage(row['agreement'], 1)} of {whole(row['n_repeats'])} repeats "
         f"{interval(row['lower'], row['upper'])}"
     )
 

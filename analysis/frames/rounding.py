@@ -1,0 +1,84 @@
+"""Rounded numbers that agree with decisions on the unrounded ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+MORE_DIGITS = 4  # at most so many further digits; numbers closer to a limit than these show count as equal
+P_LIMITS = (0.001, 0.01, 0.05, 0.1)  # levels with which readers compare p values
+NULLS = (0.0, 0.5)  # values that an interval excludes or contains: no effect, and indifference
+SMALLEST_P = 0.001
+
+
+def digits_beside(values: Iterable[float], digits: int, limits: Iterable[float]) -> int:
+    """The fewest digits, ``digits`` or more, with which all values stay on their side of each limit.
+
+    A value that is not equal to a limit is not rounded to it.
+
+    Examples
+    --------
+    >>> digits_beside([0.04996], 3, [0.05]), digits_beside([0.05], 3, [0.05])
+    (5, 3)
+    """
+    numbers, bounds = [value for value in values if math.isfinite(value)], list(limits)
+    needed = digits
+    for value in numbers:
+        for limit in bounds:
+            enough = (n for n in range(digits, digits + MORE_DIGITS + 1) if _apart(value, limit, n))
+            needed = max(needed, next(enough, digits))
+    return needed
+
+
+def _apart(value: float, limit: float, digits: int) -> bool:
+    """Whether a rounded number is on the side of a limit that the unrounded one is on."""
+    shown = round(value, digits)
+    return (shown > limit, shown < limit) == (value > limit, value < limit)
+
+
+def rounded(value: float, digits: int, *limits: float) -> str:
+    """A number that is not rounded to any of the limits with which it is compared.
+
+    Examples
+    --------
+    >>> rounded(0.496, 2, 0.5), rounded(0.5, 2, 0.5)
+    ('0.496', '0.50')
+    """
+    return f"{value:.{digits_beside([value], digits, limits)}f}"
+
+
+def rounded_up(value: float, digits: int, *limits: float) -> str:
+    """A number that is not smaller than the unrounded one, and on its side of the limits.
+
+    Examples
+    --------
+    >>> rounded_up(0.1011, 2, 0.1), rounded_up(0.1, 2, 0.1), rounded_up(0.1011, 2, 0.105)
+    ('0.11', '0.10', '0.102')
+    """
+    for places in range(digits, digits + MORE_DIGITS + 1):
+        up = math.ceil(round(value * 10**places, 6)) / 10**places
+        if all((up > limit) == (value > limit) for limit in limits):
+            return f"{up:.{places}f}"
+    return f"{value:.{digits + MORE_DIGITS}f}"
+
+
+def percentage(share: float, digits: int = 0) -> str:
+    """A share in percent: 100% only of all, 0% only of none.
+
+    Examples
+    --------
+    >>> percentage(0.996), percentage(1.0), percentage(0.004), percentage(0.5, 1)
+    ('99.6%', '100%', '0.4%', '50.0%')
+    """
+    return f"{rounded(100 * share, digits, 0, 100)}%"
+
+
+def p_value(p: float) -> str:
+    """A p value with three digits, more where these would put it on another level, none below 0.001.
+
+    Examples
+    --------
+    >>> p_value(0.0499), p_value(0.2), p_value(0.0001)
+    ('0.0499', '0.200', '<0.001')
+    """
+    return f"<{SMALLEST_P:g}" if p < SMALLEST_P else rounded(p, 3, *P_LIMITS)

@@ -1,0 +1,75 @@
+"""Sentences that state conditions: each is a function of a record of values, and is listed here.
+
+A sentence that says "significant", "all", "most", "highest" or "N of M" is written by a function that sees
+nothing but a small frozen record, which another function counts from a table. So a test can draw tables,
+count for itself, and compare what the sentence says. A new sentence is listed by `sentence`, and the tests
+fail until they have a case for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
+from typing import Any, TypeVar, get_type_hints
+
+from conjury.inference.errors import counted
+
+Write = TypeVar("Write", bound=Callable[..., str])
+
+SENTENCES: dict[str, Callable[..., str]] = {}
+
+
+def sentence(write: Write) -> Write:
+    """List a function from one frozen record to a sentence.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Passed:
+    ...     n: int
+    >>> @sentence
+    ... def passed_in_words(values: Passed) -> str:
+    ...     return f"{values.n} passed."
+    >>> SENTENCES.pop("passed_in_words")(Passed(2))
+    '2 passed.'
+    """
+    name = getattr(write, "__name__", "")
+    if name in SENTENCES:
+        raise ValueError(f"There are two sentences named {name}; give one another name.")
+    SENTENCES[name] = write
+    return write
+
+
+def record_of(write: Callable[..., Any]) -> type:
+    """The record that a sentence is a function of; TypeError where it is not one frozen dataclass."""
+    hints = {name: hint for name, hint in get_type_hints(write).items() if name != "return"}
+    (kind,) = hints.values()
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise TypeError(f"{write.__name__} is not a function of a frozen dataclass.")
+    return kind  # type: ignore[return-value]
+
+
+def out_of(n: int, total: int, one: str, several: str = "") -> str:
+    """A part of a total: "3 of 9 estimates", "1 of 1 estimate".
+
+    Examples
+    --------
+    >>> out_of(3, 9, "estimate"), out_of(0, 1, "estimate")
+    ('3 of 9 estimates', '0 of 1 estimate')
+    """
+    return f"{n:,} of {counted(total, one, several)}"
+
+
+def agreeing(n: int, one: str, several: str) -> str:
+    """The verb, or another word, that agrees with a number."""
+    return one if n == 1 else several
+
+
+def together(names: Iterable[str], most: int = 3) -> str:
+    """Names in a sentence, of many the first and how many more: "A, B and C", "A, B, C and 2 more"."""
+    all_names = list(names)
+    if len(all_names) > most + 1:
+        return f"{', '.join(all_names[:most])} and {len(all_names) - most} more"
+    *first, last = all_names or [""]
+    return f"{', '.join(first)} and {last}" if first else last

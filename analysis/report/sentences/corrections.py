@@ -1,0 +1,145 @@
+"""Sentences on estimates among people that models make more precise, and on corrected rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ...frames.rounding import rounded
+from ...frames.sentences import out_of, sentence, together
+from ..methods import plain
+from ..tables import interval, number, whole
+
+FEW_ROWS = 3  # rows that are named where models do not help
+NO_GAIN = 1.0
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What models add to estimates among people: medians over the estimates that have a gain."""
+
+    who: str
+    n: int
+    median: float
+    least: float
+    most: float
+    clusters: float  # people or labelled items
+    effective: float
+    ratio: float  # of lengths of intervals
+    unit: str
+    task: str = ""
+
+
+def gains_of(gains: pd.DataFrame, lengths: np.ndarray, who: str, unit: str, task: str = "") -> Gains:
+    """Median gain, and as many people as the models make of those there are."""
+    known = gains["gain"].dropna().to_numpy(float)
+    if not len(known):
+        return Gains(who, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, unit, task)
+    count = float((gains["n_effective"] / gains["gain"]).median())
+    middle = float(np.median(known))
+    ratio = float(np.nanmedian(lengths)) if np.isfinite(lengths).any() else np.nan
+    return Gains(
+        who,
+        len(known),
+        middle,
+        float(known.min()),
+        float(known.max()),
+        count,
+        count * middle,
+        ratio,
+        unit,
+        task,
+    )
+
+
+@sentence
+def gains_in_words(values: Gains) -> str:
+    """What the models add, in one sentence: the median gain and how much shorter intervals are."""
+    if not values.n:
+        return f"With {values.who} no estimate among people could be made more precise."
+    one = values.n == 1
+    gain = "the gain is" if one else f"the median gain of {values.n} estimates is"
+    spread = "" if one else f" (from {gain_text(values.least)} to {gain_text(values.most)})"
+    of_task = f" ({values.task})" if values.task else ""
+    clusters, effective = round(values.clusters), round(values.effective)
+    precise = f"{whole(clusters)} {values.unit} are as precise as {whole(effective)}{of_task}"
+    ratio = "" if np.isnan(values.ratio) else rounded(values.ratio, 2, 1.0)
+    shorter = f", and {'the interval is' if one else 'intervals are'} {ratio} times as long" if ratio else ""
+    shorter += " (median)" if shorter and not one else ""
+    return f"With the answers of {values.who}, {precise}: {gain} {gain_text(values.median)}{spread}{shorter}."
+
+
+def gain_text(value: float) -> str:
+    """A gain that is not rounded to 1, where models neither help nor harm."""
+    return "" if pd.isna(value) else rounded(value, 2, NO_GAIN)
+
+
+@dataclass(frozen=True)
+class Useless:
+    """Estimates that models do not make more precise, the least gain first."""
+
+    rows: tuple[str, ...]
+    known: int
+
+
+def useless(gains: pd.DataFrame, rows: Sequence[str]) -> Useless:
+    """Find gains of 1 or less; ``rows`` has a name for each gain."""
+    known = gains.assign(_row=list(rows)).dropna(subset="gain")
+    none = known[known["gain"] <= NO_GAIN].sort_values("gain", kind="stable")
+    return Useless(tuple(none["_row"].astype(str)), len(known))
+
+
+@sentence
+def useless_in_words(values: Useless) -> str:
+    """Name the estimates that models do not make more precise; empty where there are none."""
+    n = len(values.rows)
+    if not n:
+        return ""
+    named = [f"*{plain(row)}*" for row in values.rows[:FEW_ROWS]]
+    return (
+        f"In {out_of(n, values.known, 'row')} models do not help (gain of 1 or less): {'; '.join(named)}"
+        f"{' and so on' if n > FEW_ROWS else ''}."
+    )
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The rates that the correction moves furthest: one, or several that move alike."""
+
+    names: tuple[str, ...]
+    reported: float  # of the first
+    corrected: float
+    lower: float
+    upper: float
+
+
+def moved(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None:
+    """Find the rate that moves furthest, in columns ``reported, corrected, lower, upper``."""
+    apart = (wide["corrected"] - wide["reported"]).abs().to_numpy(float)
+    if np.isnan(apart).all():
+        return None
+    equal = np.flatnonzero(np.nanmax(apart) - apart <= SAME)
+    row = wide.iloc[equal[0]]
+    numbers = (float(row[name]) for name in ("reported", "corrected", "lower", "upper"))
+    return Moved(tuple(str(names[at]) for at in equal), *numbers)
+
+
+@sentence
+def moved_in_words(values: Moved) -> str:
+    """How far the correction moves the rate that the judge reports, where it moves most."""
+    if abs(values.corrected - values.reported) <= SAME:
+        return "The correction moves no rate."
+    named = [f"*{plain(name)}*" for name in values.names]
+    start, of = f"The correction moves the rate of {named[0]} most", ""
+    if len(named) > 1:
+        start, of = (
+            f"The correction moves the rates of {together(named)} most, and equally",
+            f"of {named[0]} ",
+        )
+    estimate = f"{number(values.corrected)} {interval(values.lower, values.upper)}".rstrip()
+    reported = number(values.reported)
+    return f"{start}: {of}the judge reports {reported}, and the Rogan-Gladen estimate is {estimate}."

@@ -1,0 +1,145 @@
+"""Draws of tables in which conditions are true, false or on their border, and rules for every sentence."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Case = Callable[["Draws"], str]
+CASES: dict[str, Case] = {}
+NOUN = r"(?P<noun>[a-z]+)"
+PLURAL = re.compile(rf"(?P<n>\d[\d,]*) of (?P<of>\d[\d,]*)(?: {NOUN})?(?: (?P<verb>is|are|has|have)\b)?")
+ENDINGS_OF_SINGULARS = ("ss", "series", "triples")
+
+
+def case(name: str) -> Callable[[Case], Case]:
+    """List a case under the name of its sentence; it returns the sentence that it has checked."""
+
+    def listed(function: Case) -> Case:
+        assert name not in CASES, f"two cases for {name}"
+        CASES[name] = function
+        return function
+
+    return listed
+
+
+class Draws:
+    """Random values with what sentences get wrong: ties, missing values, one row, all or none significant."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def size(self, least: int = 1, most: int = 7) -> int:
+        """A number of rows; often the smallest."""
+        return least if self.rng.random() < 0.25 else int(self.rng.integers(least, most + 1))
+
+    def flip(self, share: float = 0.5) -> bool:
+        """A coin."""
+        return bool(self.rng.random() < share)
+
+    def one(self, values: Sequence[Any]) -> Any:
+        """One of some values."""
+        return values[int(self.rng.integers(len(values)))]
+
+    def numbers(self, n: int, scale: float = 0.3, *, missing: bool = True) -> np.ndarray:
+        """Numbers of any sign: continuous, tied, all equal, or zeros; some or all missing."""
+        kind = self.one(["continuous", "grid", "equal", "zero", "tiny"])
+        found = self.rng.normal(0, scale, n)
+        if kind == "grid":
+            found = np.round(found / scale) * scale
+        elif kind == "equal":
+            found = np.full(n, found[0])
+        elif kind == "zero":
+            found = np.zeros(n)
+        elif kind == "tiny":
+            found *= 1e-3
+        return self.holes(found) if missing else found
+
+    def shares(self, n: int, *, missing: bool = True) -> np.ndarray:
+        """Shares from 0 to 1, often at the ends, at one half, or close to them."""
+        found = np.array(
+            [self.one([0.0, 1.0, 0.5, 0.9996, 0.4999, 0.0004, self.rng.random()]) for _ in range(n)]
+        )
+        if self.flip(0.2):
+            found[:] = found[0]
+        return self.holes(found) if missing else found
+
+    def p(self, n: int, *, missing: bool = True) -> np.ndarray:
+        """P values: all significant, none, or some, and some on the border."""
+        kind = self.one(["all", "none", "some", "some"])
+        found = self.rng.random(n)
+        if kind == "all":
+            found *= 0.01
+        elif kind == "none":
+            found = 0.05 + 0.95 * found
+        else:
+            found = np.where(self.rng.random(n) < 0.5, found * 0.06, found)
+        found[self.rng.random(n) < 0.1] = 0.05
+        return self.holes(found) if missing else found
+
+    def limits(self, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Limits around numbers, of which some touch zero or are missing."""
+        width = np.abs(self.rng.normal(0, 0.2, len(centre)))
+        lower, upper = centre - width, centre + width
+        lower[self.rng.random(len(centre)) < 0.1] = 0.0
+        gone = self.rng.random(len(centre)) < 0.15
+        lower[gone] = upper[gone] = np.nan
+        return lower, upper
+
+    def holes(self, values: np.ndarray) -> np.ndarray:
+        """The same, with nothing, something or everything missing."""
+        share = self.one([0.0, 0.0, 0.3, 1.0 if self.flip(0.3) else 0.0])
+        return np.where(self.rng.random(len(values)) < share, np.nan, values)
+
+    def counts(self, n: int, most: int = 50) -> np.ndarray:
+        """Counts, often zero or all equal."""
+        found = self.rng.integers(0, most, n)
+        return np.full(n, found[0]) if self.flip(0.2) else np.where(self.rng.random(n) < 0.3, 0, found)
+
+    def names(self, n: int, stem: str, distinct: int | None = None) -> list[str]:
+        """Names, each distinct, or some of a few."""
+        if distinct is None:
+            return [f"{stem} {chr(97 + k % 26)}{'x' * (k // 26)}" for k in range(n)]
+        return [f"{stem} {chr(97 + int(k))}" for k in self.rng.integers(0, max(distinct, 1), n)]
+
+
+def integers(text: str) -> list[int]:
+    """The whole numbers of a sentence, without those of decimals."""
+    return [int(one.replace(",", "")) for one in re.findall(r"(?<![\d.,])\d[\d,]*(?![\d.]*\d)(?!\.\d)", text)]
+
+
+def out_of(text: str) -> tuple[int, int]:
+    """The first "N of M" of a sentence."""
+    found = re.search(r"(\d[\d,]*) of (?:the )?(\d[\d,]*)", text)
+    assert found is not None, text
+    return int(found[1].replace(",", "")), int(found[2].replace(",", ""))
+
+
+def is_missing(value: float) -> bool:
+    """Whether a number is missing."""
+    return value is None or math.isnan(value)
+
+
+def check_grammar(text: str) -> None:
+    """What holds for every sentence: no missing value in words, no part above its whole, numbers agree."""
+    assert not re.search(r"\b(nan|None(?! of)|NaN|inf|<NA>)\b", text), text
+    assert "  " not in text, text
+    for found in PLURAL.finditer(text):
+        n, of = (int(found[name].replace(",", "")) for name in ("n", "of"))
+        assert n <= of, text
+        if found["noun"] and of == 1 and not found["noun"].endswith(ENDINGS_OF_SINGULARS):
+            assert not found["noun"].endswith("s") or found["noun"] in ("is", "has"), text
+        if found["verb"] and n == 1:
+            assert found["verb"] in ("is", "has"), text
+        if found["verb"] and n > 1:
+            assert found["verb"] in ("are", "have"), text
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    """A table."""
+    return pd.DataFrame(columns)

@@ -1,0 +1,311 @@
+"""Cases of sentences on effects, preferences, diagnostics, and judges as instruments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from conjury.analysis.report.sentences import diagnosed, effects, instrument, preferences
+from conjury.analysis.report.tables import number
+from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
+
+
+@case("checks_in_words")
+def checks(draws: Draws) -> str:
+    verdicts = [draws.one(list(diagnosed.COUNTED)) for _ in range(draws.size())]
+    text = diagnosed.checks_in_words(diagnosed.verdicts_of(pd.Series(verdicts)))
+    assert text.startswith(f"Of {len(verdicts)} check{'s' * (len(verdicts) > 1)}, ")
+    for verdict, forms in diagnosed.COUNTED.items():
+        n = verdicts.count(verdict)
+        assert (f"{n} {forms[n != 1]}" in text) == (n > 0)
+    return text
+
+
+@case("reliability_in_words")
+def reliability(draws: Draws) -> str:
+    judges = draws.names(draws.size(1, 9), "judge", 4)
+    mine = [judge for judge in judges if draws.flip(0.8)] or judges[:1]
+    values = diagnosed.Reliable("Agrees.", tuple(mine), len(set(mine)), len(judges))
+    text = diagnosed.reliability_in_words(values)
+    if text.startswith("All"):
+        assert sorted(mine) == sorted(judges)
+        assert text.startswith(f"All {len(set(judges))} judges")
+        assert ("prompts" in text) == (len(set(judges)) < len(judges))
+    else:
+        assert text.count(";") == min(len(mine), diagnosed.MOST_NAMED + 1) - 1
+    return text
+
+
+@case("detectability_in_words")
+def detectability(draws: Draws) -> str:
+    n, alpha = draws.size(), draws.one([0.05, 0.1])
+    estimate, least = draws.numbers(n), np.abs(draws.numbers(n))
+    p, power = draws.p(n), 0.8
+    keys = {"judge": "gpt", "feature": "tone", "level": draws.names(n, "level")}
+    table = frame(**keys, estimate=estimate, effect_found=least, power=power)
+    tests = frame(**keys, p=p) if draws.flip(0.8) else pd.DataFrame()
+    text = diagnosed.detectability_in_words(diagnosed.detectability(table, tests, alpha))
+    known, significant, not_significant = 0, 0, 0
+    for k in range(n):
+        if is_missing(estimate[k]) or is_missing(least[k]):
+            continue
+        known += 1
+        if not abs(estimate[k]) < least[k]:
+            continue
+        if len(tests) and not is_missing(p[k]):
+            clear = p[k] < alpha
+        else:
+            z = norm.ppf(1 - alpha / 2)
+            clear = abs(estimate[k]) > least[k] * z / (z + norm.ppf(power))
+        significant, not_significant = significant + clear, not_significant + (not clear)
+    of = f"of {known} estimate{'s' * (known != 1)}"
+    assert (f"{not_significant} {of}" in text and "uninformative" in text) == (not_significant > 0) or (
+        not_significant == significant
+    )
+    assert ("not significant" in text) == (not_significant > 0)
+    assert ("exaggerate" in text) == (significant > 0)
+    assert not significant or f"{significant} {of}" in text
+    assert ("at least as large" in text) == (known > 0 and not significant and not not_significant)
+    return text
+
+
+@case("widest_in_words")
+def widest(draws: Draws) -> str:
+    n = draws.size()
+    ratio = np.abs(draws.numbers(n, 2.0))
+    method = [draws.one(["CR1", "CR2", "pigeonhole", "mixed", "wild"]) for _ in range(n)]
+    clusters, names = draws.counts(n) + 2, draws.names(n, "level")
+    table = frame(ratio=ratio, method=method, n_clusters=clusters)
+    text = diagnosed.widest_in_words(diagnosed.widest(table, pd.Series(names)))
+    by = [k for k in range(n) if method[k] in ("CR1", "CR2") and not is_missing(ratio[k])]
+    if not by:
+        assert text == "No standard errors are clustered by stimuli."
+        return text
+    largest = max(ratio[k] for k in by)
+    assert any(
+        f"largest ratio is {number(largest, 1)} ({names[k]})" in text for k in by if ratio[k] == largest
+    )
+    every = np.nanmax(ratio)
+    assert ("among all standard errors" in text) == (number(every, 1) != number(largest, 1))
+    assert text.endswith(f"as few as {min(int(clusters[k]) for k in by)} of them.")
+    return text
+
+
+@case("largest_effect_in_words")
+def largest_effect(draws: Draws) -> str:
+    n = draws.size()
+    estimate, errors = draws.numbers(n), np.abs(draws.numbers(n)) + 0.01
+    lower, upper = draws.limits(estimate)
+    levels, judges = draws.names(n, "level"), draws.names(n, "judge", 2)
+    table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper, judge=judges)
+    found = effects.largest_effect(table, levels, "95% interval", of_prompts=draws.flip())
+    sizes = [abs(e) for e, s in zip(estimate, errors, strict=True) if not is_missing(e) and not is_missing(s)]
+    assert (found is None) == (not sizes)
+    if found is None:
+        return ""
+    text = effects.largest_effect_in_words(found)
+    at = levels.index(found.level)
+    assert abs(estimate[at]) == max(sizes)
+    assert f"largest effect is {number(estimate[at])}" in text
+    assert f"*{levels[at]}* for {judges[at]}" in text
+    assert ("one prompt" in text) == found.of_prompts
+    return text
+
+
+@case("uneven_in_words")
+def uneven(draws: Draws) -> str:
+    names = draws.names(draws.size(1, 4), "judge")
+    sizes = {name: int(n) for name, n in zip(names, draws.counts(len(names), 400) + 1, strict=True)}
+    rows = [(name, *sorted(draws.rng.normal(0, 1, 2))) for name in names for _ in range(draws.size(1, 4))]
+    table = pd.DataFrame(rows, columns=["judge", "lower", "upper"])
+    found = effects.uneven(table, sizes)
+    assert (found is None) == (max(sizes.values()) < 4 * min(sizes.values()))
+    if found is None:
+        return ""
+    text = effects.uneven_in_words(found)
+    least = min(sizes, key=lambda name: sizes[name])
+    assert sizes[found.judge] == sizes[least]
+    assert f"{sizes[least]} profiles" in text
+    width = {name: (own["upper"] - own["lower"]).median() for name, own in table.groupby("judge")}
+    most = next(name for name in sizes if sizes[name] == max(sizes.values()))
+    assert ("wider" in text) == bool(width[found.judge] > width[most])
+    return text
+
+
+@case("sided_in_words")
+def sided(draws: Draws) -> str:
+    n = draws.size()
+    share, judges = draws.shares(n), draws.names(n, "judge")
+    found = effects.sided(frame(judge=judges, estimate=share))
+    far = [judge for judge, value in zip(judges, share, strict=True) if abs(value - 0.5) > 0.25]
+    assert [one.judge for one in found] == far
+    text = " ".join(map(effects.sided_in_words, found))
+    for one in found:
+        assert ("100.0%" in effects.sided_in_words(one)) == (one.share == 1)
+    return text
+
+
+@case("differing_in_words")
+def differing(draws: Draws) -> str:
+    n, alpha = draws.size(1, 12), 0.05
+    judges, p = draws.names(n, "model", draws.size(1, 5)), draws.p(n)
+    values = effects.differing(frame(judge=judges, p_adjusted=p), "AMCEs", alpha, of_prompts=draws.flip())
+    text = effects.differing_in_words(values)
+    tested = {j: [x for k, x in zip(judges, p, strict=True) if k == j and not is_missing(x)] for j in judges}
+    tested = {judge: all_p for judge, all_p in tested.items() if all_p}
+    clear = {judge: sum(x < alpha for x in all_p) for judge, all_p in tested.items()}
+    if not tested:
+        assert text.startswith("No difference")
+    elif len(tested) == 1:
+        ((judge, all_p),) = tested.items()
+        assert f"{judge} differs from people in {clear[judge]} of {len(all_p)} AMCEs" in text
+    else:
+        some = sum(count > 0 for count in clear.values())
+        assert out_of(text) == (some, len(tested))
+        for judge, all_p in tested.items():
+            assert f"{judge} in" not in text or f"{judge} in {clear[judge]} of {len(all_p)}" in text
+        assert (" and so on" in text) == (some > 0 and len(tested) > effects.MOST_MODELS)
+        ranked = sorted(clear.values(), reverse=True)[: effects.MOST_MODELS]
+        named = [clear[judge] for judge in clear if f"{judge} in" in text]
+        assert not some or sorted(named, reverse=True) == ranked
+    return text
+
+
+@case("largest_difference_in_words")
+def largest_difference(draws: Draws) -> str:
+    n = draws.size()
+    estimate, p = draws.numbers(n, missing=False), draws.p(n)
+    lower, upper = estimate - 0.1, estimate + 0.1
+    levels, judges = draws.names(n, "level"), draws.names(n, "model", 3)
+    table = frame(
+        estimate=estimate, p_adjusted=p, lower=lower, upper=upper, judge=judges, model=estimate, people=0.0
+    )
+    found = effects.largest_difference(table, levels, 0.05)
+    tested = [k for k in range(n) if not is_missing(p[k])]
+    assert (found is None) == (not tested)
+    if found is None:
+        return ""
+    at = levels.index(found.level)
+    assert at in tested
+    assert abs(estimate[at]) == max(abs(estimate[k]) for k in tested)
+    text = effects.largest_difference_in_words(found)
+    assert (f"of {judges[at]} is" in text) == (len({judges[k] for k in tested}) > 1)
+    return text
+
+
+@case("excluding_in_words")
+def excluding(draws: Draws) -> str:
+    share = draws.shares(draws.size(), missing=False)
+    lower, upper = draws.limits(share)
+    lower = np.where(draws.rng.random(len(share)) < 0.2, 0.5, lower)
+    text = preferences.excluding_in_words(preferences.excluding_half(frame(lower=lower, upper=upper)))
+    known = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a) and not is_missing(b)]
+    if not known:
+        assert text == "There are no intervals."
+        return text
+    assert out_of(text) == (sum(a > 0.5 or b < 0.5 for a, b in known), len(known))
+    return text
+
+
+@case("clearest_in_words")
+def clearest(draws: Draws) -> str:
+    share = draws.shares(draws.size())
+    names, others = draws.names(len(share), "level"), draws.names(len(share), "other")
+    found = preferences.clearest(frame(estimate=share), names, others)
+    apart = [abs(x - 0.5) for x in share if not is_missing(x)]
+    assert (found is None) == (not apart or max(apart) < 1e-9)
+    if found is None:
+        return ""
+    at = names.index(found.ahead) if found.ahead in names else others.index(found.ahead)
+    assert abs(share[at] - 0.5) == max(apart)
+    assert found.behind == (others if share[at] > 0.5 else names)[at]
+    assert found.share > 0.5
+    return preferences.clearest_in_words(found)
+
+
+@case("cycles_in_words")
+def cycles(draws: Draws) -> str:
+    p, joint = draws.p(draws.size()), draws.one([np.nan, 0.0499, 0.3])
+    text = preferences.cycles_in_words(preferences.cycles(frame(p_holm=p), joint, 0.05))
+    known = [x for x in p if not is_missing(x)]
+    if known:
+        assert out_of(text) == (sum(x < 0.05 for x in known), len(known))
+    assert ("joint test" in text) == (not is_missing(joint))
+    return text
+
+
+@case("most_important_in_words")
+def most_important(draws: Draws) -> str:
+    share = draws.shares(draws.size())
+    names = draws.names(len(share), "attribute")
+    found = preferences.most_important(frame(estimate=share), names, ["95% interval"] * len(share))
+    known = [x for x in share if not is_missing(x)]
+    assert (found is None) == (not known)
+    if found is None:
+        return ""
+    text = preferences.most_important_in_words(found)
+    first = [name for name, x in zip(names, share, strict=True) if x == max(known)]
+    assert list(found.names) == first
+    assert ("equally" in text) == (len(first) == len(known) > 1)
+    assert ("only attribute" in text) == (len(known) == 1)
+    return text
+
+
+@case("majorities_in_words")
+def majorities(draws: Draws) -> str:
+    known = [draws.one(["for", "against", "unclear", None]) for _ in range(draws.size())]
+    text = preferences.majorities_in_words(preferences.majorities(frame(majority=known)))
+    assert out_of(text) == (sum(one in ("for", "against") for one in known), len(known))
+    return text
+
+
+@case("positions_in_words")
+def positions(draws: Draws) -> str:
+    quantities = ["first_share", "same_profile", "always_first", "always_second"]
+    some = [name for name in quantities if draws.flip(0.8)] or quantities[:1]
+    share = draws.shares(len(some), missing=False)
+    lower, upper = draws.limits(share)
+    table = frame(quantity=some, estimate=share, lower=lower, upper=upper, n=draws.counts(len(some)) + 1)
+    found = instrument.positions("judge a", table)
+    assert (found is None) == ("first_share" not in some)
+    if found is None:
+        return ""
+    text = instrument.positions_in_words(found)
+    assert ("both orders" in text) == (len(some) == len(quantities))
+    assert (" 100% of" in text) == (share[0] == 1)
+    assert (" 0% of" in text) == (share[0] == 0)
+    return text
+
+
+@case("flipping_in_words")
+def flipping(draws: Draws) -> str:
+    share = draws.shares(draws.size())
+    lower, upper = draws.limits(share)
+    names, judges = (pd.Series(draws.names(len(share), stem)) for stem in ("facet", "judge"))
+    found = instrument.flipping(frame(estimate=share, lower=lower, upper=upper), names, judges)
+    known = [x for x in share if not is_missing(x)]
+    assert (found is None) == (not known)
+    if found is None:
+        return ""
+    text = instrument.flipping_in_words(found)
+    at = names.tolist().index(found.facet)
+    assert share[at] == max(known)
+    assert found.judge == judges[at]
+    assert text.startswith("No object") == (max(known) == 0)
+    return text
+
+
+@case("changing_in_words")
+def changing(draws: Draws) -> str:
+    turns = draws.shares(draws.size())
+    judges = draws.names(len(turns), "judge", draws.size(1, 3))
+    n = [draws.one([4, 12, 12]) for _ in turns]
+    table = frame(judge=judges, conclusion_turns=turns, n_specifications=n)
+    text = instrument.changing_in_words(instrument.changing(table))
+    known = [x for x in turns if not is_missing(x)]
+    assert (f"{min(n)} to {max(n)}" in text) == (min(n) < max(n))
+    if known:
+        assert out_of(text) == (sum(x > 0 for x in known), len(known))
+        assert ("judges" in text) == (len(set(judges)) > 1)
+    return text

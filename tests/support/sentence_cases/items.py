@@ -1,0 +1,283 @@
+"""Cases of sentences on labels compared with gold labels, and on ratings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from conjury.analysis.frames.rounding import percentage
+from conjury.analysis.report.sentences import labels, raters
+from conjury.analysis.report.tables import number
+from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
+
+
+def over_baseline(draws: Draws) -> tuple[pd.DataFrame, int, int, int]:
+    """Differences from the most frequent label: how many are below, above, and known."""
+    judges = draws.names(draws.size(0, 6), "judge", 4)
+    lower, upper = draws.limits(draws.numbers(max(len(judges), 1), missing=False)[: len(judges)])
+    pairs = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
+    below, above = sum(b < 0 for _, b in pairs), sum(a > 0 for a, _ in pairs)
+    return frame(judge=judges, lower=lower, upper=upper), below, above, len(pairs)
+
+
+@case("best_in_words")
+def best(draws: Draws) -> str:
+    share = draws.shares(draws.size())
+    names = draws.names(len(share), "judge")
+    over, below, above, compared = over_baseline(draws)
+    beside = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
+    cells = [number(x, 2) for x in share]
+    later = draws.flip()
+    found = labels.best(frame(_who=names, estimate=share), cells, draws.one(["", "Wit"]), beside, later)
+    known = [x for x in share if not is_missing(x)]
+    assert (found is None) == (not known)
+    if found is None:
+        return ""
+    text = labels.best_in_words(found)
+    first = [name for name, x in zip(names, share, strict=True) if x == max(known)]
+    assert list(found.names) == first
+    assert ("highest" in text) == (len(first) < len(known) and len(known) > 1)
+    assert ("ll " in text.split(";")[0] and "same share" in text) == (len(first) == len(known) > 1)
+    if beside is not None and compared > 0 and (compared > 1 or len(known) > 1):
+        assert out_of(text.split(";")[1]) == (below, compared)
+        assert f" {above} " in text.split(";")[1] + " "
+        judged = over[over["lower"].notna()]["judge"]
+        assert ("series of answers" in text) == judged.duplicated().any()
+    if beside is not None and compared == len(known) == 1:
+        assert ("less often than" in text, "more often than" in text) == (below == 1, above == 1)
+    return text
+
+
+@case("parsed_in_words")
+def parsed(draws: Draws) -> str:
+    n = draws.counts(draws.size(), 3000) + 1
+    ok = np.array([draws.one([0, count, max(count - 1, 0), count // 2]) for count in n])
+    names = draws.names(len(n), "judge")
+    text = labels.parsed_in_words(labels.parsed(pd.Series(ok), pd.Series(n), names))
+    share = [a / b for a, b in zip(ok, n, strict=True)]
+    assert text.startswith("All answers") == (min(share) == 1)
+    assert ("100%" in text) is False
+    if min(share) < 1:
+        least = [name for name, x in zip(names, share, strict=True) if abs(x - min(share)) < 1e-9]
+        assert percentage(min(share)) in text
+        assert ("Fewest" in text) == (len(least) < len(n))
+        if "Fewest" in text:
+            assert all(name in least for name in names if name in text.split())
+            assert least[0] in text
+    return text
+
+
+@case("rules_in_words")
+def rules(draws: Draws) -> str:
+    parts = [int(k) for k in draws.counts(4, 2000)]
+    text = labels.rules_in_words(labels.Rules(sum(parts), *parts[:3]))
+    for n, what in zip(parts[:3], ("lenient", "strict", "different"), strict=True):
+        assert not text or (what in text and percentage(n / sum(parts), 1) in text)
+    return text
+
+
+@case("copies_in_words")
+def copies(draws: Draws) -> str:
+    cells = draws.size(1, 6)
+    copied = draws.size(0, cells)
+    text = labels.copies_in_words(labels.Copies(copied, cells))
+    assert (text == "") == (copied == 0)
+    if copied:
+        assert out_of(text) == (copied, cells)
+    return text
+
+
+@case("overused_in_words")
+def overused(draws: Draws) -> str:
+    n = draws.size(1, 12)
+    judges, prompts = draws.names(n, "judge", 5), draws.names(n, "prompt", draws.size(1, 2))
+    several = len(set(prompts)) > 1
+    who = [f"{a}, {b}" if several else a for a, b in zip(judges, prompts, strict=True)]
+    ratio = np.abs(draws.numbers(n, 3.0, missing=False))
+    often = (draws.rng.random(n) < draws.one([0, 0.5, 1])) & (ratio > 0)
+    table = frame(judge=judges, _who=who, _label=draws.names(n, "label"), ratio=ratio)
+    text = labels.overused_in_words(labels.overused(table, often))
+    guilty = {judge for judge, flag in zip(judges, often, strict=True) if flag}
+    if not guilty:
+        assert text.startswith("No judge gives a label too often")
+        return text
+    assert out_of(text) == (len(guilty), len(set(judges)))
+    assert f"of {len(set(judges))} judge{'s' * (len(set(judges)) != 1)} " in text
+    largest: dict[str, float] = {}
+    for name, value, flag in zip(who, ratio, often, strict=True):
+        if flag:
+            largest[name] = max(value, largest.get(name, 0))
+    shown = sorted(largest.values(), reverse=True)[: labels.MOST_NAMED]
+    assert [float(part.rpartition("(")[2].rstrip(").")) for part in text.split(": ")[1].split("; ")] == [
+        float(number(value, 1)) for value in shown
+    ]
+    assert ("largest ratio of each" in text) == (len(largest) <= labels.MOST_NAMED)
+    return text
+
+
+@case("longest_in_words")
+def longest(draws: Draws) -> str:
+    n = draws.size()
+    p, estimate = draws.p(n), draws.numbers(n, missing=False)
+    judges, strata = draws.names(n, "judge", 6), draws.one([[], ["language"]])
+    table = frame(judge=judges, p_adjusted=p, estimate=estimate)
+    text = labels.longest_in_words(labels.longest(table, draws.one(["", "Wit"]), strata, 0.05))
+    known = [k for k in range(n) if not is_missing(p[k])]
+    if not known:
+        assert "could be tested" in text
+        return text
+    less = sum(p[k] < 0.05 and estimate[k] < 0 for k in known)
+    more = sum(p[k] < 0.05 and estimate[k] > 0 for k in known)
+    assert out_of(text) == (less, len(known))
+    assert f"more often in {more}," in text
+    assert ("cannot be computed" in text) == (len(known) < n)
+    assert (f"{len(known)} judge" in text) == (not strata and len(set(judges)) == n)
+    return text
+
+
+@case("perturbed_in_words")
+def perturbed(draws: Draws) -> str:
+    n = draws.size()
+    p, estimate = draws.p(n), draws.numbers(n)
+    adjusted = draws.flip()
+    table = frame(estimate=estimate, **{"p_adjusted" if adjusted else "p": p})
+    text = labels.perturbed_in_words(labels.perturbed(table, "accuracy", 0.05))
+    known = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
+    clear = [k for k in known if p[k] < 0.05]
+    assert ("after adjustment" in text) == (adjusted and bool(known))
+    if clear:
+        assert out_of(text) == (len(clear), len(known))
+        assert f"{sum(estimate[k] < 0 for k in clear)} of them negative" in text
+    elif known:
+        assert text.startswith(f"None of {len(known)} difference")
+    return text
+
+
+@case("same_items_in_words")
+def same_items(draws: Draws) -> str:
+    n = draws.size()
+    table = frame(left=draws.names(n, "a", 3), right=draws.names(n, "b", 3), metric=draws.names(n, "m", 2))
+    has = draws.flip(0.8)
+    if has:
+        table["n_left_only"], table["n_right_only"] = draws.counts(n), draws.counts(n)
+    text = labels.same_items_in_words(labels.same_items(table, ["left", "right"], draws.one(["", "Holm"])))
+    alone: dict[tuple[str, str], int] = {}
+    for row in table.to_dict("records"):
+        pair = (row["left"], row["right"])
+        extra = int(row.get("n_left_only", 0)) + int(row.get("n_right_only", 0))
+        alone[pair] = alone.get(pair, 0) + extra
+    same = sum(extra == 0 for extra in alone.values())
+    assert ("same items" in text) == has
+    if has and same < len(alone):
+        assert out_of(text) == (same, len(alone))
+    if has and same == len(alone):
+        assert (f"all {same} comparisons" in text) == (same > 1)
+    return text
+
+
+@case("passed_in_words")
+def passed(draws: Draws) -> str:
+    rate = draws.shares(draws.size(1, 12))
+    passes = [None if is_missing(x) else x >= 0.5 for x in rate]
+    names = draws.names(len(rate), "model")
+    text = raters.passed_in_words(raters.passed(frame(winning_rate=rate, passes=passes), names))
+    known = [x for x in rate if not is_missing(x)]
+    good = [name for name, flag in zip(names, passes, strict=True) if flag]
+    if not known:
+        assert text == "No model could be tested against people."
+        return text
+    assert out_of(text) == (len(good), len(known))
+    assert ("could not be tested" in text) == (len(known) < len(rate))
+    if len(good) <= raters.MOST_PASSED:
+        assert all((name in text.replace(",", " ").replace(".", " ").split("passed")[1]) for name in good)
+    return text
+
+
+@case("ahead_in_words")
+def ahead(draws: Draws) -> str:
+    n = draws.size()
+    line = draws.one([0.0, 0.5])
+    lower, upper = draws.limits(draws.numbers(n, missing=False) + line)
+    table = frame(dimension=draws.names(n, "dimension", draws.size(1, 2)), lower=lower, upper=upper)
+    text = raters.ahead_in_words(raters.ahead(table, pd.Series([line] * n)))
+    known = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
+    first, last = sum(a > line for a, _ in known), sum(b < line for _, b in known)
+    assert (text == "") == (not known)
+    if len(known) == 1:
+        assert ("ahead" in text, "behind" in text) == (first == 1, last == 1)
+    elif known:
+        assert out_of(text) == (first, len(known))
+        rest = len(known) - first - last
+        several = table[table["lower"].notna()]["dimension"].nunique() > 1
+        assert (f"{last} behind" in text) == (not several)
+        assert (f"{rest} cannot" in text) == (not several)
+        assert (f"behind in {last}, and cannot be distinguished from one in {rest}" in text) == several
+    return text
+
+
+@case("closest_in_words")
+def closest(draws: Draws) -> str:
+    r = draws.numbers(draws.size())
+    lower, upper = draws.limits(np.nan_to_num(r))
+    names = [(f"c{k}", f"judge {k}", f"dimension {k}") for k in range(len(r))]
+    found = raters.closest(frame(estimate=r, lower=lower, upper=upper), names)
+    known = [x for x in r if not is_missing(x)]
+    assert (found is None) == (not known)
+    if found is None:
+        return ""
+    text = raters.closest_in_words(found)
+    at = names.index((found.coefficient, found.judge, found.dimension))
+    assert r[at] == max(known)
+    assert ("highest" in text) == (len(known) > 1)
+    return text
+
+
+@case("orders_in_words")
+def orders(draws: Draws) -> str:
+    share, chance = draws.shares(draws.size()), draws.shares(1, missing=False)[0]
+    chances = pd.Series([chance if draws.flip(0.8) else 0.3 for _ in share])
+    names = draws.names(len(share), "judge")
+    text = raters.orders_in_words(raters.orders(names, pd.Series(share), chances))
+    known = [(name, x) for name, x in zip(names, share, strict=True) if not is_missing(x)]
+    assert (text == "") == (not known)
+    for name, x in known:
+        assert f"{name} {percentage(x, 1)}" in text
+    if known:
+        low, high = percentage(min(chances), 1), percentage(max(chances), 1)
+        assert text.endswith(f"chance is {low}." if low == high else f"chance is {low} to {high}.")
+    return text
+
+
+@case("strongest_in_words")
+def strongest(draws: Draws) -> str:
+    r = draws.numbers(draws.size())
+    share, others = draws.shares(len(r)), draws.names(len(r), "other")
+    found = raters.strongest(frame(estimate=r, probability=share), "People", others)
+    known = [x for x in r if not is_missing(x)]
+    assert (found is None) == (not known)
+    if found is None:
+        return ""
+    assert r[others.index(found.other)] == max(known)
+    text = raters.strongest_in_words(found)
+    assert ("of draws" in text) == (not is_missing(found.probability))
+    assert ("100%" in text) == (found.probability == 1)
+    return text
+
+
+@case("predicted_in_words")
+def predicted(draws: Draws) -> str:
+    n = draws.size()
+    lower, upper = draws.rng.uniform(0, 0.4, n), draws.rng.uniform(0.5, 1, n)
+    prior = draws.holes(np.zeros(n))
+    table = frame(lower=lower, upper=upper, prior_lower=prior, prior_upper=prior + 1)
+    outside = pd.Series(draws.rng.random(n) < draws.one([0, 0.5, 1]))
+    kept = table["prior_lower"].notna()
+    text = raters.predicted_in_words(raters.predicted(table, outside, outside[kept], 0.05))
+    assert f"Of {n} observed share" in text
+    assert f", {n - sum(outside)} {'is' if n - sum(outside) == 1 else 'are'} within" in text
+    assert ("priors alone" in text) == bool(kept.any())
+    if kept.any():
+        inside = sum(not flag for flag, there in zip(outside, kept, strict=True) if there)
+        of = "" if kept.all() else f" of {kept.sum()}"
+        assert f"and {inside}{of} in what its priors alone" in text
+    return text
