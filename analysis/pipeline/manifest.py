@@ -133,10 +133,18 @@ def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
 
 
 def _recorded(entry: Mapping[str, Any]) -> Recorded:
-    lists = {name: tuple(entry.get(name) or ()) for name in ("groups", "notes", "extra")}
-    settings = {**(entry.get("settings") or {}), **({"groups": entry["groups"]} if lists["groups"] else {})}
-    single = {name: entry[name] for name in ("title", "seconds", "part") if entry.get(name) is not None}
-    return Recorded(entry["name"], entry["kind"], settings=settings, **lists, **single)
+    groups = tuple(entry.get("groups") or ())
+    return Recorded(
+        entry["name"],
+        entry["kind"],
+        entry.get("title") or "",
+        {**(entry.get("settings") or {}), **({"groups": entry["groups"]} if groups else {})},
+        groups,
+        tuple(entry.get("notes") or ()),
+        tuple(entry.get("extra") or ()),
+        entry.get("seconds", 0.0),
+        entry.get("part", FIT),
+    )
 
 
 def _of_analysis(made: Mapping[str, Any]) -> Recorded:

@@ -139,10 +139,10 @@ class ResultsFolder:
         for draft in sorted(self.path.glob(f"{DRAFT}*")):
             swap = draft / SWAP
             if swap.is_file():
-                self._move(draft, **self._read_swap(swap))
+                self._move(draft, *self._read_swap(swap))
             shutil.rmtree(draft, ignore_errors=True)
 
-    def _read_swap(self, path: Path) -> dict[str, list[str]]:
+    def _read_swap(self, path: Path) -> tuple[list[str], list[str]]:
         """Read which files were to be moved; one that would leave the folder is refused, whoever wrote it."""
         remedy = f"remove the folder {path.parent}"
         swap = read_json(path, remedy)
@@ -154,7 +154,7 @@ class ResultsFolder:
             parent = (self.path / name).parent.resolve()
             if not _ours(PurePosixPath(name)) or not parent.is_relative_to(here):
                 raise InputError(f"{path}: {name!r} is no file of these results; {remedy}.")
-        return {key: swap[key] for key in ("written", "replaced")}
+        return swap["written"], swap["replaced"]
 
     def _refuse_foreign_parts(self) -> None:
         """Refuse a folder without a manifest of ours that contains something where results would go."""
