@@ -222,6 +222,8 @@ def _begin(run: Prepared, until: str | None = None) -> None:
     record(folder=run.folder.path, plan={**judge, "requests": counts, "tokens": tokens, "cost": costs})
     event("planned", folder=run.folder.path, **judge, requests=counts, cost=costs)
     show_plan(run, until)
+    for note in run.notes:
+        console.print(note)
 
 
 def _record_end(done: Collected) -> None:

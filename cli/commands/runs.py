@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.errors import listed
+from conjury.inference.errors import InputError, listed
 
 from ..automation import record
 from ..options import PriceTable, Rule, RunFolderPath, StudyName
@@ -89,16 +89,17 @@ def parse(
 @ledger.command()
 def verify(study: StudyName, out: RunFolderPath = None) -> None:
     """Verify the ledger of a run; exit code 1 if it is damaged."""
-    from conjury.inference.collecting.past_runs import open_run
-    from conjury.inference.ledger import Ledger
+    from conjury.inference.collecting.past_runs import verify as verify_run
 
-    _, folder = open_run(study, out)
-    with Ledger.open(folder.ledger, write=False) as opened:
-        problems = opened.problems()
-        requests = sum(count.n for count in opened.counts())
-    record(ledger=folder.ledger, requests=requests, problems=list(problems))
+    verified = verify_run(study, out)
+    problems = verified.problems
+    record(ledger=verified.ledger, requests=verified.requests, problems=problems, unproven=verified.unproven)
     for problem in problems:
         console.print(f"  {problem}")
     found = f"{len(problems)} problems" if problems else "no damage"
-    console.print(f"{folder.ledger}: {requests:,} requests, {found}.")
+    console.print(f"{verified.ledger}: {verified.requests:,} requests, {found}.")
+    if verified.unproven:
+        console.print(verified.unproven)
+    if verified.unlike:
+        raise InputError(verified.unlike)
     raise typer.Exit(1 if problems else 0)

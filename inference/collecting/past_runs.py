@@ -18,7 +18,7 @@ from .content import RunContent
 from .prices import Prices, Tokens, read_prices
 from .provenance import write_provenance
 from .run_tables import run_tables
-from .runs import RunFolder, check_answers, check_study, study_facts
+from .runs import RunFolder, check_answers, check_name, check_study, study_facts
 
 
 def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:
@@ -31,6 +31,7 @@ def open_run(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Stud
     known = load_any_study(study) if isinstance(study, str | Path) else study
     assert isinstance(known, Study | ItemStudy)
     folder = run_folder(known, out)
+    folder.check_ledger()
     if not folder.ledger.is_file():
         raise InputError(
             f"{folder.path} contains no run; start one with `conjury collect` or give its folder by --out."
@@ -48,6 +49,36 @@ def asked_content(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -
     check_study(inputs, study_facts(study, content.facts), folder.path)
     check_answers(inputs, study, folder.path)
     return content
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A ledger that was read to its end.
+
+    ``unproven`` is a sentence on what was stored before there were digests, ``unlike`` one on how the study
+    differs from that of the ledger; both are empty where there is nothing of the kind.
+    """
+
+    ledger: Path
+    requests: int
+    problems: list[str]
+    unproven: str = ""
+    unlike: str = ""
+
+
+def verify(study: str | Path | AnyStudy, out: str | Path | None = None) -> Verified:
+    """Read all of a run's ledger; InputError where the folder contains none."""
+    known, folder = open_run(study, out)
+    with Ledger.open(folder.ledger, write=False) as ledger:
+        problems, unlike = ledger.problems(), ""
+        requests = sum(count.n for count in ledger.counts())
+        if problems:
+            return Verified(folder.ledger, requests, problems)
+        try:
+            asked_content(known, folder, ledger)
+        except InputError as error:
+            unlike = str(error)
+        return Verified(folder.ledger, requests, problems, ledger.unproven(), unlike)
 
 
 def has_outcomes(ledger: Ledger) -> bool:
@@ -157,6 +188,7 @@ def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Statu
     """
     known, folder = open_run(study, out)
     with Ledger.open(folder.ledger, write=False) as ledger:
+        check_name(ledger.get("inputs"), known, folder.path)
         counts, batches = ledger.counts(), ledger.batches()
     keys, file = ["judge_id", "prompt_id", "status"], folder.path / "judgments.parquet"
     judgments = pd.read_parquet(file, columns=keys) if file.is_file() else pd.DataFrame(columns=keys)
@@ -214,6 +246,7 @@ def retry(
             )
     known, folder = open_run(study, out)
     with Ledger.open(folder.ledger) as ledger:
+        ledger.require_whole()
         content = asked_content(known, folder, ledger)
         asked = list((ledger.get("inputs") or {}).get("judges", {}))
         if judge is not None and judge not in asked:
@@ -281,6 +314,8 @@ def parse(
                 f"run `conjury collect {known.name} --judge ...` first."
             )
         content = asked_content(known, folder, ledger)
+        ledger.require_whole()
+        folder.check_tables(ledger)
         priced = read_prices(None if prices is None else Path(prices))
         files = write_tables(known, ledger, folder, content, priced, rule)
     return files, names

@@ -95,6 +95,7 @@ def keys_to_ask_again(
     """Draw from the answered requests of each prompt, about the named subjects or all, if asked alike."""
     by_prompt: dict[str, list[str]] = {}
     with Ledger.open(folder.ledger, write=False) as ledger:
+        ledger.require_whole()
         merged_facts(begun_facts(ledger.get("inputs"), ledger.counts()), facts, folder.path)
         for key, prompt, subject in ledger.answered(judge_id):
             if prompt in prompts and (names is None or subject in names):

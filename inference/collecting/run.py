@@ -98,6 +98,8 @@ class Prepared:
         Options of the run.
     folder : RunFolder
         Where the run keeps its ledger and tables.
+    notes : tuple of str
+        What happened to the ledger when it was opened.
 
     Examples
     --------
@@ -114,6 +116,7 @@ class Prepared:
     prices: Prices
     running: Running
     folder: RunFolder
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -322,6 +325,7 @@ def _opened(
     check_route(sampling, known.responses, running)
     chosen = find_prompts(known, prompts, running.images, judge)
     folder = run_folder(known, out)
+    folder.check_ledger()
     check_recheck(running, folder)
     prices = read_prices(running.prices)
     price = prices.of(sampling.model) if sampling.backend in PAID else None
@@ -345,8 +349,12 @@ def _opened(
         named = {prompt.id for prompt in chosen}
         keys = keys_to_ask_again(folder, judge, named, content.names, facts, running)
         folder = recheck_folder(folder, running.recheck_seed)
+        folder.check_ledger()
     begun = write or folder.ledger.is_file()
     with Ledger.open(folder.ledger, write=write) if begun else nullcontext() as ledger:
+        if ledger is not None:
+            ledger.require_whole()
+            folder.check_tables(ledger)
         if keys is None:
             check_occasion(ledger, judge, content.names, running.occasion)
         if ledger is not None:
@@ -360,7 +368,9 @@ def _opened(
         names, n_swapped = content.names, content.n_swapped
         by_user = Named(asking.base_url is not None, asking.key_variable is not None)
         job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys, by_user)
-        yield Prepared(job, plan(job, ledger, budget), budget, prices, running, folder), ledger, content
+        notes = (ledger.unproven(),) if ledger is not None and ledger.migrated else ()
+        planned = plan(job, ledger, budget)
+        yield Prepared(job, planned, budget, prices, running, folder, notes), ledger, content
 
 
 def _pictures(

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ..design.drawn import (
     DrawnDesign,
     check_posts,
@@ -34,6 +36,11 @@ from .content import RunContent, item_content, profile_content
 ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
 OPEN = ("prompts", "judges")  # to these a later run may add
 ADDED = ("subjects.panel",)  # what a run may have begun without
+RESPONSES = "responses.parquet"
+TRACES = (  # of a run that had a ledger
+    *(RESPONSES, "provenance.json", "rechecked.parquet", "batches/*.jsonl*", "cluster/*"),
+    *("recheck/*/ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-journal"),
+)
 
 
 def run_facts(
@@ -110,6 +117,16 @@ def check_study(before: dict[str, Any] | None, now: dict[str, Any], run: Path) -
     merged_facts({name: value for name, value in (before or {}).items() if name in now} or None, now, run)
 
 
+def check_name(before: dict[str, Any] | None, study: Study | ItemStudy, run: Path) -> None:
+    """Refuse the run of another study."""
+    name = (before or {}).get("study", study.name)
+    if name != study.name:
+        raise InputError(
+            f"{run}: this run is of the study {name}, not of {study.name}; name its study, or give another "
+            "folder by --out."
+        )
+
+
 def check_answers(before: dict[str, Any] | None, study: Study | ItemStudy, run: Path) -> None:
     """Refuse to read answers to prompts that ask for another form of answer now; raises as above."""
     asked = (before or {}).get("prompts", {})
@@ -161,6 +178,48 @@ class RunFolder:
     def ledger(self) -> Path:
         """The file of the ledger."""
         return self.path / "ledger.sqlite"
+
+    def check_ledger(self) -> None:
+        """Refuse a folder with traces of a run and without its ledger: all would be asked, and paid, again.
+
+        Raises
+        ------
+        InputError
+            The ledger is missing or empty beside tables of answers, batches, or a log of SQLite.
+        """
+        if self.ledger.is_file() and self.ledger.stat().st_size:
+            return
+        first = (next(iter(sorted(self.path.glob(pattern))), None) for pattern in TRACES)
+        traces = [str(path.relative_to(self.path)) for path in first if path is not None]
+        if traces:
+            state = "empty" if self.ledger.is_file() else "missing"
+            raise InputError(
+                f"{self.ledger}: the ledger is {state}, but the folder contains {listed(traces)} of a run, "
+                "whose requests would all be sent, and paid for, again; put a copy of the ledger in its "
+                "place, or begin another run with --out."
+            )
+
+    def check_tables(self, ledger: Ledger) -> None:
+        """Refuse a ledger without answers that the tables of the run have, such as an older copy of it."""
+        keys = self._answered_keys()
+        lost = ledger.without_answer(keys)
+        if lost:
+            raise InputError(
+                f"{self.ledger}: the ledger has no answer to {lost:,} of the {len(keys):,} requests that are "
+                f"answered in {self.path / RESPONSES}, so they would be lost, or sent and paid for again; "
+                "put the newest copy of the ledger in its place, or move the tables out of the folder."
+            )
+
+    def _answered_keys(self) -> list[str]:
+        """Keys of the requests that are answered in the table of responses, as far as it can be read."""
+        columns, path = ["request_key", "text"], self.path / RESPONSES
+        if not path.is_file():
+            return []
+        try:
+            table = pd.read_parquet(path, columns=columns)
+        except (OSError, ValueError):  # it is written anew from the ledger
+            return []
+        return [str(key) for key in table["request_key"][table["text"].notna().to_numpy(dtype=bool)]]
 
     @property
     def batches(self) -> Path:

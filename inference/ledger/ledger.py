@@ -16,11 +16,15 @@ from ..tables.writing import Held, Lock
 from . import reading, recording, registering
 from . import recording as batches
 from .exchanges import Body, Outcome, Request, input_errors, now
+from .migrating import migrate, unproven
 from .reading import Answered, Count, Readers, Usage
 from .recording import Batch
+from .rows import row_digest
 from .schema import connect_writer
-from .verify import find_problems
+from .verify import BEFORE_USE, find_problems
 from .writer import Connection, Writer, digest, write_json
+
+CHUNK = 5000  # keys that are looked up at once
 
 
 class Ledger:
@@ -44,6 +48,8 @@ class Ledger:
         Each is called, in the writing thread, with the outcomes that a commit made count: answers that are
         the first of their round, and failures of requests without one. What it raises comes out of
         ``flush`` or ``close``.
+    migrated : bool
+        Whether this opening brought the ledger of an earlier version to the present format.
 
     Examples
     --------
@@ -60,6 +66,7 @@ class Ledger:
     def __init__(self, path: Path, lock: Lock | None, writer: Writer | None) -> None:
         self.path = path
         self.on_commit: list[Callable[[list[Outcome]], None]] = []
+        self.migrated = False
         self._lock = lock
         self._writer_or_none = writer
         self._readers = Readers(path)
@@ -89,7 +96,14 @@ class Ledger:
             ) from None
         try:
             ledger = cls(path, lock, None)
-            ledger._writer_or_none = Writer(connect_writer(path), path, ledger._tell)
+            db = connect_writer(path)
+            try:
+                with input_errors(path):
+                    ledger.migrated = migrate(db)
+            except BaseException:
+                db.close()
+                raise
+            ledger._writer_or_none = Writer(db, path, ledger._tell)
         except BaseException:
             lock.release()
             raise
@@ -130,7 +144,8 @@ class Ledger:
         text = write_json(value)
 
         def work(connection: Connection) -> None:
-            connection.db.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", (name, text))
+            row = (name, text)
+            connection.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (*row, row_digest(*row)))
 
         self._writer.call(work)
 
@@ -224,6 +239,14 @@ class Ledger:
         with self._readers.reading() as db:
             return db.execute("SELECT 1 FROM requests WHERE key = ?", (key,)).fetchone() is not None
 
+    def without_answer(self, keys: Sequence[str]) -> int:
+        """Count those of the keys to which the ledger has no answer, in whatever round."""
+        with self._readers.reading() as db:
+            return sum(
+                reading.read_without_answer(db, keys[start : start + CHUNK])
+                for start in range(0, len(keys), CHUNK)
+            )
+
     def is_settled(self, outcome: Outcome) -> bool:
         """Whether a request has its answer already, or this failure, in its newest round."""
         with self._readers.reading() as db:
@@ -253,7 +276,8 @@ class Ledger:
             raise ValueError(f"the SHA-256 of this image is not {sha256}")
 
         def work(connection: Connection) -> None:
-            connection.db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?)", (sha256, mime, content))
+            row = (sha256, mime, content, row_digest(sha256, mime))
+            connection.db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?, ?)", row)
 
         self._writer.put(work, len(content))
 
@@ -299,6 +323,26 @@ class Ledger:
         """Return the keys of a batch's requests in the order of its lines."""
         with self._readers.reading() as db:
             return batches.read_keys(db, shard)
+
+    def require_whole(self) -> None:
+        """Check all rows, but not the bodies, which are checked when they are read.
+
+        Raises
+        ------
+        InputError
+            The ledger is damaged: something of it was changed or is not there.
+        """
+        problems = find_problems(self.path, names=BEFORE_USE)
+        if problems:
+            raise InputError(
+                f"{self.path}: the ledger is damaged, so its answers are not used. {problems[0]} Put a copy "
+                "of the file in its place; `conjury ledger verify` lists all that is damaged."
+            )
+
+    def unproven(self) -> str:
+        """Return a sentence on what was stored without a digest; empty where there is nothing."""
+        with self._readers.reading() as db:
+            return unproven(db)
 
     def problems(self, progress: Callable[[int, int], None] | None = None) -> list[str]:
         """Say what is damaged, one sentence each; ``progress`` is called with rows done and rows in all."""

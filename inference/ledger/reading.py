@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,8 @@ from typing import Any
 from ..errors import InputError
 from .exchanges import Body, Outcome, as_datetime, input_errors
 from .registering import unknown
-from .schema import connect_reader, has_billed
+from .rows import row_digest
+from .schema import connect_reader, has_billed, has_digests
 from .writer import Panels, digest, unpack
 
 WAITING = "waiting in a batch"
@@ -24,7 +25,7 @@ _ANSWERS = """
 SELECT r.id, r.key, r.panel, p.judge_id, p.prompt_id, r.subject_id, r.sample, r.arrangement,
     s.round, s.state, s.tries,
     a.round, a.body, a.digest, a.created, a.seconds, a.batch,
-    f.error, f.created, f.seconds, f.batch
+    f.error, f.created, f.seconds, f.batch{proof}
 FROM requests r
 JOIN standings s ON s.request = r.id
 JOIN panels p ON p.id = r.panel
@@ -33,6 +34,11 @@ LEFT JOIN attempts f ON f.id = s.failure
 WHERE r.id > ? AND ? IN (p.judge_id, '')
 ORDER BY r.id LIMIT ?
 """
+
+_PROOF = """,
+    r.created, r.block, r.place, r.row_digest,
+    a.spare, a.prompt_tokens, a.completion_tokens, a.row_digest,
+    f.round, f.kind, f.status, f.digest, f.billed, f.row_digest"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,13 +295,24 @@ def read_answers(readers: Readers, judge_id: str | None, chunk: int) -> Iterator
     last = 0
     while True:
         with readers.reading() as db:
-            rows = db.execute(_ANSWERS, (last, judge_id or "", chunk)).fetchall()
+            query = _ANSWERS.format(proof=_PROOF if has_digests(db) else "")
+            rows = db.execute(query, (last, judge_id or "", chunk)).fetchall()
             panels = Panels(db)
             part = [_answered(row, panels, readers.path) for row in rows]
         if not part:
             return
         yield part
         last = rows[-1][0]
+
+
+def read_without_answer(db: sqlite3.Connection, keys: Sequence[str]) -> int:
+    """Count the keys of which no request has an answer."""
+    row = db.execute(
+        "SELECT count(*) FROM json_each(?) k WHERE NOT EXISTS (SELECT 1 FROM requests r "
+        "JOIN responses a ON a.request = r.id WHERE r.key = k.value)",
+        (json.dumps(list(keys)),),
+    ).fetchone()
+    return int(row[0])
 
 
 def read_settled(db: sqlite3.Connection, outcome: Outcome) -> bool:
@@ -350,22 +367,28 @@ def read_answer_bodies(db: sqlite3.Connection, path: Path, key: str) -> list[byt
 
 def read_medium(db: sqlite3.Connection, path: Path, sha256: str) -> tuple[str, bytes] | None:
     """Return media type and content of an image, None where it is not stored."""
-    row = db.execute("SELECT mime, content FROM media WHERE sha256 = ?", (sha256,)).fetchone()
+    proof = ", row_digest" if has_digests(db) else ""
+    row = db.execute(f"SELECT mime, content{proof} FROM media WHERE sha256 = ?", (sha256,)).fetchone()
     if row is None:
         return None
-    if not isinstance(row[1], bytes) or digest(row[1]).hex() != sha256:
+    whole = isinstance(row[1], bytes) and digest(row[1]).hex() == sha256
+    if not whole or (has_digests(db) and row_digest(sha256, row[0]) != row[2]):
         raise InputError(f"{path}: image {sha256} is damaged; see what `conjury ledger verify` finds.")
     return row[0], row[1]
 
 
 def _answered(row: tuple[Any, ...], panels: Panels, path: Path) -> Answered:
     _, key, panel, judge, prompt, subject, sample, arrangement, number, state, tries = row[:11]
-    answer, failure = row[11:17], row[17:]
+    answer, failure = row[11:17], row[17:21]
     with _intact(path, key):
+        if row[21:]:
+            _check_rows(row)
         drawn = json.loads(arrangement)
         body = None
         if answer[0] is not None:
             body = json.loads(_content(answer[1], answer[2], panels, panel))
+        elif state == "answered":
+            raise ValueError("its answer is not there")
     if body is not None:
         number, kind, error, (created, seconds, batch) = answer[0], "", "", answer[3:]
     elif failure[0] is not None:
@@ -388,6 +411,24 @@ def _answered(row: tuple[Any, ...], panels: Panels, path: Path) -> Answered:
         tries,
         batch,
     )
+
+
+def _check_rows(row: tuple[Any, ...]) -> None:
+    """Refuse a request, its answer or its failure that are not as they were stored."""
+    key, names, arrangement = row[1], row[3:7], row[7]
+    number, _, name, created, seconds, batch = row[11:17]
+    error, *failed = row[17:21]
+    put, (spare, *tokens), (again, kind, status, refused, billed) = row[21:24], row[25:28], row[29:34]
+    if row_digest(key, *names, arrangement, *put) != row[24]:
+        raise ValueError("what is stored of it was changed")
+    if number is not None and row[28] != row_digest(
+        key, number, spare, name, *tokens, seconds, batch, created
+    ):
+        raise ValueError("what is stored of its answer was changed")
+    if failed[0] is not None and row[34] != row_digest(
+        *(key, again, kind, status, error, failed[1], failed[2], failed[0], refused, billed)
+    ):
+        raise ValueError("what is stored of its failure was changed")
 
 
 def _content(blob: bytes, name: bytes, panels: Panels, panel: int) -> bytes:

@@ -13,7 +13,9 @@ from typing import Any
 from ..errors import InputError
 from .exchanges import FINAL, TRANSIENT, Attempt, Outcome, as_datetime, now
 from .registering import number_requests
+from .rows import row_digest, write_digest
 from .schema import LIVE, OVER
+from .usage import counted_tokens
 from .writer import Connection, Panel, digest, pack
 
 FIELDS = ("state", "file_id", "batch_id", "output_file_id", "error_file_id", "detail")
@@ -95,6 +97,7 @@ def plan(connection: Connection, shard: str, judge_id: str, keys: Sequence[str],
         "VALUES (?, ?, 'planned', ?, ?, ?, ?)",
         (shard, judge_id, len(numbers), sha256, moment, moment),
     ).lastrowid
+    write_digest(connection.db, "batches", "id", batch)
     connection.db.executemany(
         "INSERT INTO batch_items (batch, line, request) VALUES (?, ?, ?)",
         [(batch, line, number) for line, number in enumerate(numbers, 1)],
@@ -122,6 +125,7 @@ def update(connection: Connection, shard: str, changes: Mapping[str, str]) -> No
     connection.db.execute(
         f"UPDATE batches SET {settings} updated = ? WHERE id = ?", (*changes.values(), now(), number)
     )
+    write_digest(connection.db, "batches", "id", number)
     if state in OVER:
         connection.db.execute(
             "UPDATE standings SET waiting = NULL WHERE waiting = ? "
@@ -243,7 +247,7 @@ def _write_attempts(connection: Connection, standing: _Standing, outcome: Outcom
         rows.append(("", Attempt(0, outcome.error, 0.0)))
     for position, (kind, attempt) in enumerate(rows, 1):
         refused = outcome.refused_body if position == len(rows) else None
-        _write_attempt(connection, standing, kind, attempt, outcome.batch, created, refused)
+        _write_attempt(connection, standing, kind, attempt, outcome, created, refused)
     return len(rows)
 
 
@@ -258,25 +262,23 @@ def _write_attempt(
     standing: _Standing,
     kind: str,
     attempt: Attempt,
-    batch: str,
+    outcome: Outcome,
     created: int,
     refused: bytes | None = None,
 ) -> None:
+    name = None if refused is None else digest(refused)
+    row = (
+        *(standing.round, kind, attempt.status, attempt.error, _seconds(attempt.seconds)),
+        *(outcome.batch, created, name, int(attempt.billed)),
+    )
     connection.db.execute(
-        "INSERT INTO attempts (request, round, kind, status, error, seconds, billed, batch, created, body, "
-        "digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO attempts (request, round, kind, status, error, seconds, batch, created, digest, billed, "
+        "body, row_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             standing.request,
-            standing.round,
-            kind,
-            attempt.status,
-            attempt.error,
-            attempt.seconds,
-            int(attempt.billed),
-            batch,
-            created,
+            *row,
             None if refused is None else pack(refused),
-            None if refused is None else digest(refused),
+            row_digest(outcome.key, *row),
         ),
     )
 
@@ -290,25 +292,25 @@ def _write_response(
     name = digest(body)
     if spare and name == _digest_of(connection, standing.response):
         again = Attempt(0, "the same answer came again", outcome.seconds)
-        _write_attempt(connection, standing, REPEATED, again, outcome.batch, created)
+        _write_attempt(connection, standing, REPEATED, again, outcome, created)
         return False
     panel: Panel = connection.panels.at(standing.panel)
+    row = (
+        *(standing.round, int(spare), name, *usage),
+        *(_seconds(outcome.seconds), outcome.batch, created),
+    )
+    packed = pack(body, connection.panels.response_dictionary(panel, body))
     connection.db.execute(
-        "INSERT INTO responses (request, round, spare, body, digest, prompt_tokens, completion_tokens, "
-        "seconds, batch, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            standing.request,
-            standing.round,
-            int(spare),
-            pack(body, connection.panels.response_dictionary(panel, body)),
-            name,
-            *usage,
-            outcome.seconds,
-            outcome.batch,
-            created,
-        ),
+        "INSERT INTO responses (request, round, spare, digest, prompt_tokens, completion_tokens, seconds, "
+        "batch, created, body, row_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (standing.request, *row, packed, row_digest(outcome.key, *row)),
     )
     return True
+
+
+def _seconds(value: float) -> float:
+    """Return seconds as SQLite returns them, which has no negative zero."""
+    return float(value) + 0.0
 
 
 def _digest_of(connection: Connection, response: int | None) -> bytes | None:
@@ -334,10 +336,5 @@ def _usage(body: bytes | None) -> tuple[int, int] | None:
         return None
     if not isinstance(answer, dict):
         return None
-    usage = answer.get("usage")
-    counted = usage if isinstance(usage, dict) else {}
-    return _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens"))
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
+    prompt, completion = counted_tokens(answer)
+    return prompt or 0, completion or 0

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from .exchanges import FINAL, Request, now
+from .rows import row_digest
 from .writer import BLOCK, Connection, Writer, pack, write_json
 
 
@@ -73,11 +74,13 @@ def register(connection: Connection, requests: Sequence[Request]) -> set[str]:
             number += 1
             panel = connection.panels.of(request.judge_id, request.prompt_id).id
             about = (request.subject_id, request.sample, write_json(request.arrangement))
-            rows.append((number, request.key, panel, *about, created, block, place))
+            put = (*about, created, block, place)
+            proof = row_digest(request.key, request.judge_id, request.prompt_id, *put)
+            rows.append((number, request.key, panel, *put, proof))
             standings.append((number, panel))
     connection.db.executemany(
-        "INSERT INTO requests (id, key, panel, subject_id, sample, arrangement, created, block, place) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO requests (id, key, panel, subject_id, sample, arrangement, created, block, place, "
+        "row_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
     connection.db.executemany(

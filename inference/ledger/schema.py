@@ -16,13 +16,14 @@ from ..errors import InputError
 from .exchanges import input_errors
 
 APPLICATION = 0x636A7279
-VERSION = 1
+VERSION = 2
+DIGESTS = 2  # from this version on each row has a digest
 HEADER = 20  # bytes of the file that identify SQLite and its journal
 LIVE = ("planned", "uploaded", "submitted", "ended")
 OVER = ("collected", "failed")
 
 TABLES = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL, row_digest BLOB) WITHOUT ROWID;
 CREATE TABLE panels (
     id INTEGER PRIMARY KEY,
     judge_id TEXT NOT NULL,
@@ -40,7 +41,8 @@ CREATE TABLE requests (
     arrangement TEXT NOT NULL,
     created INTEGER NOT NULL,
     block INTEGER NOT NULL REFERENCES request_blocks,
-    place INTEGER NOT NULL
+    place INTEGER NOT NULL,
+    row_digest BLOB
 );
 CREATE TABLE attempts (
     id INTEGER PRIMARY KEY,
@@ -54,7 +56,8 @@ CREATE TABLE attempts (
     created INTEGER NOT NULL,
     body BLOB,
     digest BLOB,
-    billed INTEGER NOT NULL DEFAULT 0
+    billed INTEGER NOT NULL DEFAULT 0,
+    row_digest BLOB
 );
 CREATE INDEX attempts_by_request ON attempts (request);
 CREATE TABLE responses (
@@ -68,7 +71,8 @@ CREATE TABLE responses (
     completion_tokens INTEGER NOT NULL,
     seconds REAL NOT NULL,
     batch TEXT NOT NULL,
-    created INTEGER NOT NULL
+    created INTEGER NOT NULL,
+    row_digest BLOB
 );
 CREATE INDEX responses_by_request ON responses (request);
 CREATE UNIQUE INDEX one_response_a_round ON responses (request, round) WHERE spare = 0;
@@ -128,7 +132,8 @@ CREATE TABLE batches (
     error_file_id TEXT NOT NULL DEFAULT '',
     detail TEXT NOT NULL DEFAULT '',
     created INTEGER NOT NULL,
-    updated INTEGER NOT NULL
+    updated INTEGER NOT NULL,
+    row_digest BLOB
 );
 CREATE TABLE batch_items (
     batch INTEGER NOT NULL REFERENCES batches,
@@ -136,7 +141,7 @@ CREATE TABLE batch_items (
     request INTEGER NOT NULL REFERENCES requests,
     PRIMARY KEY (batch, line)
 ) WITHOUT ROWID;
-CREATE TABLE media (sha256 TEXT PRIMARY KEY, mime TEXT NOT NULL, content BLOB NOT NULL);
+CREATE TABLE media (sha256 TEXT PRIMARY KEY, mime TEXT NOT NULL, content BLOB NOT NULL, row_digest BLOB);
 """
 
 
@@ -151,8 +156,6 @@ def connect_writer(path: Path) -> sqlite3.Connection:
                 _create(db)
             _check_kind(db, path)
             db.execute("PRAGMA journal_mode = WAL")
-            if not has_billed(db):
-                db.execute("ALTER TABLE attempts ADD COLUMN billed INTEGER NOT NULL DEFAULT 0")
             _is_blank(db)  # the first look makes the file of the log, by which readers know of this writer
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA foreign_keys = ON")
@@ -196,6 +199,11 @@ def leave(db: sqlite3.Connection) -> None:
 def has_billed(db: sqlite3.Connection) -> bool:
     """Whether the ledger notes which failed attempts may have been billed; earlier versions did not."""
     return any(row[1] == "billed" for row in db.execute("PRAGMA table_info(attempts)"))
+
+
+def has_digests(db: sqlite3.Connection) -> bool:
+    """Whether each row has a digest; earlier versions wrote none."""
+    return _pragma(db, "user_version") >= DIGESTS
 
 
 def _create(db: sqlite3.Connection) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .exchanges import input_errors, request_key
-from .schema import LIVE, connect_reader
+from .rows import ROWS, changed_rows
+from .schema import LIVE, connect_reader, has_digests
 from .writer import Panels, digest, unpack
 
 SHOWN = 20  # problems of one sort that are listed one by one
@@ -77,10 +78,13 @@ class Ticker:
             self._progress(self._done, self._done)
 
 
-def find_problems(path: Path, progress: Callable[[int, int], None] | None = None) -> list[str]:
+def find_problems(
+    path: Path, progress: Callable[[int, int], None] | None = None, names: Collection[str] | None = None
+) -> list[str]:
     """State what is damaged in a ledger, one sentence each, of each sort 20 at most.
 
-    Everything is read in the state of one moment, also during writing.
+    Everything is read in the state of one moment, also during writing. Of the checks only those of ``names``
+    are made, by default all.
     """
     db = connect_reader(path)
     problems: list[str] = []
@@ -89,6 +93,8 @@ def find_problems(path: Path, progress: Callable[[int, int], None] | None = None
             db.execute("BEGIN")
             tick = Ticker(_rows(db), progress)
         for name, check in CHECKS.items():
+            if names is not None and name not in names:
+                continue
             try:
                 problems += _limited(check(db, tick))
             except sqlite3.DatabaseError as error:
@@ -222,9 +228,25 @@ def _sizes(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
         yield f"Batch {shard}: it has {found} requests, not the {stated} that were planned."
 
 
+def _numbers(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
+    """Requests are numbered without gaps, and each has a standing, which is counted."""
+    n, last = db.execute("SELECT count(*), coalesce(max(id), 0) FROM requests").fetchone()
+    counted = db.execute("SELECT coalesce(sum(n), 0) FROM tallies").fetchone()[0]
+    if not n == last == counted:
+        yield f"There are {n:,} requests, of {last:,} that were numbered and {counted:,} that were counted."
+
+
+def _rows_as_stored(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
+    for table in ROWS if has_digests(db) else ():
+        for name in changed_rows(db, table):
+            yield f"{name}: what is stored of it was changed, or has another digest."
+
+
 CHECKS: dict[str, Check] = {
     "pages": _structure,
     "references": _references,
+    "numbers": _numbers,
+    "rows": _rows_as_stored,
     "requests": _requests,
     "responses": _responses,
     "attempts": _attempts,
@@ -234,3 +256,4 @@ CHECKS: dict[str, Check] = {
     "requests in batches": _waiting,
     "batches": _sizes,
 }
+BEFORE_USE = ("references", "numbers", "rows", "standings", "counters", "requests in batches", "batches")

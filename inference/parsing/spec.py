@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import InputError
+from ..ledger.usage import counted_tokens
 from ..tables.limits import whole_text
 
 Form = Literal["choice", "ratings", "label", "line_labels", "text"]
@@ -304,7 +305,7 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list):
         return Answer(error="the answer is not a chat completion")
-    usage = _mapping(body.get("usage"))
+    prompt_tokens, completion_tokens = counted_tokens(body)
     choice = _mapping(choices[0]) if choices else {}
     message = _mapping(choice.get("message"))
     reason = _string(choice.get("finish_reason"))
@@ -317,8 +318,8 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
         tokens=tokens if isinstance(tokens, list) else (),
         model=_string(body.get("model")),
         fingerprint=_string(body.get("system_fingerprint")),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
     )
 
 
@@ -342,7 +343,3 @@ def _mapping(value: object) -> dict[str, Any]:
 
 def _string(value: object) -> str:
     return whole_text(value) if isinstance(value, str) else ""
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

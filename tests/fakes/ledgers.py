@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
 
 from conjury.inference.ledger import Answered, Ledger
 from conjury.inference.ledger.exchanges import Outcome, Request, request_key
@@ -53,3 +56,12 @@ def everything(ledger: Ledger, **options: object) -> list[Answered]:
 def content(answered: Answered) -> str:
     """Text of an answer."""
     return str(answered.body["choices"][0]["message"]["content"])
+
+
+def as_first_version(path: Path) -> None:
+    """Turn a ledger into one of the first version, which had no digests of rows."""
+    with closing(sqlite3.connect(path)) as db:
+        for table in ("facts", "requests", "responses", "attempts", "batches", "media"):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN row_digest")
+        db.execute("PRAGMA user_version = 1")
+        db.commit()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from fakes.ledgers import as_first_version
 from fakes.server import FakeServer
 from fakes.studies import MODEL, RATINGS, change_study, collect, table, towns, write_study
 
@@ -217,6 +218,7 @@ def test_a_ledger_of_an_earlier_version_is_read_and_goes_on(tmp_path):
     path = tmp_path / "ledger.sqlite"
     with Ledger.open(path):
         pass
+    as_first_version(path)
     with sqlite3.connect(path) as db:
         db.execute("ALTER TABLE attempts DROP COLUMN billed")
     db.close()

@@ -230,7 +230,7 @@ def test_a_file_that_is_no_ledger_or_of_a_newer_format_is_refused(path, write):
     for file, problem in (
         (text, r"text\.sqlite: this file is no ledger"),
         (other, r"other\.sqlite: this SQLite file is no ledger"),
-        (path, r"a newer conjury wrote this ledger \(format 2, this one reads 1\)"),
+        (path, rf"a newer conjury wrote this ledger \(format {VERSION + 1}, this one reads {VERSION}\)"),
     ):
         with pytest.raises(InputError, match=problem):
             Ledger.open(file, write=write)

@@ -6,8 +6,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from fakes.ledgers import answer, make_requests
+from fakes.ledgers import answer, as_first_version, everything, make_requests
 
+from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Attempt, Outcome
 
@@ -29,6 +30,7 @@ def filled(tmp_path_factory):
         ledger.record(Outcome(keys[60], answer(), batch="shard"))
         ledger.flush()
         ledger.ask_again(keys[:1])
+        ledger.set("inputs", {"judges": {"m": {}}})
     return path
 
 
@@ -54,6 +56,7 @@ BODY = "its body cannot be read back"
 ANSWER = "response 7 cannot be read back"
 OVER = "it waits in a batch that is over or does not"
 RECEIVED = "Attempt 2: what was received"
+CHANGED = "what is stored of it was changed"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,18 @@ RECEIVED = "Attempt 2: what was received"
         ("UPDATE attempts SET body = zeroblob(9) WHERE body IS NOT NULL", RECEIVED),
         ("UPDATE attempts SET digest = zeroblob(32) WHERE body IS NOT NULL", RECEIVED),
         ("UPDATE media SET content = zeroblob(9)", "its content has another digest"),
+        ("UPDATE media SET mime = 'image/gif'", CHANGED),
+        ("UPDATE facts SET value = '{\"judges\": {}}'", CHANGED),
+        *(
+            (f"UPDATE {table} SET {change} WHERE id = {row}", CHANGED)
+            for table, row, changes in (
+                ("requests", 7, ("arrangement = '{\"swap\":false}'", "created = created + 1")),
+                ("responses", 7, ("seconds = 9", "created = 9", "batch = 'shard'", "completion_tokens = 3")),
+                ("attempts", 1, ("error = 'up'", "status = 200", "billed = 1", "seconds = 9", "created = 9")),
+                ("batches", 1, ("batch_id = 'b'", "detail = 'd'", "judge_id = 'n'", "created = 9")),
+            )
+            for change in changes
+        ),
     ],
 )
 def test_damage_is_found_and_named(filled, tmp_path, command, problem):
@@ -120,7 +135,7 @@ def test_an_index_that_lost_a_row_is_found_and_a_sound_ledger_has_no_problems(fi
 
 
 def test_many_problems_of_a_sort_are_cut_short(filled, tmp_path):
-    problems = damage(filled, tmp_path, "UPDATE responses SET digest = zeroblob(32)")
+    problems = damage(filled, tmp_path, "UPDATE responses SET body = substr(body, 2)")
     assert len(problems) == 21
     assert problems[-1] == "And 31 more like the last one."
 
@@ -136,6 +151,58 @@ def test_flipped_bits_anywhere_in_stored_bodies_are_found(filled, tmp_path):
         copy = tmp_path / "flipped.sqlite"
         copy.write_bytes(flipped)
         assert any("response 20" in problem for problem in problems_of(copy))
+
+
+def test_the_answer_of_another_request_is_found(filled, tmp_path):
+    other = "SELECT body, digest FROM responses b WHERE b.id = 8"
+    [problem] = damage(filled, tmp_path, f"UPDATE responses SET (body, digest) = ({other}) WHERE id = 7")
+    assert CHANGED in problem
+    with Ledger.open(tmp_path / "copy.sqlite", write=False) as ledger:
+        with pytest.raises(InputError, match="what is stored of its answer was changed"):
+            everything(ledger)
+        with pytest.raises(InputError, match=r"damaged, so its answers are not used\. Response 7"):
+            ledger.require_whole()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "DELETE FROM responses WHERE id = 7",
+        "DELETE FROM request_blocks WHERE id = 1",
+        "DELETE FROM standings WHERE request = 80",
+        "DELETE FROM requests WHERE id = 80",
+        "UPDATE requests SET sample = 2 WHERE id = 7",
+        "UPDATE requests SET arrangement = '{}' WHERE id = 7",
+        "UPDATE standings SET state = 'pending', response = NULL WHERE request = 7",
+        "DELETE FROM tallies",
+    ],
+)
+def test_a_damaged_ledger_is_not_used(filled, tmp_path, command):
+    damage(filled, tmp_path, command)
+    refused = pytest.raises(InputError, match="is damaged, so its answers are not used")
+    with Ledger.open(tmp_path / "copy.sqlite", write=False) as ledger, refused:
+        ledger.require_whole()
+
+
+def test_a_ledger_without_digests_gets_them_and_says_what_they_do_not_cover(filled, tmp_path):
+    path = Path(shutil.copyfile(filled, tmp_path / "old.sqlite"))
+    with Ledger.open(path, write=False) as ledger:
+        before = everything(ledger)
+        assert ledger.unproven() == ""
+        ledger.require_whole()
+    as_first_version(path)
+    with Ledger.open(path, write=False) as ledger:
+        assert everything(ledger) == before
+        assert ledger.problems() == []
+        ledger.require_whole()
+        assert "would not be noticed" in ledger.unproven()
+    for _ in range(2):
+        with Ledger.open(path) as ledger:
+            ledger.require_whole()
+            assert ledger.problems() == []
+            assert everything(ledger) == before
+            assert "The digests of the first 80 requests and 51 answers were added on 20" in ledger.unproven()
+    assert any(CHANGED in problem for problem in damage(path, tmp_path, "UPDATE requests SET created = 1"))
 
 
 def test_progress_is_given_to_the_end(ledger):
