@@ -17,7 +17,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..frames.vocabulary import BASELINE
 from ..numerics.bootstrap import cluster_weights, few_clusters
-from ..numerics.intervals import check_alpha, check_draws, vary, wilson
+from ..numerics.intervals import SAME, check_alpha, check_draws, vary, wilson
 from ..numerics.significance import adjusted
 from ..numerics.types import Codes, Floats
 from .data.scoring import Scored
@@ -125,6 +125,8 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
         return Bounds.none(estimate)
     ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
     lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
+    if not upper - lower > SAME:  # some draws differ, but too few to move a percentile
+        return Bounds.none(estimate)
     return Bounds(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
 
 

@@ -89,8 +89,9 @@ def agreement(
     Result
         ``frame``: the columns of ``by``; ``dimension, among`` (the group, or the first side), ``against``
         (the second side, missing within a group), ``coefficient, weights`` (empty where there are none),
-        ``raters`` (how many are averaged), ``estimate, std_error, lower, upper`` (analytical: linearised
-        errors with Student's t for the categorical coefficients, F intervals for complete ICCs),
+        ``raters`` (how many are averaged), ``estimate, std_error`` (linearised), ``lower, upper`` (those
+        of `conjury.analysis.raters.validation.judge` for the categorical coefficients, F intervals for
+        complete ICCs),
         ``boot_lower, boot_upper`` (percentiles), ``n_items`` (that take part), ``n_judges, n_ratings``.
         ``extra``: ``pairs`` (every pair of raters), ``variance_components``, and ``decision_study`` (relative
         and absolute coefficients of the mean of 1 to 20 raters).

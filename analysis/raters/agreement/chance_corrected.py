@@ -152,21 +152,21 @@ def observed(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
     """Mean over items of the share of agreeing pairs of ratings, shape (b,)."""
     # Items with one rating say nothing about agreement; every other item counts the same, however many
     # ratings it has (Fleiss 1971, generalised by Gwet 2014).
-    share = _pair_agreement(panel, weights)
+    share = pair_agreement(panel, weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((drawn @ share) / (drawn @ panel.pairable.astype(float)))
 
 
 def observed_influence(panel: Panel, weights: Floats) -> Floats:
     """Influence of each item on the observed agreement, shape (I,); 0 for items with one rating."""
-    share, pairable = _pair_agreement(panel, weights), panel.pairable
+    share, pairable = pair_agreement(panel, weights), panel.pairable
     if not pairable.any():
         return np.full(panel.n_items, np.nan)
     mean = share[pairable].mean()
     return np.asarray(np.where(pairable, share - mean, 0.0) / pairable.mean())
 
 
-def _pair_agreement(panel: Panel, weights: Floats) -> Floats:
+def pair_agreement(panel: Panel, weights: Floats) -> Floats:
     """Share of agreeing pairs among the ratings of each item, shape (I,); 0 where there is no pair."""
     n = panel.per_item
     agreeing = (panel.counts * (panel.counts @ weights)).sum(axis=1) - n

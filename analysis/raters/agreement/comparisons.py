@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...frames.vocabulary import AGAIN, HUMAN
+from ...numerics.intervals.bounded import Bounded
 from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
-from . import chance_corrected as corrected
-from . import icc, pairs
+from . import bounds, icc, pairs
 from .icc import kendall_w
 from .pairs import Sides
 
@@ -212,7 +212,7 @@ class Family:
     keys: tuple[tuple[str, str, float], ...]
     # from how often items count, shape (b, I), to estimates, shape (b, m)
     statistics: Callable[[Floats], Floats]
-    influence: Floats | None = None  # shape (I, m), or None: where standard errors are analytical
+    bounds: Callable[[], Bounded] | None = None  # of a single coefficient: its interval and standard error
     # shape (m, 2), or None: where limits are analytical and there is no standard error
     limits: Floats | None = None
     draw: bool = True  # whether bootstrap samples mean anything
@@ -226,37 +226,30 @@ def families(
         for name in (name for name in CATEGORICAL if name in coefficients):
             if compared.other is not None:
                 if name in BOTH_SIDES:
-                    yield _of_sides(compared.sides, name, weighting)
+                    yield _of_sides(compared, name, weighting, alpha)
             else:
-                yield _of_panel(compared.panel, name, weighting)
+                yield _of_panel(compared.panel, name, weighting, alpha)
     if compared.other is None and compared.panel.numeric:
         yield from _of_values(compared.panel, coefficients, alpha)
 
 
-def _single(name: str, weighting: Weighting, of: Callable[[Floats], Floats], influence: Floats) -> Family:
-    return Family(((name, weighting.name, np.nan),), lambda drawn: of(drawn)[:, None], influence[:, None])
+def _single(
+    name: str, weighting: Weighting, of: Callable[[Floats], Floats], bounds: Callable[[], Bounded]
+) -> Family:
+    return Family(((name, weighting.name, np.nan),), lambda drawn: of(drawn)[:, None], bounds)
 
 
-def _of_sides(sides: Sides, name: str, weighting: Weighting) -> Family:
+def _of_sides(compared: Comparison, name: str, weighting: Weighting, alpha: float) -> Family:
+    sides, panel, weights = compared.sides, compared.panel, weighting.of(name)
+    bound = partial(bounds.of_sides, sides, weights, name, panel.cluster, alpha, panel.categories)
+    return _single(name, weighting, partial(pairs.paired, sides, weights, kind=name), bound)
+
+
+def _of_panel(panel: Panel, name: str, weighting: Weighting, alpha: float) -> Family:
     weights = weighting.of(name)
-    of = partial(pairs.paired, sides, weights, kind=name)
-    return _single(name, weighting, of, pairs.paired_influence(sides, weights, name))
-
-
-def _of_panel(panel: Panel, name: str, weighting: Weighting) -> Family:
-    weights = weighting.of(name)
-    if weights is None or name == "krippendorff":
-        of = partial(corrected.krippendorff, panel, weights)
-        return _single(name, weighting, of, corrected.krippendorff_influence(panel, weights))
-    if name == "percent":
-        influence = np.where(panel.pairable, corrected.observed_influence(panel, weights), np.nan)
-        return _single(name, weighting, partial(corrected.observed, panel, weights), influence)
-    if name == "cohen":
-        of = partial(pairs.mean_kappa, panel, weights)
-        result = _single(name, weighting, of, pairs.mean_kappa_influence(panel, weights))
-        return replace(result, draw=few_shared(panel) is None)
-    of = partial(corrected.coefficient, panel, weights, kind=name)
-    return _single(name, weighting, of, corrected.coefficient_influence(panel, weights, name))
+    bound = partial(bounds.of_panel, panel, weights, name, alpha)
+    result = _single(name, weighting, bounds.statistic_of(panel, weights, name), bound)
+    return replace(result, draw=few_shared(panel) is None) if name == "cohen" else result
 
 
 def few_shared(panel: Panel) -> float | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...frames.rounding import percentage
-from ...numerics.bootstrap import Samples, clustered_errors, percentile_limits
+from ...numerics.bootstrap import Samples, percentile_limits
 from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_draws, inference
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
@@ -74,7 +74,7 @@ def compare(
     for family in families(compared, request.coefficients, weightings, request.alpha):
         estimate, replicates = samples.replicate(family.statistics, family.draw)
         lower, upper = percentile_limits(estimate, replicates, request.alpha)
-        own = _analytical(family, estimate, compared, request.alpha)
+        own = _analytical(family, estimate)
         for at, (name, weights, raters) in enumerate(family.keys):
             row = {**named, "estimate": estimate[at], "boot_lower": lower[at], "boot_upper": upper[at]}
             if weights == "variance":
@@ -139,17 +139,13 @@ def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
     return f"no value of {listed(names, 20)}" + (f", for {same}." if same else ".")
 
 
-def _analytical(family: Family, estimate: Floats, compared: Comparison, alpha: float) -> dict[str, Floats]:
+def _analytical(family: Family, estimate: Floats) -> dict[str, Floats]:
     nothing = np.full(len(estimate), np.nan)
     result = {"std_error": nothing, "lower": nothing, "upper": nothing}
-    if family.influence is not None:
-        error, n_clusters = clustered_errors(family.influence, compared.panel.cluster)
-        error = np.where(np.isfinite(estimate) & (error > SAME), error, np.nan)
-        bounds = inference(
-            estimate, error, alpha, df=np.full(len(estimate), max(n_clusters - 1, 1)), support=CORRELATION
-        )
-        least = [SHARE[0] if name in SHARES else -np.inf for name, _, _ in family.keys]
-        result = {"std_error": error, "lower": np.maximum(bounds.lower, least), "upper": bounds.upper}
+    if family.bounds is not None:
+        found = family.bounds()
+        columns = ("std_error", "lower", "upper")
+        result = {name: np.array([getattr(found, name)]) for name in columns}
     elif family.limits is not None:
         result |= {"lower": family.limits[:, 0], "upper": family.limits[:, 1]}
     return result

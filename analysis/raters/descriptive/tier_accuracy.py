@@ -9,6 +9,7 @@ from math import factorial
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
@@ -17,7 +18,7 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
 from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
-from ...numerics.intervals import wilson
+from ...numerics.intervals import Interval, wilson
 from ...numerics.significance import adjusted
 from ...numerics.types import Codes, Floats
 from ...results import Result
@@ -105,8 +106,9 @@ def tier_accuracy(
         excess_upper, p, p_holm, tied, n_topics``. Judges are each model, ``human`` (the mean of the panel),
         and ``one person``: single ratings, one for each response, drawn from the first ratings by its raters
         200 times and averaged, by different people where these did not rate whole topics. ``quantity`` is
-        ``complete_order`` or ``ordered_pairs``; ``tied`` is the share of pairs with equal ratings. Limits are
-        Wilson's with the bootstrap error. ``p`` tests the excess over ``chance`` by shuffling the tiers
+        ``complete_order`` or ``ordered_pairs``; ``tied`` is the share of pairs with equal ratings. Limits
+        of a share are Wilson's with its bootstrap error; those of ``excess`` combine them with the limits of
+        ``chance`` (Zou 2007). ``p`` tests the excess over ``chance`` by shuffling the tiers
         within topics 19,999 times (two-sided, unadjusted; of ordered pairs the same however ties count);
         ``p_holm`` is adjusted over all rows with the same ``ties``. Topics with a tier that a judge did not
         rate are excluded for that judge.
@@ -248,19 +250,23 @@ def _rows(
         score, chance = shuffled[0].of(quantity)
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn, null = w @ score.T / total, w @ chance.T / total
-        found, excess = (
-            intervals(values_of, alpha, clusters=n_topics) for values_of in (drawn, drawn - null)
+        found, by_chance, excess = (
+            intervals(values_of, alpha, clusters=n_topics) for values_of in (drawn, null, drawn - null)
         )
-        error, apart = (np.where(one.alike, 0.0, one.std_error) for one in (found, excess))
-        lower, upper = share_limits(found.estimate, error, n_topics, alpha)
-        least, most = share_limits(found.estimate, apart, n_topics, alpha)
+        lower, upper = share_limits(found.estimate, error_of(found), n_topics, alpha)
+        half = -ndtri(alpha / 2) * error_of(by_chance)
+        least, most = difference_limits(
+            (found.estimate, lower, upper),
+            (null[0], np.maximum(null[0] - half, 0.0), np.minimum(null[0] + half, 1.0)),
+            correlations_of(drawn[1:], null[1:]),
+        )
         numbers = pd.DataFrame(columns_of(found)).assign(
             lower=lower,
             upper=upper,
             chance=null[0],
             excess=excess.estimate,
-            excess_lower=least - null[0],
-            excess_upper=most - null[0],
+            excess_lower=least,
+            excess_upper=most,
             p=p,
             tied=shuffled[0].tied.mean(),
         )
@@ -278,17 +284,50 @@ MOST_ORDERS = 120
 CLOSE = 1e-9  # sums of scores that differ by less are equal
 
 
+def error_of(found: Interval) -> Floats:
+    """Bootstrap standard errors, shape (m,), 0 where every draw gives the same value."""
+    return np.where(found.alike, 0.0, found.std_error)
+
+
 def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> tuple[Floats, Floats]:
-    """Wilson limits of shares with given standard errors, all of shape (m,)."""
-    # The number of trials is the one at which a binomial share would have that error; at a share of 0 or 1,
-    # where the error is zero, it is the number of topics.
-    varied = error > CLOSE
-    n = np.where(varied, share * (1 - share) / np.where(varied, error, 1.0) ** 2, float(n_topics))
+    """Wilson limits of shares with their standard errors, all of shape (m,)."""
+    # The number of trials is the one at which a binomial share would have that error; of a share of 0 or 1,
+    # whose error is zero, it is the number of topics.
+    spread = share * (1 - share)
+    varied = (error > CLOSE) & (spread > CLOSE)
+    n = np.where(varied, spread / np.where(varied, error, 1.0) ** 2, float(n_topics))
     lower, upper = wilson(share, np.maximum(n, 1.0), alpha)
     known = np.isfinite(error) & (n_topics > 1)
     return np.where(known, np.minimum(lower, share), np.nan), np.where(
         known, np.maximum(upper, share), np.nan
     )
+
+
+Limited = tuple[Floats, Floats, Floats]  # estimates with lower and upper limits, (m,) each
+
+
+def difference_limits(one: Limited, other: Limited, correlation: Floats) -> tuple[Floats, Floats]:
+    """Limits of the first minus the second from the limits of each and their correlation (Zou 2007)."""
+    (first, first_low, first_high), (second, second_low, second_high) = one, other
+
+    def reach(a: Floats, b: Floats) -> Floats:
+        return np.sqrt(np.maximum(a**2 - 2 * correlation * a * b + b**2, 0.0))
+
+    apart = first - second
+    return (
+        apart - reach(first - first_low, second_high - second),
+        apart + reach(first_high - first, second - second_low),
+    )
+
+
+def correlations_of(one: Floats, other: Floats) -> Floats:
+    """Correlations over draws, shape (m,), of statistics of shape (B, m); 0 where either is constant."""
+    known = np.isfinite(one) & np.isfinite(other)
+    first, second = (np.where(known, draws, np.nan) for draws in (one, other))
+    first, second = (draws - np.nanmean(draws, axis=0) for draws in (first, second))
+    products = np.nansum(first * second, axis=0)
+    size = np.sqrt(np.nansum(first**2, axis=0) * np.nansum(second**2, axis=0))
+    return np.divide(products, size, out=np.zeros(len(size)), where=size > CLOSE)
 
 
 def shuffled_p(scores: Floats, seed: int) -> Floats:

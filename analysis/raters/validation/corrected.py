@@ -8,8 +8,8 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...correction.misclassification import rates
+from ...numerics.intervals.bounded import Bounded, n_clusters
 from ...numerics.types import Codes
-from .bounded import Bounded, n_clusters
 from .coding import Coded, every_label
 from .errors import tested_classes
 from .ratings import corrected_mean

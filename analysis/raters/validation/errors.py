@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...numerics.intervals.bounded import Bounded, Flags, difference, share, shares_apart
 from ...numerics.types import Codes, Floats
-from .bounded import Bounded, Flags, difference, share, shares_apart
 from .coding import Coded, Gold, Groups, counts_of
 from .labels import ACCURACY, headline_of, weights_of, with_people
 from .rows import ERRORS, RATES, SUBGROUPS, Rows
@@ -146,5 +146,6 @@ def _kappa(coded: Coded, inside: Flags, alpha: float) -> Bounded:
         np.eye(coded.q)[part.judges[0]],
         counts / counts.sum(axis=1, keepdims=True),
         weights_of(measure, coded),
+        coded.classes,
     )
     return found.bounded(part.cluster, alpha)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted
+from conjury.inference.errors import InputError, counted, listed
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
+from ...numerics.intervals.bounded import POWER, Bounded, detectable, items_for_width, items_off, share
 from ...results import Result
-from .bounded import POWER, Bounded, detectable, items_for_width, items_off, share
-from .coding import Coded, Given, coded, gold_of, names_of, number_of
+from .coding import Coded, Given, coded, counts_of, gold_of, names_of, number_of
 from .corrected import add_corrected
 from .errors import add_errors, add_rates, add_subgroups, confusion
 from .labels import add_agreement, add_people, headline_of
@@ -25,6 +25,7 @@ from .rows import AGREEMENT, Rows
 from .verdict import verdict_of
 
 FURTHER = ("chance",)
+FEW_LABELS = 10
 PRECISION = (
     "measure", "n", "clusters", "width", "half_width", "detectable", "threshold", "n_for_threshold",
     "wanted_width", "n_for_width",
@@ -140,8 +141,9 @@ def judge(
     -----
     Agreement is that with a random person of those who answered (Schouten 1982), which for one person is the
     usual coefficient. Errors by class are against the label that most people gave, and rows with a tie are
-    excluded there; with one or two people, against each of their labels. Coefficients have Wilson's interval
-    for the disagreement, with as many trials as give the linearised standard error; shares of
+    excluded there; with one or two people, against each of their labels. Coefficients have the interval of a
+    Bayesian bootstrap of items (Rubin 1981), whose lower limit adds one item on which the two disagree and
+    whose upper limit adds one on which they agree, so that it does not end where nothing was seen; shares of
     independent items have Wilson's interval. Subgroups are compared with all other rows, two with each other
     once: shares by Newcombe's hybrid interval and the p value that inverts it, means by Welch's test.
 
@@ -150,6 +152,9 @@ def judge(
     Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions: comparison
     of eleven methods. Statistics in Medicine 17(8), 873-890.
     doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I
+
+    Rubin, D. B. (1981). The Bayesian bootstrap. The Annals of Statistics 9(1), 130-134.
+    doi:10.1214/aos/1176345338
 
     Schouten, H. J. A. (1982). Measuring pairwise agreement among many observers II. Biometrical Journal
     24(5), 431-435. doi:10.1002/bimj.4710240502
@@ -163,7 +168,7 @@ def judge(
     >>> result = judge(pd.DataFrame({"verdict": verdicts, "label": labels}), "verdict", "label")
     >>> kappa = result.frame.set_index("name").loc["kappa"]
     >>> [round(float(kappa[name]), 2) for name in ("estimate", "lower", "upper")]
-    [0.78, 0.53, 0.91]
+    [0.78, 0.53, 0.93]
     """
     check_alpha(alpha)
     if not 0 < width < 2:
@@ -234,6 +239,7 @@ def _notes(data: Coded, ties: int) -> list[str]:
         )
     if (answered & ~rated).any():
         notes.append(f"{counted(int((answered & ~rated).sum()), 'judged row')} without a label by people.")
+    notes += few_labels(data, answered)
     if ties:
         notes.append(
             f"{counted(ties, 'row')} on which people are tied: excluded from errors by class, included in "
@@ -250,6 +256,21 @@ def _notes(data: Coded, ties: int) -> list[str]:
             "partial agreement."
         )
     return notes
+
+
+def few_labels(data: Coded, answered: np.ndarray) -> list[str]:
+    """State which classes have so few labels by people that the intervals that rest on them are wide."""
+    if data.scale == "interval" or data.q < 2:
+        return []
+    n = counts_of(data.people[:, answered], data.q).sum(axis=0).astype(int)
+    rare = [f"'{name}' ({count})" for name, count in zip(data.classes, n, strict=True) if count < FEW_LABELS]
+    if not rare:
+        return []
+    which = "a class" if len(rare) == 1 else "classes"
+    return [
+        f"Fewer than {FEW_LABELS} labels by people of {which}: {listed(rare, 6)}. Recall, kappa and alpha "
+        "rest on these few labels, so their intervals are wide; label more rows of the kind."
+    ]
 
 
 def _precision(

@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...numerics.intervals.bounded import Bounded, difference
 from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from ..agreement import chance_corrected as corrected
+from ..agreement.bounds import (
+    COHEN,
+    CONGER,
+    GWET,
+    KRIPPENDORFF,
+    PERCENT,
+    influence_of,
+    of_panel,
+    of_sides,
+    statistic_of,
+)
 from ..agreement.pairs import Sides, chance, paired, paired_influence
-from .bounded import Bounded, coefficient, difference, share
 from .coding import Coded, counts_of
 from .rows import AGREEMENT, PEOPLE, Rows
 
 ACCURACY, KAPPA, WEIGHTED, ALPHA, AC1 = "accuracy", "kappa", "weighted_kappa", "alpha", "ac1"
-COHEN, KRIPPENDORFF, GWET = "cohen", "krippendorff", "gwet"
-KINDS = {ACCURACY: "percent", KAPPA: COHEN, WEIGHTED: COHEN, ALPHA: KRIPPENDORFF, AC1: GWET}
+KINDS = {ACCURACY: PERCENT, KAPPA: COHEN, WEIGHTED: COHEN, ALPHA: KRIPPENDORFF, AC1: GWET}
+AMONG = KINDS | {KAPPA: CONGER, WEIGHTED: CONGER}
 
 
 @dataclass(frozen=True)
 class Estimated:
-    """A coefficient of I items, with the influence of each, shape (I,)."""
+    """A coefficient of I items, with the influence of each, shape (I,).
+
+    Attributes
+    ----------
+    scale : float
+        What one disagreement on all items would take from it.
+    interval : callable
+        The coefficient with its interval, by the cluster of each item and one minus the level.
+    """
 
     estimate: float
-    loss: float
     scale: float
     influence: Floats
+    interval: Callable[[Codes, float], Bounded]
 
     def bounded(self, cluster: Codes, alpha: float) -> Bounded:
         """The coefficient with its interval."""
-        return coefficient(self.estimate, self.loss, self.scale, self.influence, cluster, alpha)
+        return self.interval(cluster, alpha)
 
 
 def measures_of(scale: str) -> tuple[str, ...]:
@@ -60,38 +80,36 @@ def _values(coded: Coded) -> list[float]:
     return [float(one) for one in values]
 
 
-def with_people(measure: str, first: Floats, second: Floats, weights: Floats) -> Estimated:
+def with_people(
+    measure: str, first: Floats, second: Floats, weights: Floats, classes: Sequence[str]
+) -> Estimated:
     """Agreement of two sides, (I, q) shares of classes each; krippendorff with an order is by ranks."""
-    kind, ones = KINDS[measure], np.ones((1, len(first)))
+    kind, sides = KINDS[measure], Sides(first, second)
     ranked = measure == ALPHA and not np.array_equal(weights, np.eye(len(weights)))
-    sides = Sides(first, second)
-    estimate = float(paired(sides, None if ranked else weights, ones, kind)[0])
-    loss = 1 - float(((first @ weights) * second).sum(axis=1).mean())
+    chosen = None if ranked else weights
     scale = 1.0
     if measure != ACCURACY:
         room = 1 - float(chance(first.mean(axis=0), second.mean(axis=0), weights, kind))
-        factor = 1 - 0.5 / len(first) if measure == ALPHA else 1.0
-        scale = factor / room if room > corrected.TINY else np.nan
-    return Estimated(estimate, loss, scale, paired_influence(sides, None if ranked else weights, kind))
+        scale = 1 / room if room > corrected.TINY else np.nan
+
+    def interval(cluster: Codes, alpha: float) -> Bounded:
+        return of_sides(sides, chosen, kind, cluster, alpha, classes)
+
+    estimate = float(paired(sides, chosen, np.ones((1, len(first))), kind)[0])
+    return Estimated(estimate, scale, paired_influence(sides, chosen, kind), interval)
 
 
 def among_people(measure: str, panel: Panel, weights: Floats) -> Estimated:
     """Agreement of the people of a panel of I items, all with two ratings or more."""
-    ones = np.ones((1, panel.n_items))
-    loss = 1 - float(corrected.observed(panel, weights, ones)[0])
-    if measure == ACCURACY:
-        return Estimated(1 - loss, loss, 1.0, corrected.observed_influence(panel, weights))
-    if measure == ALPHA:
-        ranked = None if not np.array_equal(weights, np.eye(len(weights))) else weights
-        estimate = float(corrected.krippendorff(panel, ranked, ones)[0])
-        influence = corrected.krippendorff_influence(panel, ranked)
-        room = 1 - float(corrected.fleiss_chance(panel, weights, ones)[0])
-    else:
-        kind = "gwet" if measure == AC1 else "conger"
-        estimate = float(corrected.coefficient(panel, weights, ones, kind)[0])
-        influence = corrected.coefficient_influence(panel, weights, kind)
-        room = 1 - float(corrected.CHANCE[kind](panel, weights, ones)[0])
-    return Estimated(estimate, loss, 1 / room if room > corrected.TINY else np.nan, influence)
+    ones, kind = np.ones((1, panel.n_items)), AMONG[measure]
+    ranked = measure == ALPHA and not np.array_equal(weights, np.eye(len(weights)))
+    chosen = None if ranked else weights
+
+    def interval(cluster: Codes, alpha: float) -> Bounded:
+        return of_panel(replace(panel, cluster=cluster), chosen, kind, alpha)
+
+    estimate = float(statistic_of(panel, chosen, kind)(ones)[0])
+    return Estimated(estimate, 1.0, influence_of(panel, chosen, kind), interval)
 
 
 def panel_of(coded: Coded) -> Panel:
@@ -121,20 +139,14 @@ def add_agreement(rows: Rows, coded: Coded) -> None:
     first, second = _sides(both)
     for measure in measures_of(coded.scale):
         weights = weights_of(measure, coded)
-        found = with_people(measure, first, second, weights)
+        found = with_people(measure, first, second, weights, coded.classes)
         rows.add(
             AGREEMENT,
             measure,
-            _bounded(found, measure, both, rows.alpha),
+            found.bounded(both.cluster, rows.alpha),
             chance=_chance(measure, first, second, weights),
         )
     rows.number(AGREEMENT, "always_most_frequent", float(second.mean(axis=0).max()), both.n)
-
-
-def _bounded(found: Estimated, measure: str, coded: Coded, alpha: float) -> Bounded:
-    if measure == ACCURACY:
-        return share(found.influence + found.estimate, coded.cluster, alpha)
-    return found.bounded(coded.cluster, alpha)
 
 
 def _chance(measure: str, first: Floats, second: Floats, weights: Floats) -> float:
@@ -165,7 +177,10 @@ def add_people(rows: Rows, coded: Coded) -> None:
     first, second = _sides(both)
     for measure in measures_of(coded.scale):
         weights = weights_of(measure, coded)
-        one, other = with_people(measure, first, second, weights), among_people(measure, panel, weights)
+        one, other = (
+            with_people(measure, first, second, weights, coded.classes),
+            among_people(measure, panel, weights),
+        )
         apart = difference(
             one.estimate - other.estimate, one.influence - other.influence, both.cluster, rows.alpha
         )

@@ -8,10 +8,10 @@ import numpy as np
 
 from ...numerics.bootstrap import Samples, cluster_weights, percentile_limits
 from ...numerics.bootstrap import intervals as bootstrap_intervals
+from ...numerics.intervals.bounded import Bounded, difference, means_apart, n_clusters
 from ...numerics.panel import Clusters, panel_from
 from ...numerics.types import Codes, Floats
 from ..agreement.icc import icc_from_mean_squares, icc_limits, mean_squares
-from .bounded import Bounded, difference, means_apart, n_clusters
 from .coding import Coded
 from .errors import levels_of, rest_of
 from .rows import AGREEMENT, PEOPLE, RATES, SUBGROUPS, Rows

@@ -8,10 +8,10 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ...frames.vocabulary import HUMAN
+from ...numerics.intervals.bounded import Bounded, Flags, n_clusters
 from ..ratings import Ratings
 from ..replacement.alt_test import alt_test
 from ..replacement.decide import FEW_ANNOTATORS, FEW_INSTANCES
-from .bounded import Bounded, Flags, n_clusters
 from .coding import Coded
 from .rows import REPLACEMENT, Rows
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...numerics.intervals.bounded import Bounded, detectable
 from ...numerics.significance import adjusted
-from .bounded import Bounded, detectable
 
 KEYS = ("name", "part", "measure", "class", "by", "level")
 NUMBERS = ("estimate", "std_error", "df", "lower", "upper", "p", "p_adjusted", "detectable", "n", "clusters")

@@ -12,12 +12,12 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
+from ...numerics.intervals.bounded import Bounded, Flags, difference, n_clusters, share
 from ...numerics.significance import Discordance, bonett_price, discordance, mid_p, two_one_sided
 from ...numerics.types import Codes, Floats
-from .bounded import Bounded, Flags, difference, n_clusters, share
 from .coding import Coded, Given, coded, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
-from .judging import Validation, refuse_no_overlap
+from .judging import Validation, few_labels, refuse_no_overlap
 from .labels import ALPHA, Estimated, headline_of, weights_of, with_people
 from .pairing import ITEM, paired
 from .ratings import icc, mean_of, people_mean
@@ -147,6 +147,8 @@ def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Co
         refuse_no_overlap(kept, " and ".join(names), " and ".join(names))
     if n_clusters(kept.cluster) < kept.n:
         notes.append(f"{kept.n:,} pairs in {n_clusters(kept.cluster):,} clusters; intervals are clustered.")
+    if len(kept.people):
+        notes += few_labels(kept, np.ones(kept.n, dtype=bool))
     return kept, [*notes, *data.notes]
 
 
@@ -156,7 +158,7 @@ def _add_labels(rows: Rows, data: Coded, margin: float) -> None:
     rows.add(CHANGES, "flips", share(flipped, data.cluster, rows.alpha))
     main = headline_of(data.scale)
     eye, weights = np.eye(data.q), weights_of(main, data)
-    between = with_people(main, eye[one], eye[other], weights).bounded(data.cluster, rows.alpha)
+    between = with_people(main, eye[one], eye[other], weights, data.classes).bounded(data.cluster, rows.alpha)
     rows.add(CHANGES, f"{main}_between", between)
     for place in tested_classes(data):
         _add_difference(
@@ -176,7 +178,8 @@ def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
     _add_difference(rows, AGREEMENT, "accuracy", (right[0], right[1]), own.cluster, margin)
     eye, people = np.eye(data.q), counts / counts.sum(axis=1, keepdims=True)
     for measure in (headline_of(data.scale), ALPHA):
-        found = [with_people(measure, eye[one], people, weights_of(measure, data)) for one in own.judges]
+        weights = weights_of(measure, data)
+        found = [with_people(measure, eye[one], people, weights, data.classes) for one in own.judges]
         for which, each in zip("ab", found, strict=True):
             rows.add(AGREEMENT, f"{measure}_{which}", each.bounded(own.cluster, rows.alpha))
         apart = _apart(found[0], found[1], own.cluster, rows.alpha)

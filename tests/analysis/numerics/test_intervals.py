@@ -135,7 +135,7 @@ def test_differences_correlations_and_slopes_that_every_draw_gives_have_no_inter
         assert any("every bootstrap draw gives the same value" in note for note in found.notes)
 
 
-def test_perfect_orders_keep_wilsons_limits_and_perfect_agreement_has_none() -> None:
+def test_perfect_orders_and_perfect_agreement_have_limits_although_no_draw_differs() -> None:
     people = rated(ALIKE).query("judge_id != 'gpt'")
     found = tier_accuracy(people, column="tier", within="topic", levels=["h", "m", "l"], draws=50).frame
     human = found[(found["judge"] == "human") & (found["quantity"] == "complete_order")].iloc[0]
@@ -144,7 +144,9 @@ def test_perfect_orders_keep_wilsons_limits_and_perfect_agreement_has_none() -> 
     agreed = agreement(rated(ALIKE), coefficients=["percent", "gwet"], draws=50)
     people = agreed.frame[agreed.frame["against"].isna()]
     assert (people["estimate"] == 1).all()
-    assert people[["std_error", "lower", "upper", "boot_lower", "boot_upper"]].isna().all(axis=None)
+    assert people[["std_error", "boot_lower", "boot_upper"]].isna().all(axis=None)
+    assert (people["lower"] < 0.9).all()
+    assert (people["upper"] == 1).all()
     assert any("no interval of percent, gwet" in note for note in agreed.notes)
 
 

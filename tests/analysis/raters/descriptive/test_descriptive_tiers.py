@@ -12,7 +12,12 @@ from scipy import stats
 
 from conjury.analysis.raters import Result, tier_accuracy
 from conjury.analysis.raters.descriptive.scores import item_scores, with_ties
-from conjury.analysis.raters.descriptive.tier_accuracy import score_order
+from conjury.analysis.raters.descriptive.tier_accuracy import (
+    correlations_of,
+    difference_limits,
+    score_order,
+    share_limits,
+)
 from conjury.inference.errors import InputError
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -85,6 +90,40 @@ def test_p_is_that_of_shuffling_tiers_and_limits_stay_between_none_and_all(in_or
     assert (made["upper"] - made["lower"] > 0.05).all()
     assert made["estimate"].between(made["lower"], made["upper"]).all()
     assert made["excess"].between(made["excess_lower"], made["excess_upper"]).all()
+
+
+def test_a_share_of_none_is_not_far_above_chance_where_ties_vary_between_topics() -> None:
+    """No topic is in order when ties count as wrong, while chance depends on the ties of a topic."""
+    rows = [
+        ("gpt", "model", f"t{t}_{tier}", f"t{t}", tier, value)
+        for t in range(60)
+        for tier, value in zip(TIERS, (2, 3, 1) if t % 7 == 0 else (2, 2, 1), strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "topic_id", "tier", "value"])
+    made = tier_accuracy(table, column="tier", levels=TIERS, within="topic_id", draws=200).frame
+    row = made[(made["quantity"] == "complete_order") & (made["ties"] == "wrong")].iloc[0]
+    assert row["estimate"] == 0
+    assert row["upper"] == pytest.approx(0.0602, abs=1e-4)
+    assert row["excess_lower"] < row["excess"] < row["excess_upper"] < row["upper"]
+    assert (made["excess_upper"] - made["excess_lower"] < 0.5).all()
+
+
+def test_limits_of_an_excess_cover_at_their_rate() -> None:
+    random, inside = np.random.default_rng(3), []
+    for _ in range(200):
+        ties = random.random(60) < 0.5
+        score, chance = (random.random(60) < 0.02).astype(float), np.where(ties, 0.0, 1 / 6)
+        weights = random.multinomial(60, np.full(60, 1 / 60), 200) / 60
+        drawn, null = (np.concatenate([[one.mean()], weights @ one])[:, None] for one in (score, chance))
+        share = share_limits(drawn[0], drawn[1:].std(axis=0), 60, 0.05)
+        half = 1.96 * null[1:].std(axis=0)
+        low, high = difference_limits(
+            (drawn[0], *share),
+            (null[0], null[0] - half, null[0] + half),
+            correlations_of(drawn[1:], null[1:]),
+        )
+        inside.append(low[0] <= 0.02 - 1 / 12 <= high[0])
+    assert np.mean(inside) > 0.93
 
 
 @pytest.mark.long

@@ -347,16 +347,44 @@ def test_texts_and_many_subgroups_are_refused() -> None:
         judge(data.assign(judge="a"), "judge", "human", by="by")
 
 
-@pytest.mark.parametrize("n", [10, 60])
-@pytest.mark.parametrize(("rate", "right"), [(0.5, 0.9), (0.2, 0.95)])
-def test_intervals_of_kappa_cover_at_small_sizes(n: int, rate: float, right: float) -> None:
-    square = np.array([[(1 - rate) * right, (1 - rate) * (1 - right)], [rate * (1 - right), rate * right]])
-    chance = square.sum(axis=0) @ square.sum(axis=1)
-    true = (np.trace(square) - chance) / (1 - chance)
-    random, eye, inside = np.random.default_rng(n), np.eye(2), []
-    for _ in range(400):
-        cell = random.choice(4, n, p=square.ravel())
-        kappa = with_people("kappa", eye[cell % 2], eye[cell // 2], eye).bounded(np.arange(n), 0.05)
-        if np.isfinite(kappa.estimate):
-            inside.append(kappa.lower <= true <= kappa.upper)
-    assert 0.92 < np.mean(inside) < 0.99
+def counted_pairs(both: int, judge_only: int, human_only: int, neither: int) -> Validation:
+    judged = ["yes"] * (both + judge_only) + ["no"] * (human_only + neither)
+    return few(judged, ["yes"] * both + ["no"] * judge_only + ["yes"] * human_only + ["no"] * neither)
+
+
+def test_kappa_of_a_judge_who_missed_six_of_six_is_not_bounded_by_what_was_not_seen() -> None:
+    found = counted_pairs(0, 2, 6, 92)
+    recall = row(found, "recall[yes]")
+    for name in ("kappa", "alpha"):
+        limits = row(found, name)
+        assert limits["lower"] < 0 < 0.3 < limits["upper"] < recall["upper"] + 0.05
+    assert any("labels by people of a class: 'yes' (6)" in note for note in found.notes)
+    assert not any("labels by people" in note for note in counted_pairs(20, 2, 6, 92).notes)
+
+
+@pytest.mark.parametrize("name", ["kappa", "alpha", "ac1"])
+@pytest.mark.parametrize(
+    ("n", "cells"),
+    [
+        (10, (0.45, 0.05, 0.05, 0.45)),
+        (10, (0.19, 0.04, 0.01, 0.76)),
+        pytest.param(60, (0.45, 0.05, 0.05, 0.45), marks=pytest.mark.long),
+        pytest.param(100, (0.02, 0.02, 0.03, 0.93), marks=pytest.mark.long),
+        pytest.param(300, (0.001, 0.019, 0.019, 0.961), marks=pytest.mark.long),
+    ],
+)
+def test_intervals_of_coefficients_cover_at_small_sizes(name: str, n: int, cells: tuple[float, ...]) -> None:
+    eye, order = np.eye(2), np.arange(4)
+
+    def estimated(counts: np.ndarray) -> Any:
+        cell = np.repeat(order, counts)
+        return with_people(name, eye[cell // 2], eye[cell % 2], eye, ["a", "b"])
+
+    true = estimated(np.round(np.array(cells) * 1e5).astype(int)).estimate
+    drawn = np.random.default_rng(n).multinomial(n, cells, 400)
+    inside, known = 0, 0
+    for counts, times in zip(*np.unique(drawn, axis=0, return_counts=True), strict=True):
+        limits = estimated(counts).bounded(np.arange(n), 0.05)
+        if np.isfinite(limits.estimate):
+            inside, known = inside + times * (limits.lower <= true <= limits.upper), known + times
+    assert inside / known > 0.93

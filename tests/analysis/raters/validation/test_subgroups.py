@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import ttest_ind
 
 from conjury.analysis.correction import rates
+from conjury.analysis.numerics.intervals.bounded import detectable, share, shares_apart
 from conjury.analysis.raters.validation import compare_runs, judge
-from conjury.analysis.raters.validation.bounded import detectable, share, shares_apart
 
 
 def labels(n: int, seed: int, **columns: Any) -> pd.DataFrame:
