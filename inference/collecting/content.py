@@ -19,6 +19,7 @@ from ..readers.judgments import judged_texts, lines_of, strata_of, with_texts
 from ..study.models import ItemStudy, Study
 from ..tables.columns import occasion_name
 from ..tables.files import read_table
+from ..tables.inside import require_inside
 from ..tables.schema import PAIR_KIND
 from ..vignettes.pictures import Pictures
 
@@ -127,9 +128,7 @@ def item_content(
     study: ItemStudy, first: int | None, images: bool, assigned: set[str] | None, occasion: int
 ) -> RunContent:
     """Gather what models are shown of the items of a study, ``assigned`` to people or all."""
-    path = (study.folder / study.items).resolve()
-    if not path.is_relative_to(study.folder.resolve()):
-        raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
+    path = require_inside(study.folder / study.items, study.folder).resolve()
     everything = read_table(path, "items")
     items = everything
     if assigned is not None:

@@ -31,6 +31,7 @@ from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
 from ..study.problems import examine
 from ..tables.files import read_table
+from ..tables.inside import is_inside, require_inside
 from ..tables.limits import require_file
 from ..tables.schema import SYNONYMS
 from .content import item_content, profile_content
@@ -95,11 +96,12 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     subjects: list[Subject] = []
     truths: list[str] = []
     steps: list[Callable[[], None]] = [lambda: subjects.extend(_subjects(study))]
-    if isinstance(study, ItemStudy) and not (study.folder / study.items).is_file():
+    if isinstance(study, ItemStudy) and not _is_there(study, study.items):
         steps.clear()
     elif isinstance(study, ItemStudy):
         steps += [lambda: _check_items(study), lambda: _check_media(study)]
-        if study.gold is not None and (gold := study.folder / study.gold.file).is_file():
+        if study.gold is not None and _is_there(study, study.gold.file):
+            gold = study.folder / study.gold.file
             steps.append(lambda: _check_labels(gold, study))
     steps.append(lambda: truths.extend(_simulated(study)))
     problems += _key_problems(study, marked)
@@ -119,6 +121,12 @@ def _problem(step: Callable[[], None]) -> str:
     except OSError as error:
         return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
     return ""
+
+
+def _is_there(study: Study | ItemStudy, name: str) -> bool:
+    """Whether a file is in the folder of a study."""
+    path = study.folder / name
+    return is_inside(path, study.folder) and path.is_file()
 
 
 def _key_problems(study: Study | ItemStudy, marked: MarkedYaml) -> Iterator[str]:
@@ -178,7 +186,7 @@ def _check_labels(file: Path, study: ItemStudy) -> None:
 
 
 def _check_media(study: ItemStudy) -> None:
-    items = read_table(study.folder / study.items, "items")
+    items = read_table(require_inside(study.folder / study.items, study.folder), "items")
     if "modality" not in items or "media" not in items:
         return
     pictured = items["modality"].isin(PICTURED) & items["media"].notna()
@@ -206,9 +214,9 @@ def _simulated(study: Study | ItemStudy) -> list[str]:
 
 
 def _given(path: Path) -> bool:
-    """Whether there is a file of that name; a folder, a pipe or a link to nothing is refused."""
+    """Whether there is a file of that name; a folder, a pipe or a link to nothing or outside is refused."""
     if os.path.lexists(path):
-        require_file(path)
+        require_file(require_inside(path, path.parent))
     return path.is_file()
 
 
@@ -245,7 +253,7 @@ def _prompt_problems(study: Study | ItemStudy, subjects: Sequence[Subject]) -> I
     templates = Templates(study.folder)
     for prompt in study.prompts:
         files = [name for name in (prompt.template, prompt.user) if name is not None]
-        if not all((study.folder / name).is_file() for name in files):
+        if not all(_is_there(study, name) for name in files):
             continue
         try:
             for name in files:

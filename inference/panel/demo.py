@@ -24,6 +24,7 @@ from ..study.models import LINE, ItemStudy, Study
 from ..study.panel import Question
 from ..tables.columns import as_text, stream
 from ..tables.files import read_table
+from ..tables.inside import require_inside
 from ..tables.schema import POSITIONS
 from .answered import CHOICE
 from .plan import PanelPlan, panel_name_of
@@ -274,7 +275,10 @@ def _ratings(
 
 def _labels(plan: PanelPlan, study: ItemStudy, seed: int) -> Iterator[tuple[tuple[int, int], dict[str, str]]]:
     assert study.gold is not None
-    items, gold = read_items(study), read_table(study.folder / study.gold.file, "labels")
+    items, gold = (
+        read_items(study),
+        read_table(require_inside(study.folder / study.gold.file, study.folder), "labels"),
+    )
     judgments = simulate_people(study, seed, items, gold, max(2, len(plan.slots)))
     person = pd.factorize(judgments["judge_id"])[0] + 1
     given: dict[tuple[int, str], dict[str, str]] = {}

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal, TypeVar
 
 from ..study.panel import AttentionCheck, Ending, Question
+from ..tables.inside import require_inside
 from ..tables.limits import read_text
 from .plan import PanelPlan, PlannedTask, Slot
 from .shown import Shown
@@ -157,11 +158,11 @@ def _texts(plan: PanelPlan) -> Iterator[tuple[tuple[str, str], str]]:
         if name is None:
             continue
         path = plan.study.folder / name
-        yield (kind, ""), read_text(path)
+        yield (kind, ""), read_text(require_inside(path, plan.study.folder))
         for language in plan.section.languages:
             translated = path.with_name(f"{path.stem}.{language}{path.suffix}")
             if translated.is_file():
-                yield (kind, language), read_text(translated)
+                yield (kind, language), read_text(require_inside(translated, plan.study.folder))
 
 
 def _ending(plan: PanelPlan, ended: Ended) -> Ending:

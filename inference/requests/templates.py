@@ -12,21 +12,24 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jinja2 import (
+    BaseLoader,
     Environment,
-    FileSystemLoader,
     StrictUndefined,
     Template,
     TemplateError,
+    TemplateNotFound,
     TemplateSyntaxError,
     meta,
     nodes,
 )
+from jinja2.loaders import split_template_path
 from jinja2.nodes import EvalContext
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..errors import InputError
-from ..tables.limits import TEMPLATE_CHARACTERS, TEMPLATE_STEPS
+from ..tables.inside import read_inside
+from ..tables.limits import TEMPLATE_BYTES, TEMPLATE_CHARACTERS, TEMPLATE_STEPS
 
 _WIDTH = re.compile(r"%[-+ #0]*(\d{6}|\*|\d*\.(\d{6}|\*))")  # in a format with %
 _FIELD = re.compile(r"\{[^{}]*:[^{}]*(\d{6}|\{)")  # in a format with braces
@@ -211,6 +214,26 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     return limited
 
 
+def _content(folder: Path, name: str) -> bytes:
+    """Content of a template, which lies in the folder of the study."""
+    return read_inside(folder / name, folder, TEMPLATE_BYTES)
+
+
+class _Loader(BaseLoader):
+    """Reads templates of a folder, and nothing that a link or a path would lead to outside of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
+        path = self._folder.joinpath(*split_template_path(template))
+        if not path.is_file():
+            raise TemplateNotFound(template)
+        return _content(self._folder, template).decode("utf-8"), str(path), None
+
+
 class Templates:
     """The templates in a study's folder.
 
@@ -224,7 +247,7 @@ class Templates:
     @cached_property
     def _environment(self) -> LimitedEnvironment:
         return LimitedEnvironment(
-            loader=FileSystemLoader(self.folder, encoding="utf-8"),
+            loader=_Loader(self.folder),
             undefined=StrictUndefined,
             keep_trailing_newline=False,
             trim_blocks=True,
@@ -274,13 +297,13 @@ class Templates:
         return meta.find_undeclared_variables(self._environment.parse(self._source(part)))
 
     def _source(self, part: str) -> str:
-        return (self.folder / part).read_text(encoding="utf-8")
+        return _content(self.folder, part).decode("utf-8")
 
     def sha256(self, name: str) -> str:
         """Hash of a template and of all templates that it includes, by name and content."""
         digest = hashlib.sha256()
         for part in self._parts(name):
-            digest.update(part.encode() + b"\0" + (self.folder / part).read_bytes() + b"\0")
+            digest.update(part.encode() + b"\0" + _content(self.folder, part) + b"\0")
         return digest.hexdigest()
 
     def _parts(self, name: str) -> list[str]:

@@ -15,6 +15,7 @@ from ..errors import InputError, listed
 from ..study.base import suggestion
 from ..study.models import AnyStudy
 from ..tables.files import load_text
+from ..tables.inside import require_inside
 from ..tables.schema import JUDGE_KINDS
 
 HUMAN, MODEL = JUDGE_KINDS
@@ -193,7 +194,7 @@ def truth_path(study: AnyStudy, file: str, what: str, columns: Sequence[str]) ->
             f"parameters of its judges to {file} next to the study file, with the columns "
             f"{', '.join(columns)}."
         )
-    return path
+    return require_inside(path, study.folder)
 
 
 def selected_judges(known: Collection[str], judges: Sequence[str] | None) -> list[str]:

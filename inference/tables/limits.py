@@ -50,6 +50,7 @@ REQUESTS = 10_000  # in flight
 
 TEMPLATE_STEPS = 100_000  # passes through the loops and macros of a template
 TEMPLATE_CHARACTERS = 10_000_000
+TEMPLATE_BYTES = 2**20  # of the file of one template
 
 
 BLOCK = 2**20

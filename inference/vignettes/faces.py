@@ -12,6 +12,7 @@ from PIL import Image, ImageOps
 from ..design.stimuli.posts import REPLIER
 from ..design.stimuli.wording import fill, stimulus_counts
 from ..errors import InputError, did_you_mean, listed
+from ..tables.inside import require_inside
 from .drawn_faces import SILHOUETTES, Portrait, Silhouette, read_drawn_faces
 
 COMPARED = 96  # pixels at which the hash compares pictures
@@ -94,7 +95,12 @@ class Faces:
 
 
 def load_faces(
-    path: Path, authors: Sequence[str], repliers: int, anonymous: str, labels: Mapping[str, str]
+    path: Path,
+    authors: Sequence[str],
+    repliers: int,
+    anonymous: str,
+    labels: Mapping[str, str],
+    root: Path | None = None,
 ) -> Faces:
     """Load the faces of a study.
 
@@ -110,6 +116,8 @@ def load_faces(
         The group of authors who are shown as silhouettes, unless the folder has pictures of them.
     labels : mapping of str to str
         Labels of groups.
+    root : Path, optional
+        Folder of the study, which all pictures lie in; by default ``path``.
 
     Returns
     -------
@@ -135,7 +143,7 @@ def load_faces(
     """
     sources: dict[str, Portrait | Photo | Silhouette] = {}
     if path.is_dir():
-        sources |= _read_folder(path, authors, anonymous)
+        sources |= _read_folder(path, authors, anonymous, root or path)
     else:
         sources |= read_drawn_faces(path, [name for name in authors if name.rpartition("_")[0] != anonymous])
     hidden = [name for name in authors if name not in sources]
@@ -149,7 +157,7 @@ def load_faces(
     return Faces(sources, {**labels, anonymous: "anonymous person"})
 
 
-def _read_folder(folder: Path, authors: Iterable[str], optional: str) -> dict[str, Photo]:
+def _read_folder(folder: Path, authors: Iterable[str], optional: str, root: Path) -> dict[str, Photo]:
     """Return the picture of each author, such as ``black_male_03``: the fourth of ``black_male`` by name."""
     wanted = stimulus_counts(authors)
     for group in sorted(path.name for path in folder.iterdir() if path.is_dir() and not _ignored(path)):
@@ -163,7 +171,7 @@ def _read_folder(folder: Path, authors: Iterable[str], optional: str) -> dict[st
         if (folder / group).is_dir():
             photos |= {
                 f"{group}_{number:02d}": Photo(path)
-                for number, path in enumerate(_pictures(folder / group, count))
+                for number, path in enumerate(_pictures(folder / group, count, root))
             }
         elif group != optional:
             raise InputError(
@@ -172,10 +180,10 @@ def _read_folder(folder: Path, authors: Iterable[str], optional: str) -> dict[st
     return photos
 
 
-def _pictures(folder: Path, count: int) -> list[Path]:
+def _pictures(folder: Path, count: int, root: Path) -> list[Path]:
     paths = sorted((path for path in folder.iterdir() if not _ignored(path)), key=lambda path: path.name)
     for path in paths:
-        _check(path)
+        _check(require_inside(path, root))
     if len(paths) != count:
         do = f"add {count - len(paths)}" if len(paths) < count else f"remove {len(paths) - count}"
         raise InputError(f"{folder}: there are {len(paths)} pictures and the study needs {count}; {do}.")

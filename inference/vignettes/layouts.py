@@ -16,6 +16,7 @@ from ..design.stimuli.wording import read_checked
 from ..errors import InputError, did_you_mean, listed
 from ..study.base import Amount, Location, Part, Text, suggestion
 from ..tables.files import LAYOUTS, ROOT
+from ..tables.inside import require_inside
 from .parts import (
     RGB,
     AnyPiece,
@@ -156,7 +157,7 @@ def _find(name_or_path: str, folder: Path) -> Path:
             f"There is no layout '{name_or_path}'{did_you_mean(name_or_path, shipped)}; use one of "
             f"{listed(shipped)}, or the path of a layout file from {folder.resolve()}."
         )
-    return path
+    return require_inside(path, folder)
 
 
 def _fields(content: Piece) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from ...ledger import Ledger
 from ...study.load import list_studies, load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...tables.files import read_table
+from ...tables.inside import require_inside
 from ...tables.schema import fields_of, require_columns
 from ..answered import FOLDER as PEOPLE
 
@@ -87,7 +88,7 @@ class Sources:
         """Items of the study, where it has some and their table is there."""
         if not isinstance(self.study, ItemStudy):
             return None
-        path = self.study.folder / self.study.items
+        path = require_inside(self.study.folder / self.study.items, self.study.folder)
         return read_table(path, "items") if path.is_file() else None
 
     def judges_besides(self, labeller: str) -> set[str]:

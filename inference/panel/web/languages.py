@@ -13,6 +13,7 @@ import yaml
 
 from ...errors import InputError
 from ...tables.files import ROOT
+from ...tables.inside import require_inside
 
 SHIPPED = ROOT / "data" / "panel" / "languages"
 ENGLISH = "en"
@@ -75,8 +76,8 @@ def _catalogue(code: str, folder: Path | None) -> Catalogue:
     if shipped.is_file():
         strings |= _read(shipped)
     if added is not None and added.is_file():
-        path = added
-        strings |= _read(added)
+        path = require_inside(added, added.parents[1])  # the folder of the study
+        strings |= _read(path)
     elif not shipped.is_file():
         known = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.yaml")))
         raise InputError(

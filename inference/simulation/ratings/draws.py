@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...errors import InputError, did_you_mean, listed
+from ...errors import did_you_mean, listed
 from ...study.models import ItemStudy
 from ...tables.columns import as_text, refuse, stream
 from ...tables.files import read_table
+from ...tables.inside import require_inside
 from ...tables.schema import require_columns
 from ..truth_table import Floats, Integers
 
@@ -43,9 +44,7 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
     >>> len(read_items(load_any_study("harm_or_humor")))
     31
     """
-    path = (study.folder / study.items).resolve()
-    if not path.is_relative_to(study.folder.resolve()):
-        raise InputError(f"{study.items}: the items lie outside the folder of the study; move them there.")
+    path = require_inside(study.folder / study.items, study.folder).resolve()
     items = read_table(path, "items")
     require_columns(items, _joined_columns(study), str(path))
     for name in items.select_dtypes("category"):

@@ -233,6 +233,7 @@ def study_faces(study: Study) -> Faces:
         len(kit.people.repliers),
         content.roles.anonymous,
         study.level_labels[_author_attribute(study, content)],
+        study.folder,
     )
 
 

@@ -11,7 +11,18 @@ import pytest
 from made_up_people_panel import plan_of
 from starlette.requests import Request
 from starlette.testclient import TestClient
-from studies_of_panels import HERE, SECRET, client_of, go_to_end, hidden, pictures, send, start, visits_of
+from studies_of_panels import (
+    HERE,
+    SECRET,
+    client_of,
+    go_to_end,
+    hidden,
+    pictures,
+    ratings,
+    send,
+    start,
+    visits_of,
+)
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.plan import make_plan
@@ -373,3 +384,16 @@ def test_a_port_that_is_taken_is_named() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"--port {port}"):
             opened("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("name", ["consent.md", "consent.es.md", "instructions.en.md", "languages/es.yaml"])
+def test_no_text_of_a_page_is_read_through_a_link_out_of_the_study(tmp_path, name) -> None:
+    study = ratings(tmp_path / "study", languages=["en", "es"])
+    secret = tmp_path / "secret.yaml"
+    secret.write_text("name: a secret\n", encoding="utf-8")
+    (study / name).parent.mkdir(exist_ok=True)
+    (study / name).unlink(missing_ok=True)
+    (study / name).symlink_to(secret)
+    with pytest.raises(InputError, match="folder of the study") as refused:
+        client_of(visits_of(study, tmp_path / "run"))
+    assert "a secret" not in str(refused.value)

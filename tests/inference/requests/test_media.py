@@ -154,7 +154,7 @@ def test_items_without_an_image_for_judges_of_text_or_outside_the_folder_are_ref
         requests_of(study)
     content = items({"form": "label", "labels": LABELS}) | {"items": "../items.csv"}
     (write_study(tmp_path / "posts", content) / "items.csv").rename(tmp_path / "items.csv")
-    with pytest.raises(InputError, match="lie outside the folder"):
+    with pytest.raises(InputError, match="leads out of the folder of the study"):
         requests_of(tmp_path / "posts")
 
 

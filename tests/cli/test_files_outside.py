@@ -1,0 +1,185 @@
+"""Files of a study that are links to files outside: nothing of these is shown, sent or asked for."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.studies import change_study, towns, write_study
+
+from conjury.inference.errors import InputError
+from conjury.inference.requests.templates import Templates
+from conjury.inference.tables import inside
+
+SECRET = "quince-SENTINEL-0123456789abcdef"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder of somebody's with a secret in it, in several forms."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    for name in ("secret.txt", "strict.j2", "study.yaml"):
+        (folder / name).write_text(f"a: {SECRET}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    return write_study(tmp_path / "towns", towns())
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def linked_include(study: Path, outside: Path) -> None:
+    (study / "s.j2").symlink_to(outside / "secret.txt")
+    write(study / "plain.j2", "{% include 's.j2' %}")
+
+
+def linked_folder(study: Path, outside: Path) -> None:
+    (study / "parts").symlink_to(outside)
+    write(study / "plain.j2", "{% include 'parts/secret.txt' %}")
+
+
+def link_of_a_link(study: Path, outside: Path) -> None:
+    (study / "one.j2").symlink_to(Path("two.j2"))
+    (study / "two.j2").symlink_to(Path("../outside/secret.txt"))
+    write(study / "plain.j2", "{% include 'one.j2' %}")
+
+
+def include_of_an_include(study: Path, outside: Path) -> None:
+    (study / "s.j2").symlink_to(outside / "secret.txt")
+    write(study / "rules.j2", "{% include ['absent.j2', 's.j2'] ignore missing %}")
+
+
+def extended(study: Path, outside: Path) -> None:
+    (study / "s.j2").symlink_to(outside / "secret.txt")
+    write(study / "plain.j2", "{% extends 's.j2' %}")
+
+
+def imported(study: Path, outside: Path) -> None:
+    (study / "s.j2").symlink_to(outside / "secret.txt")
+    write(study / "plain.j2", "{% import 's.j2' as s %}{{ s }}")
+
+
+def template(study: Path, outside: Path) -> None:
+    (study / "plain.j2").unlink()
+    (study / "plain.j2").symlink_to(outside / "secret.txt")
+
+
+def folder_of_templates(study: Path, outside: Path) -> None:
+    (study / "prompts").symlink_to(outside)
+    change_study(study, lambda content: content["prompts"][0].update(template="prompts/strict.j2"))
+
+
+PLACES = [
+    linked_include,
+    linked_folder,
+    link_of_a_link,
+    include_of_an_include,
+    extended,
+    imported,
+    template,
+    folder_of_templates,
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_link_out_of_the_study_is_refused_and_nothing_of_its_file_is_said_or_written(
+    place: Callable[[Path, Path], None], study: Path, outside: Path, here: Callable[..., Any], tmp_path: Path
+) -> None:
+    place(study, outside)
+    for words in (
+        f"validate {study}",
+        f"collect {study} --judge judge --pairs 2 --out run --export requests.jsonl",
+        f"collect {study} --judge judge --pairs 2 --out run --dry-run",
+    ):
+        code, out, err = here(words)
+        assert code == 2, words
+        assert "folder of the study" in err
+        assert SECRET not in out + err
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_relative_to(outside)]
+    assert [path for path in written if not path.is_symlink() and SECRET.encode() in path.read_bytes()] == []
+
+
+def test_a_link_within_the_study_is_followed(study: Path, ran: Callable[..., str]) -> None:
+    (study / "parts").mkdir()
+    write(study / "parts" / "one.j2", "Be brief.")
+    (study / "short").symlink_to(Path("parts"))
+    write(study / "plain.j2", "{% include 'short/one.j2' %}")
+    ran("collect", study, "--judge judge --pairs 2 --prompt plain --out run --export requests.jsonl")
+    assert Path("requests.jsonl").read_text(encoding="utf-8").count("Be brief.") == 2
+
+
+@pytest.mark.parametrize("table", ["truth.csv", "items.csv"])
+def test_tables_beside_the_study_file_are_no_links_either(
+    table: str, tmp_path: Path, outside: Path, here: Callable[..., Any]
+) -> None:
+    assert here("init labels st").code == 0
+    name = {"truth.csv": "label_truth.csv"}.get(table, table)
+    (tmp_path / "st" / name).unlink()
+    (tmp_path / "st" / name).symlink_to(outside / "secret.txt")
+    for words in ("validate st", "collect st --judge mini --backend simulated"):
+        code, out, err = here(words)
+        assert code == 2, words
+        assert "folder of the study" in err
+        assert SECRET not in out + err
+
+
+def test_a_link_that_takes_the_place_of_a_template_meanwhile_is_not_followed(
+    study: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, parts = study / "parts" / "strict.j2", study / "parts"
+    parts.mkdir()
+    write(file, "Fine.")
+    opened = inside._open
+
+    def swapped(what: Path, target: Path) -> None:
+        def open_(*place: Any) -> int:
+            what.rename(study / "aside")
+            what.symlink_to(target)
+            return opened(*place)
+
+        monkeypatch.setattr(inside, "_open", open_)
+
+    for what, target in ((file, outside / "strict.j2"), (parts, outside)):
+        swapped(what, target)
+        with pytest.raises(InputError, match="leads out of the folder of the study"):
+            Templates(study).render("parts/strict.j2", {})
+        what.unlink()
+        (study / "aside").rename(what)
+
+
+@pytest.mark.long
+def test_a_race_of_links_reads_nothing_outside(study: Path, outside: Path) -> None:
+    file, good, bad = study / "plain.j2", study / "good", study / "bad"
+    write(good, "Fine.")
+    bad.symlink_to(outside / "secret.txt")
+    ended = threading.Event()
+
+    def flip() -> None:
+        while not ended.is_set():
+            for source in (good, bad):
+                os.link(source, study / "next", follow_symlinks=False)
+                os.replace(study / "next", file)
+
+    flipping = threading.Thread(target=flip)
+    flipping.start()
+    read = set()
+    try:
+        for _ in range(3_000):
+            try:
+                read.add(Templates(study).render("plain.j2", {}))
+            except InputError as error:
+                read.add(str(error).rpartition(": ")[2])
+    finally:
+        ended.set()
+        flipping.join()
+    assert "Fine." in read
+    assert not any(SECRET in text for text in read)
