@@ -210,7 +210,7 @@ def test_files_and_commands_are_described_so_that_they_can_be_found_again(
 
 
 def extend(folder: ResultsFolder, run: int, *named: str, raises: type[BaseException] | None = None) -> None:
-    entries = [{"name": f"checked_{run}", "part": "checked"}]
+    entries = [{"name": f"checked_{run}", "kind": "check", "part": "checked"}]
     with folder.extended("checked") as draft:
         added = {"parts": {"checked": {"run": run}}, "results": entries}
         draft.write(dict.fromkeys(named, TABLE), {**RUN, **folder.manifest, **added})
@@ -231,7 +231,7 @@ def test_a_part_joins_the_results_and_takes_the_place_of_its_earlier_run_alone(f
     kept = tables("amce", "balance") | {"figures/2.png"}
     assert names(folder.path) == set(folder.manifest["files"]) == kept
     assert folder.manifest["parts"]["checked"]["run"] == 2
-    assert folder.manifest["results"] == [{"name": "checked_2", "part": "checked"}]
+    assert folder.manifest["results"] == [{"name": "checked_2", "kind": "check", "part": "checked"}]
     assert folder.manifest["run"] == 1
     before = {name: (folder.path / name).read_bytes() for name in kept}
     with pytest.raises(KeyboardInterrupt):
@@ -244,7 +244,7 @@ def test_a_part_joins_the_results_and_takes_the_place_of_its_earlier_run_alone(f
 def test_a_part_alone_makes_a_folder_of_results_and_two_may_begin_it(tmp_path: Path) -> None:
     folder = ResultsFolder(tmp_path / "new")
     for part in ("agreement", "alt_test"):
-        add(folder, part, part, {**RUN, "created": part, "data": ["a"]})
+        add(folder, part, part, {**RUN, "created": part, "data": [{"name": "a"}]})
     assert set(folder.manifest["parts"]) == {"agreement", "alt_test"}
     assert set(folder.manifest["files"]) == names(tmp_path / "new")
 

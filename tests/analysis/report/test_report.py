@@ -55,7 +55,7 @@ def test_a_folder_without_results_or_with_a_broken_manifest_is_refused(tmp_path)
     with pytest.raises(InputError, match="write a results folder with `conjury fit`"):
         Report(tmp_path)
     (tmp_path / "manifest.json").write_text("{oops")
-    with pytest.raises(InputError, match=r"manifest.json is not readable as JSON"):
+    with pytest.raises(InputError, match=r"manifest.json:1: the file is not valid JSON"):
         Report(tmp_path)
 
 
