@@ -159,5 +159,7 @@ def test_targets_of_an_evaluation_are_not_taken_for_labels_of_people(place: Path
     ended = conjury("compare-runs a.csv b.csv --judge grade", cwd=place)
     assert ended.code == 0
     assert "people: none" in ended.out
-    frame.assign(target=["c ", "i"] * 10).to_csv(place / "a.csv", index=False)
+    for name in ("a", "b"):
+        graded = pd.read_csv(place / f"{name}.csv").assign(target=["c ", "i"] * 10)
+        graded.to_csv(place / f"{name}.csv", index=False)
     assert "people: 'target'" in conjury("compare-runs a.csv b.csv --judge grade", cwd=place).out

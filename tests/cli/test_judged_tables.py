@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
+
+from conjury.inference.tables.files import EXAMPLES
 
 Run = Callable[..., Any]
 
@@ -35,3 +38,158 @@ def test_ratings_with_an_empty_cell_are_those_of_the_complete_rows(tmp_path: Pat
         assert [found[name] for name in ("icc", "pearson", "bias")] == [
             known[name] for name in ("icc", "pearson", "bias")
         ]
+
+
+def prompts(n: int = 100, times: int = 5, seed: int = 1) -> pd.DataFrame:
+    """Verdicts on several answers of each prompt, which people label alike."""
+    random = np.random.default_rng(seed)
+    truth = np.repeat(random.random(n) < 0.5, times)
+    verdict = np.where(random.random(n * times) < 0.8, truth, ~truth)
+    labels = np.array(["no", "yes"])
+    return pd.DataFrame(
+        {
+            "prompt_id": np.repeat(np.arange(n), times),
+            "judge": labels[verdict.astype(int)],
+            "human": labels[truth.astype(int)],
+        }
+    )
+
+
+def test_rows_of_one_prompt_are_clustered_and_the_page_says_so(tmp_path: Path, conjury: Run) -> None:
+    prompts().to_csv(tmp_path / "a.csv", index=False)
+    known = estimates(conjury("judge a.csv --id prompt_id --json", cwd=tmp_path))
+    found = estimates(conjury("judge a.csv --json", cwd=tmp_path))
+    assert found == known
+    assert known["kappa"]["clusters"] == 100
+    assert "Column 'prompt_id' repeats (500 rows about 100 items)" in conjury("judge a.csv", cwd=tmp_path).out
+
+
+def test_runs_of_rows_with_an_id_are_clustered_by_the_prompt_that_repeats(
+    tmp_path: Path, conjury: Run
+) -> None:
+    frame = prompts().assign(id=range(500))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.assign(judge=prompts(seed=2)["judge"]).to_csv(tmp_path / "b.csv", index=False)
+    found = estimates(conjury("compare-runs a.csv b.csv --json", cwd=tmp_path))
+    known = estimates(conjury("compare-runs a.csv b.csv --json --cluster prompt_id", cwd=tmp_path))
+    assert found == known
+    assert found["accuracy_difference"]["clusters"] == 100
+    assert "name another with --cluster" in conjury("compare-runs a.csv b.csv", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("column", ["topic_id", "question"])
+def test_a_column_that_may_name_items_is_pointed_out(tmp_path: Path, conjury: Run, column: str) -> None:
+    frame = prompts().rename(columns={"prompt_id": column})
+    frame[column] = "Which of these is longer? " + frame[column].astype(str)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    ended = conjury("judge a.csv", cwd=tmp_path)
+    assert f"Column '{column}' repeats, and rows are treated as independent" in " ".join(ended.out.split())
+    assert estimates(conjury("judge a.csv --json", cwd=tmp_path))["kappa"]["clusters"] == 500
+
+
+@pytest.mark.parametrize("copied", [240, 7])
+def test_rows_that_are_there_twice_are_refused_and_add_nothing_to_their_items(
+    tmp_path: Path, conjury: Run, copied: int
+) -> None:
+    frame = pd.read_csv(EXAMPLES / "judge" / "comments.csv")
+    frame.to_csv(tmp_path / "once.csv", index=False)
+    pd.concat([frame, frame.head(copied)]).to_csv(tmp_path / "twice.csv", index=False)
+    ended = conjury("judge twice.csv --human ann", cwd=tmp_path)
+    assert ended.code == 2
+    assert "row 241 repeats an earlier row in every column" in ended.err
+    if copied == 240:
+        found, known = (
+            estimates(conjury(f"judge {name}.csv --human ann --id id --json", cwd=tmp_path))["kappa"]
+            for name in ("twice", "once")
+        )
+        assert [found[key] for key in ("estimate", "clusters")] == [
+            pytest.approx(known["estimate"]),
+            known["clusters"],
+        ]
+        assert found["std_error"] == pytest.approx(known["std_error"])
+
+
+def test_few_labels_that_are_alike_are_no_copies(tmp_path: Path, conjury: Run) -> None:
+    frame = prompts().drop(columns="prompt_id").assign(language=["en", "de"] * 250)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    ended = conjury("judge a.csv", cwd=tmp_path)
+    assert ended.code == 0
+    assert "repeat" not in ended.out
+
+
+def systems(n: int = 1000) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Verdicts on the answers of two systems to the same prompts, with labels of both systems' answers."""
+    random, labels = np.random.default_rng(1), np.array(["fail", "pass"])
+    labelled, tables = random.random(n) < 0.2, []
+    for rate in (0.60, 0.65):
+        good = random.random(n) < rate
+        verdict = np.where(random.random(n) < 0.85, good, ~good)
+        human = np.where(labelled, labels[good.astype(int)], "")
+        tables.append(pd.DataFrame({"id": range(n), "judge": labels[verdict.astype(int)], "human": human}))
+    return tables[0], tables[1]
+
+
+def test_labels_of_two_systems_are_not_taken_for_those_of_one(tmp_path: Path, conjury: Run) -> None:
+    tables = dict(zip(("old", "new"), systems(), strict=True))
+    for name, table in tables.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    ended = conjury("compare-runs old.csv new.csv --id id", cwd=tmp_path)
+    assert ended.code == 2
+    assert "'human' differs in 82 of 188 shared rows" in ended.err
+    assert "by `conjury judge`" in ended.err
+    for half, (name, table) in enumerate(tables.items()):
+        labelled = np.flatnonzero(table["human"] != "")
+        table.loc[labelled[half::2], "human"] = ""
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    ended = conjury("compare-runs old.csv new.csv", cwd=tmp_path)
+    assert ended.code == 2
+    assert "94 rows in old alone, of 94 in new alone and of 0 in both" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (("v3_judge", "v3_human", "v4_judge", "v4_human"), "are called after 'v3_judge' and 'v4_judge'"),
+        (("w", "x", "y", "z"), "as where these are labels of two systems' answers"),
+    ],
+)
+def test_columns_of_labels_of_two_systems_are_not_two_people(
+    tmp_path: Path, conjury: Run, names: tuple[str, ...], problem: str
+) -> None:
+    old, new = systems()
+    columns = [old["judge"], old["human"], new["judge"], new["human"]]
+    pd.DataFrame({"id": old["id"]} | dict(zip(names, columns, strict=True))).to_csv(
+        tmp_path / "both.csv", index=False
+    )
+    judges, people = ",".join(names[::2]), ",".join(names[1::2])
+    ended = conjury(f"compare-runs both.csv both.csv --judge {judges} --human {people}", cwd=tmp_path)
+    assert ended.code == 2
+    assert problem in ended.err
+    if names[0] == "v3_judge":
+        alone = conjury(f"judge both.csv --judge {names[0]} --human {people}", cwd=tmp_path)
+        assert alone.code == 2
+        assert problem in alone.err
+
+
+def test_people_who_labelled_the_same_answers_are_compared_with_both_judges(
+    tmp_path: Path, conjury: Run
+) -> None:
+    frame = prompts(300, 1).rename(columns={"human": "rater_1", "judge": "judge_1"})
+    frame["rater_2"], frame["judge_2"] = frame["rater_1"], prompts(300, 1, seed=2)["judge"]
+    frame.loc[::9, "rater_2"] = "no"
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    command = "compare-runs a.csv a.csv --judge judge_1,judge_2 --human rater_1,rater_2"
+    assert conjury(command, cwd=tmp_path).code == 0
+
+
+def test_answers_that_differ_and_people_of_other_names_are_pointed_out(tmp_path: Path, conjury: Run) -> None:
+    old, new = systems()
+    old.assign(output=[f"a{k}" for k in range(1000)]).to_csv(tmp_path / "old.csv", index=False)
+    new = new.assign(output=[f"b{k}" for k in range(1000)])
+    new.drop(columns="human").to_csv(tmp_path / "new.csv", index=False)
+    out = " ".join(conjury("compare-runs old.csv new.csv", cwd=tmp_path).out.split())
+    assert "'output' differs between old and new in 1,000 of 1,000 pairs" in out
+    new.rename(columns={"human": "expert"}).to_csv(tmp_path / "new.csv", index=False)
+    ended = conjury("compare-runs old.csv new.csv", cwd=tmp_path)
+    assert ended.code == 2
+    assert "name those of both with --human" in ended.err

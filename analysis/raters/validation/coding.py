@@ -110,7 +110,7 @@ def names_of(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def coded(table: pd.DataFrame, given: Given, source: str = "table") -> Coded:
     """Bring the columns of a table to codes; InputError for what cannot be compared."""
-    _refuse_columns(table, given, source)
+    refuse_columns(table, given, source)
     if not len(table):
         raise InputError(f"{source}: the table has no rows; give one with judged items.")
     names = (*given.judges, *given.human)
@@ -140,7 +140,8 @@ def coded(table: pd.DataFrame, given: Given, source: str = "table") -> Coded:
     )
 
 
-def _refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
+def refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
+    """Refuse columns that do not exist, or have two parts."""
     if given.scale is not None and given.scale not in SCALES:
         raise InputError(
             f"scale is {given.scale!r}{did_you_mean(given.scale, SCALES)}; use {listed(SCALES)}."
@@ -191,6 +192,12 @@ def _read(column: pd.Series[Any], relabel: Mapping[str, str] | None) -> _Column:
         text = renamed.get(fold(text), text)
         at.append(-1 if fold(text) in MISSING else place.setdefault(text, len(place)))
     return _Column(tuple(place), np.array([*at, -1], dtype=np.int64)[codes])
+
+
+def keys_of(column: pd.Series[Any]) -> np.ndarray:
+    """What tells the labels of a column apart, shape (n,), whatever their spelling; empty where none is."""
+    read = _read(column, None)
+    return np.array([*map(_key, read.texts), ""], dtype=object)[read.code]
 
 
 def number_of(text: str) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,15 @@ from conjury.inference.tables.frames import any_frame
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import POWER, Bounded, detectable, items_for_width, items_off, share
 from ...results import Result
-from .coding import Coded, Given, coded, counts_of, gold_of, names_of, number_of
+from .coding import Coded, Given, coded, counts_of, gold_of, names_of, number_of, refuse_columns
 from .corrected import add_corrected
 from .errors import add_errors, add_rates, add_subgroups, confusion
 from .labels import add_agreement, add_people, headline_of
 from .ratings import add_rating_subgroups, add_ratings
 from .replacement import add_replacement
 from .rows import AGREEMENT, Rows
+from .tables.belonging import refuse_other_answers
+from .tables.items import item_of
 from .verdict import verdict_of
 
 FURTHER = ("chance",)
@@ -96,8 +98,9 @@ def judge(
     by : str or sequence of str
         Columns of subgroups.
     id : str, optional
-        Column of items that were judged several times: their rows form a cluster. By default rows are
-        independent.
+        Column of items that were judged several times: their rows form a cluster. By default a column that
+        is called as items are (such as ``id``, ``item`` or ``prompt_id``), if its values repeat; else rows
+        are independent.
     scale : {"nominal", "ordinal", "interval"}, optional
         Labels without an order, labels or ratings with an order, or ratings. By default numbers with more
         than five distinct values are ratings, and everything else is labels without an order.
@@ -135,7 +138,8 @@ def judge(
     ------
     InputError
         For columns that do not exist, labels without anything in common, classes or subgroups beyond all
-        measure, and where no row has answers of both.
+        measure, rows that repeat an earlier one in every column (without ``id``), and where no row has
+        answers of both.
 
     Notes
     -----
@@ -178,9 +182,14 @@ def judge(
     )
     if not given.human:
         raise InputError("Name at least one column of people.")
+    refuse_columns(table, given, source)
+    refuse_other_answers([judge], given.human, map(str, table.columns), source)
+    item, notes = item_of(table, id, (judge, *given.human), source)
+    given = replace(given, id=item)
     data = coded(table, given, source)
     refuse_no_overlap(data, judge, source)
-    rows, extra, notes = Rows(alpha), {}, [*data.notes]
+    rows, extra = Rows(alpha), {}
+    notes += data.notes
     answered = np.isfinite(data.judged[0])
     rows.add(AGREEMENT, "answered", share(answered.astype(float), data.cluster, alpha))
     ties = 0
@@ -203,7 +212,7 @@ def judge(
     main = headline_of(data.scale)
     extra["precision"] = _precision(rows.bounds, main, threshold, width, alpha)
     settings: dict[str, Any] = {
-        "judge": judge, "human": list(given.human), "by": list(given.by), "id": id, "scale": data.scale,
+        "judge": judge, "human": list(given.human), "by": list(given.by), "id": item, "scale": data.scale,
         "classes": list(data.classes), "positive": data.positive, "alpha": alpha, "seed": seed,
         "epsilon": epsilon, "threshold": threshold, "width": width, "main": main, "n_rows": data.n,
         "n_answered": int(answered.sum()), "n_people": int(_rated(data).sum()),

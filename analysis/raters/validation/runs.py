@@ -19,9 +19,11 @@ from .coding import Coded, Given, coded, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
 from .judging import Validation, few_labels, refuse_no_overlap
 from .labels import ALPHA, Estimated, headline_of, weights_of, with_people
-from .pairing import ITEM, paired
 from .ratings import icc, mean_of, people_mean
 from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
+from .tables.belonging import refuse_labels_of_one_judge_each, refuse_other_answers
+from .tables.items import item_of
+from .tables.pairing import ITEM, paired
 from .verdict_of_runs import verdict_of_runs
 
 FURTHER = ("margin", "p_equivalence")
@@ -55,7 +57,8 @@ def compare_runs(
     judge : str or (str, str)
         Column of the judge's answers, in both tables or in each.
     human : str or sequence of str
-        Columns of people, in either table; without any, only changes and rates are compared.
+        Columns of people, in either table; without any, only changes and rates are compared. Labels are of
+        the items, so that both tables have to agree on them.
     id : str, optional
         Column of items by which rows are paired; an item with several answers is paired in their order and
         forms a cluster. Without it rows are paired by their order.
@@ -82,7 +85,8 @@ def compare_runs(
     Raises
     ------
     InputError
-        For columns that do not exist, tables that cannot be paired, and labels without anything in common.
+        For columns that do not exist, tables that cannot be paired, labels without anything in common, and
+        labels by people that differ between the tables or are about different answers.
 
     Notes
     -----
@@ -110,12 +114,15 @@ def compare_runs(
         names = (f"{names[0]} (first)", f"{names[1]} (second)")
     judges = (judge, judge) if isinstance(judge, str) else judge
     people, groups = names_of(human), names_of(by)
-    others = [*people, *groups, *([cluster] if cluster is not None else [])]
-    pairs = paired((first, second), judges, others, id, names)
-    unit = cluster if cluster is not None else ITEM if id is not None else None
+    others = [*groups, *([cluster] if cluster is not None else [])]
+    refuse_other_answers([*judges, *names], people, [*judges, *names, *first, *second], " and ".join(names))
+    unit, notes = _unit((first, second), (id, cluster), [*judges, *people], names)
+    others += [unit] if unit is not None and unit not in (id, *people, *others) else []
+    pairs = paired((first, second), judges, (people, others), id, names)
+    unit = ITEM if unit is not None and unit == id else unit
     given = Given(pairs.judges, people, groups, unit, scale, tuple(map(str, classes)), positive, relabel)
     data = coded(pairs.table, given, " and ".join(names))
-    data, notes = _answered(data, list(pairs.notes), names)
+    data, notes = _answered(data, [*pairs.notes, *notes], names)
     rows, extra = Rows(alpha), {}
     if data.scale == "interval":
         _add_ratings(rows, data, margin)
@@ -133,6 +140,22 @@ def compare_runs(
     return Validation(frame, "run_comparison", tuple(dict.fromkeys(notes)), settings, extra)
 
 
+def _unit(
+    tables: tuple[pd.DataFrame, pd.DataFrame],
+    named: tuple[str | None, str | None],
+    answers: Sequence[str],
+    names: tuple[str, str],
+) -> tuple[str | None, list[str]]:
+    """The column by which pairs are clustered: the one named, items that repeat, else as `judge` finds it."""
+    id, cluster = named
+    repeats = id is not None and any(id in one and one[id].duplicated().any() for one in tables)
+    unit, notes = cluster if cluster is not None else id if repeats else None, list[str]()
+    for table, name in zip(tables, names, strict=True):
+        unit, of_table = item_of(table, unit, answers, name, option="--cluster")
+        notes += of_table
+    return unit, notes
+
+
 def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Coded, list[str]]:
     """The pairs with answers of both."""
     there = np.isfinite(data.judged)
@@ -145,6 +168,7 @@ def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Co
     kept = data.rows(np.asarray(both))
     if len(kept.rated):
         refuse_no_overlap(kept, " and ".join(names), " and ".join(names))
+        refuse_labels_of_one_judge_each(kept, names)
     if n_clusters(kept.cluster) < kept.n:
         notes.append(f"{kept.n:,} pairs in {n_clusters(kept.cluster):,} clusters; intervals are clustered.")
     if len(kept.people):

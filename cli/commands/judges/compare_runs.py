@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, listed
 
 from ...options import Alpha, grouped
 from .judge import By, Human, Labels, Output, finish, split
@@ -58,7 +58,8 @@ def compare_runs(
     from conjury.analysis.raters.validation.output.report import Report
     from conjury.analysis.raters.validation.runs import compare_runs as compute
     from conjury.inference.humans.judged import read_judged
-    from conjury.inference.humans.judged.columns import columns_of, guessed_people, item_column
+    from conjury.inference.humans.judged.columns import columns_of, guessed_people
+    from conjury.inference.tables.items import item_column
 
     gates = output.gates
     read = (read_judged(a), read_judged(b))
@@ -75,6 +76,11 @@ def compare_runs(
             guessed_people(one, columns.judge, bool(labels.relabel))
             for one, columns in zip(read, chosen, strict=True)
         ]
+        if guessed[0] and guessed[1] and guessed[0] != guessed[1]:
+            raise InputError(
+                f"Columns of people could be {listed(guessed[0])} of {a} or {listed(guessed[1])} of {b}; "
+                "name those of both with --human."
+            )
         human = guessed[0] or guessed[1]
     item = pairing.id or read[0].id or item_column(read[0].frame)
     if pairing.id is None and item is not None and item not in read[1].frame:

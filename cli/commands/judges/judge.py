@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
     from conjury.analysis.raters.validation.judging import Validation
     from conjury.analysis.raters.validation.output.report import Report
+    from conjury.inference.humans.judged.table import Judged
 
 Human = Annotated[
     list[str] | None,
@@ -60,7 +61,8 @@ class Columns:
     human: Human = None
     by: By = None
     id: Annotated[
-        str | None, typer.Option("--id", help="Column of items that were judged several times.")
+        str | None,
+        typer.Option("--id", help="Column of items that were judged more than once; otherwise guessed."),
     ] = None
 
 
@@ -149,7 +151,7 @@ def judge(
         chosen.judge,
         chosen.human,
         by=split(columns.by),
-        id=columns.id,
+        id=columns.id or _item(read),
         threshold=_threshold(asked, gates),
         width=asked.width,
         epsilon=asked.epsilon,
@@ -166,6 +168,12 @@ def judge(
 def split(given: Sequence[str] | None) -> tuple[str, ...]:
     """Names of an option that may be repeated, or have several names separated by commas."""
     return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+
+
+def _item(read: Judged) -> str | None:
+    """The column of items that the file's format determines, if items were judged several times."""
+    known = read.id is not None and read.id in read.frame
+    return read.id if known and read.frame[read.id].duplicated().any() else None
 
 
 def _threshold(asked: Asked, gates: Sequence[Gate]) -> float | None:

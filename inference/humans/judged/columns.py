@@ -40,7 +40,6 @@ WORDS = {
     "judge": ("judge", "verdict", "llm", "gpt", "claude", "gemini", "llama", "mistral", "qwen", "grader"),
     "human": ("human", "annotator", "rater", "expert", "coder", "gold", "person", "reviewer", "crowd"),
 }  # fmt: skip
-ITEM = ("id", "item", "item id", "example id", "doc id", "question id", "test", "uid", "idx")
 FEW = 50  # distinct labels of a column that may be one of labels
 PERSON = re.compile(r"^(.*?)[ _.-]*(\d{1,3}|[a-z])$", re.IGNORECASE)
 
@@ -94,12 +93,6 @@ def _labels(column: pd.Series[Any]) -> set[str]:
     """The labels of a column without regard to case and spaces; none where all are numbers."""
     known = column.dropna().astype("string").str.strip().str.casefold()
     return set() if pd.to_numeric(known, errors="coerce").notna().all() else set(known)
-
-
-def item_column(frame: pd.DataFrame) -> str | None:
-    """The column that names items, by its name."""
-    named = [str(name) for name in frame if plain(str(name)) in ITEM]
-    return min(named, key=lambda name: ITEM.index(plain(name))) if named else None
 
 
 def _people(judged: Judged, judge: str) -> list[str]:

@@ -163,7 +163,7 @@ def test_rows_of_one_item_are_a_cluster() -> None:
     twice = pd.concat([data, data], ignore_index=True)
     twice["id"] = [*range(60), *range(60)]
     once, clustered = judge(data, "judge", "p0"), judge(twice, "judge", "p0", id="id")
-    naive = judge(twice, "judge", "p0")
+    naive = judge(twice.drop(columns="id"), "judge", "p0")
     kappa = [row(one, "kappa") for one in (once, clustered, naive)]
     assert kappa[1]["estimate"] == pytest.approx(kappa[0]["estimate"])
     assert kappa[1]["std_error"] == pytest.approx(kappa[0]["std_error"])

@@ -12,7 +12,8 @@ import pytest
 
 from conjury.inference.errors import InputError
 from conjury.inference.humans.judged import Judged, read_judged
-from conjury.inference.humans.judged.columns import columns_of, item_column
+from conjury.inference.humans.judged.columns import columns_of
+from conjury.inference.tables.items import item_column
 
 SAMPLE = {
     "doc_id": 0,

@@ -11,7 +11,16 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
 
+from ..coding import keys_of
+from .belonging import REMEDY, other_answers
+
 ITEM = "item of both runs"  # column of the pairs
+FEW_SHARED = 5  # labels that both tables have, below which they show nothing
+LABELS = (
+    f"if the tables contain answers of two systems, these are labels of different answers, so {REMEDY}; if "
+    "two judges judged the same answers, correct the labels, or keep the column in one table."
+)
+GROUPS = "correct it, or keep the column in one of the tables."
 
 
 @dataclass(frozen=True)
@@ -26,13 +35,14 @@ class Pairs:
 def paired(
     tables: tuple[pd.DataFrame, pd.DataFrame],
     judges: tuple[str, str],
-    others: Sequence[str],
+    columns: tuple[Sequence[str], Sequence[str]],
     id: str | None,
     names: tuple[str, str],
 ) -> Pairs:
     """Match rows by item, the k-th answer to an item with the k-th; without items, by their place.
 
-    Columns of ``others`` are taken from the first table that has them.
+    ``columns`` are those of people and further ones, in either table; contradictions between the tables are
+    refused.
     """
     for table, judge, name in zip(tables, judges, names, strict=True):
         known = [str(column) for column in table.columns]
@@ -46,15 +56,17 @@ def paired(
     own = tuple(f"{judge} of {name}" for judge, name in zip(judges, names, strict=True))
     if own[0] == own[1]:
         own = (f"{own[0]} (first)", f"{own[1]} (second)")
-    columns = {
+    values = {
         own[0]: first[judges[0]].reset_index(drop=True),
         own[1]: second[judges[1]].reset_index(drop=True),
     }
-    for name in others:
-        columns[name] = _other(name, first, second, names, notes)
+    people, others = columns
+    notes += other_answers(first, second, names) if people else []
+    for name in (*people, *others):
+        values[name] = _other(name, first, second, names, notes, name in people)
     if id is not None:
-        columns[ITEM] = as_text(first[id]).reset_index(drop=True)
-    return Pairs(pd.DataFrame(columns), (own[0], own[1]), tuple(notes))
+        values[ITEM] = as_text(first[id]).reset_index(drop=True)
+    return Pairs(pd.DataFrame(values), (own[0], own[1]), tuple(notes))
 
 
 def _matched(
@@ -90,8 +102,14 @@ def _matched(
 
 
 def _other(
-    name: str, first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str], notes: list[str]
+    name: str,
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    names: tuple[str, str],
+    notes: list[str],
+    is_label: bool,
 ) -> pd.Series[Any]:
+    """A column of either table, or of both where the two say the same."""
     parts = [table[name].reset_index(drop=True) for table in (first, second) if name in table]
     if not parts:
         known = list(dict.fromkeys([*map(str, first.columns), *map(str, second.columns)]))
@@ -99,13 +117,30 @@ def _other(
             f"{names[0]} and {names[1]}: there is no column '{name}'{did_you_mean(name, known)}; there are "
             f"{listed(known)}."
         )
-    if len(parts) == 2:
-        one, other = (as_text(part) for part in parts)
-        unlike = int((one.notna() & other.notna() & (one != other)).fillna(False).sum())
-        if unlike:
-            notes.append(
-                f"'{name}' differs between the tables in {counted(unlike, 'row')}; that of {names[0]} is "
-                f"used."
-            )
-        return parts[0].where(parts[0].notna(), parts[1])
-    return parts[0]
+    if len(parts) == 1:
+        return parts[0]
+    one, other = map(keys_of, parts)
+    there = one != "", other != ""
+    both = there[0] & there[1]
+    unlike = both & (one != other)
+    if unlike.any():
+        row = int(unlike.argmax())
+        shown = f"{_cell(first, name, row)} and {_cell(second, name, row)}"
+        raise InputError(
+            f"{names[0]} and {names[1]}: '{name}' differs in {unlike.sum():,} of {both.sum():,} shared rows "
+            f"(first: {shown}); {LABELS if is_label else GROUPS}"
+        )
+    alone = [int((mine & ~theirs).sum()) for mine, theirs in (there, there[::-1])]
+    if is_label and all(alone) and both.sum() < FEW_SHARED:
+        raise InputError(
+            f"'{name}' has labels of {counted(alone[0], 'row')} in {names[0]} alone, of {alone[1]:,} in "
+            f"{names[1]} alone and of {both.sum():,} in both; {LABELS}"
+        )
+    if alone[1] and there[0].any():
+        rows = counted(alone[1], "row")
+        notes.append(f"'{name}' is that of {names[1]} in {rows}, where {names[0]} has none.")
+    return parts[0].where(there[0], parts[1])
+
+
+def _cell(table: pd.DataFrame, name: str, row: int) -> str:
+    return f"{table[name].iloc[row]!s:.60}"

@@ -1,0 +1,1 @@
+"""Tables of judges and people: rows about one item, pairs of answers, and what labels are about."""

@@ -1,0 +1,91 @@
+"""Labels of people that are about other answers than those of the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from conjury.inference.errors import InputError
+from conjury.inference.tables.columns import plain
+
+from ....numerics.intervals.bounded import difference
+from ....numerics.types import Floats
+from ..coding import Coded, keys_of
+
+ANSWERS = ("answer", "output", "response", "completion", "generation", "reply", "model output", "candidate")
+SURELY = 1e-4  # p of either of two differences in opposite directions
+REMEDY = "compare each judge with the labels of its own answers by `conjury judge`"
+
+
+def refuse_other_answers(
+    judges: Sequence[str], people: Sequence[str], columns: Iterable[str], source: str
+) -> None:
+    """Refuse columns of people that are called after different judges, such as v3_human and v4_human."""
+    known = {frozenset(_parts(name)): name for name in columns}
+    for judge in judges:
+        mine = _parts(judge)
+        for one in people:
+            for other in people:
+                marks = _parts(one) - _parts(other), _parts(other) - _parts(one)
+                if not (marks[0] and marks[1] and marks[0] <= mine) or _is_number(marks):
+                    continue
+                twin = known.get(frozenset(mine - marks[0] | marks[1]))
+                if twin is not None and twin != judge:
+                    raise InputError(
+                        f"{source}: '{one}' and '{other}' are called after '{judge}' and '{twin}', so they "
+                        f"are labels of different answers, not two people's labels of one; {REMEDY}."
+                    )
+
+
+def refuse_labels_of_one_judge_each(data: Coded, names: tuple[str, str]) -> None:
+    """Refuse people of whom one agrees with the first judge and another with the second, by far.
+
+    Of people who labelled the same answers, whoever one judge agrees with more is agreed with more by it.
+    """
+    ahead: dict[int, tuple[str, float]] = {}
+    for person, rated in zip(data.people_names, data.rated, strict=True):
+        used = np.isfinite(data.judged).all(axis=0) & np.isfinite(rated)
+        if used.sum() < 2:
+            continue
+        apart = _closeness(data.judged[1, used], rated[used]) - _closeness(data.judged[0, used], rated[used])
+        found = difference(float(apart.mean()), apart - apart.mean(), data.cluster[used], 0.05)
+        if found.p < SURELY:
+            ahead.setdefault(int(found.estimate > 0), (person, found.estimate))
+    if len(ahead) == 2:
+        raise InputError(
+            f"{names[0]} and {names[1]}: {names[0]} agrees far more with '{ahead[0][0]}' and {names[1]} with "
+            f"'{ahead[1][0]}', as where these are labels of two systems' answers; {REMEDY}."
+        )
+
+
+def _closeness(judged: Floats, rated: Floats) -> Floats:
+    """How close answers of a judge are to a person's, shape (n,): of labels 1 for the same."""
+    return -np.abs(judged - rated) if len(np.unique(rated)) > 2 else (judged == rated).astype(float)
+
+
+def other_answers(first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str]) -> list[str]:
+    """Note columns of answers that differ in most pairs: labels of the one may not be about the other."""
+    notes = []
+    for name in map(str, first):
+        if plain(name) in ANSWERS and name in second:
+            one, other = keys_of(first[name]), keys_of(second[name])
+            both = (one != "") & (other != "")
+            unlike = int((both & (one != other)).sum())
+            if 2 * unlike > both.sum():
+                notes.append(
+                    f"'{name}' differs between {names[0]} and {names[1]} in {unlike:,} of {both.sum():,} "
+                    "pairs: if it contains the answers that were judged, labels of the one are not about the "
+                    f"other; then {REMEDY}."
+                )
+    return notes
+
+
+def _parts(name: str) -> set[str]:
+    return set(plain(name).replace(".", " ").split())
+
+
+def _is_number(marks: tuple[set[str], set[str]]) -> bool:
+    """Whether names differ by numbers or letters, as those of several raters do."""
+    return any(part.isdigit() or len(part) == 1 for mark in marks for part in mark)

@@ -1,0 +1,57 @@
+"""Which rows of a table are about one item, where no column of items is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.tables.items import copies, repeated_items
+
+
+def item_of(
+    table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str, option: str = "--id"
+) -> tuple[str | None, list[str]]:
+    """The column by which rows are clustered: the one that is named, else one of items that repeat.
+
+    Raises
+    ------
+    InputError
+        Rows are there twice in every column, and no column of items is named.
+    """
+    notes = _copied(table, named, answers, source)
+    if named is not None:
+        return named, notes
+    taken, others = repeated_items(table, answers)
+    n = f"{len(table):,} rows"
+    if taken is not None:
+        notes.append(
+            f"Column '{taken}' repeats ({n} about {counted(table[taken].nunique(), 'item')}), so it is used "
+            f"as the column of items; name another with {option}."
+        )
+    elif others:
+        several = len(others) > 1
+        notes.append(
+            f"{'Columns' if several else 'Column'} {listed(map(repr, others))} "
+            f"{'repeat' if several else 'repeats'}, and rows are treated as independent; if rows with the "
+            f"same value belong together, name {'one' if several else 'it'} with {option}."
+        )
+    return taken, notes
+
+
+def _copied(table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str) -> list[str]:
+    again = copies(table, answers)
+    if not again.any():
+        return []
+    n, row = int(again.sum()), int(again.argmax()) + 1
+    if named is None:
+        raise InputError(
+            f"{source}: row {row:,} repeats an earlier row in every column"
+            f"{f', as do {n - 1:,} further rows' if n > 1 else ''}; keep each answer once, or name the "
+            "column of items with --id if items were judged several times."
+        )
+    return [
+        f"{counted(n, 'row')} {'repeats' if n == 1 else 'repeat'} an earlier row in every column: treated as "
+        f"further answers about the same '{named}', which add no information on others."
+    ]

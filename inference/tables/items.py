@@ -1,0 +1,97 @@
+"""Columns that name items, and rows that are copies of other rows, in tables of any program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .columns import plain
+
+ITEM = (
+    "id", "item", "item id", "example id", "doc id", "question id", "test", "uid", "idx",
+    "prompt id", "sample id", "task id", "case id", "query id", "document id", "text id", "conversation id",
+    "comment id", "input id", "record id", "row id", "example", "sample", "case", "index",
+)  # fmt: skip
+LAST = ("id", "uid", "uuid", "key")  # words at the end of the names of further columns that may name items
+RATERS = ("judge", "rater", "annotator", "coder", "model", "run", "user", "person", "worker")
+FEW, TEXT, IDENTIFY = 10, 15, 0.9
+
+
+def item_column(frame: pd.DataFrame) -> str | None:
+    """The column that names items, by its name."""
+    named = _named(frame)
+    return named[0] if named else None
+
+
+def repeated_items(frame: pd.DataFrame, answers: Iterable[str] = ()) -> tuple[str | None, list[str]]:
+    """The column of items that are there more than once, by its name; and others that may be one.
+
+    A column of ten items or more, or of at least half as many as there are rows, counts; the others are ids
+    and, where no column names each row, long texts. ``answers`` are neither.
+    """
+    free = frame.drop(columns=[name for name in answers if name in frame])
+    named = [name for name in _named(free) if _repeats(free[name])]
+    taken = next((name for name in named if _are_many(free[name])), None)
+    if taken is not None:
+        return taken, []
+    numbered = any(free[name].is_unique for name in _named(free))
+    again = [name for name in map(str, free) if _repeats(free[name]) and _distinct(free[name]) >= FEW]
+    return None, [name for name in again if _is_id(name) or (not numbered and _is_text(free[name]))]
+
+
+def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_]:
+    """Whether each row is an earlier one again in every column, shape (n,).
+
+    None counts where no column but those of ``answers`` tells the rows apart, since few labels are alike by
+    chance, or where some rows of an item differ, as repeated answers do.
+    """
+    text = frame.astype(object).map(_cell)
+    again = text.duplicated().to_numpy()
+    distinct = text[~again]
+    free = distinct.drop(columns=[name for name in answers if name in distinct])
+    if _named(free):
+        alike = not free.duplicated().any()
+    else:
+        alike = any(free[name].nunique() >= max(FEW, IDENTIFY * len(distinct)) for name in free)
+    return np.asarray(again & alike)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None or value is pd.NA or value != value else str(value)
+
+
+def _named(frame: pd.DataFrame) -> list[str]:
+    """Columns that are called as items are, the surest first."""
+    named = [str(name) for name in frame if plain(str(name)) in ITEM]
+    return sorted(named, key=lambda name: ITEM.index(plain(name)))
+
+
+def _distinct(column: pd.Series[Any]) -> int:
+    try:
+        return int(column.nunique())
+    except TypeError:  # lists and other nested values
+        return int(column.map(_cell).nunique())
+
+
+def _repeats(column: pd.Series[Any]) -> bool:
+    return 1 < _distinct(column) < int(column.notna().sum())
+
+
+def _are_many(column: pd.Series[Any]) -> bool:
+    n = _distinct(column)
+    return bool(column.notna().all()) and (n >= FEW or 2 * n >= len(column))
+
+
+def _is_id(name: str) -> bool:
+    """Whether a column is called as ids are, and not as those of raters."""
+    words = plain(name).split()
+    return words[-1:] != [] and words[-1] in LAST and not any(word.startswith(RATERS) for word in words)
+
+
+def _is_text(column: pd.Series[Any]) -> bool:
+    known = column.dropna()
+    return bool(known.map(lambda value: isinstance(value, str)).all() and known.str.len().mean() >= TEXT)
