@@ -84,7 +84,9 @@ class RunningOptions:
     max_cost: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Stop before the costs exceed this amount; they may exceed it by one request."
+            min=0,
+            help="Stop before the costs exceed this amount; they may exceed it by one request (by those in "
+            "flight where answers suddenly cost a multiple of what was allowed).",
         ),
     ] = None
     until: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from ..ledger.exchanges import Body
+from ..ledger.usage import counted_tokens
 from ..study.asking import Date
 from ..study.base import Amount, Part, Share, Text, read_marked_yaml
 from ..tables.files import PRICES
@@ -134,7 +136,6 @@ def text_and_media(body: Body, picture: float) -> tuple[int, float, float]:
 PER_MESSAGE = 32  # tokens that a server puts around a message, at most
 MEDIA = 2  # the most that a picture or clip counts for, as a multiple of what is guessed
 FEW = 8  # requests in flight while answers came, but none has stated what it cost
-MOST = 2**53  # tokens beyond which a statement is none
 
 Room = Literal["send", "wait", "stop"]
 
@@ -199,21 +200,8 @@ def stated_tokens(answer: Any) -> tuple[int | None, int | None]:
         return None, None
     if "conjury" in answer:  # written by us for a request that the provider refused
         return 0, 0
-    usage = answer.get("usage")
-    stated = usage if isinstance(usage, dict) else {}
-    prompt, completion = _count(stated.get("prompt_tokens")), _count(stated.get("completion_tokens"))
+    prompt, completion = counted_tokens(answer)
     return prompt or None, None if completion == 0 and _has_text(answer) else completion
-
-
-def stated_sound(answer: Any) -> int:
-    """Return the tokens of sound in the prompt that an answer states."""
-    usage = answer.get("usage") if isinstance(answer, dict) else None
-    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
-    return (_count(details.get("audio_tokens")) or 0) if isinstance(details, dict) else 0
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else None
 
 
 def _has_text(answer: dict[str, Any]) -> bool:
@@ -230,7 +218,10 @@ class Spending:
     that states its tokens counts as stated; whatever else may have been billed counts at the most. A server
     that bills more than that for a request shows it by an answer: all that is counted at the most is then
     multiplied by the largest such ratio, ``excess``. Until answers state their cost few requests are in
-    flight: one until an answer came, then at most one more than answers.
+    flight: one until two answers came, then at most one more than half of the answers. Where costs rise,
+    each request in flight also counts as the dearest answer so far, times the factor by which the dearest
+    rose last, and over twice as many answers as are in flight, so that near the limit fewer and at last
+    single requests are sent.
     """
 
     def __init__(
@@ -243,6 +234,8 @@ class Spending:
         self._expected = expected
         self._n_stated = self._n_answers = 0
         self._sum = 0.0
+        self._n_costs, self._cheapest = 0, math.inf
+        self._records: list[tuple[int, float]] = []  # each time that an answer was dearer than all before
         self._reserved: dict[str, float] = {}
         self._held = self._elsewhere = 0.0
         self._lock = threading.Lock()
@@ -270,12 +263,12 @@ class Spending:
             limit, alone = self._budget.max_cost, not self._reserved
             if limit is not None:
                 left = limit - self.spent - self._elsewhere * self.excess
-                fits = (self._held + most) * self.excess <= left
+                fits = (self._held + most) * self.excess <= left and self._dearest_in_flight() <= left
                 if self._budget.batch:
                     few = True
                 else:
                     fits = fits or (alone and self._expected <= left)
-                    few = len(self._reserved) <= (self._n_stated or min(self._n_answers, FEW - 1))
+                    few = len(self._reserved) <= self._most_in_flight()
                 if not (fits and few):
                     return "stop" if alone else "wait"
             self._reserve(key, most)
@@ -294,8 +287,29 @@ class Spending:
                 self._n_stated += 1
                 self._sum += cost
                 self._expected = self._sum / self._n_stated
+            if answered and cost > 0:
+                self._n_costs += 1
+                self._cheapest = min(self._cheapest, cost)
+                if not self._records or cost > self._records[-1][1]:
+                    self._records.append((self._n_costs, cost))
             if reserved:
                 self.excess = max(self.excess, cost / reserved)
+
+    def _most_in_flight(self) -> int:
+        """Return how many requests may be in flight besides a new one, by the answers so far."""
+        return self._n_stated // 2 if self._n_stated else min(self._n_answers, FEW - 1)
+
+    def _dearest_in_flight(self) -> float:
+        """Return what the requests in flight and one more cost if the dearest answer rises as before."""
+        if not self._records:
+            return 0.0
+        n, dearest = len(self._reserved) + 1, self._records[-1][1]
+        costs = [cost for number, cost in self._records if number <= self._n_costs - 2 * n]
+        before = costs[-1] if costs else self._records[0][1]
+        last = self._records[-2][1] if len(self._records) > 1 else dearest
+        then = min(before, last)
+        base = self._cheapest if then > self._cheapest else 0.0  # hides that what is added to it rises
+        return n * (base + (dearest - base) ** 2 / (then - base))
 
     def _reserve(self, key: str, most: float) -> None:
         self._reserved[key] = most

@@ -16,9 +16,10 @@ from ..design.subjects import takes
 from ..errors import InputError
 from ..ledger import Ledger
 from ..ledger.exchanges import TRANSIENT, Outcome, Request
+from ..ledger.usage import counted_sound
 from .jobs import EXCESS, Job, Plan
 from .options import remember_engine
-from .prices import Budget, Spending, stated_sound, stated_tokens
+from .prices import Budget, Spending, stated_tokens
 from .stopping import Stopping
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it
@@ -205,7 +206,7 @@ class Recorder:
         if billed or silent:
             body = self._ledger.request_body(outcome.key)
             most = billed * self._budget.most(body) + silent * self._budget.most(body, answer)
-        cost = self._budget.cost(prompt or 0, completion or 0, stated_sound(answer)) or 0.0
+        cost = self._budget.cost(prompt or 0, completion or 0, counted_sound(answer)) or 0.0
         self._spending.settle(outcome.key, cost, most, billed + silent, answer is not None)
 
 

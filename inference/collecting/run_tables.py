@@ -17,6 +17,7 @@ import pandas as pd
 from ..backends.base import COMPOSED
 from ..design.profiles import factor
 from ..ledger import Answered
+from ..ledger.usage import counted_sound
 from ..parsing import Answer, Reading, read_completion
 from ..parsing.rules import AnswerReader
 from ..readers.choices import SIMULATED
@@ -33,7 +34,7 @@ from ..tables.schema import (
     instrument_columns,
     validate,
 )
-from .prices import Tokens, stated_sound
+from .prices import Tokens
 
 Cost = Callable[[str, Tokens, bool], float | None]
 
@@ -198,7 +199,7 @@ def _shared(study: Study | ItemStudy, answered: Answered, answer: Answer, subjec
 
 
 def _response(answered: Answered, answer: Answer, cost: Cost) -> dict[str, Any]:
-    tokens = Tokens(answer.prompt_tokens or 0, answer.completion_tokens or 0, stated_sound(answered.body))
+    tokens = Tokens(answer.prompt_tokens or 0, answer.completion_tokens or 0, counted_sound(answered.body))
     return {
         "text": answer.text if answered.body else None,
         "logprobs": json.dumps(list(answer.tokens), ensure_ascii=False) if answer.tokens else None,

@@ -8,12 +8,15 @@ from typing import Any
 MOST = 2**53  # tokens beyond which a statement is none
 
 # Names of tokens in, out and in all: of chat completions, of Responses and Messages, and of Gemini.
-FORMS = (
-    ("prompt_tokens", "completion_tokens", "total_tokens"),
-    ("input_tokens", "output_tokens", "total_tokens"),
-    ("promptTokenCount", "candidatesTokenCount", "totalTokenCount"),
-)
-CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")  # of Messages, outside input_tokens
+CHAT = ("prompt_tokens", "completion_tokens", "total_tokens")
+MESSAGES = ("input_tokens", "output_tokens", "total_tokens")
+GEMINI = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
+FORMS = (CHAT, MESSAGES, GEMINI)
+ELSEWHERE: Mapping[tuple[str, str, str], tuple[str, ...]] = {  # tokens in that the first name leaves out
+    CHAT: (),
+    MESSAGES: ("cache_creation_input_tokens", "cache_read_input_tokens"),
+    GEMINI: ("toolUsePromptTokenCount",),
+}
 DETAILS = ("completion_tokens_details", "output_tokens_details")
 THOUGHTS = ("reasoning_tokens", "thoughtsTokenCount")
 
@@ -25,10 +28,12 @@ def counted_tokens(answer: Any) -> tuple[int | None, int | None]:
     all of the total that is not prompt, and at least the thoughts that are named.
     """
     usage = _usage(answer)
-    names = next((form for form in FORMS if form[0] in usage or form[1] in usage), FORMS[0])
+    names = next((form for form in FORMS if form[0] in usage or form[1] in usage), CHAT)
     prompt, completion, total = (count(usage.get(name)) for name in names)
-    if names == FORMS[1] and prompt is not None:
-        prompt += sum(count(usage.get(name)) or 0 for name in CACHED)
+    if prompt is not None:
+        prompt += sum(count(usage.get(name)) or 0 for name in ELSEWHERE[names])
+    if names == GEMINI:  # which leaves out zeros, and counts thoughts apart
+        return prompt, max((completion or 0) + _thoughts(usage), (total or 0) - (prompt or 0))
     if prompt is not None and total is not None and (completion is not None or names[1] not in usage):
         completion = max(completion or 0, total - prompt) or completion
     thoughts = _thoughts(usage)

@@ -27,6 +27,9 @@ class Settings:
     models: list[str] = field(default_factory=list)
     tokens: int = 1  # completion tokens of each answer
     prompt_tokens: int = 0  # that each prompt is billed with, if not one for four bytes
+    growth: float = 1.0  # factor by which each answer has more completion tokens than the one before
+    longest: int = 2**20  # completion tokens of the longest answer
+    usage: dict[str, Any] = field(default_factory=dict)  # in place of what is stated of tokens
     silent: float = 0.0  # share whose answers do not state their tokens
     echo: list[str] = field(default_factory=list)  # ways in which the key is repeated; see `fakes.echoes`
     keep: bool = False  # remember whole requests
@@ -60,6 +63,7 @@ class State:
         self.told_to_wait: list[float] = []
         self.keys: set[str] = set()
         self.billed = [0, 0]
+        self.dearest = self.n_billed = 0
         self.turns = 0
         self.in_flight = 0
         self.peak = 0
@@ -92,11 +96,15 @@ class State:
 
     def bill(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Charge for an answer whatever becomes of it on its way, and state its tokens or not."""
-        usage = dict(answer["usage"], completion_tokens=self.settings.tokens)
+        grown = min(self.settings.longest, self.settings.tokens * self.settings.growth**self.n_billed)
+        usage = dict(answer["usage"], completion_tokens=int(grown))
+        self.n_billed += 1
         usage["prompt_tokens"] = self.settings.prompt_tokens or usage["prompt_tokens"]
         self.billed[0] += usage["prompt_tokens"]
         self.billed[1] += usage["completion_tokens"]
+        self.dearest = max(self.dearest, usage["prompt_tokens"] + usage["completion_tokens"])
         stated = {name: value for name, value in answer.items() if name != "usage"}
+        usage.update(self.settings.usage)
         return stated if self.is_silent(answer["id"]) else {**stated, "usage": usage}
 
     def counts(self) -> dict[str, Any]:
@@ -110,5 +118,6 @@ class State:
             "keys": sorted(self.keys),
             "peak": self.peak,
             "billed": self.billed,
+            "dearest": self.dearest,
             "settings": asdict(self.settings),
         }

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
+from ...ledger.usage import counted_tokens
 from ...study.asking import MAX_TOKENS
 from ..base import text_of, translated
 from ..batches.shards import LineFormat, Media, answered, failed
@@ -121,14 +122,8 @@ def message_completion(message: Any) -> bytes:
 
 def _usage(usage: Any) -> tuple[int, int] | None:
     """Return the tokens in, cached ones included, and out; None where they are not stated."""
-    if not isinstance(usage, dict):
-        return None
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    counts = [usage.get(name) for name in names]
-    if not all(isinstance(counts[place], int) for place in (0, 3)):
-        return None
-    *into, out = [count if isinstance(count, int) and count >= 0 else 0 for count in counts]
-    return sum(into), out
+    into, out = counted_tokens({"usage": usage})
+    return None if into is None or out is None else (into, out)
 
 
 def _content(content: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...ledger.exchanges import Body, Outcome, Request, resolve
+from ...ledger.usage import counted_tokens
 from ..base import LogProbs, text_of, translated
 from ..batches.shards import LineFormat, Media, answered, failed
 from ..openai.failures import Failure, kind_of, read_failure
@@ -141,11 +142,8 @@ def _token(value: Any) -> tuple[str, float] | None:
 
 def _usage(usage: dict[str, Any]) -> tuple[int, int] | None:
     """Return the tokens in and out, thoughts included; None where they are not stated."""
-    into = usage.get("promptTokenCount")
-    if not isinstance(into, int):
-        return None
-    out = [usage.get(name) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
-    return into + _count(usage.get("toolUsePromptTokenCount")), sum(map(_count, out))
+    into, out = counted_tokens({"usageMetadata": usage})
+    return None if into is None else (into, out or 0)
 
 
 def _sound(usage: dict[str, Any]) -> int:

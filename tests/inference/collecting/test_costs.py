@@ -28,13 +28,13 @@ from conjury.inference.collecting.prices import (
     guess_tokens,
     most_tokens,
     read_prices,
-    stated_sound,
     stated_tokens,
 )
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.drawn import draw_design
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+from conjury.inference.ledger.usage import counted_sound, counted_tokens
 from conjury.inference.study import Study, load_study
 from conjury.inference.study.asking import MAX_TOKENS
 
@@ -71,6 +71,8 @@ def billed(server: FakeServer) -> float:
     return PER_TOKEN * sum(server.counts()["billed"])
 
 
+REASONED = {"completion_tokens_details": {"reasoning_tokens": 500}}
+CREATED = {"cache_creation_input_tokens": 3}
 SERVERS: dict[str, dict[str, Any]] = {
     "dear": {},
     "truncated": {"faults": {"truncated_json": 1.0}, "repeats": 99},
@@ -115,6 +117,47 @@ def test_a_server_that_bills_more_than_a_request_can_have_is_found_out_by_its_fi
         options = {"base_url": server.url, "prices": prices(tmp_path), "concurrency": in_flight}
         collect(long_answers, run, max_cost=20_000.0, **options)
         assert least < billed(server) <= 20_000.0 + each
+
+
+@pytest.mark.parametrize(
+    ("growth", "in_flight", "processes"),
+    [
+        (2, 32, 1),
+        *(pytest.param(*some, marks=pytest.mark.long) for some in ((2, 512, 1), (1.3, 64, 1), (2, 32, 2))),
+    ],
+)
+def test_a_limit_is_kept_to_within_one_request_where_each_answer_is_dearer_than_the_one_before(
+    long_answers, run, tmp_path, server, growth, in_flight, processes
+):
+    server.configure(latency=0.02, growth=growth)
+    options = {"base_url": server.url, "prices": prices(tmp_path, 1e-4), "concurrency": in_flight}
+    for max_cost in (20.0, 50.0):
+        collect(long_answers, run, max_cost=max_cost, processes=processes, **options)
+        seen = server.counts()
+        assert max_cost / 3 < 1e-4 * sum(seen["billed"]) <= max_cost + 1e-4 * seen["dearest"]
+
+
+THOUGHTS = {
+    "total": {"total_tokens": 400_101},
+    "total and named": {
+        "total_tokens": 400_101,
+        "completion_tokens_details": {"reasoning_tokens": 400_000},
+    },
+    "named": {"total_tokens": None, "completion_tokens_details": {"reasoning_tokens": 400_000}},
+    "named outside": {"total_tokens": 101, "reasoning_tokens": 400_000},
+}
+
+
+@pytest.mark.parametrize("kind", THOUGHTS)
+def test_thoughts_that_are_not_in_the_completion_count(long_answers, run, tmp_path, server, kind):
+    server.configure(usage={"prompt_tokens": 100, "completion_tokens": 1, **THOUGHTS[kind]})
+    options = {"base_url": server.url, "prices": prices(tmp_path, 1e-5), "concurrency": 8, "max_cost": 13.0}
+    collect(long_answers, run, **options)
+    rows = table(run, "responses")
+    assert rows["completion_tokens"].unique().tolist() == [400_001]
+    assert len(rows) == 3  # of 4.00 each
+    collect(long_answers, run, **options)
+    assert len(server.counts()["arrivals"]) == 3
 
 
 def test_exchanges_without_stated_tokens_are_an_upper_bound(long_answers, run, tmp_path, server, capsys):
@@ -233,6 +276,50 @@ PRICE = Price(model="m", input=1.0, output=2.0, picture=100, longest=500, as_of=
 
 
 @pytest.mark.parametrize(
+    ("answer", "tokens"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}, (100, 20)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 620}, (100, 520)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 90}, (100, 20)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": -5}, (100, 20)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 10**30}, (100, 20)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": "620"}, (100, 20)),
+        ({"prompt_tokens": 100, "total_tokens": 620}, (100, 520)),
+        ({"prompt_tokens": 100, "completion_tokens": -1, "total_tokens": 620}, (100, None)),
+        ({"prompt_tokens": 100, "completion_tokens": 520} | REASONED, (100, 520)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 620} | REASONED, (100, 520)),
+        ({"prompt_tokens": 100, "completion_tokens": 20} | REASONED, (100, 520)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "completion_tokens_details": None}, (100, 20)),
+        ({"prompt_tokens": 100, "completion_tokens": 20, "cost": 3.5}, (100, 20)),
+        ({"input_tokens": 100, "output_tokens": 20}, (100, 20)),
+        ({"input_tokens": 100, "output_tokens": 20, "total_tokens": 620}, (100, 520)),
+        ({"input_tokens": 90, "cache_read_input_tokens": 7, "output_tokens": 20} | CREATED, (100, 20)),
+        (
+            {"input_tokens": 100, "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 9}},
+            (100, 20),
+        ),
+    ],
+)
+def test_tokens_are_counted_in_whatever_form_a_provider_states_them(answer, tokens):
+    assert counted_tokens({"usage": answer}) == tokens
+
+
+@pytest.mark.parametrize(
+    ("counts", "tokens"),
+    [
+        ({"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}, (100, 20)),
+        ({"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7}, (100, 27)),
+        ({"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 620}, (100, 520)),
+        ({"promptTokenCount": 90, "toolUsePromptTokenCount": 10, "totalTokenCount": 107}, (100, 7)),
+        ({"promptTokenCount": 100}, (100, 0)),
+        ({"promptTokenCount": -1, "candidatesTokenCount": 20}, (None, 20)),
+    ],
+)
+def test_tokens_of_gemini_are_counted_with_thoughts(counts, tokens):
+    assert counted_tokens({"usageMetadata": counts}) == tokens
+
+
+@pytest.mark.parametrize(
     ("usage", "stated"),
     [
         ({"prompt_tokens": 3, "completion_tokens": 4}, (3, 4)),
@@ -297,8 +384,8 @@ def test_sound_is_priced_as_sound():
     silent = price.model_copy(update={"audio": None})
     body = {"messages": [clip], "max_tokens": 1}
     assert Budget(price).most(body) - Budget(silent).most(body) == pytest.approx(2 * 480 * 0.70 / 1e6)
-    assert stated_sound({"usage": {"prompt_tokens_details": {"audio_tokens": 400}}}) == 400
-    assert [stated_sound(one) for one in (None, {}, {"usage": {"prompt_tokens_details": [1]}})] == [0, 0, 0]
+    assert counted_sound({"usage": {"prompt_tokens_details": {"audio_tokens": 400}}}) == 400
+    assert [counted_sound(one) for one in (None, {}, {"usage": {"prompt_tokens_details": [1]}})] == [0, 0, 0]
 
 
 def spending(
@@ -311,9 +398,11 @@ def test_few_requests_are_in_flight_before_anything_is_measured_unless_they_cost
     dear = spending(1e9)
     assert [dear.admit(str(n), 5.0) for n in range(3)] == ["send", "wait", "wait"]
     dear.settle("0", 4.0, 0.0, 0, answered=True)
+    assert [dear.admit(str(n), 5.0) for n in range(3)] == ["send", "wait", "wait"]
+    dear.settle("0", 4.0, 0.0, 0, answered=True)
     assert [dear.admit(str(n), 5.0) for n in range(3)] == ["send", "send", "wait"]
     free = spending(1.0, expected=0.0)
-    for n in range(20):
+    for n in range(40):
         assert free.admit(f"a{n}", 0.0) == "send"
         free.settle(f"a{n}", 0.0, 0.0, 0, answered=True)
     assert {free.admit(f"b{n}", 0.0) for n in range(20)} == {"send"}
