@@ -149,11 +149,11 @@ def judge_differences(
     if tests["p_joint"].isna().all():
         return question.not_applicable(" ".join([f"There are too few clusters to test {what}.", *notes]))
     worst = lowest(tests, tests["p_joint_adjusted"])
-    rejected = tests["p_joint_adjusted"] < alpha
+    rejected, tested = tests["p_joint_adjusted"] < alpha, int(tests["p_joint_adjusted"].notna().sum())
     verdict, cause, those = _gravest(table, alpha)
     largest = highest(cause, cause["estimate"].abs())
     finding = (
-        f"{int(rejected.sum())} of {counted(len(tests), 'joint test finds', 'joint tests find')} {what}; "
+        f"{int(rejected.sum())} of {counted(tested, 'joint test finds', 'joint tests find')} {what}; "
         f"smallest adjusted {said_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
         f"{who(worst)}. The largest difference{those} is {largest['estimate']:+.3f} "
         f"({largest['feature']} = {largest['level']}, {who(largest)}; "

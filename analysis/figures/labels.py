@@ -51,6 +51,8 @@ def level_of(settings: Mapping[str, Any]) -> str:
 
 def p_text(p: float) -> str:
     """A p value after its name, on its side of the usual levels."""
+    if p != p:  # missing
+        return "cannot be computed"
     text = p_value(p)
     return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
 

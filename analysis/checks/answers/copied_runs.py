@@ -13,6 +13,7 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
+from ...frames.sentences import agreeing, out_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest, who
 from ..shares import MOST, evidence, judge_and_prompt
@@ -52,10 +53,14 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     verdict: Verdict = "error" if share > MANY else "warning" if share > SOME else "pass"
     copies, most = int((suspect["estimate"] > SOME).sum()), int((suspect["estimate"] > MANY).sum())
     finding = (
-        f"{copies} of {counted(len(table), 'pair')} of samples or judges have identical answers in over "
+        f"{out_of(copies, len(suspect), 'pair')} of samples or judges {agreeing(copies, 'has', 'have')} "
+        "identical answers in over "
         f"{percentage(SOME, 0)} of long answers, {most} of them in over {percentage(MANY, 0)}; the most is "
         f"{percentage(worst['estimate'], 1)} of {int(worst['of'])} ({who(worst)}, {worst['label']})."
     )
+    if suspect.empty:
+        pairs = counted(len(table), "pair")
+        finding = f"The only answers to compare are {pairs} of samples at temperature 0."
     notes = []
     if fixed.any() and (table.loc[fixed, "estimate"] > SOME).any():
         notes.append(

@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.sentences import out_of
 from ..judged import NotApplicableError
 from ..labelled import answers_of
 from ..registry import Check, Question, adjusted, check, lowest, said_p, who
@@ -54,9 +55,10 @@ def refusals_by_attribute(
         & (table["prompt"] == worst["prompt"])
     ]
     most = own.iloc[int(own["estimate"].to_numpy().argmax())]
+    clear = out_of(len(tests[tests["p_adjusted"] < alpha]), int(tests["p_adjusted"].notna().sum()), "test")
     finding = (
-        f"Missing answers depend on the stratum in {int((tests['p_adjusted'] < alpha).sum())} of "
-        f"{len(tests)} tests; smallest adjusted {said_p(float(worst['p_adjusted']))} ({who(worst)}, "
+        f"Missing answers depend on the stratum in "
+        f"{clear}; smallest adjusted {said_p(float(worst['p_adjusted']))} ({who(worst)}, "
         f"{worst['panel']}): the most are missing for {most['label']} ({percent(float(most['estimate']))} of "
         f"{int(most['of'])} items)."
     )

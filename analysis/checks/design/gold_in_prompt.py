@@ -12,6 +12,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...benchmark.data.units import bases, with_copies
+from ...frames.rounding import rounded
 from ..judged import NotApplicableError
 from ..labelled import spellings_of
 from ..registry import Check, Question, Verdict, adjusted, check, highest, said_p
@@ -75,9 +76,12 @@ def gold_in_prompt(
     parts = []
     if len(table):
         most = highest(table, table["estimate"])
+        where = f"{most['panel']}, prompt {most['prompt']!r}; smallest adjusted {said_p(p)}"
+        more = f"{rounded(most['estimate'], 2, 0)} times more often"
+        if most["estimate"] <= 0:
+            more = "no more often"
         parts.append(
-            f"Messages name the gold label of their item {most['estimate']:+.2f} times more often than that "
-            f"of another item ({most['panel']}, prompt {most['prompt']!r}; smallest adjusted {said_p(p)})."
+            f"Messages name the gold label of their item {more} than that of another item ({where})."
         )
     if len(shown):
         parts.append(

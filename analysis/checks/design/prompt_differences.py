@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import UNPERTURBED, as_text
 
+from ...frames.sentences import agreeing
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, highest, who
 from ..shares import MOST
@@ -45,12 +47,15 @@ def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
     most = highest(table, table["estimate"])
     if not frame["differs"].any():
         return PROMPT_DIFFERENCES.answer(
-            table, "pass", f"The prompts of {len(frame):,} copies and originals differ only in the item."
+            table,
+            "pass",
+            f"The prompts of {counted(len(frame), 'copy', 'copies')} and originals differ only in the item.",
         )
     example = frame[frame["differs"]].iloc[0]
     finding = (
-        f"{int(frame['differs'].sum()):,} of {len(frame):,} copies were judged under another prompt than "
-        "their original, the most "
+        f"{int(frame['differs'].sum()):,} of {counted(len(frame), 'copy', 'copies')} "
+        f"{agreeing(int(frame['differs'].sum()), 'was', 'were')} judged under "
+        "another prompt than their original, the most "
         f"{int(most['n']):,} of {int(most['of']):,} with condition {most['label']!r} ({who(most)}); for "
         f"example {example['difference']}."
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.design.subjects import takes
-from conjury.inference.errors import counted
+from conjury.inference.errors import counted, listed
 from conjury.inference.readers.judgments import lines_of, strata_of, with_texts
 from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy
@@ -64,7 +64,8 @@ def lengths(
     rows = pd.concat([evidence for _, _, _, evidence in parts], ignore_index=True)
     alarms = [sentence for _, verdict, sentence, _ in parts if verdict in ("warning", "error")]
     notes = [sentence for _, verdict, sentence, _ in parts if verdict == "pass" and sentence]
-    finding = " ".join([*alarms, *notes]) or "Items, lines, gold labels and judgments agree in number."
+    compared = listed(table["label"].drop_duplicates())
+    finding = " ".join([*alarms, *notes]) or f"No number differs ({compared})."
     return LENGTHS.answer(table, worst(verdicts), finding, rows=rows if len(rows) else None)
 
 

@@ -11,6 +11,7 @@ from conjury.inference.tables.columns import as_text, fold
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, PAIR_KIND
 
 from ...frames.rounding import percentage
+from ...frames.sentences import agreeing
 from ..registry import Check, Question, check, highest
 
 REPEATED_KEYS = Question(
@@ -72,8 +73,10 @@ def repeated_keys(
     first = rows[rows["table"] == worst["table"]].iloc[0]
     conflict, spelling = int(rows["conflict"].sum()), int(rows["spelling"].sum())
     finding = (
-        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} have the key of an earlier row, "
-        f"most of them in {worst['table']}, {int(worst['repeated']):,} of {int(worst['n']):,} "
+        f"{counted(len(rows), 'row')} of {counted(len(numbers), 'table')} "
+        f"{agreeing(len(rows), 'has', 'have')} the key of an "
+        f"earlier row, the largest number in {worst['table']}, {int(worst['repeated']):,} of "
+        f"{int(worst['n']):,} "
         f"({percentage(worst['estimate'], 1)}); {conflict:,} of them have another value than the earlier "
         f"row, and {spelling:,} another spelling of a name. The first is row {int(first['row']):,}, like row "
         f"{int(first['earlier']):,}."

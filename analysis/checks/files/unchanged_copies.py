@@ -48,7 +48,12 @@ def unchanged_copies(items: pd.DataFrame, item_study: ItemStudy | None = None) -
     table = table[["judge", "prompt", "condition", "n", "identical", "unchanged", "label", "estimate"]]
     worst = highest(table, table["estimate"])
     if not unchanged.any():
-        finding = f"All {counted(len(pairs), 'perturbed item')} differ from their originals in their words."
+        differ = counted(len(pairs), "perturbed item differs", "perturbed items differ")
+        finding = (
+            f"All {differ} from their originals in words."
+            if len(pairs) > 1
+            else f"The {differ[2:]} from its original in words."
+        )
         return UNCHANGED_COPIES.answer(table, "pass", finding)
     space = int(worst["unchanged"] - worst["identical"])
     finding = (

@@ -61,11 +61,14 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
         "estimate",
     ]
     table = table[columns].sort_values("p", kind="stable", ignore_index=True)
-    p, n_people = float(table["p_adjusted"].min()), answers["judge"].nunique()
+    p, n_people = float(table["p_adjusted"].min()), table["judge"].nunique()
+    people = counted(n_people, "person", "people")
+    if n_people < answers["judge"].nunique():
+        people += " with enough answers"
     flagged = table[table["p_adjusted"] < alpha]
     if flagged.empty:
         finding = (
-            f"None of {counted(n_people, 'person', 'people')} answers in a constant way or in a pattern more "
+            f"None of {people} answers in a constant way or in a pattern more "
             f"than expected from the others' answers and a random order (smallest adjusted {said_p(p)})."
         )
         return CONSTANT_RATERS.answer(table, "pass", finding, p=p)
@@ -73,7 +76,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     share = float(answers["judge"].isin(who).mean())
     first = flagged.iloc[0]
     finding = (
-        f"{len(who):,} of {counted(n_people, 'person', 'people')}, who gave {percentage(share, 1)} of all "
+        f"{len(who):,} of {people}, who gave {percentage(share, 1)} of all "
         f"answers, answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is "
         f"{first['judge']}: {_in_words(first)} (adjusted {said_p(float(first['p_adjusted']))})."
     )

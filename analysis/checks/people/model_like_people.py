@@ -103,7 +103,14 @@ def model_like_people(
             f"others (adjusted {said_p(float(best['p_adjusted']))})."
         )
     if not sentences:
-        finding = "No text or judgments of people look like those of a model."
+        finding = " ".join(
+            sentence
+            for there, sentence in (
+                (people, "No text of people looks like that of a model."),
+                (len(agreement), "No judgments of people follow those of a model."),
+            )
+            if there
+        )
         return MODEL_LIKE_PEOPLE.answer(table, "pass", finding, p=p)
     grave = counted_rows["what"].isin([PHRASE, COPIED]).any() or len(flagged)
     verdict: Verdict = "error" if grave else "warning"

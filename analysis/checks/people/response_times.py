@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 
 from ...frames.rounding import percentage
 from ..judged import Judged, attempt, codes, people_of, tidy
@@ -58,10 +58,11 @@ def response_times(judged: Sequence[Judged]) -> Check:
     worst = shares.iloc[place]
     panel = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
     finding = (
-        f"{int(counts.iloc[place]['fast'])} of {len(panel):,} respondents ({percentage(worst['fast'], 1)}) "
+        f"{int(counts.iloc[place]['fast'])} of {counted(len(panel), 'respondent')} "
+        f"({percentage(worst['fast'], 1)}) "
         f"are fast and {int(counts.iloc[place]['slow'])} slow ({who(worst)}; the median respondent takes "
-        f"{panel['seconds'].median():.1f} seconds per task; fast is below a third of it or {OUTLYING} robust "
-        "standard deviations below it)."
+        f"{panel['seconds'].median():.1f} seconds per task; fast is below a third of "
+        f"it{_outlying(int(panel['seconds'].notna().sum()))})."
     )
     sizes = table.groupby(["judge", "prompt"], sort=False).size().to_numpy()
     verdicts = [
@@ -70,6 +71,11 @@ def response_times(judged: Sequence[Judged]) -> Check:
     ]
     verdict = max(verdicts, key=SEVERITY.index)
     return RESPONSE_TIMES.answer(table, verdict, finding, notes)
+
+
+def _outlying(respondents: int) -> str:
+    """The second rule for fast respondents, which a panel has to be large enough for."""
+    return f" or {OUTLYING} robust standard deviations below it" if respondents >= ENOUGH else ""
 
 
 def _verdict(fast: int, slow: int, n: int) -> Verdict:

@@ -69,9 +69,12 @@ def model_returned(
     verdict = worst(verdicts)
     finding = " ".join(filter(None, sentences))
     if not finding:
-        finding = f"All {counted(len(answered), 'answer')} name the model that was asked."
-        if not table["asked"].ne("").any():
-            finding = "All answers of a judge name one model; the model requested is not known."
+        known = int(table.loc[table["asked"].ne(""), "n"].sum())
+        finding = f"All {counted(known, 'answer')} name the model that was asked."
+        if known < len(answered):
+            others = "All answers of a judge name one model; the model requested is not known"
+            of = f" for {len(answered) - known:,} of them" if known else ""
+            finding = f"{finding} {others}{of}." if known else f"{others}."
     strange = frame[frame["judge"].isin(table.loc[table["other"], "judge"])]
     pairs = set(table.loc[table["other"], ["judge", "returned"]].itertuples(index=False, name=None))
     strange = strange[[pair in pairs for pair in zip(strange["judge"], strange["returned"], strict=True)]]

@@ -60,9 +60,14 @@ def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]
     alarms = pd.concat([wrong, mixed])
     verdict = worst("error" if name in GRAVE else "warning" for name in alarms["setting"])
     if not sentences:
-        known = "that the study states" if table["asked"].ne("").any() else "of one value per judge"
-        names = listed(table["setting"].unique())
-        finding = f"All {counted(len(requests), 'request')} have settings {known} ({names})."
+        stated = table.assign(stated=table["asked"].ne("")).groupby("setting", sort=False)["stated"].all()
+        parts_of = [
+            f"{what} ({listed(stated.index[stated == known])})"
+            for what, known in (("that the study states", True), ("of one value per judge", False))
+            if (stated == known).any()
+        ]
+        n = counted(len(requests), "request has", "requests have")
+        finding = f"All {n} settings {' and '.join(parts_of)}."
         return SETTINGS_SENT.answer(table, "pass", finding)
     rows = _rows(requests, alarms, asked or {})
     return SETTINGS_SENT.answer(table, verdict, " ".join(sentences[:6]), rows=rows)

@@ -8,6 +8,7 @@ from conjury.inference.errors import counted, listed
 from conjury.inference.study.models import AnyStudy
 from conjury.inference.tables.columns import as_text
 
+from ...frames.sentences import agreeing, out_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
 from .naming import MADE_HERE, of_models
@@ -44,9 +45,10 @@ def versions(responses: pd.DataFrame, study: AnyStudy | None = None) -> Check:
     verdict = worst(verdict for _, verdict, _ in parts)
     finding = " ".join(sentence for _, _, sentence in parts if sentence)
     if not finding:
-        finding = (
-            f"{counted(len(answered), 'answer')} of {counted(len(parts), 'model')} have one version each."
-        )
+        one = int((table["fingerprints"] == 1).sum())
+        finding = f"{counted(len(answered), 'answer')} of {counted(len(parts), 'model')}: "
+        finding += f"{out_of(one, len(parts), 'model')} {agreeing(one, 'has', 'have')} one version"
+        finding += "." if one == len(parts) else ", the others state none."
     return VERSIONS.answer(table, verdict, finding)
 
 

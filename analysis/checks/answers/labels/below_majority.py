@@ -8,6 +8,7 @@ from scipy.stats import binom
 from conjury.inference.study.models import ItemStudy
 
 from ....frames.rounding import percentage
+from ....frames.sentences import agreeing, out_of
 from ...judged import NotApplicableError
 from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
@@ -54,11 +55,16 @@ def below_majority(
     below, lower = table[table["p_adjusted"] < alpha], table["estimate"] < table["baseline"]
     worst = lowest(table, table["estimate"] - table["baseline"])
     best = highest(table, table["estimate"] - table["baseline"])
+    significantly = f", {len(below)} of them significantly" if lower.any() else ""
     finding = (
-        f"{int(lower.sum())} of {len(table)} accuracies are below the majority baseline, {len(below)} of "
-        f"them significantly. {who(worst)} is correct in {percentage(worst['estimate'], 1)} of "
+        f"{out_of(int(lower.sum()), len(table), 'accuracy', 'accuracies')} "
+        f"{agreeing(int(lower.sum()), 'is', 'are')} below the majority baseline{significantly}. "
+        f"{who(worst)} is correct in {percentage(worst['estimate'], 1)} of "
         f"{int(worst['of'])} items ({worst['panel']}), where {worst['label'].removeprefix('commonest: ')!r} "
-        f"alone gives {percentage(worst['baseline'], 1)} (smallest adjusted {said_p(p)}); the best is "
-        f"{who(best)} with {100 * (best['estimate'] - best['baseline']):+.1f} percentage points."
+        f"alone gives {percentage(worst['baseline'], 1)} (smallest adjusted {said_p(p)})"
     )
+    if len(table) > 1:
+        ahead = 100 * (best["estimate"] - best["baseline"])
+        finding += f"; the best is {who(best)} with {ahead:+.1f} percentage points"
+    finding += "."
     return BELOW_MAJORITY.answer(table, "warning" if len(below) else "pass", finding, p=p)

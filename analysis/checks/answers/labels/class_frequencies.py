@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from scipy.stats import binom
 
+from conjury.inference.errors import counted
 from conjury.inference.study.models import ItemStudy
 
 from ....frames.rounding import percentage
@@ -69,8 +70,15 @@ def class_frequencies(
     mostly = table[(table["estimate"] > MOSTLY) & (table["estimate"] > TIMES * table["gold"])]
     if never.empty and mostly.empty:
         apart = highest(table, (table["estimate"] - table["gold"]).abs())
+        unused = int((table["n"] == 0).sum())
+        every = "Every judge gives every class"
+        if unused:
+            never_given = counted(unused, "class is", "classes are")
+            every = (
+                f"No common class is avoided ({never_given} never given by a judge, as can happen by chance)"
+            )
         finding = (
-            f"Every judge gives every common class; the largest difference is for {apart['label']} "
+            f"{every}; the largest difference is for {apart['label']} "
             f"({who(apart)}): {percentage(apart['estimate'], 1)} of answers, "
             f"{percentage(apart['gold'], 1)} of gold labels."
         )
@@ -79,7 +87,8 @@ def class_frequencies(
     if len(never):
         first = lowest(never, -never["gold"])
         parts.append(
-            f"{len(never)} classes are never given by a judge, such as {first['label']} by {who(first)} "
+            f"{counted(len(never), 'class is', 'classes are')} never given by a judge, such as "
+            f"{first['label']} by {who(first)} "
             f"({percentage(first['gold'], 1)} of {int(first['of'])} gold labels; "
             f"{said_p(float(first['p_adjusted']))})."
         )

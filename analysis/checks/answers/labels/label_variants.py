@@ -36,23 +36,26 @@ def label_variants(
 ) -> Check:
     """Find spellings of a label of the scheme, or of a commoner value, by judge and in gold."""
     values = _values(judgments, labels)
-    rows = []
+    rows, tested = [], 0
     for task, of_task in values.groupby("task", sort=False):
         counts = of_task["value"].value_counts()
         if len(counts) > MANY_VALUES or pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all():
             continue
+        tested += int(of_task["value"].notna().sum())
         variants = spellings([str(v) for v in counts.index], _known(item_study, str(task)))
         for (judge, prompt), own in of_task.groupby(["judge", "prompt"], sort=False):
             varied = own["value"].map(variants).dropna()
             for name, n in varied.groupby([own["value"], varied], sort=False).size().items():
                 rows.append((judge, prompt, task, f"{name[0]} for {name[1]}", int(n), len(own), n / len(own)))  # type: ignore[index]
-    if values.empty:
+    if not tested:
         raise NotApplicableError("There are no labels.")
     table = pd.DataFrame(rows, columns=["judge", "prompt", "panel", "label", "n", "of", "estimate"]).head(
         MOST
     )
     if table.empty:
-        return LABEL_VARIANTS.answer(table, "pass", "Every label has one spelling.")
+        return LABEL_VARIANTS.answer(
+            table, "pass", f"Every label has one spelling, in {counted(tested, 'value')}."
+        )
     most = highest(table, table["n"])
     number = table[["panel", "label"]].drop_duplicates().shape[0]
     finding = (

@@ -49,7 +49,8 @@ def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
     table = shares(asked.rename(columns={"judge": "judge_id", "prompt": "prompt_id"}), credited)
     most = highest(table, table["estimate"])
     finding += (
-        f"{int(credited.sum()):,} of {len(asked):,} answers to these units have no value either, at most "
+        f"{int(credited.sum()):,} of {counted(len(asked), 'answer')} to these units have no value either, "
+        "at most "
         f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}); they count as correct "
         "where blanks are compared."
     )

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
@@ -53,7 +54,8 @@ def continued_prompt(responses: pd.DataFrame, requests: pd.DataFrame | None = No
     table = shares(answered, flag)
     most = highest(table, table["estimate"])
     finding = (
-        f"{int(flag.sum()):,} of {len(answered):,} answers continue the prompt ({int(turn.sum()):,} begin a "
+        f"{int(flag.sum()):,} of {counted(len(answered), 'answer')} continue the prompt "
+        f"({int(turn.sum()):,} begin a "
         f"new turn, {int(repeat.sum()):,} repeat its end), at most {percentage(most['estimate'], 1)} of "
         f"{int(most['of']):,} ({who(most)})."
     )

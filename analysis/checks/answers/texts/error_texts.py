@@ -7,8 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
+from ....frames.sentences import agreeing
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
@@ -54,12 +56,13 @@ def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) 
     table = shares(answered, flag)
     if not flag.any():
         return ERROR_TEXTS.answer(
-            table, "pass", f"None of {len(answered):,} answers begins like an error text."
+            table, "pass", f"None of {counted(len(answered), 'answer')} begins like an error text."
         )
     most = highest(table, table["n"])
     finding = (
-        f"{int(flag.sum()):,} of {len(answered):,} answers are error texts, the most {int(most['n']):,} "
-        f"({who(most)}); the first "
+        f"{int(flag.sum()):,} of {counted(len(answered), 'answer')} "
+        f"{agreeing(int(flag.sum()), 'is', 'are')} error texts, the most "
+        f"{int(most['n']):,} ({who(most)}); the first "
         f"begins {as_text(answered['text'])[flag].iloc[0].strip()[:60]!r}."
     )
     notes = []

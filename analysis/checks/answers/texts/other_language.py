@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
+from ....frames.sentences import agreeing
 from ...judged import NotApplicableError
 from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
@@ -60,8 +62,9 @@ def other_language(
     table = shares(rows, other)
     most = highest(table, table["estimate"])
     finding = (
-        f"{int(other.sum()):,} of {len(rows):,} long answers are in another language than item and prompt, "
-        f"at most {percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)})"
+        f"{int(other.sum()):,} of {counted(len(rows), 'long answer')} "
+        f"{agreeing(int(other.sum()), 'is', 'are')} in another language than item "
+        f"and prompt, at most {percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)})"
     )
     if other.any():
         common = Counter(given.to_numpy()[other].tolist()).most_common(1)[0]

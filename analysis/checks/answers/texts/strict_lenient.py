@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.parsing.rules import read_answer, resolve, response_spec
 from conjury.inference.parsing.spec import Answer
 from conjury.inference.study.asking import LineLabels
@@ -48,7 +49,7 @@ def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
     table = table.assign(only_lenient=only_lenient)
     most = highest(table, table["estimate"])
     finding = (
-        f"{int(differs.sum()):,} of {len(rows):,} answers differ between the rules; the most are "
+        f"{int(differs.sum()):,} of {counted(len(rows), 'answer')} differ between the rules; the most are "
         f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}), of which the strict rule "
         f"does not parse {100 * most['only_lenient']:.1f} percentage points."
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ....frames.rounding import percentage
@@ -54,7 +55,7 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
     table = shares(answered, cut).assign(reasoning=shares(answered, unclosed | (ended & empty))["n"])
     most = highest(table, table["estimate"])
     finding = (
-        f"{int(cut.sum()):,} of {len(answered):,} answers ended at the token limit, at most "
+        f"{int(cut.sum()):,} of {counted(len(answered), 'answer')} ended at the token limit, at most "
         f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}); "
         f"{int((unclosed | (ended & empty)).sum()):,} of them ended before any verdict."
     )

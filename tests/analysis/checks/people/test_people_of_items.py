@@ -262,7 +262,7 @@ def test_long_texts_that_two_people_share_and_markdown_are_a_warning() -> None:
 def test_ordinary_comments_pass() -> None:
     check = model_like_people(comments(r1="funny!", r2="certainly not", r3="i hope this is a joke", m1=LONG))
     assert check.verdict == "pass"
-    assert check.finding == "No text or judgments of people look like those of a model."
+    assert check.finding == "No text of people looks like that of a model."
 
 
 def with_model(table: pd.DataFrame, seed: int = 9) -> pd.DataFrame:
