@@ -31,7 +31,7 @@ from .storage.visiting import VisitRow
 from .tables import PanelTables, tables_of
 
 SIMULATED = "simulated"
-TOKEN = "researcher_token_sha256"
+TOKEN, SESSION = "researcher_token_sha256", "researcher_session"
 WIDEST = 100_000  # pixels of a screen
 MOST_LOST = 1_000_000
 LONGEST_MS = 30 * 24 * 3_600_000.0
@@ -323,15 +323,33 @@ class Visits:
         """Count visits, times, checks, quotas and cost, and show balance, agreement and straight-lining."""
         return figures_of(self.plan, read_stored(self._database), self._now())
 
-    def researcher_token(self) -> str | None:
-        """Make the researcher's token and return it; None where it has been made before."""
+    def researcher_token(self, new: bool = False) -> str | None:
+        """Make the researcher's token and return it; None where it has been made before, unless ``new``.
+
+        A new token replaces the one before, and ends all sessions that began with it.
+        """
         token = secrets.token_urlsafe(32)
         with self._database.write() as connection:
             self._database.alone(connection)
-            if rows.fact(connection, TOKEN) is not None:
+            if rows.fact(connection, TOKEN) is not None and not new:
                 return None
-            rows.set_fact(connection, TOKEN, _sha256(token))
+            rows.change_fact(connection, TOKEN, _sha256(token))
+            rows.change_fact(connection, SESSION, secrets.token_hex(8))
         return token
+
+    def researcher_session(self) -> str:
+        """Name what a session of the researcher has to know, from signing in until somebody signs out."""
+        with self._database.read() as connection:
+            known = rows.fact(connection, SESSION)
+        if known is None:  # of a database that was made before there were such names
+            self.end_researcher_sessions()
+            return self.researcher_session()
+        return known
+
+    def end_researcher_sessions(self) -> None:
+        """Sign the researcher out, in all browsers."""
+        with self._database.write() as connection:
+            rows.change_fact(connection, SESSION, secrets.token_hex(8))
 
     def is_researcher(self, token: str) -> bool:
         """Whether a token is the researcher's, compared in constant time."""

@@ -96,6 +96,13 @@ class Served:
         list[str] | None,
         typer.Option(help="Address or network of a trusted reverse proxy; can be repeated."),
     ] = None
+    new_token: Annotated[
+        bool,
+        typer.Option(
+            "--new-token",
+            help="Make a new token of the researcher; the one before and its sessions end.",
+        ),
+    ] = False
     stay: Annotated[
         bool,
         typer.Option(
@@ -171,6 +178,7 @@ def _serve(plan: PanelPlan, served: Served, database: str | None) -> None:
             served.port,
             secure=served.https,
             trusted_proxies=tuple(served.proxy or ()),
+            new_token=served.new_token,
             say=console.print,
         )
     finally:

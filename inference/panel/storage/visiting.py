@@ -146,6 +146,7 @@ def fact(connection: Connection, name: str) -> str | None:
     return connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar_one_or_none()
 
 
-def set_fact(connection: Connection, name: str, value: str) -> None:
-    """Add a fact of the panel that is not there."""
+def change_fact(connection: Connection, name: str, value: str) -> None:
+    """Write a fact of the panel, in place of the one of that name."""
+    connection.execute(delete(facts).where(facts.c.name == name))
     connection.execute(insert(facts).values(name=name, value=value))

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
@@ -26,7 +26,7 @@ from ..reading_answers import read_answers
 from ..steps import TaskStep
 from ..web.app import ANSWER, KEPT, KeptFiles, answers_in, text_of, timing_of
 from ..web.pages import Answered, Page, task_page
-from ..web.security import BodyLimit, Limits, ProtectedPages, form_token, new_session, read_form
+from ..web.security import BodyLimit, Limits, ProtectedPages, disconnected, form_token, new_session, read_form
 from ..web.templates import STATIC as PANEL_STATIC
 from ..web.templates import medium_address, pair_layout
 from .answers import Mask, Numbers
@@ -127,7 +127,11 @@ def make_app(
         ),
         Middleware(BodyLimit, most=Limits().body, refuse=too_large),
     ]
-    handlers = {HTTPException: pages.http_error, Exception: pages.failure}
+    handlers = {
+        HTTPException: pages.http_error,
+        ClientDisconnect: disconnected,
+        Exception: pages.failure,
+    }
     app = ProtectedPages(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.pages = pages
     return app

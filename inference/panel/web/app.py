@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -33,6 +33,7 @@ from .security import (
     RateLimit,
     address_of,
     cookie_name,
+    disconnected,
     form_token,
     new_session,
     read_form,
@@ -125,7 +126,11 @@ def make_app(
         Middleware(RateLimit, limits=limits, buckets=buckets, refuse=too_many),
         Middleware(BodyLimit, most=limits.body, refuse=too_large),
     ]
-    handlers = {HTTPException: pages.http_error, Exception: pages.failure}
+    handlers = {
+        HTTPException: pages.http_error,
+        ClientDisconnect: disconnected,
+        Exception: pages.failure,
+    }
     return ProtectedPages(secure=secure, routes=routes, middleware=middleware, exception_handlers=handlers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import math
 import time
 from dataclasses import dataclass, field
@@ -56,7 +57,7 @@ class Researcher:
         if scheme.lower() == "bearer":  # other schemes are those of a proxy
             if not await self._is_token(request, bearer.strip()):
                 raise HTTPException(403)
-        elif not request.session.get(SIGNED_IN):
+        elif not await self._is_signed_in(request):
             return self._sign_in(request, wrong=False)
         live = request.query_params.get("refresh") != "no"
         html = await run_in_threadpool(self._page, request, live)
@@ -66,21 +67,28 @@ class Researcher:
         """Sign in with the token, or out."""
         form = await read_form(request, self.secret)
         if form.get("sign_out"):
+            if await self._is_signed_in(request):
+                await run_in_threadpool(self.visits.end_researcher_sessions)
             request.session.pop(SIGNED_IN, None)
         elif not await self._is_token(request, str(form.get("researcher_token", "")).strip()):
             return self._sign_in(request, wrong=True)
         else:
-            request.session[SIGNED_IN] = True
+            request.session[SIGNED_IN] = await run_in_threadpool(self.visits.researcher_session)
         return RedirectResponse("/researcher", status_code=303)
 
+    async def _is_signed_in(self, request: Request) -> bool:
+        """Whether a cookie is of a session that nobody has signed out."""
+        given = request.session.get(SIGNED_IN)
+        known = await run_in_threadpool(self.visits.researcher_session)
+        return isinstance(given, str) and bool(known) and hmac.compare_digest(given, known)
+
     async def _is_token(self, request: Request, token: str) -> bool:
-        attempt = "sign_in", address_of(request.scope), self.limits.sign_in
-        if not self.buckets.allow(*attempt):
+        """Whether a token is right, which it may be at any time; wrong ones of an address are limited."""
+        if await run_in_threadpool(self.visits.is_researcher, token[:200]):
+            return True
+        if not self.buckets.allow("sign_in", address_of(request.scope), self.limits.sign_in):
             raise HTTPException(429)
-        right = await run_in_threadpool(self.visits.is_researcher, token[:200])
-        if right:
-            self.buckets.return_one(*attempt)
-        return right
+        return False
 
     def _sign_in(self, request: Request, wrong: bool) -> Response:
         if "id" not in request.session:

@@ -31,6 +31,7 @@ def serve(
     secure: bool = False,
     trusted_proxies: Sequence[str] = (),
     limits: Limits | None = None,
+    new_token: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the pages of a panel until it is stopped.
@@ -45,6 +46,8 @@ def serve(
     trusted_proxies : sequence of str
         Addresses or networks of reverse proxies whose headers are believed.
     limits : Limits, optional
+    new_token : bool
+        Whether the researcher gets a new token, which ends all sessions of the researcher.
     say : callable
         Prints a line: the address, and the researcher's token when it is made.
 
@@ -61,7 +64,7 @@ def serve(
         limits=limits,
     )
     with opened(host, port) as listening:
-        for line in addresses(visits, listening, host, secure):
+        for line in addresses(visits, listening, host, secure, new_token):
             say(line)
         run_server(app, listening)
 
@@ -81,7 +84,9 @@ def run_server(app: Starlette, listening: socket.socket) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def addresses(visits: Visits, listening: socket.socket, host: str, secure: bool) -> list[str]:
+def addresses(
+    visits: Visits, listening: socket.socket, host: str, secure: bool, new_token: bool = False
+) -> list[str]:
     """Lines that are printed at the start; the token is in them only when it is made."""
     shown = f"[{host}]" if ":" in host else host
     base = f"http://{shown}:{listening.getsockname()[1]}/"
@@ -90,7 +95,7 @@ def addresses(visits: Visits, listening: socket.socket, host: str, secure: bool)
     if recruiting.required:
         lines.append(f"The address has to name the person: {base}?{recruiting.person}=...")
     lines.append(f"Figures for the researcher: {base}researcher")
-    token = visits.researcher_token()
+    token = visits.researcher_token(new_token)
     if token is not None:
         lines.append(f"The researcher's token, which is printed this once: {token}")
     if host not in LOOPBACK and not secure:

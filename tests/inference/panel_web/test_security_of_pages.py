@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import stat
@@ -308,6 +309,91 @@ def test_the_right_token_may_be_sent_as_often_as_figures_are_wanted(visits) -> N
     wrong = {"Authorization": "Bearer x"}
     statuses = [client.get("/researcher", headers=wrong).status_code for _ in range(4)]
     assert statuses == [403, 403, 403, 429]
+
+
+def test_a_right_token_passes_whatever_strangers_sent_from_the_same_address(visits) -> None:
+    client = client_of(visits, limits=Limits(sign_in=Rate(0.001, 3)))
+    stranger = TestClient(client.app, raise_server_exceptions=False, **HERE)
+    sent = {"token": hidden(stranger.get("/researcher").text, "token"), "researcher_token": "x"}
+    statuses = [stranger.post("/researcher", data=sent).status_code for _ in range(5)]
+    assert statuses == [403, 403, 403, 429, 429]
+    token = visits.researcher_token()
+    right = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": token}
+    assert "Participation" in client.post("/researcher", data=right).text
+    header = {"Authorization": f"Bearer {token}"}
+    assert "Participation" in stranger.get("/researcher", headers=header).text
+    assert stranger.post("/researcher", data=sent).status_code == 429
+
+
+@pytest.mark.parametrize("how", ["sign out", "sign out elsewhere", "new token"])
+def test_the_cookie_of_a_session_that_has_ended_is_worth_nothing(visits, how) -> None:
+    token = visits.researcher_token()
+    client, elsewhere = client_of(visits), client_of(visits)
+    for one in (client, elsewhere):
+        sent = {"token": hidden(one.get("/researcher").text, "token")}
+        assert "Participation" in one.post("/researcher", data={**sent, "researcher_token": token}).text
+    stolen = client.cookies[COOKIE]
+    if how == "new token":
+        following = visits.researcher_token(new=True)
+        assert following != token
+        assert not visits.is_researcher(token)
+        token = following
+    else:
+        one = client if how == "sign out" else elsewhere
+        sent = {"token": hidden(one.get("/researcher?refresh=no").text, "token")}
+        assert "Participation" not in one.post("/researcher", data={**sent, "sign_out": "yes"}).text
+    thief = client_of(visits)
+    thief.cookies.set(COOKIE, stolen)
+    assert "Participation" not in thief.get("/researcher").text
+    sent = {"token": hidden(client.get("/researcher").text, "token")}
+    assert "Participation" in client.post("/researcher", data={**sent, "researcher_token": token}).text
+
+
+def test_a_database_without_a_name_of_sessions_lets_the_researcher_in(visits) -> None:
+    token = visits.researcher_token()
+    with visits._database.write() as connection:
+        connection.exec_driver_sql("delete from facts where name = 'researcher_session'")
+    client = client_of(visits)
+    sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": token}
+    assert "Participation" in client.post("/researcher", data=sent).text
+
+
+def test_somebody_who_is_not_signed_in_signs_nobody_out(visits) -> None:
+    token = visits.researcher_token()
+    client, stranger = client_of(visits), client_of(visits)
+    sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": token}
+    client.post("/researcher", data=sent)
+    out = {"token": hidden(stranger.get("/researcher").text, "token"), "sign_out": "yes"}
+    stranger.post("/researcher", data=out)
+    assert "Participation" in client.get("/researcher").text
+
+
+def test_a_connection_that_ends_within_a_form_is_no_failure(visits, caplog) -> None:
+    client = client_of(visits)
+    client.get("/")
+    begun = [{"type": "http.request", "body": b"token=", "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[dict[str, object]] = []
+
+    async def receive() -> dict[str, object]:
+        return begun.pop(0)
+
+    async def send_(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    headers = {
+        "host": "127.0.0.1",
+        "content-type": "application/x-www-form-urlencoded",
+        "cookie": f"{COOKIE}={client.cookies[COOKIE]}",
+    }
+    scope = {
+        **{"type": "http", "method": "POST", "path": "/start", "raw_path": b"/start", "query_string": b""},
+        **{"scheme": "http", "http_version": "1.1", "root_path": "", "client": ("127.0.0.1", 1)},
+        **{"server": ("127.0.0.1", 80)},
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    asyncio.run(client.app(scope, receive, send_))
+    assert sent[0]["status"] == 400
+    assert caplog.text == ""
 
 
 def test_what_a_proxy_sends_as_authorization_changes_nothing(visits) -> None:
