@@ -39,6 +39,7 @@ class Plan:
     reverse: bool = False  # whether results come in reversed order
     lose: list[str] = field(default_factory=list)  # of "output" and "error", files that never come to be
     cut: int = 0  # how many downloads of its files break off
+    short: int = 0  # how many downloads of its files have half of their bytes, and end as if these were all
 
 
 @dataclass
@@ -48,6 +49,7 @@ class File:
     content: bytes
     purpose: str
     cut: int = 0
+    short: int = 0
 
     def told(self) -> dict[str, Any]:
         return {
@@ -72,6 +74,8 @@ class Batch:
     asked: int = 0
     output: str | None = None
     error: str | None = None
+    good: int = 0
+    bad: int = 0
 
     def told(self) -> dict[str, Any]:
         ended = self.status in ENDS
@@ -87,7 +91,11 @@ class Batch:
             "output_file_id": self.output if ended else None,
             "error_file_id": self.error if ended else None,
             "errors": {"object": "list", "data": self.plan.errors} if self.status == "failed" else None,
-            "request_counts": {"total": self.size, "completed": self.size if ended else 0, "failed": 0},
+            "request_counts": {
+                "total": self.size,
+                "completed": self.good if ended else 0,
+                "failed": self.bad if ended else 0,
+            },
         }
 
 
@@ -106,7 +114,9 @@ class Office:
         told = self.settings.batches
         self.plans = [Plan(**plan) for plan in told.get("plans", [{}])]
         self.left = {
-            (what, kind): told.get(what, {}).get(kind, 0) for what in ("lost", "refused") for kind in KINDS
+            (what, kind): told.get(what, {}).get(kind, 0)
+            for what in ("lost", "refused", "limited")
+            for kind in KINDS
         }
         self.room = told.get("room", 0)
         self.files: dict[str, File] = {}
@@ -114,12 +124,13 @@ class Office:
         self.downloads: Counter[str] = Counter()
 
     def takes(self, what: str, kind: str) -> bool:
-        """Whether this creation is ``lost`` or ``refused``."""
+        """Whether this creation is ``lost``, ``refused``, or done and answered as one too many."""
         self.left[what, kind] -= 1
         return self.left[what, kind] >= 0
 
-    def keep(self, name: str, content: bytes, purpose: str, cut: int = 0) -> File:
-        file = File(f"file-{len(self.files) + 1}", name, content, purpose, cut)
+    def keep(self, name: str, content: bytes, purpose: str, plan: Plan | None = None) -> File:
+        plan = plan or Plan()
+        file = File(f"file-{len(self.files) + 1}", name, content, purpose, plan.cut, plan.short)
         self.files[file.id] = file
         return file
 
@@ -157,13 +168,14 @@ class Office:
                 self.state.answered[content_hash(request["body"])] += 1
             lines, failed = _result(request, fault, self.state)
             (bad if failed else good).extend(lines)
+        batch.good, batch.bad = len(good), len(bad)
         good += [_line(f"strange-{place}", {"choices": []}) for place in range(plan.strange)]
         if plan.reverse:
             good.reverse()
         if good and "output" not in plan.lose:
-            batch.output = self.keep("output.jsonl", b"".join(good), "batch_output", plan.cut).id
+            batch.output = self.keep("output.jsonl", b"".join(good), "batch_output", plan).id
         if bad and "error" not in plan.lose:
-            batch.error = self.keep("error.jsonl", b"".join(bad), "batch_output", plan.cut).id
+            batch.error = self.keep("error.jsonl", b"".join(bad), "batch_output", plan).id
 
 
 KINDS = ("files", "batches")
@@ -236,6 +248,8 @@ def add_routes(app: web.Application, state: State) -> None:
         if told["input_file_id"] not in office.files:
             return error(400, "No such file.")
         batch = office.begin(office.files[told["input_file_id"]], told.get("metadata") or {})
+        if office.takes("limited", "batches"):
+            return error(429, "Too many requests.")
         return _lose(request) if office.takes("lost", "batches") else web.json_response(batch.told())
 
     async def list_files(request: web.Request) -> web.Response:
@@ -259,6 +273,8 @@ def add_routes(app: web.Application, state: State) -> None:
     async def content(request: web.Request) -> web.StreamResponse:
         file = office.files[request.match_info["id"]]
         office.downloads[file.id] += 1
+        if office.downloads[file.id] <= file.short:
+            return web.Response(body=half_of(file.content), content_type="application/octet-stream")
         if office.downloads[file.id] > file.cut:
             return web.Response(body=file.content, content_type="application/octet-stream")
         response = web.StreamResponse()
@@ -284,6 +300,12 @@ def add_routes(app: web.Application, state: State) -> None:
     app.router.add_get("/v1/batches", list_batches)
     app.router.add_get("/v1/batches/{id}", one_batch)
     app.router.add_get("/batch_counts", counts)
+
+
+def half_of(content: bytes) -> bytes:
+    """Return the first half of the lines of a file."""
+    lines = content.splitlines(keepends=True)
+    return b"".join(lines[: len(lines) // 2])
 
 
 def _page(request: web.Request, entries: list[dict[str, Any]]) -> web.Response:

@@ -89,7 +89,7 @@ class Project(Office):
         lines += [json.dumps(line).encode() + b"\n" for line in strange]
         if plan.reverse:
             lines.reverse()
-        batch.output = self.keep("responses", b"".join(lines), "responses", plan.cut).id
+        batch.output = self.keep("responses", b"".join(lines), "responses", plan).id
 
     def _lines(self, line: dict[str, Any], fault: str) -> list[bytes]:
         key, request = line["key"], line["request"]
@@ -154,6 +154,8 @@ def add_routes(app: web.Application, state: State) -> None:
         if file is None:
             return problem(404, "NOT_FOUND", "No such file.")
         made = project.begin(file, {"name": batch["displayName"]})
+        if project.takes("limited", "batches"):
+            return problem(429, "RESOURCE_EXHAUSTED", "Too many requests.")
         return _lose(request) if project.takes("lost", "batches") else web.json_response(project.told(made))
 
     def page(request: web.Request, field: str, entries: list[dict[str, Any]]) -> web.Response:
@@ -179,7 +181,7 @@ def add_routes(app: web.Application, state: State) -> None:
     async def download(request: web.Request) -> web.StreamResponse:
         file = project.files[request.match_info["id"]]
         project.downloads[file.id] += 1
-        return await send(request, file.content, project.downloads[file.id] <= file.cut)
+        return await send(request, file, project.downloads[file.id])
 
     async def counts(_: web.Request) -> web.Response:
         n_files = sum(file.purpose == "input" for file in project.files.values())

@@ -15,7 +15,7 @@ from typing import Any
 from aiohttp import web
 
 from .answers import CREATED, _instance, content_hash
-from .batches import ENDS, Batch, Office, _lose
+from .batches import ENDS, Batch, File, Office, _lose, half_of
 from .state import State
 
 CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -106,7 +106,7 @@ class Workspace(Office):
         if plan.reverse:
             lines.reverse()
         if "output" not in plan.lose:
-            batch.output = self.keep("results.jsonl", b"".join(lines), "results", plan.cut).id
+            batch.output = self.keep("results.jsonl", b"".join(lines), "results", plan).id
 
     def _lines(self, request: dict[str, Any], fault: str) -> list[bytes]:
         name, params = request["custom_id"], request["params"]
@@ -172,6 +172,8 @@ def add_routes(app: web.Application, state: State) -> None:
         lines = b"".join(json.dumps(one).encode() + b"\n" for one in body["requests"])
         batch = space.begin(space.keep("requests", lines, "requests"), {})
         told = space.told(batch, str(request.url.origin()))
+        if space.takes("limited", "batches"):
+            return problem(429, "rate_limit_error", "Too many requests.")
         return _lose(request) if space.takes("lost", "batches") else web.json_response(told)
 
     async def listed(request: web.Request) -> web.Response:
@@ -197,7 +199,7 @@ def add_routes(app: web.Application, state: State) -> None:
         batch = space.batches[request.match_info["id"].removeprefix("msg")]
         file = space.files[str(batch.output)]
         space.downloads[file.id] += 1
-        return await send(request, file.content, space.downloads[file.id] <= file.cut)
+        return await send(request, file, space.downloads[file.id])
 
     async def counts(_: web.Request) -> web.Response:
         return web.json_response({"batches": len(space.batches), "downloads": space.downloads})
@@ -210,9 +212,10 @@ def add_routes(app: web.Application, state: State) -> None:
     app.router.add_get("/message_counts", counts)
 
 
-async def send(request: web.Request, content: bytes, cut: bool) -> web.StreamResponse:
-    """Send a file, half of it if the connection is to break off."""
-    if not cut:
+async def send(request: web.Request, file: File, turn: int) -> web.StreamResponse:
+    """Send a file, half of it if it is to be short or the connection is to break off."""
+    content = half_of(file.content) if turn <= file.short else file.content
+    if turn > file.cut:
         return web.Response(body=content, content_type="application/octet-stream")
     response = web.StreamResponse()
     response.content_length = len(content)

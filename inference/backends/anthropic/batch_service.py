@@ -20,6 +20,7 @@ from ..batches.http import Exchanges
 from ..batches.service import (
     DEFAULT,
     Gone,
+    Incomplete,
     NotThere,
     Progress,
     Sending,
@@ -163,7 +164,7 @@ class AnthropicBatches:
                 f"{self.url}/{name}/results", results, f"{name}.jsonl", name, _total(batch)
             )
             first = next(open_lines(results), b"")
-        except Gone:
+        except (Gone, Incomplete):
             return None
         finally:
             results.unlink(missing_ok=True)

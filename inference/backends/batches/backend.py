@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...ledger.exchanges import Attempt, Outcome, Request
 from ..base import Recorder
 from ..openai.failures import mask_bytes
-from .service import BatchService, FileGone, Full, Gone, Progress, Sending, Unreachable
+from .service import BatchService, FileGone, Full, Gone, Incomplete, Progress, Sending, Unreachable
 from .shards import (
     Limits,
     Shard,
@@ -121,6 +121,7 @@ class BatchBackend:
         """
         ended = {batch.shard for batch in self._live(ledger, "ended")}
         refused = ""
+        incomplete: Incomplete | None = None
         for batch in self._live(ledger, "ended"):
             progress = self._progress(batch.batch_id)
             if progress.running:  # it was not visible before
@@ -128,7 +129,12 @@ class BatchBackend:
             elif progress.failed:
                 refused = self._refuse(batch.shard, progress, recorder, ledger) or refused
             else:
-                refused = self._collect(batch, progress, recorder, ledger) or refused
+                try:
+                    refused = self._collect(batch, progress, recorder, ledger) or refused
+                except Incomplete as error:
+                    incomplete = error
+        if incomplete is not None:
+            raise incomplete
         if refused:
             raise InputError(refused)
         return [batch for batch in ledger.batches(self.judge_id) if batch.shard in ended]
@@ -213,8 +219,7 @@ class BatchBackend:
         except Full as error:
             split = service.full_at_creation and self._is_too_large(sending, ledger)
             if not (split and self._split(shard, str(error), ledger)):
-                mark = {} if service.keeps_files else {"file_id": ""}
-                ledger.update_batch(shard, detail=f"{WAITING}{error}", **mark)
+                ledger.update_batch(shard, detail=f"{WAITING}{error}")
             return False
         ledger.update_batch(shard, state="submitted", batch_id=batch_id, detail="")
         return True

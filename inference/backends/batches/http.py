@@ -80,7 +80,7 @@ class Exchanges:
             except http.HTTPError as error:
                 raise self._silent(error, f"the file {what}") from None
 
-        download_whole(self.endpoint, store, f"the file {what}", lambda _, n: n == lines > 0)
+        download_whole(self.endpoint, store, f"the file {what}", lines=lines)
 
     def _attempt(self, method: str, url: str, what: str, options: dict[str, Any]) -> tuple[Any, float]:
         """Return a response, or the error that came in its place with the seconds to wait."""

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import InputError
-from ..openai.failures import NO_CREDIT, concerns_all, mask_bytes, read_failure
+from ..openai.failures import NO_CREDIT, concerns_all, mask_bytes, parse, read_failure
 from .shards import Limits, LineFormat, completed, writable
 
 if TYPE_CHECKING:
     from ..endpoints import Endpoint
 
 TRIES = 4
+UNNAMED = "without a name"  # in place of a file of results, where a batch has answers and names no file
 
 
 class Unreachable(InputError):
@@ -27,7 +28,11 @@ class Busy(Unreachable):
 
 
 class Full(Busy):
-    """The provider takes no more batches for now, and this one was certainly not created."""
+    """The provider takes no more batches for now, and this one was not among those that it lists."""
+
+
+class Incomplete(Unreachable):
+    """Results came, but fewer than the provider names."""
 
 
 class Gone(InputError):
@@ -164,15 +169,19 @@ def create_once(
     pause: float,
     has_file: Callable[[], bool] = lambda: True,
 ) -> str:
-    """Create a batch; where no answer comes, look whether it was created before doing it again.
+    """Create a batch; where it is refused for now or no answer comes, look whether it was created.
 
-    ``Full`` is raised only if no attempt before went unanswered, and ``FileGone`` where the provider refuses
-    and no longer has the uploaded file.
+    ``Full`` is raised only if it is not seen and no attempt before went unanswered, and ``FileGone`` where
+    the provider refuses and no longer has the uploaded file.
     """
     for attempt in range(TRIES):
         try:
             return send()
-        except Busy as error:
+        except Busy as error:  # a gateway can refuse what the provider has accepted
+            time.sleep(pause)
+            batch_id = find()
+            if batch_id is not None:
+                return batch_id
             raise (error if attempt else Full(str(error))) from None
         except Unreachable:
             time.sleep(pause * 2**attempt)
@@ -249,34 +258,48 @@ def _gone(endpoint: Endpoint, what: str) -> Gone:
 
 
 def download_whole(
-    endpoint: Endpoint, store: Callable[[], tuple[int, int]], what: str, is_whole: Callable[[int, int], bool]
+    endpoint: Endpoint, store: Callable[[], tuple[int, int]], what: str, size: int = 0, lines: int = 0
 ) -> None:
     """Store a file; what was cut off is downloaded again.
 
-    ``store`` returns the bytes and lines that came. A file is taken to be whole if ``is_whole`` says so, or
-    if it comes with the same size twice.
+    ``store`` returns the bytes and whole lines that came; ``size`` and ``lines`` are those that the provider
+    names, 0 for none. Without either, a file is taken to be whole if it comes with the same size twice.
+
+    Raises
+    ------
+    Incomplete
+        Fewer came than are named. The rest must not count as unanswered: it would be paid for again.
     """
     sizes: list[int] = []
+    received = n = 0
     for attempt in range(TRIES):
         try:
-            size, lines = store()
+            received, n = store()
         except Unreachable:
             if attempt == TRIES - 1:
                 raise
             continue
-        if is_whole(size, lines) or size in sizes:
+        whole = n >= lines if lines else received >= size
+        if (whole and (size or lines)) or (not size and not lines and received in sizes):
             return
-        sizes.append(size)
-    raise Unreachable(f"{endpoint.shown_url} sent an incomplete {what}; run the same command again.")
+        if received in sizes:
+            break
+        sizes.append(received)
+    named = f"{n:,} of {lines:,} lines" if lines else f"{received:,} of {size:,} bytes"
+    raise Incomplete(
+        f"{endpoint.shown_url} sent {what} incompletely ({named}); the batch is kept, and its requests are "
+        "not sent again. Run the same command later; if the file stays so, delete it at the provider, and "
+        "`conjury retry --status error` asks these requests again."
+    )
 
 
 def store_lines(chunks: Iterable[bytes], path: Path, secrets: tuple[str, ...]) -> tuple[int, int]:
-    """Store what comes in chunks, compressed and without keys; return the bytes and lines that came."""
+    """Store what comes in chunks, compressed and without keys; return the bytes and whole lines that came."""
     received = lines = 0
     with completed(path, compressed=True) as file:
         for line in whole_lines(chunks):
             received += len(line)
-            lines += bool(line.strip())
+            lines += bool(line.strip()) and (line.endswith(b"\n") or parse(line) is not None)
             with writable(path):
                 file.write(mask_bytes(line.rstrip(b"\n"), secrets) + b"\n")
     return received, lines

@@ -16,6 +16,7 @@ from ...errors import InputError
 from ..batches.http import Exchanges
 from ..batches.service import (
     DEFAULT,
+    UNNAMED,
     Complaint,
     NotThere,
     Progress,
@@ -35,7 +36,6 @@ from .lines import LINES
 VERSION = "v1beta"
 PAGE = 100
 CHUNK = 1 << 20
-UNNAMED = "without a name"  # in place of the file of results where a batch has succeeded and names none
 ENDED = ("succeeded", "partially_succeeded", "failed", "cancelled", "expired")
 PREFIXES = ("BATCH_STATE_", "JOB_STATE_")
 REFUSED = (3, 5, 7, 9, 16)  # codes of gRPC with which a batch is refused before any request is executed
@@ -156,11 +156,16 @@ class GoogleBatches:
         )
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
-        """Store the results of a batch compressed; they are whole if there is a line for each request."""
+        """Store the results of a batch compressed; they are whole if there is a line for each request.
+
+        A batch that has not succeeded has one for each answer.
+        """
         if file_id == UNNAMED:
             raise gone(self.endpoint, file_id, batch_id)
-        stats = _metadata(self._batch(batch_id)).get("batchStats")
-        total = _number(stats if isinstance(stats, dict) else {}, "requestCount")
+        batch = self._batch(batch_id)
+        stats, succeeded = _metadata(batch).get("batchStats"), _state(batch) == "succeeded"
+        named = "requestCount" if succeeded else "successfulRequestCount"
+        total = _number(stats if isinstance(stats, dict) else {}, named)
         url = f"{self.root}/download/{VERSION}/{file_id}:download?alt=media"
         self.exchanges.download(url, path, file_id, batch_id, total)
 

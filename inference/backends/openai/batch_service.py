@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..batches.service import (
     DEFAULT,
+    UNNAMED,
     Complaint,
     NotThere,
     Progress,
@@ -132,7 +133,7 @@ class OpenAIBatches:
             redact(str(batch.status), self.endpoint.secrets),
             counts.completed + counts.failed if counts else 0,
             counts.total if counts else 0,
-            batch.output_file_id or "",
+            batch.output_file_id or (UNNAMED if counts and counts.completed else ""),
             batch.error_file_id or "",
             complaints,
             running=batch.status in RUNNING,
@@ -141,8 +142,13 @@ class OpenAIBatches:
         )
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
-        """Store a file of a batch compressed; it is whole if it has the size that the provider names."""
+        """Store a file of a batch compressed; answers are whole if there is one for each that is counted.
+
+        Any other file is whole if it has the size that the provider names.
+        """
         what = f"the file {file_id}"
+        if file_id == UNNAMED:
+            raise gone(self.endpoint, file_id, batch_id)
         size = self._ask(lambda: _size(self.client, file_id), what)
         if size is None:
             raise gone(self.endpoint, file_id, batch_id)
@@ -151,9 +157,14 @@ class OpenAIBatches:
             with self.client.files.with_streaming_response.content(file_id) as response:
                 return store_lines(response.iter_bytes(1 << 20), path, self.endpoint.secrets)
 
-        download_whole(
-            self.endpoint, lambda: self._ask(store, what), what, lambda received, _: received == size
-        )
+        lines = self._ask(lambda: self._answers(file_id, batch_id), f"the state of batch {batch_id}")
+        download_whole(self.endpoint, lambda: self._ask(store, what), what, size, lines)
+
+    def _answers(self, file_id: str, batch_id: str) -> int:
+        """Return how many answers a file has according to its batch; 0 where that is not known."""
+        batch = self.client.batches.retrieve(batch_id)
+        counts = batch.request_counts
+        return counts.completed if counts and batch.output_file_id == file_id else 0
 
     def _ask(self, exchange: Callable[[], Answer], what: str) -> Answer:
         try:

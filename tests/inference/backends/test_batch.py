@@ -183,9 +183,7 @@ GARBLED = {"0": "garbled", "2": "garbled"}
         ({"lines": GARBLED}, ["invalid_response", "", "invalid_response", ""]),
         ({"end": "expired", "share": 0.5, "polls": 1}, ["", "", "expired", "expired"]),
         ({"end": "cancelled", "share": 0.5, "polls": 1}, ["", "", "cancelled", "cancelled"]),
-        ({"lines": {"1": "500"}, "lose": ["output"]}, ["server"] * 3),
         ({"lines": {"1": "400"}, "lose": ["error"]}, ["", "server", ""]),
-        ({"lines": {"1": "400"}, "lose": ["output", "error"]}, ["server"] * 3),
         ({"end": "expired", "share": 0.34, "lose": ["error"]}, ["", "expired", "expired"]),
         ({"end": "expired", "share": 0.0, "lose": ["error"]}, ["expired"] * 3),
         ({"lines": {"0": "500", "1": "500", "2": "500"}}, ["server"] * 3),
@@ -216,6 +214,19 @@ def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(b
     assert [Path(name).suffix for name in files_of(tmp_path)] == [".jsonl"]
     batches.fetch(LedgerRecorder(ledger), ledger)
     assert_all_answered(ledger, 4)
+
+
+@pytest.mark.parametrize("lose", [["output"], ["output", "error"]])
+def test_answers_that_are_counted_and_in_no_file_are_not_asked_for_again_unasked(
+    backend, server, ledger, lose
+):
+    batches, recorder = backend({"lines": {"1": "500"}, "lose": lose}, {}), LedgerRecorder(ledger)
+    submit(batches, ledger, 3)
+    batches.poll(ledger)
+    with pytest.raises(InputError, match="let `conjury retry --status error` ask these requests again"):
+        batches.fetch(recorder, ledger)
+    assert submit(batches, ledger, 3) == (0 if "error" in lose else 1)
+    assert max(server.counts()["answered"].values()) == 1
 
 
 @pytest.mark.parametrize("retry", [False, True])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from fakes.studies import (
 )
 
 from conjury.cli.commands.runs import parse, retry, status
+from conjury.inference.backends.batches import service
 from conjury.inference.collecting.prices import read_prices
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -77,6 +80,48 @@ def test_choices_are_collected_priced_and_parsed_as_those_of_openai(tmp_path, se
     assert "6 requests, collected" in " ".join(capsys.readouterr().out.split())
     parse(str(study), out=run, rule="lenient")
     assert set(table(run, "judgments")["status"]) == {"ok"}
+
+
+@pytest.fixture(params=["openai", *MODELS])
+def any_provider(request):
+    return request.param
+
+
+def ask_any(study: Path, run: Path, server: Any, any_provider: str) -> int:
+    address = server.url if any_provider == "openai" else server.root
+    return collect(study, run, base_url=address, batch=True, prompts=["plain"], pairs=6)
+
+
+def any_study(folder: Path, any_provider: str) -> Path:
+    content = towns() if any_provider == "openai" else judge(towns(), any_provider)
+    return write_study(folder / "towns", content)
+
+
+def test_results_that_come_short_are_not_paid_for_again(tmp_path, server, any_provider, capsys):
+    study, run = any_study(tmp_path, any_provider), tmp_path / "run"
+    server.configure(batches={"plans": [{"short": 4}]})
+    ask_any(study, run, server, any_provider)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"incompletely \(3 of 6 lines\); the batch is kept"):
+            ask_any(study, run, server, any_provider)
+        with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
+            assert [batch.state for batch in ledger.batches()] == ["ended"]
+    assert ask_any(study, run, server, any_provider) == 0
+    assert table(run, "responses")["text"].notna().sum() == 6
+    assert sorted(server.counts()["answered"].values()) == [1] * 6
+
+
+def test_a_batch_that_was_accepted_and_answered_with_429_is_not_sent_again(
+    tmp_path, server, any_provider, monkeypatch
+):
+    monkeypatch.setattr(service, "time", SimpleNamespace(sleep=lambda seconds: None))
+    study, run = any_study(tmp_path, any_provider), tmp_path / "run"
+    server.configure(batches={"plans": [{"polls": 3}], "limited": {"batches": 1}})
+    for _ in range(8):
+        with suppress(service.Unsure):
+            ask_any(study, run, server, any_provider)
+    assert table(run, "responses")["text"].notna().sum() == 6
+    assert sorted(server.counts()["answered"].values()) == [1] * 6
 
 
 @pytest.mark.parametrize(
