@@ -23,6 +23,7 @@ from ..audit import compare_moderation, compare_oogiri
 from ..audit.recovery import effect_recovery, label_recovery, rating_recovery
 from ..benchmark.data.answered import Answered
 from ..frames.participation import people_flow
+from ..frames.reported import reported
 from ..frames.vocabulary import HUMAN
 from ..raters.models.fitted import ModelFit
 from ..results import Result, Step
@@ -111,7 +112,8 @@ def _of_choices(study: Study, loaded: Loaded, fitted: Fitted) -> Tables:
     if not file.is_file() or effects is None or not source["real_judges"]:
         return tables
     printed = pd.read_csv(file).assign(source="printed")
-    ours = effects.frame[effects.frame["judge"].isin(source["real_judges"])]
+    ours = reported(effects.frame, effects.settings)
+    ours = ours[ours["judge"].isin(source["real_judges"])]
     if set(ours["judge"]) & set(printed["judge"]):
         return tables | {"published": printed, "published_difference": compare_moderation(printed, ours)}
     return tables if source["simulated"] else tables | {"published": printed}

@@ -96,6 +96,7 @@ def settings_of(
         "engine": runs[0].engine,
         "alpha": options.alpha,
         "interval": options.interval if bootstrapped else "normal",
+        "intervals": study.intervals.model_dump() if bootstrapped else None,
         "draws": options.draws if bootstrapped else None,
         "seed": options.seed if bootstrapped else None,
         "unit": " or ".join(units) if bootstrapped else None,

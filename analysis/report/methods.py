@@ -6,7 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
+from ..figures.conjoint.effects import WHO, intervals_named
 from ..figures.labels import level_of
+from ..frames.reported import by_errors, interval_kinds, resampling
 from .tables import number, whole
 
 DOUBLE_BRACE = "{\N{WORD JOINER}{"
@@ -33,7 +37,6 @@ CONVENTIONS = {
     "HC2": " (HC2)",
     "HC3": " (HC3)",
 }
-WHO = {"human": "people", "model": "models"}
 RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole respondents"}
 
 
@@ -193,14 +196,24 @@ def _unit(analysis: Mapping[str, Any]) -> str:
     return RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
 
 
-def bounds_name(analysis: Mapping[str, Any], kind: str = "normal") -> str:
-    """Name an interval of an analysis in the manifest: ``95% normal interval``."""
+def bounds_name(
+    analysis: Mapping[str, Any], kind: str = "reported", frame: pd.DataFrame | None = None
+) -> str:
+    """Name an interval of an analysis in the manifest: ``95% normal interval``.
+
+    ``kind`` is "normal", "bootstrap" or "reported", that which the study reports of the judges in ``frame``.
+    """
     if analysis.get("alpha") is None:
         return ""
-    resampling = str(analysis.get("interval") or "")
-    own = "normal" if analysis.get("vcov") in (None, "survey") else "t"
-    text = f"{resampling} bootstrap".strip() if kind == "bootstrap" else own
-    return f"{level_of(analysis)} {text} interval"
+    kinds = {"normal": by_errors(analysis), "bootstrap": resampling(analysis)}
+    reported = interval_kinds(analysis, frame)
+    text = kinds.get(kind) or (next(iter(reported.values())) if len(reported) == 1 else "")
+    return " ".join(filter(None, [level_of(analysis), text, "interval"]))
+
+
+def bounds_names(analysis: Mapping[str, Any], frame: pd.DataFrame | None = None) -> str:
+    """Name the intervals that a study reports, in the plural, by people and models where they differ."""
+    return "" if analysis.get("alpha") is None else intervals_named(analysis, interval_kinds(analysis, frame))
 
 
 def drawn_units(analysis: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ from ..figures.labels import (
     words,
 )
 from ..frames import rounding
+from ..frames.reported import BY_ERRORS
 from ..frames.rounding import NULLS, digits_beside
 from ..frames.vocabulary import HUMAN
 
@@ -175,6 +176,7 @@ class Bounds:
 
     name: str = "interval"
     beside: str = ""
+    lines: str = ""  # those of several series, in the plural
 
 
 def estimates_table(
@@ -217,7 +219,8 @@ def estimates_table(
             for (feature, level), texts in cells.items()
         ]
     )
-    notes = [f"In brackets: {bounds.name}s."] if 1 < len(series) <= MOST_SERIES_WITH_INTERVALS else []
+    in_cells = 1 < len(series) <= MOST_SERIES_WITH_INTERVALS
+    notes = [f"In brackets: {bounds.lines or f'{bounds.name}s'}."] if in_cells else []
     if testing and star_rule() and any("*" in text for texts in cells.values() for text in texts.values()):
         notes.append(star_rule())
     spans = _spans(rows) if len(series) == 1 and bounds.beside else {}
@@ -237,7 +240,8 @@ def _in_columns(record: Row, is_zero: bool, bounds: Bounds, testing: bool) -> di
     """Texts of one estimate, by column; without stars where there are two p values."""
     marked = testing and not bounds.beside
     columns = {"Estimate": _in_one_cell(record, is_zero, marked, with_interval=False)}
-    sources = [("", "", bounds.name)] + ([(SECOND, "boot_", bounds.beside)] if bounds.beside else [])
+    first = BY_ERRORS if f"{BY_ERRORS}lower" in record else ""
+    sources = [("", first, bounds.name)] + ([(SECOND, "boot_", bounds.beside)] if bounds.beside else [])
     for heading, prefix, name in sources:
         columns[f"{heading}Std. error"] = number(record.get(f"{prefix}std_error"), 4)
         columns[f"{heading}{name}"] = interval(record.get(f"{prefix}lower"), record.get(f"{prefix}upper"))

@@ -25,6 +25,7 @@ from .parts import (
     Derived,
     Design,
     Gold,
+    Intervals,
     Judge,
     Prompt,
     Stimulus,
@@ -135,7 +136,7 @@ class Study(AnyStudy):
         As in the study file; each is described where it is declared.
     outcome, attributes, derived, stimuli, content, vignette, design
         As in the study file; each is described where it is declared.
-    refusal, clusters, bootstrap, costs, analyses
+    refusal, clusters, bootstrap, intervals, costs, analyses
         As in the study file; each is described where it is declared.
 
     Examples
@@ -171,6 +172,8 @@ class Study(AnyStudy):
     """Columns by which observations are clustered."""
     bootstrap: Bootstrap = Bootstrap()
     """Unit and number of draws of the bootstrap."""
+    intervals: Intervals = Intervals()
+    """Kind of intervals that figures, tables and sentences report."""
     costs: Costs | None = None
     """What judgments cost."""
     analyses: list[Analysis] = Field(default_factory=list)

@@ -164,6 +164,15 @@ class Bootstrap(Part):
     """Number of draws."""
 
 
+class Intervals(Part):
+    """The kind of intervals that figures, tables and sentences report, by kind of judge."""
+
+    human: Literal["normal", "bootstrap"] = "normal"
+    """Intervals of people: those of clustered standard errors, or those of the bootstrap."""
+    model: Literal["normal", "bootstrap"] = "normal"
+    """Intervals of models: those of clustered standard errors, or those of the bootstrap."""
+
+
 class PairCost(Part):
     """What a judge cost for a number of pairs."""
 

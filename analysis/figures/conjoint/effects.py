@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
+from ...frames.reported import interval_kinds
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
 from ..labels import LabelKey, Labels, display_order, level_of, refuse_repeats, series_labels
@@ -34,6 +35,7 @@ AXIS_LABELS = {
 SERIES = "series_in_words"
 MINUS = " minus "
 HALF = 0.5
+WHO = {"human": "people", "model": "models"}
 DETECTABLE = {
     "effect_design": "Detectable by the plan",
     "effect_found": "Detectable with the standard errors found",
@@ -124,13 +126,26 @@ def with_bounds(label: str, bounds: str) -> str:
     return f"{label} (lines: {bounds})" if bounds else label
 
 
-def interval_words(settings: Mapping[str, Any]) -> str:
-    """What the lines of a figure are: ``95% percentile bootstrap intervals``."""
+def interval_words(settings: Mapping[str, Any], frame: pd.DataFrame | None = None) -> str:
+    """What the lines of a figure are: ``95% percentile bootstrap intervals``.
+
+    ``frame`` contains the estimates, with the limits that are `reported`.
+    """
     if "interval" not in settings:
         return ""
+    if frame is not None and "boot_lower" in frame:  # the bootstrap is beside the limits of standard errors
+        return intervals_named(settings, interval_kinds(settings, frame))
     name = str(settings["interval"])
     kind = name if name in ("normal", "t", "posterior") else f"{name} bootstrap"
     return f"{level_of(settings)} {kind} intervals"
+
+
+def intervals_named(settings: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
+    """Intervals by their level and kind, in the plural; with the kind of judges if kinds differ."""
+    if len(kinds) == 1:
+        return f"{level_of(settings)} {next(iter(kinds.values()))} intervals"
+    parts = [f"{kind} for {WHO[judges]}" for judges, kind in kinds.items()]
+    return f"{level_of(settings)} intervals, {' and '.join(parts)}"
 
 
 def is_reference(frame: pd.DataFrame) -> pd.Series[bool]:

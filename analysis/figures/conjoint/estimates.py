@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.reported import reported
 from ..dots import Levels
 from ..fitting import (
     PANEL_TITLE,
@@ -33,6 +34,7 @@ from .effects import (
     HALF,
     MINUS,
     SERIES,
+    WHO,
     Interval,
     axis_label,
     by_reference,
@@ -69,7 +71,7 @@ def effects(
     style: Style,
     *,
     group: str | None = None,
-    interval: Interval = "normal",
+    interval: Interval | None = None,
     share_x: bool = True,
     bounds: str | None = None,
     baseline: float | None = None,
@@ -80,17 +82,23 @@ def effects(
     """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side.
 
     ``group`` is a column whose values stand side by side, by default every column that distinguishes judges,
-    prompts, variants or engines; ``bounds`` describes the lines, such as "95% normal intervals". All
-    attributes have one axis, unless ``share_x`` is false. Marginal means stand around their null value, 0.5
-    where it was left at 0 and all means are shares. With ``feature`` and ``by`` the effects of one attribute
-    by another: a panel for each level of ``feature``, or with ``panels="by"`` of ``by``.
+    prompts, variants or engines; ``interval`` is "normal" or "bootstrap", by default what the study reports;
+    ``bounds`` describes the lines, such as "95% normal intervals". All attributes have one axis, unless
+    ``share_x`` is false. Marginal means stand around their null value, 0.5 where it was left at 0 and all
+    means are shares. With ``feature`` and ``by`` the effects of one attribute by another: a panel for each
+    level of ``feature``, or with ``panels="by"`` of ``by``.
     """
     frame, words, settings = result.frame, style.words, result.settings
     if "estimate" not in frame or "feature" not in frame:
         raise InputError("A table without estimates of levels has no figure; print their table with .frame.")
     if "verdict" in frame:
         return equivalence(result, style, group=group, share_x=share_x)
-    bounds = interval_words(settings) if bounds is None else bounds
+    if interval is None:
+        frame = reported(frame, settings)
+    else:
+        settings = {**settings, "intervals": dict.fromkeys(WHO, interval)}
+    bounds = interval_words(settings, frame) if bounds is None else bounds
+    interval = interval or "normal"
     if feature is not None and by is not None:
         return interaction(frame, style, feature, by, panels, group, interval, bounds)
     if "reference" in frame:

@@ -15,12 +15,22 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ...figures.conjoint.effects import SERIES, quantity, series_in_words
 from ...figures.labels import Labels, display_order, one_prompt, series_labels, words
+from ...frames.reported import BY_ERRORS, by_errors, interval_kinds, reported, resampling
 from ...frames.rounding import percentage
 from ...frames.variables import parse
 from ...results import Result
 from ..blocks import slug
 from ..data import FURTHER_EFFECTS, ReportData
-from ..methods import bounds_name, clustered_by, code, describe_analysis, drawn_units, excluded, plain
+from ..methods import (
+    bounds_name,
+    bounds_names,
+    clustered_by,
+    code,
+    describe_analysis,
+    drawn_units,
+    excluded,
+    plain,
+)
 from ..sentences.effects import (
     largest_effect,
     largest_effect_in_words,
@@ -58,9 +68,11 @@ REFUSALS = {
 def estimates(report: ReportData, record: Recorded, *, every_prompt: bool = False) -> pd.DataFrame:
     """Estimates of the main variant with labels of judges and prompts, one prompt per judge.
 
+    Intervals are those that the study reports.
+
     Where the analysis has groups that are not differences, each group follows the name of its judge.
     """
-    frame = report.table(record.name)
+    frame = reported(report.table(record.name), record.settings)
     if "variant" in frame.columns:
         frame = frame[frame["variant"].fillna("").astype(str) == ""]
     frame = report.named(frame if every_prompt else one_prompt(frame))
@@ -79,10 +91,9 @@ def by_of(record: Recorded) -> list[str]:
     return [by] if isinstance(by, str) else [str(column) for column in by]
 
 
-def lines_of(record: Recorded) -> str:
+def lines_of(record: Recorded, frame: pd.DataFrame | None = None) -> str:
     """Name the lines of a figure of an analysis: ``95% normal intervals``."""
-    name = bounds_name(record.settings)
-    return name and f"{name}s"
+    return bounds_names(record.settings, frame)
 
 
 def outcome_of(report: ReportData) -> str:
@@ -100,10 +111,13 @@ def method(record: Recorded, report: ReportData) -> str:
 def _largest(result: Result, record: Recorded, report: ReportData) -> str:
     """Name the largest effect of the main analysis."""
     frame, every = estimates(report, record), estimates(report, record, every_prompt=True)
-    bounds = bounds_name(record.settings).replace(" normal", "").replace(" t ", " ") or "interval"
+    names = [
+        bounds_name(record.settings, frame=frame.iloc[[at]]).replace(" normal", "").replace(" t ", " ")
+        for at in range(len(frame))
+    ]
     labels = Labels(report.labels)
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
-    found = largest_effect(frame, levels, bounds, of_prompts=len(every) > len(frame))
+    found = largest_effect(frame, levels, names, of_prompts=len(every) > len(frame))
     return "" if found is None else largest_effect_in_words(found)
 
 
@@ -140,12 +154,12 @@ def further_effects(result: Result, record: Recorded, report: ReportData) -> Exh
 
 
 def _coefficients(frame: pd.DataFrame, record: Recorded, caption: str) -> Drawn:
-    drawn = Result(frame, "amce", settings={"bounds": lines_of(record)})
-    return Drawn(drawn, f"{caption} {_points(record)} Hollow points are reference levels.")
+    drawn = Result(frame, "amce", settings={"bounds": lines_of(record, frame)})
+    return Drawn(drawn, f"{caption} {_points(record, frame)} Hollow points are reference levels.")
 
 
-def _points(record: Recorded) -> str:
-    return f"Points are estimates, lines their {plain(lines_of(record) or 'intervals')}."
+def _points(record: Recorded, frame: pd.DataFrame) -> str:
+    return f"Points are estimates, lines their {plain(lines_of(record, frame) or 'intervals')}."
 
 
 @exhibit("prompts", of="amce")
@@ -154,19 +168,12 @@ def prompts(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     frame = estimates(report, record, every_prompt=True)
     several = frame.groupby("judge", sort=False)["prompt"].nunique() > 1
     outcome = outcome_of(report)
-    figures = [
-        Drawn(
-            Result(
-                frame[frame["judge"] == judge],
-                "amce",
-                settings={"group": "prompt", "bounds": lines_of(record)},
-            ),
-            f"Effects on {outcome} under each prompt: {plain(judge)}. {_points(record)} "
-            "Hollow points are reference levels.",
-            str(position),
-        )
-        for position, judge in enumerate(several[several].index, start=1)
-    ]
+    figures = []
+    for position, judge in enumerate(several[several].index, start=1):
+        rows = frame[frame["judge"] == judge]
+        caption = f"Effects on {outcome} under each prompt: {plain(judge)}. {_points(record, rows)}"
+        drawn = Result(rows, "amce", settings={"group": "prompt", "bounds": lines_of(record, rows)})
+        figures.append(Drawn(drawn, f"{caption} Hollow points are reference levels.", str(position)))
     return Exhibit("Effects under each prompt are in {figure}." if figures else "", figures)
 
 
@@ -211,10 +218,11 @@ def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit
         f"each row of {{table}} names the level that is compared"
         f"{_base(compared.frame, compared.by, labels)}."
     )
-    settings = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record)}
+    settings = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record, compared.frame)}
+    drawn = Result(compared.frame, "amce_diffs", settings=settings)
     return Exhibit(
         lead,
-        [Drawn(Result(compared.frame, "amce_diffs", settings=settings), f"{caption} {_points(record)}")],
+        [Drawn(drawn, f"{caption} {_points(record, compared.frame)}")],
         [Laid(_tables(report, record, by_level(compared, labels), given=True), caption)],
         _steps(report, record, compared.feature, groups) if what == "the effect" else "",
     )
@@ -265,13 +273,15 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Marginal means."""
     null = record.settings.get("h0")
     line = HALF if null is None else float(null)
-    settings: dict[str, Any] = {"bounds": lines_of(record)} | ({"baseline": float(null)} if null else {})
+    frame = estimates(report, record)
+    settings: dict[str, Any] = {"bounds": lines_of(record, frame)}
+    settings |= {"baseline": float(null)} if null else {}
     same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
     caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
-    drawn = Result(estimates(report, record), "mm", settings=settings)
+    drawn = Result(frame, "mm", settings=settings)
     return Exhibit(
         f"{{figure}} shows {same} without a reference level.",
-        [Drawn(drawn, f"{caption} {_points(record)}")],
+        [Drawn(drawn, f"{caption} {_points(record, frame)}")],
     )
 
 
@@ -344,7 +354,11 @@ def _tables(
     tables = {}
     for batch in batches(frame):
         booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
-        bounds = Bounds(bounds_name(record.settings) or "interval", beside=bootstrap if booted else "")
+        bounds = Bounds(
+            bounds_name(record.settings, "normal") or "interval",
+            beside=bootstrap if booted else "",
+            lines=bounds_names(record.settings, batch),
+        )
         tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=given)
     return tables
 
@@ -373,19 +387,27 @@ def _sizes(report: ReportData, record: Recorded) -> dict[str, int]:
 
 def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labels) -> str:
     """Name the intervals of a figure, and the largest difference between the two kinds of limits."""
-    name = bounds_name(analysis)
-    if not name:
+    if not bounds_name(analysis):
         return "The manifest does not name the intervals."
+    kinds = set(interval_kinds(analysis, frame).values())
+    lines = f"Lines in the figure are {bounds_names(analysis, frame)}"
+    width = f"{ndtri(1 - float(analysis['alpha']) / 2):.2f}"
     errors = "standard errors of independent rows"
     if analysis.get("id"):
         errors = f"standard errors clustered by {clustered_by(analysis)}"
-    width = f"{ndtri(1 - float(analysis['alpha']) / 2):.2f}"
-    sentence = f"Lines in the figure are {name}s: estimates plus and minus {width} {errors}."
+    by_deviations = f"estimates plus and minus {width} {errors}"
+    if kinds == {resampling(analysis)}:
+        sentence = f"{lines}{drawn_units(analysis)}."
+    elif len(kinds) > 1:
+        sentence = f"{lines}; {by_errors(analysis)} intervals are {by_deviations}."
+    else:
+        sentence = f"{lines}: {by_deviations}."
     if "boot_lower" not in frame:
         return sentence
+    lower, upper = (frame.get(f"{BY_ERRORS}{name}", frame[name]) for name in ("lower", "upper"))
     apart = np.fmax(
-        (frame["boot_lower"] - frame["lower"]).abs().to_numpy(float),
-        (frame["boot_upper"] - frame["upper"]).abs().to_numpy(float),
+        (frame["boot_lower"] - lower).abs().to_numpy(float),
+        (frame["boot_upper"] - upper).abs().to_numpy(float),
     )
     if np.isnan(apart).all():
         return sentence
@@ -393,8 +415,10 @@ def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labe
     series = series_labels(frame)
     who = f"{plain(series.iloc[worst])}, " if series.nunique() > 1 else ""
     what = plain(labels.both(frame["feature"].iloc[worst], frame["level"].iloc[worst]))
-    resampling = bounds_name(analysis, "bootstrap").split(" ", 1)[1].removesuffix(" interval")
-    return (
-        f"{sentence} The limits of the {resampling}{drawn_units(analysis)} differ from these by at most "
-        f"{number(apart[worst], 4)} ({who}{what})."
-    )
+    if len(kinds) > 1:
+        both = f"Limits of both kinds{drawn_units(analysis)} differ"
+    elif kinds == {resampling(analysis)}:
+        both = f"The limits of {by_errors(analysis)} intervals, {by_deviations}, differ from these"
+    else:
+        both = f"The limits of the {resampling(analysis)}{drawn_units(analysis)} differ from these"
+    return f"{sentence} {both} by at most {number(apart[worst], 4)} ({who}{what})."

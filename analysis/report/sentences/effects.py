@@ -34,9 +34,12 @@ class LargestEffect:
 
 
 def largest_effect(
-    frame: pd.DataFrame, levels: Sequence[str], bounds: str, *, of_prompts: bool = False
+    frame: pd.DataFrame, levels: Sequence[str], bounds: Sequence[str], *, of_prompts: bool = False
 ) -> LargestEffect | None:
-    """Find the largest effect among those with a standard error; None where there are none."""
+    """Find the largest effect among those with a standard error; None where there are none.
+
+    ``levels`` and ``bounds`` name the level and the interval of each row.
+    """
     size = frame["estimate"].abs().where(frame["std_error"].notna()).to_numpy(float)
     if np.isnan(size).all():
         return None
@@ -44,7 +47,7 @@ def largest_effect(
     row = frame.iloc[at]
     judge = str(row["judge"]) if "judge" in frame and not pd.isna(row["judge"]) else ""
     numbers = (float(row[name]) for name in ("estimate", "lower", "upper"))
-    return LargestEffect(*numbers, levels[at], judge, bounds, of_prompts)
+    return LargestEffect(*numbers, levels[at], judge, bounds[at] or "interval", of_prompts)
 
 
 @sentence

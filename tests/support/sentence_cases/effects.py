@@ -99,7 +99,7 @@ def largest_effect(draws: Draws) -> str:
     lower, upper = draws.limits(estimate)
     levels, judges = draws.names(n, "level"), draws.names(n, "judge", 2)
     table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper, judge=judges)
-    found = effects.largest_effect(table, levels, "95% interval", of_prompts=draws.flip())
+    found = effects.largest_effect(table, levels, ["95% interval"] * len(table), of_prompts=draws.flip())
     sizes = [abs(e) for e, s in zip(estimate, errors, strict=True) if not is_missing(e) and not is_missing(s)]
     assert (found is None) == (not sizes)
     if found is None:

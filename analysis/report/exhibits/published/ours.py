@@ -16,6 +16,7 @@ from ....audit.published import shipped_checks
 from ....figures.benchmark.answers import printed_metric
 from ....figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
 from ....figures.labels import CORRELATIONS, Labels, Names, words
+from ....frames.reported import reported
 from ....frames.vocabulary import OVERALL
 from ....results import Result
 from ...data import ReportData
@@ -82,7 +83,7 @@ def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     main = next(iter(report.of_kind("amce")), None)
     if main is None or (report.simulated and not report.real_judges):
         return Exhibit(_absent(report))
-    ours = report.table(main.name)
+    ours = reported(report.table(main.name), main.settings)
     ours = ours[ours["judge"].isin(report.real_judges)] if report.simulated else ours
     both = report.named(compare_moderation(result.frame, ours))
     lead = (

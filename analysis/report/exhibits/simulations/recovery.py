@@ -9,6 +9,7 @@ import pandas as pd
 
 from ....audit.recovery import beside_truth, recovery_summary
 from ....figures.labels import TRUTHS, one_prompt, words
+from ....frames.reported import reported
 from ....frames.rounding import percentage
 from ....results import Result
 from ...blocks import slug
@@ -51,7 +52,9 @@ def _recovered(result: Result, record: Recorded, report: ReportData) -> str:
     if "in_normal" not in result.frame:
         return ""
     main = report.of_kind("amce")
-    return recovered_in_words(recovered(result.frame, bounds_name(main[0].settings) if main else ""))
+    return recovered_in_words(
+        recovered(result.frame, bounds_name(main[0].settings, "normal") if main else "")
+    )
 
 
 @exhibit("recovery", absent=_absent, headline=_recovered)
@@ -70,15 +73,16 @@ def _of_conjoint(result: Result, report: ReportData) -> Exhibit:
         return Exhibit(
             tables=[Laid([table], CAPTION)], reading=recovered_in_words(recovered(result.frame, ""))
         )
-    known = beside_truth(report.table("truth"), {main.name: report.table(main.name)})
-    drawn = Result(report.named(one_prompt(known)), "truth", settings={"bounds": lines_of(main)})
+    shown = reported(report.table(main.name), main.settings)
+    known = one_prompt(beside_truth(report.table("truth"), {main.name: shown}))
+    drawn = Result(report.named(known), "truth", settings={"bounds": lines_of(main, known)})
     return Exhibit(
         f"{_simulated(report)} {{figure}} shows the errors of the estimates in @fig-{slug(main.name)}: where "
         "a line crosses zero, the interval contains the true value. {table} counts this for every analysis, "
         "judge and prompt.",
         [Drawn(drawn, "Estimates minus true values, with intervals, by attribute.")],
         [Laid([table], CAPTION)],
-        recovered_in_words(recovered(result.frame, bounds_name(main.settings))),
+        recovered_in_words(recovered(result.frame, bounds_name(main.settings, "normal"))),
     )
 
 
