@@ -108,7 +108,7 @@ def fill(
     """
     end = datetime.now(UTC) if now is None else now
     clock = DemoClock((end - BEFORE).timestamp() - 4 * 60 * plan.section.minutes)
-    visits = Visits.open(plan, url, now=clock, simulated=True)
+    visits = Visits.open(plan, url, now=clock, monotonic=lambda: clock.seconds, simulated=True)
     try:
         _fill(visits, clock, simulated_answers(plan, seed), seed, leave)
     finally:

@@ -83,6 +83,7 @@ def figures_of(plan: PanelPlan, stored: Stored, now: float) -> PanelFigures:
     states = known.people["state"]
     finished = known.people[(states == FINISHED).to_numpy(bool)]
     minutes = (finished["last"].astype(float) - finished["started"].astype(float)) / 60
+    minutes = minutes[minutes >= 0]
     pay, tables = plan.section.pay, tables_of(plan, stored, now)
     failed = int(known.people["checks_failed"].sum())
     counts = states.value_counts()

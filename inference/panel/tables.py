@@ -103,7 +103,8 @@ def _respondents(
     of_tasks = by_visit[["response_ms", "focus_lost", "focus_lost_ms"]].sum().reindex(people["number"])
     of_tasks = of_tasks.reset_index(drop=True).astype(float)
     finished = (people["state"] == FINISHED).to_numpy()
-    last = people["last"].to_numpy(dtype=float)
+    seconds = people["last"].to_numpy(dtype=float) - people["started"].to_numpy(dtype=float)
+    timed = finished & (seconds >= 0)  # earlier versions stored times of a clock that had been set back
     columns: dict[str, Any] = {
         "judge_id": people["judge_id"],
         "judge_kind": factor(np.zeros(len(people), dtype=np.int64), JUDGE_KINDS),
@@ -112,8 +113,8 @@ def _respondents(
         "state": state_column(people["state"]),
         "language": people["language"].astype("string"),
         "started": pd.to_datetime(people["started"], unit="s", utc=True),
-        "finished": pd.to_datetime(people["last"].where(finished), unit="s", utc=True),
-        "seconds": np.where(finished, last - people["started"].to_numpy(dtype=float), np.nan),
+        "finished": pd.to_datetime(people["last"].where(timed), unit="s", utc=True),
+        "seconds": np.where(timed, seconds, np.nan),
         "tasks": people["number"].map(by_visit.size()).fillna(0).astype("Int64"),
         "task_seconds": of_tasks["response_ms"] / MS,
         "focus_lost": of_tasks["focus_lost"].astype("Int64"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from typing import Any, cast
 from sqlalchemy import Connection
 
 from ..errors import InputError
+from .clock import PanelClock
 from .plan import PanelPlan, Slot
 from .reading_answers import Reason, read_answers
 from .status import PanelFigures, figures_of
@@ -106,7 +108,9 @@ class Visits:
     database : Database
         Where visits are stored.
     now : callable
-        The clock, in UTC.
+        The clock, in UTC. Where it goes back, the time of the panel goes on by ``monotonic``.
+    monotonic : callable
+        A clock in seconds that does not go back.
 
     Examples
     --------
@@ -119,10 +123,17 @@ class Visits:
     >>> visits.close()
     """
 
-    def __init__(self, plan: PanelPlan, database: Database, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        plan: PanelPlan,
+        database: Database,
+        now: Callable[[], datetime],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.plan = plan
         self._database = database
-        self._clock = now
+        with database.read() as connection:
+            self._now = PanelClock(now, rows.last_moment(connection), monotonic)
         self._pages = Pages(plan)
 
     @classmethod
@@ -132,6 +143,7 @@ class Visits:
         url: str | None = None,
         *,
         now: Callable[[], datetime] = utc_now,
+        monotonic: Callable[[], float] = time.monotonic,
         simulated: bool = False,
     ) -> Visits:
         """Open the database of a panel, or make it.
@@ -143,7 +155,9 @@ class Visits:
             ``postgresql+psycopg://...`` or ``sqlite:///FILE``; by default SQLite in WAL mode, in
             ``panel.sqlite`` of the folder of the run.
         now : callable
-            The clock, in UTC.
+            The clock, in UTC. Where it goes back, the time of the panel goes on by ``monotonic``.
+        monotonic : callable
+            A clock in seconds that does not go back.
         simulated : bool
             Whether people are simulated, which marks all that they answer. Real and simulated people are not
             stored in one database.
@@ -169,7 +183,7 @@ class Visits:
             "plan": plan.sha256(),
         }
         numbers = [slot.number for slot in plan.slots]
-        return cls(plan, open_database(url, plan.folder, numbers, known), now)
+        return cls(plan, open_database(url, plan.folder, numbers, known), now, monotonic)
 
     @classmethod
     def begun(cls, plan: PanelPlan, url: str | None = None) -> Visits:
@@ -264,14 +278,15 @@ class Visits:
             step = self._step_of(row)
             if isinstance(step, EndStep):
                 if row.ended is None:  # its slot was given to another
-                    rows.save_visit(connection, replace(row, ended="timed_out"), self._now())
+                    moment = max(self._now(), row.last)
+                    rows.save_visit(connection, replace(row, ended="timed_out"), moment)
                 return step
             if step.number != number:
                 return step
             kept, refused = read_answers(self.plan.study, step, answers)
             if refused:
                 return Refused(refused)
-            now = self._now()
+            now = max(self._now(), row.last)  # another process may have stored a later time
             at = {"visit": row.number, "page": row.page, "slot": row.slot, "at": now}
             rows.add_answer(connection, kept, **_described(step), **_measured(timing), **at)
             moved = self._go_on(connection, row, step, kept, now)
@@ -451,9 +466,6 @@ class Visits:
     def _language(self, language: str) -> str:
         known = self.plan.section.languages
         return language if language in known else known[0]
-
-    def _now(self) -> float:
-        return self._clock().timestamp()
 
 
 def _required(row: VisitRow | None) -> VisitRow:

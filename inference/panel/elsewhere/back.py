@@ -189,7 +189,7 @@ def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
             checks=checks,
             started=started,
             ended=ended,
-            duration=None if started is None or ended is None else (ended - started).total_seconds(),
+            duration=(ended - started).total_seconds() if started and ended and started <= ended else None,
             finished=finished,
         )
 

@@ -14,10 +14,11 @@ from sqlalchemy import Connection, Engine, create_engine, event, func, insert, s
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from ...errors import InputError
+from ...errors import InputError, listed
 from .schema import VERSION, facts, metadata, slots
 
 FILE = "panel.sqlite"
+PEOPLE = "people"  # folder of the tables that were exported
 ALONE = 0x636A7079  # key of the lock of PostgreSQL under which tables are made and slots are given out
 WAIT = 30  # seconds for a connection, or for another process to finish writing
 WRITES = "writes"
@@ -79,6 +80,7 @@ def open_database(
     """
     file = folder / FILE
     if url is None:
+        _check_kept(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():  # readable for its owner alone, as are the files that SQLite puts beside it
             os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
@@ -86,6 +88,21 @@ def open_database(
     with _explained(database):
         _begin(database, slot_numbers, {"version": VERSION, **known})
     return database
+
+
+def _check_kept(file: Path) -> None:
+    """Refuse to begin anew where a panel was lost; SQLite would delete its log, too."""
+    if file.is_file() and file.stat().st_size:
+        return
+    traces = [file.with_name(f"{file.name}{end}") for end in ("-wal", "-journal")]
+    traces += [file.parent / PEOPLE / "respondents.parquet"] if file.is_file() else []
+    left = [str(path.relative_to(file.parent)) for path in traces if path.is_file() and path.stat().st_size]
+    if left:
+        state = "empty" if file.is_file() else "missing"
+        raise InputError(
+            f"{file}: the database of the panel is {state}, but {listed(left)} of it is there; put a copy of "
+            "the database in its place, or begin another panel with --out."
+        )
 
 
 def open_existing(url: str | None, file: Path | None) -> Database:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,13 +26,14 @@ class VisitRow:
     checks_passed: int
     checks_failed: int
     holds: bool = False
+    last: float = 0.0
 
 
 # Statements of every page are made once, since making one takes longer than running it.
 _CHANGING = ("page", "slot", "ended", "checks_passed", "checks_failed")
 _FIND = (
     select(
-        *(visits.c[name] for name in ("number", "id", "language", *_CHANGING)),
+        *(visits.c[name] for name in ("number", "id", "language", "last", *_CHANGING)),
         slots.c.visit.is_not(None).label("holds"),
     )
     .outerjoin(slots, and_(slots.c.number == visits.c.slot, slots.c.visit == visits.c.number))
@@ -53,6 +55,12 @@ def find_visit(connection: Connection, visit: str, *, lock: bool = False) -> Vis
         connection.execute(_LOCK, {"wanted": visit})
     row = connection.execute(_FIND, {"wanted": visit}).one_or_none()
     return None if row is None else VisitRow(**row._mapping)
+
+
+def last_moment(connection: Connection) -> float:
+    """Return the last time that is stored of any visit, minus infinity where there is none."""
+    last = connection.execute(select(func.max(visits.c.last))).scalar_one()
+    return -math.inf if last is None else float(last)
 
 
 def save_visit(connection: Connection, row: VisitRow, now: float) -> None:
