@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +32,35 @@ def _content(folder: Path, name: str) -> bytes:
     return read_inside(folder / name, folder, TEMPLATE_BYTES)
 
 
+_TAG = re.compile(r"\{([{%])[-+]?\s*(\w*)(.*?)[}%]\}", re.DOTALL)
+_BLOCKS = frozenset(("if", "for", "macro", "call", "filter", "block", "with", "autoescape"))
+_BRACKETS = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
+NESTED = 100  # blocks in blocks, or brackets in brackets; the parser of templates calls itself for each
+
+
+def _text(folder: Path, name: str) -> str:
+    """Text of a template; InputError where it contains a NUL or is nested beyond what can be parsed."""
+    text = _content(folder, name).decode("utf-8")
+    if (place := text.find("\0")) >= 0:
+        line = text.count("\n", 0, place) + 1
+        raise InputError(f"{folder / name}:{line}: the template contains a NUL character; take it out.")
+    blocks = 0
+    for tag in _TAG.finditer(text):
+        word = tag[2] if tag[1] == "%" else ""
+        blocks += 1 if word in _BLOCKS else -1 if word.startswith("end") and blocks else 0
+        brackets = deepest = 0
+        for sign in tag[3]:
+            brackets += _BRACKETS.get(sign, 0)
+            deepest = max(deepest, brackets)
+        if max(blocks, deepest) > NESTED:
+            line = text.count("\n", 0, tag.start()) + 1
+            raise InputError(
+                f"{folder / name}:{line}: the template is nested more than {NESTED} levels deep; write it "
+                "flat."
+            )
+    return text
+
+
 class _Loader(BaseLoader):
     """Reads templates of a folder, and nothing that a link or a path would lead to outside of it."""
 
@@ -43,7 +73,7 @@ class _Loader(BaseLoader):
         path = self._folder.joinpath(*split_template_path(template))
         if not path.is_file():
             raise TemplateNotFound(template)
-        return _content(self._folder, template).decode("utf-8"), str(path), None
+        return _text(self._folder, template), str(path), None
 
 
 class Templates:
@@ -106,10 +136,7 @@ class Templates:
         return {value for part in self._parts(name) for value in self._asked(part)}
 
     def _asked(self, part: str) -> set[str]:
-        return meta.find_undeclared_variables(self._environment.parse(self._source(part)))
-
-    def _source(self, part: str) -> str:
-        return _content(self.folder, part).decode("utf-8")
+        return meta.find_undeclared_variables(self._environment.parse(_text(self.folder, part)))
 
     def sha256(self, name: str) -> str:
         """Hash of a template and of all templates that it includes, by name and content."""
@@ -126,7 +153,7 @@ class Templates:
                 continue
             self.load(part)
             found.append(part)
-            for included in meta.find_referenced_templates(self._environment.parse(self._source(part))):
+            for included in meta.find_referenced_templates(self._environment.parse(_text(self.folder, part))):
                 if included is None:
                     raise InputError(
                         f"{self.folder / part}: the template includes a file whose name is computed; write "

@@ -212,3 +212,28 @@ def test_inheritance_and_imports_work_within_the_limits(tmp_path: Path) -> None:
         )
         == "Base old new <1>old new <1>"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("one\n" + "{% if 1 %}" * 400, r"t\.j2:2: the template is nested more than 100 levels deep"),
+        ("{% if 1 %}" * 101 + "{% endif %}" * 101, "nested more than 100 levels deep"),
+        ("{{ " + "(" * 600 + "1" + ")" * 600 + " }}", "nested more than 100 levels deep"),
+        ("{% set x = " + "[" * 600 + "]" * 600 + " %}", "nested more than 100 levels deep"),
+        ("one\ntwo \0", r"t\.j2:2: the template contains a NUL character"),
+    ],
+    ids=["open blocks", "blocks", "parentheses", "lists", "NUL"],
+)
+@pytest.mark.filterwarnings("error")  # of the parser, when its generators run out of the stack
+def test_nesting_beyond_what_can_be_parsed_is_refused_with_its_line(text, sentence, tmp_path):
+    (tmp_path / "t.j2").write_text(text)
+    (tmp_path / "around.j2").write_text("{% include 't.j2' %}")
+    for name in ("t.j2", "around.j2"):
+        with pytest.raises(InputError, match=sentence):
+            Templates(tmp_path).names(name)
+
+
+def test_many_blocks_after_each_other_are_no_nesting(tmp_path):
+    (tmp_path / "t.j2").write_text("{% if a %}{{ {'b': (1)} }}{% endif %}{% for i in a %}{% endfor %}" * 500)
+    assert Templates(tmp_path).names("t.j2") == {"a"}
