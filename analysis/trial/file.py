@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -205,13 +205,15 @@ def list_trials() -> list[str]:
     return sorted(path.stem for path in TRIALS.glob("*.yaml"))
 
 
-def load_trial(name_or_path: str | Path) -> Trial:
-    """Read and check a trial file.
+def load_trial(name_or_path: str | Path, before: Callable[[Sequence[str]], None] | None = None) -> Trial:
+    """Read and check a trial file, which imports the modules that it names.
 
     Parameters
     ----------
     name_or_path : str or Path
         Name of a trial that ships with the project, or the path of a trial file.
+    before : callable, optional
+        Called with the functions of modules that the file names, as module:function, before any is imported.
 
     Returns
     -------
@@ -241,8 +243,18 @@ def load_trial(name_or_path: str | Path) -> Trial:
     except ValidationError as problems:
         raise translated(marked, problems.errors()) from None
     trial._folder = path.resolve().parent
+    code = _code_of(trial)
+    if code and before is not None:
+        before(code)
     _check(trial, marked)
     return trial
+
+
+def _code_of(trial: Trial) -> list[str]:
+    """The functions of modules that a trial names."""
+    names = [part.process for part in trial.processes] + [part.method for part in trial.methods]
+    names += [*trial.performance, *trial.until]
+    return [name for name in dict.fromkeys(names) if ":" in name]
 
 
 def _check(trial: Trial, marked: MarkedYaml) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,7 +52,7 @@ def trial(file: File, run: Run) -> None:
     from conjury.analysis.trial import load_trial, run_trial
     from conjury.analysis.trial.running import expected_in_words
 
-    known = load_trial(file)
+    known = load_trial(file, partial(_warn_of_code, file))
     workers = run.workers or os.cpu_count() or 1
     out = run.out
 
@@ -79,6 +81,13 @@ def trial(file: File, run: Run) -> None:
     print_frame(overview(result.frame, list(result.settings["parameters"])))
     print_notes(result.notes, out)
     console.print(f"Results in {out}; render them with `conjury report trials --results {out}`.")
+
+
+def _warn_of_code(file: str, code: Sequence[str]) -> None:
+    """Say which code a trial file runs, before it does."""
+    from conjury.inference.errors import listed
+
+    console.print(f"{file} is a program: it runs {listed(code)}. Ctrl-C stops it.")
 
 
 def overview(frame: pd.DataFrame, parameters: list[str]) -> pd.DataFrame:

@@ -53,12 +53,12 @@ class PanelTables:
     choices: pd.DataFrame | None = None
 
     def write(self, folder: Path) -> list[Path]:
-        """Write each as Parquet; return the files."""
+        """Write each as Parquet, for their owner alone; return the files."""
         files = []
         for name, table in vars(self).items():
             if table is not None:
                 files.append(folder / f"{name}.parquet")
-                write_table(table, files[-1])
+                write_table(table, files[-1], private=True)
         return files
 
 

@@ -99,7 +99,7 @@ def read_table(
 
 
 @any_frame
-def write_table(frame: pd.DataFrame, path: str | Path) -> None:
+def write_table(frame: pd.DataFrame, path: str | Path, *, private: bool = False) -> None:
     """Write a table as Parquet, CSV or gzipped CSV, by the ending of ``path``, without its row index.
 
     Parquet keeps the order of levels, used or not, and whether they are ordered; a CSV keeps neither. The
@@ -112,6 +112,8 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
         The table.
     path : str or Path
         A file ending in .parquet, .csv or .csv.gz.
+    private : bool
+        Whether the file, and its folder where that is made, is for its owner alone.
 
     Raises
     ------
@@ -129,7 +131,7 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     path = Path(path)
     suffix = _suffix(path)
     try:
-        with whole(path) as file:
+        with whole(path, private=private) as file:
             _write(frame, file, suffix)
     except OSError as error:
         problem = error.strerror or error

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import socket
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -89,16 +90,17 @@ os.register_at_fork(after_in_child=_let_go)
 
 
 @contextmanager
-def whole(path: str | Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
+def whole(path: str | Path, *, durable: bool = True, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file to be written that appears complete under its name, or not at all; folders are made.
 
-    What cannot write to an open file writes to its ``name``. A durable file survives a loss of power.
+    What cannot write to an open file writes to its ``name``. A durable file survives a loss of power. A
+    private file, and its folder where that is made, is for its owner alone.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with draft.open("xb") as file:
+        with open(draft, "xb", opener=_open_private if private else None) as file:
             yield file
             if durable:
                 file.flush()
@@ -108,6 +110,17 @@ def whole(path: str | Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def _open_private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
+
+
+def is_private(path: str | Path) -> bool:
+    """Whether a file is for its owner alone, so that what is made of it should be, too."""
+    with suppress(OSError):
+        return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
+    return False
 
 
 @contextmanager

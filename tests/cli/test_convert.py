@@ -36,3 +36,46 @@ def test_a_table_is_not_written_over_itself_nor_into_an_unknown_format(tmp_path:
     with pytest.raises(InputError, match=r"\.parquet"):
         converted(str(file), "--out", str(tmp_path / "a.xlsx"))
     assert file.read_text(encoding="utf-8") == "x\n1\n"
+
+
+HOSTILE = ["=1+1", "+1 to that", "-no", "@sum", "\t=1", "\uff1d1", "fine", "-5", "+2.5", ""]
+
+
+def with_formulas(file: Path) -> pd.DataFrame:
+    table = pd.DataFrame({"text": HOSTILE, "n": [-1.0] * len(HOSTILE)})
+    table["=kind"] = pd.Categorical(["-a"] * len(HOSTILE))
+    write_table(table, file)
+    return table
+
+
+def test_texts_that_spreadsheets_run_are_counted_and_escaped_on_request(tmp_path: Path) -> None:
+    table = with_formulas(tmp_path / "a.parquet")
+    names = {name: str(tmp_path / name) for name in ("a.parquet", "b.csv", "c.csv", "d.parquet")}
+    said = CliRunner().invoke(app, ["convert", names["a.parquet"], "--out", names["b.csv"]]).output
+    assert "17 texts begin with =, +, - or @" in said
+    assert "--escape-formulas puts ' before them" in said
+    plain = pd.read_csv(names["b.csv"], dtype=str, keep_default_na=False)
+    assert plain["text"].tolist() == HOSTILE
+    converted(names["a.parquet"], "--out", names["c.csv"], "--escape-formulas")
+    escaped = pd.read_csv(names["c.csv"], dtype=str, keep_default_na=False)
+    assert escaped.columns.tolist() == ["text", "n", "'=kind"]
+    assert escaped["text"].tolist() == [*("'" + text for text in HOSTILE[:6]), *HOSTILE[6:]]
+    assert set(escaped["'=kind"]) == {"'-a"}
+    assert set(escaped["n"]) == {"-1.0"}
+    converted(names["a.parquet"], "--out", names["d.parquet"])
+    pd.testing.assert_frame_equal(
+        read_table(names["d.parquet"])[["text"]], table[["text"]], check_dtype=False
+    )
+    with pytest.raises(InputError, match="--escape-formulas applies to CSV"):
+        converted(names["a.parquet"], "--out", names["d.parquet"], "--escape-formulas")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_what_is_made_of_a_table_for_its_owner_alone_is_for_its_owner_alone(
+    tmp_path: Path, mode: int
+) -> None:
+    file, out = tmp_path / "a.parquet", tmp_path / "b.csv"
+    with_formulas(file)
+    file.chmod(mode)
+    converted(str(file), "--out", str(out))
+    assert (out.stat().st_mode & 0o077 == 0) == (mode == 0o600)

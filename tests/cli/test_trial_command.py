@@ -18,6 +18,7 @@ from interrupts import interruptible_process
 from made_up_trials import written
 
 from conjury.analysis.trial import load_trial, run_trial
+from conjury.inference.errors import InputError
 
 
 def test_a_trial_prints_its_size_first_and_then_performance(ran: Callable[..., str], tmp_path: Path) -> None:
@@ -126,3 +127,40 @@ def test_the_small_trial_takes_less_than_a_minute_of_two_processors(
     coverage = table[table["measure"] == "coverage"].set_index(["quantity", "clusters", "method"])["estimate"]
     assert coverage["group=b", 5, "Rows as independent"] < 0.7
     assert coverage["tone=rude", 10, "CR2"] > 0.9
+
+
+CODE = """
+from pathlib import Path
+
+Path("ran").touch()
+
+
+def slow(data):
+    return None
+"""
+
+
+@pytest.mark.parametrize("where", ["methods", "performance"])
+def test_a_trial_file_that_runs_code_says_so_before_it_does(
+    where: str, refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from conjury.cli.commands import trial as command
+
+    (tmp_path / "beside.py").write_text(CODE, encoding="utf-8")
+    own = {"methods": [{"name": "slow", "method": "beside:slow"}], "performance": ["bias", "beside:slow"]}
+    file = written(tmp_path, **{where: own[where]})
+    said: list[tuple[str, bool]] = []
+
+    class Stop(InputError):
+        pass
+
+    def print_(line: str) -> None:
+        said.append((line, (tmp_path / "ran").exists()))
+        raise Stop("Stopped.")
+
+    monkeypatch.setattr(command.console, "print", print_)
+    assert "Stopped." in refused("trial", file, "--workers", 1)
+    [(line, begun)] = said
+    assert line.startswith(f"{file} is a program: it runs made_up_trials:two_groups, ")
+    assert "beside:slow" in line
+    assert not begun

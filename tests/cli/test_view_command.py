@@ -105,8 +105,10 @@ def started(run: Path, study: Path) -> tuple[subprocess.Popen[str], Browser]:
     process = subprocess.Popen([*command, "--label", "anna"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
-        if match := re.search(r"http://127\.0\.0\.1:\d+", line):
-            return process, Browser(match[0])
+        if match := re.search(r"(http://127\.0\.0\.1:\d+)(/\?token=[\w-]+)", line):
+            browser = Browser(match[1])
+            browser.get(match[2])
+            return process, browser
     raise AssertionError(f"it ended with {process.wait()}")
 
 

@@ -16,6 +16,13 @@ def convert(
     table: Annotated[Path, typer.Argument(help="A table: .parquet, .csv or .csv.gz.")],
     out: Annotated[Path, typer.Option("--out", help="The same rows: .parquet, .csv or .csv.gz.")],
     levels: LevelsFile = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="In a CSV put ' before texts that begin with =, +, - or @, which spreadsheets run.",
+        ),
+    ] = False,
 ) -> None:
     """Write a table in another format; the level order of a CSV is written to NAME.levels.json."""
     import json
@@ -25,13 +32,17 @@ def convert(
     from conjury.inference.errors import InputError, counted
     from conjury.inference.tables.columns import companion
     from conjury.inference.tables.files import check_ending, read_table, write_table
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.formulas import count_formulas, without_formulas
+    from conjury.inference.tables.writing import is_private, whole
 
     check_ending(out)
     if out.resolve() == table.resolve():
         raise InputError(f"{out} is the input file; give another file by --out.")
     frame = read_table(table, levels=levels)
-    write_table(frame, out)
+    formulas = 0 if out.suffix == ".parquet" else count_formulas(frame)
+    if escape_formulas and out.suffix == ".parquet":
+        raise InputError("--escape-formulas applies to CSV; omit it, or end the name of --out in .csv.")
+    write_table(without_formulas(frame) if escape_formulas else frame, out, private=is_private(table))
     written = [out]
     kept = {
         str(name): [str(level) for level in column.cat.categories]
@@ -42,5 +53,14 @@ def convert(
         written.append(companion(out, "levels"))
         with whole(written[1]) as file:
             file.write((json.dumps(kept, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
-    record(rows=len(frame), levels=kept)
+    record(rows=len(frame), levels=kept, formulas=formulas)
     console.print(f"{counted(len(frame), 'row')} in {' and '.join(map(str, written))}")
+    if formulas and escape_formulas:
+        console.print(
+            f"{counted(formulas, 'text')} that spreadsheets would run as formulas now begin with '."
+        )
+    elif formulas:
+        console.print(
+            f"{counted(formulas, 'text')} begin with =, +, - or @, and spreadsheets run such texts; "
+            "--escape-formulas puts ' before them."
+        )

@@ -29,6 +29,7 @@ from ..web.pages import Answered, Page, task_page
 from ..web.security import BodyLimit, Limits, ProtectedPages, disconnected, form_token, new_session, read_form
 from ..web.templates import STATIC as PANEL_STATIC
 from ..web.templates import medium_address, pair_layout
+from .admission import Admission
 from .answers import Mask, Numbers
 from .filters import NAMES, ORDERS, Collection, Filter, Query
 from .labels import Labelling
@@ -78,6 +79,7 @@ def make_app(
     filters: Sequence[Filter] = (),
     label: str | None = None,
     seed: int = 1,
+    token: str | None = None,
 ) -> Starlette:
     """Return the web application.
 
@@ -94,6 +96,8 @@ def make_app(
         The person who labels from the first page on.
     seed : int
         Seed of the order in which tasks are labelled.
+    token : str, optional
+        What the first address of a browser has to contain, as ``?token=...``; nobody else sees a page.
 
     Raises
     ------
@@ -125,6 +129,7 @@ def make_app(
             max_age=None,
             same_site="strict",
         ),
+        *([] if token is None else [Middleware(Admission, token=token, refuse=pages.not_admitted())]),
         Middleware(BodyLimit, most=Limits().body, refuse=too_large),
     ]
     handlers = {
@@ -425,6 +430,11 @@ class Pages:
     async def failure(self, request: Request, error: Exception) -> Response:
         """Show a page without anything of the error; the terminal has it."""
         return self._problem(500, REASONS[500])
+
+    def not_admitted(self) -> Response:
+        """The page for a browser that does not have the address that was printed."""
+        text = "Open the whole address that conjury view has printed in the terminal, with its token."
+        return self._problem(403, text)
 
     def _problem(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
         heading = HEADINGS.get(status, HEADINGS[400] if status < 500 else HEADINGS[500])

@@ -255,7 +255,7 @@ class Labelling:
         for name in ("responses", "judgments", "choices"):
             path = self.folder / f"{name}.parquet"
             if name in tables:
-                write_table(tables[name], path)
+                write_table(tables[name], path, private=True)
             else:
                 with suppress(FileNotFoundError):
                     path.unlink()
@@ -295,8 +295,8 @@ def label_tables(
 
 def append(path: Path, line: bytes) -> None:
     """Add a line to a file, all of it or nothing, and return when it is on disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     before = os.fstat(descriptor).st_size
     try:
         if os.write(descriptor, line) < len(line):

@@ -89,7 +89,7 @@ def write_file(collection: Collection, path: Path, query: Query | None = None, m
         media=media,
     )
     content = html.encode("utf-8")
-    with whole(path) as file:
+    with whole(path, private=True) as file:
         file.write(content)
     return Written(len(numbers), len(articles), len(media.omitted), len(content))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...errors import counted
 from ..web.serving import SECRET_BYTES, opened, run_server
 from .app import HOSTS, make_app
 from .filters import Collection, Filter
+
+TOKEN_BYTES = 24
 
 
 def serve(
@@ -40,13 +43,18 @@ def serve(
     with opened(HOSTS[0], port) as listening:
         number = listening.getsockname()[1]
         secret = secrets.token_bytes(SECRET_BYTES)
-        app = make_app(collection, secret=secret, port=number, filters=filters, label=label, seed=seed)
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        options: dict[str, Any] = {"filters": filters, "label": label, "seed": seed, "token": token}
+        app = make_app(collection, secret=secret, port=number, **options)
         say(f"{len(collection.answers):,} answers of {collection.sources.title}")
         if collection.checks:
             say(f"{counted(len(collection.checks), 'check')} with evidence can be chosen as a filter.")
         for note in collection.sources.notes:
             say(f"  Note: {note}")
-        say(f"They are shown at http://{HOSTS[0]}:{number}/, on this machine alone. Ctrl-C stops it.")
+        say(
+            f"They are shown at http://{HOSTS[0]}:{number}/?token={token}, on this machine, to whoever has "
+            "this address. Ctrl-C stops it."
+        )
         try:
             run_server(app, listening)
         finally:

@@ -310,3 +310,10 @@ def test_a_panel_that_is_read_by_the_name_of_its_folder_needs_no_other_file(
     collected = read_collected(tmp_path, plan.study)
     assert collected.study.name == "moderation"
     assert set(collected.files) == {"choices", "judgments", "responses", "respondents"}
+
+
+def test_tables_of_people_are_for_their_owner_alone(moderation, tmp_path: Path) -> None:
+    files = moderation[1].write(tmp_path / "people")
+    assert files
+    for path in (tmp_path / "people", *files):
+        assert path.stat().st_mode & 0o077 == 0

@@ -141,6 +141,43 @@ def test_a_stored_medium_of_another_type_is_not_sent(town_files, tmp_path) -> No
     assert client.get(f"/media/0-{name}").status_code == 404
 
 
+PATHS = ("/", "/answer/0", "/media/x.png", "/label", "/view/view.css", "/static/panel.css", "/nothing")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nobody_sees_a_page_without_the_address_that_was_printed(town_collection, path: str) -> None:
+    client = client_of(town_collection, token="right")
+    for address in (path, f"{path}?token=", f"{path}?token=wrong", f"{path}?token=righ\u0142"):
+        answer = client.get(address)
+        assert answer.status_code == 403
+        assert "Open the whole address" in answer.text
+        assert "transcript" not in answer.text
+    assert client.post("/labelling", data={"name": "anna"}).status_code == 403
+    first = client.get(f"{path}?token=right&judge=a%26b", follow_redirects=False)
+    assert (first.status_code, first.headers["location"]) == (303, f"{path}?judge=a%26b")
+    assert client.get(path).status_code == client_of(town_collection).get(path).status_code
+    assert client_of(town_collection, token="right").get(path).status_code == 403
+
+
+def test_an_address_with_the_token_leads_to_no_other_host(town_collection) -> None:
+    client = client_of(town_collection, token="right")
+    answer = client.get("http://127.0.0.1//example.org/x?token=right", follow_redirects=False)
+    assert answer.headers["location"] == "/example.org/x"
+
+
+@pytest.mark.parametrize("path", ["/answer/0", "/answer/0?judge=judge", "/?judge=judge"])
+def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(
+    town_files, tmp_path, path: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(town_files[1], run)
+    client = client_of(collection_of(town_files[0], run), label="anna", token="right")
+    for address in (f"{path}{'&' if '?' in path else '?'}token=right", path):
+        html = client.get(address).text
+        assert "was received" not in html
+        assert "/answer/" not in html
+
+
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
 def test_a_label_without_the_token_of_its_session_is_not_written(town_files, tmp_path, token: str) -> None:
     run = tmp_path / "run"
