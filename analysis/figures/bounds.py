@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..frames.sentences import agreeing, out_of
 from .benchmark.panels import metric_in_words, placed
 from .conjoint.effects import axis_label, is_reference, series_in_words
 from .dots import Levels, draw_dots, levels, table_of
@@ -187,4 +188,8 @@ def _bounded(told: pd.DataFrame) -> str:
         if (width > 0).any()
         else "The bounds coincide"
     )
-    return f"{text}; {turning} of {tested} conclusions turn" if tested else text
+    if not tested:
+        return text
+    return (
+        f"{text}; {out_of(int(turning), int(tested), 'conclusion')} {agreeing(int(turning), 'turns', 'turn')}"
+    )

@@ -12,6 +12,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ..frames.rounding import digits_beside
+from ..frames.sentences import excluding_in_words
 from .fitting import (
     LONGEST_LABEL,
     NARROW,
@@ -92,8 +94,11 @@ class Dots:
     def _told(self, row: Mapping[Any, Any], *, panel: bool) -> str:
         """An estimate with its row, its series where there are several, and its interval."""
         keys = [row["panel"]] * panel + [row["row"]] + [row["series"]] * (len(self.series) > 1)
-        bounds = f" [{row['lower']:.{self.digits}f}, {row['upper']:.{self.digits}f}]"
-        number = f"{row['estimate']:.{self.digits}f}{bounds if np.isfinite(row['lower']) else ''}"
+        ends = (row["lower"], row["upper"])
+        lines = (self.baseline[row["panel"]],) if row["panel"] in self.baseline else ()
+        digits = digits_beside(ends, self.digits, lines)
+        bounds = f" [{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"
+        number = f"{row['estimate']:.{digits}f}{bounds if np.isfinite(row['lower']) else ''}"
         return " ".join(f"{', '.join(filter(None, keys))} {number}".split())
 
     def _excluding(self, known: pd.DataFrame) -> list[str]:
@@ -104,7 +109,7 @@ class Dots:
         excluding = int((tested & ((known["lower"] > at) | (known["upper"] < at))).sum())
         lines = at[tested].unique()
         where = f"{lines[0]:g}" if len(lines) == 1 else "the reference line of their panel"
-        return [f"{excluding} of {int(tested.sum())} intervals exclude {where}."]
+        return [excluding_in_words(excluding, int(tested.sum()), where)]
 
     def _limits(
         self, panels: Sequence[str], hold: Sequence[float] = (), least: float = 0.01

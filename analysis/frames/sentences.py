@@ -73,3 +73,14 @@ def together(names: Iterable[str], most: int = 3) -> str:
         return f"{', '.join(all_names[:most])} and {len(all_names) - most} more"
     *first, last = all_names or [""]
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def excluding_in_words(n: int, total: int, value: str) -> str:
+    """How many of some intervals exclude a value.
+
+    Examples
+    --------
+    >>> excluding_in_words(1, 3, "0.5")
+    '1 of 3 intervals excludes 0.5.'
+    """
+    return f"{out_of(n, total, 'interval')} {agreeing(n, 'excludes', 'exclude')} {value}."

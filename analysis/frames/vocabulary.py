@@ -34,3 +34,4 @@ RATER_QUANTITIES = {  # of a model of raters
     "closer_than_human": "Probability of being closer to the consensus in points, on one item, than a "
     "random person",
 }
+PASSING = 0.5  # share of annotators to win against in the alternative annotator test

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...frames.sentences import agreeing, out_of
 from ..fitting import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import Shades, add_bar, shade
@@ -151,11 +152,18 @@ class Matrices:
         texts = [f"Paired differences in {self.what.lower()}."]
         for place in self.places:
             own = self.frame[self.frame["_where"] == place]
+            own = own[own["estimate"].notna()]
+            start = f"{place}: " if place else ""
+            if own.empty:
+                texts.append(f"{start}no difference can be computed.")
+                continue
             row = own.iloc[int(own["estimate"].abs().to_numpy(float).argmax())]
             pair = " \N{MINUS SIGN} ".join(self.labels[str(row[side])] for side in ("left", "right"))
+            limits = f" [{row['lower']:.2f}, {row['upper']:.2f}]" if pd.notna(row["lower"]) else ""
+            n = int(own["_differs"].sum())
             texts.append(
-                f"{place + ': ' if place else ''}{int(own['_differs'].sum())} of {len(own)} pairs differ; "
-                f"largest: {pair} {row['estimate']:+.2f} [{row['lower']:.2f}, {row['upper']:.2f}]."
+                f"{start}{out_of(n, len(own), 'pair')} {agreeing(n, 'differs', 'differ')}; "
+                f"largest: {pair} {row['estimate']:+.2f}{limits}."
             )
         return " ".join(texts)
 

@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
 from ...frames.reported import interval_kinds
+from ...frames.sentences import agreeing, out_of
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
 from ..labels import LabelKey, Labels, display_order, level_of, refuse_repeats, series_labels
@@ -262,6 +263,7 @@ def _truth_alt(result: Drawable, style: Style) -> str:
     frame = result.frame
     error = (frame["estimate"] - frame["true"]).to_numpy(float)
     inside = int((frame["lower"].le(frame["true"]) & frame["upper"].ge(frame["true"])).sum())
+    bounded = int(frame[["lower", "upper", "true"]].notna().all(axis=1).sum())
     opening = "Dot plot of estimates minus true values."
     if not np.isfinite(error).any():
         return f"{opening} No estimate has a true value."
@@ -270,7 +272,8 @@ def _truth_alt(result: Drawable, style: Style) -> str:
     who = f"{series.iloc[worst]}, " if series.nunique() > 1 else ""
     what = style.words.both(frame["feature"].iloc[worst], frame["level"].iloc[worst])
     return (
-        f"{opening} {inside} of {len(frame)} intervals contain the true value. "
+        f"{opening} {out_of(inside, bounded, 'interval')} {agreeing(inside, 'contains', 'contain')} the true "
+        "value. "
         f"Largest error: {error[worst]:.3f} ({who}{what})."
     )
 
@@ -298,9 +301,10 @@ def _detectable_alt(result: Drawable, style: Style) -> str:
     frame, words = result.frame, style.words
     small = frame[frame["estimate"].abs() < frame["effect_found"]]
     which = ", ".join(words.both(f, v) for f, v in zip(small["feature"], small["level"], strict=True))
-    verb = "is" if len(small) == 1 else "are"
+    known = int(frame[["estimate", "effect_found"]].notna().all(axis=1).sum())
+    verb = agreeing(len(small), "is", "are")
     return (
-        f"Dot plot. {len(small)} of {len(frame)} estimates {verb} smaller than the minimum detectable effect"
+        f"Dot plot. {out_of(len(small), known, 'estimate')} {verb} smaller than the minimum detectable effect"
         f"{f' ({which})' if which else ''}."
     )
 

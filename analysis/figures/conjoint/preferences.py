@@ -13,6 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.sentences import excluding_in_words
 from ..bounds import Bounded
 from ..dots import levels, table_of
 from ..fitting import (
@@ -133,10 +134,11 @@ def _afcp_alt(result: Drawable, style: Style) -> str:
     i, j = np.unravel_index(int(np.nanargmax(share)), share.shape)
     first, second = (style.words.level(feature, names[k]) for k in (i, j))
     pairs = int(np.isfinite(share).sum()) // 2
+    bounded = int(result.frame[["lower", "upper"]].notna().all(axis=1).sum())
     return (
         f"Matrix of average feature choice probabilities of {pairs} pairs of levels of "
         f"{style.words.feature(feature)}; the largest is {share[i, j]:.2f} for {first} over {second}. "
-        f"{int(clear.sum()) // 2} of {pairs} intervals exclude 0.5."
+        f"{excluding_in_words(int(clear.sum()) // 2, bounded, '0.5')}"
     )
 
 

@@ -10,6 +10,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
+from ...frames.rounding import rounded
+from ...frames.vocabulary import PASSING
 from ..dots import stripe, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
 from ..forest import Forest, forest
@@ -60,7 +62,8 @@ def _test_alt(result: Drawable, style: Style) -> str:
         if not np.isfinite(row["winning_rate"]):
             texts.append(f"{name}: no test.")
             continue
-        rate, advantage = (f"{row[key]:.2f}{_bounds(row, key)}" for key in QUANTITIES)
+        rate = f"{rounded(row['winning_rate'], 2, PASSING)}{_bounds(row, 'winning_rate')}"
+        advantage = f"{row['advantage_probability']:.2f}{_bounds(row, 'advantage_probability')}"
         texts.append(
             f"{name} {'passes' if row['passes'] else 'does not pass'}: winning rate {rate} of "
             f"{row['n_annotators']} annotators, advantage probability {advantage}."

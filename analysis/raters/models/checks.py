@@ -14,6 +14,7 @@ from scipy.special import bdtrc
 from conjury.inference.errors import listed
 
 from ...figures.labels import level_at
+from ...frames.rounding import rounded
 from ...numerics.types import Codes, Floats
 from .sampling import library
 
@@ -127,11 +128,12 @@ def _of_rhat(rhat: pd.Series[Any], told: pd.Series[Any], state: SamplerState) ->
     if state.chains < 2:
         return Problem("There is one chain, so convergence cannot be assessed; sample two or more.")
     if not high.any():
-        return f"{state.chains} chains of {state.draws:,} draws agree: R-hat is at most {rhat.max():.3f}."
+        most = rounded(rhat.max(), 3, RHAT)
+        return f"{state.chains} chains of {state.draws:,} draws agree: R-hat is at most {most}."
     return Problem(
         f"The chains do not agree yet on {int(high.sum()):,} of {len(rhat):,} quantities (R-hat up to "
-        f"{rhat.max():.3f}, at {worst}; it should be below {RHAT}): sample longer, with more tuning "
-        "(`--tune` and `--draws`, in Python `tune=` and `draws=`), before using any of these results."
+        f"{rounded(rhat.max(), 3, RHAT)}, at {worst}; it should be below {RHAT}): sample longer, with more "
+        "tuning (`--tune` and `--draws`, in Python `tune=` and `draws=`), before using any of these results."
     )
 
 
@@ -173,7 +175,8 @@ def _of_trajectories(state: SamplerState) -> list[str]:
     if state.bfmi < LOW_BFMI:
         said.append(
             Problem(
-                f"The energy mixes slowly (BFMI {state.bfmi:.2f}, should be above {LOW_BFMI}): the tails may "
+                f"The energy mixes slowly (BFMI {rounded(state.bfmi, 2, LOW_BFMI)}, should be above "
+                f"{LOW_BFMI}): the tails may "
                 f"not be explored; use narrower priors for standard deviations {PRIORS_OPTION}."
             )
         )

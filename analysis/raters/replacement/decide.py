@@ -13,7 +13,7 @@ from scipy.special import stdtr
 
 from conjury.inference.errors import InputError, listed
 
-from ...frames.vocabulary import HUMAN
+from ...frames.vocabulary import HUMAN, PASSING
 from ...numerics.intervals import check_alpha, check_draws, vary
 from ...numerics.significance import adjusted
 from ...numerics.types import Floats
@@ -25,7 +25,6 @@ Multiplicity = Literal["by", "bh", "holm", "none"]
 Samples = Literal["each", "first"]
 Resample = Literal["items", "both"]
 AT_ONCE = 100  # draws held in memory together
-PASSING = 0.5  # share of annotators to win against
 NO_SPREAD = 1e-9  # a standard error below it is rounding
 KEYS = ["dimension", "scoring", "model"]
 LEAST, STEPS = 0.3, 60  # a curve reaches at least so far, in so many steps

@@ -13,10 +13,11 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, listed
 
+from ...frames.vocabulary import PASSING
 from ...numerics.intervals import check_alpha, wilson
 from ...numerics.types import Codes, Floats
 from ...results import Result
-from .decide import PASSING, Multiplicity, check_multiplicity, evidence, verdict
+from .decide import Multiplicity, check_multiplicity, evidence, verdict
 from .panel import ACCURACY, NAMED, NEG_RMSE, Mask
 
 STATED, MARGIN = "as stated", "at the margin"

@@ -392,6 +392,8 @@ def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labe
     kinds = set(interval_kinds(analysis, frame).values())
     lines = f"Lines in the figure are {bounds_names(analysis, frame)}"
     width = f"{ndtri(1 - float(analysis['alpha']) / 2):.2f}"
+    if by_errors(analysis) == "t":
+        width = "a quantile of Student's t times"
     errors = "standard errors of independent rows"
     if analysis.get("id"):
         errors = f"standard errors clustered by {clustered_by(analysis)}"

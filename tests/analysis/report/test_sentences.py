@@ -83,3 +83,33 @@ def test_prose_of_documents_states_conditions_only_where_they_are_definitions() 
         for sentence in conditions_in(path.read_text(encoding="utf-8"))
     }
     assert written == known
+
+
+EXHIBITS = ROOT / "exhibits"
+COUNTING = re.compile(
+    r"\b(none of|each of|largest|smallest|highest|lowest|fewest|most|majority|significant\w*|exclude\w*|"
+    r"below|above|differs?)\b|\} of \{|\ball \{",
+    re.IGNORECASE,
+)
+LISTED = Path(__file__).parents[2] / "fixtures" / "prose" / "conditions_in_exhibits.txt"
+
+
+def functions_with_conditions() -> set[str]:
+    """Functions of exhibits that put values into a text with a word of a condition."""
+    found = set()
+    for path in EXHIBITS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            for text in ast.walk(node):
+                if isinstance(text, ast.JoinedStr):
+                    parts = [one.value if isinstance(one, ast.Constant) else "{}" for one in text.values]
+                    if COUNTING.search("".join(map(str, parts))):
+                        found.add(f"{path.relative_to(EXHIBITS).with_suffix('').as_posix()}.{node.name}")
+    return found
+
+
+def test_exhibits_count_nothing_in_sentences_of_their_own() -> None:
+    """A sentence that counts or compares belongs to `sentences`; what merely describes a table is listed."""
+    known = set(LISTED.read_text(encoding="utf-8").splitlines())
+    assert functions_with_conditions() <= known

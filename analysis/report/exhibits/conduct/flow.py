@@ -11,6 +11,7 @@ from ....frames.participation import ANALYSED, RECORDED, STARTED
 from ....results import Result
 from ...data import ReportData
 from ...methods import plain
+from ...sentences.conduct import Analysed, analysed_in_words
 from ...tables import capitalised, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, ended, exhibit
 
@@ -32,8 +33,7 @@ def flow(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
     began = {STARTED: "who started", RECORDED: "in the data"}[str(frame["step"].iloc[0])]
     return Exhibit(
-        f"Of {whole(first)} people {began}, {whole(last)} are analysed; {{figure}} and {{table}} show "
-        "why others are not.",
+        f"{analysed_in_words(Analysed(first, last, began))} {{figure}} and {{table}} show the steps.",
         [Drawn(result, title)],
         [Laid([styled_table(shown, left=2)], title)],
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....figures.labels import words
+from ....frames.sentences import agreeing
 from ....results import Result
 from ...data import ReportData
 from ...methods import code, plain
+from ...sentences.conduct import Registered, registered_in_words
 from ...tables import styled_table
 from ..registry import Exhibit, Laid, exhibit
 
@@ -25,11 +27,12 @@ def registration(result: Result, record: Recorded, report: ReportData) -> Exhibi
     same, n = int((frame["verdict"] == SAME).sum()), len(frame)
     when = plain(str(result.settings["registered"])[:10])
     made = f"registered on {when} (SHA-256 {code(str(result.settings['sha256'])[:16])})"
+    text = registered_in_words(Registered(same, n, made))
     if deviations.empty:
-        return Exhibit(f"As registered: all {n} aspects are as {made}.")
+        return Exhibit(text)
     shown = deviations.reset_index(drop=True).fillna("").astype(str)
     table = styled_table(shown.rename(columns={name: words(name) for name in shown}), left=4)
     return Exhibit(
-        f"{same} of {n} aspects are as {made}. {{table}} lists the others.",
+        f"{text} {{table}} lists {agreeing(n - same, 'the other', 'the others')}.",
         tables=[Laid([table], "Deviations from the registration.")],
     )

@@ -12,8 +12,9 @@ from ....figures.labels import COEFFICIENTS, WEIGHTS, Names, true_minus, words
 from ....figures.raters.agreement import compared_in_words
 from ....figures.raters.replacement_power import scenario_name
 from ....frames.rounding import rounded, rounded_up
+from ....frames.vocabulary import PASSING
 from ....raters.replacement import epsilon_curve
-from ....raters.replacement.decide import PASSING, epsilons
+from ....raters.replacement.decide import epsilons
 from ....results import Result
 from ...data import ReportData, parts
 from ...methods import plain

@@ -1,0 +1,98 @@
+"""Alternative texts of figures count what is in their tables: one's own counts of drawn tables."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sentence_cases import check_grammar
+from sentence_cases.drawing import Draws, is_missing
+
+from conjury.analysis import figures
+from conjury.analysis.results import Result
+
+SEEDS = range(40)
+
+
+def counts_in(text: str, what: str) -> tuple[int, int]:
+    """The numbers in "N of M WHAT"."""
+    found = re.search(rf"(\d+) of (\d+) {what}", text)
+    assert found is not None, text
+    return int(found[1]), int(found[2])
+
+
+def effects(draws: Draws, **more: Any) -> pd.DataFrame:
+    n = draws.size(1, 8)
+    estimate = draws.numbers(n, missing=False)
+    lower, upper = draws.limits(estimate)
+    lower, upper = np.minimum(lower, estimate), np.maximum(upper, estimate)
+    return pd.DataFrame(
+        {"feature": "tone", "level": draws.names(n, "level"), "estimate": estimate, "std_error": 0.1}
+        | {"lower": lower, "upper": upper, "judge": "gpt", "prompt": "", "statistic": "amce"}
+        | more
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_text_of_effects_counts_intervals_that_exclude_zero(seed: int) -> None:
+    frame = effects(Draws(seed))
+    known = frame[frame["lower"].notna()]
+    text = figures.alt(Result(frame, "amce"))
+    check_grammar(text)
+    if len(known):
+        excluding = sum(row.lower > 0 or row.upper < 0 for row in known.itertuples())
+        assert counts_in(text, "interval") == (excluding, len(known))
+    for lower, upper in re.findall("\\[([\N{MINUS SIGN}\\d.-]+), ([\N{MINUS SIGN}\\d.-]+)\\]", text):
+        ends = [float(one.replace("\N{MINUS SIGN}", "-")) for one in (lower, upper)]
+        assert any(
+            (ends[0] > 0, ends[1] < 0) == (row.lower > 0, row.upper < 0)
+            for row in known.itertuples()
+            if abs(row.lower - ends[0]) < 0.005 and abs(row.upper - ends[1]) < 0.005
+        )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_text_of_true_values_counts_intervals_that_contain_them(seed: int) -> None:
+    draws = Draws(seed)
+    frame = effects(draws)
+    frame["true"] = frame["estimate"] + draws.numbers(len(frame), 0.1)
+    text = figures.alt(Result(frame, "truth"))
+    if "No estimate has a true value" in text:
+        assert frame["true"].isna().all()
+        return
+    rows = [row for row in frame.itertuples() if not is_missing(row.lower) and not is_missing(row.true)]
+    inside = sum(row.lower <= row.true <= row.upper for row in rows)
+    assert counts_in(text, "interval") == (inside, len(rows))
+    error = frame["estimate"] - frame["true"]
+    assert f"Largest error: {error.loc[error.abs().idxmax()]:.3f}".replace("-0.000", "0.000") in text.replace(
+        "\N{MINUS SIGN}", "-"
+    ).replace("-0.000", "0.000")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_text_of_detectable_effects_counts_small_estimates(seed: int) -> None:
+    draws = Draws(seed)
+    frame = effects(draws)
+    frame["effect_found"], frame["effect_design"] = np.abs(draws.numbers(len(frame))), 0.1
+    text = figures.alt(Result(frame, "detectable"))
+    known = frame["effect_found"].notna()
+    small = sum(abs(row.estimate) < row.effect_found for row in frame[known].itertuples())
+    assert counts_in(text, "estimate") == (small, int(known.sum()))
+    check_grammar(text)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_text_of_adjusted_effects_counts_those_that_stay_significant(seed: int) -> None:
+    draws = Draws(seed)
+    frame = effects(draws)
+    frame["p"] = draws.p(len(frame))
+    frame["p_adjusted"] = np.minimum(frame["p"] * len(frame), 1)
+    text = figures.alt(Result(frame, "significance", settings={"alpha": 0.05}))
+    known = [row for row in frame.itertuples() if not is_missing(row.p)]
+    before, after = (sum(getattr(row, name) < 0.05 for row in known) for name in ("p", "p_adjusted"))
+    assert (
+        text == f"Grid of {len(known)} effects: {before} with p below 0.05, {after} of them after adjustment."
+    )

@@ -1,0 +1,27 @@
+"""Cases of sentences on how a study was conducted."""
+
+from __future__ import annotations
+
+from conjury.analysis.report.sentences import conduct
+from sentence_cases.drawing import Draws, case, out_of
+
+
+@case("analysed_in_words")
+def analysed(draws: Draws) -> str:
+    people = draws.size(1, 5)
+    kept = draws.size(0, people)
+    text = conduct.analysed_in_words(conduct.Analysed(people, kept, "who started"))
+    assert (f"Of {people} p" in text) == (kept < people)
+    assert ("All" in text) == (kept == people > 1)
+    assert kept == people or f", {kept} {'is' if kept == 1 else 'are'} analysed." in text
+    return text
+
+
+@case("registered_in_words")
+def registered(draws: Draws) -> str:
+    aspects = draws.size(1, 5)
+    same = draws.size(0, aspects)
+    text = conduct.registered_in_words(conduct.Registered(same, aspects, "registered on 2025-01-01"))
+    assert ("all" in text) == (same == aspects > 1)
+    assert same == aspects or out_of(text) == (same, aspects)
+    return text
