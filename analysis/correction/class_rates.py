@@ -11,9 +11,11 @@ from scipy.special import ndtri
 
 from conjury.inference.errors import listed
 
+from ..figures.labels import p_text
 from ..numerics.intervals import SAME, SHARE, cut, inference, jeffreys, level_of_t
 from ..numerics.panel import Clusters
 from ..numerics.types import Codes, Floats
+from .selection import SELECTED, selection_p
 
 _STEPS, _CHANGE = 20_000, 1e-10  # of the EM algorithm
 _FEW = 5  # labelled units of a class, below which Rogan-Gladen rates are unreliable
@@ -25,7 +27,7 @@ _OUTSIDE = 1e-9
 class Units:
     """n units of one group, with K classes, of which m are labelled, and the J categories of a judge."""
 
-    gold: Codes  # (n,): class by people, -1 where they gave none
+    labels: Floats  # (n, K): share of a unit's labels by people in each class, 0 where they gave none
     judged: Codes  # (n,): category of the judge
     cluster: Clusters  # of units
     classes: tuple[str, ...]
@@ -34,14 +36,12 @@ class Units:
     @property
     def labelled(self) -> np.ndarray:
         """Whether people labelled each unit, shape (n,)."""
-        return np.asarray(self.gold >= 0)
+        return np.asarray(self.labels.any(axis=1))
 
     @property
     def counts(self) -> Floats:
         """Labelled units by category of the judge and class, shape (J, K)."""
-        table = np.zeros((len(self.categories), len(self.classes)))
-        np.add.at(table, (self.judged[self.labelled], self.gold[self.labelled]), 1.0)
-        return table
+        return np.asarray(self.given(self.labelled).T @ self.labels[self.labelled])
 
     @property
     def shares(self) -> Floats:
@@ -94,7 +94,7 @@ def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFram
     """Rates by every method, with the informedness of the judge, and what to note."""
     rest, size = ~units.labelled, len(units.classes)
     shown = units.given(rest)[:, :size]
-    known = np.eye(size)[units.gold[units.labelled]]
+    known = units.labels[units.labelled]
     informedness, notes = _informedness(units, alpha)
     corrected, more = _rogan_gladen(units, alpha)
     found = {
@@ -106,7 +106,20 @@ def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFram
     found["mle"], lacking = _double_sampling(units, alpha)
     if not units.cluster.is_rows and units.clusters_in(units.labelled) < 2:
         notes.append("All labelled units are in one cluster, so corrected rates have no interval.")
-    return found, informedness, [*notes, *more, *lacking]
+    return found, informedness, [*notes, *more, *lacking, *_selected(units)]
+
+
+def _selected(units: Units) -> list[str]:
+    """A note where the judge labels units with a human label otherwise than others."""
+    p = selection_p(units.given(np.ones(len(units.judged), dtype=bool)), units.labelled, units.cluster)
+    if p >= SELECTED:
+        return []
+    return [
+        f"The judge's labels differ between units with and without a human label (p {p_text(p)}), so "
+        "labelled units are no random sample of all: human and efficient rates are biased. Maximum "
+        "likelihood rates hold if labels are random among units to which the judge gives the same label, and "
+        "Rogan-Gladen rates if they are random among units of the same class (label shift)."
+    ]
 
 
 def confusion(units: Units) -> pd.DataFrame:
@@ -118,7 +131,7 @@ def confusion(units: Units) -> pd.DataFrame:
         {
             "gold": np.repeat(units.classes, len(units.categories)),
             "judged": np.tile(units.categories, len(units.classes)),
-            "n": counts.T.ravel().astype(int),
+            "n": counts.T.ravel() if (counts % 1).any() else counts.T.ravel().astype(int),
             "share": share.T.ravel(),
         }
     )
@@ -181,7 +194,7 @@ def _stratified(
     low, high = jeffreys(counts / inflation, trials / inflation, level)
     likely = (counts + 0.5) / (trials + 1.0)
     spread = share @ likely**2 - (share @ likely) ** 2  # between categories, whose shares are estimated, too
-    between = float(ndtri(level / 2)) ** 2 * inflation * np.maximum(spread, 0.0) / len(units.gold)
+    between = float(ndtri(level / 2)) ** 2 * inflation * np.maximum(spread, 0.0) / len(units.judged)
     down = np.sqrt(share**2 @ (within - low) ** 2 + between)
     up = np.sqrt(share**2 @ (high - within) ** 2 + between)
     lower, upper = cut(estimate - down, estimate + up, estimate, SHARE)
@@ -200,7 +213,7 @@ def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
         )
         return Rates(none, none, none, none), [note]
     notes = [
-        f"People gave the label {units.classes[place]} to {int(of_class[place])} units. Rogan-Gladen "
+        f"People gave the label {units.classes[place]} to {of_class[place]:.3g} units. Rogan-Gladen "
         f"intervals with fewer than {_FEW} such units covered 88 to 98% in simulations of 95% intervals; "
         "label more."
         for place in np.flatnonzero(of_class < _FEW)
@@ -220,9 +233,8 @@ def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
     labelled = units.labelled
     deviation = np.zeros((len(rest), len(units.categories)))
     deviation[rest] = (units.given(rest) - shown) / rest.sum()
-    own = units.gold[labelled]
-    scale = (estimate / of_class)[own]
-    deviation[labelled] = -(units.given(labelled) - rate[:, own].T) * scale[:, None]
+    scaled = units.labels[labelled] * (estimate / of_class)
+    deviation[labelled] = scaled @ rate.T - units.given(labelled) * scaled.sum(axis=1, keepdims=True)
     influence = deviation @ whole.T
     error = units.error(influence)
     smooth = _smoothed_variance(counts, shown, int(rest.sum()), whole, estimate, alpha)
@@ -294,7 +306,7 @@ def _likeliest(counts: Floats, shown: Floats) -> Floats:
 def _efficient(units: Units, alpha: float) -> Rates:
     """Human rates, corrected by the judge's labels with the weights of least variance."""
     labelled, rest = units.labelled, ~units.labelled
-    known, every = np.eye(len(units.classes))[units.gold[labelled]], units.given(np.ones_like(rest))
+    known, every = units.labels[labelled], units.given(np.ones_like(rest))
     ours, theirs = every[labelled], every[rest]
     covariance = (known - known.mean(axis=0)).T @ (ours - ours.mean(axis=0)) / labelled.sum()
     spread = np.cov(every.T)
@@ -329,5 +341,5 @@ def _double_sampling(units: Units, alpha: float) -> tuple[Rates, list[str]]:
     influence = (truth[units.judged] - estimate) / len(units.judged)
     mine = units.judged[units.labelled]
     scale = (share / np.maximum(of_category, 1))[mine]
-    influence[units.labelled] += (np.eye(size)[units.gold[units.labelled]] - truth[mine]) * scale[:, None]
+    influence[units.labelled] += (units.labels[units.labelled] - truth[mine]) * scale[:, None]
     return _stratified(units, counts, share, estimate, influence, alpha), []

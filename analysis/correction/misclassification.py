@@ -26,7 +26,7 @@ NO_LABEL = "no label"  # category of a judge's missing labels
 def rates(
     data: pd.DataFrame,
     *,
-    gold: str = "label",
+    gold: str | Sequence[str] = "label",
     judge: str = "judged",
     classes: Sequence[str] | None = None,
     by: str | Sequence[str] = (),
@@ -60,8 +60,11 @@ def rates(
     ----------
     data : DataFrame of n rows
         One row per unit.
-    gold, judge : str
-        Columns of the human label, missing where there is none, and of the judge's label.
+    gold : str or sequence of str
+        Column of the human label, missing where there is none; of several people, whose labels of a unit
+        count equally, their columns.
+    judge : str
+        Column of the judge's label.
     classes : sequence of str, optional
         The classes that people may give, in this order; by default those that they gave.
     by : str or sequence of str
@@ -126,14 +129,17 @@ def rates(
     """
     check_alpha(alpha)
     names = [by] if isinstance(by, str) else list(by)
-    for name in (gold, judge, *names, *([cluster] if cluster else [])):
+    people = [gold] if isinstance(gold, str) else list(gold)
+    if not people:
+        raise InputError("gold: name at least one column of human labels.")
+    for name in (*people, judge, *names, *([cluster] if cluster else [])):
         if name not in data:
             raise InputError(f"data: column '{name}' is missing{did_you_mean(name, data.columns)}; add it.")
-    known = _classes(data[gold], classes)
-    rows, confusions, indices, notes = [], [], [], list(ASSUMED)
+    known = _classes(data[people], classes)
+    rows, confusions, indices, notes = [], [], [], list[str]()
     for key, part in _groups(data, names):
         where = f"{', '.join(map(str, key))}: " if key else ""
-        units = _units(part, gold, judge, known, cluster, where)
+        units = _units(part, people, judge, known, cluster, where)
         found, index, noted = all_rates(units, alpha)
         keys = dict(zip(names, key, strict=True))
         counts = {"n_labelled": int(units.labelled.sum()), "n_unlabelled": int((~units.labelled).sum())}
@@ -147,16 +153,6 @@ def rates(
     extra = {"confusion": _joined(confusions), "informedness": _joined(indices)}
     settings = {"gold": gold, "judge": judge, "by": names, "cluster": cluster, "alpha": alpha}
     return Result(_joined(rows), "rates", tuple(dict.fromkeys(notes)), settings, extra)
-
-
-ASSUMED = (
-    "Rogan-Gladen rates assume that the judge misclassifies unlabelled units as it does labelled ones of the "
-    "same class. Class frequencies may differ between the two (label shift).",
-    "Human and efficient rates assume that labelled and unlabelled units come from the same population; "
-    "under label shift they are biased.",
-    "Maximum likelihood rates assume less: that units are labelled at random among those to which the judge "
-    "gives the same label. Labelled and unlabelled units may differ in how often it gives each.",
-)
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -175,8 +171,8 @@ def _groups(data: pd.DataFrame, by: list[str]) -> Iterator[tuple[tuple[Any, ...]
         yield key if isinstance(key, tuple) else (key,), part
 
 
-def _classes(gold: pd.Series, classes: Sequence[str] | None) -> tuple[str, ...]:
-    seen = sorted(str(name) for name in as_text(gold).dropna().unique())
+def _classes(gold: pd.DataFrame, classes: Sequence[str] | None) -> tuple[str, ...]:
+    seen = sorted({str(label) for name in gold for label in as_text(gold[name]).dropna().unique()})
     known = tuple(map(str, classes)) if classes is not None else tuple(seen)
     if len(set(known)) < 2 or len(set(known)) < len(known):
         raise InputError(f"The classes are {list(known)}; give at least two different ones.")
@@ -188,15 +184,23 @@ def _classes(gold: pd.Series, classes: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _units(
-    part: pd.DataFrame, gold: str, judge: str, classes: tuple[str, ...], cluster: str | None, where: str
+    part: pd.DataFrame,
+    gold: Sequence[str],
+    judge: str,
+    classes: tuple[str, ...],
+    cluster: str | None,
+    where: str,
 ) -> Units:
     given = as_text(part[judge]).fillna(NO_LABEL)
     others = sorted(str(name) for name in given.unique() if name not in classes)
     categories = (*classes, *others)
-    labels = pd.Index(classes).get_indexer(pd.Index(as_text(part[gold])))
+    codes = [pd.Index(classes).get_indexer(pd.Index(as_text(part[name]))) for name in gold]
+    votes = np.add.reduce([np.eye(len(classes) + 1)[one][:, :-1] for one in codes])
+    labels = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
     judged = pd.Index(categories).get_indexer(pd.Index(given))
-    if not (labels >= 0).any() or not (labels < 0).any():
-        lacking = "labelled by people" if not (labels >= 0).any() else "without a human label"
+    labelled = labels.any(axis=1)
+    if not labelled.any() or labelled.all():
+        lacking = "without a human label" if labelled.any() else "labelled by people"
         raise InputError(f"{where}No unit is {lacking}; a correction needs units of both kinds.")
     clusters = Clusters.of_rows(len(part))
     if cluster is not None:
@@ -206,7 +210,7 @@ def _units(
                 f"{where}Column '{cluster}' is empty in some rows or has one cluster; fill it in."
             )
         clusters = Clusters(codes.astype(np.int64), len(found))
-    return Units(labels.astype(np.int64), judged.astype(np.int64), clusters, classes, categories)
+    return Units(labels, judged.astype(np.int64), clusters, classes, categories)
 
 
 def _tidy(found: dict[str, Rates], classes: tuple[str, ...]) -> pd.DataFrame:

@@ -56,9 +56,9 @@ class Bounded:
         df = self.df if np.isinf(self.df) else max(self.clusters * factor - 1, 1.0)
         return _limits(self.loss, self.scale, self.trials * factor, df, alpha)
 
-    def within(self, lower: float, upper: float, alpha: float) -> Bounded:
-        """A coefficient from -1 to 1 with limits of its own."""
-        scale, upper = 2.0, min(upper, 1.0)  # rounding
+    def within(self, lower: float, upper: float, alpha: float, scale: float = 2.0) -> Bounded:
+        """A coefficient from -1 to 1 with limits of its own, or a share (``scale`` 1)."""
+        upper = min(upper, 1.0)  # rounding
         loss = float(np.clip((1 - self.estimate) / scale, 0.0, 1.0))
         # Wilson's width w of a share s solves (w^2 - 1) x^2 + (2 w^2 - 4 s (1 - s)) x + w^2 = 0, x = z^2 / n.
         square = min((upper - lower) / scale, 1 - SAME) ** 2

@@ -187,10 +187,10 @@ class Cells:
     counts: sparse.csr_array  # shape (C, m): pairs of each of C clusters in each cell
 
 
-def cells_of(x: Floats, y: Floats, cluster: Codes, n_clusters: int) -> Cells:
+def cells_of(x: Floats, y: Floats, cluster: Codes, n_clusters: int, weight: Floats | None = None) -> Cells:
     """Gather pairs, shape (n,), of clusters numbered 0 to ``n_clusters`` - 1 into cells."""
     pairs, cell = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
-    entries = (np.ones(len(x)), (cluster, cell.reshape(-1)))
+    entries = (np.ones(len(x)) if weight is None else weight, (cluster, cell.reshape(-1)))
     return Cells(pairs[:, 0], pairs[:, 1], sparse.coo_array(entries, shape=(n_clusters, len(pairs))).tocsr())
 
 

@@ -8,60 +8,115 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...correction.misclassification import rates
-from ...numerics.intervals.bounded import Bounded, n_clusters
-from ...numerics.types import Codes
-from .coding import Coded, every_label
+from ...numerics.intervals.bounded import Bounded, n_clusters, share
+from ...numerics.types import Floats
+from .coding import Coded
 from .errors import tested_classes
-from .ratings import corrected_mean
+from .ratings import corrected_mean, people_mean
 from .rows import CORRECTED, Rows
+from .weighted.means import stratified_mean
+from .weighted.strata import FEW_LABELS, Strata
 
-METHODS = {
-    "naive": "judge_only",
-    "human": "people_only",
-    "rogan_gladen": "rogan_gladen",
-    "efficient": "prediction_powered",
-}
+POOLED = "other answers"  # of the judge, of which few rows have a label
 
 
-def add_corrected(rows: Rows, coded: Coded, seed: int, notes: list[str]) -> None:
-    """Add corrected rates of classes, or the corrected mean, where some rows have no label by people."""
+def add_corrected(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: list[str]) -> None:
+    """Add rates of classes, or the mean, among people over all judged rows, where some have no label."""
     judged = np.asarray(np.isfinite(coded.judged[0]))
     rated = np.asarray(np.isfinite(coded.rated).any(axis=0))
     if not (judged & ~rated).any() or (judged & rated).sum() < 2:
         return
     try:
         if coded.scale != "nominal":
-            for name, found in corrected_mean(coded, rows.alpha, seed).items():
-                rows.add(CORRECTED, f"{name}_mean", found, p=np.nan)
+            _add_mean(rows, coded, strata, seed, notes)
         else:
-            _add_rates(rows, coded.rows(judged), np.flatnonzero(~rated[judged]), notes)
+            _add_rates(rows, coded.rows(judged), strata, notes)
     except InputError as error:
         notes.append(f"No corrected rates: {error}")
 
 
-def _add_rates(rows: Rows, coded: Coded, without: Codes, notes: list[str]) -> None:
-    """Rates of the labels that people give: every label counts, those of one row are a cluster."""
-    gold = every_label(coded)
-    row = np.concatenate([gold.row, without])
-    label = np.concatenate([gold.label, np.full(len(without), -1)])
-    classes = np.array([*coded.classes, None], dtype=object)
-    table = pd.DataFrame(
-        {"label": classes[label], "judged": classes[coded.judges[0][row]], "cluster": coded.cluster[row]}
-    )
-    clustered = n_clusters(table["cluster"].to_numpy()) < len(table)
-    found = rates(table, cluster="cluster" if clustered else None, alpha=rows.alpha)
+def _add_mean(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: list[str]) -> None:
+    found = corrected_mean(coded, rows.alpha, seed)
+    if strata.selected:
+        found.pop("corrected")
+        if strata.sparse:
+            notes.append(strata.lacking("Means"))
+        else:
+            found["corrected"] = stratified_mean(coded, people_mean(coded), strata, rows.alpha)
+    for name, one in found.items():
+        rows.add(CORRECTED, f"{name}_mean", one, p=np.nan)
+
+
+def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> None:
+    """Rates of the labels that people give: all of a row count equally, and rows of an item are a cluster."""
+    answer = np.asarray(coded.judges[0])
+    table = _table(coded, _pooled(answer, coded, strata))
+    clustered = n_clusters(coded.cluster) < coded.n
+    people = [name for name in table if str(name).startswith("label")]
+    found = rates(table, gold=people, cluster="cluster" if clustered else None, alpha=rows.alpha)
     frame = found.frame.set_index(["method", "class"])
+    labelled = table[people].notna().any(axis=1).to_numpy()
+    n = {"all": (coded.n, n_clusters(coded.cluster))}
+    n["people"] = int(labelled.sum()), n_clusters(coded.cluster[labelled])
+    few = table["judged"][labelled].value_counts().reindex(table["judged"].unique(), fill_value=0)
+    sparse = bool((few < np.minimum(FEW_LABELS, table["judged"].value_counts().reindex(few.index))).any())
+    sparse |= strata.selected and bool(strata.sparse)
+    if sparse:
+        notes.append(strata.lacking("Rates"))
     present = {str(name) for name in found.frame["class"]}
     for place in tested_classes(coded):
         name = coded.classes[place]
-        for method, measure in METHODS.items() if name in present else ():
-            estimate, error, lower, upper = (
-                float(frame[column][(method, name)]) for column in ("estimate", "std_error", "lower", "upper")
-            )
-            if lower > 0 or upper < 1:  # Rogan-Gladen rates of a judge who hardly distinguishes say nothing
-                used = {"human": gold.row, "naive": without}.get(method, row)
-                of = len(used), n_clusters(coded.cluster[used])
-                rows.add(
-                    CORRECTED, f"{measure}_rate", Bounded(estimate, error, lower, upper, *of), label=name
-                )
-    notes += [note for note in found.notes if note not in notes]
+        given = share((answer == place).astype(float), coded.cluster, rows.alpha)
+        rows.add(CORRECTED, "judge_only_rate", given, label=name)
+        if name not in present:
+            continue
+        by_method = {method: frame.loc[(method, name)] for method in ("human", "rogan_gladen", "mle")}
+        rows.add(CORRECTED, "people_only_rate", _bounded(by_method["human"], n["people"]), label=name)
+        if not sparse:
+            rows.add(CORRECTED, "corrected_rate", _bounded(by_method["mle"], n["all"]), label=name)
+        if not sparse and not strata.selected:
+            both = _all_rows(by_method["human"], by_method["rogan_gladen"], labelled.mean(), n["all"])
+            if both.lower > 0 or both.upper < 1:  # of a judge who hardly distinguishes they say nothing
+                rows.add(CORRECTED, "rogan_gladen_rate", both, label=name)
+    notes += [note for note in found.notes if note not in notes and not strata.selected]
+
+
+def _table(coded: Coded, judged: np.ndarray) -> pd.DataFrame:
+    """A row per judged row, with the labels of every person."""
+    classes = np.array([*coded.classes, None], dtype=object)
+    labels = {f"label {at}": classes[codes] for at, codes in enumerate(coded.people)}
+    return pd.DataFrame({**labels, "judged": judged, "cluster": coded.cluster})
+
+
+def _pooled(answer: np.ndarray, coded: Coded, strata: Strata) -> np.ndarray:
+    """Answers in words; of three or more those with few labels as one, where labels are a random sample."""
+    words = np.array(coded.classes, dtype=object)[answer]
+    if strata.selected or len(strata.names) < 3:
+        return words
+    quoted = np.array([f"'{name}'" for name in words], dtype=object)
+    return np.where(np.isin(quoted, strata.sparse), POOLED, words)
+
+
+def _bounded(row: pd.Series[float], n: tuple[int, int]) -> Bounded:
+    estimate, error, lower, upper = (float(row[name]) for name in ("estimate", "std_error", "lower", "upper"))
+    return Bounded(estimate, error, lower, upper, *n)
+
+
+def _all_rows(
+    human: pd.Series[float], other: pd.Series[float], labelled: float, n: tuple[int, int]
+) -> Bounded:
+    """The Rogan-Gladen rate of all rows: people's among those with a label, the corrected one of the others.
+
+    This is the rate that solves the equation for all rows. Given the labels of people, the two are
+    uncorrelated; their limits are combined after Zou, Huang & Zhang (2009, doi:10.1016/j.csda.2008.09.033).
+    """
+    parts = (human, labelled), (other, 1 - labelled)
+
+    def combined(name: str) -> Floats:
+        return np.array([share * (float(row[name]) - float(row["estimate"])) for row, share in parts])
+
+    estimate = sum(share * float(row["estimate"]) for row, share in parts)
+    errors = np.array([share * float(row["std_error"]) for row, share in parts])
+    down, up = (float(np.sqrt((combined(name) ** 2).sum())) for name in ("lower", "upper"))
+    error = float(np.sqrt((errors**2).sum()))
+    return Bounded(estimate, error, max(estimate - down, 0.0), min(estimate + up, 1.0), *n)

@@ -15,7 +15,7 @@ from conjury.inference.tables.frames import any_frame
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import POWER, Bounded, detectable, items_for_width, items_off, share
 from ...results import Result
-from .coding import Coded, Given, coded, counts_of, gold_of, names_of, number_of, refuse_columns
+from .coding import Coded, Given, Gold, coded, counts_of, gold_of, names_of, number_of, refuse_columns
 from .corrected import add_corrected
 from .errors import add_errors, add_rates, add_subgroups, confusion
 from .labels import add_agreement, add_people, headline_of
@@ -24,7 +24,9 @@ from .replacement import add_replacement
 from .rows import AGREEMENT, Rows
 from .tables.belonging import refuse_other_answers
 from .tables.items import item_of
-from .verdict import verdict_of
+from .verdicts.judge import verdict_of
+from .weighted.estimates import add_weighted
+from .weighted.strata import strata_of
 
 FURTHER = ("chance",)
 FEW_LABELS = 10
@@ -192,22 +194,23 @@ def judge(
     notes += data.notes
     answered = np.isfinite(data.judged[0])
     rows.add(AGREEMENT, "answered", share(answered.astype(float), data.cluster, alpha))
-    ties = 0
+    strata, gold = strata_of(data), gold_of(data)
+    weighted = strata.selected and not strata.sparse
+    if strata.selected:
+        notes.append(strata.note())
+    if weighted:
+        add_corrected(rows, data, strata, seed, notes)
     if data.scale == "interval":
-        add_ratings(rows, data, seed)
-        add_rating_subgroups(rows, data)
+        weight = strata.weight if weighted else None
+        add_ratings(rows, data, seed, weight)
+        add_rating_subgroups(rows, data, weight)
     else:
-        add_agreement(rows, data)
-        add_people(rows, data)
-        add_rates(rows, data)
-        gold = gold_of(data)
-        ties = gold.ties
-        add_errors(rows, data, gold)
-        add_subgroups(rows, data, gold)
+        _add_labels(rows, data, gold, seed if weighted else None, notes)
         extra["confusion"] = confusion(data, gold)
-    notes += _notes(data, ties)
+    notes += _notes(data, gold.ties if data.scale != "interval" else 0)
     extra |= add_replacement(rows, data, epsilon, alpha, notes)
-    add_corrected(rows, data, seed, notes)
+    if not weighted:
+        add_corrected(rows, data, strata, seed, notes)
     frame = rows.frame(FURTHER)
     main = headline_of(data.scale)
     extra["precision"] = _precision(rows.bounds, main, threshold, width, alpha)
@@ -217,9 +220,22 @@ def judge(
         "epsilon": epsilon, "threshold": threshold, "width": width, "main": main, "n_rows": data.n,
         "n_answered": int(answered.sum()), "n_people": int(_rated(data).sum()),
         "n_both": int((answered & _rated(data)).sum()), "clusters": len(np.unique(data.cluster)),
+        "weighted": weighted,
     }  # fmt: skip
     settings["verdict"] = verdict_of(frame, extra, settings)
     return Validation(frame, "judging", tuple(dict.fromkeys(notes)), settings, extra)
+
+
+def _add_labels(rows: Rows, data: Coded, gold: Gold, seed: int | None, notes: list[str]) -> None:
+    """Add what is reported of labels; with a ``seed`` as it is among all judged rows."""
+    if seed is not None:
+        add_weighted(rows, data, gold, seed, notes)
+    else:
+        add_agreement(rows, data)
+        add_rates(rows, data)
+        add_errors(rows, data, gold)
+        add_subgroups(rows, data, gold)
+    add_people(rows, data)
 
 
 def _rated(data: Coded) -> np.ndarray:

@@ -30,44 +30,51 @@ def people_mean(coded: Coded) -> Floats:
     return np.asarray(np.divide(total, n, out=np.full(coded.n, np.nan), where=n > 0))
 
 
-def add_ratings(rows: Rows, coded: Coded, seed: int) -> None:
-    """Add agreement of the judge's ratings with the mean of people, and of people among themselves."""
+def add_ratings(rows: Rows, coded: Coded, seed: int, weight: Floats | None = None) -> None:
+    """Add agreement of the judge's ratings with the mean of people, and of people among themselves.
+
+    With a ``weight`` of each row, (n,), agreement is that among all judged rows.
+    """
     people = people_mean(coded)
     both = np.isfinite(coded.judged[0]) & np.isfinite(people)
     if not both.any():
         return
     judge, mean, cluster = coded.judged[0][both], people[both], coded.rows(both).cluster
-    rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, seed))
-    for kind, found in correlations(judge, mean, cluster, rows.alpha, seed).items():
+    own = None if weight is None else weight[both]
+    rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, seed, own))
+    for kind, found in correlations(judge, mean, cluster, rows.alpha, seed, own).items():
         rows.add(AGREEMENT, kind, found)
     apart = judge - mean
-    rows.add(AGREEMENT, "bias", mean_of(apart, cluster, rows.alpha), family="bias")
-    rows.add(AGREEMENT, "absolute_error", mean_of(np.abs(apart), cluster, rows.alpha), p=np.nan)
+    rows.add(AGREEMENT, "bias", mean_of(apart, cluster, rows.alpha, own), family="bias")
+    rows.add(AGREEMENT, "absolute_error", mean_of(np.abs(apart), cluster, rows.alpha, own), p=np.nan)
     for measure, values in (("judge_mean", judge), ("people_mean", mean)):
-        rows.add(RATES, measure, mean_of(values, cluster, rows.alpha), p=np.nan)
+        rows.add(RATES, measure, mean_of(values, cluster, rows.alpha, own), p=np.nan)
     complete = np.isfinite(coded.rated).all(axis=0)
     if len(coded.rated) > 1 and complete.any():
         rated = coded.rated[:, complete].T
         rows.add(PEOPLE, "people_icc", icc(rated, coded.cluster[complete], rows.alpha, seed))
 
 
-def mean_of(values: Floats, cluster: Codes, alpha: float) -> Bounded:
-    """A mean with Student's t interval."""
-    estimate = float(values.mean()) if len(values) else np.nan
-    return difference(estimate, values - estimate, cluster, alpha)
+def mean_of(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = None) -> Bounded:
+    """A mean, or a weighted one, with Student's t interval."""
+    if not len(values):
+        return difference(np.nan, values, cluster, alpha)
+    share = np.ones(len(values)) if weight is None else weight / weight.mean()
+    estimate = float((share * values).mean())
+    return difference(estimate, share * (values - estimate), cluster, alpha)
 
 
-def icc(values: Floats, cluster: Codes, alpha: float, seed: int) -> Bounded:
-    """ICC(2,1) of raters in columns, shape (n, k): F limits, and percentiles where rows are in clusters."""
+def icc(values: Floats, cluster: Codes, alpha: float, seed: int, weight: Floats | None = None) -> Bounded:
+    """ICC(2,1) of raters in columns, shape (n, k): F limits, and percentiles of clusters or weighted rows."""
     n, clusters = len(values), n_clusters(cluster)
     if n < 2:
         return Bounded(np.nan, np.nan, np.nan, np.nan, n, clusters)
-    panel = panel_from(values)
+    panel, own = panel_from(values), 1.0 if weight is None else weight
 
     def estimates(drawn: Floats) -> Floats:
-        return icc_from_mean_squares(mean_squares(panel, drawn))[:, [ABSOLUTE]]
+        return icc_from_mean_squares(mean_squares(panel, drawn * own))[:, [ABSOLUTE]]
 
-    if clusters == n:
+    if clusters == n and weight is None:
         squares = mean_squares(panel, np.ones((1, n)))
         estimate = float(icc_from_mean_squares(squares)[0, ABSOLUTE])
         lower, upper = icc_limits(squares, alpha)[ABSOLUTE]
@@ -80,14 +87,16 @@ def icc(values: Floats, cluster: Codes, alpha: float, seed: int) -> Bounded:
     return Bounded(float(found[0]), error, float(low[0]), float(high[0]), n, clusters, df=clusters - 1.0)
 
 
-def correlations(x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int) -> dict[str, Bounded]:
+def correlations(
+    x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int, weight: Floats | None = None
+) -> dict[str, Bounded]:
     """Correlations of n pairs with bootstrap intervals on Fisher's scale; no interval below ten clusters."""
     from ..descriptive.correlations import CARRIED, cells_of, correlation  # slow to import
 
     n, clusters = len(x), n_clusters(cluster)
     if n < 3:
         return {}
-    cells = cells_of(x, y, Clusters.numbered(cluster).code, clusters)
+    cells = cells_of(x, y, Clusters.numbered(cluster).code, clusters, weight)
     draws = int(np.clip(DRAWN // clusters, LEAST, DRAWS)) if clusters >= CARRIED else 0
     weights = cluster_weights(clusters, draws, seed)
     drawn = np.stack([correlation(kind, cells, weights) for kind in CORRELATIONS], axis=1)
@@ -110,7 +119,7 @@ def correlations(x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int) 
     }
 
 
-def add_rating_subgroups(rows: Rows, coded: Coded) -> None:
+def add_rating_subgroups(rows: Rows, coded: Coded, weight: Floats | None = None) -> None:
     """Add the bias and size of errors in each subgroup, and the difference in bias from all others."""
     people = people_mean(coded)
     both = np.isfinite(coded.judged[0]) & np.isfinite(people)
@@ -119,12 +128,15 @@ def add_rating_subgroups(rows: Rows, coded: Coded) -> None:
         for level, inside in levels_of(group, both):
             keys: dict[str, Any] = {"by": group.name, "level": level}
             cluster = coded.cluster[inside]
-            own = mean_of(apart[inside], cluster, rows.alpha)
-            size = mean_of(np.abs(apart[inside]), cluster, rows.alpha)
+            share = None if weight is None else weight[inside]
+            own = mean_of(apart[inside], cluster, rows.alpha, share)
+            size = mean_of(np.abs(apart[inside]), cluster, rows.alpha, share)
             rows.add(SUBGROUPS, "bias", own, p=np.nan, **keys)
             rows.add(SUBGROUPS, "absolute_error", size, p=np.nan, **keys)
             if (rest := rest_of(group, level, both)) is not None:
-                found = means_apart(own, mean_of(apart[rest], coded.cluster[rest], rows.alpha), rows.alpha)
+                share = None if weight is None else weight[rest]
+                other = mean_of(apart[rest], coded.cluster[rest], rows.alpha, share)
+                found = means_apart(own, other, rows.alpha)
                 rows.add(SUBGROUPS, "bias_difference", found, family=f"subgroups {group.name}", **keys)
 
 

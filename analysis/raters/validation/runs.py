@@ -24,7 +24,7 @@ from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
 from .tables.belonging import refuse_labels_of_one_judge_each, refuse_other_answers
 from .tables.items import item_of
 from .tables.pairing import ITEM, paired
-from .verdict_of_runs import verdict_of_runs
+from .verdicts.runs import verdict_of_runs
 
 FURTHER = ("margin", "p_equivalence")
 ONES = (0.0, 1.0)

@@ -221,11 +221,24 @@ def test_a_class_that_hardly_any_label_shows_has_a_wide_interval_by_every_method
     assert opposite["lower"]["mle"] == pytest.approx(1 - found["upper"]["mle"], abs=1e-12)
 
 
-def test_notes_say_that_maximum_likelihood_assumes_less_than_the_efficient_rate():
+def test_a_note_says_where_people_labelled_by_the_judges_label_and_what_holds_then():
     notes = " ".join(rates(rare(2)).notes)
-    assert "Human and efficient rates assume that labelled and unlabelled units come from the same" in notes
-    assert "at random among those to which the judge gives the same label" in notes
     assert "label harm to 2 units" in notes
+    assert "no random sample" not in notes
+    random = np.random.default_rng(1)
+    label = random.choice(["a", "b"], 2000)
+    judged = np.where(random.random(2000) < 0.8, label, np.where(label == "a", "b", "a"))
+    chosen = random.random(2000) < np.where(judged == "a", 0.2, 0.05)
+    table = pd.DataFrame({"label": np.where(chosen, label, None), "judged": judged})
+    found = rates(table)
+    assert "labelled units are no random sample of all" in " ".join(found.notes)
+    assert abs(by_method(found, "a")["estimate"]["mle"] - (label == "a").mean()) < 0.05
+
+
+def test_labels_of_several_people_are_those_of_one_where_they_are_equal():
+    table = rare(2)
+    both = rates(table.assign(other=table["label"]), gold=["label", "other"]).frame
+    pd.testing.assert_frame_equal(both, rates(table).frame)
 
 
 def test_clusters_of_labelled_units_widen_intervals_and_a_single_one_gives_none():

@@ -17,7 +17,7 @@ from ....figures.labels import p_text, words
 from ..gates import Outcome
 from ..judging import Validation
 from ..rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
-from ..verdict import Row, interval, number
+from ..verdicts.judge import Row, interval, number
 
 FORMAT = 1  # of the record
 HEADINGS = {
@@ -57,13 +57,13 @@ MEASURES = {
     "always_most_frequent": "most frequent label alone",
     "answered": "answered by the judge",
     "rate_difference": "difference in rate",
-    "prediction_powered_rate": "prediction-powered",
+    "corrected_rate": "people, by the judge's answer",
     "rogan_gladen_rate": "Rogan-Gladen",
-    "judge_only_rate": "judge, rows without a label",
+    "judge_only_rate": "judge",
     "people_only_rate": "people, labelled rows",
     "judge_only_mean": "mean by the judge",
     "people_only_mean": "mean by people, labelled rows",
-    "corrected_mean": "mean, prediction-powered",
+    "corrected_mean": "mean by people, by the judge's answer",
 }
 
 

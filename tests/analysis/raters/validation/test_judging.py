@@ -151,11 +151,25 @@ def test_corrected_rates_are_those_of_the_correction() -> None:
     known = rates(data.rename(columns={"p0": "label", "judge": "judged"})).frame.set_index(
         ["class", "method"]
     )
-    pairs = {"prediction_powered": "efficient", "rogan_gladen": "rogan_gladen", "people_only": "human"}
-    for measure, method in pairs.items():
+    for measure, method in {"corrected": "mle", "people_only": "human"}.items():
         for column in ("estimate", "lower", "upper"):
             own = row(found, f"{measure}_rate[spam]")[column]
             assert own == pytest.approx(known.loc[("spam", method), column])
+    assert row(found, "judge_only_rate[spam]")["estimate"] == pytest.approx((data["judge"] == "spam").mean())
+
+
+def test_rogan_gladen_rates_solve_the_equation_of_all_judged_rows() -> None:
+    data = table(400, classes=("ok", "spam"))
+    data.loc[390:, "p0"] = None
+    found = judge(data, "judge", "p0")
+    crossed = pd.crosstab(data["p0"], data["judge"], normalize="index")
+    false, true = crossed.loc["ok", "spam"], crossed.loc["spam", "spam"]
+    rate = row(found, "rogan_gladen_rate[spam]")
+    assert rate["estimate"] == pytest.approx(((data["judge"] == "spam").mean() - false) / (true - false))
+    assert rate["n"] == 400
+    people = row(found, "people_only_rate[spam]")
+    width, known = (one["upper"] - one["lower"] for one in (rate, people))
+    assert 0.95 * known < width < 1.1 * known  # nearly all rows have a label
 
 
 def test_rows_of_one_item_are_a_cluster() -> None:

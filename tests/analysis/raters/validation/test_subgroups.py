@@ -82,17 +82,15 @@ def test_corrected_rates_are_over_judged_rows_and_count_items() -> None:
     part = [frame[frame["part"] == "corrected"].reset_index(drop=True) for frame in (found, more)]
     pd.testing.assert_frame_equal(part[0], part[1])
     own = part[0].set_index("measure")
-    assert own.loc["people_only_rate", ["n", "clusters"]].tolist() == [200, 100]
-    assert own.loc["judge_only_rate", ["n", "clusters"]].tolist() == [100, 100]
-    assert own.loc["prediction_powered_rate", ["n", "clusters"]].tolist() == [300, 200]
+    assert own.loc["people_only_rate", ["n", "clusters"]].tolist() == [100, 100]
+    for measure in ("judge_only_rate", "corrected_rate", "rogan_gladen_rate"):
+        assert own.loc[measure, ["n", "clusters"]].tolist() == [200, 200]
     alone = judge(judged.drop(columns="second"), "judge", "label").frame.set_index("measure")
     table = pd.DataFrame(
         {"label": judged["label"].map({0: "0", 1: "1"}), "judged": judged["judge"].astype(str)}
     )
     expected = rates(table).frame.set_index(["method", "class"])
-    assert alone.loc["prediction_powered_rate", "estimate"] == pytest.approx(
-        expected.loc[("efficient", "1"), "estimate"]
-    )
+    assert alone.loc["corrected_rate", "estimate"] == pytest.approx(expected.loc[("mle", "1"), "estimate"])
 
 
 def test_equal_runs_are_equivalent_in_every_measure() -> None:

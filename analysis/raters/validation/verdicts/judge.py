@@ -10,8 +10,8 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...figures.labels import level_of, p_text, true_minus
-from .rows import ERRORS, RATES, SUBGROUPS, row_of
+from ....figures.labels import level_of, p_text, true_minus
+from ..rows import ERRORS, RATES, SUBGROUPS, row_of
 
 IN_WORDS = {
     "kappa": "kappa",
@@ -78,9 +78,12 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     limits = f" ({level_of(settings)} interval {limits})" if limits else ""
     people = "people's label" if len(settings["human"]) == 1 else "label of a random person"
     most = number(baseline["estimate"], "accuracy") if baseline is not None else ""
+    rows = counted(int(accuracy["n"]), "row")
+    if settings["weighted"]:
+        rows = f"all judged rows, weighted from {counted(int(accuracy['n']), 'labelled row')}"
     yield (
         f"The judge gives the {people} in {number(accuracy['estimate'], 'accuracy')} of "
-        f"{counted(int(accuracy['n']), 'row')}{limits}; by chance it would in "
+        f"{rows}{limits}; by chance it would in "
         f"{number(accuracy['chance'], 'accuracy')}, and the most frequent label alone in {most}."
     )
     name = IN_WORDS[main].capitalize()
@@ -179,13 +182,13 @@ def _errors(frame: pd.DataFrame) -> Iterator[str]:
     if len(recalls) < 2 or not (recalls["estimate"] < 1).any():
         return
     worst = recalls.iloc[int(recalls["estimate"].to_numpy(dtype=float).argmin())]
-    yield (
-        f"Errors are most frequent on {worst['class']!r}: of {counted(int(worst['n']), 'such label')} by "
-        f"people, the judge misses {number(1 - worst['estimate'], 'rate')} "
-        f"({number(1 - worst['upper'], 'rate')} to {number(1 - worst['lower'], 'rate')})."
-        if np.isfinite(worst["lower"])
-        else f"Errors are most frequent on {worst['class']!r}."
+    text = (
+        f"Errors are most frequent on {worst['class']!r}: of rows with this label by people "
+        f"({int(worst['n']):,} labels), the judge misses {number(1 - worst['estimate'], 'rate')}"
     )
+    if np.isfinite(worst["lower"]):
+        text += f" ({number(1 - worst['upper'], 'rate')} to {number(1 - worst['lower'], 'rate')})"
+    yield f"{text}."
 
 
 def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -235,14 +238,15 @@ def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
                 f"({interval(found, '')}); the judge alone gives {number(naive['estimate'], '')}."
             )
         return
-    rows = frame[frame["measure"] == "prediction_powered_rate"]
+    rows = frame[frame["measure"] == "corrected_rate"]
     for _, row in rows.head(1).iterrows():
-        naive = row_of(frame, f"judge_only_rate[{row['class']}]")
-        if naive is not None and interval(row, "rate"):
+        naive, people = (row_of(frame, f"{name}_only_rate[{row['class']}]") for name in ("judge", "people"))
+        if naive is not None and people is not None and interval(row, "rate"):
             yield (
                 f"Over all judged rows people would give {row['class']!r} in "
                 f"{number(row['estimate'], 'rate')} ({interval(row, 'rate')}); the judge gives it in "
-                f"{number(naive['estimate'], 'rate')} of those without a label."
+                f"{number(naive['estimate'], 'rate')}, and people in {number(people['estimate'], 'rate')} of "
+                "the rows that they labelled."
             )
 
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from conjury.inference.errors import counted
 
-from ...figures.labels import level_of, p_text
-from .rows import ERRORS, RATES, SUBGROUPS, row_of
-from .verdict import IN_WORDS, Row, interval, number, points
+from ....figures.labels import level_of, p_text
+from ..rows import ERRORS, RATES, SUBGROUPS, row_of
+from .judge import IN_WORDS, Row, interval, number, points
 
 
 def verdict_of_runs(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[str]:

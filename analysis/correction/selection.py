@@ -1,0 +1,55 @@
+"""Whether people labelled units irrespective of what a judge says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln, ndtr
+
+from ..numerics.intervals import SAME
+from ..numerics.panel import Clusters
+from ..numerics.types import Floats
+
+SELECTED = 0.05  # p value below which labelled units count as selected
+
+
+def selection_p(values: Floats, labelled: np.ndarray, cluster: Clusters) -> float:
+    """P value of no relation of S values of n units, shape (n, S), with being labelled, flags (n,).
+
+    Of indicators of independent units it is Fisher's exact one, twice the smaller tail; else that of the
+    score test with its permutation variance, which clusters can only increase. It is adjusted for S values
+    after Bonferroni; of two indicators that add up to one the second is the same test.
+    """
+    n, chosen = len(values), float(labelled.sum())
+    if not 0 < chosen < n or not values.shape[1]:
+        return 1.0
+    binary = bool(np.isin(values, (0.0, 1.0)).all())
+    exact = binary and cluster.is_rows
+    tests = values[:, :1] if values.shape[1] == 2 and binary else values
+    p = [_fisher(one, labelled) if exact else _score(one, labelled, cluster) for one in tests.T]
+    return float(min(1.0, len(p) * min(p)))
+
+
+def _fisher(value: Floats, labelled: np.ndarray) -> float:
+    n, m, of_value = len(value), int(labelled.sum()), int(value.sum())
+    both = int(value[labelled].sum())
+    k = np.arange(max(0, of_value + m - n), min(of_value, m) + 1)
+
+    def choose(n: int, k: Floats) -> Floats:
+        return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
+
+    log = choose(of_value, k) + choose(n - of_value, m - k)
+    share = np.exp(log - log.max())
+    share /= share.sum()
+    return float(min(1.0, 2 * min(share[k <= both].sum(), share[k >= both].sum())))
+
+
+def _score(value: Floats, labelled: np.ndarray, cluster: Clusters) -> float:
+    x, y = value - value.mean(), labelled - labelled.mean()
+    product = x * y
+    variance = float((x**2).sum() * (y**2).sum()) / (len(x) - 1)
+    independent = float((product**2).sum())
+    if variance <= SAME**2:
+        return 1.0
+    together = float((np.bincount(cluster.code, product, minlength=cluster.n) ** 2).sum())
+    inflation = max(together / independent, 1.0) if independent > SAME**2 else 1.0
+    return float(2 * ndtr(-abs(product.sum()) / np.sqrt(variance * inflation)))

@@ -1,0 +1,1 @@
+"""What a validation found, in sentences with numbers."""

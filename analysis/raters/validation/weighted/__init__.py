@@ -1,0 +1,1 @@
+"""Estimates over all judged rows where people labelled rows by the answer of the judge."""

@@ -1,0 +1,138 @@
+"""Agreement, rates, errors and subgroups over all judged rows, weighted by the judge's answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ....numerics.intervals.bounded import NOTHING, Bounded, Flags
+from ....numerics.types import Floats
+from ..coding import Coded, Gold, counts_of
+from ..errors import MOST_RECALLS, classes_first, levels_of, rest_of, tested_classes
+from ..labels import ACCURACY, headline_of, measures_of
+from ..rows import AGREEMENT, ERRORS, RATES, SUBGROUPS, Rows
+from .strata import strata_of
+from .tables import Tables, by_chance, coefficient, tables_of
+
+
+def add_weighted(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[str]) -> None:
+    """Add what `judge` reports of labels, as it is among all judged rows."""
+    strata = strata_of(coded)
+    every = tables_of(coded, strata, _everyone(coded), rows.alpha, seed)
+    for measure in measures_of(coded.scale):
+        scale = 1.0 if measure == ACCURACY else 2.0
+        found = every.bounded(coefficient(measure, coded, every.n), every.right, scale)
+        rows.add(AGREEMENT, measure, found, chance=by_chance(measure, coded, every.shares))
+    most = float(every.shares.sum(axis=0).max())
+    rows.number(AGREEMENT, "always_most_frequent", most, every.n)
+    _add_rates(rows, coded, every)
+    _add_errors(rows, coded, tables_of(coded, strata, _gold(coded, gold), rows.alpha, seed))
+    _add_subgroups(rows, coded, gold, seed, notes)
+
+
+def _everyone(coded: Coded) -> Floats:
+    """Share of the labels of each row in each class, shape (n, q)."""
+    counts = counts_of(coded.people, coded.q)
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
+
+
+def _gold(coded: Coded, gold: Gold) -> Floats:
+    """The same of labels that count as right."""
+    labels = np.zeros((coded.n, coded.q))
+    np.add.at(labels, (gold.row, gold.label), 1.0)
+    return np.asarray(labels / np.maximum(labels.sum(axis=1, keepdims=True), 1.0))
+
+
+def _add_rates(rows: Rows, coded: Coded, every: Tables) -> None:
+    for place in tested_classes(coded):
+        name, of_class = coded.classes[place], every.of_class(place)
+        judge, people = partial(_rate, place=place, axis=2), partial(_rate, place=place, axis=1)
+        found = every.bounded(judge, of_class), every.bounded(people, of_class)
+        known = (rows.bounds.get(f"{key}_rate[{name}]") for key in ("judge_only", "corrected"))
+        for measure, own, one in zip(("judge_rate", "people_rate"), found, known, strict=True):
+            rows.add(RATES, measure, one or own, label=name)
+
+        def apart(shares: Floats, sides: tuple[Any, Any] = (judge, people)) -> Floats:
+            return np.asarray(sides[0](shares) - sides[1](shares))
+
+        difference = every.bounded(apart, 1 - of_class, 0.0)
+        rows.add(RATES, "rate_difference", difference, label=name, family="rates")
+
+
+def _rate(shares: Floats, place: int, axis: int) -> Floats:
+    return np.asarray(shares.sum(axis=axis)[:, place])
+
+
+def _among(shares: Floats, place: int, kind: str) -> Floats:
+    """Recall, precision or F1 of a class."""
+    right, judge, people = shares[:, place, place], _rate(shares, place, 2), _rate(shares, place, 1)
+    of = {"recall": people, "precision": judge, "f1": (judge + people) / 2}[kind]
+    return np.asarray(np.divide(right, of, out=np.full(len(right), np.nan), where=of > 0))
+
+
+def _add_errors(rows: Rows, coded: Coded, right: Tables) -> None:
+    for place in classes_first(coded):
+        for measure in ("recall", "precision", "f1"):
+            rows.add(ERRORS, measure, _error(right, place, measure), label=coded.classes[place])
+
+
+def _error(right: Tables, place: int, kind: str) -> Bounded:
+    """Recall, precision or F1 of a class, with the labelled rows that it rests on."""
+    counts = right.counts * right.n / right.counts.sum()
+    judge, people = counts[place].sum(), counts[:, place].sum()
+    n = {"recall": people, "precision": judge, "f1": judge + people - counts[place, place]}[kind]
+    found = right.bounded(partial(_among, place=place, kind=kind), right.right)
+    return replace(found, n=round(float(n)), clusters=min(found.clusters, round(float(n))))
+
+
+def _add_subgroups(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[str]) -> None:
+    everyone, right = _everyone(coded), _gold(coded, gold)
+    judged = np.isfinite(coded.judged[0])
+    lacking: list[str] = []
+    for group in coded.groups:
+        for level, inside in levels_of(group, judged):
+            keys: dict[str, Any] = {"by": group.name, "level": level}
+            own = _part(coded, inside, everyone, rows.alpha, seed)
+            if own is None:
+                lacking.append(f"{group.name} {level!r}")
+                continue
+            main = headline_of(coded.scale)
+            rows.add(SUBGROUPS, ACCURACY, own.bounded(_accuracy, own.right), **keys)
+            rows.add(SUBGROUPS, main, own.bounded(coefficient(main, coded, own.n), own.right, 2.0), **keys)
+            rest = rest_of(group, level, judged)
+            other = None if rest is None else _part(coded, rest, everyone, rows.alpha, seed + 1)
+            if other is not None:
+                family = f"subgroups {group.name}"
+                rows.add(SUBGROUPS, "accuracy_difference", _apart(own, other), family=family, **keys)
+            errors = _part(coded, inside, right, rows.alpha, seed)
+            for place in classes_first(coded) if coded.q <= MOST_RECALLS and errors is not None else ():
+                found = _error(errors, place, "recall") if errors is not None else NOTHING
+                rows.add(SUBGROUPS, "recall", found, label=coded.classes[place], **keys)
+    if lacking:
+        notes.append(
+            f"Without estimates, since people labelled too few rows of some answer of the judge: "
+            f"{', '.join(lacking)}."
+        )
+
+
+def _part(coded: Coded, inside: Flags, labels: Floats, alpha: float, seed: int) -> Tables | None:
+    part = coded.rows(inside)
+    strata = strata_of(part)
+    return None if strata.sparse else tables_of(part, strata, labels[inside], alpha, seed)
+
+
+def _accuracy(shares: Floats) -> Floats:
+    return np.asarray(np.trace(shares, axis1=1, axis2=2))
+
+
+def _apart(own: Tables, other: Tables) -> Bounded:
+    least = own if own.clusters <= other.clusters else other
+    wrong = (1 - own.right) / max(len(own.right) - 1, 1)
+    draws = [[_accuracy(one.drawn(further)) for further in (wrong, own.right)] for one in (own, other)]
+    size = min(len(one) for sides in draws for one in sides)
+    sides = [draws[0][k][:size] - draws[1][1 - k][:size] for k in range(2)]
+    estimate = float(np.trace(own.shares) - np.trace(other.shares))
+    return least.limited(estimate, sides, 0.0)

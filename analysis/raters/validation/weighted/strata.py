@@ -1,0 +1,112 @@
+"""Rows by the judge's answer, and whether people labelled some answers more often than others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from conjury.inference.errors import listed
+
+from ....correction.selection import SELECTED, selection_p
+from ....figures.labels import p_text
+from ....numerics.panel import Clusters
+from ....numerics.types import Codes, Floats
+from ..coding import Coded
+
+FEW_LABELS = 5  # labelled rows of an answer, below which nothing is said of its rows
+PARTS = 5  # of ratings, by the judge
+
+
+@dataclass(frozen=True)
+class Strata:
+    """n rows in S strata of the judge's answers.
+
+    Attributes
+    ----------
+    code : ndarray, shape (n,)
+        Stratum of each row; -1 without an answer of the judge.
+    names : tuple of str
+        Answers, or ranges of ratings.
+    judged, labelled : ndarray, shape (S,)
+        Rows, and those with a label.
+    p : float
+        Of labels being as frequent in every stratum; 1 where all judged rows have one.
+    """
+
+    code: Codes
+    names: tuple[str, ...]
+    judged: Floats
+    labelled: Floats
+    p: float
+
+    @property
+    def selected(self) -> bool:
+        """Whether people labelled some answers of the judge more often than others."""
+        return self.p < SELECTED
+
+    @property
+    def sparse(self) -> tuple[str, ...]:
+        """Strata with too few labels."""
+        few = self.labelled < np.minimum(FEW_LABELS, self.judged)
+        return tuple(name for name, lacks in zip(self.names, few, strict=True) if lacks)
+
+    @property
+    def weight(self) -> Floats:
+        """How many judged rows a labelled row stands for, (n,), with mean 1; 0 without an answer."""
+        share = np.divide(self.judged, self.labelled, out=np.zeros(len(self.judged)), where=self.labelled > 0)
+        share *= self.labelled.sum() / max(float(self.judged[self.labelled > 0].sum()), 1.0)
+        return np.asarray(np.append(share, 0.0)[self.code])
+
+    def note(self) -> str:
+        """Which answers have labels how often, and what follows."""
+        rates = self.labelled / self.judged
+        low, high = int(rates.argmin()), int(rates.argmax())
+        shares = " and ".join(f"{rates[at]:.1%} of the rows with {self.names[at]}" for at in (low, high))
+        seen = f"People labelled rows by the judge's answer: {shares} have a label (p {p_text(self.p)})."
+        if self.sparse:
+            return (
+                f"{seen} Agreement, errors and rates of people are about the labelled rows alone, and need "
+                f"not hold for the others: fewer than {FEW_LABELS} rows with {listed(self.sparse)} have a "
+                "label."
+            )
+        return (
+            f"{seen} Estimates are weighted by the judge's answer, so that they hold for all judged rows if "
+            "labels are random among rows with the same answer. The replacement test, people among "
+            "themselves and the table of counts are about labelled rows alone."
+        )
+
+    def lacking(self, what: str) -> str:
+        """Why something has no estimate."""
+        return (
+            f"{what} have no estimate over all judged rows: fewer than {FEW_LABELS} rows with "
+            f"{listed(self.sparse)} have a label; label more of them, drawn at random."
+        )
+
+
+def strata_of(coded: Coded) -> Strata:
+    """Rows by the judge's answer; of ratings by fifths of them."""
+    judged, labelled = np.isfinite(coded.judged[0]), np.isfinite(coded.rated).any(axis=0)
+    if coded.scale == "interval":
+        code, names = _fifths(coded.judged[0])
+    else:
+        present = np.unique(coded.judges[0][judged])
+        code = np.full(coded.n, -1, dtype=np.int64)
+        code[judged] = np.searchsorted(present, coded.judges[0][judged])
+        names = tuple(f"'{coded.classes[place]}'" for place in present)
+    inside = code[judged]
+    counts = [np.bincount(inside[rows], minlength=len(names)) for rows in (..., labelled[judged])]
+    flags = np.eye(len(names))[inside]
+    p = selection_p(flags, labelled[judged], Clusters.numbered(coded.cluster[judged]))
+    return Strata(code, names, counts[0].astype(float), counts[1].astype(float), p)
+
+
+def _fifths(values: Floats) -> tuple[Codes, tuple[str, ...]]:
+    known = np.isfinite(values)
+    edges = np.unique(np.quantile(values[known], np.arange(1, PARTS) / PARTS))
+    part = np.searchsorted(edges, values[known], side="left")
+    present, place = np.unique(part, return_inverse=True)
+    code = np.full(len(values), -1, dtype=np.int64)
+    code[known] = place
+    ranges = [values[code == at] for at in range(len(present))]
+    return code, tuple(f"ratings from {one.min():.3g} to {one.max():.3g}" for one in ranges)
