@@ -69,7 +69,7 @@ class Units:
         independent = (influence**2).sum(axis=0)
         ratio = np.full(influence.shape[1], alike)
         np.divide(self.error(influence) ** 2, independent, out=ratio, where=independent > SAME**2)
-        return np.maximum(ratio, 1.0)
+        return np.asarray(np.maximum(ratio, 1.0))
 
     def error(self, influence: Floats) -> Floats:
         """Standard errors, shape (K,), from the influence of each unit, shape (n, K)."""

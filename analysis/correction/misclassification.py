@@ -194,8 +194,8 @@ def _units(
     given = as_text(part[judge]).fillna(NO_LABEL)
     others = sorted(str(name) for name in given.unique() if name not in classes)
     categories = (*classes, *others)
-    codes = [pd.Index(classes).get_indexer(pd.Index(as_text(part[name]))) for name in gold]
-    votes = np.add.reduce([np.eye(len(classes) + 1)[one][:, :-1] for one in codes])
+    given_by = [pd.Index(classes).get_indexer(pd.Index(as_text(part[name]))) for name in gold]
+    votes = np.add.reduce([np.eye(len(classes) + 1)[one][:, :-1] for one in given_by])
     labels = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
     judged = pd.Index(categories).get_indexer(pd.Index(given))
     labelled = labels.any(axis=1)

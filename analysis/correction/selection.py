@@ -7,7 +7,7 @@ from scipy.special import gammaln, ndtr
 
 from ..numerics.intervals import SAME
 from ..numerics.panel import Clusters
-from ..numerics.types import Floats
+from ..numerics.types import Codes, Floats
 
 SELECTED = 0.05  # p value below which labelled units count as selected
 
@@ -34,13 +34,14 @@ def _fisher(value: Floats, labelled: np.ndarray) -> float:
     both = int(value[labelled].sum())
     k = np.arange(max(0, of_value + m - n), min(of_value, m) + 1)
 
-    def choose(n: int, k: Floats) -> Floats:
-        return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
-
-    log = choose(of_value, k) + choose(n - of_value, m - k)
+    log = _log_choose(of_value, k) + _log_choose(n - of_value, m - k)
     share = np.exp(log - log.max())
     share /= share.sum()
     return float(min(1.0, 2 * min(share[k <= both].sum(), share[k >= both].sum())))
+
+
+def _log_choose(n: int, k: Codes) -> Floats:
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0), dtype=float)
 
 
 def _score(value: Floats, labelled: np.ndarray, cluster: Clusters) -> float:

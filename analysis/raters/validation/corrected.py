@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 import pandas as pd
 
@@ -17,6 +19,7 @@ from .rows import CORRECTED, Rows
 from .weighted.means import stratified_mean
 from .weighted.strata import FEW_LABELS, Strata
 
+Row: TypeAlias = "pd.Series[Any]"
 POOLED = "other answers"  # of the judge, of which few rows have a label
 
 
@@ -52,9 +55,9 @@ def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> No
     answer = np.asarray(coded.judges[0])
     table = _table(coded, _pooled(answer, coded, strata))
     clustered = n_clusters(coded.cluster) < coded.n
-    people = [name for name in table if str(name).startswith("label")]
+    people = [name for name in map(str, table) if name.startswith("label")]
     found = rates(table, gold=people, cluster="cluster" if clustered else None, alpha=rows.alpha)
-    frame = found.frame.set_index(["method", "class"])
+    by_method = dict(iter(found.frame.groupby("method")))
     labelled = table[people].notna().any(axis=1).to_numpy()
     n = {"all": (coded.n, n_clusters(coded.cluster))}
     n["people"] = int(labelled.sum()), n_clusters(coded.cluster[labelled])
@@ -70,12 +73,15 @@ def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> No
         rows.add(CORRECTED, "judge_only_rate", given, label=name)
         if name not in present:
             continue
-        by_method = {method: frame.loc[(method, name)] for method in ("human", "rogan_gladen", "mle")}
-        rows.add(CORRECTED, "people_only_rate", _bounded(by_method["human"], n["people"]), label=name)
+        human, other, mle = (
+            by_method[method][by_method[method]["class"] == name].iloc[0]
+            for method in ("human", "rogan_gladen", "mle")
+        )
+        rows.add(CORRECTED, "people_only_rate", _bounded(human, n["people"]), label=name)
         if not sparse:
-            rows.add(CORRECTED, "corrected_rate", _bounded(by_method["mle"], n["all"]), label=name)
+            rows.add(CORRECTED, "corrected_rate", _bounded(mle, n["all"]), label=name)
         if not sparse and not strata.selected:
-            both = _all_rows(by_method["human"], by_method["rogan_gladen"], labelled.mean(), n["all"])
+            both = _all_rows(human, other, float(labelled.mean()), n["all"])
             if both.lower > 0 or both.upper < 1:  # of a judge who hardly distinguishes they say nothing
                 rows.add(CORRECTED, "rogan_gladen_rate", both, label=name)
     notes += [note for note in found.notes if note not in notes and not strata.selected]
@@ -90,21 +96,19 @@ def _table(coded: Coded, judged: np.ndarray) -> pd.DataFrame:
 
 def _pooled(answer: np.ndarray, coded: Coded, strata: Strata) -> np.ndarray:
     """Answers in words; of three or more those with few labels as one, where labels are a random sample."""
-    words = np.array(coded.classes, dtype=object)[answer]
+    words: np.ndarray = np.array(coded.classes, dtype=object)[answer]
     if strata.selected or len(strata.names) < 3:
         return words
     quoted = np.array([f"'{name}'" for name in words], dtype=object)
-    return np.where(np.isin(quoted, strata.sparse), POOLED, words)
+    return np.asarray(np.where(np.isin(quoted, strata.sparse), POOLED, words))
 
 
-def _bounded(row: pd.Series[float], n: tuple[int, int]) -> Bounded:
+def _bounded(row: Row, n: tuple[int, int]) -> Bounded:
     estimate, error, lower, upper = (float(row[name]) for name in ("estimate", "std_error", "lower", "upper"))
     return Bounded(estimate, error, lower, upper, *n)
 
 
-def _all_rows(
-    human: pd.Series[float], other: pd.Series[float], labelled: float, n: tuple[int, int]
-) -> Bounded:
+def _all_rows(human: Row, other: Row, labelled: float, n: tuple[int, int]) -> Bounded:
     """The Rogan-Gladen rate of all rows: people's among those with a label, the corrected one of the others.
 
     This is the rate that solves the equation for all rows. Given the labels of people, the two are

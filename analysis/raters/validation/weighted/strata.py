@@ -86,7 +86,8 @@ class Strata:
 
 def strata_of(coded: Coded) -> Strata:
     """Rows by the judge's answer; of ratings by fifths of them."""
-    judged, labelled = np.isfinite(coded.judged[0]), np.isfinite(coded.rated).any(axis=0)
+    judged = np.asarray(np.isfinite(coded.judged[0]))
+    labelled = np.asarray(np.isfinite(coded.rated).any(axis=0))
     if coded.scale == "interval":
         code, names = _fifths(coded.judged[0])
     else:
