@@ -122,6 +122,13 @@ class RunningOptions:
         typer.Option(help="Ask this share of the answered requests again; report how many answers change."),
     ] = None
     recheck_seed: Annotated[int, typer.Option(min=0, help="Seed of the requests that --recheck draws.")] = 1
+    engine_code: Annotated[
+        bool,
+        typer.Option(
+            "--engine-code",
+            help="Let 'engine' of the study file run code (trust_remote_code, runtime_env and the like).",
+        ),
+    ] = False
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show requests, tokens, price and time; send nothing.")
     ] = False

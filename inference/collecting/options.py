@@ -18,6 +18,8 @@ from ..study.checks_items import unfit_asking
 from ..study.load import describe_error as in_words
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
+from ..tables.files import STUDIES
+from ..tables.inside import is_inside
 
 
 def remember_engine(ledger: Ledger, judge_id: str, settings: dict[str, Any]) -> None:
@@ -115,6 +117,8 @@ class Running:
         kept apart from the run.
     recheck_seed : int
         Seed of the requests drawn for a recheck.
+    engine_code : bool
+        Whether ``engine`` in the study file may run code, as ``trust_remote_code`` and ``runtime_env`` do.
 
     Examples
     --------
@@ -142,6 +146,7 @@ class Running:
     cluster_dir: str | None = None
     recheck: float | None = None
     recheck_seed: int = 1
+    engine_code: bool = False
 
 
 def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
@@ -224,6 +229,39 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
     if unfit is not None:
         named = f"--answer {ask.answer}" if unfit[0] == "answer" else f"'{unfit[0]}' of the judge"
         raise InputError(f"{named}: {unfit[1]}")
+
+
+ENGINE_CODE = {  # settings of engines that run code, or change what the processes of an engine may do
+    *("trust_remote_code", "runtime_env", "env_vars", "worker_cls", "worker_extension_cls", "scheduler_cls"),
+    *("logits_processors", "tool_parser_plugin", "reasoning_parser_plugin", "middleware", "executor_cls"),
+    *("distributed_executor_backend", "kv_transfer_config", "ec_transfer_config", "compilation_config"),
+    *("allowed_local_media_path", "model_loader_extra_config", "additional_config", "io_processor_plugin"),
+}
+
+
+def engine_code(ask: Sampling) -> list[str]:
+    """Name the settings of a judge's engine that run code, or change the environment of its processes."""
+    return sorted(_settings_in(ask.engine)) if ask.backend in ("vllm", "ray") else []
+
+
+def _settings_in(value: Any) -> set[str]:
+    """Names of `ENGINE_CODE` in settings, also within others; those that are off are left out."""
+    if isinstance(value, list):
+        return {name for part in value for name in _settings_in(part)}
+    if not isinstance(value, dict):
+        return set()
+    names = {str(name).replace("-", "_").lower() for name, one in value.items() if one not in (None, False)}
+    return names & ENGINE_CODE | {name for one in value.values() for name in _settings_in(one)}
+
+
+def check_engine(study: Study | ItemStudy, judge: str, ask: Sampling, running: Running) -> None:
+    """Refuse settings of an engine that run code, unless the user allows them or the study ships."""
+    names = engine_code(ask)
+    if names and not running.engine_code and not is_inside(study.folder, STUDIES):
+        raise InputError(
+            f"--judge {judge}: 'engine' in the study file contains {listed(names)}, which can run code of "
+            "others and read your environment; add --engine-code if you trust the study file and the model."
+        )
 
 
 def find_prompts(

@@ -21,7 +21,7 @@ from ..vignettes.pictures import Pictures, find_pictures
 from .content import RunContent
 from .jobs import Job, Plan, plan
 from .occasions import check_anchors, check_occasion
-from .options import Asking, Running, check_route, find_judge, find_prompts, remember_engine
+from .options import Asking, Running, check_engine, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
 from .rechecking import Rechecked, check_recheck, compare_again, keys_to_ask_again, recheck_folder
@@ -323,6 +323,7 @@ def _opened(
     full_rules(known, running.rule)
     sampling = find_judge(known, judge, asking)
     check_route(sampling, known.responses, running)
+    check_engine(known, judge, sampling, running)
     chosen = find_prompts(known, prompts, running.images, judge)
     folder = run_folder(known, out)
     folder.check_ledger()

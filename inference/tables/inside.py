@@ -20,10 +20,10 @@ def is_inside(path: Path, folder: Path) -> bool:
         return False
 
 
-def require_inside(path: Path, folder: Path) -> Path:
+def require_inside(path: Path, folder: Path, what: str = "the folder of the study") -> Path:
     """Return a path; InputError where it leads to no place in a folder."""
     if not is_inside(path, folder):
-        raise _outside(path)
+        raise _outside(path, what)
     return path
 
 
@@ -62,7 +62,5 @@ def _open(root: Path, parts: Sequence[str]) -> int:
     return place
 
 
-def _outside(path: Path) -> InputError:
-    return InputError(
-        f"{path}: this leads out of the folder of the study, by a link or upwards; put the file itself there."
-    )
+def _outside(path: Path, what: str = "the folder of the study") -> InputError:
+    return InputError(f"{path}: this leads out of {what}, by a link or upwards; put the file itself there.")

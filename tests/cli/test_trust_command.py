@@ -116,3 +116,37 @@ def test_what_stays_on_this_machine_names_no_server(tmp_path: Path, ran: Callabl
     study = strangers_study(tmp_path, "https://llm.example.org/v1", "MY_KEY")
     for further in ("--backend simulated", "--export requests.jsonl"):
         assert "Sent to" not in ran(f"collect {study} --judge judge --pairs 3 --out {further[2:5]} {further}")
+
+
+@pytest.mark.parametrize("backend", ["vllm", "ray"])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        {"trust_remote_code": True},
+        {"trust-remote-code": True},
+        {"runtime_env": {"env_vars": {"HF_ENDPOINT": "https://evil.example.org"}}},
+        {"worker_extension_cls": "os.system"},
+        {"speculative_config": {"trust_remote_code": True}},
+    ],
+)
+def test_an_engine_of_a_study_file_runs_no_code_unless_the_user_allows_it(
+    backend: str,
+    engine: dict[str, Any],
+    tmp_path: Path,
+    here: Callable[..., Any],
+    refused: Callable[..., str],
+) -> None:
+    study = write_study(tmp_path / "towns", towns())
+    asked = {"backend": backend, "engine": engine, "answer": "json"}
+    change_study(study, lambda content: content["judges"][1]["ask"].update(asked))
+    words = f"collect {study} --judge judge --pairs 2 --out run --dry-run"
+    assert "add --engine-code if you trust" in refused(words)
+    assert here(f"{words} --engine-code").code == 0
+    assert "Runs code" in here("validate", study).out
+    off = {"backend": backend, "engine": {"trust_remote_code": False, "max_model_len": 4096}}
+    change_study(study, lambda content: content["judges"][1]["ask"].update(off))
+    assert here(words).code == 0
+
+
+def test_a_study_that_ships_needs_no_consent(ran: Callable[..., str]) -> None:
+    ran("collect harm_or_humor --judge jais_13b_chat --prompt text --pairs 1 --out run --dry-run")

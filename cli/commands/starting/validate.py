@@ -92,9 +92,18 @@ def _facts(study: Study | ItemStudy, found: Validated) -> dict[str, str]:
     facts["Prompts"] = listed(prompt.id for prompt in study.prompts) or "none"
     judges = f"{counted(len(models), 'model')} ({listed(models, 5)})" if models else "no model"
     facts["Judges"] = judges + (" and people" if people else "")
-    facts |= _sent_to(study)
+    facts |= _sent_to(study) | _runs_code(study)
     facts["Simulated"] = listed(found.simulated, 5) or "nobody, since there is no truth table"
     return facts
+
+
+def _runs_code(study: Study | ItemStudy) -> dict[str, str]:
+    """The judges whose engine runs code of others."""
+    from conjury.inference.collecting.options import engine_code
+
+    known = {judge.id: engine_code(judge.ask) for judge in study.judges if judge.ask is not None}
+    lines = [f"{judge} ({listed(names)})" for judge, names in known.items() if names]
+    return {"Runs code": f"{listed(lines)}; `conjury collect` asks for --engine-code"} if lines else {}
 
 
 def _sent_to(study: Study | ItemStudy) -> dict[str, str]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError, MissingDependency
+from ...tables.inside import require_inside
 from .manifest import JobFolder, file_sizes, read_manifest, rewrite
 from .store import PICTURES
 
@@ -150,8 +151,9 @@ def _copied(root: Path, storage: Storage, files: list[str]) -> Iterator[str]:
     """Copy files in parallel; yield each that is there."""
 
     def copy(file: str) -> str:
+        path = require_inside(root / file, root / PICTURES, "the folder of the pictures")
         try:
-            storage.put(root / file, _name(file))
+            storage.put(path, _name(file))
         except Exception as error:
             if not (root / file).is_file():
                 raise InputError(f"{root / file}: the picture is gone; draw it again, then upload.") from None

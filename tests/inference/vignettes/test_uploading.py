@@ -199,3 +199,19 @@ def test_pictures_reach_a_bucket_with_their_media_type(folder, monkeypatch):
     for row in manifest(folder).itertuples():
         there = Bucket.objects[f"audit/{row.file.removeprefix('pictures/')}"]
         assert there == ("image/png", (folder.root / row.file).read_bytes())
+
+
+@pytest.mark.parametrize(
+    "file", ["../secret.txt", "pictures/../../secret.txt", "pictures/link.png", "/absolute"]
+)
+def test_no_file_outside_the_pictures_is_copied(folder, tmp_path, memory, monkeypatch, file):
+    secret = tmp_path / "secret.txt"
+    secret.write_text(SECRET, encoding="utf-8")
+    (folder.root / "pictures").mkdir(exist_ok=True)
+    (folder.root / "pictures" / "link.png").symlink_to(secret)
+    file = str(secret) if file == "/absolute" else file
+    sizes = {file: secret.stat().st_size}
+    monkeypatch.setattr("conjury.inference.vignettes.jobs.uploading.file_sizes", lambda _: sizes)
+    with pytest.raises(InputError, match="leads out of the folder of the pictures"):
+        send(folder)
+    assert memory.store == {}
