@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
-from ..numerics.bootstrap import few_clusters
+from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
 from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from ..numerics.types import Floats
@@ -125,6 +125,7 @@ def differences(
             apart.append(f"{pair.left} and {pair.right}")
             continue
         rows += rows_of(pair, metrics, tests, plan, notes)
+        notes += unequal_clusters(pair.clusters(plan.cluster)[0], f"{pair.left} and {pair.right}: ")
         notes += [] if pair.single else [BY_UNIT]
     if not rows and notes:
         raise InputError(

@@ -179,7 +179,7 @@ def draws_of(draws: int, cluster: str) -> str:
     return f"{draws:,} draws of {'items' if cluster == 'item_id' else cluster}"
 
 
-def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
+def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]:
     """State how the intervals of a table were made, and where they are weak or missing."""
     if not plan.draws:
         return ["No intervals: there were no draws."]
@@ -194,4 +194,5 @@ def interval_notes(frame: pd.DataFrame, plan: Plan) -> list[str]:
     none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
     if none:
         notes.append(f"No interval where all draws are equal: some rows of {listed(none)}.")
-    return [*notes, *few_clusters(frame["n_clusters"][frame["interval"] == BOOTSTRAP], plan.draws)]
+    drawn_rows = frame["n_clusters"][frame["interval"] == BOOTSTRAP]
+    return [*notes, *few_clusters(drawn_rows, plan.draws, cluster_codes(scored.frame, plan.cluster)[0])]

@@ -180,7 +180,12 @@ def passes(
     return Result(
         frame,
         "passes",
-        (*scored.notes, *_notes(samples, by), *pooled_notes(scored, by), *interval_notes(frame, plan)),
+        (
+            *scored.notes,
+            *_notes(samples, by),
+            *pooled_notes(scored, by),
+            *interval_notes(frame, plan, scored),
+        ),
         {"by": list(by), "missing": list(policies), **vars(plan)},
         {"samples": samples},
     )

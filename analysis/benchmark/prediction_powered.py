@@ -28,6 +28,7 @@ from ..correction.items import (
 )
 from ..correction.sources import AT_MOST_HALF, CLUSTERS, PPI, Tuned, low_correlation, sampling_weights
 from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
+from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import CORRELATION, SHARE, cut
 from ..numerics.panel import Clusters
 from ..numerics.types import Codes, Floats
@@ -99,6 +100,7 @@ def corrected_scores(
             table, unlike = _table(units, names, policy, correction)
             tables.append(table)
             clusters.append(np.full(len(table), len(np.unique(units.cluster[: units.n]))))
+            notes += unequal_clusters(units.cluster[: units.n], f"{human.keys['judge']}, labelled items: ")
             moved += unlike
             weighted |= units.whole
     if not tables:

@@ -163,7 +163,7 @@ def scores(
     return Result(
         frame,
         "scores",
-        (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
+        (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored)),
         {"by": list(by), "missing": list(policies), "strata": list(strata), **vars(plan), **computed_from},
         {"over_baseline": pd.DataFrame(over)} if over else {},
     )

@@ -12,7 +12,7 @@ from ..frames.cells import REPEAT, needed_columns, without_repeats
 from ..frames.stored import NEEDS_MEMORY, is_stored, open_stored
 from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import assemble, solve
-from .estimands import plan_of
+from .estimands import PLANS, plan_of
 from .estimates import Estimates
 from .plan import Plan
 from .request import MEANS, Request, require_frame
@@ -54,7 +54,11 @@ def estimate(request: Request, data: Data) -> Estimates:
     if request.engine == "cregg":
         from .engines.cregg import estimate_with_cregg
 
-        return estimate_with_cregg(request, frame_of(request, data))
+        frame = frame_of(request, data)
+        made = estimate_with_cregg(request, frame)
+        if request.clusters and request.verb in PLANS:
+            warn_of_few_clusters(plan_of(request, frame))
+        return made
     if request.engine == "bayes":
         from .engines.bayes.engine import estimate_with_bayes
 

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from conjury.inference.errors import listed
 
 from ..figures.labels import p_text
+from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import SAME, SHARE, cut, inference, jeffreys, level_of_t
 from ..numerics.panel import Clusters
 from ..numerics.types import Codes, Floats
@@ -106,6 +107,7 @@ def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFram
     found["mle"], lacking = _double_sampling(units, alpha)
     if not units.cluster.is_rows and units.clusters_in(units.labelled) < 2:
         notes.append("All labelled units are in one cluster, so corrected rates have no interval.")
+    notes += unequal_clusters(units.cluster.code[units.labelled], "Labelled units: ")
     return found, informedness, [*notes, *more, *lacking, *_selected(units)]
 
 

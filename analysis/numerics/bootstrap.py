@@ -18,12 +18,13 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 
 from .intervals import UNBOUNDED, Interval, Sample, Support, inference, percentile, vary
-from .panel import Clusters, crossed
+from .panel import Clusters, crossed, effective_clusters
 from .types import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are treated as fixed."
 EDGE = 1 - 1e-9  # a correlation of one has no finite transform
 FEW = 20  # clusters below which the bootstrap makes intervals too narrow
+UNEQUAL = 0.5  # effective number of clusters over their number, below which they are very unequal
 BLOCK = 6_000_000  # weights of items computed at once
 KEPT = 30_000_000  # weights of items that are kept for the next statistic
 
@@ -95,8 +96,11 @@ def without_spread(alike: ArrayLike) -> list[str]:
     return [f"{n:,} {rows} no interval: every bootstrap draw gives the same value."] if n else []
 
 
-def few_clusters(clusters: ArrayLike, draws: int) -> list[str]:
-    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow."""
+def few_clusters(clusters: ArrayLike, draws: int, cluster: Codes | None = None) -> list[str]:
+    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow.
+
+    ``cluster``, of each unit, adds whether few of many clusters have most units.
+    """
     n = np.asarray(clusters, dtype=float)
     if not draws:
         return []
@@ -109,7 +113,23 @@ def few_clusters(clusters: ArrayLike, draws: int) -> list[str]:
         told.append(
             f"{_rows(few)} on fewer than {FEW} clusters (at least {n[few].min():.0f}): {its} too narrow."
         )
-    return told
+    return told if cluster is None else [*told, *unequal_clusters(cluster)]
+
+
+def unequal_clusters(cluster: Codes, what: str = "") -> list[str]:
+    """Say that few of many clusters have most units, from the cluster of each; ``what`` begins the sentence.
+
+    Intervals that average over clusters then rest on few of them, however many there are.
+    """
+    _, sizes = np.unique(cluster, return_counts=True)
+    effective = effective_clusters(cluster)
+    if len(sizes) < 3 or effective >= min(FEW, UNEQUAL * len(sizes)):
+        return []
+    return [
+        f"{what}The {len(sizes):,} clusters weigh as {effective:.1f} equal ones, since the largest has "
+        f"{sizes.max() / sizes.sum():.0%} of the units: intervals may be far too narrow. Analyse the largest "
+        "clusters apart."
+    ]
 
 
 def _rows(of: NDArray[np.bool_]) -> str:

@@ -16,6 +16,23 @@ from scipy.sparse import csr_array
 from .types import Codes, Floats
 
 
+def effective_number(total: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """How many equal clusters weigh as unequal ones do, from sums of their weights and of squared weights.
+
+    It is the number of clusters divided by 1 plus the squared coefficient of variation of their weights
+    (Kish 1965), hence near 1 where one cluster has most rows; NaN where there is no weight. With shares of
+    a variance as weights it is that of Carter, Schnepel & Steigerwald (2017), doi:10.1162/REST_a_00639.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total**2 / squares)
+
+
+def effective_clusters(cluster: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """Effective number of the clusters of n rows, from codes and weights of shape (n,); NaN without rows."""
+    sums = np.bincount(cluster, weight)
+    return float(effective_number(sums.sum(dtype=float), (sums.astype(float) ** 2).sum()))
+
+
 @dataclass(frozen=True)
 class Clusters:
     """A clustering of n rows."""

@@ -221,16 +221,6 @@ def shares_of_variance(entries: Entries, direction: np.ndarray) -> np.ndarray:
     return sums
 
 
-def effective_clusters(shares: np.ndarray) -> np.ndarray:
-    """Effective numbers of clusters (Carter, Schnepel & Steigerwald 2017), (m, 2), of `shares_of_variance`.
-
-    The number is that of clusters where all add the same variance; NaN where none adds any.
-    doi:10.1162/REST_a_00639
-    """
-    with np.errstate(invalid="ignore"):
-        return np.asarray(shares[0] ** 2 / shares[1])
-
-
 class Satterthwaite:
     """Degrees of freedom of m contrasts by the first two moments of their variances, summed over clusters."""
 

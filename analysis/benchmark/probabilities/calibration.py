@@ -162,7 +162,7 @@ def calibration(
         raise refused[0]
     frame = pd.DataFrame(rows)
     settings = {"by": list(by), "missing": [MISSING], "bins": bins, **vars(plan)}
-    told = (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan))
+    told = (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored))
     told += (REFLECTION,) if draws else ()
     tables = {name: pd.concat(parts, ignore_index=True) for name, parts in extra.items()}
     return Result(frame, "calibration", told, settings, tables)

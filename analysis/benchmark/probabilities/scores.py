@@ -113,7 +113,7 @@ def probabilities(
     return Result(
         frame,
         "probabilities",
-        (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan)),
+        (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored)),
         settings,
     )
 

@@ -20,7 +20,7 @@ from ...numerics.linear import Regression
 from ..plan import Plan
 from . import native
 from .conditions import CellColumns, keys_of, number
-from .few_clusters import FEW_CLUSTERS, Level, rare_levels
+from .few_clusters import FEW_CLUSTERS, Level, LevelWeights, rare_levels
 from .stored_rows import CHANGING, KEY, OUTCOME, WEIGHT, StoredRows, approximate_number, parts_of
 
 if TYPE_CHECKING:
@@ -157,27 +157,36 @@ class Scores:
         return [view.within(self._plan.cells, flags) for flags in self._flags]
 
     def levels_in_few(self, column: str, largest: int) -> set[Level]:
-        """Clusters, feature and level where a level in use is seen in few clusters, the fewest first."""
+        """Levels in use that are seen in few clusters, or effectively few; the largest has so many rows."""
         cells = self._plan.cells
         rows = np.ones(len(cells.cell)) if cells.counts is None else cells.counts
         answered = np.bincount(cells.cell, rows * (cells.weight > 0), cells.n_cells)
-        few = [
-            one
-            for block in self._plan.blocks
-            for one in rare_levels(cells, block, answered, FEW_CLUSTERS * largest)
-        ]
+        enough = np.inf if self._plan.request.weights else float(FEW_CLUSTERS * largest)
+        few = [one for block in self._plan.blocks for one in rare_levels(cells, block, answered, enough)]
         if not few:
             return set()
-        counts = self._clusters_that_answer(column, [seen for _, _, seen in few])
-        return {(count, *few[i][:2]) for i, count in enumerate(counts) if count < FEW_CLUSTERS}
+        weights = self._weights_by_cluster(column, [seen for _, _, seen in few])
+        return {one for (*names, _), part in zip(few, weights, strict=True) for one in part.level(*names)}
 
-    def _clusters_that_answer(self, name: str, flags: Sequence[np.ndarray]) -> list[int]:
-        """Clusters with an answered row in some cells, given as flags of shape (C,)."""
+    def _weights_by_cluster(self, name: str, flags: Sequence[np.ndarray]) -> list[LevelWeights]:
+        """Weights of the clusters with an answered row in some cells, given as flags of shape (C,)."""
         (column,), rows = self._rows.columns([name]), self._rows.table
         rows = rows.filter(rows[OUTCOME].notnull() & (rows[WEIGHT] > 0))
         view = self._view(rows)
-        counts: Mapping[str, Any] = {
-            f"n{p}": rows[column].nunique(where=reduce(and_, view.within(self._plan.cells, seen)))
-            for p, seen in enumerate(flags)
+        parts: Mapping[str, Any] = {
+            f"w{p}": reduce(and_, held).ifelse(rows[WEIGHT], number(0.0)).sum()
+            if held
+            else rows[WEIGHT].sum()
+            for p, held in enumerate(view.within(self._plan.cells, seen) for seen in flags)
         }
-        return [int(count) for count in fetched(rows.aggregate(**counts)).iloc[0]]
+        sums = rows.group_by([column]).agg(**parts)
+        asked: dict[str, Any] = {}
+        for p in range(len(flags)):
+            weight = sums[f"w{p}"]
+            asked |= {f"n{p}": (weight > 0).ifelse(1, 0).sum(), f"t{p}": weight.sum()}
+            asked |= {f"q{p}": (weight * weight).sum(), f"m{p}": weight.max()}
+        found = fetched(sums.aggregate(**asked)).fillna(0).iloc[0]
+        return [
+            LevelWeights(int(found[f"n{p}"]), *(float(found[f"{kind}{p}"]) for kind in "tqm"))
+            for p in range(len(flags))
+        ]

@@ -1,14 +1,16 @@
-"""Warnings of levels that are seen in few clusters."""
+"""Warnings of levels that are seen in few clusters, or of which few clusters have most rows."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ...frames.cells import Cells
 from ...frames.variables import warn_caller
-from ...numerics.panel import Clusters
+from ...numerics.panel import Clusters, effective_number
 from ..plan import Block, Plan
 from ..request import Request
 
@@ -19,7 +21,15 @@ REMEDY_STRATA = "take their intervals as too narrow"
 REMEDY_CROSSED = "compare them with the pigeonhole bootstrap and with `mixed`"
 
 
-Level = tuple[int, str, str]  # clusters, feature, level
+@dataclass(frozen=True, order=True)
+class Level:
+    """A level whose standard error rests on few clusters, or on few of many."""
+
+    effective: float  # number of equal clusters that weigh the same
+    clusters: int
+    feature: str
+    level: str
+    largest: float  # share of the weight of its rows that lies in the largest cluster
 
 
 class FewClusters(UserWarning):
@@ -40,31 +50,58 @@ class FewClusters(UserWarning):
 
 
 def warn_of_few_clusters(plan: Plan) -> None:
-    """Warn, once for each cluster column, of levels that are seen in few of its clusters."""
-    enough = FEW_FOR_CR2 if plan.request.vcov == "CR2" else FEW_CLUSTERS
+    """Warn, once for each cluster column, of levels that are seen in few of its clusters, or unequally."""
     for name, clusters in plan.cells.clusterings.items():
-        found = {
-            level for block in plan.blocks for level in few_clusters(plan.cells, block, clusters, enough)
-        }
-        warn_of_levels(plan.request, name, found, enough)
+        warn_of_levels(plan.request, name, set(few_clusters(plan.cells, plan.blocks, clusters)))
 
 
-def warn_of_levels(request: Request, name: str, found: Collection[Level], enough: int) -> None:
-    """Warn of levels that are seen in few clusters of a column."""
-    if not found:
-        return
-    count, feature, level = min(found)
-    if count == 1:
-        what = f"{feature}={level} has one, so its effect cannot be separated from that of this cluster"
+def warn_of_levels(request: Request, name: str, levels: Collection[Level]) -> None:
+    """Warn of those levels that rest on too few clusters of a column for the standard errors requested.
+
+    The limit is one of the effective number, since a few clusters with most rows are as bad as few clusters.
+    Degrees of freedom of CR2 contain how unequal clusters are, so that only their number counts there.
+    """
+    cr2 = request.vcov == "CR2"
+    enough = FEW_FOR_CR2 if cr2 else FEW_CLUSTERS
+    rare = [one for one in levels if one.clusters < enough]
+    unequal = [] if cr2 else [one for one in levels if one.clusters >= enough > one.effective]
+    if rare:
+        warn_caller(_of_few(request, name, rare, enough), FewClusters)
+    if unequal:
+        warn_caller(_of_unequal(request, name, unequal, enough), FewClusters)
+
+
+def _of_few(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
+    """A sentence about levels in few clusters."""
+    least = min(levels, key=lambda one: (one.clusters, one.feature, one.level))
+    seen = f"{least.feature}={least.level} has"
+    if least.clusters == 1:
+        what = f"{seen} one, so its effect cannot be separated from that of this cluster"
         remedy = "exclude the level"
     else:
-        what = f"{feature}={level} has {count}, {len(found)} of the levels have fewer than {enough}"
+        unequal = "" if least.effective > least.clusters / 2 else f" (as {least.effective:.1f} equal ones)"
+        what = f"{seen} {least.clusters}{unequal}, {len(levels)} of the levels have fewer than {enough}"
         what += "; their standard errors may be too small"
         remedy = f"so {_remedy(request)}"
-    warn_caller(
-        f"Few clusters of {name!r}: {what}; {remedy}, or use more values of {name!r}.",
-        FewClusters,
+    return f"Few clusters of {name!r}: {what}; {remedy}, or use more values of {name!r}."
+
+
+def _of_unequal(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
+    """A sentence about levels in many clusters of which few have most rows."""
+    least = min(levels)
+    return (
+        f"Unequal clusters of {name!r}: the {least.clusters:,} of {least.feature}={least.level} weigh as "
+        f"{least.effective:.1f} equal ones, since the largest has {least.largest:.0%} of the rows; "
+        f"{len(levels)} of the levels have effectively fewer than {enough}, so their standard errors may be "
+        f"far too small; {_remedy_of_unequal(request)}."
     )
+
+
+def _remedy_of_unequal(request: Request) -> str:
+    """What helps where few clusters have most rows; CV3 does not."""
+    if request.strata is not None or len(request.clusters) > 1:
+        return "analyse the largest clusters apart, or give clusters equal weight by weights="
+    return "give vcov='CR2' (CV3 does not repair this), or analyse the largest clusters apart"
 
 
 def _remedy(request: Request) -> str:
@@ -75,23 +112,48 @@ def _remedy(request: Request) -> str:
     return REMEDY_CR2 if request.vcov == "CR2" else REMEDY
 
 
-def few_clusters(cells: Cells, block: Block, clusters: Clusters, enough: int) -> Iterator[Level]:
-    """Yield clusters, feature and level where a level in use in a regression is seen in few clusters."""
-    largest = int(np.bincount(clusters.code, minlength=1).max())
-    answered = np.bincount(cells.cell, cells.weight > 0, cells.n_cells)
-    for feature, level, seen in rare_levels(cells, block, answered, enough * largest):
-        rows = seen[cells.cell] & (cells.weight > 0)
-        count = len(np.unique(clusters.code[rows]))
-        if count < enough:
-            yield count, feature, level
+def few_clusters(cells: Cells, blocks: Sequence[Block], clusters: Clusters) -> Iterator[Level]:
+    """Yield levels in use in regressions that are seen in few clusters, or effectively few."""
+    weight = cells.weight
+    if not weight.min(initial=0.0) >= 0:  # also where some are missing
+        weight = np.where(weight > 0, weight, 0.0)
+    largest = float(np.bincount(clusters.code, weight, 1).max())
+    answered = np.bincount(cells.cell, weight, cells.n_cells)
+    levels = [one for block in blocks for one in rare_levels(cells, block, answered, FEW_CLUSTERS * largest)]
+    if not levels:
+        return
+    shape = (clusters.n, cells.n_cells)
+    by_cluster = csr_array((weight, (clusters.code, cells.cell)), shape=shape)
+    by_cluster.sum_duplicates()
+    for feature, level, seen in levels:
+        sums = by_cluster @ seen.astype(float)
+        weights = LevelWeights(int((sums > 0).sum()), sums.sum(), (sums**2).sum(), sums.max())
+        yield from weights.level(feature, level)
+
+
+@dataclass(frozen=True)
+class LevelWeights:
+    """Number, sum, sum of squares and largest of the weights of the clusters that contain a level."""
+
+    clusters: int
+    total: float
+    squares: float
+    largest: float
+
+    def level(self, feature: str, level: str) -> Iterator[Level]:
+        """Yield the level if its clusters are effectively few."""
+        if self.clusters:
+            effective = float(effective_number(np.array(self.total), np.array(self.squares)))
+            if effective < FEW_CLUSTERS:
+                yield Level(effective, self.clusters, feature, level, self.largest / self.total)
 
 
 def rare_levels(
     cells: Cells, block: Block, answered: np.ndarray, enough: float
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield feature, level and its cells (C,) where fewer than ``enough`` rows answer, of ``answered`` (C,).
+    """Yield feature, level and its cells (C,) where the weight ``answered`` (C,) is less than ``enough``.
 
-    So many rows lie in clusters enough, as none has more than the largest.
+    So much weight lies in effectively enough clusters, as none has more than the largest.
     """
     for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
         codes = cells.code(feature)

@@ -11,12 +11,11 @@ from scipy.linalg import block_diag
 
 from ...frames.variables import warn_caller
 from ...numerics.linear import Regression, least_squares, logistic, one_thread
-from ...numerics.panel import Clusters, Entries, intersections
+from ...numerics.panel import Clusters, Entries, effective_number, intersections
 from ...numerics.sandwich import (
     Satterthwaite,
     adjusted_scores,
     deletion_changes,
-    effective_clusters,
     leverages,
     meat,
     positive_semidefinite,
@@ -108,7 +107,7 @@ def jackknifed(plan: Plan, fits: list[Regression], batches: Iterable[Entries]) -
     scale = 1 / scale_of(plan, fits, "CR1", of_coefficient)
     coef = np.concatenate([fit.coef for fit in fits])
     vcov = np.asarray(scale[:, None] * summed * scale)
-    return Solution(coef, vcov, least_df([of_coefficient], []), effective_clusters(shares))
+    return Solution(coef, vcov, least_df([of_coefficient], []), effective_number(*shares))
 
 
 def _direction(plan: Plan, fits: list[Regression]) -> np.ndarray:

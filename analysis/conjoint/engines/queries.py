@@ -28,7 +28,7 @@ from ..request import Request
 from . import native
 from .cluster_batches import ClusterBatches
 from .cluster_sums import Scores
-from .few_clusters import FEW_CLUSTERS, warn_of_few_clusters, warn_of_levels
+from .few_clusters import warn_of_few_clusters, warn_of_levels
 from .solution import assemble
 from .stored_rows import (
     StoredRows,
@@ -114,7 +114,7 @@ def _by_jackknife(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solut
     solution = native.jackknifed(plan, fits, batches)
     (name,) = plan.request.clusters
     few = Scores(plan, fits, rows).levels_in_few(name, batches.largest)
-    warn_of_levels(plan.request, name, few, FEW_CLUSTERS)
+    warn_of_levels(plan.request, name, few)
     return solution
 
 
@@ -130,7 +130,7 @@ def _solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
         if len(names) == 1:
             counts_by_column.append(sums.with_answers)
             few = scores.levels_in_few(names[0], sums.largest)
-            warn_of_levels(request, names[0], few, FEW_CLUSTERS)
+            warn_of_levels(request, names[0], few)
     if len(request.clusters) > 1:
         total = native.repaired(total, request.id)
     coef = np.concatenate([fit.coef for fit in fits])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...frames.rounding import percentage
-from ...numerics.bootstrap import Samples, percentile_limits
+from ...numerics.bootstrap import Samples, percentile_limits, unequal_clusters
 from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_draws, inference
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
@@ -114,6 +114,7 @@ def _total(estimate: Floats) -> float:
 def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
     """What readers should know before they read the numbers of a comparison."""
     panel = compared.panel
+    yield from unequal_clusters(panel.cluster)
     if compared.other is not None:
         return
     single = int((~panel.pairable).sum())

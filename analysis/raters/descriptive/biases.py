@@ -156,7 +156,7 @@ def biases(
         "set_aside": {name: list(levels) for name, levels in aside.items()}, "cluster": cluster,
     }  # fmt: skip
     frame = ordered(_table(found, scores, alpha), keys)
-    notes += few_clusters(frame["n_clusters"], draws) + without_spread(frame.pop("alike"))
+    notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + without_spread(frame.pop("alike"))
     return Result(frame, "biases", tuple(notes), settings, extra)
 
 

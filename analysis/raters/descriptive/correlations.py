@@ -115,7 +115,7 @@ def correlations(
     columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]
     frame = _table(pd.DataFrame(rows, columns=columns), drawn, keys, alpha)
     notes = [ATTENUATED, FIXED_PEOPLE, *scores.notes, *_undefined(frame), *_unsure(frame)]
-    notes += few_clusters(frame["n_clusters"], draws) + without_spread(
+    notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + without_spread(
         frame.pop("alike") & (frame["rests_on"] >= CARRIED)
     )
     if few:

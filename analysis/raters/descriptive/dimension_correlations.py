@@ -146,7 +146,7 @@ def dimension_correlations(
     return Result(
         every,
         "dimension_correlations",
-        (*notes, *few_clusters(every["n_clusters"], draws), *alike, *_strongest(table, by)),
+        (*notes, *few_clusters(every["n_clusters"], draws, scores.cluster), *alike, *_strongest(table, by)),
         settings,
         {"main": ordered(table, keys)},
     )

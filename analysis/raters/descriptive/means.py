@@ -110,7 +110,12 @@ def rating_lines(
         "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
     }  # fmt: skip
     settings["categories"] = [float(value) for value in scores.ratings[0].categories]
-    notes = (FIXED_PEOPLE, *scores.notes, *few_clusters(rest_on, draws), *without_spread(found.alike))
+    notes = (
+        FIXED_PEOPLE,
+        *scores.notes,
+        *few_clusters(rest_on, draws, scores.cluster),
+        *without_spread(found.alike),
+    )
     return Result(ordered(frame, keys_of), "rating_lines", notes, settings, extra)
 
 
@@ -337,7 +342,7 @@ def means(
         [counts[keys], pd.DataFrame(columns_of(bounds) | of_sd), counts.drop(columns=keys)], axis=1
     )
     settings = {"by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
-    notes = (SD_OF, FIXED_PEOPLE, *scores.notes, *few_clusters(n_clusters, draws))
+    notes = (SD_OF, FIXED_PEOPLE, *scores.notes, *few_clusters(n_clusters, draws, scores.cluster))
     return Result(ordered(frame, keys), "means", (*notes, *without_spread(bounds.alike)), settings)
 
 

@@ -30,6 +30,7 @@ from ...correction.items import (
 )
 from ...correction.sources import CLUSTERS, PPI, low_correlation
 from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
+from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import SHARE, UNBOUNDED, Support, check_alpha
 from ...numerics.types import Floats
 from ...results import Result
@@ -292,6 +293,8 @@ def _of_dimension(
         table = beside(keys.assign(**names), sources, gains, n_labelled, n_other)
         tables.append(table)
         clusters.append(np.full(len(table), data.clusters_in(inside)))
+        for codes in data.clusterings.values():
+            notes += unequal_clusters(codes[data.labelled & inside], "Labelled items: ")
         moved += _is_moved(data, inside)
     if tables:
         rho = np.concatenate([table["rho"].to_numpy(dtype=float) for table in tables])

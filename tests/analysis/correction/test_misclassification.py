@@ -250,5 +250,7 @@ def test_clusters_of_labelled_units_widen_intervals_and_a_single_one_gives_none(
     for method in ("human", "efficient", "mle"):
         widths = [one["upper"][method] - one["lower"][method] for one in (apart, together)]
         assert widths[1] > 1.03 * widths[0], method
+    unequal = rates(table.assign(c=[*[0] * 100, *range(20), *range(60, 660)]), cluster="c")
+    assert any("weigh as 1." in note for note in unequal.notes)
     lone = by_method(rates(table.assign(c=[0] * 120 + [*range(1, 601)]), cluster="c"), "harm")
     assert lone.loc[["human", "efficient", "mle"], ["lower", "upper"]].isna().all(axis=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import partial
 
 import golden
@@ -135,6 +136,51 @@ def test_degrees_of_freedom_of_crossed_clusters_are_the_least_of_satterthwaite_s
     weighted = df(id=CROSSED, vcov="CR1", weights="weight")
     assert (weighted == stimuli()[CROSSED].nunique().min() - 1).all()
     assert (df(data=stimuli().assign(half=stimuli()["respondent"] % 2), id="half", vcov="CR1") == 1).all()
+
+
+def dominated(rng: np.random.Generator, sizes: Sequence[int]) -> pd.DataFrame:
+    """Ratings without effects on average; clusters of stated sizes differ in level and effect."""
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    rude = rng.integers(0, 2, len(cluster))
+    level, effect = rng.normal(0, 0.3, len(sizes)), rng.normal(0, 0.5, len(sizes))
+    value = level[cluster] + effect[cluster] * rude + rng.normal(0, 1, len(cluster))
+    tone = pd.Categorical(np.where(rude, "rude", "kind"), ["kind", "rude"])
+    return pd.DataFrame({"tone": tone, "id": cluster, "value": value, "half": np.arange(len(cluster)) % 2})
+
+
+ONE_OF_THIRTY = (1000, *[20] * 29)
+
+
+@pytest.mark.parametrize("vcov", ["survey", "CR0", "CR1", "CR1S", "CV3"])
+@pytest.mark.parametrize("verb", [amce, mm, partial(amce_diffs, by="half")])
+def test_one_cluster_with_most_rows_is_warned_of_by_the_effective_number_of_clusters(verb, vcov) -> None:
+    data = dominated(np.random.default_rng(1), ONE_OF_THIRTY)
+    with pytest.warns(FewClusters, match=r"the 30 of tone=\w+ weigh as 2\.\d equal ones.*has 6\d%.*'CR2'"):
+        verb(data, "value ~ tone", id="id", vcov=vcov)
+
+
+def test_no_warning_of_unequal_clusters_with_cr2_or_where_weights_make_them_equal() -> None:
+    data = dominated(np.random.default_rng(1), ONE_OF_THIRTY)
+    data["weight"] = 1 / np.array(ONE_OF_THIRTY)[data["id"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FewClusters)
+        amce(data, "value ~ tone", id="id", vcov="CR2")
+        amce(data, "value ~ tone", id="id", weights="weight", vcov="CR1")
+        amce(dominated(np.random.default_rng(1), [40] * 30), "value ~ tone", id="id", vcov="CR1")
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
+def test_with_a_dominating_cluster_cr2_covers_and_others_do_not() -> None:
+    rng, inside = np.random.default_rng(3), {"CR1": 0, "CV3": 0, "CR2": 0}
+    for _ in range(200):
+        data = dominated(rng, (1000, *[5] * 29))
+        for vcov in inside:
+            lower, upper = amce(data, "value ~ tone", id="id", vcov=vcov).frame[["lower", "upper"]].iloc[-1]
+            inside[vcov] += lower <= 0 <= upper
+    assert inside["CR1"] < 0.4 * 200
+    assert inside["CV3"] < 0.93 * 200
+    assert inside["CR2"] > (0.93 - 2 * 0.018) * 200
 
 
 def test_few_clusters_of_a_level_or_a_group_are_named_with_a_remedy() -> None:

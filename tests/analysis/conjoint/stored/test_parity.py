@@ -182,6 +182,19 @@ def test_levels_in_few_clusters_are_named_as_in_memory(way: str) -> None:
     assert [str(one.message) for one in found] == [str(one.message) for one in expected]
 
 
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_a_cluster_with_most_rows_is_named_as_in_memory(way: str, weights: str | None) -> None:
+    data = made(800)
+    data["text"] = np.where(np.arange(len(data)) % 10 < 8, "t0", data["text"])
+    data["w"] = np.where(data["text"] == "t0", 1.0, 0.7)
+    messages = []
+    for rows in (in_duckdb(data), data):
+        with pytest.warns(FewClusters, match="weigh as 1") as caught:
+            amce(rows, F, id="text", weights=weights, vcov="CR1")
+        messages.append([str(one.message) for one in caught])
+    assert messages[0] == messages[1]
+
+
 NAMES_OF_QUERIES = [
     "m0",
     "x0",

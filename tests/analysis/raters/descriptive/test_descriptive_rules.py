@@ -107,6 +107,16 @@ def test_few_clusters_are_told_and_a_stratum_within_one_has_no_interval(tables: 
     assert not told(few(draws=0), "clusters")
 
 
+def test_a_cluster_with_most_items_is_named_by_the_effective_number_of_clusters(tables: Tables) -> None:
+    judgments, items = tables
+    order = np.arange(len(items))
+    sizes = items.assign(batch=[f"b{n}" for n in np.where(order % 10 < 8, 0, order)])
+    for verb in (partial(means, draws=20), partial(correlations, draws=20)):
+        assert told(verb(judgments, sizes, cluster="batch"), "equal ones, since the largest has 8")
+        assert not told(verb(judgments, items, cluster="topic_id"), "equal ones")
+    assert told(agreement(judgments, "gwet", items=sizes, cluster="batch", draws=0), "equal ones, since")
+
+
 @pytest.mark.long
 def test_a_person_who_rates_an_item_again_stays_one_person(tables: Tables) -> None:
     judgments, items = tables
