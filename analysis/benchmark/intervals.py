@@ -16,7 +16,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import require_columns
 
 from ..frames.vocabulary import BASELINE
-from ..numerics.bootstrap import cluster_weights, few_clusters
+from ..numerics.bootstrap import cluster_weights, few_clusters, unequal_sizes
 from ..numerics.intervals import SAME, check_alpha, check_draws, vary, wilson
 from ..numerics.significance import adjusted
 from ..numerics.types import Codes, Floats
@@ -194,5 +194,8 @@ def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]
     none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
     if none:
         notes.append(f"No interval where all draws are equal: some rows of {listed(none)}.")
+    sizes = scored.sizes_in_engine(plan.cluster)
+    if sizes is None:
+        sizes = np.bincount(cluster_codes(scored.frame, plan.cluster)[0])
     drawn_rows = frame["n_clusters"][frame["interval"] == BOOTSTRAP]
-    return [*notes, *few_clusters(drawn_rows, plan.draws, cluster_codes(scored.frame, plan.cluster)[0])]
+    return [*notes, *few_clusters(drawn_rows, plan.draws), *unequal_sizes(sizes)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,12 +118,16 @@ def few_clusters(clusters: ArrayLike, draws: int, cluster: Codes | None = None) 
 
 
 def unequal_clusters(cluster: Codes, what: str = "") -> list[str]:
-    """Say that few of many clusters have most units, from the cluster of each; ``what`` begins the sentence.
+    """Say that few of many clusters have most units, from the cluster of each; ``what`` comes first."""
+    return unequal_sizes(np.unique(cluster, return_counts=True)[1], what)
+
+
+def unequal_sizes(sizes: NDArray[Any], what: str = "") -> list[str]:
+    """The same from the numbers of units of G clusters, (G,).
 
     Intervals that average over clusters then rest on few of them, however many there are.
     """
-    _, sizes = np.unique(cluster, return_counts=True)
-    effective = effective_clusters(cluster)
+    effective = effective_clusters(np.arange(len(sizes)), sizes)
     if len(sizes) < 3 or effective >= min(FEW, UNEQUAL * len(sizes)):
         return []
     return [

@@ -129,6 +129,10 @@ class Scored:
         condition = filled_text(self.frame[CONDITION]).fillna(UNPERTURBED)
         return condition.ne(UNPERTURBED).to_numpy(dtype=bool)
 
+    def sizes_in_engine(self, cluster: str) -> NDArray[np.int64] | None:
+        """Answers of each value of a column, where they lie in an engine; None in memory."""
+        return None
+
     def unperturbed(self) -> Scored:
         """The answers to items that are no perturbed copies: all answers need to be scored only once."""
         return self.where(~self.is_perturbed)

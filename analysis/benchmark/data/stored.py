@@ -54,6 +54,11 @@ class StoredScored(Scored):
         """No answers to perturbed items are taken."""
         return np.zeros(0, dtype=bool)
 
+    def sizes_in_engine(self, cluster: str) -> NDArray[np.int64] | None:
+        """Answers of each value of a column."""
+        counts = self.answers.group_by(cluster).agg(n=lambda table: table.count())
+        return fetched(counts)["n"].to_numpy(dtype=np.int64)
+
 
 def score_stored(
     judgments: Any,

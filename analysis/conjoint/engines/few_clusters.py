@@ -101,7 +101,7 @@ def _remedy_of_unequal(request: Request) -> str:
     """What helps where few clusters have most rows; CV3 does not."""
     if request.strata is not None or len(request.clusters) > 1:
         return "analyse the largest clusters apart, or give clusters equal weight by weights="
-    return "give vcov='CR2' (CV3 does not repair this), or analyse the largest clusters apart"
+    return "give vcov='CR2' (CV3 does not repair this) or use `wild`, or analyse the largest clusters apart"
 
 
 def _remedy(request: Request) -> str:

@@ -110,7 +110,8 @@ def amce(
     -------
     Estimates
         Statistic "amce"; a row for every level, reference levels with estimate 0. Where a
-        level is seen in few clusters, a `FewClusters` warning says what to do.
+        level is seen in few clusters, or one cluster has most of its rows, a `FewClusters` warning
+        says what to do.
 
     Raises
     ------
