@@ -120,8 +120,9 @@ def _everyone(file: PeopleFile) -> Iterator[tuple[Location, str]]:
 def _check_patterns(handles: Handles, marked: MarkedYaml) -> None:
     for kind, places in PLACES.items():
         for position, pattern in enumerate(getattr(handles, kind)):
-            found = [place for _, place, _, _ in Formatter().parse(pattern) if place is not None]
-            if not set(found) <= places or found.count("number") != 1 or len(found) == 1:
+            parsed = [part[1:] for part in Formatter().parse(pattern) if part[1] is not None]
+            found, formatted = [place for place, _, _ in parsed], any(part[1] or part[2] for part in parsed)
+            if not set(found) <= places or found.count("number") != 1 or len(found) == 1 or formatted:
                 names = ", ".join(f"{{{place}}}" for place in sorted(places))
                 raise marked.error(
                     ("handles", kind, position),

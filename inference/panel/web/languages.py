@@ -108,9 +108,12 @@ def _check(path: Path, strings: Mapping[str, str], english: Mapping[str, str]) -
 
 def _braces(path: Path, key: str, text: str) -> set[str]:
     try:
-        return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+        parsed = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
         raise InputError(f"{path}, {key}: '{text}' has a brace without its partner; {error}.") from None
+    if any(form or conversion for _, form, conversion in parsed):  # such as a width of a thousand million
+        raise InputError(f"{path}, {key}: '{text}' formats what is in braces; write the name alone.")
+    return {str(name) for name, _, _ in parsed}
 
 
 @cache

@@ -69,6 +69,7 @@ def line_of(file: str, words: str) -> int:
         ("people.yaml", "[CF, ", "[BN, ", "repliers", "change one of the two names"),
         ("people.yaml", "Jake Larson", "Jake van der Larson", "Jake Larson", "one or two words"),
         ("people.yaml", "_{last}{number}", "_{last}", "two_words", "must contain {number} once"),
+        ("people.yaml", "_{last}{number}", "_{last:>2000000000}{number}", "two_words", "must contain"),
         ("people.yaml", "Jake Larson", "NO", "Jake Larson", "put words in quotes"),
         ("insults.csv", "racism,out", "rascism,out", "racism,out", "did you mean 'racism'?"),
         ("insults.csv", "sexism,shrew,shrews", "sexism,shrew,", "sexism,", "no plural form"),

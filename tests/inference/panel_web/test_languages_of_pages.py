@@ -52,6 +52,8 @@ def test_a_study_changes_single_sentences(tmp_path: Path) -> None:
         ({**ENGLISH, "sparkle": "x"}, "no page has a string 'sparkle'"),
         ({**ENGLISH, "progress": "Seite {nummer} von {of}"}, "other names in braces"),
         ({**ENGLISH, "progress": "Seite {number von {of}"}, "brace"),
+        ({**ENGLISH, "progress": "Seite {number:>2000000000} von {of}"}, "formats what is in braces"),
+        ({**ENGLISH, "progress": "Seite {number!r} von {of}"}, "formats what is in braces"),
         ({**ENGLISH, "direction": "left"}, "no direction"),
         ({**ENGLISH, "continue": ""}, "no text"),
         (["a"], "no mapping"),
