@@ -33,6 +33,13 @@ def listed(values: Iterable[object], limit: int = 12) -> str:
     return ", ".join(names[:limit]) + more
 
 
+def not_percent(value: object) -> str:
+    """Return " (did you mean 0.85?)" for 85, where a share or coefficient belongs, or an empty string."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 1 < abs(value) <= 100:
+        return ""
+    return f" (did you mean {value / 100:g}?)"
+
+
 def counted(number: int, one: str, several: str = "") -> str:
     """A number with its noun: "1 figure", "2 figures", "3 analyses"."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"

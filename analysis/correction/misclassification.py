@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, did_you_mean
+from conjury.inference.errors import InputError, did_you_mean, not_percent
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
@@ -258,7 +258,7 @@ def calibration_split(n: int, rate: float, sensitivity: float, specificity: floa
         raise InputError(f"n is {n!r}; give a whole number of 2 or more.")
     for name, value in (("rate", rate), ("sensitivity", sensitivity), ("specificity", specificity)):
         if not 0 <= value <= 1:
-            raise InputError(f"{name} is {value!r}; give a share between 0 and 1.")
+            raise InputError(f"{name} is {value!r}{not_percent(value)}; give a share between 0 and 1.")
     without = (1 - rate) * sqrt(specificity * (1 - specificity))
     with_ = rate * sqrt(sensitivity * (1 - sensitivity))
     part = without / (without + with_) if without + with_ > 0 else 0.5

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
@@ -145,7 +145,9 @@ def label_plan(
     sizes = _sizes(people)
     effects = _effects(effect)
     if not 0 < power < 1:
-        raise InputError(f"power is {power:g}; give a number between 0 and 1, such as 0.8.")
+        raise InputError(
+            f"power is {power:g}{not_percent(power)}; give a number between 0 and 1, such as 0.8."
+        )
     costs = _costs(cost_person, cost_task, known.tasks, budget)
     frame = _frame(known, sizes, effects, costs, alpha)
     extra = {"rows": _rows(known, alpha), "needed": _needed(known, effects, costs, power, alpha)}

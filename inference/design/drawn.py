@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import InputError, listed
+from ..errors import InputError, listed, not_percent
 from ..study.models import Study
 from ..study.parts import Assignment
 from ..tables.columns import coerce, stream
@@ -265,7 +265,10 @@ def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> Dr
     if pairs < 1:
         raise InputError(f"The number of pairs is {pairs}; give at least 1.")
     if not 0 <= swapped_share <= 1:
-        raise InputError(f"The share of swapped pairs is {swapped_share:g}; give one from 0 to 1.")
+        raise InputError(
+            f"The share of swapped pairs is {swapped_share:g}{not_percent(swapped_share)}; "
+            "give one from 0 to 1."
+        )
     everything = enumerate_profiles(study)
     rows, swapped = draw_shared_pairs(everything, pairs, swapped_share, seed)
     numbers = everything["profile_id"].to_numpy()

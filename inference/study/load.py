@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import InputError, listed
+from ..errors import InputError, listed, not_percent
 from ..tables.files import STUDIES
 from .asking import DATE, KEY_VARIABLE, with_answer
 from .base import IDENTIFIER, Location, MarkedYaml, Problem, read_marked_yaml
@@ -247,5 +247,6 @@ def describe_error(problem: ErrorDetails) -> str:
         return f"{'at least' if kind == 'too_short' else 'at most'} {limit:,} entries belong here"
     for name, words in LIMITS.items():
         if name in context:
-            return f"a number of {words} {context[name]:,} belongs here"
+            hint = not_percent(problem["input"]) if context[name] == 1 and name in ("lt", "le") else ""
+            return f"a number of {words} {context[name]:,} belongs here{hint}"
     return TYPES.get(kind, problem["msg"])

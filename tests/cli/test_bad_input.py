@@ -158,7 +158,10 @@ def test_a_parquet_header_that_claims_three_gigabytes_is_refused_before_memory_i
         (f"{SIMULATE} a.csv --respondents=-1", "--respondents is -1"),
         (f"{SIMULATE} a.csv --judge gpt9", "'gpt9' is unknown"),
         (f"{SIMULATE} a.txt --pairs 20", "a.txt: tables are files that end in"),
-        (f"{SIMULATE} c.csv --swapped-share 2", "The share of swapped pairs is 2; give a number from 0 to 1"),
+        (
+            f"{SIMULATE} c.csv --swapped-share 2",
+            "The share of swapped pairs is 2 (did you mean 0.02?); give a number from 0 to 1",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -108,7 +108,7 @@ def test_the_limit_of_few_stimuli_is_told(ran: Told) -> None:
     [
         ("moderation --effect 0", "effect is 0; give a number other than 0"),
         ("moderation --effect 0.7", "larger than 0.5"),
-        ("moderation --power 80", "power is 80; give a number between 0 and 1"),
+        ("moderation --power 80", "power is 80 (did you mean 0.8?); give a number between 0 and 1"),
         ("moderation --alpha 5", "alpha is 5.0"),
         ("moderation --pairs 0", "--pairs is 0; give a whole number above 0"),
         ("moderation --respondents -3", "--respondents is -3"),

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, not_percent
 
 from ...results import Result
 from .model import Levels, Setting, behaviour, detectable_effect, needed_profiles, power_limit, test_at
@@ -103,7 +103,8 @@ def numbers(name: str, value: Any) -> np.ndarray:
     else:
         wrong, remedy = found < 1, "a number of at least 1"
     if wrong.any():
-        raise InputError(f"{name} is {found[wrong][0]:g}; give {remedy}.")
+        hint = not_percent(float(found[wrong][0])) if name == "power" else ""
+        raise InputError(f"{name} is {found[wrong][0]:g}{hint}; give {remedy}.")
     return found
 
 

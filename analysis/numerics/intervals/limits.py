@@ -8,7 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, not_percent
 
 Support = tuple[float, float]
 SHARE: Support = (0.0, 1.0)
@@ -32,7 +32,9 @@ class Inference:
 def check_alpha(alpha: float) -> float:
     """Return ``alpha`` if it lies strictly between 0 and 1, else raise InputError."""
     if not isinstance(alpha, Real) or not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha!r}; give a number between 0 and 1, such as 0.05.")
+        raise InputError(
+            f"alpha is {alpha!r}{not_percent(alpha)}; give a number between 0 and 1, such as 0.05."
+        )
     return float(alpha)
 
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, listed, not_percent
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import SAMPLING
 
@@ -237,7 +237,9 @@ class _Asked:
         levels = tuple(np.atleast_1d(np.asarray(given, dtype=float)).tolist())
         if statistic == "quantile":
             if not levels or not all(0 < level < 1 for level in levels):
-                raise InputError(f"q is {q!r}; give numbers between 0 and 1, such as 0.5 for the median.")
+                raise InputError(
+                    f"q is {q!r}{not_percent(q)}; give numbers between 0 and 1, such as 0.5 for the median."
+                )
             if tuning not in _INSIDE:
                 raise InputError(f"tuning is {tuning!r}; quantiles take {listed(_INSIDE)}.")
         return _Asked(statistic, levels)

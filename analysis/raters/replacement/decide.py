@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import InputError, listed, not_percent
 
 from ...frames.vocabulary import HUMAN, PASSING
 from ...numerics.intervals import check_alpha, check_draws, vary
@@ -220,9 +220,15 @@ class Plan:
             if not isinstance(getattr(self, name), Integral):
                 raise InputError(f"{name} is {getattr(self, name)!r}; give a whole number.")
         if not -1 <= self.epsilon <= 1:
-            raise InputError(f"epsilon is {self.epsilon!r}; give a difference of shares, such as 0.1.")
+            raise InputError(
+                f"epsilon is {self.epsilon!r}{not_percent(self.epsilon)}; "
+                "give a difference of shares, such as 0.1."
+            )
         if not 0 < self.q_fdr < 1:
-            raise InputError(f"q_fdr is {self.q_fdr!r}; give a number between 0 and 1, such as 0.05.")
+            raise InputError(
+                f"q_fdr is {self.q_fdr!r}{not_percent(self.q_fdr)}; "
+                "give a number between 0 and 1, such as 0.05."
+            )
         if self.min_humans < 2:
             raise InputError(f"min_humans is {self.min_humans!r}; an item needs at least 2 people.")
         if self.min_instances < 2:

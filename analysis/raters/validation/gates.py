@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from conjury.inference.errors import InputError, did_you_mean, listed
+from conjury.inference.errors import InputError, did_you_mean, listed, not_percent
 
+from ...figures.labels import true_minus
 from ...results import Result
 
 LIMITS = (
     "estimate", "lower", "upper", "std_error", "p", "p_adjusted", "p_equivalence", "detectable", "chance",
     "n", "clusters",
 )  # fmt: skip
+
+
+SHARES = (
+    "accuracy", "recall", "precision", "f1", "answered", "flips", "always_most_frequent", "winning_rate",
+    "advantage_probability", "rate",
+)  # fmt: skip
+COEFFICIENTS = ("kappa", "weighted_kappa", "alpha", "ac1", "icc", "pearson", "spearman", "smallest_epsilon")
+
+
+def range_of(measure: str, limit: str = "estimate") -> tuple[float, float]:
+    """The least and the largest value that a limit of a measure can have; infinite where there is none."""
+    if limit in ("n", "clusters"):
+        return 0.0, np.inf
+    if limit in ("p", "p_adjusted", "p_equivalence", "chance"):
+        return (-1.0 if limit == "chance" else 0.0), 1.0
+    of = re.sub(r"(_a|_b|_between)$", "", measure)
+    base = of.removesuffix("_difference").removeprefix("people_")
+    if base in COEFFICIENTS:
+        low, high = -1.0, 1.0
+    elif base in SHARES or base.endswith("_rate"):
+        low, high = 0.0, 1.0
+    else:
+        low, high = -np.inf, np.inf
+    if of.endswith("_difference"):
+        low, high = low - high, high - low
+    return (0.0, high - low) if limit in ("std_error", "detectable") else (low, high)
+
+
+def refuse_outside(what: str, value: float, measure: str, limit: str = "estimate") -> None:
+    """Refuse a value that a limit of a measure cannot have, such as a percentage for a share."""
+    low, high = range_of(measure, limit)
+    if not low <= value <= high:
+        where = f"between {low:g} and {high:g}" if np.isfinite(high) else f"of {low:g} or more"
+        name = f"{measure}.{limit}" if limit != "estimate" else measure
+        hint = not_percent(value) if np.isfinite(high) else ""
+        raise InputError(f"{what} is {value:g}{hint}; {name} is {true_minus(where)}.")
 
 
 @dataclass(frozen=True)
@@ -77,6 +115,7 @@ def _gate(text: str, option: str, least: bool) -> Gate:
             hint = did_you_mean(limit, LIMITS)
             raise InputError(f"{option} {text!r}: there is no limit '{limit}'{hint}; use {listed(LIMITS)}.")
         name, limit = whole, "estimate"
+    refuse_outside(f"The limit of {option} {text!r}", bound, name.partition("[")[0], limit)
     return Gate(text, name, limit, bound, least)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError, counted, listed
+from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
@@ -18,6 +18,7 @@ from ...results import Result
 from .coding import Coded, Given, Gold, coded, counts_of, gold_of, names_of, number_of, refuse_columns
 from .corrected import add_corrected
 from .errors import add_errors, add_rates, add_subgroups, confusion
+from .gates import refuse_outside
 from .labels import add_agreement, add_people, headline_of
 from .ratings import add_rating_subgroups, add_ratings
 from .replacement import add_replacement
@@ -178,7 +179,13 @@ def judge(
     """
     check_alpha(alpha)
     if not 0 < width < 2:
-        raise InputError(f"width is {width:g}; give the width of an interval, such as 0.1.")
+        raise InputError(
+            f"width is {width:g}{not_percent(width)}; give the width of an interval, such as 0.1."
+        )
+    if not -1 <= epsilon <= 1:
+        raise InputError(
+            f"epsilon is {epsilon:g}{not_percent(epsilon)}; give a difference of shares, such as 0.1."
+        )
     given = Given(
         (judge,), names_of(human), names_of(by), id, scale, tuple(map(str, classes)), positive, relabel
     )
@@ -190,6 +197,8 @@ def judge(
     given = replace(given, id=item)
     data = coded(table, given, source)
     refuse_no_overlap(data, judge, source)
+    if threshold is not None:
+        refuse_outside("threshold", threshold, headline_of(data.scale))
     rows, extra = Rows(alpha), {}
     notes += data.notes
     answered = np.isfinite(data.judged[0])

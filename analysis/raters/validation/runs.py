@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
@@ -122,6 +122,10 @@ def compare_runs(
     unit = ITEM if unit is not None and unit == id else unit
     given = Given(pairs.judges, people, groups, unit, scale, tuple(map(str, classes)), positive, relabel)
     data = coded(pairs.table, given, " and ".join(names))
+    if data.scale != "interval" and margin >= 1:
+        raise InputError(
+            f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1, such as 0.05."
+        )
     data, notes = _answered(data, [*pairs.notes, *notes], names)
     rows, extra = Rows(alpha), {}
     if data.scale == "interval":

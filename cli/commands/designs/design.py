@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
 from ...automation import record
@@ -238,7 +238,9 @@ def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
         )
     if drawing.repeats is not None:
         if not 0 <= drawing.repeats <= 1:
-            raise InputError(f"--repeats {drawing.repeats:g}: give a share from 0 to 1.")
+            raise InputError(
+                f"--repeats {drawing.repeats:g}{not_percent(drawing.repeats)}: give a share from 0 to 1."
+            )
         plan = plan.model_copy(update={"repeats": drawing.repeats})
     items = read_items(study)
     seed = study.collect.seed if drawing.seed is None else drawing.seed

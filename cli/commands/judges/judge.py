@@ -181,7 +181,10 @@ def _threshold(asked: Asked, gates: Sequence[Gate]) -> float | None:
     if asked.threshold is not None:
         return asked.threshold
     mains = ("kappa", "weighted_kappa", "icc")
-    return next((gate.bound for gate in gates if gate.name in mains and gate.limit != "n"), None)
+    return next(
+        (gate.bound for gate in gates if gate.name in mains and gate.limit in ("estimate", "lower", "upper")),
+        None,
+    )
 
 
 def _columns_in_words(guessed: Sequence[str], result: Validation) -> str:

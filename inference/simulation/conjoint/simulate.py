@@ -42,7 +42,7 @@ from ...design.profiles import (
     with_swapped_repeat,
 )
 from ...design.testing_pairs import of_design
-from ...errors import InputError
+from ...errors import InputError, not_percent
 from ...readers.choices import SIMULATED
 from ...study.models import Study
 from ...study.restrictions import count_cells
@@ -217,7 +217,10 @@ class _World:
 
 def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:
     if not 0 <= swapped_share <= 1:
-        raise InputError(f"The share of swapped pairs is {swapped_share:g}; give a number from 0 to 1.")
+        raise InputError(
+            f"The share of swapped pairs is {swapped_share:g}{not_percent(swapped_share)}; "
+            "give a number from 0 to 1."
+        )
     require_samples(samples)
     if noise is not None and not 0 <= noise <= 0.5:
         raise InputError(f"The noise is {noise:g}; give a probability from 0 to 0.5.")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...design.drawn import assign_raters
 from ...design.profiles import factor
-from ...errors import InputError
+from ...errors import InputError, not_percent
 from ...readers.choices import SIMULATED
 from ...study.base import suggestion
 from ...study.models import ItemStudy
@@ -135,7 +135,9 @@ def simulate_ratings(
     """
     require_samples(samples)
     if repeats is not None and not 0 <= repeats <= 1:
-        raise InputError(f"The share of repeats is {repeats:g}; give a number from 0 to 1.")
+        raise InputError(
+            f"The share of repeats is {repeats:g}{not_percent(repeats)}; give a number from 0 to 1."
+        )
     source = truth_path(study, FILE, "ratings", COLUMNS) if raters is None else raters
     truth = read_rating_truth(source, study)
     chosen = selected_judges(truth.judges, judges)

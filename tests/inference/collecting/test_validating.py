@@ -79,8 +79,8 @@ def test_problems_of_all_kinds_are_reported_together_in_the_order_of_the_file(fl
     )
     assert said(flats) == [
         "study.yaml:3: titel: 'titel' is unknown here; did you mean 'title'?",
-        "study.yaml:12: attributes.0.levels.1.probability: a number of at most 1 belongs here, but the file "
-        "says 2; correct it.",
+        "study.yaml:12: attributes.0.levels.1.probability: a number of at most 1 belongs here (did you mean "
+        "0.02?), but the file says 2; correct it.",
         "study.yaml:29: plain: there is no file prompts/pairs.j2 next to the study file; write it or correct "
         "the path.",
         "study.yaml:33: judges.1.ask.setings: 'setings' is unknown here; did you mean 'settings'?",

@@ -267,7 +267,11 @@ ENOUGH: dict[str, Any] = {"amce": 0.02, "pairs": 100}
         (TOPIC, ENOUGH | {"difference": 0.1}, "given as amce and as difference"),
         (TOPIC, ENOUGH | {"amce": 0.6}, "larger than 0.5"),
         (TOPIC, ENOUGH | {"amce": 0}, "effect is 0; give a number other than 0"),
-        (TOPIC, {"amce": 0.02, "power": 80}, "power is 80; give a number between 0 and 1"),
+        (
+            TOPIC,
+            {"amce": 0.02, "power": 80},
+            "power is 80 .did you mean 0.8.*; give a number between 0 and 1",
+        ),
         (TOPIC, ENOUGH | {"pairs": 0}, "pairs is 0; give a number of at least 1"),
         (TOPIC, ENOUGH | {"pairs": "many"}, "pairs is 'many'"),
         (TOPIC, ENOUGH | {"profiles": 200}, "as pairs and as profiles"),
