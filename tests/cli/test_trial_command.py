@@ -164,3 +164,13 @@ def test_a_trial_file_that_runs_code_says_so_before_it_does(
     assert line.startswith(f"{file} is a program: it runs made_up_trials:two_groups, ")
     assert "beside:slow" in line
     assert not begun
+
+
+@pytest.mark.parametrize("method", ["statsmodels", "amce"])
+def test_a_formula_of_a_trial_file_runs_no_code(
+    method: str, here: Callable[..., object], tmp_path: Path
+) -> None:
+    formula = "y ~ I(__import__('pathlib').Path('ran').touch() or group)"
+    own = {"name": "own", "method": method, "options": {"formula": formula}}
+    here("trial", written(tmp_path, methods=[own]), "--workers", 1)
+    assert not (tmp_path / "ran").exists()

@@ -9,6 +9,7 @@ import pandas as pd
 
 from conjury.inference.errors import MissingDependency
 
+from ...frames.variables import parse
 from ..parts import method
 from .conjoint import FORMULA
 
@@ -32,6 +33,7 @@ def ols_of_statsmodels(
     """Least squares with statsmodels' covariance, by clusters or HC1."""
     from statsmodels.formula.api import ols
 
+    parse(formula)  # other packages run what a formula contains as Python
     model = ols(formula, data)
     kind = {"cov_type": "HC1"}
     if id is not None:
@@ -56,6 +58,7 @@ def feols_of_pyfixest(
 ) -> pd.DataFrame:
     """Least squares with pyfixest's covariance by clusters, CRV1 or CRV3."""
     pyfixest = _library("pyfixest", "pyfixest")
+    parse(formula)
     fit = pyfixest.feols(formula, data, vcov={vcov: id})
     table = fit.tidy(alpha=alpha)
     limits = [name for name in table if name.endswith("%")]
@@ -104,6 +107,7 @@ def least_squares_of_ppi_py(
     ppi = _library("ppi_py", "ppi-python")
     from formulaic import model_matrix
 
+    parse(formula)
     keys = ["pair_id", "position"]
     people = data[data["judge_kind"] == "human"].sort_values(keys)
     model = data[data["judge_kind"] == "model"].sort_values(keys)
