@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,30 +25,40 @@ from ..correction.bounds import (
     nearest,
     only_missing,
 )
-from ..numerics.intervals import vary
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
 from .data.scoring import Cell, Scored
-from .intervals import Plan, bounds_of, cluster_codes, n_distinct
-from .metrics import contributions, is_linear, is_share, metric, random_expectation, rests_on
+from .intervals import Bounds, Labelled, Plan, bounds_by_plan, cluster_codes
+from .metrics import contributions, is_linear, random_expectation, rests_on
 from .parse_status import MISSING, STUDY, check_policies, outcome
-from .scores import default_metrics, drawn_margins
+from .scores import default_metrics
+
+ANY = 0.05  # level of intervals of which the estimate is used only
 
 if TYPE_CHECKING:
     from .data.answered import Answered
 
 
 @dataclass(frozen=True)
-class _Drawn:
-    """A score from the answers given and in its two worst completions, each (1 + B,): itself, then draws."""
+class _Side:
+    """A score of answers, or of a completion of them."""
 
-    given: Floats
-    least: Floats
-    largest: Floats
-    share: bool  # whether it is a share of units
-    n_given: int  # clusters with an answer that counts, and clusters that count
-    n_asked: int
-    complete: bool  # whether no answer is missing
+    name: str
+    answers: Labelled
+    plan: Plan
+
+    def at(self, alpha: float) -> Bounds:
+        """The score with its interval, as in `scores`."""
+        return bounds_by_plan([self.name], self.answers, replace(self.plan, alpha=alpha))[self.name]
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """A score from the answers given and in its two worst completions."""
+
+    given: _Side
+    least: _Side
+    largest: _Side
 
 
 def bounds(
@@ -95,7 +105,7 @@ def bounds(
     Result
         Kind "bounds": ``judge, judge_kind, prompt, task, [by], metric, n_answered, n_asked`` (answers that
         the score rests on), ``null``, and the numbers of `conjury.analysis.conjoint.bounds`. Limits are
-        percentiles, or Wilson's at 0 and 1, as in `scores`, at the level of Imbens and Manski.
+        those of `scores`, at the level of Imbens and Manski.
         ``extra["answered"]`` counts answers by judge, prompt and task. A judge without any answer to a task
         has no rows, and a note.
 
@@ -130,7 +140,7 @@ def bounds(
     check_policies(missing)
     plan = Plan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
-    found: list[_Drawn] = []
+    found: list[_Sides] = []
     counts = _answered(scored, missing)
     silent = counts[counts["n_answered"] == 0]
     for cell in scored.cells(by):
@@ -170,30 +180,30 @@ def bounds(
 
 def _of_judge(
     cell: Cell, metrics: Sequence[str] | None, scored: Scored, missing: str, plan: Plan
-) -> Iterator[tuple[dict[str, Any], _Drawn]]:
+) -> Iterator[tuple[dict[str, Any], _Sides]]:
     """The scores of a cell, with what names them."""
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
-    weights, level = plan.weights(n_clusters), cell.codes("level")
+    level = cell.codes("level")
     answers, kept = outcome(cell.frame, cell.classes, missing, scored.policy)
-    margins = partial(drawn_margins, cell=cell, weights=weights)
-    given = margins(level[kept], answers[kept], codes=codes[kept])
     labels = (cell.classes, cell.levels)
+
+    def labelled(given: Codes, used: NDArray[np.bool_]) -> Labelled:
+        return Labelled(level[used], given[used], codes[used], n_clusters, cell.class_of, *labels)
+
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
+    everything = np.ones(len(level), dtype=bool)
     for name in _bounded(cell, metrics):
         of = rests_on(name, level, answers, cell.class_of, *labels)
+        given = labelled(answers, kept)
         ends = [given, given]
         if not kept[of].all():
-            filled = _worst(name, level, answers, kept, cell)
-            ends = [margins(level, one, codes=codes) for one in filled]
+            ends = [labelled(one, everything) for one in _worst(name, level, answers, kept, cell)]
         null = (
             np.nan if name.startswith("share_") else random_expectation(name, gold, cell.levels, cell.classes)
         )
         counted = {"n_answered": int((kept & of).sum()), "n_asked": int(of.sum())}
-        least, largest = (metric(name, one, *labels) for one in ends)
-        clusters = n_distinct(codes[kept & of]), n_distinct(codes[of])
-        complete = bool(kept[of].all())
-        drawn = _Drawn(metric(name, given, *labels), least, largest, is_share(name), *clusters, complete)
-        yield {**cell.keys, "metric": name, **counted, "null": null}, drawn
+        sides = _Sides(*(_Side(name, one, plan) for one in (given, *ends)))
+        yield {**cell.keys, "metric": name, **counted, "null": null}, sides
 
 
 def _bounded(cell: Cell, metrics: Sequence[str] | None) -> list[str]:
@@ -220,62 +230,39 @@ def _worst(
 
 
 def _columns(
-    found: Sequence[_Drawn], direction: Direction | None, null: Floats, alpha: float
+    found: Sequence[_Sides], direction: Direction | None, null: Floats, alpha: float
 ) -> dict[str, Floats | NDArray[Any]]:
     """Columns of the table, each (m,)."""
     low, high = ([_assuming(one, direction)[end] for one in found] for end in (0, 1))
     usual = np.full(len(found), alpha)
-    given = _ends([_given(one) for one in found], usual)
+    given = _ends([one.given for one in found], usual)
     least, largest = _ends(low, usual), _ends(high, usual)
-    # Scores on which all draws agree have no standard error, but may have an interval.
+    # Scores of 0 and 1 have no standard error, but an interval.
     errors = np.nan_to_num(least.std_error), np.nan_to_num(largest.std_error)
     level = 2 * ndtr(-critical_value(least.estimate, largest.estimate, *errors, alpha))
     lower, upper = _ends(low, level).lower, _ends(high, level).upper
-    exact = (least.std_error == 0) & (largest.std_error == 0) & (lower >= upper)
-    none = np.isnan(lower) | np.isnan(upper) | exact
+    none = np.isnan(lower) | np.isnan(upper)
     covering = np.where(none, np.nan, lower), np.where(none, np.nan, upper)
     return vars(given) | bound_columns(given, least, largest, covering, null)
 
 
-@dataclass(frozen=True)
-class _Side:
-    """A score in the sample and the draws, (1 + B,), the clusters that it rests on, whether it is a share."""
-
-    drawn: Floats
-    n_clusters: int
-    share: bool
-    filled: bool  # whether missing answers were filled in
-
-
-def _given(one: _Drawn) -> _Side:
-    return _Side(one.given, one.n_given, one.share, filled=False)
-
-
-def _assuming(one: _Drawn, direction: Direction | None) -> tuple[_Side, _Side]:
+def _assuming(one: _Sides, direction: Direction | None) -> tuple[_Side, _Side]:
     """The bounds of a score, one of them by an assumption about missing answers."""
-    least, largest = (
-        _Side(drawn, one.n_asked, one.share, filled=not one.complete) for drawn in (one.least, one.largest)
-    )
     if direction is None:
-        return least, largest
-    chosen = int(nearest(one.given[:1], one.least[:1], one.largest[:1], direction)[0])
-    known = (least, _given(one), largest)[chosen]
-    return (known, largest) if direction == "for" else (least, known)
+        return one.least, one.largest
+    given, least, largest = (
+        np.array([side.at(ANY).estimate]) for side in (one.given, one.least, one.largest)
+    )
+    chosen = int(nearest(given, least, largest, direction)[0])
+    known = (one.least, one.given, one.largest)[chosen]
+    return (known, one.largest) if direction == "for" else (one.least, known)
 
 
 def _ends(sides: Sequence[_Side], alpha: Floats) -> Ends:
-    """Intervals as in `scores`; a score of a filled table on which all draws agree is its own limit."""
-    rows = []
-    for side, level in zip(sides, alpha, strict=True):
-        found = bounds_of(side.drawn, float(level), share=side.share, n_clusters=side.n_clusters)
-        row = [found.estimate, found.std_error, found.lower, found.upper]
-        draws = side.drawn[1:][np.isfinite(side.drawn[1:])]
-        if side.filled and side.n_clusters > 1 and len(draws) > 1 and not vary(draws):
-            row[1] = 0.0
-            row[2:] = [found.estimate if np.isnan(limit) else limit for limit in row[2:]]
-        rows.append(row)
-    estimate, std_error, lower, upper = np.array(rows, dtype=float).T
-    return Ends(estimate, std_error, lower, upper)
+    """Intervals as in `scores`."""
+    found = [side.at(float(level)) for side, level in zip(sides, alpha, strict=True)]
+    columns = ("estimate", "std_error", "lower", "upper")
+    return Ends(*(np.array([getattr(one, name) for one in found], dtype=float) for name in columns))
 
 
 def _answered(scored: Scored, missing: str) -> pd.DataFrame:

@@ -20,8 +20,10 @@ from .data.stored import StoredScored
 from .data.stored_scores import OfClasses, confusion_of_stored, labels_of_stored
 from .intervals import (
     Bounds,
+    Labelled,
     Plan,
     bounds_of,
+    bounds_of_metrics,
     cluster_codes,
     draws_of,
     n_distinct,
@@ -138,6 +140,7 @@ def by_label(
     plan = Plan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
     for cell, margins, counts in _labels(scored, by, plan):
+        of_shares = {} if isinstance(scored, StoredScored) else _of_shares(cell, plan)
         gold, given = margins.class_gold, margins.given[:, :-1]
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn = {
@@ -159,12 +162,28 @@ def by_label(
             for name, values in drawn.items():
                 used = int((counts.given if name == "precision" else counts.gold)[code])
                 bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=used)
-                row |= _named(name, bounds)
+                row |= _named(name, of_shares.get(f"{name}_{label}", bounds))
             rows.append({**cell.keys, **row, "p": float(p[code])})
     frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
-    drawn_by = f"Intervals are percentiles of {draws_of(draws, cluster)}; shares of 0 and 1 have Wilson's."
+    stored = isinstance(scored, StoredScored)
+    drawn_by = f"Intervals{'' if stored else ' of ratios'} are percentiles of {draws_of(draws, cluster)}; "
+    drawn_by += "shares of 0 and 1 have Wilson's." if stored else "those of shares and F1 are as in scores."
     notes = (*scored.notes, *pooled_notes(scored, by), *([drawn_by] if draws else []))
     return Result(frame, "by_label", notes, {"by": list(by), **vars(plan)})
+
+
+def _of_shares(cell: Cell, plan: Plan) -> dict[str, Bounds]:
+    """Bounds of precision, recall and F1 of each class, as in `scores`."""
+    if not plan.draws or plan.resamples:
+        return {}
+    codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
+    gold = cell.codes("gold")
+    of = Labelled(
+        gold, cell.codes("predicted"), codes, n_clusters, np.arange(len(cell.classes)), cell.classes,
+        cell.classes,
+    )  # fmt: skip
+    names = [f"{kind}_{name}" for kind in ("precision", "recall", "f1") for name in cell.classes]
+    return bounds_of_metrics(names, of, plan.alpha)
 
 
 def _labels(scored: Scored, by: Sequence[str], plan: Plan) -> Iterator[tuple[Cell, Margins, OfClasses]]:

@@ -18,29 +18,42 @@ from conjury.inference.tables.schema import require_columns
 from ..frames.vocabulary import BASELINE
 from ..numerics.bootstrap import cluster_weights, few_clusters, unequal_sizes
 from ..numerics.intervals import SAME, check_alpha, check_draws, vary, wilson
+from ..numerics.intervals.bounded import f1, paired_difference, share
+from ..numerics.intervals.items import items_of, limits, weights_of
 from ..numerics.significance import adjusted
 from ..numerics.types import Codes, Floats
 from .data.scoring import Scored
 from .data.units import BASE, CONDITION, filled_text
+from .metrics import OVERALL, cluster_margins, is_share, margins_of, metric, rests_on
 
 Multiplicity = Literal["holm", "bh", "none"]
 ADJUSTMENTS = ("holm", "bh", "none")
 ITEM = "item_id"
-BOOTSTRAP, WILSON, NONE = "bootstrap", "wilson", "none"  # where an interval comes from
+# Where an interval comes from.
+BOOTSTRAP: Literal["bootstrap"] = "bootstrap"
+WILSON, BAYES, NONE = "wilson", "bayesian bootstrap", "none"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How intervals are made: B draws of the values of a column, percentiles at ``alpha`` / 2 and beyond."""
+    """How intervals are made: their level, what is clustered, and B draws where they are percentiles."""
 
     draws: int = 2_000
     seed: int = 1
     alpha: float = 0.05
     cluster: str = ITEM
+    interval: Literal["bootstrap"] | None = None  # the interval of each metric, or percentiles for all
 
     def __post_init__(self) -> None:
         check_draws(self.draws, self.seed)
         check_alpha(self.alpha)
+        if self.interval not in (None, BOOTSTRAP):
+            raise InputError(f"interval is {self.interval!r}; use '{BOOTSTRAP}', or omit it.")
+
+    @property
+    def resamples(self) -> bool:
+        """Whether all intervals are percentiles of draws."""
+        return self.interval == BOOTSTRAP
 
     def weights(self, n_clusters: int) -> Floats:
         """How often each of C clusters is drawn, shape (1 + B, C), the sample itself first."""
@@ -50,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Interval of one statistic, and where it comes from: "bootstrap", "wilson" or "none"."""
+    """Interval of one statistic, and where it comes from."""
 
     estimate: float
     std_error: float
@@ -130,6 +143,140 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
     return Bounds(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
 
 
+@dataclass(frozen=True)
+class Labelled:
+    """n answers next to gold labels, in clusters.
+
+    Attributes
+    ----------
+    level, predicted, cluster : ndarray, shape (n,)
+        Gold label, class of the answer (-1 for none), and cluster of each answer.
+    class_of : ndarray, shape (L,)
+        Class that covers each gold label.
+    classes, levels : sequence of str
+    n_clusters : int
+        Clusters that there are, whether they have answers or not.
+    """
+
+    level: Codes
+    predicted: Codes
+    cluster: Codes
+    n_clusters: int
+    class_of: Codes
+    classes: Sequence[str]
+    levels: Sequence[str]
+
+    def counted(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Which answers a share is about, and which of them it counts, (n,) each; None of other metrics."""
+        gold, given = self.class_of[self.level], self.predicted
+        among = rests_on(name, self.level, given, self.class_of, self.classes, self.levels)
+        kind, _, of = name.partition("_")
+        code = list(self.classes).index(of) if of in self.classes else -1
+        if name in ("accuracy", "missing_rate"):
+            return among, (gold == given) if name == "accuracy" else given < 0
+        if name in OVERALL:
+            return None
+        if kind == "f1" and not (gold == code).any():
+            return among, among
+        if kind == "f1":
+            return (gold == code) | (given == code), (gold == code) & (given == code)
+        if kind in ("recall", "precision"):
+            return among, gold == given
+        if kind == "specificity":
+            return among, (given != code) & (given >= 0)
+        return among, given == code
+
+
+def bounds_of_metrics(names: Sequence[str], of: Labelled, alpha: float) -> dict[str, Bounds]:
+    """Bound metrics of labels: shares by `share`, F1 of a class by `f1`, others by weights of answers."""
+    result: dict[str, Bounds] = {}
+    nothing = margins_of(np.zeros((1, 3 * len(of.class_of) + len(of.classes) + 1)), of.class_of)
+    for name in names:
+        metric(name, nothing, of.classes, of.levels)  # refuses unknown names
+    others = [name for name in dict.fromkeys(names) if of.counted(name) is None]
+    for name in names:
+        parts = of.counted(name)
+        if parts is not None:
+            among, right = parts
+            found = share(right[among].astype(float), of.cluster[among], alpha)
+            found = f1(found) if name.startswith("f1_") else found
+            limited = np.isfinite(found.lower)
+            result[name] = Bounds(
+                found.estimate, found.std_error, found.lower, found.upper, WILSON if limited else NONE
+            )
+    return result | (_by_weights(others, of, alpha) if others else {})
+
+
+def _by_weights(names: Sequence[str], of: Labelled, alpha: float) -> dict[str, Bounds]:
+    """Bound metrics that are no shares by a Bayesian bootstrap of answers."""
+    n_classes, n_levels = len(of.classes), len(of.class_of)
+    width = n_classes + 2
+    seen, code = np.unique(of.level * width + of.predicted + 1, return_inverse=True)
+    level, given = (
+        grid.ravel() for grid in np.meshgrid(np.arange(n_levels), np.arange(n_classes), indexing="ij")
+    )
+    right = of.class_of[level] == given
+    levels, answers = np.concatenate([seen // width, level]), np.concatenate([seen % width - 1, given])
+    parts = cluster_margins(levels, answers, of.class_of, n_classes, np.arange(len(levels)), len(levels))
+
+    def statistics(weights: Floats) -> Floats:
+        margins = margins_of(weights @ parts, of.class_of)
+        return np.stack([metric(name, margins, of.classes, of.levels) for name in names], axis=1)
+
+    none = np.zeros(len(seen))
+    sample = np.concatenate([np.bincount(code, minlength=len(seen)).astype(float), np.zeros(len(level))])
+    estimate = statistics(sample[None])[0]
+    items = items_of(code.reshape(-1).astype(np.int64), len(levels), of.cluster)
+    if items.clusters < 2 or not len(code):
+        return {name: Bounds.none(float(value)) for name, value in zip(names, estimate, strict=True)}
+    against = np.concatenate([none, ~right / max(int((~right).sum()), 1)])
+    favour = np.concatenate([none, right / right.sum()])
+    weights = weights_of(items, against, favour, alpha)
+    low, high = limits(statistics, weights, estimate)
+    errors = statistics(weights.plain).std(axis=0, ddof=1)
+    return {
+        name: Bounds(
+            float(estimate[k]), float(errors[k]) if errors[k] > SAME else np.nan, float(low[k]),
+            float(high[k]), BAYES if np.isfinite(low[k]) else NONE,
+        )
+        for k, name in enumerate(names)
+    }  # fmt: skip
+
+
+def bounds_by_plan(names: Sequence[str], of: Labelled, plan: Plan) -> dict[str, Bounds]:
+    """Bound metrics of labels as a plan has it: each by its own interval, or all by percentiles."""
+    if plan.draws and not plan.resamples:
+        return bounds_of_metrics(names, of, plan.alpha)
+    parts = (of.level, of.predicted, of.class_of, len(of.classes))
+    sums = cluster_margins(*parts, of.cluster, of.n_clusters)
+    margins = margins_of(plan.weights(of.n_clusters) @ sums, of.class_of)
+    result = {}
+    for name in names:
+        drawn = metric(name, margins, of.classes, of.levels)
+        used = rests_on(name, of.level, of.predicted, of.class_of, of.classes, of.levels)
+        n = n_distinct(of.cluster[used])
+        result[name] = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=n)
+    return result
+
+
+def gain_bounds(one: Floats, other: Floats, cluster: Codes, n_clusters: int, plan: Plan) -> Bounds:
+    """Bound the second of two shares of the same n units minus the first."""
+    if plan.draws and not plan.resamples:
+        found, _ = paired_difference(one, other, cluster, plan.alpha)
+        kind = WILSON if np.isfinite(found.lower) else NONE
+        return Bounds(found.estimate, found.std_error, found.lower, found.upper, kind)
+    drawn = weighted_means((other - one)[:, None], cluster, plan.weights(n_clusters))[:, 0]
+    return bounds_of(drawn, plan.alpha, share=False, n_clusters=n_distinct(cluster))
+
+
+def mean_bounds(values: Floats, cluster: Codes, alpha: float) -> Bounds:
+    """Bound the mean of numbers from 0 to 1, NaN excluded."""
+    known = np.isfinite(values)
+    found = share(values[known], cluster[known], alpha)
+    kind = WILSON if np.isfinite(found.lower) else NONE
+    return Bounds(found.estimate, found.std_error, found.lower, found.upper, kind)
+
+
 def as_row(
     keys: Mapping[str, str], missing: str, name: str, bounds: Bounds, counts: Mapping[str, int], **more: int
 ) -> dict[str, Any]:
@@ -183,19 +330,32 @@ def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]
     """State how the intervals of a table were made, and where they are weak or missing."""
     if not plan.draws:
         return ["No intervals: there were no draws."]
-    drawn = draws_of(plan.draws, plan.cluster)
-    notes = [f"Intervals are percentiles of {drawn}, with all answers to the units drawn."]
-    if (frame["interval"] == WILSON).any():
+    notes, of = [], frame["interval"]
+    unit = "item" if plan.cluster == ITEM else "cluster"
+    if (of == WILSON).any() and not plan.resamples:
+        notes.append(
+            "Shares have Wilson's interval, with as many trials as give their standard error "
+            f"({'clustered by item' if plan.cluster == ITEM else f'clustered by {plan.cluster}'})."
+        )
+    if (of == BAYES).any():
+        notes.append(
+            "Metrics that are no shares have the interval of a Bayesian bootstrap: the lower limit adds one "
+            f"{unit} that is wrong, the upper limit one that is right."
+        )
+    if (of == BOOTSTRAP).any():
+        drawn = draws_of(plan.draws, plan.cluster)
+        notes.append(f"Intervals are percentiles of {drawn}, with all answers to the units drawn.")
+    if (of == WILSON).any() and plan.resamples:
         notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "
-            f"{'item' if plan.cluster == 'item_id' else 'cluster'}."
+            f"{unit}."
         )
     judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
-    none = sorted(frame["metric"][judged & (frame["interval"] == NONE) & frame["estimate"].notna()].unique())
+    none = sorted(frame["metric"][judged & (of == NONE) & frame["estimate"].notna()].unique())
     if none:
-        notes.append(f"No interval where all draws are equal: some rows of {listed(none)}.")
+        notes.append(f"No interval where draws do not differ enough: some rows of {listed(none)}.")
     sizes = scored.sizes_in_engine(plan.cluster)
     if sizes is None:
         sizes = np.bincount(cluster_codes(scored.frame, plan.cluster)[0])
-    drawn_rows = frame["n_clusters"][frame["interval"] == BOOTSTRAP]
+    drawn_rows = frame["n_clusters"][of == BOOTSTRAP]
     return [*notes, *few_clusters(drawn_rows, plan.draws), *unequal_sizes(sizes)]

@@ -206,9 +206,12 @@ def metric(name: str, m: Margins, classes: Sequence[str], levels: Sequence[str])
     raise InputError(f"There is no metric '{name}'{did_you_mean(name, known)}; use {listed(known, 40)}.")
 
 
+FIXED = ("balanced_accuracy", "mcc", "missing_rate", "specificity", "recall_", "share_")  # by their start
+
+
 def is_fixed(metric: str) -> bool:
     """Whether the metric of a constant answer is known before any unit is seen."""
-    return metric != "accuracy" and not metric.startswith("precision_")
+    return metric.startswith(FIXED)
 
 
 def rests_on(

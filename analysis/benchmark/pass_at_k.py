@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from .intervals import (
     cluster_codes,
     counts_of,
     interval_notes,
+    mean_bounds,
     pooled_notes,
     weighted_means,
 )
@@ -112,6 +113,7 @@ def passes(
     alpha: float = 0.05,
     cluster: str = "item_id",
     strata: Sequence[str] | None = None,
+    interval: Literal["bootstrap"] | None = None,
 ) -> Result:
     """Score k answers of a judge to each unit.
 
@@ -126,7 +128,7 @@ def passes(
     metrics : sequence of str
         ``pass_at_k`` (unbiased: the mean over all subsets of k samples), ``pass_all_k`` (pass^k, likewise),
         ``majority_of_k`` (of the first k), ``best_of_k`` (any of the first k).
-    missing, draws, seed, alpha, cluster
+    missing, draws, seed, alpha, cluster, interval
         As in `scores`.
     strata : sequence of str, optional
         Columns in whose values copies of samples are looked for too; by default language and modality where
@@ -155,7 +157,7 @@ def passes(
     >>> table.loc[table["judge"] == "gpt", ["k", "estimate"]].to_numpy().tolist()
     [[1.0, 0.75], [2.0, 1.0]]
     """
-    plan, policies = Plan(draws, seed, alpha, cluster), check_policies(missing)
+    plan, policies = Plan(draws, seed, alpha, cluster, interval), check_policies(missing)
     for name in metrics:
         if name not in RULES:
             raise InputError(f"There is no metric '{name}'{did_you_mean(name, RULES)}; use {listed(RULES)}.")
@@ -274,11 +276,15 @@ def _rows(
         return
     values = np.stack([RULES[name](answers, k) for name, k in names], axis=1)
     codes, n_clusters = cluster_codes(units, plan.cluster)
-    drawn = weighted_means(values, codes, plan.weights(n_clusters))
+    own = plan.draws and not plan.resamples
+    drawn = None if own else weighted_means(values, codes, plan.weights(n_clusters))
     for column, (name, k) in enumerate(names):
         kept = np.isfinite(values[:, column])
         counts = counts_of(units, kept, codes) | {"n_answers": int(answers.there[kept].sum())}
-        bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
+        if drawn is None:
+            bounds = mean_bounds(values[:, column], codes, plan.alpha)
+        else:
+            bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
         yield as_row(keys, policy, name, bounds, counts, k=k)
 
 

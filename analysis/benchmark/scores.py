@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -20,28 +21,26 @@ from .data.scoring import Cell, Scored
 from .data.stored import StoredScored
 from .data.stored_scores import scores_of_stored
 from .intervals import (
+    BOOTSTRAP,
     Bounds,
+    Labelled,
     Plan,
     as_row,
-    bounds_of,
+    bounds_by_plan,
     cluster_codes,
     counts_of,
+    gain_bounds,
     interval_notes,
-    n_distinct,
     pooled_notes,
-    weighted_means,
 )
 from .metrics import (
     OVERALL,
     Margins,
     cluster_margins,
     is_fixed,
-    is_share,
     majority_answers,
     margins_of,
-    metric,
     random_expectation,
-    rests_on,
 )
 from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .prediction_powered import LABELS, ModelLabels, corrected_scores
@@ -49,7 +48,7 @@ from .prediction_powered import LABELS, ModelLabels, corrected_scores
 if TYPE_CHECKING:
     from .data.answered import Answered
 
-ACCURACY = "accuracy"
+ACCURACY, MISSING_RATE = "accuracy", "missing_rate"
 BY_COUNTS = "counts of labels by cluster"
 
 
@@ -64,6 +63,7 @@ def scores(
     alpha: float = 0.05,
     cluster: str = "item_id",
     strata: Sequence[str] = (),
+    interval: Literal["bootstrap"] | None = None,
     correct: Literal["ppi"] | None = None,
     **correction: Unpack[ModelLabels],
 ) -> Result:
@@ -88,13 +88,19 @@ def scores(
     missing : sequence of "wrong", "missing", "study"
         What missing answers count as: wrong, left out, or `Scored.policy`.
     draws, seed, alpha : int, int, float
-        Of the percentile bootstrap: by default 2,000 draws; ``draws=0`` for no intervals.
+        ``alpha`` is one minus the level of intervals; ``draws=0`` for no intervals. Draws (by default 2,000)
+        and seed are those of the percentile bootstrap.
     cluster : str
         Column whose values are drawn again; all units of a value come together. Copies of an item are drawn
         with the item that they come from.
     strata : sequence of str
         Columns whose values may have different most frequent labels, such as language where ``by`` does not
         name it: a further baseline gives the most frequent label of each.
+    interval : {"bootstrap"}, optional
+        By default each metric has the interval that covers at its rate where little was seen: shares
+        Wilson's, with as many trials as give their standard error by ``cluster``; F1 of a class that of a
+        share; other metrics that of a Bayesian bootstrap (see `conjury.analysis.raters.validation.judge`).
+        "bootstrap" gives percentiles for all, which judgments that stay in their engine always have.
     correct : {"ppi"}, optional
         "ppi" estimates the scores against people's labels on all units that models labelled, from few human
         labels, which are those of ``scored``. There are no baselines; ``draws`` and ``strata`` are refused.
@@ -105,7 +111,7 @@ def scores(
     -------
     Result
         Kind "scores": ``judge, judge_kind, prompt, task, [by], missing, metric, estimate, std_error, lower,
-        upper, interval`` ("bootstrap", "wilson" at shares of 0 and 1, "none"), ``n_answers, n_units,
+        upper, interval`` ("wilson", "bayesian bootstrap", "bootstrap" or "none"), ``n_answers, n_units,
         n_items, n_clusters``. The baselines are judges of kind "baseline"; they always answer, and stand
         under the policy "wrong" only, since the others leave each judge with units of its own.
         ``extra["over_baseline"]`` has the accuracy of each judge minus that of always giving the most
@@ -130,7 +136,7 @@ def scores(
     >>> table.set_index("judge")["estimate"].round(3).to_dict()
     {'gpt': 0.667, 'majority class': 0.667, 'random': 0.5}
     """
-    plan = Plan(Plan.draws if draws is None else draws, seed, alpha, cluster)
+    plan = Plan(Plan.draws if draws is None else draws, seed, alpha, cluster, interval)
     policies = check_policies(missing)
 
     def asked_of(cell: Cell) -> Sequence[str]:
@@ -149,6 +155,7 @@ def scores(
     over: list[dict[str, Any]] = []
     computed_from = {"computed_from": BY_COUNTS} if isinstance(scored, StoredScored) else {}
     if isinstance(scored, StoredScored):
+        plan = replace(plan, interval=BOOTSTRAP)  # from the counts of clusters
         rows, over = scores_of_stored(scored, by, asked_of, policies, plan)
     for cell in () if isinstance(scored, StoredScored) else _cells(scored, by):
         asked = asked_of(cell)
@@ -195,23 +202,17 @@ def _of_judge(
     cell: Cell, scored: Scored, asked: Sequence[str], policies: Sequence[str], plan: Plan
 ) -> Iterator[dict[str, Any]]:
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
-    weights = plan.weights(n_clusters)
     level, predicted = cell.codes("level"), cell.codes("predicted")
-    everything = drawn_margins(level, predicted, cell, codes, weights)
+    everything = Labelled(level, predicted, codes, n_clusters, cell.class_of, cell.classes, cell.levels)
     for policy in policies:
         answers, kept = outcome(cell.frame, cell.classes, policy, scored.policy)
-        margins = (
-            everything
-            if kept.all() and (answers == predicted).all()
-            else drawn_margins(level[kept], answers[kept], cell, codes[kept], weights)
-        )
+        used = replace(everything, level=level[kept], predicted=answers[kept], cluster=codes[kept])
         counts = counts_of(cell.frame, kept, codes)
+        found = bounds_by_plan([name for name in asked if name != MISSING_RATE], used, plan)
+        if MISSING_RATE in asked:
+            found |= bounds_by_plan([MISSING_RATE], everything, plan)
         for name in asked:
-            drawn = metric(name, everything if name == "missing_rate" else margins, cell.classes, cell.levels)
-            of = rests_on(name, level, answers, cell.class_of, cell.classes, cell.levels)
-            n_of = n_distinct(codes[of if name == "missing_rate" else of & kept])
-            bounds = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=n_of)
-            yield as_row(cell.keys, policy, name, bounds, counts)
+            yield as_row(cell.keys, policy, name, found[name], counts)
 
 
 def _over_baseline(
@@ -219,16 +220,14 @@ def _over_baseline(
 ) -> Iterator[dict[str, Any]]:
     """Accuracy of a judge minus that of the most frequent label of each stratum, on the same units."""
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
-    weights = plan.weights(n_clusters)
     level = cell.codes("level")
     stratum = _stratum(cell.frame, strata)
     for policy in policies:
         answers, kept = outcome(cell.frame, cell.classes, policy, scored.policy)
         gold, own = cell.class_of[level[kept]], codes[kept]
         always = majority_answers(level[kept], cell.class_of, len(cell.classes), stratum[kept])
-        gain = (answers[kept] == gold).astype(float) - (always == gold)
-        drawn = weighted_means(gain[:, None], own, weights)[:, 0]
-        bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_distinct(own))
+        sides = ((always == gold).astype(float), (answers[kept] == gold).astype(float))
+        bounds = gain_bounds(*sides, own, n_clusters, plan)
         yield as_row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, kept, codes))
 
 
@@ -240,30 +239,19 @@ def _of_baselines(
     level = units["level"].to_numpy(dtype=np.int64)
     codes, n_clusters = cluster_codes(units, plan.cluster)
     splits = {MAJORITY: (), MAJORITY_BY_STRATUM: strata} if strata else {MAJORITY: ()}
-    margins = {
-        judge: drawn_margins(
-            level,
-            majority_answers(level, cell.class_of, len(cell.classes), _stratum(units, split)),
-            cell,
-            codes,
-            plan.weights(n_clusters),
-        )
-        for judge, split in splits.items()
-    }
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
+    found = {}
+    for judge, split in splits.items():
+        always = majority_answers(level, cell.class_of, len(cell.classes), _stratum(units, split))
+        of = Labelled(level, always, codes, n_clusters, cell.class_of, cell.classes, cell.levels)
+        found[judge] = bounds_by_plan(asked, of, plan)
     for name in asked:
         expected = random_expectation(name, gold, cell.levels, cell.classes)
-        found = {
-            judge: bounds_of(
-                metric(name, own, cell.classes, cell.levels),
-                plan.alpha,
-                share=is_share(name) and not (judge == MAJORITY and is_fixed(name)),
-                n_clusters=n_clusters,
-            )
-            for judge, own in margins.items()
-        }
-        for judge, bounds in (found | {RANDOM: Bounds.none(expected)}).items():
+        rows = {judge: bounds[name] for judge, bounds in found.items()}
+        if is_fixed(name):
+            rows[MAJORITY] = Bounds.none(rows[MAJORITY].estimate)
+        for judge, bounds in (rows | {RANDOM: Bounds.none(expected)}).items():
             yield as_row({**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts)
 
 

@@ -160,7 +160,6 @@ def agreement() -> Result:
     frame = intervals(keys).merge(who, how="cross")[
         ["dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper"]
     ]
-    frame = frame.assign(boot_lower=frame["lower"] - 0.01, boot_upper=frame["upper"] + 0.01)
     raters = ["person_000", "person_001", *MODELS]
     pairs = pd.DataFrame(list(combinations(raters, 2)), columns=["judge", "other"])
     kinds = {name: "human" if name.startswith("person") else "model" for name in raters}
@@ -274,7 +273,7 @@ def recovery() -> Result:
 
 def annotators() -> Result:
     keys = {"dimension": ("safe_vs_harmful",), "language": ("en", "es"), "coefficient": ("percent", "fleiss")}
-    frame = intervals(keys, boot_lower=np.nan, boot_upper=np.nan)
+    frame = intervals(keys)
     return Result(frame, "annotators", settings={"by": ["language"]})
 
 

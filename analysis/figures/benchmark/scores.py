@@ -293,15 +293,11 @@ def annotators(result: Drawable, style: Style) -> Forest:
 
 
 def shown_agreement(result: Drawable) -> pd.DataFrame:
-    """Rows with a value; bootstrap intervals take the place of others where there are any."""
+    """Rows with a value."""
     frame = result.frame[result.frame["estimate"].notna()]
     if frame.empty:
         raise InputError("There is nothing to draw: no coefficient has a value.")
-    boot = frame["boot_lower"].notna().to_numpy(dtype=bool)
-    return frame.assign(
-        lower=frame["boot_lower"].where(boot, frame["lower"]),
-        upper=frame["boot_upper"].where(boot, frame["upper"]),
-    )
+    return frame
 
 
 def distinction_in_words(name: object, names: Names) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,11 +41,14 @@ def agreement(
     weights: str | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Forest:
-    """Coefficients of agreement by who is compared, with bootstrap intervals where there are any."""
+    """Coefficients of agreement by who is compared, with their intervals."""
     names = style.names
     frame, kinds, weighting = _coefficients(result, coefficients, weights)
     frame = frame[frame["dimension"].isin(chosen(frame["dimension"], dimensions, "dimension"))]
-    ends, what = _interval(frame, result.settings)
+    ends = ["lower", "upper"]
+    cluster = result.settings.get("cluster")
+    of_clusters = f", clustered by {str(cluster).removesuffix('_id').replace('_', ' ')}" if cluster else ""
+    limits = f" ({level_of(result.settings)} intervals{of_clusters})" if frame["lower"].notna().any() else ""
     subject = COEFFICIENTS[kinds[0]] if len(kinds) == 1 else "Agreement"
     xlabel = ", ".join(filter(None, [subject, WEIGHTS.get(weighting or "", "")]))
     near_zero = bool(frame[["estimate", ends[0]]].astype(float).min().min() < 0.15)
@@ -56,7 +59,7 @@ def agreement(
         series=frame["coefficient"].map(COEFFICIENTS),
         order=[COEFFICIENTS[kind] for kind in kinds],
         numbers=["estimate", *ends],
-        xlabel=xlabel + what,
+        xlabel=xlabel + limits,
         what=xlabel,
         baseline=0.0 if near_zero else None,
         across=3,
@@ -79,16 +82,6 @@ def _coefficients(
     if frame.empty:
         raise InputError("There is nothing to draw: no such coefficient has a value.")
     return frame, [kind for kind in kinds if kind in set(frame["coefficient"])], weighting
-
-
-def _interval(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Columns of the ends of intervals, and what the intervals are."""
-    level = level_of(settings)
-    if not frame["boot_lower"].notna().any():
-        return ["lower", "upper"], f" ({level} intervals)" if frame["lower"].notna().any() else ""
-    cluster = settings.get("cluster")
-    clusters = f" by {str(cluster).removesuffix('_id').replace('_', ' ')}" if cluster else ""
-    return ["boot_lower", "boot_upper"], f" ({level} bootstrap intervals{clusters})"
 
 
 def panels_in_words(frame: pd.DataFrame, names: Names) -> list[str]:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtri
 
 from ..bootstrap import clustered_errors
 from ..operating import operating, satterthwaite, solve_increasing
+from ..significance import bonett_price, discordance, mid_p
 from ..types import Codes, Floats
-from .limits import SAME, inference, wilson
+from .limits import SAME, inference, level_of_t, wilson
 
 Flags = NDArray[np.bool_]
+ONES = (0.0, 1.0)
 POWER = 0.8
 LEAST_P = 1e-12  # of a difference of shares
 MOST = 1e4  # times as many items as there are, beyond which no number is given
@@ -64,7 +66,7 @@ class Bounded:
         square = min((upper - lower) / scale, 1 - SAME) ** 2
         half = square - 2 * loss * (1 - loss)
         x = (half + np.sqrt(half**2 + (1 - square) * square)) / (1 - square)
-        z = ndtri(_level(self.df, alpha) / 2)
+        z = ndtri(float(level_of_t(self.df, alpha)) / 2)
         return replace(self, lower=lower, upper=upper, loss=loss, scale=scale, trials=float(z**2 / x))
 
 
@@ -72,13 +74,8 @@ NOTHING = Bounded(np.nan, np.nan, np.nan, np.nan, 0, 0)
 
 
 def _limits(loss: float, scale: float, trials: float, df: float, alpha: float) -> tuple[float, float]:
-    low, high = wilson(np.array([loss]), np.array([trials]), _level(df, alpha))
+    low, high = wilson(np.array([loss]), np.array([trials]), float(level_of_t(df, alpha)))
     return 1 - scale * float(high[0]), 1 - scale * float(low[0])
-
-
-def _level(df: float, alpha: float) -> float:
-    """The level at which a normal quantile is that of Student's t."""
-    return alpha if np.isinf(df) else 2 * float(ndtr(-stdtrit(df, 1 - alpha / 2)))
 
 
 def n_clusters(cluster: Codes) -> int:
@@ -98,16 +95,21 @@ def bounded(estimate: float, influence: Floats, cluster: Codes) -> Bounded:
 
 
 def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
-    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval."""
+    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval.
+
+    Clusters of equal rows count as one row each, since copies add nothing.
+    """
     n = len(values)
     if not n:
         return NOTHING
-    estimate = float(values.mean())
-    clusters = n_clusters(cluster)
-    if clusters == n and bool(np.isin(values, (0.0, 1.0)).all()):
-        lower, upper = _limits(1 - estimate, 1.0, float(n), np.inf, alpha)
-        error = float(np.sqrt(estimate * (1 - estimate) / n)) if 0 < estimate < 1 else np.nan
-        return Bounded(estimate, error, lower, upper, n, n, 1 - estimate, 1.0, float(n))
+    _, code, size = np.unique(cluster, return_inverse=True, return_counts=True)
+    of_cluster = np.bincount(code.reshape(-1), weights=values) / size
+    estimate, clusters = float(values.mean()), len(size)
+    copied = bool((size == size[0]).all()) and bool((of_cluster[code.reshape(-1)] == values).all())
+    if copied and (clusters > 1 or n == 1) and bool(np.isin(of_cluster, ONES).all()):
+        lower, upper = _limits(1 - estimate, 1.0, float(clusters), np.inf, alpha)
+        error = float(np.sqrt(estimate * (1 - estimate) / clusters)) if 0 < estimate < 1 else np.nan
+        return Bounded(estimate, error, lower, upper, n, clusters, 1 - estimate, 1.0, float(clusters))
     found = bounded(estimate, values - estimate, cluster)
     if clusters < 2:
         return found
@@ -130,6 +132,33 @@ def difference(estimate: float, influence: Floats, cluster: Codes, alpha: float)
     return Bounded(
         estimate, error, float(found.lower[0]), float(found.upper[0]), n, clusters, df=df, p=float(found.p[0])
     )
+
+
+def f1(jaccard: Bounded) -> Bounded:
+    """F1 from the share of units right among those gold or given, of which it is a rising function."""
+
+    def of(j: float) -> float:
+        return 2 * j / (1 + j)
+
+    slope = 2 / (1 + jaccard.estimate) ** 2
+    return Bounded(
+        of(jaccard.estimate), slope * jaccard.std_error, of(jaccard.lower), of(jaccard.upper), jaccard.n,
+        jaccard.clusters, df=jaccard.df,
+    )  # fmt: skip
+
+
+def paired_difference(one: Floats, other: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
+    """The mean of n differences of shares, the second minus the first, and the middle of its interval."""
+    n = len(one)
+    apart = other - one
+    estimate = float(apart.mean()) if n else np.nan
+    independent = n_clusters(cluster) == n
+    if independent and bool((np.isin(one, ONES) & np.isin(other, ONES)).all()):
+        table = discordance(other, one)
+        error, lower, upper = bonett_price(table, alpha)
+        middle = (table.only_left - table.only_right) / (n + 2)
+        return Bounded(estimate, error, lower, upper, n, n, p=mid_p(table)), middle
+    return difference(estimate, apart - estimate, cluster, alpha), estimate
 
 
 def shares_apart(one: Bounded, other: Bounded, alpha: float) -> Bounded:

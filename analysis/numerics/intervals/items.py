@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import ndtr, stdtrit
 
 from ..types import Codes, Floats
+from .limits import level_of_t
 
 SEED = 20_250
 DRAWN = 2_000_000  # draws times distinct clusters, beyond which fewer draws are made
@@ -49,7 +49,7 @@ class Items:
         return int(np.clip(DRAWN // max(len(self.times), 1), LEAST, MOST))
 
 
-def patterns_of(rows: Floats) -> tuple[Codes, Codes]:
+def patterns_of(rows: Floats | Codes) -> tuple[Codes, Codes]:
     """First row of each distinct pattern, shape (P,), in an order of their own; pattern of each row, (I,)."""
     if not rows.shape[1]:
         return np.zeros(min(len(rows), 1), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
@@ -83,6 +83,7 @@ class Weights:
 
     lower: Floats
     upper: Floats
+    plain: Floats  # without prior, for standard errors
     level: float
 
 
@@ -99,8 +100,9 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
         result[:, some] += size * random.standard_gamma(prior[some], size=(len(seen), len(some)))
         return np.asarray(result * (items.n / result.sum(axis=1, keepdims=True)))
 
-    level = float(ndtr(-stdtrit(items.clusters - 1.0, 1 - alpha / 2)))
-    return Weights(with_prior(against), with_prior(favour), level)
+    plain = seen * (items.n / seen.sum(axis=1, keepdims=True))
+    level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
+    return Weights(with_prior(against), with_prior(favour), plain, level)
 
 
 def limits(

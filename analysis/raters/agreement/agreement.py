@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,7 @@ def agreement(
     alpha: float = 0.05,
     draws: int = 1000,
     seed: int = 1,
+    interval: Literal["bootstrap"] | None = None,
 ) -> Result:
     """Agreement coefficients with intervals, for any pattern of missing ratings.
 
@@ -80,21 +81,23 @@ def agreement(
     alpha : float
         One minus the confidence level.
     draws : int
-        Bootstrap samples; 0 for none.
+        Bootstrap samples, of coefficients without an interval of their own (``kendall_w``, ICCs with missing
+        ratings, generalisability), or of all; 0 for none.
     seed : int
         Seed of the bootstrap.
+    interval : {"bootstrap"}, optional
+        Percentiles of bootstrap samples for all coefficients; by default each has its own interval.
 
     Returns
     -------
     Result
         ``frame``: the columns of ``by``; ``dimension, among`` (the group, or the first side), ``against``
         (the second side, missing within a group), ``coefficient, weights`` (empty where there are none),
-        ``raters`` (how many are averaged), ``estimate, std_error`` (linearised), ``lower, upper`` (those
-        of `conjury.analysis.raters.validation.judge` for the categorical coefficients, F intervals for
-        complete ICCs),
-        ``boot_lower, boot_upper`` (percentiles), ``n_items`` (that take part), ``n_judges, n_ratings``.
-        ``extra``: ``pairs`` (every pair of raters), ``variance_components``, and ``decision_study`` (relative
-        and absolute coefficients of the mean of 1 to 20 raters).
+        ``raters`` (how many are averaged), ``estimate, std_error`` (linearised), ``lower, upper``
+        (of categorical coefficients those of `conjury.analysis.raters.validation.judge`; of complete ICCs F
+        intervals, or those of a Bayesian bootstrap by ``cluster``; else percentiles), ``n_items`` (that take
+        part), ``n_judges, n_ratings``. ``extra``: ``pairs`` (every pair of raters), ``variance_components``,
+        and ``decision_study`` (relative and absolute coefficients of the mean of 1 to 20 raters).
 
     Raises
     ------
@@ -132,7 +135,7 @@ def agreement(
     """
     strata = tuple(names_of(by))
     chosen = coefficients_named(coefficients)
-    request = Request(chosen, weights, groups, between, judges, strata, cluster, draws, seed, alpha)
+    request = Request(chosen, weights, groups, between, judges, strata, cluster, draws, seed, alpha, interval)
     gathered = Gathered()
     columns = [*strata, *names_of(cluster)]
     coded = read_dimensions(judgments, dimension, items=items, columns=columns, scale=scale)
@@ -214,16 +217,16 @@ def _result(gathered: Gathered, request: Request) -> Result:
         why = " ".join(gathered.notes) or "the judgments contain too few judges."
         raise InputError(f"Two raters are needed for a comparison: {why}")
     keys = [*request.by, "dimension", "among", "against"]
-    numbers = ["estimate", "std_error", "lower", "upper", "boot_lower", "boot_upper"]
+    numbers = ["estimate", "std_error", "lower", "upper"]
     order = [*keys, "coefficient", "weights", "raters", *numbers, "n_items", "n_judges", "n_ratings"]
     extra = {}
     if gathered.pairs:
         extra["pairs"] = pd.concat(gathered.pairs, ignore_index=True)
     if gathered.variances:
-        shown = [*keys, "component", "estimate", "boot_lower", "boot_upper", "share"]
+        shown = [*keys, "component", "estimate", "lower", "upper", "share"]
         extra["variance_components"] = _table(gathered.variances, shown)
         extra["decision_study"] = _table(
-            gathered.plans, [*keys, "coefficient", "raters", "estimate", "boot_lower", "boot_upper"]
+            gathered.plans, [*keys, "coefficient", "raters", "estimate", "lower", "upper"]
         )
     settings = {
         "coefficients": list(request.coefficients),
@@ -232,6 +235,7 @@ def _result(gathered: Gathered, request: Request) -> Result:
         "draws": request.draws,
         "seed": request.seed,
         "alpha": request.alpha,
+        "interval": request.interval,
     }
     return Result(
         _table(gathered.rows, order), "agreement", tuple(dict.fromkeys(gathered.notes)), settings, extra

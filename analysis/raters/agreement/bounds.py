@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...numerics.intervals.bounded import Bounded, bounded, share
+from ...numerics.intervals.bounded import Bounded, Flags, bounded, share
 from ...numerics.intervals.items import items_of, limits, patterns_of, weights_of
-from ...numerics.panel import Panel
+from ...numerics.panel import Panel, panel_from
 from ...numerics.types import Codes, Floats
 from . import chance_corrected as corrected
+from .icc import icc_from_mean_squares, icc_limits, mean_squares
 from .pairs import Sides, mean_kappa, mean_kappa_influence, paired, paired_influence
 
 PERCENT, COHEN, CONGER, KRIPPENDORFF, GWET = "percent", "cohen", "conger", "krippendorff", "gwet"
-MOST_CELLS = 20_000_000  # ratings of all raters beyond which patterns are not looked for
+MOST_ADDED = 20  # categories beyond which those that nobody used are not added to either limit
 
 
 def of_sides(
@@ -28,10 +29,12 @@ def of_sides(
     estimate = float(paired(sides, weights, np.ones((1, len(sides.first))), kind)[0])
     influence = paired_influence(sides, weights, kind)
     order = _order(names, weights, sides.first.shape[1])
-    rows = np.hstack([sides.first[:, order], sides.second[:, order]])
+    rows = min(
+        (np.hstack([one[:, order], other[:, order]]) for one, other in _both_ways(sides)), key=_content
+    )
     first, code = patterns_of(rows)
-    used = np.flatnonzero((sides.first.sum(axis=0) + sides.second.sum(axis=0))[order] > 0)
-    one, other, against, favour = _pairs_of(used if len(used) > 1 else np.arange(len(order)))
+    used = (sides.first.sum(axis=0) + sides.second.sum(axis=0))[order] > 0
+    one, other, against, favour = _pairs_of(used)
     eye = np.eye(len(order))
     q = len(order)
     added = Sides(np.vstack([rows[first, :q], eye[one]]), np.vstack([rows[first, q:], eye[other]]))
@@ -50,14 +53,16 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
         panel = panel.rows(panel.pairable[panel.item])
     if kind == PERCENT and weights is not None:
         return share(corrected.pair_agreement(panel, weights), panel.cluster, alpha)
+    if panel.n_raters == 2 and panel.is_complete:  # the same estimate
+        shares = [np.eye(panel.q)[panel.rows(panel.rater == rater).category] for rater in (0, 1)]
+        between = COHEN if kind == CONGER else kind
+        return of_sides(Sides(*shares), weights, between, panel.cluster, alpha, panel.categories)
     estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
     influence = influence_of(panel, weights, kind)
     order = _order(panel.categories, weights, panel.q)
     rows = _ratings(panel, order, by_rater=kind in (COHEN, CONGER))
     first, code = patterns_of(rows)
-    counts = panel.counts.sum(axis=0)[order]
-    seen = np.flatnonzero(counts > 0)
-    one, other, against, favour = _pairs_of(seen if len(seen) > 1 else np.arange(panel.q))
+    one, other, against, favour = _pairs_of(panel.counts.sum(axis=0)[order] > 0)
     width = rows.shape[1]
     usual = max(round(float(np.median(panel.per_item[panel.pairable]))), 2)
     size = width if kind in (COHEN, CONGER) else usual
@@ -71,6 +76,32 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
     weight = min(shared, 1.0) if kind in (COHEN, CONGER) else 1.0
     prior = (np.concatenate([none, against * weight]), np.concatenate([none, favour * weight]))
     return _bounded(estimate, influence, statistic_of(made, chosen, kind), code, prior, panel.cluster, alpha)
+
+
+ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
+
+
+def of_icc(panel: Panel, alpha: float, weight: Floats | None = None) -> Floats:
+    """Limits of the three ICCs of a complete panel, shape (3, 2), of items with a weight, (I,), or alike.
+
+    Those of the F distribution; where items are in clusters, or have weights, those of a Bayesian bootstrap.
+    """
+    own = np.ones(panel.n_items) if weight is None else weight
+    squares = mean_squares(panel, own[None])
+    if panel.n_clusters == panel.n_items and weight is None:
+        return icc_limits(squares, alpha)
+    if panel.n_clusters < 2:
+        return np.full((ICCS, 2), np.nan)
+    columns = sorted(panel.matrix.T, key=lambda column: np.sort(column).tobytes())
+    first, code = patterns_of(np.stack([*columns, own], axis=1))
+    none = np.zeros(len(first))
+    drawn = weights_of(items_of(code, len(first), panel.cluster), none, none, alpha)
+    distinct = panel_from(panel.matrix[first])
+
+    def statistics(weights: Floats) -> Floats:
+        return icc_from_mean_squares(mean_squares(distinct, weights * own[first]))
+
+    return np.stack(limits(statistics, drawn, icc_from_mean_squares(squares)[0]), axis=1)
 
 
 def _bounded(
@@ -90,6 +121,18 @@ def _bounded(
     return found.within(float(low[0]), float(high[0]), alpha)
 
 
+def _both_ways(sides: Sides) -> Iterator[tuple[Floats, Floats]]:
+    """Either side first: every coefficient is the same, and so are its limits in an order by content."""
+    yield sides.first, sides.second
+    yield sides.second, sides.first
+
+
+def _content(rows: Floats) -> bytes:
+    """What rows contain, whatever their order."""
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    return distinct.tobytes() + counts.tobytes()
+
+
 def _order(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:
     """Order of the categories that does not depend on the table: by name where they have no order."""
     if weights is None or len(names) != q or not np.array_equal(weights, np.eye(q)):
@@ -98,8 +141,9 @@ def _order(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:
     return np.array(sorted(range(q), key=texts.__getitem__), dtype=np.int64)
 
 
-def _pairs_of(categories: Codes) -> tuple[Codes, Codes, Floats, Floats]:
+def _pairs_of(used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
     """All pairs of categories, (M,) each, one item spread over those that differ, one over the rest."""
+    categories = np.flatnonzero(used) if len(used) > MOST_ADDED and used.sum() > 1 else np.arange(len(used))
     one, other = (grid.ravel() for grid in np.meshgrid(categories, categories, indexing="ij"))
     differ = one != other
     return one, other, differ / max(int(differ.sum()), 1), ~differ / len(categories)

@@ -305,9 +305,8 @@ def _complete_icc(panel: Panel, names: Sequence[str], alpha: float) -> Family:
         single = icc.icc_from_mean_squares(icc.mean_squares(panel, drawn))
         return _picked(dict(zip("123", single.T, strict=True)), names, k)
 
-    limits = icc.icc_limits(icc.mean_squares(panel, np.ones((1, panel.n_items))), alpha)
-    bounds = _picked(dict(zip("123", limits, strict=True)), names, k)
-    return Family(_keys(names, k), of, limits=bounds.T)
+    limits = _picked(dict(zip("123", bounds.of_icc(panel, alpha), strict=True)), names, k)
+    return Family(_keys(names, k), of, limits=limits.T)
 
 
 def _by_variances(panel: Panel, names: Sequence[str]) -> Family:

@@ -206,18 +206,6 @@ def by_pair(pairs: Pairs, weights: Floats, kind: str) -> ByPair:
     return ByPair(kappa, n, own)
 
 
-def errors_by_pair(found: ByPair, pairs: Pairs, cluster: Codes) -> tuple[Floats, Floats]:
-    """Standard errors of pairs, and their clusters of items, each of shape (P,)."""
-    n_pairs = len(found.n)
-    both, row = np.unique(pairs.pair * (cluster.max() + 1) + cluster[pairs.item], return_inverse=True)
-    of_pair = both // (cluster.max() + 1)
-    squares = np.bincount(of_pair, np.bincount(row, found.own) ** 2, minlength=n_pairs)
-    clusters = np.bincount(of_pair, minlength=n_pairs).astype(float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(clusters / (clusters - 1) * squares) / found.n
-    return np.where(clusters > 1, error, np.nan), clusters
-
-
 def mean_kappa_influence(panel: Panel, weights: Floats) -> Floats:
     """Influence of each item on the mean kappa of pairs, shape (I,)."""
     pairs = pairs_of(panel)

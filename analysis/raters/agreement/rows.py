@@ -14,9 +14,12 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...frames.rounding import percentage
 from ...numerics.bootstrap import Samples, percentile_limits, unequal_clusters
-from ...numerics.intervals import CORRELATION, SAME, SHARE, check_alpha, check_draws, inference
+from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.intervals.bounded import Bounded
+from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
+from .bounds import of_sides
 from .comparisons import (
     CATEGORICAL,
     GENERAL,
@@ -32,11 +35,10 @@ from .comparisons import (
     panel_of,
 )
 from .icc import generalisability, is_crossed
-from .pairs import by_pair, errors_by_pair, pairs_of
+from .pairs import Pairs, Sides, pairs_of
 
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
 PLANS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # numbers of raters of the decision study
-SHARES = ("percent", "kendall_w")  # from 0 to 1
 UNDEFINED = 0.05  # share of draws without an estimate that is reported
 
 
@@ -69,14 +71,15 @@ def compare(
     prefix = prefix_of(keys) + compared.name + ": "
     into.notes += [prefix + note for note in _cautions(compared, request)]
     undefined: set[str] = set()
-    alike: set[str] = set()
+    unlimited: dict[str, str] = {}
     samples = Samples(compared.panel.cluster, request.draws, request.seed)
     for family in families(compared, request.coefficients, weightings, request.alpha):
-        estimate, replicates = samples.replicate(family.statistics, family.draw)
-        lower, upper = percentile_limits(estimate, replicates, request.alpha)
-        own = _analytical(family, estimate)
+        own = request.interval is None and (family.bounds is not None or family.limits is not None)
+        estimate, replicates = samples.replicate(family.statistics, family.draw and not own)
+        columns = _limits(family, estimate, replicates, request) if not own else _analytical(family, estimate)
         for at, (name, weights, raters) in enumerate(family.keys):
-            row = {**named, "estimate": estimate[at], "boot_lower": lower[at], "boot_upper": upper[at]}
+            numbers = {column: values[at] for column, values in columns.items()}
+            row = {**named, "estimate": estimate[at], **numbers}
             if weights == "variance":
                 into.variances.append({**row, "component": name, "share": estimate[at] / _total(estimate)})
                 continue
@@ -87,24 +90,36 @@ def compare(
                 into.notes.append(
                     f"{prefix}{name} has no value in {percentage(share)} of the bootstrap samples."
                 )
-            elif np.isnan(lower[at] if len(replicates) else own["lower"][at]):
-                alike.add(name)
+            elif np.isnan(numbers["lower"]):
+                unlimited[name] = _why_unlimited(own, compared, request)
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
-            into.rows.append(row | {column: values[at] for column, values in own.items()})
+            into.rows.append(row)
         if len(family.keys) > len(VARIANCES) and family.keys[-1][1] == "variance":
             into.plans += _plans(estimate, replicates, named, request.alpha)
-    if alike:
-        names = listed([name for name in EVERY if name in alike], 20)
-        why = (
-            "every bootstrap sample gives the same value"
-            if request.draws
-            else "its standard error is 0 or unknown"
-        )
+    for why in dict.fromkeys(unlimited.values()):
+        names = listed([name for name in EVERY if unlimited.get(name) == why], 20)
         into.notes.append(f"{prefix}no interval of {names}: {why}.")
     if not compared.panel.is_complete:
         undefined.discard("kendall_w")  # said already
     if undefined:
         into.notes.append(prefix + _why_undefined(compared, [name for name in EVERY if name in undefined]))
+
+
+def _limits(family: Family, estimate: Floats, replicates: Floats, request: Request) -> dict[str, Floats]:
+    """Percentiles of the draws, with the standard error of coefficients that have one."""
+    error = family.bounds().std_error if family.bounds is not None else np.nan
+    lower, upper = percentile_limits(estimate, replicates, request.alpha)
+    return {"std_error": np.full(len(estimate), error), "lower": lower, "upper": upper}
+
+
+def _why_unlimited(own: bool, compared: Comparison, request: Request) -> str:
+    if compared.panel.n_clusters < 2:
+        return "there is one cluster of items" if compared.panel.n_items > 1 else "there is one item"
+    if own:
+        return "the ratings of an item do not differ, or those of all items"
+    if not request.draws:
+        return "it needs bootstrap samples"
+    return "every bootstrap sample gives the same value, or too few have one"
 
 
 def _total(estimate: Floats) -> float:
@@ -176,8 +191,8 @@ def _plans(
                 "coefficient": name,
                 "raters": k,
                 "estimate": found[at],
-                "boot_lower": lower[at],
-                "boot_upper": upper[at],
+                "lower": lower[at],
+                "upper": upper[at],
             }
 
 
@@ -207,16 +222,7 @@ def pair_tables(
     kinds_of = np.array([of[name] for name in panel.raters], dtype=object)
     for weighting in weightings:
         for kind in kinds:
-            found = by_pair(pairs, weighting.matrix, kind)
-            error, clusters = errors_by_pair(found, pairs, panel.cluster)
-            error = np.where(error > SAME, error, np.nan)
-            bounds = inference(
-                found.estimate,
-                error,
-                request.alpha,
-                df=np.maximum(clusters - 1, 1),
-                support=SHARE if kind in SHARES else CORRELATION,
-            )
+            bounds = _by_pair(pairs, panel, weighting, kind, request.alpha)
             yield pd.DataFrame(
                 {
                     **keys,
@@ -226,13 +232,31 @@ def pair_tables(
                     "other_kind": kinds_of[pairs.second],
                     "coefficient": kind,
                     "weights": weighting.name,
-                    "estimate": found.estimate,
-                    "std_error": error,
-                    "lower": bounds.lower,
-                    "upper": bounds.upper,
-                    "n_items": found.n.astype(int),
+                    "estimate": [one.estimate for one in bounds],
+                    "std_error": [one.std_error for one in bounds],
+                    "lower": [one.lower for one in bounds],
+                    "upper": [one.upper for one in bounds],
+                    "n_items": [one.n for one in bounds],
                 }
             )
+
+
+def _by_pair(pairs: Pairs, panel: Panel, weighting: Weighting, kind: str, alpha: float) -> list[Bounded]:
+    """The coefficient of each pair of raters, over the items that both rated."""
+    order = np.argsort(pairs.pair, kind="stable")
+    ends = np.searchsorted(pairs.pair[order], np.arange(1, len(pairs.first)))
+    eye = np.eye(panel.q)
+    return [
+        of_sides(
+            Sides(eye[pairs.left[rows]], eye[pairs.right[rows]]),
+            weighting.matrix,
+            kind,
+            panel.cluster[pairs.item[rows]],
+            alpha,
+            panel.categories,
+        )
+        for rows in np.split(order, ends)
+    ]
 
 
 EVERY = (*CATEGORICAL, *NUMERIC)
@@ -254,8 +278,11 @@ class Request:
     draws: int
     seed: int
     alpha: float
+    interval: str | None = None
 
     def __post_init__(self) -> None:
+        if self.interval not in (None, "bootstrap"):
+            raise InputError(f"interval is {self.interval!r}; use 'bootstrap', or omit it.")
         check_alpha(self.alpha)
         check_draws(self.draws, self.seed)
 

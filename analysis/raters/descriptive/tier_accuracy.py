@@ -311,7 +311,7 @@ def difference_limits(one: Limited, other: Limited, correlation: Floats) -> tupl
     (first, first_low, first_high), (second, second_low, second_high) = one, other
 
     def reach(a: Floats, b: Floats) -> Floats:
-        return np.sqrt(np.maximum(a**2 - 2 * correlation * a * b + b**2, 0.0))
+        return np.asarray(np.sqrt(np.maximum(a**2 - 2 * correlation * a * b + b**2, 0.0)))
 
     apart = first - second
     return (
@@ -327,7 +327,7 @@ def correlations_of(one: Floats, other: Floats) -> Floats:
     first, second = (draws - np.nanmean(draws, axis=0) for draws in (first, second))
     products = np.nansum(first * second, axis=0)
     size = np.sqrt(np.nansum(first**2, axis=0) * np.nansum(second**2, axis=0))
-    return np.divide(products, size, out=np.zeros(len(size)), where=size > CLOSE)
+    return np.asarray(np.divide(products, size, out=np.zeros(len(size)), where=size > CLOSE))
 
 
 def shuffled_p(scores: Floats, seed: int) -> Floats:

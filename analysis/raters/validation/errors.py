@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...numerics.intervals.bounded import Bounded, Flags, difference, share, shares_apart
+from ...numerics.intervals.bounded import Bounded, Flags, difference, f1, share, shares_apart
 from ...numerics.types import Codes, Floats
 from .coding import Coded, Gold, Groups, counts_of
 from .labels import ACCURACY, headline_of, weights_of, with_people
@@ -62,19 +62,6 @@ def add_errors(rows: Rows, coded: Coded, gold: Gold) -> None:
 
 def _among(right: Flags, among: Flags, cluster: Codes, alpha: float) -> Bounded:
     return share(right[among].astype(float), cluster[among], alpha)
-
-
-def f1(jaccard: Bounded) -> Bounded:
-    """F1 from the share of units right among those gold or given, of which it is a rising function."""
-
-    def of(j: float) -> float:
-        return 2 * j / (1 + j)
-
-    slope = 2 / (1 + jaccard.estimate) ** 2
-    return Bounded(
-        of(jaccard.estimate), slope * jaccard.std_error, of(jaccard.lower), of(jaccard.upper), jaccard.n,
-        jaccard.clusters, df=jaccard.df,
-    )  # fmt: skip
 
 
 def confusion(coded: Coded, gold: Gold) -> pd.DataFrame:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...numerics.bootstrap import Samples, cluster_weights, percentile_limits
+from ...numerics.bootstrap import cluster_weights
 from ...numerics.bootstrap import intervals as bootstrap_intervals
 from ...numerics.intervals.bounded import Bounded, difference, means_apart, n_clusters
 from ...numerics.panel import Clusters, panel_from
 from ...numerics.types import Codes, Floats
-from ..agreement.icc import icc_from_mean_squares, icc_limits, mean_squares
+from ..agreement.bounds import of_icc
+from ..agreement.icc import icc_from_mean_squares, mean_squares
 from .coding import Coded
 from .errors import levels_of, rest_of
 from .rows import AGREEMENT, PEOPLE, RATES, SUBGROUPS, Rows
@@ -41,7 +43,7 @@ def add_ratings(rows: Rows, coded: Coded, seed: int, weight: Floats | None = Non
         return
     judge, mean, cluster = coded.judged[0][both], people[both], coded.rows(both).cluster
     own = None if weight is None else weight[both]
-    rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, seed, own))
+    rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, own))
     for kind, found in correlations(judge, mean, cluster, rows.alpha, seed, own).items():
         rows.add(AGREEMENT, kind, found)
     apart = judge - mean
@@ -52,7 +54,7 @@ def add_ratings(rows: Rows, coded: Coded, seed: int, weight: Floats | None = Non
     complete = np.isfinite(coded.rated).all(axis=0)
     if len(coded.rated) > 1 and complete.any():
         rated = coded.rated[:, complete].T
-        rows.add(PEOPLE, "people_icc", icc(rated, coded.cluster[complete], rows.alpha, seed))
+        rows.add(PEOPLE, "people_icc", icc(rated, coded.cluster[complete], rows.alpha))
 
 
 def mean_of(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = None) -> Bounded:
@@ -64,27 +66,16 @@ def mean_of(values: Floats, cluster: Codes, alpha: float, weight: Floats | None 
     return difference(estimate, share * (values - estimate), cluster, alpha)
 
 
-def icc(values: Floats, cluster: Codes, alpha: float, seed: int, weight: Floats | None = None) -> Bounded:
-    """ICC(2,1) of raters in columns, shape (n, k): F limits, and percentiles of clusters or weighted rows."""
+def icc(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = None) -> Bounded:
+    """ICC(2,1) of raters in columns, shape (n, k), with the limits of `of_icc`."""
     n, clusters = len(values), n_clusters(cluster)
     if n < 2:
         return Bounded(np.nan, np.nan, np.nan, np.nan, n, clusters)
-    panel, own = panel_from(values), 1.0 if weight is None else weight
-
-    def estimates(drawn: Floats) -> Floats:
-        return icc_from_mean_squares(mean_squares(panel, drawn * own))[:, [ABSOLUTE]]
-
-    if clusters == n and weight is None:
-        squares = mean_squares(panel, np.ones((1, n)))
-        estimate = float(icc_from_mean_squares(squares)[0, ABSOLUTE])
-        lower, upper = icc_limits(squares, alpha)[ABSOLUTE]
-        return Bounded(estimate, np.nan, float(lower), float(upper), n, n)
-    found, replicates = Samples(cluster, int(np.clip(DRAWN // clusters, LEAST, DRAWS)), seed).replicate(
-        estimates
-    )
-    low, high = percentile_limits(found, replicates, alpha)
-    error = float(np.nanstd(replicates[:, 0], ddof=1)) if len(replicates) else np.nan
-    return Bounded(float(found[0]), error, float(low[0]), float(high[0]), n, clusters, df=clusters - 1.0)
+    panel = replace(panel_from(values), cluster=Clusters.numbered(cluster).code.astype(np.int64))
+    own = np.ones(n) if weight is None else weight
+    estimate = icc_from_mean_squares(mean_squares(panel, own[None]))[0, ABSOLUTE]
+    lower, upper = of_icc(panel, alpha, weight)[ABSOLUTE]
+    return Bounded(float(estimate), np.nan, float(lower), float(upper), n, clusters)
 
 
 def correlations(

@@ -12,8 +12,8 @@ from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
-from ...numerics.intervals.bounded import Bounded, Flags, difference, n_clusters, share
-from ...numerics.significance import Discordance, bonett_price, discordance, mid_p, two_one_sided
+from ...numerics.intervals.bounded import Bounded, Flags, difference, n_clusters, paired_difference, share
+from ...numerics.significance import Discordance, bonett_price, two_one_sided
 from ...numerics.types import Codes, Floats
 from .coding import Coded, Given, coded, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
@@ -27,7 +27,6 @@ from .tables.pairing import ITEM, paired
 from .verdicts.runs import verdict_of_runs
 
 FURTHER = ("margin", "p_equivalence")
-ONES = (0.0, 1.0)
 
 
 @any_frame
@@ -284,20 +283,6 @@ def _add_difference(
     _add(rows, part, f"{measure}_difference", found, margin, center, family=family, **keys)
 
 
-def paired_difference(one: Floats, other: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
-    """The mean of n differences of shares, the second minus the first, and the middle of its interval."""
-    n = len(one)
-    apart = other - one
-    estimate = float(apart.mean()) if n else np.nan
-    independent = n_clusters(cluster) == n
-    if independent and bool((np.isin(one, ONES) & np.isin(other, ONES)).all()):
-        table = discordance(other, one)
-        error, lower, upper = bonett_price(table, alpha)
-        middle = (table.only_left - table.only_right) / (n + 2)
-        return Bounded(estimate, error, lower, upper, n, n, p=mid_p(table)), middle
-    return difference(estimate, apart - estimate, cluster, alpha), estimate
-
-
 def _add(
     rows: Rows,
     part: str,
@@ -326,7 +311,7 @@ def _add_ratings(rows: Rows, data: Coded, margin: float) -> None:
     one, other = data.judged
     changed = (one != other).astype(float)
     rows.add(CHANGES, "flips", share(changed, data.cluster, rows.alpha))
-    rows.add(CHANGES, "icc_between", icc(np.stack([one, other], axis=1), data.cluster, rows.alpha, 1))
+    rows.add(CHANGES, "icc_between", icc(np.stack([one, other], axis=1), data.cluster, rows.alpha))
     _add_means(rows, RATES, "mean", one, other, data.cluster, margin)
     people = people_mean(data) if len(data.rated) else np.full(data.n, np.nan)
     rated = np.isfinite(people)
@@ -335,7 +320,7 @@ def _add_ratings(rows: Rows, data: Coded, margin: float) -> None:
         _add_means(rows, AGREEMENT, "absolute_error", errors[0], errors[1], data.cluster[rated], margin)
         for which, own in zip("ab", data.judged, strict=True):
             values = np.stack([own[rated], people[rated]], axis=1)
-            rows.add(AGREEMENT, f"icc_{which}", icc(values, data.cluster[rated], rows.alpha, 1))
+            rows.add(AGREEMENT, f"icc_{which}", icc(values, data.cluster[rated], rows.alpha))
     for group in data.groups:
         for level, inside in levels_of(group, np.ones(data.n, dtype=bool)):
             _add_means(

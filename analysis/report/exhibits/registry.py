@@ -264,11 +264,16 @@ def _setting(key: str, value: object) -> str:
 def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, of: str = "") -> str:
     """A caption: the title, what is drawn, and its intervals unless there was no bootstrap.
 
-    In ``lines``, ``{level}`` and ``{drawn}`` stand for the level and for what was resampled.
+    In ``lines``, ``{level}`` and ``{drawn}`` stand for the level and for what was resampled, ``{clustered}``
+    for the clusters of intervals, or percentiles where these were asked for.
     """
     settings = record.settings
     if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
-        drawn = f"{resampled(settings)} resampled"
-        what = f"{what}; {lines.format(level=level(record), drawn=drawn)}"
+        units = resampled(settings)
+        clustered = "" if units == "items" else f", clustered by {units.removeprefix('whole ')}"
+        if settings.get("interval") == "bootstrap":
+            clustered = f" (percentiles of the bootstrap, {units} resampled)"
+        limits = lines.format(level=level(record), drawn=f"{units} resampled", clustered=clustered)
+        what = f"{what}; {limits}"
     text = "; ".join(filter(None, [what, rest]))
     return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))

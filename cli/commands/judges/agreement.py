@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -177,27 +177,36 @@ def plain_name(name: object) -> str:
 Coefficient = Annotated[list[str] | None, typer.Option(help="Only this coefficient; can be repeated.")]
 
 
+Interval = Annotated[
+    Literal["bootstrap"] | None,
+    typer.Option(help="Percentiles of the bootstrap for all; by default each coefficient's own interval."),
+]
+
+
 @grouped
 def agreement(
-    judged: Judged, resampled: Resampled, file: File = None, coefficient: Coefficient = None
+    judged: Judged,
+    resampled: Resampled,
+    file: File = None,
+    coefficient: Coefficient = None,
+    interval: Interval = None,
 ) -> None:
     """Agreement coefficients among people, among models, and of people with each model."""
     from conjury.analysis.raters.agreement import agreement as compute
 
-    loaded = load_judged(file, judged)
+    loaded, drawn = load_judged(file, judged), resampled.drawn
     analysis = Analysis(
         "agreement",
         "Agreement of people, and of people with each model",
         coefficient or (),
-        lambda judgments: compute(judgments, coefficient or None, items=loaded.items, **resampled.drawn),
+        partial(compute, coefficients=coefficient or None, items=loaded.items, interval=interval, **drawn),
     )
     run_analysis(loaded, judged, analysis, _show)
 
 
 def _show(frame: pd.DataFrame) -> None:
-    keys = ("dimension", "among", "against", "coefficient", "weights", "estimate")
-    bounds = ("lower", "upper", "boot_lower", "boot_upper")
-    print_frame(frame[[name for name in (*keys, *bounds) if name in frame]])
+    shown = ("dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper")
+    print_frame(frame[[name for name in shown if name in frame]])
 
 
 COLUMNS = [

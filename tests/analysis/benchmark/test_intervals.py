@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.benchmark import by_label, confusion, score, scores
-from conjury.analysis.benchmark.intervals import Plan, bounds_of, cluster_sums
+from conjury.analysis.benchmark.intervals import Labelled, Plan, bounds_of, bounds_of_metrics, cluster_sums
 from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metric
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -44,7 +44,7 @@ def accuracy(judged: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | N
 
 def test_bootstrap_error_of_accuracy_is_that_of_a_share() -> None:
     right = np.random.default_rng(1).random(400) < 0.7
-    found = row(accuracy(*table(right), draws=4_000))
+    found = row(accuracy(*table(right), draws=4_000, interval="bootstrap"))
     share = right.mean()
     assert found["std_error"] == pytest.approx(np.sqrt(share * (1 - share) / 400), rel=0.05)
     assert found["interval"] == "bootstrap"
@@ -105,15 +105,52 @@ def test_trials_of_wilson_are_the_clusters_of_the_denominator(name: str, trials:
 
 
 def test_constant_statistics_single_items_and_no_draws_give_no_interval() -> None:
-    all_right = row(scores(score(*table([True] * 30))), "macro_f1")
+    drawn = scores(score(*table([True] * 30)), interval="bootstrap")
+    all_right = row(drawn, "macro_f1")
     assert all_right[["estimate", "interval"]].to_list() == [1.0, "none"]
     assert np.isnan(all_right["lower"])
+    assert any("No interval" in note for note in drawn.notes)
     one = scores(score(*table([True])))
     assert row(one, "macro_f1")["interval"] == "none"
     assert row(one)["interval"] == "wilson"
     found = scores(score(*table([True] * 30)), draws=0)
     assert set(found.frame["interval"]) == {"none"}
     assert "No intervals: there were no draws." in found.notes
+
+
+@pytest.mark.parametrize("interval", [None, "bootstrap"])
+@pytest.mark.parametrize("right", [[True] * 10, [True] * 9 + [False], [False] * 10, [True] * 3])
+def test_no_interval_of_any_metric_has_no_width(right: list[bool], interval: Any) -> None:
+    judged, labels = table(right)
+    labels["label"] = judged["value"] = ["b"] * (len(right) - 2) + ["a"] * 2
+    judged.loc[~np.array(right), "value"] = "b"
+    found = scores(score(judged, labels), draws=400, interval=interval).frame
+    known = found.dropna(subset=["lower"])
+    assert (known["upper"] - known["lower"] > 0.01).all()
+    assert known["estimate"].between(known["lower"], known["upper"]).all()
+    assert known["upper"].le(1).all()
+    assert known["lower"].ge(np.where(known["metric"] == "mcc", -1, 0)).all()
+    if interval is None:
+        judge = found[(found["judge"] == "gpt") & found["estimate"].notna()]
+        assert judge["lower"].notna().all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["macro_f1", "balanced_accuracy", "mcc"])
+def test_metrics_of_few_items_cover_at_their_rate(name: str) -> None:
+    random, cells = np.random.default_rng(5), np.array([0.03, 0.02, 0.02, 0.93])
+    drawn = random.multinomial(40, cells, 300)
+
+    def margins(counts: np.ndarray) -> Any:
+        level, given = np.repeat([0, 0, 1, 1], counts), np.repeat([0, 1, 0, 1], counts)
+        return Labelled(level, given, np.arange(counts.sum()), int(counts.sum()), np.arange(2), "ab", "ab")
+
+    true = bounds_of_metrics([name], margins(np.round(cells * 1e4).astype(int)), 0.05)[name].estimate
+    inside = 0
+    for counts, times in zip(*np.unique(drawn, axis=0, return_counts=True), strict=True):
+        found = bounds_of_metrics([name], margins(counts), 0.05)[name]
+        inside += times * (found.lower <= true <= found.upper)
+    assert inside / 300 > 0.93
 
 
 def test_missing_answers_only_are_wrong_or_give_no_number() -> None:

@@ -99,9 +99,9 @@ def test_agreement_has_dimensions_in_panels_and_comparisons_in_rows() -> None:
     figure = draw(result("agreement"), labels={("judges", "gpt_4_1"): "Model one"})
     assert titles(figure) == ["Novelty", "Empathy"]
     assert rows(figure) == ["People among themselves", "Models among themselves", "People with Model one"]
-    assert figure.get_supxlabel().endswith("ordinal weights (95% bootstrap intervals by topic)")
-    bare = result("agreement", boot_lower=np.nan, boot_upper=np.nan)
-    assert draw(bare, coefficients=["gwet"]).get_supxlabel() == "Gwet's AC, ordinal weights (95% intervals)"
+    assert figure.get_supxlabel().endswith("ordinal weights (95% intervals, clustered by topic)")
+    bare = result("agreement", lower=np.nan, upper=np.nan)
+    assert draw(bare, coefficients=["gwet"]).get_supxlabel() == "Gwet's AC, ordinal weights"
     frame = pd.DataFrame({"among": ["human, again", "human", "gpt"], "against": None})
     words = ["People, each with themselves", "People among themselves", "gpt, repeated"]
     assert compared_in_words(frame, Names(None)) == words

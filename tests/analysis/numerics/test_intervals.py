@@ -144,10 +144,12 @@ def test_perfect_orders_and_perfect_agreement_have_limits_although_no_draw_diffe
     agreed = agreement(rated(ALIKE), coefficients=["percent", "gwet"], draws=50)
     people = agreed.frame[agreed.frame["against"].isna()]
     assert (people["estimate"] == 1).all()
-    assert people[["std_error", "boot_lower", "boot_upper"]].isna().all(axis=None)
+    assert people["std_error"].isna().all()
     assert (people["lower"] < 0.9).all()
     assert (people["upper"] == 1).all()
-    assert any("no interval of percent, gwet" in note for note in agreed.notes)
+    drawn = agreement(rated(ALIKE), coefficients=["percent", "gwet"], draws=50, interval="bootstrap")
+    assert drawn.frame["lower"][drawn.frame["against"].isna()].isna().all()
+    assert any("no interval of percent, gwet" in note for note in drawn.notes)
 
 
 def test_limits_of_agreement_lie_between_0_and_1_and_those_of_kappa_between_minus_1_and_1() -> None:

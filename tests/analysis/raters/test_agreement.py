@@ -54,7 +54,10 @@ def test_people_models_and_people_with_each_model_are_compared() -> None:
     who = made.frame[["among", "against"]].fillna("").to_numpy().tolist()
     assert who == [["human", ""], ["model", ""], ["human", "gpt"], ["human", "claude"]]
     assert value(made, "gwet", against="gpt") > value(made, "gwet", against="claude") + 0.1
-    assert (made.frame[["boot_lower", "lower"]].lt(made.frame["estimate"], axis=0)).all(axis=None)
+    assert made.frame["lower"].lt(made.frame["estimate"]).all()
+    drawn = run(judged(), "gwet", "quadratic", draws=50, interval="bootstrap").frame
+    assert drawn["estimate"].between(drawn["lower"], drawn["upper"]).all()
+    assert (drawn["lower"] != made.frame["lower"]).all()
     assert made.frame["n_judges"].tolist() == [6, 2, 7, 7]
     assert made.frame["n_ratings"].tolist() == [120, 80, 160, 160]
 
@@ -74,15 +77,15 @@ def test_numbers_have_all_coefficients_and_labels_the_categorical_ones() -> None
         agreement(words, "icc")
 
 
-def test_clusters_of_equal_items_widen_both_intervals() -> None:
+def test_clusters_of_equal_items_widen_intervals() -> None:
     table = judged(n=30)
     copies = pd.concat(
         [table.assign(item_id=table["item_id"] + f"_{k}", topic_id=table["item_id"]) for k in "abcd"]
     )
     error, width = [], []
     for rows, cluster in ((table, None), (copies, None), (copies, "topic_id")):
-        made = run(rows, "krippendorff", "ordinal", draws=400, cluster=cluster)
-        names = ("std_error", "boot_upper", "boot_lower")
+        made = run(rows, "krippendorff", "ordinal", cluster=cluster)
+        names = ("std_error", "upper", "lower")
         one, upper, lower = (value(made, "krippendorff", name, among="model") for name in names)
         error.append(one)
         width.append(upper - lower)
@@ -126,7 +129,7 @@ def test_people_who_rate_items_again_are_compared_with_themselves() -> None:
     assert value(made, among="human, again") == pytest.approx(same)
     row = made.frame[(made.frame["among"] == "human, again") & (made.frame["coefficient"] == "icc1")].iloc[0]
     assert row["estimate"] > 0.7
-    assert row["boot_lower"] < row["estimate"] < row["boot_upper"]
+    assert row["lower"] < row["estimate"] < row["upper"]
     assert row[["n_items", "n_ratings"]].tolist() == [60, 120]
     assert not run(table).frame["among"].str.contains("again").any()
 
@@ -187,7 +190,7 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
     frame = same.frame.set_index("coefficient")
     assert (frame.loc["percent", "estimate"] == 1).all()
     beyond = frame.loc[["krippendorff", "cohen", "icc2", "gwet"]]
-    assert beyond[["estimate", "std_error", "lower", "boot_upper"]].isna().all(axis=None)
+    assert beyond[["estimate", "std_error", "lower", "upper"]].isna().all(axis=None)
     assert told(same, "all ratings are the same")
     single = agreement(judged(per_item=1), draws=10)
     people = single.frame[single.frame["among"] == "human"].set_index("against")["estimate"]
@@ -196,10 +199,10 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
     assert told(single, "no item has two ratings")
     one = run(table[table["item_id"] == "i1"], weights="quadratic", draws=20).frame
     assert one["estimate"].notna().all()
-    assert one[["std_error", "boot_lower"]].isna().all(axis=None)
-    few = run(judged(people=20), ["cohen", "conger"], draws=30)
-    assert np.isnan(value(few, "cohen", "boot_lower", among="human"))
-    assert np.isfinite(value(few, "conger", "boot_lower", among="human"))
+    assert one["std_error"].isna().all()
+    few = run(judged(people=20), ["cohen", "conger"], draws=30, interval="bootstrap")
+    assert np.isnan(value(few, "cohen", "lower", among="human"))
+    assert np.isfinite(value(few, "conger", "lower", among="human"))
     assert told(few, "share few items")
     crowd = table.copy()
     person = crowd["judge_kind"] == "human"
@@ -229,6 +232,7 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
         ({"alpha": 2}, "alpha is 2"),
         ({"draws": -1}, "draws is -1"),
         ({"seed": -1}, "seed is -1"),
+        ({"interval": "wald"}, "interval is 'wald'; use 'bootstrap'"),
         ({"judges": ["gpt"]}, "Two raters are needed"),
         ({"weights": "ratio", "scale": [-1, 0, 1, 2, 3, 4]}, "zero or more"),
         ({"judgments": [1, 2]}, "judgments: this is a list; give a DataFrame"),
@@ -247,7 +251,7 @@ def test_bad_requests_are_refused_in_one_sentence(options: dict[str, Any], messa
 def test_bootstrap_intervals_by_topic_cover_at_their_rate() -> None:
     truth, covered = value(run(judged(n=6000, seed=99), "gwet"), "gwet", among="human"), []
     for seed in range(200):
-        made = run(judged(n=80, seed=seed), "gwet", draws=300, between=[])
-        low, high = (value(made, "gwet", name, among="human") for name in ("boot_lower", "boot_upper"))
+        made = run(judged(n=80, seed=seed), "gwet", draws=300, between=[], interval="bootstrap")
+        low, high = (value(made, "gwet", name, among="human") for name in ("lower", "upper"))
         covered.append(low < truth < high)
     assert 0.90 < np.mean(covered) < 0.985

@@ -207,7 +207,7 @@ def test_cohens_kappa_and_its_error_are_those_of_statsmodels(weights: str) -> No
     peer = inter_rater.cohens_kappa(counts, wt=None if weights == "nominal" else weights)
     found = pairs.pairs_of(panel_from(values, range(5)))
     one = pairs.by_pair(found, weight_matrix(weights, range(5)), "cohen")
-    own = pairs.errors_by_pair(one, found, np.arange(50))[0][0]
+    own = clustered_errors(one.own[:, None], np.arange(50))[0][0]
     assert one.estimate[0] == pytest.approx(peer.kappa)
     assert own * np.sqrt(49 / 50) == pytest.approx(peer.std_kappa)
 

@@ -59,6 +59,7 @@ MAIN = "all judges"  # the first of two parts of a table
 SURPLUS = "Surplus labels"
 SURPLUS_NOTE = "Surplus labels are of lines beyond those that were shown; they are not among the judgments."
 BANDS = "{level} percentile bootstrap intervals, {drawn}"
+OWN = "{level} intervals{clustered}"  # those that each score has
 
 
 def is_first(record: Recorded, report: ReportData) -> bool:
@@ -86,8 +87,9 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 @exhibit(
     "scores",
     method=(
-        "Scores against gold labels. Intervals are percentiles of bootstrap draws; shares of 0 and 1 have "
-        "Wilson's interval."
+        "Scores against gold labels. Shares have Wilson's interval at their clustered standard error; other "
+        "scores have that of a Bayesian bootstrap of items, whose lower limit adds one item that is wrong "
+        "and whose upper limit one that is right."
     ),
     headline=lambda result, _, report: best_judges(result, report.names),
 )
@@ -99,12 +101,12 @@ def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "most frequent label (of each stratum, where strata are scored together), or a random label. {table} "
         "has the numbers."
     )
-    text = captioned(record, "Points: scores", f"lines: {BANDS}", "dashed: baselines")
+    text = captioned(record, "Points: scores", f"lines: {OWN}", "dashed: baselines")
     policies = captioned(
-        record, "Points: scores under each rule", f"lines: {BANDS}", of="What missing answers count as."
+        record, "Points: scores under each rule", f"lines: {OWN}", of="What missing answers count as."
     )
     what = "Points: shares of a kind of gold label that is found"
-    recalls = captioned(record, what, f"lines: {BANDS}", of="By kind of gold label.")
+    recalls = captioned(record, what, f"lines: {OWN}", of="By kind of gold label.")
     of_part = {
         "policies": ("{figure} shows how much depends on what a missing answer counts as.", policies),
         "recalls": ("{figure} shows how often each kind of gold label is found.", recalls),
@@ -155,9 +157,12 @@ def copies_text(result: Result, _: Names) -> str:
         "(which guessing reaches too, with enough guesses), the most frequent one right, all right."
     ),
     figure="Lines: scores of k answers",
-    lines=f"bands or vertical lines: {BANDS}",
+    lines=f"bands or vertical lines: {OWN}",
     reading=copies_text,
-    method="Means over all subsets of k answers to an item, with percentile bootstrap intervals.",
+    method=(
+        "Means over all subsets of k answers to an item, with Wilson's interval at their clustered standard "
+        "error."
+    ),
 )
 def passes(result: Result, names: Names) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""

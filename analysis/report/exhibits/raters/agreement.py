@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import COEFFICIENTS, WEIGHTS, Names, true_minus, words
+from ....figures.labels import COEFFICIENTS, WEIGHTS, Names, level_of, true_minus, words
 from ....figures.raters.agreement import compared_in_words
 from ....figures.raters.replacement_power import scenario_name
 from ....frames.rounding import rounded, rounded_up
@@ -24,7 +24,6 @@ from ...tables import (
     Row,
     dimension_of,
     estimate_cell,
-    intervals,
     number,
     side_by_side,
     spread,
@@ -83,13 +82,14 @@ NOTES = {
 @exhibit(
     "agreement",
     method=(
-        "Agreement coefficients with percentile bootstrap intervals; analytical standard errors are "
-        "clustered, with Student's t."
+        "Agreement coefficients with the intervals of a Bayesian bootstrap of items, whose lower limit "
+        "adds one item of disagreement and whose upper limit one of agreement; shares of agreement with "
+        "Wilson's, intraclass correlations with those of the F distribution."
     ),
 )
 def agreement(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Agreement coefficients, and pairs of raters."""
-    lines = "lines: {level} percentile bootstrap intervals, {drawn}, else analytical ones"
+    lines = "lines: {level} intervals{clustered}"
     pairs = captioned(record, "Cells: agreement of two raters", of="Every pair of raters.")
     lead = "{figure} shows every pair of raters that share enough items."
     return Exhibit(
@@ -247,12 +247,9 @@ def agreement_tables(result: Result, names: Names) -> dict[str, GT]:
             "Coefficient": pd.Series(named, index=frame.index),
         },
         pd.Series(compared, index=frame.index),
-        lambda row: estimate_cell(row, bounds="" if pd.isna(row.get("boot_lower")) else "boot_"),
+        estimate_cell,
     )
-    note = (
-        f"In brackets: {intervals(result.settings)} if bootstrapped, otherwise analytical. "
-        "The folder contains all coefficients."
-    )
+    note = f"In brackets: {level_of(result.settings)} intervals. The folder contains all coefficients."
     note = with_gaps(note, shown, "not defined for that comparison")
     parts = side_by_side(shown, 2)
     return {name: styled_table(part, groups="dimension", note=note) for name, part in parts.items()}

@@ -27,8 +27,8 @@ def _verdict(result: Result, names: Names) -> str:
     lines="lines: {level} intervals",
     reading=_verdict,
     method=(
-        "Coefficients of agreement have Wilson's interval for the disagreement, with as many trials as give "
-        "the linearised standard error."
+        "Coefficients of agreement have the interval of a Bayesian bootstrap of items, whose lower limit "
+        "adds one item of disagreement and whose upper limit one of agreement."
     ),
 )
 @figure_and_tables(
