@@ -93,6 +93,7 @@ def _import_choices(export: Path, out: Path, known: Format, options: ExportOptio
     """Read an export, write its choices, print the notes, and draft a study file on request."""
     from conjury.inference.humans import draft_study, make_ids
     from conjury.inference.tables.files import write_table
+    from conjury.inference.tables.writing import is_private
 
     draft = options.draft_study
     if draft is not None and draft.exists():
@@ -109,7 +110,7 @@ def _import_choices(export: Path, out: Path, known: Format, options: ExportOptio
         prefix=options.prefix,
         id=options.id_column,
     )
-    write_table(survey.choices, out)
+    write_table(survey.choices, out, private=is_private(export))
     record(rows={str(out): len(survey.choices)}, respondents=survey.respondents, tasks=survey.tasks)
     record(attributes=survey.labels["attribute"].nunique())
     console.print(
@@ -129,6 +130,7 @@ def _import_judgments(export: Path, out: Path, known: Format, options: ExportOpt
     """Read an export of ratings, join demographics, write judgments, and print the notes."""
     from conjury.inference.humans import anonymise
     from conjury.inference.tables.files import write_table
+    from conjury.inference.tables.writing import is_private
 
     if known.content == JOINED:
         imported = known.load()(_earlier(options, known), export, options.prolific_id)
@@ -141,7 +143,7 @@ def _import_judgments(export: Path, out: Path, known: Format, options: ExportOpt
             imported = find_format("prolific", False).load()(imported, options.prolific)
     if options.anonymise:
         imported = anonymise(imported)
-    write_table(imported.judgments, out)
+    write_table(imported.judgments, out, private=is_private(export))
     console.print(_summary(imported.judgments, out))
     _print_notes(imported.notes)
 

@@ -39,6 +39,8 @@ def test_a_study_goes_to_qualtrics_and_its_answers_come_back(
     )
     assert "40 rows of choices in choices.parquet: 4 people" in printed
     assert "4 respondents in choices_respondents.parquet" in printed
+    for name in ("choices.parquet", "choices_respondents.parquet"):
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0
     choices = read_table(tmp_path / "choices.parquet", "choices")
     assert choices.loc[choices["chosen"] == 1, "position"].tolist() == ["A"] * 20
     assert not load_choices(load_study(tmp_path / "study.yaml"), tmp_path / "choices.parquet").empty

@@ -239,3 +239,13 @@ def test_a_command_takes_groups_of_options_as_one_object() -> None:
     assert CliRunner().invoke(app, ["stone"]).exit_code == 0
     assert taken == [("wood", Cut(3, ["a", "b"]), True), ("stone", Cut(), False)]
     assert CliRunner().invoke(app, ["wood", "--deep", "far"]).exit_code == 2
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_what_is_made_of_an_export_for_its_owner_alone_is_for_its_owner_alone(
+    mode: int, ran: Told, tmp_path: Path
+) -> None:
+    ran("example qualtrics-conjoint")
+    (tmp_path / "conjoint_export.csv").chmod(mode)
+    ran("import conjoint_export.csv --out hotels.csv")
+    assert ((tmp_path / "hotels.csv").stat().st_mode & 0o077 == 0) == (mode == 0o600)

@@ -29,8 +29,8 @@ def import_fielded(path: Path, out: Path | None, program: str, study: str, run: 
     out = out or Path("choices.parquet" if pair else "judgments.parquet")
     stem, dot, ending = out.name.partition(".")
     beside = out.with_name(f"{stem}_respondents{dot}{ending}")
-    write_table(read.answers, out)
-    write_table(read.respondents, beside)
+    write_table(read.answers, out, private=True)
+    write_table(read.respondents, beside, private=True)
     people = int(read.respondents["judge_id"].nunique())
     rows = {str(out): len(read.answers), str(beside): len(read.respondents)}
     record(rows=rows, people=people, notes=list(read.notes))
