@@ -308,14 +308,14 @@ def parse(
     known, folder = open_run(study, out)
     names = full_rules(known, rule)
     with Ledger.open(folder.ledger, write=False) as ledger:
+        ledger.require_whole()
         if not has_outcomes(ledger):
             raise InputError(
                 f"{folder.path}: this run contains no answers yet, so there are no tables to write; "
                 f"run `conjury collect {known.name} --judge ...` first."
             )
-        content = asked_content(known, folder, ledger)
-        ledger.require_whole()
         folder.check_tables(ledger)
+        content = asked_content(known, folder, ledger)
         priced = read_prices(None if prices is None else Path(prices))
         files = write_tables(known, ledger, folder, content, priced, rule)
     return files, names

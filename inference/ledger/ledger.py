@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -136,8 +135,7 @@ class Ledger:
     def get(self, name: str) -> Any | None:
         """Return a fact of the run, None where it is not set."""
         with self._readers.reading() as db:
-            row = db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if row is None else json.loads(row[0])
+            return reading.read_fact(db, self.path, name)
 
     def set(self, name: str, value: Any) -> None:
         """Keep a fact of the run, of whatever JSON can say."""

@@ -183,6 +183,23 @@ class Readers:
             db.close()
 
 
+def read_fact(db: sqlite3.Connection, path: Path, name: str) -> Any | None:
+    """Return a fact of the run, None where it is not set."""
+    proof = ", row_digest" if has_digests(db) else ""
+    row = db.execute(f"SELECT value{proof} FROM facts WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        return None
+    try:
+        if proof and row_digest(name, row[0]) != row[1]:
+            raise ValueError("it was changed")
+        return json.loads(row[0])
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{path}: what the ledger has as '{name}' is damaged ({error}); see what "
+            "`conjury ledger verify` finds."
+        ) from None
+
+
 def read_counts(db: sqlite3.Connection) -> list[Count]:
     """Count requests by judge, prompt, state and whether they wait in a batch."""
     rows = db.execute(

@@ -174,3 +174,12 @@ def test_a_ledger_of_the_first_version_is_parsed_and_says_what_is_not_covered(co
     pd.testing.assert_frame_equal(table(run, "choices"), before)
     with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
         assert ledger.problems() == []
+
+
+def test_facts_that_cannot_be_read_are_damage_and_not_a_crash(copy):
+    study, run = copy / "towns", copy / "run"
+    execute(copy, "UPDATE facts SET value = '{' WHERE name = 'inputs'")
+    for use in (parse, status):
+        with pytest.raises(InputError, match="damaged"):
+            use(str(study), run)
+    assert verified(copy) == 1
