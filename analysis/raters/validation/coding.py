@@ -374,9 +374,9 @@ def _short(text: str, most: int = 60) -> str:
 
 
 def counts_of(people: Codes, q: int) -> Floats:
-    """How many people gave each row each class, shape (n, q)."""
+    """How many people gave each row each class, shape (n, q); ratings have no classes."""
     counts = np.zeros((people.shape[1], q))
-    for codes in people:
+    for codes in people if q else ():
         there = np.flatnonzero(codes >= 0)
         counts[there, codes[there]] += 1
     return counts
