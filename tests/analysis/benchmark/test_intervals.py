@@ -14,6 +14,8 @@ from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metr
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
+CLASSES = ["a", "b"]
+
 
 def table(right: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judgments that are right where ``right`` is true, and gold of two classes in turn."""
@@ -143,7 +145,9 @@ def test_metrics_of_few_items_cover_at_their_rate(name: str) -> None:
 
     def margins(counts: np.ndarray) -> Any:
         level, given = np.repeat([0, 0, 1, 1], counts), np.repeat([0, 1, 0, 1], counts)
-        return Labelled(level, given, np.arange(counts.sum()), int(counts.sum()), np.arange(2), "ab", "ab")
+        return Labelled(
+            level, given, np.arange(counts.sum()), int(counts.sum()), np.arange(2), CLASSES, CLASSES
+        )
 
     true = bounds_of_metrics([name], margins(np.round(cells * 1e4).astype(int)), 0.05)[name].estimate
     inside = 0
