@@ -23,9 +23,9 @@ from ..numerics.variance_components import (
     generalised_draws,
     is_balanced,
     is_replicated,
+    layout,
     precision,
     restricted_variances,
-    satterthwaite_draws,
     separable_terms,
     terms_of,
 )
@@ -47,9 +47,10 @@ class Model:
     sizes: tuple[int, ...]  # levels of the object and of each facet
     replicates: int  # observations of a cell; of unbalanced designs, on average
     method: str
-    estimate: Floats  # (T + 1,): may be negative where ``method`` is "anova"
+    per_level: tuple[float, ...]  # (T,): observations of a level of each term
+    estimate: Floats  # (T + 1,)
     df: Floats  # (T + 1,)
-    mean_square: Floats  # (T + 1,): NaN where ``method`` is "reml"
+    mean_square: Floats  # (T + 1,): where ``method`` is "reml", those that the variances imply
 
     @property
     def names(self) -> list[str]:
@@ -63,10 +64,8 @@ class Model:
 
     def drawn(self, draws: int, seed: int) -> Floats:
         """Draws of the variances, shape (draws, T + 1)."""
-        if self.method == ANOVA:
-            matrix = expected_mean_squares(self.sizes, self.replicates)
-            return generalised_draws(self.mean_square, self.df, matrix, draws, seed)
-        return satterthwaite_draws(self.estimate, self.df, draws, seed)
+        matrix = expected_mean_squares(self.terms, self.per_level)
+        return generalised_draws(self.mean_square, self.df, matrix, draws, seed)
 
     def precision(self, variances: Floats, counts: Mapping[str, float], repeats: float) -> Precision:
         """Precision of means over so many levels of facets and repeats of each cell."""
@@ -123,12 +122,12 @@ def variance_components(
     Returns
     -------
     Result
-        One row per ``judge, component``: ``df, mean_square`` (of balanced designs), ``estimate`` (a
+        One row per ``judge, component``: ``df, mean_square`` (of the analysis of variance; in unbalanced
+        designs those that the variances imply, with the degrees of freedom of the levels), ``estimate`` (a
         variance; 0 where it would be negative), ``lower, upper, share`` (of the sum of all variances, with
         ``share_lower, share_upper``) and ``levels`` (that occur). Intervals are generalised confidence
-        intervals of balanced designs (Weerahandi 1993), which take the levels of every facet as drawn and so
-        are wide where there are few, and otherwise Satterthwaite's approximation on the observed
-        information; a variance estimated on the boundary by "reml" has none.
+        intervals (Weerahandi 1993) of these mean squares, exact pivots in balanced designs; they take the
+        levels of every facet as drawn and so are wide where there are few.
 
         ``extra["coefficients"]`` has ``phi`` (absolute decisions) and ``generalisability`` (relative ones) of
         a single answer (``design`` "one answer") and of the mean over all conditions observed ("as
@@ -184,6 +183,7 @@ def variance_components(
             "sizes": list(model.sizes),
             "replicates": model.replicates,
             "method": model.method,
+            "per_level": list(model.per_level),
             "terms": [list(term) for term in model.terms],
         }
     if not frames:
@@ -213,6 +213,7 @@ def model_of(result: Result, judge: str) -> Model:
         tuple(made["sizes"]),
         int(made["replicates"]),
         str(made["method"]),
+        tuple(made["per_level"]),
         rows["estimate"].to_numpy(dtype=float),
         rows["df"].to_numpy(dtype=float),
         rows["mean_square"].to_numpy(dtype=float),
@@ -245,18 +246,20 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
     if len(terms) < len(every):
         lost = [name for name in _names(facets, every) if name not in _names(facets, terms)]
         notes.append(f"The design cannot separate {listed(lost)}; they are included in other components.")
+    lies = layout(codes, sizes, terms)
     shape = (tuple(facets), terms, tuple(sizes), replicates)
+    matrix = expected_mean_squares(terms, lies.per_level)
     if by_anova:
         table = anova(codes, sizes, values)
-        matrix = expected_mean_squares(sizes, replicates)
         estimate = np.linalg.solve(matrix, table.mean_square)
         negative = [name for name, one in zip(_names(facets, terms), estimate, strict=True) if one < 0]
         if negative:
             notes.append(f"Estimates below zero were set to zero: {listed(negative)}.")
-        return Model(*shape, ANOVA, np.maximum(estimate, 0.0), table.df, table.mean_square), notes
-    fitted = restricted_variances(codes, sizes, values, terms)
-    df = 2 * (fitted.variance / fitted.std_error) ** 2
-    return Model(*shape, REML, fitted.variance, df, np.full(len(df), np.nan)), notes
+        variance, mean_square, name = np.maximum(estimate, 0.0), table.mean_square, ANOVA
+    else:
+        variance = restricted_variances(codes, sizes, values, terms)
+        mean_square, name = matrix @ variance, REML
+    return Model(*shape, name, tuple(lies.per_level.tolist()), variance, lies.df, mean_square), notes
 
 
 def _names(facets: Sequence[str], terms: Sequence[Term]) -> list[str]:
@@ -273,7 +276,6 @@ def _codes(rows: pd.DataFrame, facets: Sequence[str]) -> tuple[np.ndarray, list[
 def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFrame:
     lower, upper = np.quantile(drawn, [alpha / 2, 1 - alpha / 2], axis=0)
     shares = np.quantile(drawn / drawn.sum(axis=1, keepdims=True), [alpha / 2, 1 - alpha / 2], axis=0)
-    bounded = np.isfinite(model.df)
     sizes = [int(np.prod([model.sizes[k] for k in term])) for term in model.terms]
     variance = model.variance
     return pd.DataFrame(
@@ -283,8 +285,8 @@ def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFram
             "df": model.df,
             "mean_square": model.mean_square,
             "estimate": variance,
-            "lower": np.where(bounded, lower, np.nan),
-            "upper": np.where(bounded, upper, np.nan),
+            "lower": lower,
+            "upper": upper,
             "share": variance / variance.sum(),
             "share_lower": shares[0],
             "share_upper": shares[1],

@@ -14,9 +14,10 @@ Technology 32(3), 241-253. doi:10.1080/00224065.2000.11980000
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -79,17 +80,44 @@ def anova(codes: Codes, sizes: Sequence[int], values: Floats) -> Anova:
     return Anova(np.maximum(found, 0.0) / freedom, freedom)
 
 
-def expected_mean_squares(sizes: Sequence[int], replicates: int) -> Floats:
-    """Matrix (T + 1, T + 1) that turns variances of terms and residual into expected mean squares."""
-    terms = terms_of(len(sizes), replicates > 1)
-    n = replicates * int(np.prod(sizes))
+def expected_mean_squares(terms: Sequence[Term], per_level: Sequence[float]) -> Floats:
+    """Matrix (T + 1, T + 1) that turns variances of terms and residual into expected mean squares.
+
+    ``per_level`` (T,) has the observations of a level of each term.
+    """
     matrix = np.zeros((len(terms) + 1, len(terms) + 1))
     matrix[:, -1] = 1.0
     for row, own in enumerate(terms):
         for column, other in enumerate(terms):
             if set(own) <= set(other):
-                matrix[row, column] = n / np.prod([sizes[k] for k in other])
+                matrix[row, column] = per_level[column]
     return matrix
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How n observations lie on the levels of T terms."""
+
+    per_level: Floats  # (T,): observations of a level; where levels differ, that of the analysis of variance
+    df: Floats  # (T + 1,): degrees of freedom of terms and residual
+
+
+def layout(codes: Codes, sizes: Sequence[int], terms: Sequence[Term]) -> Layout:
+    """Observations of a level and degrees of freedom of terms, from codes (n, F); exact if balanced.
+
+    The effective number of observations of a level is (n - sum n_i^2 / n) / (levels - 1), as in the analysis
+    of variance of one unbalanced factor (Searle, Casella & McCulloch 1992, doi:10.1002/9780470316856).
+    """
+    n, per_level, df = len(codes), [], dict[Term, float]()
+    for term in terms:
+        cell = np.ravel_multi_index(tuple(codes[:, list(term)].T), [sizes[k] for k in term])
+        counts = np.bincount(cell)
+        counts = counts[counts > 0].astype(float)
+        smaller = sum(own for part, own in df.items() if set(part) < set(term))
+        per_level.append((n - (counts**2).sum() / n) / (len(counts) - 1.0))
+        df[term] = max(len(counts) - 1.0 - smaller, 1.0)
+    rest = max(n - 1.0 - sum(df.values()), 1.0)
+    return Layout(np.array(per_level), np.array([*df.values(), rest]))
 
 
 def generalised_draws(mean_square: Floats, df: Floats, matrix: Floats, draws: int, seed: int) -> Floats:
@@ -115,14 +143,6 @@ class _Pattern:
     n: int  # objects
     total: Floats  # (k,): sums over objects
     products: Floats  # (k, k): sums of products over objects
-
-
-@dataclass(frozen=True)
-class Restricted:
-    """Variances by restricted maximum likelihood, by term, the residual's last."""
-
-    variance: Floats  # (T + 1,): 0 where the likelihood is largest on the boundary
-    std_error: Floats  # (T + 1,): by the observed information; NaN on the boundary
 
 
 def separable_terms(codes: Codes, sizes: Sequence[int]) -> list[Term]:
@@ -153,41 +173,60 @@ def separable_terms(codes: Codes, sizes: Sequence[int]) -> list[Term]:
     return kept
 
 
-def restricted_variances(
-    codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]
-) -> Restricted:
-    """Fit terms and the residual of any crossed design by restricted maximum likelihood.
+def restricted_variances(codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]) -> Floats:
+    """Variances (T + 1,) of terms and residual of any crossed design by restricted maximum likelihood.
 
-    Effects that involve the object, factor 0, are eliminated within objects, so that the cost grows with the
-    patterns of cells in which objects are observed.
+    They are 0 where the likelihood is largest on the boundary. Effects that involve the object, factor 0,
+    are eliminated within objects, so that the cost grows with the patterns of cells in which objects are
+    observed.
     """
     scale = float(values.var())
     centred = (values - values.mean()) / np.sqrt(scale)
     patterns, owner = _patterns(codes, sizes, centred, terms)
-    size = len(terms) + 1
 
     def loss(root: Floats) -> float:
         return _deviance(root**2, patterns, terms, owner)
 
-    bounds = [(0.0, None)] * len(terms) + [(_LEAST, None)]
-    best = minimize(
-        loss,
-        np.full(size, _START),
-        jac="3-point",
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"ftol": 1e-11, "gtol": 1e-6, "maxiter": 500, "maxfun": 100_000},
-    )
-    variance = np.where(best.x < _ZERO, 0.0, best.x**2)
-    free = np.flatnonzero(variance)
-    std_error = np.full(size, np.nan)
-    information = _curvature(variance, free, patterns, terms, owner) / 2
-    with np.errstate(invalid="ignore"):
-        std_error[free] = np.sqrt(np.diag(np.linalg.pinv(information)))
-    return Restricted(variance * scale, std_error * scale)
+    root = _descend(loss, np.full(len(terms) + 1, _START))
+    return np.where(root < _ZERO, 0.0, root**2) * scale
 
 
-_START, _LEAST, _ZERO, _STEP = 0.4, 1e-4, 1e-3, 1e-3
+_START, _LEAST, _ZERO = 0.4, 1e-4, 1e-3
+_SMALL = 0.03  # root of a variance in which the slope at zero is taken
+_FALLS = 1e-7  # of deviance
+
+
+def _descend(loss: Callable[[Floats], float], start: Floats) -> Floats:
+    """Roots of variances of the least deviance.
+
+    A root of zero has no slope, so that a descent that touches zero stays there. Variances at zero therefore
+    start again, above zero, as long as the deviance falls with one of them.
+    """
+    best = _minimum(loss, start)
+    for _ in range(2 * len(start)):
+        zero = np.flatnonzero(best.x[:-1] < _SMALL)
+        falls = [k for k in zero if _falls(loss, best.x, k)]
+        if not falls:
+            break
+        again = _minimum(loss, np.where(np.isin(np.arange(len(start)), falls), 2 * _SMALL, best.x))
+        if again.fun > best.fun - _FALLS:
+            break
+        best = again
+    return np.asarray(best.x)
+
+
+def _falls(loss: Callable[[Floats], float], root: Floats, k: int) -> bool:
+    """Whether the deviance falls with variance k, at some small value."""
+    here = loss(root)
+    steps = np.array([_SMALL / 4, _SMALL / 2, _SMALL, 2 * _SMALL, 4 * _SMALL])
+    moved = [loss(np.where(np.arange(len(root)) == k, step, root)) for step in steps]
+    return min(moved) < here - _FALLS
+
+
+def _minimum(loss: Callable[[Floats], float], start: Floats) -> Any:
+    bounds = [(0.0, None)] * (len(start) - 1) + [(_LEAST, None)]
+    options = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 500, "maxfun": 100_000}
+    return minimize(loss, start, jac="3-point", method="L-BFGS-B", bounds=bounds, options=options)
 
 
 def _patterns(
@@ -246,40 +285,6 @@ def _deviance(variance: Floats, patterns: Sequence[_Pattern], terms: Sequence[Te
     mean = moment[0] - left[0, 1]
     determinant += 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(information))
     return determinant + squares - float(left[1, 1]) - float(mean**2 / information)
-
-
-def _curvature(
-    variance: Floats, free: Codes, patterns: Sequence[_Pattern], terms: Sequence[Term], owner: Codes
-) -> Floats:
-    """Second derivatives of the deviance by the free variances, by central differences."""
-    steps = np.zeros((len(free), len(variance)))
-    steps[np.arange(len(free)), free] = _STEP * variance[free]
-
-    def at(change: Floats) -> float:
-        return _deviance(variance + change, patterns, terms, owner)
-
-    curvature = np.empty((len(free), len(free)))
-    for i, one in enumerate(steps):
-        for j, two in enumerate(steps[: i + 1]):
-            mixed = at(one + two) - at(one - two) - at(two - one) + at(-one - two)
-            curvature[i, j] = curvature[j, i] = mixed / (4 * one.sum() * two.sum())
-    return curvature
-
-
-FEWEST_DF = 0.9
-
-
-def satterthwaite_draws(variance: Floats, df: Floats, draws: int, seed: int) -> Floats:
-    """Draw variances, (draws, T + 1), as scaled inverse chi-square; those of zero stay so.
-
-    Those so close to zero that they have fewer than 0.9 degrees of freedom are drawn as normal above zero.
-    """
-    random = np.random.default_rng(seed)
-    known = np.isfinite(df) & (variance > 0)
-    own = np.where(known, df, 1.0)
-    chi2 = random.chisquare(np.maximum(own, FEWEST_DF), size=(draws, len(df)))
-    normal = np.maximum(variance * (1 + np.sqrt(2 / own) * random.standard_normal((draws, len(df)))), 0.0)
-    return np.where(known, np.where(own < FEWEST_DF, normal, variance * own / chi2), variance)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,13 @@ import pytest
 from made_up_judge import crossed_choices, crossed_ratings
 
 from conjury.analysis.instrument import decision_study, variance_components
-from conjury.analysis.numerics.variance_components import expected_mean_squares, precision, terms_of
+from conjury.analysis.numerics.variance_components import (
+    expected_mean_squares,
+    layout,
+    precision,
+    restricted_variances,
+    terms_of,
+)
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "instrument"
@@ -69,11 +75,67 @@ def test_unbalanced_designs_give_the_variances_of_lme4() -> None:
         assert variance == pytest.approx(reference[theirs], rel=2e-3, abs=1e-5)
 
 
+@pytest.mark.slow
+def test_small_variances_are_not_set_to_zero_where_the_likelihood_is_larger_above() -> None:
+    data = pd.read_csv(FIXTURES / "three_facets.csv")
+    reference = pd.read_csv(FIXTURES / "lme4_three_facets.csv").set_index("component")["variance"]
+    names = ["item_id", "prompt_id", "wording", "option_order"]
+    codes = np.stack([pd.factorize(data[name], sort=True)[0] for name in names], axis=1)
+    terms = [term for term in terms_of(4, replicated=False) if len(term) < 3]
+    labels = [*(":".join(names[k] for k in term) for term in terms), "Residual"]
+    variances = restricted_variances(codes, [8, 3, 4, 2], data["value"].to_numpy(), terms)
+    np.testing.assert_allclose(variances, reference[labels], rtol=1e-4, atol=1e-6)
+
+
+def two_prompts(rng: np.random.Generator, missing: int) -> pd.DataFrame:
+    """Fifteen items under two prompts, each asked twice; prompts have variance 0.49."""
+    item, prompt = np.repeat(np.arange(15), 4), np.tile([0, 0, 1, 1], 15)
+    cross = rng.normal(0, 0.4, (15, 2))
+    value = rng.normal(0, 1, 15)[item] + rng.normal(0, 0.7, 2)[prompt] + cross[item, prompt]
+    table = pd.DataFrame({"item_id": item, "prompt_id": prompt, "value": value + rng.normal(0, 0.6, 60)})
+    table = table.assign(sample=np.tile([1, 2], 30), judge_id="m", judge_kind="model")
+    return table.drop(rng.choice(60, missing, replace=False))
+
+
+def limits_of_prompts(data: pd.DataFrame) -> pd.Series:
+    return (
+        variance_components(data, facets=["prompt_id"], draws=1_000)
+        .frame.set_index("component")
+        .loc["prompt_id"]
+    )
+
+
+def test_a_missing_answer_does_not_shorten_the_interval_of_a_variance_of_two_levels() -> None:
+    data = two_prompts(np.random.default_rng(6), 0)
+    full, less = limits_of_prompts(data), limits_of_prompts(data.drop(7))
+    assert full["df"] == less["df"] == 1
+    assert less["upper"] == pytest.approx(full["upper"], rel=0.2)
+    assert less["upper"] > 100 * less["estimate"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", [0, 1, 12])
+def test_variances_of_two_levels_and_phi_are_covered_in_unbalanced_designs(missing) -> None:
+    rng, hits, phi = np.random.default_rng(7), [], []
+    true = 1 / (1 + 0.49 + 0.16 + 0.36)
+    for _ in range(100):
+        found = variance_components(two_prompts(rng, missing), facets=["prompt_id"], draws=1_000)
+        row = found.frame.set_index("component").loc["prompt_id"]
+        hits.append(row["lower"] <= 0.49 <= row["upper"])
+        one = found.extra["coefficients"].set_index(["design", "coefficient"]).loc[("one answer", "phi")]
+        phi.append(one["lower"] <= true <= one["upper"])
+    assert min(np.mean(hits), np.mean(phi)) > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 100)
+
+
 def test_expected_mean_squares_of_a_two_facet_design_are_those_of_textbooks() -> None:
     assert terms_of(3, replicated=False) == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
     # Objects x prompts x orders of sizes 5, 3, 2: E(MS of objects) = e + 2 (op) + 3 (oo) + 6 (o).
-    np.testing.assert_array_equal(expected_mean_squares([5, 3, 2], 1)[0], [6, 0, 0, 2, 3, 0, 1])
-    np.testing.assert_array_equal(expected_mean_squares([5, 3, 2], 1)[1], [0, 10, 0, 2, 0, 5, 1])
+    terms, codes = terms_of(3, replicated=False), np.array(list(product(range(5), range(3), range(2))))
+    lies = layout(codes, [5, 3, 2], terms)
+    matrix = expected_mean_squares(terms, lies.per_level)
+    np.testing.assert_allclose(matrix[0], [6, 0, 0, 2, 3, 0, 1])
+    np.testing.assert_allclose(matrix[1], [0, 10, 0, 2, 0, 5, 1])
+    np.testing.assert_allclose(lies.df, [4, 2, 1, 8, 4, 2, 8])
 
 
 def test_variances_that_are_zero_in_truth_are_not_found() -> None:
