@@ -146,6 +146,8 @@ def check_arguments(name: str, text: Any, arguments: Sequence[Any], keywords: Ma
     numbers = [abs(value) for value in given if isinstance(value, int)]
     if name in _NUMBERED and any(number > _NUMBERED[name] for number in numbers):
         raise TooMuch(f"{_NUMBERED[name]:,} as an argument of {name}")
+    if name in _LISTING and isinstance(text, str):
+        fits(ELEMENT * len(text))
     longest = max([len(value) for value in given if isinstance(value, str)], default=0)
     if name in ("strip", "lstrip", "rstrip", "trim") and longest > CHARACTERS_TO_STRIP:
         raise TooMuch(f"{CHARACTERS_TO_STRIP:,} characters to strip")
@@ -193,6 +195,10 @@ def _sized(given: Sequence[Any]) -> Collection[Any]:
     return given[0] if given and isinstance(given[0], list | tuple | dict | str) else ()
 
 
+_LISTING = (  # filters that make a list of a text
+    *("list", "sort", "unique", "groupby", "batch", "slice", "map", "select", "reject", "selectattr"),
+    "rejectattr",
+)
 _NUMBERED = {
     **dict.fromkeys(("center", "ljust", "rjust", "zfill", "indent", "wordwrap", "batch", "slice"), WIDEST),
     **dict.fromkeys(("truncate", "range"), 10 * WIDEST),

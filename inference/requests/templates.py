@@ -110,7 +110,7 @@ class Templates:
             raise InputError(
                 f"{self.folder / name}: blocks of the template are nested too deeply; write it flat."
             ) from None
-        except (TemplateError, OSError, UnicodeDecodeError) as error:
+        except (TemplateError, OSError, ValueError, MemoryError) as error:
             raise InputError(
                 f"{self.folder / name}: the template cannot be used ({error}); correct it."
             ) from None

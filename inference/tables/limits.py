@@ -52,7 +52,7 @@ TEMPLATE_STEPS = 100_000  # passes through the loops and macros of a template
 TEMPLATE_CHARACTERS = 10_000_000  # of a value, and of all that it writes
 TEMPLATE_WORK = 100_000_000  # characters of all values that it makes
 TEMPLATE_BITS = 4_096  # of a whole number
-TEMPLATE_SECONDS = 20.0  # of a processor
+TEMPLATE_SECONDS = 5.0  # of a processor
 TEMPLATE_BYTES = 2**20  # of the file of one template
 
 

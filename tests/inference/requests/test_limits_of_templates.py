@@ -26,6 +26,7 @@ NUMBERS = {
     "squares by negatives": TWO + LOOP % "{% set ns.x = -ns.x * ns.x %}",
     "a power": "{{ 2 ** (2 ** 40) }}",
     "a hexadecimal": "{% set s = 'f' * 9000000 %}{% set n = s|int(0, 16) %}{{ n * n }}",
+    "a long literal": "{{ 1" + "9" * 5_000 + " }}",
     "rounding": "{{ 1.5|round(1000000000, 'ceil') }}",
     "bytes of a number": "{{ (5).to_bytes(2000000000, 'big') }}",
 }
@@ -78,6 +79,7 @@ LISTS = {
     + "{{ ns.x == o.x }}",
     "products of products": "{{ ([[['x'] * 9000] * 9000] * 9000)|length }}",
     "sums by a filter": "{{ ([[1]] * 100000)|sum(start=[]) }}",
+    "sorted letters": "{{ ('ab' * 4000000)|sort|length }}",
     "letters": BIG + "{{ s|list|length }}{{ s|batch(1)|list|length }}",
     "ranges": "{{ range(2000000000)|list }}",
 }
@@ -139,9 +141,15 @@ def test_no_template_takes_more_than_its_time_and_memory(tmp_path: Path) -> None
 
 
 QUICK = [
-    *(f"numbers: {name}" for name in ("squares", "powers", "rounding", "bytes of a number", "a power")),
+    *(
+        f"numbers: {name}"
+        for name in ("squares", "powers", "rounding", "bytes of a number", "a power", "a long literal")
+    ),
     *(f"texts: {name}" for name in ("captures", "tabs", "translations", "many fields", "wraps", "indents")),
-    *(f"lists: {name}" for name in ("nested", "compared", "nested mappings", "products of products")),
+    *(
+        f"lists: {name}"
+        for name in ("nested", "compared", "nested mappings", "products of products", "sorted letters")
+    ),
     *(f"times: {name}" for name in ("files that include themselves", "stripping")),
 ]
 
@@ -149,7 +157,7 @@ QUICK = [
 @pytest.mark.parametrize("text", [case for case in EACH if case.id in QUICK])
 def test_a_template_that_computes_too_much_is_refused_soon(text: str, tmp_path: Path) -> None:
     began = time.thread_time()
-    with pytest.raises(InputError, match=r"a\.j2: the template cannot be filled"):
+    with pytest.raises(InputError, match=r"a\.j2: the template cannot be (filled|used)"):
         fill(tmp_path, text)
     assert time.thread_time() - began < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3 * 2**20  # kilobytes
