@@ -16,7 +16,7 @@ from ...frames.variables import require_column
 from ...numerics.intervals import check_alpha, check_draws
 from ...results import Result
 from .agreement import agreement_rows, position_row, resampled_sums, unit_sums
-from .repeats import Repeats, find_repeats
+from .repeats import AMBIGUOUS, IDENTICAL, Repeats, find_repeats, unmatched_notes
 
 MISSING = "(missing)"
 _KEYS = ("judge", "prompt", "sides")
@@ -30,8 +30,9 @@ class Reliability(Result):
     ----------
     frame : DataFrame
         One row per judge, prompt, group of ``by`` and ``sides`` ("swapped", "same", or "either", both
-        combined, where there are both): ``n_repeats``, ``n_compared`` (answered twice), ``n_unanswered`` (an
-        answer is missing), ``n_units`` (respondents, for a model pairs), ``agreement`` with ``std_error``
+        combined, where there are both): ``n_repeats`` (repeated tasks that show the two different profiles
+        of an earlier task), ``n_compared`` (answered twice), ``n_unanswered`` (an answer is missing),
+        ``n_units`` (respondents, for a model pairs), ``agreement`` with ``std_error``
         (clustered by unit), ``lower, upper`` (percentile bootstrap over units; Wilson's where no draw
         differs) and ``wilson_lower, wilson_upper``; ``tau, tau_std_error, tau_lower, tau_upper`` (the limits
         are those of the bootstrap); ``correctable``, whether ``correct=`` accepts the repeats, and
@@ -47,7 +48,8 @@ class Reliability(Result):
         net_upper`` and the exact ``net_p``; ``noise`` (disagreement with the sides as before) and
         ``squared_bias`` with ``squared_lower, squared_upper``, both missing without such repeats;
         ``share_a`` of all first answers with ``share_a_lower, share_a_upper`` and ``n_first``;
-        ``n_unmatched`` (repeats that show no earlier pair).
+        ``n_unmatched`` (repeated tasks that are not among ``n_repeats``), of these ``n_identical`` (two
+        identical profiles) and ``n_ambiguous`` (profiles of several earlier tasks in different positions).
     pairs : DataFrame
         One row per repeat, as in `repeats.Repeats`.
 
@@ -175,7 +177,9 @@ def reliability(
         agreed += [named | row for row in agreement_rows(own, sums, drawn, alpha)]
         lone = _same_group(unmatched, named)
         asked = _same_group(first, named)
-        sided.append(named | position_row(own, sums, drawn, asked, alpha) | {"n_unmatched": len(lone)})
+        counts = {f"n_{reason}": int((lone["reason"] == reason).sum()) for reason in (IDENTICAL, AMBIGUOUS)}
+        position = position_row(own, sums, drawn, asked, alpha)
+        sided.append(named | position | {"n_unmatched": len(lone)} | counts)
     settings = {
         "outcome": outcome,
         "by": grouping,
@@ -187,7 +191,8 @@ def reliability(
         "seed": seed,
     }
     tables = {"position": pd.DataFrame(sided), "pairs": found.pairs}
-    return Reliability(pd.DataFrame(agreed), "reliability", settings=settings, extra=tables)
+    notes = tuple(unmatched_notes(found.unmatched))
+    return Reliability(pd.DataFrame(agreed), "reliability", notes, settings, tables)
 
 
 def _first_presentations(found: Repeats) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import KEYS, POSITIONS, SWAPPED_SUFFIX, TABLES
@@ -24,6 +24,24 @@ from ...frames.cells import is_repeat
 from ...frames.variables import listed, require_column
 
 SWAPPED, SAME = "swapped", "same"
+IDENTICAL, AMBIGUOUS, UNLINKED = "identical", "ambiguous", "unlinked"  # why a repeat is compared with none
+SAME_CHOICE = "since both answers choose the same profile"
+REASONS = {
+    IDENTICAL: (
+        f"repeated task shows two identical profiles and is excluded, {SAME_CHOICE}",
+        f"repeated tasks show two identical profiles and are excluded, {SAME_CHOICE}",
+    ),
+    AMBIGUOUS: (
+        "repeated task shows the profiles of several earlier tasks in different positions and is excluded; "
+        "name the earlier task in repeat_of",
+        "repeated tasks show the profiles of several earlier tasks in different positions and are excluded; "
+        "name the earlier tasks in repeat_of",
+    ),
+    UNLINKED: (
+        "repeated task shows no earlier pair of profiles and is excluded; check repeat_of and profile_id",
+        "repeated tasks show no earlier pair of profiles and are excluded; check repeat_of and profile_id",
+    ),
+}
 _JUDGE = ["judge_id", "prompt_id"]
 _ASKED = [*_JUDGE, "pair_id", "repeat", "sample"]
 _LINKS = ["pair", "repeat_of"]
@@ -43,7 +61,7 @@ class Repeats:
     # unit, row_a, row_b`` of the earlier one, ``sides`` ("swapped" or "same"), ``first`` and ``again`` (1 for
     # A, 0 for B), ``same`` (1 if both answers name one profile, missing if an answer is missing)
     pairs: pd.DataFrame
-    # rows of ``presentations`` that are marked as repeats and cannot be linked to an earlier pair
+    # rows of ``presentations`` that are repeats and compared with no earlier answer, with the ``reason``
     unmatched: pd.DataFrame
 
 
@@ -56,7 +74,8 @@ def find_repeats(
     that is missing, its ``pair_id`` links it, if it is that of an earlier pair or ends in "_swapped" after
     it. The linked pair has to show the same two profiles. Repeats without any such link are matched by the
     two profiles; where several earlier pairs show these in different positions, they stay unmatched. The
-    same ``sample`` is preferred throughout. A row with ``sample`` above the first of its judge, prompt and
+    same ``sample`` is preferred throughout. Repeats of two identical profiles are not compared, since both
+    answers choose the same profile. A row with ``sample`` above the first of its judge, prompt and
     pair is a further answer to the same presentation, and is matched with the first.
     """
     shown = presentations(choices, outcome, features)
@@ -68,15 +87,40 @@ def find_repeats(
             "column 'repeat' (or number further answers of a model in 'sample'), or give a known swapping "
             "error, correct=."
         )
-    matched = _matched(later, shown[~shown["repeat"]])
+    matched, ambiguous = _matched(later, shown[~shown["repeat"]])
+    alike = shown.index[shown["key_a"] == shown["key_b"]]
+    again = further["again"]
+    identical = shown.loc[sorted({*again[again.isin(alike)], *later.index[later.index.isin(alike)]})]
+    further = further[~again.isin(alike)]
     pairs = pd.concat([_paired(matched, shown), _paired(further, shown)], ignore_index=True)
+    if pairs.empty and len(identical):
+        raise InputError(
+            f"{counted(len(identical), 'repeated task shows', 'repeated tasks show')} two identical profiles, "
+            "and none shows the two profiles of an earlier task of the same judge and prompt; repeat tasks "
+            "with different profiles, or name the attributes that make a profile as features=."
+        )
     if pairs.empty:
         raise InputError(
             f"None of the {len(later)} repeated tasks shows the two profiles of an earlier task of the same "
             "judge and prompt; check repeat_of and profile_id, or name the attributes that make a profile as "
             "features=."
         )
-    return Repeats(shown, pairs, later[~later.index.isin(matched["again"])])
+    lone = later[~later.index.isin([*matched["again"], *identical.index])]
+    reason = np.where(lone.index.isin(ambiguous), AMBIGUOUS, UNLINKED)
+    unmatched = pd.concat([identical.assign(reason=IDENTICAL), lone.assign(reason=reason)]).sort_index()
+    return Repeats(shown, pairs, unmatched)
+
+
+def unmatched_notes(unmatched: pd.DataFrame) -> list[str]:
+    """State how many repeats of each judge are compared with no earlier answer, and why."""
+    notes = []
+    for (judge, prompt), rows in unmatched.groupby(["judge", "prompt"], sort=False):
+        counts = rows["reason"].value_counts()
+        parts = [
+            counted(int(counts[reason]), *words) for reason, words in REASONS.items() if reason in counts
+        ]
+        notes.append(f"{' '.join(filter(None, (judge, prompt)))}: {'; '.join(parts)}.")
+    return notes
 
 
 def first_answers(choices: pd.DataFrame) -> pd.DataFrame:
@@ -217,8 +261,8 @@ def _check_sides(choices: pd.DataFrame, number: np.ndarray, position: np.ndarray
         )
 
 
-def _matched(later: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFrame:
-    """Numbers of presentations: ``first`` and the repeat ``again``."""
+def _matched(later: pd.DataFrame, earlier: pd.DataFrame) -> tuple[pd.DataFrame, set[int]]:
+    """Numbers of presentations, ``first`` and the repeat ``again``, and those of ambiguous repeats."""
     wanted, known = later.assign(again=later.index), earlier.assign(first=earlier.index)
     link = _links(wanted, known)
     linked = link.notna().to_numpy()
@@ -231,7 +275,7 @@ def _matched(later: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFrame:
     both = both[both["key_a"] != both["key_b"]]
     both["other_sample"] = both["sample"] != both["sample_first"]
     nearest = both.sort_values(["again", "other_sample", "sample_first", "first"]).drop_duplicates("again")
-    return nearest[["first", "again"]]
+    return nearest[["first", "again"]], set(alone["again"][ambiguous])
 
 
 def _links(later: pd.DataFrame, earlier: pd.DataFrame) -> pd.Series[str]:
