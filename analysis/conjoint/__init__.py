@@ -1,6 +1,6 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
-from ..frames.cells import RepeatsExcluded
+from ..frames.cells import NumberedAlike, RepeatsExcluded
 from .comparisons import (
     adjust,
     conditional_amce,
@@ -38,6 +38,7 @@ from .verbs.projoint import projoint
 __all__ = [
     "Bootstrap",
     "FewClusters",
+    "NumberedAlike",
     "RepeatsExcluded",
     "adjust",
     "afcp",

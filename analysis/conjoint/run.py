@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..frames.cells import REPEAT, needed_columns, without_repeats
+from ..frames.cells import REPEAT, key_columns, needed_columns, warn_of_shared_numbers, without_repeats
 from ..frames.stored import NEEDS_MEMORY, is_stored, open_stored
 from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import assemble, solve
@@ -28,20 +29,42 @@ def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFra
     if is_stored(data):
         raise InputError(NEEDS_MEMORY)
     if not isinstance(data, str | Path):
-        return without_repeats(require_frame(data), named)
+        return _checked(require_frame(data), request, named)
     from conjury.inference.tables.parquet import column_names, read_parquet
 
     path = Path(data)
     if path.suffix.lower() != ".parquet" or not path.is_file():
         raise InputError(f"{path}: there is no such Parquet file; give a data frame or the path of one.")
     if whole:
-        return without_repeats(read_parquet(path), named)
+        return _checked(_with_levels(read_parquet(path), request, path), request, named)
     held = column_names(path)
     choices = needed_columns(held) if request.verb in MEANS and request.h0 is None else []
     wanted = list(dict.fromkeys(name for name in (*named, *choices) if name))
-    marks = [REPEAT] if REPEAT not in wanted and REPEAT in held else []
-    frame = read_parquet(path, wanted + marks, [*texts, *choices])
-    return without_repeats(frame, named).drop(columns=marks)
+    marks = [REPEAT] if REPEAT in held else []
+    marks = [name for name in (*marks, *key_columns(held, request.clusters)) if name not in wanted]
+    categories = [*texts, *choices, *(name for name in marks if name != REPEAT)]
+    frame = _with_levels(read_parquet(path, wanted + marks, categories), request, path)
+    return _checked(frame, request, named).drop(columns=marks)
+
+
+def _with_levels(data: pd.DataFrame, request: Request, path: Path) -> pd.DataFrame:
+    """The rows of a file; refuse attributes in numbers, whose levels other programs do not store."""
+    for name in request.formula.features:
+        kind = data[name].dtype
+        if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
+            raise InputError(
+                f"Feature {name!r} of {path} is numeric; features have levels, and Parquet files of other "
+                "programs keep neither categories that are numbers nor their order. Store it as text, write "
+                "the file with write_table of conjury.inference.tables.files, or give the data frame."
+            )
+    return data
+
+
+def _checked(data: pd.DataFrame, request: Request, named: Collection[str | None]) -> pd.DataFrame:
+    """Rows without repeats; warn of rows that repeat others because tables are numbered alike."""
+    rows = without_repeats(data, named)
+    warn_of_shared_numbers(rows, request.clusters)
+    return rows
 
 
 def plan_for(request: Request, data: Data) -> Plan:

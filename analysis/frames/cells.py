@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import coerce
-from conjury.inference.tables.schema import KEYS, SUM_TOLERANCE
+from conjury.inference.tables.schema import INSTRUMENT, KEYS, SUM_TOLERANCE
 
 from ..numerics.panel import Clusters, Entries
 from .variables import (
@@ -27,6 +27,7 @@ from .variables import (
 
 _PAIR = ("pair_id", "pair")
 _TASK = ("judge_id", "task")
+POSITION = "position"
 _WITHIN = tuple(name for name in KEYS["choices"] if name not in ("pair_id", "position"))
 
 
@@ -147,6 +148,52 @@ def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> p
     warn_of_repeats(int(again.sum()), whole=bool(again.all()))
     kept: pd.DataFrame = data[~again]
     return kept
+
+
+class NumberedAlike(UserWarning):
+    """Respondents or tasks of several tables have the same numbers, so that they count as one cluster.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from conjury.analysis.conjoint import amce
+    >>> survey = pd.DataFrame({"judge_id": [1, 1, 2, 2], "pair_id": [1, 1, 2, 2], "position": list("ABAB"),
+    ...     "tone": ["kind", "rude"] * 2, "chosen": [1, 0, 0, 1]})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = amce(pd.concat([survey, survey]), "chosen ~ tone", id="judge_id")
+    >>> NumberedAlike in [warning.category for warning in caught]
+    True
+    """
+
+
+def key_columns(names: Collection[str], clusters: Sequence[str] = ()) -> list[str]:
+    """Columns whose values name one row of the choices of one respondent; empty where some are missing."""
+    task = next((name for name in (*_PAIR, _TASK[1]) if name in names), None)
+    who = [name for name in dict.fromkeys((_TASK[0], *clusters)) if name in names and name not in _PAIR]
+    if task is None or not who or POSITION not in names:
+        return []
+    further = [name for name in (*_WITHIN, *INSTRUMENT) if name in names]
+    return list(dict.fromkeys([*who, task, *further, POSITION]))
+
+
+def warn_of_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
+    """Warn where a respondent has several rows in one position of one task."""
+    keys = key_columns(data.columns, clusters)
+    if not keys:
+        return
+    again = data.duplicated(keys).to_numpy()
+    if not again.any():
+        return
+    row = int(again.argmax())
+    named = ", ".join(f"{name} {data[name].iloc[row]}" for name in keys if pd.notna(data[name].iloc[row]))
+    more = f"; {int(again.sum()):,} rows are like that" if again.sum() > 1 else ""
+    warn_caller(
+        f"Row {row + 1} repeats {named}{more}: respondents of several tables may be numbered alike, and "
+        "count as one cluster, which makes standard errors wrong. Give each respondent and each task a name "
+        "of its own, for instance by adding the name of the survey, or exclude rows that occur twice.",
+        NumberedAlike,
+    )
 
 
 def warn_of_repeats(count: int, *, whole: bool) -> None:

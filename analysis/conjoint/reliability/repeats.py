@@ -95,9 +95,9 @@ def find_repeats(
     pairs = pd.concat([_paired(matched, shown), _paired(further, shown)], ignore_index=True)
     if pairs.empty and len(identical):
         raise InputError(
-            f"{counted(len(identical), 'repeated task shows', 'repeated tasks show')} two identical profiles, "
-            "and none shows the two profiles of an earlier task of the same judge and prompt; repeat tasks "
-            "with different profiles, or name the attributes that make a profile as features=."
+            f"{counted(len(identical), 'repeated task shows', 'repeated tasks show')} two identical "
+            "profiles, and none shows the two profiles of an earlier task of the same judge and prompt; "
+            "repeat tasks with different profiles, or name the attributes that make a profile as features=."
         )
     if pairs.empty:
         raise InputError(
@@ -119,7 +119,7 @@ def unmatched_notes(unmatched: pd.DataFrame) -> list[str]:
         parts = [
             counted(int(counts[reason]), *words) for reason, words in REASONS.items() if reason in counts
         ]
-        notes.append(f"{' '.join(filter(None, (judge, prompt)))}: {'; '.join(parts)}.")
+        notes.append(f"{' '.join(filter(None, (str(judge), str(prompt))))}: {'; '.join(parts)}.")
     return notes
 
 
