@@ -16,7 +16,7 @@ import typer
 from conjury.inference.errors import InputError, counted, listed
 
 from .options import grouped
-from .printing import console, draw_figures, print_notes
+from .printing import console, draw_figures, print_notes, show_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,8 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
             console.print(f"{write_description(file)}: correct the guesses and run the command again.")
         return
     begun = time.monotonic()
-    result = check_tables(paths, reading.columns)
+    with show_count("Groups of numbers") as progress:
+        result = check_tables(paths, reading.columns, progress=progress)
     seconds = time.monotonic() - begun
     if writing.out is not None:
         _write(writing.out, result, paths, seconds, figures=not writing.as_json)

@@ -176,6 +176,12 @@ def sentence_of(location: Location, problem: ErrorDetails, missing: Sequence[Loc
         return f"{place}: {problem['msg']}"
     if problem.get("ctx", {}).get("pattern") == KEY_VARIABLE:  # perhaps the key itself: not quoted
         return f"{place}: {describe_error(problem)}; correct it."
+    if isinstance(problem["input"], bool):
+        read, word = ("true", "yes") if problem["input"] else ("false", "no")
+        return (
+            f"{place}: {describe_error(problem)}, but the file says {read}, as which YAML reads {word}, too; "
+            f"if it is a name or text, quote it ('{word}')."
+        )
     given = _shorten(problem["input"])
     return f"{place}: {describe_error(problem)}, but the file says {given}; correct it."
 

@@ -19,6 +19,7 @@ from .settings import refuse, whole
 
 PERCENT, FLEISS, ALPHA = "percent_agreement", "fleiss_kappa", "krippendorff_alpha"
 COHEN, SCOTT, GWET = "cohen_kappa", "scott_pi", "gwet_ac1"
+SHARE = "share:"  # begins the roles of shares of labels
 COEFFICIENTS = (FLEISS, SCOTT, COHEN, GWET, ALPHA)
 IN_WORDS = {
     FLEISS: "Fleiss' kappa",
@@ -35,7 +36,7 @@ MOST_SHARES = 8  # up to which all vertices are enumerated
 @arithmetic(
     "agreement",
     "Percent agreement, chance-corrected agreement and class shares",
-    uses=(PERCENT, *COEFFICIENTS),
+    uses=(PERCENT, *COEFFICIENTS, f"{SHARE}LABEL"),
     settings=("raters", "items", "labels", "meaning"),
 )
 def check_agreement(group: Group) -> Iterator[Finding]:
@@ -149,7 +150,7 @@ def _most_unequal(low: list[Fraction], high: list[Fraction]) -> Fraction:
 
 
 def _shares(numbers: Mapping[str, Printed]) -> list[str]:
-    return [role for role in numbers if role.startswith("share:")]
+    return [role for role in numbers if role.startswith(SHARE)]
 
 
 def of_pairs(printed: Interval, meaning: str, raters: int | None) -> Interval:

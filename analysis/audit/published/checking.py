@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -39,7 +39,15 @@ class Checked:
     finding: Finding
 
 
-def check_table(path: str | Path, description: str | Path | Description | None = None) -> Result:
+Progress = Callable[[int, int], None]
+
+
+def check_table(
+    path: str | Path,
+    description: str | Path | Description | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Result:
     """Check the numbers of published tables against each other.
 
     Parameters
@@ -49,6 +57,8 @@ def check_table(path: str | Path, description: str | Path | Description | None =
     description : str, Path or Description, optional
         What the columns are, by default a file of the same name that ends in .yaml. Without one it is
         guessed from the names of columns; what was guessed is among the notes.
+    progress : callable, optional
+        Called with the number of groups of numbers that are checked, and that of all.
 
     Returns
     -------
@@ -85,14 +95,18 @@ def check_table(path: str | Path, description: str | Path | Description | None =
     place = Place(path, file)
     checked: list[Checked] = []
     skipped: dict[tuple[str, str], int] = {}
-    for described in known.groups:
-        for taken in groups_of(tables, described, place):
-            lacking = [role for role in REGISTERED[described.check].needs if role not in taken.group.numbers]
-            if lacking or not taken.group.numbers:
-                missing = (REGISTERED[described.check].title, listed(lacking) or "every number")
-                skipped[missing] = skipped.get(missing, 0) + 1
-                continue
-            checked += [Checked(taken, finding) for finding in _run(described, taken, file)]
+    groups = [
+        (described, taken) for described in known.groups for taken in groups_of(tables, described, place)
+    ]
+    for number, (described, taken) in enumerate(groups):
+        if progress is not None:
+            progress(number, len(groups))
+        lacking = [role for role in REGISTERED[described.check].needs if role not in taken.group.numbers]
+        if lacking or not taken.group.numbers:
+            missing = (REGISTERED[described.check].title, listed(lacking) or "every number")
+            skipped[missing] = skipped.get(missing, 0) + 1
+            continue
+        checked += [Checked(taken, finding) for finding in _run(described, taken, file)]
     notes += [
         f"{title}: {counted(number, 'group')} of {path.name} not checked, since {what} is missing."
         for (title, what), number in skipped.items()
@@ -109,7 +123,12 @@ def check_table(path: str | Path, description: str | Path | Description | None =
     return Result(frame[COLUMNS], KIND, tuple(notes), settings, extra)
 
 
-def check_tables(paths: Sequence[str | Path], description: str | Path | Description | None = None) -> Result:
+def check_tables(
+    paths: Sequence[str | Path],
+    description: str | Path | Description | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Result:
     """Check several files; the result has the rows of all.
 
     Parameters
@@ -118,6 +137,8 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
         Files of tables, each with another name.
     description : str, Path or Description, optional
         As in `check_table`; one for all files.
+    progress : callable, optional
+        As in `check_table`, for one file after the other.
 
     Returns
     -------
@@ -141,7 +162,7 @@ def check_tables(paths: Sequence[str | Path], description: str | Path | Descript
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Two files have the name {twice}; rename one, or check them one after the other.")
-    results = [check_table(path, description) for path in paths]
+    results = [check_table(path, description, progress=progress) for path in paths]
     offset, frames = 0, []
     for result in results:
         frames.append(result.frame.assign(finding=result.frame["finding"] + offset))

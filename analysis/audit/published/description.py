@@ -193,7 +193,15 @@ def _problem(group: Described) -> tuple[tuple[str, ...], str] | None:
         return ("numbers",), f"the check {check.name} needs {listed(lacking)}; add it to numbers."
     roles = [*check.needs, *check.uses]
     if roles and "parts" not in check.settings:
-        other = next((role for role in group.numbers if role.partition(":")[0] not in roles), None)
+        heads = {role.partition(":")[0] for role in roles}  # `recall` stands for recall:LABEL, too
+        other = next(
+            (
+                role
+                for role in group.numbers
+                if role not in roles and not (":" in role and role.partition(":")[0] in heads)
+            ),
+            None,
+        )
         if other is not None:
             return ("numbers", other), suggestion(other, roles)
     for at, settings in _settings(group):

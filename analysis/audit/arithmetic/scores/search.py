@@ -19,6 +19,7 @@ from .layout import Layout, Matrix
 from .measures import Measure, by_class, exact, values
 
 LIMIT = 8_000  # boxes of one search
+AHEAD = 400  # boxes that are looked at before the first walk
 WAVE = 400  # boxes that are split together
 FEW = 64  # boxes below which all are split again before they are narrowed
 SMALL = 100_000  # matrices below which boxes alone are quick
@@ -75,6 +76,8 @@ def search(problem: Problem, limit: int = LIMIT, *, walks: bool = True) -> Searc
     root = boxes
     start = candidates(boxes, layout)
     walks &= float(np.prod(1 + boxes.ends[1] - boxes.ends[0])) > SMALL
+    if walks and search(problem, min(AHEAD, limit), walks=False).exhausted:
+        return Search(exhausted=True)  # most scores that cannot be are excluded before a walk has begun
     found = _walk(problem, root, start[0], generator) if walks else _exact(problem, start)
     seen = 0
     while found is None:

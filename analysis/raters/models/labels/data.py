@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,9 @@ MOST_NUMBERS = 10
 MOST_LABELS = 20
 FEW = 5
 LEAST_COUNT, RARE_SHARE = 10, 0.005  # judgments with a label under which, taken together, it is set aside
-PEOPLE_SD = 0.7  # between people, on the logit scale: what the default prior expects at most
+PEOPLE_SD = 0.5  # between people, on the logit scale: the median of the default prior
+ATTENTIVE = 9.0  # first number of the beta distribution (its second is 1) of the attention of most people
+CARELESS_SD = 1.5  # of the logits of people without attention about those of a guess
 _INFORMATION = 4 / 27  # of an answer about a logit, at an accuracy of about 0.82
 
 
@@ -224,6 +227,13 @@ def mean_class_posterior(prevalence: Floats, confusion: Floats, patterns: Patter
 def accuracy(prevalence: Floats, confusion: Floats) -> Floats:
     """Probability of the right label for a random item, shape (...,), from (..., K) and (..., K, K)."""
     return np.asarray(np.einsum("...k,...kk->...", prevalence, confusion))
+
+
+def by_attention(mean: Any, spread: Any, attention: Any) -> tuple[Any, Any]:
+    """Mean and SD of people's logits by their attention; arguments broadcast, as arrays or as tensors."""
+    # a smooth step, so that people are either much like their panel or much like one who guesses
+    step = attention**3 / (attention**3 + (1 - attention) ** 3)
+    return step * mean, step * spread + (1 - step) * CARELESS_SD
 
 
 def agreement(prevalence: Floats, one: Floats, other: Floats) -> Floats:

@@ -16,13 +16,15 @@ from ....numerics.types import Codes, Floats
 from ..checks import diagnostics, fit_in_words, sampler_state, verdict
 from ..fitted import ModelFit, Prior, Priors, changed, with_predictive
 from ..sampling import TARGET_ACCEPT, Progress, library, sample
-from .data import PEOPLE_SD, Labelled, confusion_of, read_labels
+from .data import ATTENTIVE, PEOPLE_SD, Labelled, by_attention, confusion_of, read_labels
 from .tables import (
     REPLICATIONS,
     check_labels,
     confusion_tables,
+    followers,
     item_table,
     label_draws,
+    new_people,
     notes_of,
     replacement_table,
     shared_errors,
@@ -34,7 +36,8 @@ CONDITIONAL = (
     "The true class is inferred from all judges under the assumption of independent errors: judges with "
     "shared errors, such as models, bias it towards their labels (see the check of agreement)."
 )
-SAMPLED = ["prevalence", "wrong", "spread", "person"]
+AT_FIRST = 0.97  # attention at which chains begin, since all would label at random near 0
+SAMPLED = ["prevalence", "wrong", "spread", "careless", "attention", "person"]
 
 
 @any_frame
@@ -61,6 +64,13 @@ def label_model(
     mean of their panel, normally on the scale of logits of each wrong label against the right one; a model
     has a matrix of its own, with the prior of a panel's mean. True classes are summed out.
 
+    Each person has an attention between 0 and 1. With an attention of 1 the logits are about those of the
+    panel; with an attention of 0 they vary widely about zero, as of a person who guesses or always gives the
+    same label. Nearly all people have an attention close to 1, except for a small share of careless people,
+    for whom all values are equally probable. One who labels at random is therefore not estimated to be like
+    the panel, nor does such a person widen the differences between the others; a note names people who do
+    not follow their panel.
+
     Parameters
     ----------
     judgments : DataFrame
@@ -76,8 +86,8 @@ def label_model(
         and 0 where ``labels`` are named.
     priors : mapping, optional
         In place of the defaults: ``prevalence`` (dirichlet), ``wrong`` (normal: logit of one wrong label
-        against the right one, for the mean of a panel and for a model) and ``people`` (half-normal: SD of
-        these logits between the people of a panel).
+        against the right one, for the mean of a panel and for a model), ``people`` (half-normal: SD of
+        these logits between the people of a panel) and ``careless`` (beta: share of careless people).
     draws, tune, chains, seed, sampler, progress
         As in `sampling.sample`.
     alpha : float
@@ -156,6 +166,7 @@ def label_model(
     notes = (
         *data.notes,
         *notes_of(data, found),
+        *followers(data, found, alpha),
         CONDITIONAL,
         *shared_errors(fitted.agreement),
         fit_in_words(fitted.shares, "shares of labels", alpha),
@@ -220,7 +231,8 @@ def default_priors(n_labels: int) -> dict[str, Prior]:
             (wrong, 1.0),
             "logit of a wrong label relative to the correct one, for a panel's mean and each model",
         ),
-        "people": Prior("half_normal", (PEOPLE_SD,), "SD of these logits between the people of a panel"),
+        "people": Prior("log_normal", (PEOPLE_SD, 0.6), "SD of these logits between the people of a panel"),
+        "careless": Prior("beta", (1.0, 9.0), "share of people who may label with little attention"),
     }
 
 
@@ -242,9 +254,10 @@ def draw_parameters(
     unit = priors["wrong"].draws(rng, (size, len(data.units), n_wrong))
     rows = unit[:, data.unit]
     if data.n_panels:
+        panel = data.unit[data.person]
         spread = priors["people"].draws(rng, (size, data.n_panels))
-        noise = rng.standard_normal((size, len(data.person), n_wrong))
-        rows[:, data.person] += spread[:, data.unit[data.person], None] * noise
+        careless = priors["careless"].draws(rng, (size, data.n_panels))
+        rows[:, data.person] = new_people(unit[:, panel], spread[:, panel], careless[:, panel], rng)
     return prevalence, confusion_of(rows, n_labels)
 
 
@@ -273,8 +286,17 @@ def build(data: Labelled, priors: Priors) -> Any:
         row = data.unit.copy()
         if data.n_panels:
             spread = priors["people"].variable("spread", dims="panel")
+            careless = priors["careless"].variable("careless", dims="panel")
             panel, known = data.unit[data.person], data.centring[:, None]
-            mean, sd = logits[panel], spread[panel][:, None]
+            share = careless[panel]
+            attention = pm.Mixture(
+                "attention",
+                w=pt.stack([share, 1 - share], axis=-1),
+                comp_dists=[pm.Beta.dist(1.0, 1.0), pm.Beta.dist(ATTENTIVE, 1.0)],
+                dims="who",
+                initval=np.full(len(data.person), AT_FIRST),
+            )
+            mean, sd = by_attention(logits[panel], spread[panel][:, None], attention[:, None])
             person = pm.Normal("person", known * mean, sd**known, dims=("who", "wrong_label"))
             own = mean + sd ** (1 - known) * (person - known * mean)
             row[data.person] = len(data.units) + np.arange(len(data.person))

@@ -11,10 +11,22 @@ import pandas as pd
 from ....frames.rounding import percentage
 from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
-from .data import Labelled, accuracy, agreement, best_order, confusion_of, mean_class_posterior
+from .data import (
+    ATTENTIVE,
+    Labelled,
+    accuracy,
+    agreement,
+    best_order,
+    by_attention,
+    confusion_of,
+    mean_class_posterior,
+)
 
 FRESH = 24  # people drawn anew from a panel at each draw of its parameters
 REPLICATIONS = 100
+FAR_BELOW = 0.7  # of how well a typical person recognises classes, under which a person does not follow
+SURE = 0.9  # posterior probability from which this is stated
+LEAST_PEOPLE = 3  # of whom one can be said to be unlike the others
 BETWEEN = ("people", "models", "people and models")
 
 
@@ -36,20 +48,30 @@ def label_draws(data: Labelled, posterior: Any, seed: int) -> LabelDraws:
     if data.n_panels:
         spread = np.asarray(posterior["spread"], dtype=float)
         rows[:, :, data.person] = _people(data, posterior, unit, spread)
-        noise = np.random.default_rng([seed, 1]).standard_normal(
-            (*unit.shape[:2], data.n_panels, FRESH, unit.shape[-1])
-        )
-        fresh = unit[:, :, : data.n_panels, None] + spread[..., None, None] * noise
+        panels = (unit[:, :, : data.n_panels], spread, np.asarray(posterior["careless"], dtype=float))
+        means, sds, shares = (np.repeat(values[:, :, :, None], FRESH, axis=3) for values in panels)
+        fresh = new_people(means, sds, shares, np.random.default_rng([seed, 1]))
     return LabelDraws(
         np.asarray(posterior["prevalence"], dtype=float), confusion_of(rows, size), confusion_of(fresh, size)
     )
+
+
+def new_people(mean: Floats, spread: Floats, careless: Floats, rng: np.random.Generator) -> Floats:
+    """Draw logits (..., K (K - 1)) of people by the means of their panels.
+
+    ``spread`` and ``careless``, the share of careless people, have the shape (...,).
+    """
+    attention = rng.beta(np.where(rng.random(careless.shape) < careless, 1.0, ATTENTIVE), 1.0)
+    centre, sd = by_attention(mean, spread[..., None], attention[..., None])
+    return np.asarray(centre + sd * rng.standard_normal(mean.shape))
 
 
 def _people(data: Labelled, posterior: Any, unit: Floats, spread: Floats) -> Floats:
     """Logits of the people, shape (C, D, people, K (K - 1)), from how they were sampled."""
     panel = data.unit[data.person]
     known = data.centring[:, None]
-    mean, sd = unit[:, :, panel], spread[:, :, panel, None]
+    attention = np.asarray(posterior["attention"], dtype=float)[..., None]
+    mean, sd = by_attention(unit[:, :, panel], spread[:, :, panel, None], attention)
     person = np.asarray(posterior["person"], dtype=float)
     return np.asarray(mean + sd ** (1 - known) * (person - known * mean))
 
@@ -167,6 +189,27 @@ def notes_of(data: Labelled, found: LabelDraws) -> list[str]:
                 f"Group '{panel}' has {who}: estimated differences between people depend on the prior "
                 "'people'."
             )
+    return told
+
+
+def followers(data: Labelled, found: LabelDraws, alpha: float) -> list[str]:
+    """Name people who do not follow their panel: who recognise classes far less than its typical person."""
+    told = []
+    # 1 without errors, 0 if labels do not depend on the class, whatever the shares of the classes
+    recognised = (np.trace(found.confusion, axis1=-2, axis2=-1) - 1) / (len(data.labels) - 1)
+    right = accuracy(found.prevalence[:, :, None], found.confusion)
+    for number in range(data.n_panels):
+        members = np.flatnonzero(data.unit == number)
+        typical, usual = (np.median(part[..., members], axis=2) for part in (recognised, right))
+        for j in members if len(members) >= LEAST_PEOPLE else ():
+            if (recognised[..., j] < FAR_BELOW * typical).mean() > SURE:
+                lower, upper = np.quantile(right[..., j], [alpha / 2, 1 - alpha / 2])
+                told.append(
+                    f"'{data.ratings.judges[j]}' follows the panel less than its other people do: accuracy "
+                    f"{right[..., j].mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is "
+                    f"{usual.mean():.2f}; inspect these labels, and fit again without them if they were "
+                    "given carelessly."
+                )
     return told
 
 

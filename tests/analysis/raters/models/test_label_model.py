@@ -109,6 +109,37 @@ def test_simulated_accuracies_confusion_and_classes_are_recovered(
     assert best[~doubtful].mean() > 0.95
 
 
+def panel(accuracies: list[float], seed: int) -> pd.DataFrame:
+    """Labels of 120 items of three classes, each by three people; errors are other labels at random."""
+    rng, rows = np.random.default_rng([seed, 7]), []
+    truth = rng.integers(3, size=120)
+    for item, right in enumerate(truth):
+        for j in rng.choice(len(accuracies), 3, replace=False):
+            wrong = (right + rng.integers(1, 3)) % 3
+            label = right if rng.random() < accuracies[j] else wrong
+            rows.append((f"w{j}", "human", f"i{item:03d}", CLASSES[label]))
+    return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+
+
+@pytest.mark.bayes
+def test_one_who_labels_at_random_is_not_pulled_to_the_panel_and_is_named() -> None:
+    fit = label_model(panel([0.85, 0.8, 0.9, 0.75, 0.85, 1 / 3], 0), draws=300, seed=1)
+    guesser = accuracies(fit).loc["w5"]
+    assert guesser["estimate"] < 0.42
+    assert guesser["lower"] < 1 / 3 < guesser["upper"]
+    (note,) = (note for note in fit.notes if "follows the panel less" in note)
+    assert note.startswith("'w5' ")
+    assert fit.frame["rhat"].max() < 1.05
+
+
+@pytest.mark.bayes
+def test_in_a_panel_of_equals_nobody_is_named() -> None:
+    fit = label_model(panel([0.85, 0.8, 0.9, 0.75, 0.85, 0.8], 1), draws=300, seed=1)
+    assert not any("follows the panel" in note for note in fit.notes)
+    assert accuracies(fit)["estimate"].between(0.7, 0.95).all()
+    assert fit.frame["rhat"].max() < 1.05
+
+
 @pytest.mark.bayes
 def test_tables_say_who_is_better_than_a_fresh_person(fitted: ModelFit) -> None:
     replacement = fitted.extra["replacement"]
