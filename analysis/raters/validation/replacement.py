@@ -48,6 +48,8 @@ def add_replacement(
     for measure in ("winning_rate", "advantage_probability"):
         numbers = (float(row[column]) for column in (measure, f"{measure}_lower", f"{measure}_upper"))
         estimate, lower, upper = numbers
+        if lower <= 0 and upper >= 1:  # draws of items gave every result
+            lower = upper = np.nan
         rows.add(REPLACEMENT, measure, Bounded(estimate, np.nan, lower, upper, n, clusters))
     rows.number(REPLACEMENT, "smallest_epsilon", float(row["smallest_epsilon"]), n)
     notes += [note for note in test.notes if note not in notes]

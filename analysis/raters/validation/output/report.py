@@ -17,7 +17,8 @@ from ....figures.labels import p_text, words
 from ..gates import Outcome
 from ..judging import Validation
 from ..rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
-from ..verdicts.judge import Row, interval, number
+from ..verdicts.findings import Row
+from ..verdicts.judge import interval, number
 
 FORMAT = 1  # of the record
 HEADINGS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,9 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text, true_minus
+from ....numerics.intervals import SAME
 from ..rows import ERRORS, RATES, SUBGROUPS, row_of
+from .findings import Difference, Replacement, Row, notable
 
 IN_WORDS = {
     "kappa": "kappa",
@@ -25,7 +27,6 @@ SHARES = (
     *("accuracy", "recall", "precision", "f1", "rate", "answered", "flips", "probability", "frequent"),
     *("accuracy_difference", "rate_difference", "recall_difference"),
 )
-Row: TypeAlias = "pd.Series[Any]"
 
 
 def is_share(measure: str) -> bool:
@@ -61,7 +62,7 @@ def verdict_of(
         _rates(frame, settings),
         _errors(frame),
         _subgroups(frame, settings),
-        _replacement(frame, settings),
+        _replacement(frame, extra, settings),
         _corrected(frame, settings),
         _precision(extra["precision"], settings),
     )
@@ -90,7 +91,8 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     if not np.isfinite(found["estimate"]):
         yield f"{name} has no value: with only one label, agreement cannot be distinguished from chance."
     elif not np.isfinite(found["lower"]):
-        yield f"{name} is {number(found['estimate'], main)}; one item has no interval."
+        why = "; one item has no interval" if found["clusters"] == 1 else ", without an interval"
+        yield f"{name} is {number(found['estimate'], main)}{why}."
     else:
         estimate, limits = number(found["estimate"], main), interval(found, main)
         yield f"{name} is {estimate} ({limits}): {_beyond_chance(found)}."
@@ -115,11 +117,17 @@ def _ratings(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         )
     else:
         yield f"The intraclass correlation has no value over {counted(int(found['n']), 'row')}."
-    higher = "higher" if bias["estimate"] > 0 else "lower"
-    clear = np.isfinite(bias["p"]) and bias["p"] < settings["alpha"]
-    size = f"{number(abs(bias['estimate']), '')} {higher} than people"
+    apart = Difference.of(bias, settings["alpha"])
+    size = f"{number(abs(apart.estimate), '')} {'higher' if apart.positive else 'lower'} than people"
     limits = f" (difference {interval(bias, '')})" if interval(bias, "") else ""
-    yield f"The judge rates {size} on average{limits}" + ("." if clear else ", not a clear difference.")
+    if apart.constant:
+        yield f"The judge rates {size} in every row."
+    elif abs(apart.estimate) <= SAME:
+        yield f"The judge's ratings have the same mean as those of people{limits}."
+    else:
+        yield f"The judge rates {size} on average{limits}" + (
+            "." if apart.clear else ", not a clear difference."
+        )
 
 
 def _against_threshold(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -147,7 +155,7 @@ def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"{text}."
         return
     lower = "lower" if apart["estimate"] < 0 else "higher"
-    if apart["p"] < settings["alpha"]:
+    if Difference.of(apart, settings["alpha"]).clear:
         yield (
             f"{text}; on the same items the judge's is {lower} by {number(abs(apart['estimate']), main)} "
             f"(difference {interval(apart, main)})."
@@ -158,9 +166,9 @@ def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     apart = frame[(frame["part"] == RATES) & (frame["measure"] == "rate_difference")]
-    clear = apart[apart["p_adjusted"] < settings["alpha"]]
     if apart.empty:
         return
+    clear = notable(apart, settings["alpha"])
     if clear.empty:
         seen = apart["detectable"].astype(float).max()
         missed = f"; differences below {points(seen)} could have been missed" if np.isfinite(seen) else ""
@@ -170,10 +178,11 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         own, people = (row_of(frame, f"{name}[{row['class']}]") for name in ("judge_rate", "people_rate"))
         assert own is not None
         assert people is not None
-        often = "more" if row["estimate"] > 0 else "less"
+        often = "more" if Difference.of(row, settings["alpha"]).positive else "less"
+        limits = f" (difference {interval(row, 'rate')})" if interval(row, "rate") else ""
         yield (
             f"The judge gives {row['class']!r} {often} often than people: {number(own['estimate'], 'rate')} "
-            f"against {number(people['estimate'], 'rate')} (difference {interval(row, 'rate')})."
+            f"against {number(people['estimate'], 'rate')}{limits}."
         )
 
 
@@ -181,7 +190,12 @@ def _errors(frame: pd.DataFrame) -> Iterator[str]:
     recalls = frame[(frame["part"] == ERRORS) & (frame["measure"] == "recall") & (frame["n"] >= 1)]
     if len(recalls) < 2 or not (recalls["estimate"] < 1).any():
         return
-    worst = recalls.iloc[int(recalls["estimate"].to_numpy(dtype=float).argmin())]
+    values = recalls["estimate"].to_numpy(dtype=float)
+    worst = recalls.iloc[int(values.argmin())]
+    if (values <= values.min() + SAME).all():
+        missed = number(1 - worst["estimate"], "rate")
+        yield f"The judge misses every label of people equally often, in {missed} of its rows."
+        return
     text = (
         f"Errors are most frequent on {worst['class']!r}: of rows with this label by people "
         f"({int(worst['n']):,} labels), the judge misses {number(1 - worst['estimate'], 'rate')}"
@@ -196,7 +210,7 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     tested = frame[(frame["part"] == SUBGROUPS) & frame["measure"].isin(names)]
     if tested.empty:
         return
-    clear = tested[tested["p_adjusted"] < settings["alpha"]]
+    clear = notable(tested, settings["alpha"])
     if clear.empty:
         largest = tested["detectable"].astype(float).max()
         size = number(largest, tested["measure"].iloc[0])
@@ -212,21 +226,40 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
             "higher" if row["estimate"] > 0 else "lower"
         )  # fmt: skip
         yield (
-            f"For {row['by']} {row['level']!r} the judge {what} {size} {how} than elsewhere (difference "
-            f"{interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
+            f"For {row['by']} {row['level']!r} the judge {what} {size} {how} than elsewhere"
+            f"{tested_in_words(row)}."
         )
 
 
-def _replacement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
-    rate = row_of(frame, "winning_rate")
-    if rate is None or not np.isfinite(rate["estimate"]):
+def tested_in_words(row: Row) -> str:
+    """The limits and the p value of a difference that a sentence is about."""
+    if not np.isfinite(row["p_adjusted"]):
+        return " (not tested, since values of some group do not vary)"
+    return f" (difference {interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})"
+
+
+def _replacement(
+    frame: pd.DataFrame, extra: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> Iterator[str]:
+    row = row_of(frame, "winning_rate")
+    if row is None or not np.isfinite(row["estimate"]):
         return
-    passes = rate["estimate"] >= 0.5
-    yield (
-        f"The judge {'passes' if passes else 'does not pass'} the replacement test at epsilon "
-        f"{settings['epsilon']:g}: its winning rate is {number(rate['estimate'], 'rate')}"
-        f"{'' if passes else ', and at least half is needed'}."
+    people = int(extra["annotators"]["wins"].notna().sum())  # others have too few items
+    result = Replacement(float(row["estimate"]), float(row["lower"]), float(row["upper"]), people)
+    yield replacement_in_words(result, f"{settings['epsilon']:g}", level_of(settings))
+
+
+def replacement_in_words(result: Replacement, epsilon: str, level: str) -> str:
+    """Whether a judge passes the replacement test, and whether that is decided."""
+    text = (
+        f"The judge {'passes' if result.passes else 'does not pass'} the replacement test at epsilon "
+        f"{epsilon}: it beats {result.beaten:,} of {counted(result.people, 'person', 'people')}, and at "
+        "least half is needed"
     )
+    if not result.bounded:
+        return f"{text}; with so few people or items that share has no interval, so that this is not certain."
+    text = f"{text} ({level} interval of the share {result.lower:.1%} to {result.upper:.1%})"
+    return f"{text}." if result.decided else f"{text}; with other items the result could be the opposite."
 
 
 def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:

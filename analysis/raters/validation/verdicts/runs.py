@@ -12,7 +12,8 @@ from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text
 from ..rows import ERRORS, RATES, SUBGROUPS, row_of
-from .judge import IN_WORDS, Row, interval, number, points
+from .findings import Difference, Row, notable
+from .judge import IN_WORDS, interval, number, points, tested_in_words
 
 
 def verdict_of_runs(frame: pd.DataFrame, settings: Mapping[str, Any]) -> list[str]:
@@ -41,11 +42,7 @@ def _changes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     rates = frame[(frame["part"] == RATES) & frame["measure"].isin(["rate_difference", "mean_difference"])]
-    shown = (
-        rates.head(1)
-        if len(settings["classes"]) <= 2
-        else rates[rates["p_adjusted"] < settings["alpha"]].head(3)
-    )
+    shown = rates.head(1) if len(settings["classes"]) <= 2 else notable(rates, settings["alpha"]).head(3)
     if shown.empty:
         yield f"No class is clearly more frequent in {settings['names'][1]} than in {settings['names'][0]}."
     for _, row in shown.iterrows():
@@ -72,10 +69,11 @@ def _difference(frame: pd.DataFrame, row: Row, what: str, settings: Mapping[str,
     text = f"The {what} is {values[0]} in {settings['names'][0]} and {values[1]} in {settings['names'][1]}"
     if not np.isfinite(row["lower"]):
         return f"{text}."
-    p = row["p_adjusted"] if np.isfinite(row["p_adjusted"]) else row["p"]
+    apart = Difference.of(row, settings["alpha"])
+    p = apart.p
     text += f" (difference {interval(row, str(row['measure']))}, p {p_text(p)})"
     margin = number(row["margin"], str(row["measure"]))
-    small, clear = row["p_equivalence"] < settings["alpha"], p < settings["alpha"]
+    small, clear = row["p_equivalence"] < settings["alpha"], apart.clear
     if clear and small:
         return f"{text}: different, by less than the margin of {margin}."
     if clear:
@@ -87,7 +85,7 @@ def _difference(frame: pd.DataFrame, row: Row, what: str, settings: Mapping[str,
 
 def _families(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     tested = frame[frame["measure"].str.endswith("_difference") & frame["part"].isin([ERRORS, SUBGROUPS])]
-    clear = tested[tested["p_adjusted"] < settings["alpha"]]
+    clear = notable(tested, settings["alpha"])
     for _, row in clear.head(5).iterrows():
         where = (
             f"items that people call {row['class']!r}"
@@ -106,13 +104,13 @@ def _families(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]
         if what == "answers":
             yield (
                 f"For {where} the {'mean' if row['measure'] == 'mean_difference' else 'rate'} is {size} "
-                f"{'higher' if row['estimate'] > 0 else 'lower'} in {settings['names'][1]} (adjusted p "
-                f"{p_text(row['p_adjusted'])})."
+                f"{'higher' if row['estimate'] > 0 else 'lower'} in {settings['names'][1]}"
+                f"{tested_in_words(row)}."
             )
         else:
             yield (
-                f"For {where} {settings['names'][1]} {what} {size} {more} often than {settings['names'][0]} "
-                f"(difference {interval(row, row['measure'])}, adjusted p {p_text(row['p_adjusted'])})."
+                f"For {where} {settings['names'][1]} {what} {size} {more} often than {settings['names'][0]}"
+                f"{tested_in_words(row)}."
             )
     if clear.empty and not tested.empty:
         yield "No class or subgroup clearly differs between the runs after Holm's adjustment."
