@@ -83,26 +83,35 @@ class Weights:
 
     lower: Floats
     upper: Floats
-    plain: Floats  # without prior, for standard errors
+    seen: Floats  # without prior
     level: float
+
+    @property
+    def plain(self) -> Floats:
+        """Weights without a prior, for standard errors."""
+        return np.asarray(self.seen / self.seen.mean(axis=1, keepdims=True))
 
 
 def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
     """Draw weights of patterns; ``against`` and ``favour``, (P,), are the clusters added for either limit."""
     random = np.random.default_rng(SEED)
     drawn = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
-    seen = np.asarray((items.counts.T @ drawn.T).T)
+    if items.clusters == items.n:  # one pattern per cluster
+        seen = np.zeros((items.draws, items.counts.shape[1]))
+        seen[:, items.counts.indices] = drawn
+    else:
+        seen = np.asarray((items.counts.T @ drawn.T).T)
     size = items.n / items.clusters
 
     def with_prior(prior: Floats) -> Floats:
         some = np.flatnonzero(prior)
         result = seen.copy()
         result[:, some] += size * random.standard_gamma(prior[some], size=(len(seen), len(some)))
-        return np.asarray(result * (items.n / result.sum(axis=1, keepdims=True)))
+        result *= items.n / result.sum(axis=1, keepdims=True)
+        return result
 
-    plain = seen * (items.n / seen.sum(axis=1, keepdims=True))
     level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
-    return Weights(with_prior(against), with_prior(favour), plain, level)
+    return Weights(with_prior(against), with_prior(favour), seen, level)
 
 
 def limits(
