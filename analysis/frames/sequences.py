@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 
-from ..numerics.confidence_sequences import FEWEST, half_widths, p_values
-from ..numerics.intervals import check_alpha
+from ..numerics.confidence_sequences import FEWEST, FEWEST_EVENTS, half_widths, p_values
+from ..numerics.intervals import SAME, check_alpha
 from ..numerics.types import Codes, Floats
 
 LOOKS = 20  # by default
@@ -69,7 +69,11 @@ def looks_at(n: int, looks: Sequence[int] | None, target: int, alpha: float) -> 
     reached = tuple(one for one in wanted if one <= n)
     if not reached:
         raise InputError(f"The first look is at {wanted[0]:,} units, but the data have {n:,}; look earlier.")
-    notes = [f"Sequences are unbounded below {FEWEST} units: their guarantee is asymptotic."]
+    notes = [
+        f"Sequences are unbounded below {FEWEST} units, and for outcomes with two values below "
+        f"{FEWEST_EVENTS} of the rarer one: their guarantee is asymptotic. Means of very skewed numbers are missed more often "
+        "(log-normal ones by 9% of 95% sequences); begin later with them."
+    ]
     if len(reached) < len(wanted):
         notes.append(f"Looks at more than the {n:,} units of the data were omitted.")
     return Looks(reached, target, alpha, tuple(notes))
@@ -82,6 +86,15 @@ def default_looks(n: int) -> list[int]:
     return sorted({int(one) for one in np.linspace(FEWEST, n, LOOKS).round()})
 
 
+def units_of_shares(share: Floats, units: Floats, values: Floats) -> Floats:
+    """Units behind means of values, (m,): none where the values are two and the rarer one is too rare."""
+    ends = np.unique(values[np.isfinite(values)])
+    if len(ends) != 2:
+        return units
+    share = (share - ends[0]) / (ends[1] - ends[0])
+    return np.where(units * np.minimum(share, 1 - share) < FEWEST_EVENTS - SAME, 0.0, units)
+
+
 def with_sequence(
     frame: pd.DataFrame, units: Floats | int, alpha: float, target: int, null: float = 0.0
 ) -> pd.DataFrame:
@@ -91,7 +104,7 @@ def with_sequence(
     far) are unbounded: no variation is no knowledge.
     """
     estimate, error = frame["estimate"].to_numpy(float), frame["std_error"].to_numpy(float)
-    number = np.where(error > 0, np.asarray(units, dtype=float), 0.0)
+    number = np.where(error > SAME * np.maximum(np.abs(estimate), 1.0), np.asarray(units, dtype=float), 0.0)
     variance = number * error**2
     half = half_widths(variance, number, alpha, target)
     known = np.isfinite(error)

@@ -11,6 +11,11 @@ import numpy as np
 from .types import Floats
 
 FEWEST = 100  # units from which shares between .15 and .85 are covered as stated; unbounded below
+# Units with the rarer of two outcomes, below which a sequence is unbounded. In simulations of looks at all
+# units from 100 to 5,000, a 95% sequence missed shares of .05, .02, and .01 in 11, 22, and 41% without this
+# rule, and in 3, 2, and 1% with it. Means of skewed numbers have no such rule: log-normal ones (SD of the
+# logarithm 1) are missed in 9%, in 5% if looks begin at 300 units.
+FEWEST_EVENTS = 20
 
 
 def mixture_scale(target: float, alpha: float) -> float:

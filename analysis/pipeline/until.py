@@ -19,7 +19,7 @@ from conjury.inference.study.parts import Analysis
 from conjury.inference.tables.files import read_table
 
 from ..conjoint.standard_errors.sequential import units_behind
-from ..frames.sequences import with_sequence
+from ..frames.sequences import units_of_shares, with_sequence
 from ..raters.descriptive import means
 from .conjoint import fit_group, groups
 from .run import FitOptions
@@ -155,7 +155,7 @@ def _effect_widths(
         rows = part.select(group.choices)
         rows = rows[rows[study.outcome].notna()]
         order = pd.factorize(rows[study.clusters.of(group.kind)[0]])[0]
-        units = units_behind(found.frame, rows, order)
+        units = units_behind(found.frame, rows, order, study.outcome)
         table = with_sequence(found.frame, units, ALPHA, n_designed)
         of = table[table["feature"] == condition.name].iloc[1:]  # without the reference level
         if condition.level is not None:
@@ -180,7 +180,10 @@ def _rating_widths(
             alpha=ALPHA,
             draws=DRAWS,
         ).frame
-        units = found["n_clusters"].to_numpy(float)
+        values = pd.to_numeric(rows["value"], errors="coerce").to_numpy(float)
+        units = units_of_shares(
+            found["estimate"].to_numpy(float), found["n_clusters"].to_numpy(float), values
+        )
         widths.append(_widest(with_sequence(found, units, ALPHA, n_designed)))
     return max(widths, default=np.inf)
 

@@ -13,10 +13,11 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
-from ..frames.sequences import KIND, TARGET, looks_at
+from ..frames.sequences import KIND, TARGET, looks_at, units_of_shares
 from ..frames.variables import require_column
 from ..numerics.types import Floats
 from ..results import Result
+from .descriptive.means import means
 
 COUNTS = ("n_clusters", "n_items")  # units behind a row, the first of them that a table has
 
@@ -62,7 +63,8 @@ def sequential(
     -------
     Result
         Kind "confidence_sequence": the rows of the estimator for each look, with ``n_units``. ``lower,
-        upper`` are always valid; they are unbounded for rows with fewer than 100 units or without variation.
+        upper`` are always valid; they are unbounded for rows with fewer than 100 units or without variation,
+        and for means of ratings with two values where the rarer one has fewer than 20 units.
         ``fixed_lower, fixed_upper`` are the estimator's limits.
 
     Raises
@@ -96,7 +98,11 @@ def sequential(
         if "std_error" not in found:
             raise InputError(f"{estimator.__name__} gives no standard errors, which a sequence needs.")
         count = next(name for name in COUNTS if name in found)
-        return found, found[count].to_numpy(float), 0.0
+        units = found[count].to_numpy(float)
+        if estimator is means:
+            values = pd.to_numeric(judgments["value"][seen], errors="coerce").to_numpy(float)
+            units = units_of_shares(found["estimate"].to_numpy(float), units, values)
+        return found, units, 0.0
 
     path = planned.path(order, at).drop(columns="p")
     settings = {"verb": estimator.__name__, "alpha": alpha, "target": target, "unit": cluster or "item_id"}

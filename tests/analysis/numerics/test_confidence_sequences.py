@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, optimize, stats
 
+from conjury.analysis.conjoint import amce
+from conjury.analysis.conjoint import sequential as sequential_effects
+from conjury.analysis.frames.sequences import units_of_shares
 from conjury.analysis.numerics.confidence_sequences import FEWEST, half_widths, mixture_scale, p_values
+from conjury.analysis.raters import means, sequential
 
 RUNS, UNITS = 800, 3_000
 
@@ -73,3 +78,29 @@ def test_sequences_cover_at_all_sample_sizes_and_fixed_intervals_do_not(share):
     peeked = (off > 1.96 * np.sqrt(variance / units))[:, seen].any(axis=1).mean()
     assert missed <= 0.05
     assert peeked > 0.25
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.05, 0.02, 0.01])
+def test_shares_of_rare_outcomes_are_covered_from_the_twentieth_event_on(share: float) -> None:
+    rng, units = np.random.default_rng(1), np.arange(1, 4_001)
+    total = np.cumsum(rng.random((1_000, len(units))) < share, axis=1)
+    mean = total / units
+    half = half_widths(mean * (1 - mean) * units / np.maximum(units - 1, 1), units, 0.05, 500)
+    missed = np.abs(mean - share) > half
+    begun = units_of_shares(mean.ravel(), np.tile(units, 1_000).astype(float), np.array([0.0, 1.0])) > 0
+    assert missed.any(axis=1).mean() > 0.08
+    assert (missed & begun.reshape(mean.shape)).any(axis=1).mean() < 0.05 + 2 * 0.007
+
+
+def test_sequences_of_an_outcome_with_two_values_begin_at_twenty_of_the_rarer_one() -> None:
+    rows = pd.DataFrame({"judge_id": "m", "judge_kind": "model", "dimension": "d", "item_id": range(600)})
+    rows = rows.assign(value=(np.arange(600) % 20 == 0).astype(int), tone=np.tile(["a", "b", "b", "a"], 150))
+    path = sequential(means, rows, looks=[300, 600], draws=50).frame
+    assert np.isfinite(path["upper"]).tolist() == [False, True]
+    rows["tone"] = pd.Categorical(np.where(np.arange(600) // 20 % 2, "x", "y"))
+    effects = sequential_effects(amce, rows, "value ~ tone", id="item_id", looks=[300, 600]).frame
+    assert not np.isfinite(effects["upper"][effects["level"] == "y"]).any()  # 15 of each level at most
+    often = rows.assign(value=(np.arange(600) % 5 == 0).astype(int))
+    effects = sequential_effects(amce, often, "value ~ tone", id="item_id", looks=[300, 600]).frame
+    assert np.isfinite(effects["upper"][effects["level"] == "y"]).all()
