@@ -71,8 +71,8 @@ def looks_at(n: int, looks: Sequence[int] | None, target: int, alpha: float) -> 
         raise InputError(f"The first look is at {wanted[0]:,} units, but the data have {n:,}; look earlier.")
     notes = [
         f"Sequences are unbounded below {FEWEST} units, and for outcomes with two values below "
-        f"{FEWEST_EVENTS} of the rarer one: their guarantee is asymptotic. Means of very skewed numbers are missed more often "
-        "(log-normal ones by 9% of 95% sequences); begin later with them."
+        f"{FEWEST_EVENTS} of the rarer one: their guarantee is asymptotic. Means of very skewed "
+        "numbers are missed more often (log-normal ones by 9% of 95% sequences); begin later with them."
     ]
     if len(reached) < len(wanted):
         notes.append(f"Looks at more than the {n:,} units of the data were omitted.")
