@@ -62,6 +62,8 @@ class Destination:
         if not self.key_variable:
             return f"{self.address.shown}, without a key"
         state = "" if self.is_set else ", which is not set"
+        if self.problem:
+            return f"{self.address.shown}; the key in {self.key_variable} may not be sent there"
         return f"{self.address.shown}, with the key in {self.key_variable}{state}"
 
     def check(self) -> None:

@@ -45,7 +45,7 @@ def test_no_key_goes_to_a_server_that_a_study_file_alone_names(
         assert code == 2
         assert server.root in err
         assert variable in err
-        assert f"Sent to   {server.url}, with the key in {variable}" in out
+        assert f"Sent to   {server.url}; the key in {variable} may not be sent there" in out
     assert server.counts()["arrivals"] == []
     code, out, err = here("validate", study)
     final = variable in ("AWS_SECRET_ACCESS_KEY", "ANTHROPIC_API_KEY")

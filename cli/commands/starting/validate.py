@@ -114,8 +114,9 @@ def _sent_to(study: Study | ItemStudy) -> dict[str, str]:
     for judge in study.judges:
         destination = None if judge.ask is None else destination_of(judge.ask)
         if destination is not None:
-            consent = f"; {destination.problem}" if destination.problem else ""
-            places.setdefault(destination.in_words + consent, []).append(judge.id)
+            address, problem = destination.address.shown, destination.problem
+            words = f"{address}: {problem}" if problem else destination.in_words
+            places.setdefault(words, []).append(judge.id)
     lines = [f"{place} ({listed(names, 5)})" for place, names in places.items()]
     return {"Sent to": f"\n{'':13}".join(lines)} if lines else {}
 
