@@ -45,9 +45,11 @@ def record_of(write: Callable[..., Any]) -> type:
     """The record that a sentence is a function of; TypeError where it is not one frozen dataclass."""
     hints = {name: hint for name, hint in get_type_hints(write).items() if name != "return"}
     (kind,) = hints.values()
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not isinstance(kind, type) or not is_dataclass(kind):
+        raise TypeError(f"{write.__name__} is not a function of a dataclass.")
+    if not getattr(kind, "__dataclass_params__").frozen:  # noqa: B009
         raise TypeError(f"{write.__name__} is not a function of a frozen dataclass.")
-    return kind  # type: ignore[return-value]
+    return kind
 
 
 def out_of(n: int, total: int, one: str, several: str = "") -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.vocabulary import PASSING
 from ...numerics.bootstrap import without_spread
 from ...numerics.intervals import inference
 from ...results import Result
@@ -20,7 +21,6 @@ from ..reading import read_dimensions
 from ..scales import names_of
 from .decide import (
     FEW_INSTANCES,
-    PASSING,
     Bounds,
     Evidence,
     Multiplicity,

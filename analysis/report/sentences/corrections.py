@@ -124,8 +124,10 @@ def moved(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None:
         return None
     equal = np.flatnonzero(np.nanmax(apart) - apart <= SAME)
     row = wide.iloc[equal[0]]
-    numbers = (float(row[name]) for name in ("reported", "corrected", "lower", "upper"))
-    return Moved(tuple(str(names[at]) for at in equal), *numbers)
+    reported, corrected, lower, upper = (
+        float(row[name]) for name in ("reported", "corrected", "lower", "upper")
+    )
+    return Moved(tuple(str(names[at]) for at in equal), reported, corrected, lower, upper)
 
 
 @sentence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,8 +154,8 @@ def _largest_ratio(frame: pd.DataFrame, names: pd.Series[str], among: np.ndarray
     if not among.any():
         return None
     at = int(np.where(among, frame["ratio"].to_numpy(float), -np.inf).argmax())
-    row: Mapping[str, object] = frame.iloc[at].to_dict()
-    return Ratio(float(frame["ratio"].iloc[at]), str(names.iloc[at]), row["method"] == "pigeonhole")
+    pigeonhole = str(frame["method"].iloc[at]) == "pigeonhole"
+    return Ratio(float(frame["ratio"].iloc[at]), str(names.iloc[at]), pigeonhole)
 
 
 @sentence

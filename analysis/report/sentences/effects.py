@@ -46,8 +46,8 @@ def largest_effect(
     at = int(np.nanargmax(size))
     row = frame.iloc[at]
     judge = str(row["judge"]) if "judge" in frame and not pd.isna(row["judge"]) else ""
-    numbers = (float(row[name]) for name in ("estimate", "lower", "upper"))
-    return LargestEffect(*numbers, levels[at], judge, bounds[at] or "interval", of_prompts)
+    estimate, lower, upper = (float(row[name]) for name in ("estimate", "lower", "upper"))
+    return LargestEffect(estimate, lower, upper, levels[at], judge, bounds[at] or "interval", of_prompts)
 
 
 @sentence
@@ -176,9 +176,12 @@ def largest_difference(frame: pd.DataFrame, levels: Sequence[str], alpha: float)
     if np.isnan(size).all():
         return None
     row = frame.iloc[at := int(np.nanargmax(size))]
-    numbers = (float(row[name]) for name in ("estimate", "lower", "upper", "model", "people"))
+    names = ("estimate", "lower", "upper", "model", "people")
+    estimate, lower, upper, model, people = (float(row[name]) for name in names)
     several = frame.loc[frame["p_adjusted"].notna(), "judge"].nunique() > 1
-    return LargestDifference(str(row["judge"]), levels[at], *numbers, alpha, bool(several))
+    return LargestDifference(
+        str(row["judge"]), levels[at], estimate, lower, upper, model, people, alpha, bool(several)
+    )
 
 
 @sentence

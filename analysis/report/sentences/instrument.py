@@ -34,8 +34,8 @@ def positions(judge: str, frame: pd.DataFrame) -> Positions | None:
     names = ("same_profile", "always_first", "always_second")
     known = [float(rows[name]["estimate"]) for name in names if name in rows]
     both = (known[0], known[1], known[2]) if len(known) == len(names) else None
-    numbers = (float(share[name]) for name in ("estimate", "n", "lower", "upper"))
-    return Positions(judge, *numbers, both)
+    estimate, n, lower, upper = (float(share[name]) for name in ("estimate", "n", "lower", "upper"))
+    return Positions(judge, estimate, n, lower, upper, both)
 
 
 @sentence

@@ -34,7 +34,9 @@ def recovered(found: pd.DataFrame, bounds: str) -> Recovered:
         there = found[name].notna() & (weight > 0)
         total = weight[there].sum()
         shares.append(float((found[name] * weight)[there].sum() / total) if total else np.nan)
-    return Recovered(float(weight.sum()), *shares, float(found["max_abs_error"].max()), bounds)
+    inside, boot_inside = shares
+    largest = float(found["max_abs_error"].max())
+    return Recovered(float(weight.sum()), inside, boot_inside, largest, bounds)
 
 
 @sentence
