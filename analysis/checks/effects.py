@@ -53,7 +53,8 @@ class GroupEffects:
 
 def hotelling_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joint:
     """Test that all estimates are zero, by Hotelling's F reference for cluster-robust covariances."""
-    varying = np.diag(vcov) > 0
+    variance = np.diag(vcov)
+    varying = variance > ROUNDING * variance.max(initial=0.0)
     if not varying.any():
         return Joint(np.nan, 0, np.nan, np.nan)
     found = joint_test(estimate[varying], vcov[np.ix_(varying, varying)])
@@ -101,6 +102,7 @@ def cluster_count(estimates: Estimates) -> int:
     return int(estimates.provenance.n_clusters or 0)
 
 
+ROUNDING = 1e-12  # of variances, relative to the largest
 LARGE = 0.05  # a difference of effects, in choice probability, that changes what a reader concludes
 
 

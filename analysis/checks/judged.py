@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.models import Study
+from conjury.inference.tables.schema import SUM_TOLERANCE
 
 from ..conjoint import amce
 from ..conjoint.estimates import Estimates
@@ -84,7 +85,7 @@ class Judged:
 def first_chosen(chosen: np.ndarray) -> np.ndarray:
     """Whether A was chosen, shape (pairs,), from outcomes in the order A, B, A, B ... of shape (2 pairs,)."""
     first, second = chosen.reshape(-1, 2).T
-    return np.where(first + second == 1, first, np.nan)
+    return np.where(np.abs(first + second - 1) <= SUM_TOLERANCE, first, np.nan)
 
 
 def codes(column: pd.Series) -> np.ndarray:

@@ -16,6 +16,14 @@ from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
 _RANK_TOLERANCE = 1e-10
+_ROUNDING = 1e-10  # relative to the largest of them, numbers that are less apart are the same
+
+
+def is_constant(values: np.ndarray) -> bool:
+    """Whether all values are the same, except for rounding relative to the largest of them."""
+    return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max()) if len(values) else True
+
+
 _LEAST_VARIANCE = 1e-14
 
 

@@ -15,6 +15,7 @@ from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import UNBOUNDED
+from ...numerics.linear import is_constant
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments
@@ -81,7 +82,7 @@ def rating_lines(
                 keys = {"dimension": dimension, "judge": judge, **stratum_names(by, level)}
                 names = [scores.items[k] for k in np.flatnonzero(used)]
                 points.append(pd.DataFrame({**keys, "item": names, "human": x, "model": y}))
-                if used.sum() < FEWEST or np.ptp(x) == 0:
+                if used.sum() < FEWEST or is_constant(x):
                     continue
                 slope, intercept = fitted(x, y, scores.cluster[used], weights)
                 at = np.linspace(x.min(), x.max(), POINTS_OF_BAND)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError
 
+from ....numerics.linear import is_constant
 from ....numerics.types import Codes, Floats
 from ..checks import statistic_check
 from ..fitted import Prior, Priors, changed, with_predictive
@@ -161,7 +162,7 @@ def _statistics(data: GroupRatings, y: NDArray[Any]) -> Floats:
         for a, b in combinations(columns, 2):
             both = ~np.isnan(a) & ~np.isnan(b)
             x, z = a[both], b[both]
-            flat = both.sum() < 3 or np.ptp(x) == 0 or np.ptp(z) == 0
+            flat = both.sum() < 3 or is_constant(x) or is_constant(z)
             found.append(np.nan if flat else float(np.corrcoef(x, z)[0, 1]))
     return np.array(found)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ....frames.rounding import percentage
+from ....numerics.linear import is_constant
 from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
 from .agreement import Agreement
@@ -197,7 +198,7 @@ def _statistics(category: Codes, data: OrdinalData) -> dict[str, float]:
         both = enough & (n > 0)
         theirs = np.bincount(data.item[of], value[of], minlength=size)[both] / n[both]
         ours = total[both] / count[both]
-        moved = len(theirs) > 2 and theirs.std() > 0 and ours.std() > 0
+        moved = len(theirs) > 2 and not is_constant(theirs) and not is_constant(ours)
         correlation = float(np.corrcoef(ours, theirs)[0, 1]) if moved else float("nan")
         said[f"Correlation of {data.groups[g]} with people's means"] = correlation
     for g, share in enumerate(equal_shares(category, data)):
