@@ -13,6 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, not_percent
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
+from conjury.inference.tables.items import copies
 
 from ..numerics.intervals import check_alpha
 from ..numerics.panel import Clusters
@@ -135,6 +136,11 @@ def rates(
     for name in (*people, judge, *names, *([cluster] if cluster else [])):
         if name not in data:
             raise InputError(f"data: column '{name}' is missing{did_you_mean(name, data.columns)}; add it.")
+    if cluster is None and (again := copies(data, [*people, judge])).any():
+        raise InputError(
+            f"data: row {int(again.argmax()) + 1:,} repeats an earlier row in every column; keep each unit "
+            "once, or name the column of units that belong together as cluster."
+        )
     known = _classes(data[people], classes)
     rows, confusions, indices, notes = [], [], [], list[str]()
     for key, part in _groups(data, names):

@@ -15,6 +15,7 @@ from conjury.inference.readers.judgments import majority_labels, notes_of_majori
 from conjury.inference.readers.prepare import judge_of
 from conjury.inference.study.models import LINE, ItemStudy
 from conjury.inference.tables.columns import UNPERTURBED, as_text
+from conjury.inference.tables.items import refuse_two_values
 from conjury.inference.tables.schema import SAMPLING
 
 from ..benchmark import score, scores
@@ -182,6 +183,7 @@ def _with_probabilities(
     stated = table[_named(table, sources.human) & table[SAMPLING].notna().to_numpy(bool)]
     if stated.empty:
         return items
+    refuse_two_values(stated, "item_id", [SAMPLING], "judgments")
     of_item = stated.drop_duplicates("item_id").set_index(as_text(stated["item_id"]).drop_duplicates())
     known = table[["item_id"]].drop_duplicates() if items is None else items
     return known.assign(**{SAMPLING: as_text(known["item_id"]).map(of_item[SAMPLING])})

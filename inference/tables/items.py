@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .columns import plain
+from ..errors import InputError
+from .columns import as_text, plain
 
 ITEM = (
     "id", "item", "item id", "example id", "doc id", "question id", "test", "uid", "idx",
@@ -25,6 +26,18 @@ def item_column(frame: pd.DataFrame) -> str | None:
     """The column that names items, by its name."""
     named = _named(frame)
     return named[0] if named else None
+
+
+def refuse_two_values(frame: pd.DataFrame, item: str, names: Iterable[str], source: str) -> None:
+    """Refuse columns that are to describe items and have two values for one."""
+    items = as_text(frame[item])
+    for name in (name for name in names if name in frame):
+        pairs = pd.DataFrame({"item": items, "value": as_text(frame[name])}).dropna().drop_duplicates()
+        again = pairs["item"].duplicated()
+        if again.any():
+            raise InputError(
+                f"{source}: item '{pairs['item'][again].iloc[0]}' has two values of '{name}'; keep one."
+            )
 
 
 def repeated_items(frame: pd.DataFrame, answers: Iterable[str] = ()) -> tuple[str | None, list[str]]:
@@ -49,6 +62,8 @@ def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_
     None counts where no column but those of ``answers`` tells the rows apart, since few labels are alike by
     chance, or where some rows of an item differ, as repeated answers do.
     """
+    if not set(map(str, frame)) - set(answers):
+        return np.zeros(len(frame), dtype=bool)
     text = frame.astype(object).map(_cell)
     again = text.duplicated().to_numpy()
     distinct = text[~again]

@@ -254,3 +254,10 @@ def test_clusters_of_labelled_units_widen_intervals_and_a_single_one_gives_none(
     assert any("weigh as 1." in note for note in unequal.notes)
     lone = by_method(rates(table.assign(c=[0] * 120 + [*range(1, 601)]), cluster="c"), "harm")
     assert lone.loc[["human", "efficient", "mle"], ["lower", "upper"]].isna().all(axis=None)
+
+
+def test_units_that_are_there_twice_are_refused():
+    table = rare(2).reset_index(names="id")
+    rates(table)
+    with pytest.raises(InputError, match="repeats an earlier row in every column"):
+        rates(pd.concat([table, table]))

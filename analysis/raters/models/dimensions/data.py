@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.items import refuse_two_values
 from conjury.inference.tables.schema import require_columns
 
 from ....frames.vocabulary import HUMAN
@@ -201,6 +202,7 @@ def _covariates(
     judgments: pd.DataFrame, covariates: Sequence[str], about: pd.DataFrame
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Design matrix of items: numbers standardised, other columns as levels against their first."""
+    refuse_two_values(judgments, "item_id", covariates, "judgments")
     first = judgments.assign(item=as_text(judgments["item_id"])).drop_duplicates("item").set_index("item")
     first = first.loc[list(about["item"].unique())]
     columns: dict[str, Floats] = {}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.items import refuse_two_values
 
 from ....frames.vocabulary import HUMAN
 from ....numerics.types import Codes, Floats
@@ -237,6 +238,7 @@ def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tup
 
 
 def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], Floats, Codes]:
+    refuse_two_values(ratings.frame, "item", covariates, "judgments")
     first = ratings.frame.drop_duplicates("item").set_index("item").loc[list(ratings.items)]
     levels: dict[str, tuple[str, ...]] = {}
     columns = []

@@ -135,6 +135,9 @@ def test_covariates_of_items_become_centred_columns() -> None:
     assert np.allclose(people.x.mean(axis=0), 0)
     with pytest.raises(InputError, match="no column 'tipe'"):
         dimension_data(table, covariates=["tipe"])
+    table.loc[0, "votes"] = 99
+    with pytest.raises(InputError, match="has two values of 'votes'; keep one"):
+        dimension_data(table, covariates=["votes"])
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,13 @@ def test_panels_and_covariates_may_be_called_as_parameters_are(panel, covariate)
         assert f"severity_raw_{panel}" not in made
 
 
+def test_an_item_with_two_values_of_a_covariate_is_refused():
+    table = judgments()
+    table["age"] = np.where(np.arange(len(table)) == 4, "old", "young")
+    with pytest.raises(InputError, match="item '2' has two values of 'age'; keep one"):
+        arranged(table, ["age"])
+
+
 @pytest.mark.parametrize(
     ("people", "items", "expected"), [(2, 3000, FEW), (10, 300, FEW), (20, 100, FEW), (20, 101, MANY)]
 )
