@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..conjoint.reliability.agreement import clustered_share
 from ..numerics.bootstrap import clustered_errors
-from ..numerics.intervals import UNBOUNDED, Support, inference
+from ..numerics.intervals import SAME, UNBOUNDED, Support, inference
 from ..numerics.types import Floats
 
 
@@ -41,7 +41,8 @@ def influenced(
 ) -> dict[str, Any]:
     """An estimate with limits from the influence of n rows on it, which is averaged, and G-1 df."""
     error, n_clusters = clustered_errors(influence[:, None], pd.factorize(clusters)[0])
-    std_error = np.where(error > 0, error, np.nan)
+    scale = np.abs(influence).max(initial=abs(estimate))  # of what rounding is small against
+    std_error = np.where(error > SAME * scale, error, np.nan)
     df = np.array([max(n_clusters - 1, 1)])
     found = inference(np.array([estimate]), std_error, alpha, df=df, support=support)
     return {

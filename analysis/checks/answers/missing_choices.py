@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from conjury.inference.errors import InputError
 
 from ...frames.rounding import percentage
-from ...numerics.intervals import inference
+from ...numerics.intervals import SAME, inference
 from ..judged import Judged, attempt, tidy
 from ..registry import Check, Question, adjusted, check, groups, highest, lowest, said_p, who
 
@@ -140,7 +140,7 @@ def _missing_rows(group: Judged, alpha: float, rng: np.random.Generator) -> pd.D
     found = missing_at_random(flag, np.column_stack(columns), stratum, rng)
     count = np.maximum(shown, 1)
     estimate, error = found.excess / count, np.sqrt(found.variance) / count
-    limits = inference(estimate, np.where(error > 0, error, np.nan), alpha)
+    limits = inference(estimate, np.where(error > SAME, error, np.nan), alpha)
     return pd.DataFrame(keys, columns=["feature", "level"]).assign(
         pairs=len(flag),
         missing=int(flag.sum()),

@@ -261,6 +261,11 @@ def _stable(
     return undone(human, pieces, alone, table), undone(made, pieces, together, table), table
 
 
+def _is_sampled(tasks: Tasks) -> bool:
+    """Whether the probabilities with which people's tasks were sampled are in the data."""
+    return SAMPLING in tasks.human and not tasks.human[SAMPLING].isna().all()
+
+
 def _by_pseudo_outcomes(
     request: Request,
     tasks: Tasks,
@@ -271,11 +276,6 @@ def _by_pseudo_outcomes(
     make_plan: MakePlan,
 ) -> Debiased:
     """Coefficients from pseudo-outcomes of all tasks of the models, clustered by people and pairs."""
-    if SAMPLING not in tasks.human or tasks.human[SAMPLING].isna().all():
-        raise InputError(
-            f"correct='dsl' needs the column {SAMPLING!r}: the probability with which each of people's tasks "
-            "was sampled from the models' tasks; add it, or use correct='ppi' for tasks drawn separately."
-        )
     if len(np.unique(tasks.key_of_human)) < len(tasks.key_of_human):
         raise InputError(
             "correct='dsl' takes one person per task; some tasks have several, use correct='ppi'."
@@ -293,7 +293,10 @@ def _by_pseudo_outcomes(
     row = place[asked].to_numpy(dtype=np.int64)
     label, probability = np.full(len(frame), np.nan), np.ones(len(frame))
     label[asked] = tasks.human[request.formula.outcome].to_numpy(dtype=float, na_value=np.nan)[row]
-    probability[asked] = tasks.human[SAMPLING].to_numpy(dtype=float)[row]
+    if _is_sampled(tasks):
+        probability[asked] = tasks.human[SAMPLING].to_numpy(dtype=float)[row]
+    else:  # a simple random sample of the models' tasks
+        probability[asked] = asked.mean()
     cluster = ("pair " + frame[PAIR].astype("string")).to_numpy(dtype=object)
     cluster[asked] = tasks.human[request.clusters[0]].astype("string").to_numpy(dtype=object)[row]
     clusters = Clusters(*pd.factorize(cluster)[:1], len(pd.unique(cluster)))
@@ -391,4 +394,24 @@ def _notes(
     if adjusted is not None:
         left_out = [NEVER_SHARED.format(listed(adjusted.left_out))] if adjusted.left_out else []
         return (*unanswered, *left_out, FROM_OTHER_PROFILE)
-    return (*low_correlation(gains["rho"].to_numpy(dtype=float), given.n_labelled), *unanswered, AT_MOST_HALF)
+    low = low_correlation(gains["rho"].to_numpy(dtype=float), given.n_labelled)
+    of_dsl = _notes_of_dsl(gains, tasks) if correct == DSL else []
+    return (*low, *unanswered, AT_MOST_HALF, *of_dsl)
+
+
+def _notes_of_dsl(gains: pd.DataFrame, tasks: Tasks) -> list[str]:
+    """What pseudo-outcomes assume of sampling, and where they are less precise than people alone."""
+    notes = []
+    if not _is_sampled(tasks):
+        notes.append(
+            f"There is no column {SAMPLING!r}, so people's tasks are taken as a simple random sample of the "
+            "models' tasks."
+        )
+    gain = gains["gain"].to_numpy(dtype=float)
+    wider, known = int((gain < 1).sum()), int(np.isfinite(gain).sum())
+    if wider:
+        notes.append(
+            f"In {wider} of {known} rows dsl is less precise than people alone, as with few people who "
+            "answer unequal numbers of tasks; correct='ppi' weights the models by what they add."
+        )
+    return notes

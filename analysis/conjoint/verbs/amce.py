@@ -96,7 +96,8 @@ def amce(
         help of models that judged their tasks and more: predict-then-debias (Kluger et al. 2025)
         on the scores of clusters; the result keeps people and models alone beside it. "dsl" makes
         outcomes of all the models' tasks from people's, which were sampled with known probabilities
-        (column ``sampling_probability``; Egami et al. 2023), and ["ppi", "reliability"] does both
+        (column ``sampling_probability``, without which they are a simple random sample; Egami et al.
+        2023), and ["ppi", "reliability"] does both
         corrections, with the tau of the people. "covariate" needs people's tasks alone: what a model's
         answers predict from the other profile of a pair is a covariate, centred, with a slope for each
         level (Lin 2013); with fewer than 20 rows for each column of the regression the slope is common.

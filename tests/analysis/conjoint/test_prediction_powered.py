@@ -291,6 +291,21 @@ def test_sampling_probabilities_are_used(correct):
         amce(wrong, FORMULA, id="judge_id", correct=correct)
 
 
+def test_dsl_without_sampling_probabilities_takes_a_simple_random_sample_and_says_so():
+    choices = panel_and_model(8, people=60, tasks=5, other=300)
+    found = amce(choices, FORMULA, id="judge_id", correct="dsl")
+    of_people, of_models = people_of(choices), model_of(choices)
+    share = of_people["pair_id"].nunique() / of_models["pair_id"].nunique()
+    stated = choices.assign(sampling_probability=share)
+    given = amce(stated, FORMULA, id="judge_id", correct="dsl")
+    assert np.allclose(found.frame["estimate"], given.frame["estimate"])
+    assert any("taken as a simple random sample" in note for note in found.notes)
+    assert not any("taken as a simple random sample" in note for note in given.notes)
+    few = amce(panel_and_model(3, people=6, tasks=4, other=20), FORMULA, id="judge_id", correct="dsl")
+    wider = (few.gains["gain"] < 1).sum()
+    assert any(f"In {wider} of" in note and "less precise than people alone" in note for note in few.notes)
+
+
 def with_certainty(choices, seed=1):
     """The model's choices with probabilities: the second profile of a pair has the rest of the first's."""
     rng = np.random.default_rng(seed)
@@ -345,7 +360,6 @@ def only_apart(choices):
         (None, {"folds": 0}, "folds is 0"),
         (None, {"engine": "statsmodels"}, "computed by the engine native"),
         (None, {"correct": ["ppi", "by_level"]}, "give 'ppi' or 'covariate' or 'dsl' or"),
-        (None, {"correct": "dsl"}, "needs the column 'sampling_probability'"),
         (None, {"correct": None, "human": "human"}, "human applies to correct='ppi'"),
         (only_apart, {}, "answered none of the tasks that people answered.*--tasks panel"),
         (only_shared, {}, "it adds no precision; ask it about more tasks"),

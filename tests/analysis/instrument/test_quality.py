@@ -9,6 +9,7 @@ import statsmodels.formula.api as smf
 from scipy.special import expit
 
 from conjury.analysis.instrument import preferences_beyond_quality, self_preference
+from conjury.analysis.instrument.rows import mean_of
 from conjury.inference.errors import InputError
 
 
@@ -115,3 +116,9 @@ def test_what_cannot_be_estimated_is_refused() -> None:
         preferences_beyond_quality(data, "author", "people")
     with pytest.raises(InputError, match="Labels have no slope"):
         preferences_beyond_quality(data.assign(value="yes"), "words", "people")
+
+
+def test_a_constant_that_rounds_has_no_interval() -> None:
+    values = np.full(7, 0.1)
+    found = mean_of(values * 3, pd.Series(range(7)), 0.05)
+    assert np.isnan([found["std_error"], found["lower"], found["upper"]]).all()
