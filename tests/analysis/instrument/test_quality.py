@@ -120,5 +120,6 @@ def test_what_cannot_be_estimated_is_refused() -> None:
 
 def test_a_constant_that_rounds_has_no_interval() -> None:
     values = np.full(7, 0.1)
-    found = mean_of(values * 3, pd.Series(range(7)), 0.05)
+    assert np.abs(values - values.mean()).max() > 0  # rounding
+    found = mean_of(values, pd.Series(range(7)), 0.05)
     assert np.isnan([found["std_error"], found["lower"], found["upper"]]).all()
