@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.frames import any_frame
 
-from ...numerics.intervals import check_alpha
+from ...numerics.intervals import check_alpha, level_of_t
 from ...numerics.intervals.bounded import POWER, Bounded, detectable, items_for_width, items_off, share
 from ...results import Result
 from .coding import Coded, Given, Gold, coded, counts_of, gold_of, names_of, number_of, refuse_columns
@@ -318,10 +319,13 @@ def _precision(
             continue
         known = np.isfinite(found.trials)
         critical = float(detectable(np.ones(1), np.array([found.df]), alpha, POWER)[0])
+        # The linearised standard error is too small where a class was hardly seen; the interval is not.
+        half_width = (found.upper - found.lower) / 2
+        error = np.fmax(found.std_error, half_width / -float(ndtri(level_of_t(found.df, alpha) / 2)))
         row: dict[str, Any] = {
             "measure": measure, "n": found.n, "clusters": found.clusters, "width": found.upper - found.lower,
-            "half_width": (found.upper - found.lower) / 2,
-            "detectable": found.std_error * critical if found.std_error > 0 else np.nan,
+            "half_width": half_width,
+            "detectable": error * critical if error > 0 else np.nan,
             "wanted_width": width, "n_for_width": items_for_width(found, width, alpha) if known else np.nan,
         }  # fmt: skip
         if measure == main and threshold is not None:

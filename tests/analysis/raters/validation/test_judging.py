@@ -372,6 +372,7 @@ def test_kappa_of_a_judge_who_missed_six_of_six_is_not_bounded_by_what_was_not_s
     for name in ("kappa", "alpha"):
         limits = row(found, name)
         assert limits["lower"] < 0 < 0.3 < limits["upper"] < recall["upper"] + 0.05
+    assert found.extra["precision"]["detectable"].iloc[0] > 0.3  # not 2.8 linearised standard errors, 0.05
     assert any("labels by people of a class: 'yes' (6)" in note for note in found.notes)
     assert not any("labels by people" in note for note in counted_pairs(20, 2, 6, 92).notes)
 
