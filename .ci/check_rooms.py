@@ -16,7 +16,8 @@ ROOMS = {
     "analysis": (
         "report",
         "pipeline",
-        "trial instrument",
+        "trial",
+        "instrument",
         "checks audit",
         "conjoint",
         "benchmark",

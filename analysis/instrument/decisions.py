@@ -170,7 +170,7 @@ def _values(data: pd.DataFrame, outcome: str) -> np.ndarray:
     column = data[outcome]
     lost = column.isna().to_numpy(dtype=bool)
     if "status" in data:
-        lost |= (data["status"].astype("string") != "ok").fillna(True).to_numpy(dtype=bool)
+        lost = lost | (data["status"].astype("string") != "ok").fillna(True).to_numpy(dtype=bool)
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     if not np.isnan(numbers[~lost]).any():
         return np.where(lost, np.nan, numbers)

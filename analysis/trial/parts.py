@@ -154,7 +154,7 @@ def _register(kind: str, name: str) -> Callable[[Function], Function]:
 
 def shipped(kind: str) -> dict[str, Callable[..., Any]]:
     """Registered functions of a kind by name, those that ship with the project included."""
-    for room in ("processes", "methods"):
+    for room in ("processes", "methods", "passport"):
         package = import_module(f"{__package__}.{room}")
         for module in iter_modules(package.__path__, f"{package.__name__}."):
             import_module(module.name)

@@ -101,6 +101,23 @@ def run_trial(
     >>> result.frame["draws"].unique().tolist()
     [4]
     """
+    given = {"draws": draws, "methods": methods, "workers": workers, "backend": backend}
+    kept, notes = draws_of_trial(trial, out, started=started, progress=progress, **given)
+    return result_of(trial, kept, notes)
+
+
+def draws_of_trial(
+    trial: Trial,
+    out: str | Path | None = None,
+    *,
+    draws: int | None = None,
+    methods: Sequence[str] = (),
+    workers: int = 1,
+    backend: str = "local",
+    started: Started | None = None,
+    progress: Progress | None = None,
+) -> tuple[list[Kept], tuple[str, ...]]:
+    """Draws of every method in every cell, with notes on methods that were excluded; as `run_trial` says."""
     wanted = trial.draws if draws is None else draws
     for name, number in (("draws", wanted), ("workers", workers)):
         if number < 1:
@@ -127,7 +144,7 @@ def run_trial(
         for cell in range(len(trial.cells))
         for method in chosen
     ]
-    return result_of(trial, kept, tuple(notes))
+    return kept, tuple(notes)
 
 
 def _chosen(trial: Trial, names: Sequence[str]) -> list[int]:

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
 SHOWN = ("bias", "coverage", "width", "power")
 
-File = Annotated[str, typer.Argument(help="Trial file (.yaml), or the name of a trial that ships.")]
+PASSPORT = "passport"
+FAILING = ("method", "quantity", "situation", "coverage", "width", "draws")
+
+File = Annotated[
+    str,
+    typer.Argument(
+        help="Trial file (.yaml), the name of a trial that ships, or passport: coverage of every interval."
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,9 @@ def trial(file: File, run: Run) -> None:
     from conjury.analysis.trial import load_trial, run_trial
     from conjury.analysis.trial.running import expected_in_words
 
+    if file == PASSPORT:
+        measure_passport(run)
+        return
     known = load_trial(file, partial(_warn_of_code, file))
     workers = run.workers or os.cpu_count() or 1
     out = run.out
@@ -88,6 +99,38 @@ def _warn_of_code(file: str, code: Sequence[str]) -> None:
     from conjury.inference.errors import listed
 
     console.print(f"{file} is a program: it runs {listed(code)}. Ctrl-C stops it.")
+
+
+def measure_passport(run: Run) -> None:
+    """Measure coverage and width of every interval, and write one table."""
+    from conjury.analysis.frames.passport import RULE
+    from conjury.analysis.trial.passport import run_passport, write_passport
+
+    begun: dict[str, object] = {}
+    try:
+        with show_count("Draws") as progress:
+
+            def told(name: str, done: int, total: int) -> None:
+                if name not in begun:
+                    begun[name] = console.print(f"  {name}: {total:,} draws")
+                progress(done, total)
+
+            table = run_passport(
+                run.out, draws=run.draws, only=run.only or (), workers=run.workers or os.cpu_count() or 1,
+                progress=told,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        console.print(f"  Finished draws are kept in {run.out / 'draws'}; the same command resumes.")
+        raise
+    path = run.out / "passport.csv"
+    write_passport(table, path)
+    failing = table[table["coverage_upper"] < RULE].sort_values("coverage")
+    record(results=run.out, estimates={PASSPORT: table})
+    print_frame(failing[list(FAILING)])
+    console.print(
+        f"{len(failing):,} of {len(table):,} intervals cover in less than {RULE:.0%} of draws beyond Monte "
+        f"Carlo error. All of them are in {path}."
+    )
 
 
 def overview(frame: pd.DataFrame, parameters: list[str]) -> pd.DataFrame:

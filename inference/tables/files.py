@@ -39,6 +39,8 @@ R_SOURCES = (  # what Python calls: the estimators of the R package, and scripts
 PERTURB = ROOT / "data" / "perturb"
 LAYOUTS = ROOT / "data" / "layouts"
 TRIALS = ROOT / "data" / "trials"
+PASSPORT = TRIALS / "passport"  # trial files of every interval
+PASSPORT_TABLE = PASSPORT / "passport.csv"
 CLAIMS = ROOT / "data" / "claims.yaml"
 
 

@@ -1,0 +1,142 @@
+"""The shipped passport of intervals: how often intervals covered in simulated situations like one's own."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from conjury.inference.errors import counted, listed
+from conjury.inference.tables.files import PASSPORT_TABLE
+
+RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
+NOMINAL = 0.05  # one minus the level at which coverage was measured
+NEAR = 2.0  # factor within which two situations are alike
+POSITIONS = ("n", "prevalence", "effective")
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a result rests on.
+
+    ``n`` items or pairs; ``prevalence``, the share of the rarest class or level, NaN where there is none; and
+    the effective number of clusters, which is n where rows are independent.
+    """
+
+    n: float
+    prevalence: float = math.nan
+    effective: float = math.nan
+
+    def distance(self, other: Situation) -> float:
+        """The largest ratio of two numbers, as a logarithm; what either lacks is not compared."""
+        pairs = [(getattr(self, name), getattr(other, name)) for name in POSITIONS]
+        known = [(a, b) for a, b in pairs if a > 0 and b > 0]
+        return max((abs(math.log(a / b)) for a, b in known), default=math.inf)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A row of the passport."""
+
+    method: str
+    quantity: str
+    label: str  # the situation in words
+    situation: Situation
+    draws: int
+    coverage: float
+    lower: float  # Monte Carlo interval of the coverage
+    upper: float
+
+    @property
+    def fails(self) -> bool:
+        """Whether the coverage is below the rule beyond Monte Carlo error."""
+        return self.upper < RULE
+
+
+@cache
+def measurements() -> dict[tuple[str, str], tuple[Measurement, ...]]:
+    """Rows of the shipped passport by method and quantity; read once, where a result first asks."""
+    found: dict[tuple[str, str], list[Measurement]] = {}
+    if not PASSPORT_TABLE.is_file():
+        return {}
+    with PASSPORT_TABLE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["coverage"]:
+                one = _measurement(row)
+                found.setdefault((one.method, one.quantity), []).append(one)
+    return {key: tuple(rows) for key, rows in found.items()}
+
+
+def _measurement(row: dict[str, str]) -> Measurement:
+    def number(name: str) -> float:
+        return float(row[name]) if row[name] else math.nan
+
+    return Measurement(
+        row["method"],
+        row["quantity"],
+        row["situation"],
+        Situation(*(number(name) for name in POSITIONS)),
+        int(float(row["draws"])),
+        number("coverage"),
+        number("coverage_lower"),
+        number("coverage_upper"),
+    )
+
+
+def measured_coverage(method: str, quantity: str, situation: Situation) -> Measurement | None:
+    """The measurement in the situation nearest to one's own.
+
+    Parameters
+    ----------
+    method, quantity : str
+        As the columns of the passport name them, such as "agreement" and "with people: cohen".
+    situation : Situation
+        What the result rests on.
+
+    Returns
+    -------
+    Measurement or None
+        None where the quantity was not measured, or in no situation within a factor of two.
+    """
+    rows = measurements().get((method, quantity), ())
+    nearest = min(rows, key=lambda one: one.situation.distance(situation), default=None)
+    if nearest is None or nearest.situation.distance(situation) > math.log(NEAR) + 1e-9:
+        return None
+    return nearest
+
+
+def coverage_notes(
+    method: str, quantities: Iterable[tuple[str, str]], situation: Situation, alpha: float
+) -> list[str]:
+    """State which intervals were measured to cover too rarely in situations like this one.
+
+    ``quantities`` are pairs of a quantity as the passport names it and in words. There is at most one note
+    per situation of the passport, and none at another level than 95%.
+    """
+    if not math.isclose(alpha, NOMINAL):
+        return []
+    failing: dict[str, dict[str, Measurement]] = {}
+    for quantity, words in quantities:
+        found = measured_coverage(method, quantity, situation)
+        if found is not None and found.fails:
+            failing.setdefault(found.label, {}).setdefault(words, found)
+    return [_note(label, rows) for label, rows in failing.items()]
+
+
+def _note(label: str, rows: dict[str, Measurement]) -> str:
+    worst = sorted(rows.items(), key=lambda one: one[1].coverage)
+    draws = max(one.draws for one in rows.values())
+    shares = [f"{name} ({one.coverage:.0%})" for name, one in worst]
+    subject, remedy = ("intervals", "them") if len(rows) > 1 else ("interval", "it")
+    return (
+        f"In simulated tables like this one ({label}; {counted(draws, 'draw')}), the nominal 95% {subject} "
+        f"contained the true value less often: {listed(shares, 6)}. Treat {remedy} as too short."
+    )
+
+
+def effective_clusters(sizes: Sequence[float]) -> float:
+    """Number of equal clusters that would be as informative as clusters of these sizes."""
+    total = float(sum(sizes))
+    return total**2 / float(sum(size**2 for size in sizes)) if total > 0 else math.nan

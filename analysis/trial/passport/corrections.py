@@ -1,0 +1,135 @@
+"""Few labels by people and many by a judge: rates of classes, scores, means, and effects that use both."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from ..parts import Drawn, method, process, true_values
+from . import choices as conjoint
+from . import labels as labelled
+from .labels import CLASSES
+from .worlds import Sample, alike, members, numbers
+
+OTHER = 1000  # items or pairs that only the judge has seen
+AGREEMENT = 0.6  # correlation of the errors of a person's and the model's utility
+
+
+@process("passport_audit")
+def audit(
+    rng: np.random.Generator,
+    *,
+    n: int = 100,
+    prevalence: float = 0.2,
+    clusters: int = 0,
+    shape: str = "equal",
+    icc: float = 0.2,
+) -> Drawn:
+    """``n`` items with gold labels and the answers of a judge, who labelled a thousand others, too."""
+    codes, probability = labelled.patterns(prevalence)
+    cluster = members(n, clusters, shape)
+    # unlabelled items are in clusters of the same mean size, or on their own
+    rest = members(OTHER, round(OTHER * clusters / n), "equal") if clusters else np.arange(OTHER)
+    cluster = np.concatenate([cluster, cluster.max() + 1 + rest])
+    chosen = codes[alike(rng, probability, cluster, icc if clusters else 0.0)]
+    frame = labelled.table_of(chosen, cluster)
+    frame.loc[n:, "gold"] = None
+    return Drawn(Sample(frame, "group" if clusters else None), truth_of(prevalence))
+
+
+@lru_cache(maxsize=16)
+def truth_of(prevalence: float) -> pd.DataFrame:
+    """Rates of the classes and scores of the judge in the population."""
+    known = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
+    rates = {f"{name}: rate of {CLASSES[0]}": prevalence for name in ("human", *CORRECTED)}
+    rates["naive: rate of rare"] = float(known["share_rare"])
+    scores = {f"ppi: {name}": float(known[name]) for name in labelled.class_metrics()}
+    return true_values(population={**rates, **scores})
+
+
+CORRECTED = ("rogan_gladen", "efficient", "mle")
+
+
+@method("passport_rates")
+def rates_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+    """The rate of the rare class by every method of `rates`."""
+    from ...correction import rates
+
+    found = rates(
+        data.frame, gold="gold", judge="a", classes=CLASSES, cluster=data.cluster, alpha=alpha
+    ).frame
+    found = found[found["class"].astype(str) == CLASSES[0]]
+    return numbers(found, found["method"].astype(str) + f": rate of {CLASSES[0]}")
+
+
+@method("passport_corrected_scores")
+def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Every metric of `scores` against people's labels, estimated with a model's labels of all items."""
+    from ...benchmark import score, scores
+
+    frame = data.frame
+    known = frame["gold"].notna()
+    gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})[known]
+    judged = labelled.judgments(frame, ["a"])
+    other = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["b"]})
+    by_people, by_model = (
+        score(judged, label, classes=list(CLASSES), items=frame[["item_id", "group"]])
+        for label in (gold, other)
+    )
+    found = scores(
+        by_people,
+        metrics=["accuracy", "recall_rare", "precision_rare", "f1_rare", "mcc", "share_rare"],
+        missing=["missing"],
+        correct="ppi",
+        model=by_model,
+        cluster=data.cluster or "item_id",
+        alpha=alpha,
+    ).frame
+    found = found[(found["judge"] == "a") & (found["source"] == "corrected")]
+    return numbers(found, "ppi: " + found["metric"].astype(str))
+
+
+@process("passport_people_and_model")
+def people_and_model(
+    rng: np.random.Generator,
+    *,
+    n: int = 300,
+    prevalence: float = 0.33,
+    clusters: int = 30,
+    shape: str = "equal",
+) -> Drawn:
+    """``n`` pairs by people, and a model that judged these and a thousand others, with errors of its own."""
+    drawn = conjoint.choices(rng, n=n, prevalence=prevalence, clusters=clusters, shape=shape)
+    more = conjoint.choices(rng, n=OTHER, prevalence=prevalence)
+    people, rest = drawn.data.frame, more.data.frame
+    rest = rest.assign(pair_id=rest["pair_id"] + n)
+    seen = pd.concat([people, rest], ignore_index=True)
+    first = people["chosen"].to_numpy()[::2] == 1
+    moved = rng.random(n + OTHER) < (1 - AGREEMENT) / 2
+    model = np.concatenate([first, rest["chosen"].to_numpy()[::2] == 1]) ^ moved
+    seen = seen.assign(
+        judge_id="model_1", judge_kind="model", chosen=np.column_stack([model, ~model]).ravel().astype(float)
+    )
+    share = n / (n + OTHER)
+    data = pd.concat([people, seen], ignore_index=True).assign(sampling_probability=share)
+    return Drawn(Sample(data, "judge_id"), conjoint.truth_of(prevalence))
+
+
+@method("passport_corrected_effects")
+def effects_of(
+    data: Sample, *, correct: Literal["ppi", "dsl", "covariate"], alpha: float = 0.05
+) -> pd.DataFrame:
+    """AMCEs and marginal means of people, with a model's answers."""
+    from ...conjoint import amce, mm
+
+    given: dict[str, Any] = {"id": data.cluster, "correct": correct, "alpha": alpha}
+    return pd.concat(
+        [
+            conjoint.named(amce(data.frame, conjoint.FORMULA, **given).frame),
+            conjoint.named(mm(data.frame, conjoint.FORMULA, **given).frame, "mean "),
+        ],
+        ignore_index=True,
+    )

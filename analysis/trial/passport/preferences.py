@@ -1,0 +1,183 @@
+"""Further quantities of forced choices, each estimated as its function says and true of the population."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..parts import Drawn, method, process
+from .choices import FORMULA, WORTHS, choices, shares_of, win_probability
+from .worlds import Sample, numbers, population_values
+
+PROFILES = {
+    "first": {"tone": "kind", "author": "cem"},
+    "second": {"tone": "rude", "author": "ben"},
+    "third": {"tone": "kind", "author": "ada"},
+}
+TARGET = {"author": {"ada": 0.2, "ben": 0.2, "cem": 0.6}}
+SCALE = {"ada": 1.0, "ben": 2.0, "cem": 4.0}
+
+
+def population(prevalence: float) -> Sample:
+    """Every pair of profiles with its weight, and the probability that each profile is chosen."""
+    shares = shares_of(prevalence)
+    codes = np.indices([len(levels) for levels in WORTHS.values()] * 2).reshape(2, len(WORTHS), -1)
+    weight = np.ones(codes.shape[2])
+    for side in codes:
+        for code, name in zip(side, WORTHS, strict=True):
+            weight *= shares[name][code]
+    chance = win_probability(codes[0], codes[1])
+    n = codes.shape[2]
+    frame = pd.DataFrame(
+        {
+            "pair_id": np.repeat(np.arange(n), 2),
+            "judge_id": np.char.add("r", np.repeat(np.arange(n), 2).astype(str)),
+            "judge_kind": "human",
+            "position": np.tile(["A", "B"], n),
+            "weight": np.repeat(weight, 2) * n,
+            "chosen": np.column_stack([chance, 1 - chance]).ravel(),
+            "group": pd.Categorical(np.repeat(np.where(np.arange(n) % 2 == 0, "x", "y"), 2)),
+            **{
+                name: pd.Categorical.from_codes(codes[:, place].T.ravel(), pd.Index(list(levels)))
+                for place, (name, levels) in enumerate(WORTHS.items())
+            },
+        }
+    )
+    return Sample(frame, "pair_id", draws=0)
+
+
+@lru_cache(maxsize=16)
+def truth_of(prevalence: float) -> pd.DataFrame:
+    """Population values of every quantity."""
+    whole = population(prevalence)
+    return population_values([lambda data, part=part: further(data, part=part) for part in PARTS], whole)
+
+
+@process("passport_preferences")
+def preferences(
+    rng: np.random.Generator,
+    *,
+    n: int = 300,
+    prevalence: float = 0.33,
+    clusters: int = 0,
+    shape: str = "equal",
+) -> Drawn:
+    """As ``passport_choices``, with the population values of further quantities."""
+    drawn = choices(rng, n=n, prevalence=prevalence, clusters=clusters, shape=shape)
+    return Drawn(drawn.data, truth_of(prevalence))
+
+
+@method("passport_preference")
+def further(data: Sample, *, part: str, alpha: float = 0.05) -> pd.DataFrame:
+    """One of the quantities in `PARTS`."""
+    weights = {"weights": "weight"} if "weight" in data.frame else {}
+    frame = PARTS[part](data.frame, {"id": data.cluster, "alpha": alpha, **weights}, weights)
+    frame = frame[frame["estimate"].notna()]
+    if "std_error" in frame:
+        frame = frame[frame["std_error"].notna()]
+    keys = [name for name in KEYS if name in frame]
+    names = frame[keys].astype(str).agg(" ".join, axis=1) if keys else pd.Series("", index=frame.index)
+    return numbers(frame, f"{part}: " + names)
+
+
+KEYS = ("author", "feature", "reference", "level", "profile", "cycle", "quantity", "tone")
+
+
+def _afcp(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import afcp
+
+    return afcp(rows, "chosen ~ author", **given).frame
+
+
+def _choice_level(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import choice_level
+
+    return choice_level(rows, "chosen ~ author", [("cem", "ada"), ("cem", "ben")], **given).frame
+
+
+def _cycles(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import preference_cycles
+
+    return preference_cycles(rows, "chosen ~ author", **given).frame.iloc[[0]].assign(cycle="first")
+
+
+def _fit(rows: pd.DataFrame, given: dict[str, Any]) -> Any:
+    from ...conjoint import amce
+
+    return amce(rows, FORMULA, **given)
+
+
+def _importance(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import importance
+
+    return importance(_fit(rows, given), alpha=given["alpha"]).frame
+
+
+def _contrast(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import contrast
+
+    return contrast(_fit(rows, given), "author", "cem", "ben", alpha=given["alpha"]).frame
+
+
+def _substitution(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import substitution
+
+    return substitution(_fit(rows, given), "author", SCALE, alpha=given["alpha"]).frame
+
+
+def _shares(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import choice_shares
+
+    return choice_shares(rows, FORMULA, PROFILES, **given).frame
+
+
+def _interaction(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import interaction
+
+    return interaction(rows, FORMULA, "author", "tone", **given).frame
+
+
+def _conditional(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import conditional_amce
+
+    return conditional_amce(rows, FORMULA, "author", "tone", **given).frame
+
+
+def _reference(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import amce_by_reference
+
+    found = amce_by_reference(rows, FORMULA, "author", **given).frame
+    return found[found["feature"] == "author"]
+
+
+def _target_effects(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import pamce
+
+    return pamce(rows, FORMULA, TARGET, opponent=False, **given).frame
+
+
+def _target_means(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import pmm
+
+    return pmm(rows, FORMULA, TARGET, opponent=False, **given).frame
+
+
+Part = Callable[[pd.DataFrame, dict[str, Any], dict[str, str]], pd.DataFrame]
+PARTS: dict[str, Part] = {
+    "afcp": _afcp,
+    "choice_level": _choice_level,
+    "preference_cycles": _cycles,
+    "importance": _importance,
+    "contrast": _contrast,
+    "substitution": _substitution,
+    "choice_shares": _shares,
+    "interaction": _interaction,
+    "conditional_amce": _conditional,
+    "amce_by_reference": _reference,
+    "pamce": _target_effects,
+    "pmm": _target_means,
+}
