@@ -657,6 +657,7 @@ VALIDATION: dict[str, Made] = {
 OF_ALL_CHECKS: dict[str, Made] = {"check": _general, "battery": _battery}
 TRIALS: dict[str, Made] = {
     "trial": trials.result,
+    "passport": trials.passport,
     **{f"trial, {part}": (trials.result, {"part": part}) for part in ("bias", "power", "nested_loop", "zip")},
 }
 PUBLISHED: dict[str, Made] = {

@@ -104,6 +104,22 @@ def clusters_of_four(rng: np.random.Generator, *, clusters: int = 5) -> Drawn:
     return Drawn(data, true_values(population={"tone=rude": 0.3}))
 
 
+def passport() -> Result:
+    """Coverage of two methods in two situations, one of which covers too rarely."""
+    rows = [
+        (method, quantity, situation, effective, coverage)
+        for method, quantity, own in (
+            ("scores", "accuracy", (0.95, 0.9)),
+            ("scores", "mcc", (0.94, 0.4)),
+            ("amce, vcov=CR1", "tone=rude", (0.96, 0.7)),
+        )
+        for (situation, effective), coverage in zip((("many", 30.0), ("few", 3.0)), own, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["method", "quantity", "situation", "effective", "coverage"])
+    limits = {"coverage_lower": frame["coverage"] - 0.02, "coverage_upper": frame["coverage"] + 0.02}
+    return Result(frame.assign(**limits), "passport", (), {"alpha": 0.05})
+
+
 def result(draws: int = 40) -> Result:
     """The result of a trial with two parameters and two estimands."""
     process = {"name": "two", "process": "made_up_trials:two_groups"}

@@ -15,7 +15,7 @@ from .labels import CLASSES
 from .worlds import Sample, alike, members, numbers
 
 OTHER = 1000  # items or pairs that only the judge has seen
-AGREEMENT = 0.6  # correlation of the errors of a person's and the model's utility
+AGREEMENT = 0.6  # share of the answers in which the model copies a person, beyond chance
 
 
 @process("passport_audit")
@@ -115,7 +115,24 @@ def people_and_model(
     )
     share = n / (n + OTHER)
     data = pd.concat([people, seen], ignore_index=True).assign(sampling_probability=share)
-    return Drawn(Sample(data, "judge_id"), conjoint.truth_of(prevalence))
+    truth = conjoint.truth_of(prevalence)
+    apart = truth[~truth["quantity"].str.contains("mean|difference")]
+    # the model gives a person's answer, or the other one; so its effects are smaller by the same share
+    apart = apart.assign(
+        quantity="model minus people: " + apart["quantity"], truth=(AGREEMENT - 1) * apart["truth"]
+    )
+    return Drawn(Sample(data, "judge_id"), pd.concat([truth, apart], ignore_index=True))
+
+
+@method("passport_people_diffs")
+def people_diffs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+    """AMCEs of a model minus those of people on the same pairs."""
+    from ...conjoint import people_diffs
+
+    frame = data.frame.drop(columns="sampling_probability")
+    seen = frame["pair_id"].isin(frame.loc[frame["judge_kind"] == "human", "pair_id"])
+    found = people_diffs(frame[seen], conjoint.FORMULA, alpha=alpha).frame
+    return conjoint.named(found, "model minus people: ")
 
 
 @method("passport_corrected_effects")

@@ -40,14 +40,19 @@ def population(prevalence: float) -> Sample:
             "position": np.tile(["A", "B"], n),
             "weight": np.repeat(weight, 2) * n,
             "chosen": np.column_stack([chance, 1 - chance]).ravel(),
-            "group": pd.Categorical(np.repeat(np.where(np.arange(n) % 2 == 0, "x", "y"), 2)),
             **{
                 name: pd.Categorical.from_codes(codes[:, place].T.ravel(), pd.Index(list(levels)))
                 for place, (name, levels) in enumerate(WORTHS.items())
             },
         }
     )
-    return Sample(frame, "pair_id", draws=0)
+    both = [
+        frame.assign(
+            group=pd.Categorical([name] * len(frame), ["x", "y"]), pair_id=frame["pair_id"] + place * n
+        )
+        for place, name in enumerate(("x", "y"))
+    ]
+    return Sample(pd.concat(both, ignore_index=True), "judge_id", draws=0)
 
 
 @lru_cache(maxsize=16)
@@ -84,7 +89,8 @@ def further(data: Sample, *, part: str, alpha: float = 0.05) -> pd.DataFrame:
     return numbers(frame, f"{part}: " + names)
 
 
-KEYS = ("author", "feature", "reference", "level", "profile", "cycle", "quantity", "tone")
+Part = Callable[[pd.DataFrame, dict[str, Any], dict[str, str]], pd.DataFrame]
+KEYS = ("group", "author", "feature", "reference", "level", "profile", "cycle", "quantity", "tone")
 
 
 def _afcp(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
@@ -166,7 +172,21 @@ def _target_means(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, 
     return pmm(rows, FORMULA, TARGET, opponent=False, **given).frame
 
 
-Part = Callable[[pd.DataFrame, dict[str, Any], dict[str, str]], pd.DataFrame]
+def _by_group(estimate: str) -> Part:
+    def estimated(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+        from ...conjoint import cj
+
+        return cj(rows, FORMULA, estimate=estimate, by="group", **given).frame
+
+    return estimated
+
+
+def _sensitivity(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    from ...conjoint import target_sensitivity
+
+    return target_sensitivity(rows, FORMULA, TARGET, opponent=False, **given).frame
+
+
 PARTS: dict[str, Part] = {
     "afcp": _afcp,
     "choice_level": _choice_level,
@@ -180,4 +200,7 @@ PARTS: dict[str, Part] = {
     "amce_by_reference": _reference,
     "pamce": _target_effects,
     "pmm": _target_means,
+    "target_sensitivity": _sensitivity,
+    "cj_amce": _by_group("amce"),
+    "cj_mm": _by_group("mm"),
 }

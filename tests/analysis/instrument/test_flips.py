@@ -89,6 +89,13 @@ def test_missing_answers_are_excluded_and_constant_judges_never_flip() -> None:
     assert 0 < row["upper"] < 1
 
 
+def test_labels_with_a_status_are_compared_where_it_is_ok() -> None:
+    data = labels("aabbabab").assign(status="ok")
+    data.loc[0, "status"] = "refused"
+    row = flips(data.assign(value=data["value"].astype("str"))).frame.iloc[-1]
+    assert (row["estimate"], row["n"]) == (2 / 3, 3)
+
+
 def test_data_without_a_facet_or_with_nothing_to_compare_are_refused() -> None:
     with pytest.raises(InputError, match="No facet of the data has two levels"):
         flips(labels("abab").drop(columns="prompt_id").drop_duplicates("item_id"))
