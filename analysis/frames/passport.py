@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -134,9 +134,3 @@ def _note(label: str, rows: dict[str, Measurement]) -> str:
         f"In simulated tables like this one ({label}; {counted(draws, 'draw')}), the nominal 95% {subject} "
         f"contained the true value less often: {listed(shares, 6)}. Treat {remedy} as too short."
     )
-
-
-def effective_clusters(sizes: Sequence[float]) -> float:
-    """Number of equal clusters that would be as informative as clusters of these sizes."""
-    total = float(sum(sizes))
-    return total**2 / float(sum(size**2 for size in sizes)) if total > 0 else math.nan

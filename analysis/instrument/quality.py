@@ -21,6 +21,7 @@ from .rows import influenced
 
 UNADJUSTED, PEOPLE, BEYOND, MATCHED, ADJUSTED = "unadjusted", "people", "beyond people", "matched", "adjusted"
 OWN = "own"
+_DETERMINED = 1e-9  # share of a residual that is left where a fit goes through the row
 
 
 @dataclass(frozen=True)
@@ -257,5 +258,15 @@ def _slope(scored: _Scored, y: Floats, controls: Floats, used: np.ndarray, alpha
         none = dict.fromkeys(("estimate", "std_error", "p", "lower", "upper"), np.nan)
         return none | {"n": int(used.sum()), "n_clusters": cluster.nunique()}
     slope = float(x @ y) / spread
-    influence = len(x) * x * (y - slope * x) / spread
-    return influenced(slope, influence, cluster, alpha)
+    # Residuals are as those of a fit without their row, which few rows and many controls shrink.
+    free = 1 - x**2 / spread - _leverage(controls)
+    residual = np.divide(y - slope * x, free, out=np.zeros_like(y), where=free > _DETERMINED)
+    return influenced(slope, len(x) * x * residual / spread, cluster, alpha, parameters=controls.shape[1] + 1)
+
+
+def _leverage(controls: Floats) -> Floats:
+    """Leverage of n rows in a fit on controls, shape (n,)."""
+    if not controls.shape[1]:
+        return np.zeros(len(controls))
+    basis, size, _ = np.linalg.svd(controls, full_matrices=False)
+    return np.asarray((basis[:, size > 1e-10 * size.max()] ** 2).sum(axis=1))

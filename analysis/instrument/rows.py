@@ -37,13 +37,21 @@ def mean_of(
 
 
 def influenced(
-    estimate: float, influence: Floats, clusters: pd.Series, alpha: float, support: Support = UNBOUNDED
+    estimate: float,
+    influence: Floats,
+    clusters: pd.Series,
+    alpha: float,
+    support: Support = UNBOUNDED,
+    parameters: int = 1,
 ) -> dict[str, Any]:
-    """An estimate with limits from the influence of n rows on it, which is averaged, and G-1 df."""
+    """An estimate with limits from the influence of n rows on it, which is averaged.
+
+    Degrees of freedom are G-1, and at most n less the number of parameters of the fit.
+    """
     error, n_clusters = clustered_errors(influence[:, None], pd.factorize(clusters)[0])
     scale = np.abs(influence).max(initial=abs(estimate))  # of what rounding is small against
     std_error = np.where(error > SAME * scale, error, np.nan)
-    df = np.array([max(n_clusters - 1, 1)])
+    df = np.array([max(min(n_clusters - 1, len(influence) - parameters), 1)])
     found = inference(np.array([estimate]), std_error, alpha, df=df, support=support)
     return {
         "estimate": estimate,

@@ -13,15 +13,16 @@ import pandas as pd
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.files import PASSPORT, PASSPORT_TABLE
 
-from ...frames.passport import RULE, effective_clusters
+from ...frames.passport import RULE
 from ...numerics.intervals import wilson
+from ...numerics.panel import effective_clusters
 from ...numerics.performance import Draws
 from ...results import Result
 from ..file import Trial, load_trial
 from ..parts import find
 from ..running import draws_of_trial
 from ..summary import Kept, by_quantity
-from .worlds import cluster_sizes
+from .worlds import members
 
 # parameters of processes that make a situation, with what they are where a process has none
 USUAL = {"n": 0, "prevalence": np.nan, "clusters": 0, "shape": "equal", "missing": 0.0}
@@ -116,8 +117,7 @@ def situation_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if "n" not in parameters:  # topics with an item of each tier
         where["n"] = where["clusters"]
     n, clusters = int(where["n"]), int(where["clusters"])
-    sizes = cluster_sizes(n, clusters, where["shape"]).tolist() if clusters else [1] * n
-    return {**where, "effective": effective_clusters(sizes)}
+    return {**where, "effective": effective_clusters(members(n, clusters, where["shape"]))}
 
 
 def _measured(draws: Draws) -> dict[str, float]:

@@ -21,11 +21,11 @@ from conjury.analysis.frames.passport import (
     Measurement,
     Situation,
     coverage_notes,
-    effective_clusters,
     measured_coverage,
     measurements,
 )
 from conjury.analysis.numerics.intervals import METHODS
+from conjury.analysis.numerics.panel import effective_clusters
 from conjury.analysis.raters.agreement.comparisons import CATEGORICAL, NUMERIC
 from conjury.analysis.raters.agreement.pairs import KINDS
 from conjury.analysis.raters.validation import compare_runs, judge
@@ -133,7 +133,7 @@ def test_clusters_have_the_sizes_that_their_shape_says() -> None:
     dominating = cluster_sizes(1000, 20, "dominating")
     assert dominating.sum() == 1000
     assert dominating[0] == pytest.approx(850, abs=5)
-    assert effective_clusters(dominating.tolist()) == pytest.approx(1.4, abs=0.1)
+    assert effective_clusters(np.repeat(np.arange(20), dominating)) == pytest.approx(1.4, abs=0.1)
     zipf = cluster_sizes(300, 15, "zipf")
     assert zipf[0] > 2 * zipf[2] > 2 * zipf[-1]
 
