@@ -53,12 +53,34 @@ def test_slopes_and_clustered_errors_are_those_of_least_squares() -> None:
     rows = by_comparison(self_preference(data, "author", "people", cluster="topic"))
     data["own"] = (data["author"] == "m").astype(float)
     for name, formula in {"unadjusted": "value ~ own", "adjusted": "value ~ own + people"}.items():
-        fitted = smf.ols(formula, data).fit(
-            cov_type="cluster",
-            cov_kwds={"groups": pd.factorize(data["topic"])[0], "use_correction": False},
-        )
+        fitted = smf.ols(formula, data).fit()
+        residual = fitted.resid / (1 - fitted.get_influence().hat_matrix_diag)  # as without the row
+        weight = np.linalg.pinv(fitted.model.exog)[list(fitted.params.index).index("own")]
+        sums = np.bincount(pd.factorize(data["topic"])[0], weight * residual)
         assert rows.loc[name, "estimate"] == pytest.approx(fitted.params["own"])
-        assert rows.loc[name, "std_error"] == pytest.approx(fitted.bse["own"] * np.sqrt(10 / 9), rel=1e-6)
+        assert rows.loc[name, "std_error"] == pytest.approx(np.sqrt(10 / 9 * (sums**2).sum()), rel=1e-6)
+
+
+@pytest.mark.long
+def test_intervals_of_few_rows_cover_and_have_a_width() -> None:
+    rng, covered, points = np.random.default_rng(1), [], []
+    for _ in range(200):
+        people = rng.integers(1, 6, 10)
+        table = pd.DataFrame(
+            {
+                "judge_id": "m",
+                "judge_kind": "model",
+                "item_id": [f"i{k}" for k in range(10)],
+                "words": rng.normal(size=10),
+                "people": people,
+                "value": people + rng.normal(size=10),
+            }
+        )
+        row = by_comparison(preferences_beyond_quality(table, "words", "people"))
+        covered.append((row["lower"] <= 0) & (row["upper"] >= 0) | row["lower"].isna())
+        points.append(row["upper"] - row["lower"] < 1e-9)
+    assert (pd.DataFrame(covered).drop(columns="people").mean() > 0.9).all()
+    assert not pd.DataFrame(points).drop(columns="people").to_numpy().any()
 
 
 def test_a_judge_that_follows_quality_has_no_self_preference_and_another_has_its_own() -> None:
