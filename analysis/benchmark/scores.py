@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
 from ..correction.sources import check_correct, refuse_unused
+from ..frames.passport import Situation, by_rarity, coverage_notes, situation_of
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
@@ -153,6 +154,7 @@ def scores(
         )
     rows: list[dict[str, Any]] = []
     over: list[dict[str, Any]] = []
+    covered: list[tuple[str, str, Situation]] = []
     computed_from = {"computed_from": BY_COUNTS} if isinstance(scored, StoredScored) else {}
     if isinstance(scored, StoredScored):
         plan = replace(plan, interval=BOOTSTRAP)  # from the counts of clusters
@@ -163,6 +165,7 @@ def scores(
             rows += _of_baselines(cell, asked, plan, strata) if WRONG in policies else []
             continue
         rows += _of_judge(cell, scored, asked, policies, plan)
+        covered += _asked_of_passport(cell, asked, plan)
         over += _over_baseline(cell, scored, policies, plan, strata) if ACCURACY in asked else []
     if not rows:
         raise InputError("metrics: none is named; name some, or omit metrics for all of them.")
@@ -170,7 +173,12 @@ def scores(
     return Result(
         frame,
         "scores",
-        (*scored.notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored)),
+        (
+            *scored.notes,
+            *pooled_notes(scored, by),
+            *interval_notes(frame, plan, scored),
+            *(coverage_notes("scores", covered, alpha) if plan.draws or plan.interval is None else ()),
+        ),
         {"by": list(by), "missing": list(policies), "strata": list(strata), **vars(plan), **computed_from},
         {"over_baseline": pd.DataFrame(over)} if over else {},
     )
@@ -213,6 +221,16 @@ def _of_judge(
             found |= bounds_by_plan([MISSING_RATE], everything, plan)
         for name in asked:
             yield as_row(cell.keys, policy, name, found[name], counts)
+
+
+def _asked_of_passport(cell: Cell, asked: Sequence[str], plan: Plan) -> Iterator[tuple[str, str, Situation]]:
+    """Metrics of a cell as the passport of intervals names them, and what they rest on."""
+    gold = np.bincount(cell.class_of[cell.codes("level")], minlength=len(cell.classes)).astype(float)
+    situation = situation_of(cluster_codes(cell.frame, plan.cluster)[0], gold)
+    named = by_rarity(cell.classes, gold)
+    for name in asked:
+        kind, _, of = name.partition("_")
+        yield (name if name in OVERALL else f"{kind}_{named.get(of, 'common')}"), name, situation
 
 
 def _over_baseline(

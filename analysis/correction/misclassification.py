@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from numbers import Integral
 from typing import Any
@@ -15,6 +15,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.items import copies
 
+from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import check_alpha
 from ..numerics.panel import Clusters
 from ..results import Result
@@ -155,10 +156,24 @@ def rates(
         for table in (rows[-1], confusions[-1], index):
             for place, (name, value) in enumerate(keys.items()):
                 table.insert(place, name, value)
-        notes += [where + note for note in noted]
+        notes += [where + note for note in [*noted, *_coverage(units, found, alpha)]]
     extra = {"confusion": _joined(confusions), "informedness": _joined(indices)}
     settings = {"gold": gold, "judge": judge, "by": names, "cluster": cluster, "alpha": alpha}
     return Result(_joined(rows), "rates", tuple(dict.fromkeys(notes)), settings, extra)
+
+
+def _coverage(units: Units, found: Mapping[str, Rates], alpha: float) -> list[str]:
+    """State which rates have intervals that were measured to cover too rarely in tables like this one."""
+    labelled = units.labelled
+    situation = situation_of(
+        np.unique(units.cluster.code[labelled], return_inverse=True)[1], units.labels[labelled].sum(axis=0)
+    )
+    asked = [
+        (f"{name}: rate of rare", f"rates by {name}", situation)
+        for name, rates in found.items()
+        if np.isfinite(rates.lower).any()
+    ]
+    return coverage_notes("rates", asked, alpha)
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from conjury.inference.errors import counted, listed
 from conjury.inference.tables.files import PASSPORT_TABLE
+
+from ..numerics.panel import effective_clusters
+from ..numerics.types import Codes, Floats
 
 RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
 NOMINAL = 0.05  # one minus the level at which coverage was measured
@@ -107,22 +110,36 @@ def measured_coverage(method: str, quantity: str, situation: Situation) -> Measu
     return nearest
 
 
-def coverage_notes(
-    method: str, quantities: Iterable[tuple[str, str]], situation: Situation, alpha: float
-) -> list[str]:
+def coverage_notes(method: str, asked: Iterable[tuple[str, str, Situation]], alpha: float) -> list[str]:
     """State which intervals were measured to cover too rarely in situations like this one.
 
-    ``quantities`` are pairs of a quantity as the passport names it and in words. There is at most one note
-    per situation of the passport, and none at another level than 95%.
+    ``asked`` are quantities as the passport names them, in words, and what each rests on. There is at most
+    one note per situation of the passport, and none at another level than 95%.
     """
     if not math.isclose(alpha, NOMINAL):
         return []
     failing: dict[str, dict[str, Measurement]] = {}
-    for quantity, words in quantities:
+    for quantity, words, situation in asked:
         found = measured_coverage(method, quantity, situation)
         if found is not None and found.fails:
             failing.setdefault(found.label, {}).setdefault(words, found)
     return [_note(label, rows) for label, rows in failing.items()]
+
+
+def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:
+    """What a table of items rests on, from the cluster of each and the numbers of items of each class.
+
+    A class that nobody saw counts as half an item.
+    """
+    n = len(cluster)
+    rare = math.nan if counts is None or len(counts) < 2 else max(float(min(counts)) / sum(counts), 0.5 / n)
+    return Situation(n, rare, effective_clusters(cluster))
+
+
+def by_rarity(classes: Sequence[str], counts: Floats) -> dict[str, str]:
+    """Names of classes as the passport names them: the rarest is "rare", all others are "common"."""
+    rarest = int(min(range(len(classes)), key=lambda place: counts[place]))
+    return {name: "rare" if place == rarest else "common" for place, name in enumerate(classes)}
 
 
 def _note(label: str, rows: dict[str, Measurement]) -> str:

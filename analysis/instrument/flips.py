@@ -13,6 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ..figures.labels import display_order
+from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result
 from .decisions import FACETS, LABEL, REPETITION, by_judge, decisions
@@ -107,9 +108,14 @@ def flips(
                 notes.append(f"{judge}: no object was decided at two levels of {name}.")
     if not rows:
         raise InputError(" ".join(notes))
+    for _, own in by_judge(found):
+        objects = own.drop_duplicates("object")
+        situation = situation_of(pd.factorize(objects["cluster"])[0])
+        asked_of = [(name, name, situation) for name in dict.fromkeys(row["quantity"] for row in rows)]
+        notes += coverage_notes("flips", asked_of, alpha)
     settings = {"alpha": alpha, "outcome": outcome, "margin": margin, "cluster": cluster, "facets": compared}
     frame = pd.DataFrame(rows).drop(columns="p", errors="ignore")
-    return Result(frame, "flips", tuple(notes), settings)
+    return Result(frame, "flips", tuple(dict.fromkeys(notes)), settings)
 
 
 def _rows(

@@ -174,3 +174,19 @@ def test_a_formula_of_a_trial_file_runs_no_code(
     own = {"name": "own", "method": method, "options": {"formula": formula}}
     here("trial", written(tmp_path, methods=[own]), "--workers", 1)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.long
+def test_the_passport_is_one_table_and_a_rerun_makes_no_draws(
+    ran: Callable[..., str], refused: Callable[..., str], tmp_path: Path
+) -> None:
+    asked = ("trial", "passport", "--only", "dimensions", "--draws", 4, "--workers", 1, "--out", "measured")
+    printed = ran(*asked)
+    assert "dimensions: 8 draws" in printed
+    table = pd.read_csv(tmp_path / "measured" / "passport.csv")
+    assert table["situation"].tolist() == ["10 items", "100 items, best rating of 5%"]
+    assert table["draws"].eq(4).all()
+    blocks = {file: file.stat().st_mtime_ns for file in (tmp_path / "measured" / "draws").rglob("*.parquet")}
+    ran(*asked)
+    assert blocks == {file: file.stat().st_mtime_ns for file in blocks}
+    assert "did you mean 'labels'" in refused("trial", "passport", "--only", "label")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ...frames.passport import coverage_notes, situation_of
 from ...frames.rounding import percentage
 from ...numerics.bootstrap import Samples, percentile_limits, unequal_clusters
 from ...numerics.intervals import check_alpha, check_draws
@@ -73,6 +74,7 @@ def compare(
     undefined: set[str] = set()
     unlimited: dict[str, str] = {}
     samples = Samples(compared.panel.cluster, request.draws, request.seed)
+    rows: list[dict[str, Any]] = []
     for family in families(compared, request.coefficients, weightings, request.alpha):
         own = request.interval is None and (family.bounds is not None or family.limits is not None)
         estimate, replicates = samples.replicate(family.statistics, family.draw and not own)
@@ -93,16 +95,34 @@ def compare(
             elif np.isnan(numbers["lower"]):
                 unlimited[name] = _why_unlimited(own, compared, request)
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
-            into.rows.append(row)
+            rows.append(row)
         if len(family.keys) > len(VARIANCES) and family.keys[-1][1] == "variance":
             into.plans += _plans(estimate, replicates, named, request.alpha)
+    into.rows += rows
     for why in dict.fromkeys(unlimited.values()):
         names = listed([name for name in EVERY if unlimited.get(name) == why], 20)
         into.notes.append(f"{prefix}no interval of {names}: {why}.")
+    into.notes += [prefix + note for note in _coverage(compared, rows, request.alpha)]
     if not compared.panel.is_complete:
         undefined.discard("kendall_w")  # said already
     if undefined:
         into.notes.append(prefix + _why_undefined(compared, [name for name in EVERY if name in undefined]))
+
+
+def _coverage(compared: Comparison, rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
+    """State which intervals were measured to cover too rarely in tables like this one."""
+    panel = compared.panel
+    seen = np.unique(panel.item)
+    counts = None if panel.numeric else np.bincount(panel.category, minlength=panel.q).astype(float)
+    situation = situation_of(np.unique(panel.cluster[seen], return_inverse=True)[1], counts)
+    side = "among people: " if compared.against is None else "with people: "
+    asked = []
+    for row in rows:
+        weights = f" {row['weights']}" if panel.numeric and row["weights"] else ""
+        if np.isfinite(row["lower"]):
+            words = row["coefficient"] + weights
+            asked.append((side + words, words, situation))
+    return coverage_notes("agreement", asked, alpha)
 
 
 def _limits(family: Family, estimate: Floats, replicates: Floats, request: Request) -> dict[str, Floats]:

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.passport import by_rarity, coverage_notes, situation_of
 from ...numerics.intervals import check_alpha, level_of_t
 from ...numerics.intervals.bounded import POWER, Bounded, detectable, items_for_width, items_off, share
 from ...results import Result
@@ -23,7 +24,7 @@ from .gates import refuse_outside
 from .labels import add_agreement, add_people, headline_of
 from .ratings import add_rating_subgroups, add_ratings
 from .replacement import add_replacement
-from .rows import AGREEMENT, Rows
+from .rows import AGREEMENT, Rows, name_of
 from .tables.belonging import refuse_other_answers
 from .tables.items import item_of
 from .verdicts.judge import verdict_of
@@ -222,6 +223,7 @@ def judge(
     if not weighted:
         add_corrected(rows, data, strata, seed, notes)
     frame = rows.frame(FURTHER)
+    notes += _coverage(frame, data, answered, alpha)
     main = headline_of(data.scale)
     extra["precision"] = _precision(rows.bounds, main, threshold, width, alpha)
     settings: dict[str, Any] = {
@@ -306,6 +308,23 @@ def few_labels(data: Coded, answered: np.ndarray) -> list[str]:
         f"Fewer than {FEW_LABELS} labels by people of {which}: {listed(rare, 6)}. Recall, kappa and alpha "
         "rest on these few labels, so their intervals are wide; label more rows of the kind."
     ]
+
+
+def _coverage(frame: pd.DataFrame, data: Coded, answered: np.ndarray, alpha: float) -> list[str]:
+    """State which intervals were measured to cover too rarely in tables like this one."""
+    both = answered & _rated(data)
+    counts = counts_of(data.people[:, both], data.q).sum(axis=0) if data.q > 1 else None
+    situation = situation_of(np.unique(data.cluster[both], return_inverse=True)[1], counts)
+    several = len(data.people) > 1
+    named = {} if counts is None else by_rarity(data.classes, counts)
+    prefix = f"{data.scale}: " if data.scale != "nominal" else "people's " if several else ""
+    method = {"nominal": "judge with several people" if several else "judge", "interval": "judge"}
+    bounded = frame[frame["lower"].notna() & (frame["by"].fillna("") == "")]
+    asked = [
+        (prefix + name_of(measure, named.get(label, "")), name, situation)
+        for name, measure, label in bounded[["name", "measure", "class"]].astype(str).itertuples(index=False)
+    ]
+    return coverage_notes(method.get(data.scale, "judge with ordered labels"), asked, alpha)
 
 
 def _precision(
