@@ -106,13 +106,14 @@ def measure_passport(run: Run) -> None:
     from conjury.analysis.frames.passport import RULE
     from conjury.analysis.trial.passport import run_passport, write_passport
 
-    begun: dict[str, object] = {}
+    begun: set[str] = set()
     try:
         with show_count("Draws") as progress:
 
             def told(name: str, done: int, total: int) -> None:
                 if name not in begun:
-                    begun[name] = console.print(f"  {name}: {total:,} draws")
+                    begun.add(name)
+                    console.print(f"  {name}: {total:,} draws")
                 progress(done, total)
 
             table = run_passport(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,7 +78,8 @@ def choices(
     codes: dict[str, Codes] = {
         name: rng.choice(len(levels), (n, 2), p=shares[name]) for name, levels in WORTHS.items()
     }
-    utility = sum(np.array(list(levels.values()))[codes[name]] for name, levels in WORTHS.items())
+    parts = [np.array(list(levels.values()))[codes[name]] for name, levels in WORTHS.items()]
+    utility = np.sum(parts, axis=0)
     taste = rng.normal(0, TASTE, people)[who] * (
         (codes["tone"][:, 0] == 1) * 1.0 - (codes["tone"][:, 1] == 1)
     )
@@ -111,7 +113,7 @@ def named(frame: pd.DataFrame, prefix: str = "") -> pd.DataFrame:
 
 
 @method("passport_amce")
-def effects_of(data: Sample, *, vcov: str = "survey", alpha: float = 0.05) -> pd.DataFrame:
+def effects_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
     """AMCEs with a kind of standard error; HC takes rows as independent."""
     from ...conjoint import amce
 
@@ -120,7 +122,7 @@ def effects_of(data: Sample, *, vcov: str = "survey", alpha: float = 0.05) -> pd
 
 
 @method("passport_mm")
-def means_of(data: Sample, *, vcov: str = "survey", alpha: float = 0.05) -> pd.DataFrame:
+def means_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
     """Marginal means with a kind of standard error."""
     from ...conjoint import mm
 
@@ -129,11 +131,11 @@ def means_of(data: Sample, *, vcov: str = "survey", alpha: float = 0.05) -> pd.D
 
 
 @method("passport_group_diffs")
-def differences_of(data: Sample, *, vcov: str = "survey", alpha: float = 0.05) -> pd.DataFrame:
+def differences_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
     """Differences of AMCEs and of marginal means between groups of respondents."""
     from ...conjoint import amce_diffs, mm_diffs
 
-    given = {"by": "group", "id": data.cluster, "vcov": vcov, "alpha": alpha}
+    given: dict[str, Any] = {"by": "group", "id": data.cluster, "vcov": vcov, "alpha": alpha}
     return pd.concat(
         [
             named(amce_diffs(data.frame, FORMULA, **given).frame, "difference "),
@@ -148,7 +150,7 @@ def bootstrap_of(
     data: Sample,
     rng: np.random.Generator,
     *,
-    interval: str = "percentile",
+    interval: Any = "percentile",
     draws: int = 499,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
@@ -156,7 +158,7 @@ def bootstrap_of(
     from ...conjoint import amce, bootstrap
 
     found = bootstrap(
-        amce, data.frame, FORMULA, unit=data.cluster, method=interval, draws=draws, alpha=alpha,
+        amce, data.frame, FORMULA, unit=data.cluster or "pair_id", method=interval, draws=draws, alpha=alpha,
         seed=int(rng.integers(2**31)),
     )  # fmt: skip
     return named(found.frame)

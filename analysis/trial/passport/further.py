@@ -108,7 +108,7 @@ def _dimension_truth(prevalence: float) -> pd.DataFrame:
 
     chosen = every[np.searchsorted(np.cumsum(probability), (np.arange(40_000) + 0.5) / 40_000)]
     ranks = [rankdata(chosen[:, column]) for column in (1, 2)]
-    value = float(np.corrcoef(*ranks)[0, 1])
+    value = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
     return true_values(population={"correlation of dimensions": value})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -96,6 +96,11 @@ def scored(sample: Sample, raters: Sequence[str]) -> Scored:
     return score(judgments(frame, raters), gold, classes=list(CLASSES), items=items)
 
 
+def drawn(sample: Sample) -> dict[str, Any]:
+    """Draws of the bootstrap, where they are not the door's default."""
+    return {} if sample.draws is None else {"draws": sample.draws}
+
+
 def class_metrics() -> list[str]:
     """Every metric that `scores` knows, of both classes."""
     from ...benchmark.metrics import OF_A_CLASS, OVERALL
@@ -132,7 +137,7 @@ def differences_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         missing="missing",
         cluster=data.cluster or "item_id",
         alpha=alpha,
-        **({} if data.draws is None else {"draws": data.draws}),
+        **drawn(data),
     ).frame
     return numbers(found, "difference of " + found["metric"])
 
@@ -179,12 +184,12 @@ def coefficients_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         items=data.frame[["item_id", "group"]],
         cluster=data.cluster,
         alpha=alpha,
-        **({} if data.draws is None else {"draws": data.draws}),
+        **drawn(data),
     ).frame
     among = np.where(found["against"].isna(), "among people: ", "with people: ")
     names = pd.Series(among + found["coefficient"].astype(str), index=found.index)
-    drawn = numbers(found, names + ", bootstrap", "boot_lower", "boot_upper")
-    return pd.concat([numbers(found, names), drawn], ignore_index=True)
+    bootstrapped = numbers(found, names + ", bootstrap", "boot_lower", "boot_upper")
+    return pd.concat([numbers(found, names), bootstrapped], ignore_index=True)
 
 
 DOORS = (

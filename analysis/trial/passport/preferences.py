@@ -172,7 +172,7 @@ def _target_means(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, 
     return pmm(rows, FORMULA, TARGET, opponent=False, **given).frame
 
 
-def _by_group(estimate: str) -> Part:
+def _by_group(estimate: Any) -> Part:
     def estimated(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
         from ...conjoint import cj
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,7 +68,7 @@ def truth_of(prevalence: float) -> pd.DataFrame:
     return found
 
 
-def _scored(data: Sample):
+def _scored(data: Sample) -> Any:
     from ...benchmark import score
 
     frame = data.frame
@@ -81,7 +82,7 @@ def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Log-loss and area under the ROC curve."""
     from ...benchmark import probabilities as door
 
-    given = {} if data.draws is None else {"draws": data.draws}
+    given: dict[str, Any] = {} if data.draws is None else {"draws": data.draws}
     found = door(_scored(data), cluster=data.cluster or "item_id", alpha=alpha, **given).frame
     found = found[found["judge"] == "a"]
     return numbers(found, found["metric"].astype(str))
@@ -92,7 +93,7 @@ def calibration_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every measure of calibration, in five bins."""
     from ...benchmark import calibration
 
-    given = {} if data.draws is None else {"draws": data.draws}
+    given: dict[str, Any] = {} if data.draws is None else {"draws": data.draws}
     found = calibration(_scored(data), bins=5, cluster=data.cluster or "item_id", alpha=alpha, **given).frame
     return numbers(found, found["metric"].astype(str))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,9 +79,9 @@ def judgments(sample: Sample) -> pd.DataFrame:
     return long.assign(judge_kind=kind, dimension="quality")
 
 
-def options(sample: Sample, alpha: float) -> dict[str, object]:
+def options(sample: Sample, alpha: float) -> dict[str, Any]:
     """Options of the doors: level, draws, clusters."""
-    drawn = {} if sample.draws is None else {"draws": sample.draws}
+    drawn: dict[str, Any] = {} if sample.draws is None else {"draws": sample.draws}
     return {"alpha": alpha, "cluster": sample.cluster, **drawn}
 
 
@@ -163,7 +164,7 @@ def replacement_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     )
 
 
-def _named(frame: pd.DataFrame) -> pd.Series:
+def _named(frame: pd.DataFrame) -> pd.Series[Any]:
     keys = [
         name
         for name in frame

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -32,7 +34,7 @@ def looks_until(n: int) -> list[int]:
     return sorted({int(size) for size in np.geomspace(FROM, n, LOOKS)})
 
 
-def at_all_looks(path: pd.DataFrame, names: pd.Series) -> pd.DataFrame:
+def at_all_looks(path: pd.DataFrame, names: pd.Series[Any]) -> pd.DataFrame:
     """The last estimate of each quantity, with the limits that lie inside those of every look."""
     rows = path.assign(quantity="sequence of " + names.astype(str)).groupby("quantity", sort=False)
     found = rows.agg(estimate=("estimate", "last"), lower=("lower", "max"), upper=("upper", "min"))
@@ -60,7 +62,7 @@ def ratings_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     )
 
 
-def _number(names: pd.Series) -> pd.Series:
+def _number(names: pd.Series[Any]) -> pd.Series:
     return names.str[1:].astype(int)
 
 

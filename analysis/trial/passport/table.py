@@ -34,7 +34,18 @@ Progress = Callable[[str, int, int], None]  # of a trial, its draws done and all
 
 
 def passport_trials() -> list[str]:
-    """Names of the trials that make up the passport."""
+    """List the trials that make up the passport.
+
+    Returns
+    -------
+    list of str
+        Names of the trials, in alphabetical order.
+
+    Examples
+    --------
+    >>> "labels" in passport_trials()
+    True
+    """
     return sorted(path.stem for path in PASSPORT.glob("*.yaml"))
 
 
@@ -64,7 +75,19 @@ def run_passport(
     Returns
     -------
     DataFrame
-        One row per quantity, method and situation, see `rows_of`.
+        One row per quantity, method and situation, with the columns of `passport`.
+
+    Raises
+    ------
+    InputError
+        For trials that the passport does not have.
+
+    Examples
+    --------
+    >>> from conjury.analysis.trial.passport import run_passport
+    >>> table = run_passport(draws=2, only=["dimensions"])
+    >>> table["situation"].tolist()
+    ['10 items', '100 items, best rating of 5%']
     """
     known = passport_trials()
     for name in only:
@@ -145,7 +168,20 @@ def _measured(draws: Draws) -> dict[str, float]:
 
 
 def write_passport(table: pd.DataFrame, path: str | Path) -> None:
-    """Write the passport as CSV, numbers to four digits."""
+    """Write the passport as CSV, numbers to four digits.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `run_passport` returns it.
+    path : str or Path
+        The file.
+
+    Examples
+    --------
+    >>> from conjury.analysis.trial.passport import passport, write_passport
+    >>> write_passport(passport().frame, "passport.csv")  # doctest: +SKIP
+    """
     table.round(4).to_csv(path, index=False, lineterminator="\n")
 
 

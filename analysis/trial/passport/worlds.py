@@ -7,8 +7,9 @@ patterns, and two items of a cluster are the same for a reason of their own with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,7 +79,7 @@ def table(rows: Mapping[str, tuple[float, float, float]]) -> pd.DataFrame:
 
 
 def numbers(
-    frame: pd.DataFrame, names: Sequence[str], lower: str = "lower", upper: str = "upper"
+    frame: pd.DataFrame, names: Iterable[Any], lower: str = "lower", upper: str = "upper"
 ) -> pd.DataFrame:
     """The same of a tidy table; ``names`` are the quantities of its rows."""
     columns = [
