@@ -128,11 +128,13 @@ def passes(
     metrics : sequence of str
         ``pass_at_k`` (unbiased: the mean over all subsets of k samples), ``pass_all_k`` (pass^k, likewise),
         ``majority_of_k`` (of the first k), ``best_of_k`` (any of the first k).
-    missing, draws, seed, alpha, cluster, interval
+    missing, draws, seed, alpha, cluster
         As in `scores`.
     strata : sequence of str, optional
         Columns in whose values copies of samples are looked for too; by default language and modality where
         they are there.
+    interval : {"bootstrap"}, optional
+        As in `scores`.
 
     Returns
     -------

@@ -26,10 +26,12 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _texts(frame: pd.DataFrame) -> list[str]:
     kinds = (pd.StringDtype, pd.CategoricalDtype)
-    return [name for name in frame if frame[name].dtype == object or isinstance(frame[name].dtype, kinds)]
+    return [
+        str(name) for name in frame if frame[name].dtype == object or isinstance(frame[name].dtype, kinds)
+    ]
 
 
-def _would_run(column: pd.Series) -> pd.Series:  # type: ignore[type-arg]
+def _would_run(column: pd.Series) -> pd.Series:
     texts = column.astype("string")
     begins = texts.str.match(BEGINS).fillna(False).astype(bool)
     numbers = pd.to_numeric(texts, errors="coerce").notna()

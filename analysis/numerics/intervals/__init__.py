@@ -1,53 +1,25 @@
 """Intervals: one function per quantity, and other kinds for studies that name them."""
 
-from .limits import (
-    CORRELATION,
-    METHODS,
-    NO_BOOTSTRAP,
-    SAME,
-    SHARE,
-    UNBOUNDED,
-    Inference,
-    Interval,
-    Moments,
-    Sample,
-    Support,
-    basic,
-    bca,
-    check_alpha,
-    check_draws,
-    cut,
-    inference,
-    jeffreys,
-    level_of_t,
-    percentile,
-    studentized,
-    vary,
-    wilson,
-)
-
-__all__ = [
-    "CORRELATION",
-    "METHODS",
-    "NO_BOOTSTRAP",
-    "SAME",
-    "SHARE",
-    "UNBOUNDED",
-    "Inference",
-    "Interval",
-    "Moments",
-    "Sample",
-    "Support",
-    "basic",
-    "bca",
-    "check_alpha",
-    "check_draws",
-    "cut",
-    "inference",
-    "jeffreys",
-    "level_of_t",
-    "percentile",
-    "studentized",
-    "vary",
-    "wilson",
-]
+from .limits import CORRELATION as CORRELATION
+from .limits import METHODS as METHODS
+from .limits import NO_BOOTSTRAP as NO_BOOTSTRAP
+from .limits import SAME as SAME
+from .limits import SHARE as SHARE
+from .limits import UNBOUNDED as UNBOUNDED
+from .limits import Inference as Inference
+from .limits import Interval as Interval
+from .limits import Moments as Moments
+from .limits import Sample as Sample
+from .limits import Support as Support
+from .limits import basic as basic
+from .limits import bca as bca
+from .limits import check_alpha as check_alpha
+from .limits import check_draws as check_draws
+from .limits import cut as cut
+from .limits import inference as inference
+from .limits import jeffreys as jeffreys
+from .limits import level_of_t as level_of_t
+from .limits import percentile as percentile
+from .limits import studentized as studentized
+from .limits import vary as vary
+from .limits import wilson as wilson

@@ -39,5 +39,5 @@ def _without_token(scope: Scope) -> str:
     """The address of a request without the token."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     kept = urlencode([(name, value) for name, value in query if name != TOKEN])
-    path = "/" + scope["path"].lstrip("/")  # not //host
+    path = "/" + str(scope["path"]).lstrip("/")  # not //host
     return path + (f"?{kept}" if kept else "")
