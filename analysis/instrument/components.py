@@ -248,7 +248,7 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
         notes.append(f"The design cannot separate {listed(lost)}; they are included in other components.")
     lies = layout(codes, sizes, terms)
     shape = (tuple(facets), terms, tuple(sizes), replicates)
-    matrix = expected_mean_squares(terms, lies.per_level)
+    matrix = expected_mean_squares(terms, lies.per_level.tolist())
     if by_anova:
         table = anova(codes, sizes, values)
         estimate = np.linalg.solve(matrix, table.mean_square)

@@ -225,7 +225,7 @@ def _falls(loss: Callable[[Floats], float], root: Floats, k: int) -> bool:
 
 def _minimum(loss: Callable[..., float], start: Floats) -> Any:
     bounds = [(0.0, None)] * (len(start) - 1) + [(_LEAST, None)]
-    options = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 500, "maxfun": 100_000}
+    options: Any = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 500, "maxfun": 100_000}
     return minimize(loss, start, jac="3-point", method="L-BFGS-B", bounds=bounds, options=options)
 
 
