@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtr, stdtrit
 
 from ..bootstrap import clustered_errors
 from ..operating import operating, satterthwaite, solve_increasing
@@ -39,6 +39,9 @@ class Bounded:
         Degrees of freedom of Student's t; infinite for the normal.
     p : float
         Of a difference from zero; NaN of other estimates.
+    spread : float
+        The standard error with which Student's t would give the wider half of an interval that rests on other
+        limits; NaN elsewhere.
     """
 
     estimate: float
@@ -52,6 +55,7 @@ class Bounded:
     trials: float = np.nan
     df: float = np.inf
     p: float = np.nan
+    spread: float = np.nan
 
     def at(self, factor: float, alpha: float) -> tuple[float, float]:
         """The limits with ``factor`` times as many rows and clusters and the same estimate."""
@@ -68,6 +72,18 @@ class Bounded:
         x = (half + np.sqrt(half**2 + (1 - square) * square)) / (1 - square)
         z = ndtri(float(level_of_t(self.df, alpha)) / 2)
         return replace(self, lower=lower, upper=upper, loss=loss, scale=scale, trials=float(z**2 / x))
+
+    def tested(self, alpha: float) -> Bounded:
+        """A difference with limits of its own: p, and the standard error where there is none, from them."""
+        critical = float(stdtrit(self.df, 1 - alpha / 2))
+        below, above = (self.estimate - self.lower) / critical, (self.upper - self.estimate) / critical
+        error, p = below if self.estimate > 0 else above, 1.0
+        if self.estimate:
+            p = 2 * float(stdtr(self.df, -abs(self.estimate) / error)) if error > SAME else np.nan
+        spread = max(below, above)
+        return replace(
+            self, std_error=spread if np.isnan(self.std_error) else self.std_error, p=p, spread=spread
+        )
 
 
 NOTHING = Bounded(np.nan, np.nan, np.nan, np.nan, 0, 0)

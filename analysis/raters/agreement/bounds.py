@@ -28,13 +28,13 @@ def of_sides(
         return share(((sides.first @ weights) * sides.second).sum(axis=1), cluster, alpha)
     estimate = float(paired(sides, weights, np.ones((1, len(sides.first))), kind)[0])
     influence = paired_influence(sides, weights, kind)
-    order = _order(names, weights, sides.first.shape[1])
+    order = order_of(names, weights, sides.first.shape[1])
     rows = min(
-        (np.hstack([one[:, order], other[:, order]]) for one, other in _both_ways(sides)), key=_content
+        (np.hstack([one[:, order], other[:, order]]) for one, other in _both_ways(sides)), key=content_of
     )
     first, code = patterns_of(rows)
     used = (sides.first.sum(axis=0) + sides.second.sum(axis=0))[order] > 0
-    one, other, against, favour = _pairs_of(used)
+    one, other, against, favour = cells_of(used)
     eye = np.eye(len(order))
     q = len(order)
     added = Sides(np.vstack([rows[first, :q], eye[one]]), np.vstack([rows[first, q:], eye[other]]))
@@ -59,21 +59,14 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
         return of_sides(Sides(*shares), weights, between, panel.cluster, alpha, panel.categories)
     estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
     influence = influence_of(panel, weights, kind)
-    order = _order(panel.categories, weights, panel.q)
-    rows = _ratings(panel, order, by_rater=kind in (COHEN, CONGER))
+    order = order_of(panel.categories, weights, panel.q)
+    rows = ratings_of(panel, order, by_rater=kind in (COHEN, CONGER))
     first, code = patterns_of(rows)
-    one, other, against, favour = _pairs_of(panel.counts.sum(axis=0)[order] > 0)
-    width = rows.shape[1]
-    usual = max(round(float(np.median(panel.per_item[panel.pairable]))), 2)
-    size = width if kind in (COHEN, CONGER) else usual
-    turn = np.arange(width)
-    mixed = np.where(turn % 2 == 0, one[:, None], other[:, None])
-    mixed[:, turn >= size] = -1
-    made = _panel_from(np.vstack([rows[first], mixed]), panel, order)
+    one, other, against, favour = cells_of(panel.counts.sum(axis=0)[order] > 0)
+    mixed, weight = added_ratings(panel, rows.shape[1], kind, one, other)
+    made = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
     chosen = weights if weights is None else weights[np.ix_(order, order)]
     none = np.zeros(len(first))
-    shared = (panel.per_item * (panel.per_item - 1)).mean() / (width * (width - 1))
-    weight = min(shared, 1.0) if kind in (COHEN, CONGER) else 1.0
     prior = (np.concatenate([none, against * weight]), np.concatenate([none, favour * weight]))
     return _bounded(estimate, influence, statistic_of(made, chosen, kind), code, prior, panel.cluster, alpha)
 
@@ -127,13 +120,13 @@ def _both_ways(sides: Sides) -> Iterator[tuple[Floats, Floats]]:
     yield sides.second, sides.first
 
 
-def _content(rows: Floats) -> bytes:
+def content_of(rows: Floats) -> bytes:
     """What rows contain, whatever their order."""
     distinct, counts = np.unique(rows, axis=0, return_counts=True)
     return distinct.tobytes() + counts.tobytes()
 
 
-def _order(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:
+def order_of(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:
     """Order of the categories that does not depend on the table: by name where they have no order."""
     if weights is None or len(names) != q or not np.array_equal(weights, np.eye(q)):
         return np.arange(q)
@@ -141,7 +134,7 @@ def _order(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:
     return np.array(sorted(range(q), key=texts.__getitem__), dtype=np.int64)
 
 
-def _pairs_of(used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
+def cells_of(used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
     """All pairs of categories, (M,) each, one item spread over those that differ, one over the rest."""
     categories = np.flatnonzero(used) if len(used) > MOST_ADDED and used.sum() > 1 else np.arange(len(used))
     one, other = (grid.ravel() for grid in np.meshgrid(categories, categories, indexing="ij"))
@@ -149,7 +142,18 @@ def _pairs_of(used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
     return one, other, differ / max(int(differ.sum()), 1), ~differ / len(categories)
 
 
-def _ratings(panel: Panel, order: Codes, by_rater: bool) -> Codes:
+def added_ratings(panel: Panel, width: int, kind: str, one: Codes, other: Codes) -> tuple[Codes, float]:
+    """Ratings of items that are added, (M, width), of two categories in turn, and the weight of an item."""
+    by_rater = kind in (COHEN, CONGER)
+    usual = max(round(float(np.median(panel.per_item[panel.pairable]))), 2)
+    turn = np.arange(width)
+    mixed = np.where(turn % 2 == 0, one[:, None], other[:, None])
+    mixed[:, turn >= (width if by_rater else usual)] = -1
+    shared = (panel.per_item * (panel.per_item - 1)).mean() / (width * (width - 1))
+    return mixed, float(min(shared, 1.0)) if by_rater else 1.0
+
+
+def ratings_of(panel: Panel, order: Codes, by_rater: bool) -> Codes:
     """Categories of the ratings of each item, shape (I, J): by rater, or in rising order; -1 for none."""
     place = np.argsort(order)[panel.category]
     raters = np.argsort(np.argsort(np.array(panel.raters, dtype=object), kind="stable"), kind="stable")
@@ -163,7 +167,7 @@ def _ratings(panel: Panel, order: Codes, by_rater: bool) -> Codes:
     return rows
 
 
-def _panel_from(rows: Codes, panel: Panel, order: Codes) -> Panel:
+def panel_of_rows(rows: Codes, panel: Panel, order: Codes) -> Panel:
     """The panel of patterns of ratings, shape (P, J)."""
     item, rater = np.nonzero(rows >= 0)
     category = rows[item, rater]

@@ -22,6 +22,7 @@ from ..agreement.bounds import (
     of_sides,
     statistic_of,
 )
+from ..agreement.differences import of_judge_and_people
 from ..agreement.pairs import Sides, chance, paired, paired_influence
 from .coding import Coded, counts_of
 from .rows import AGREEMENT, PEOPLE, Rows
@@ -37,14 +38,14 @@ class Estimated:
 
     Attributes
     ----------
-    scale : float
-        What one disagreement on all items would take from it.
+    weights : array or None
+        Weights of agreement, (q, q); None for those of ranks.
     interval : callable
         The coefficient with its interval, by the cluster of each item and one minus the level.
     """
 
     estimate: float
-    scale: float
+    weights: Floats | None
     influence: Floats
     interval: Callable[[Codes, float], Bounded]
 
@@ -87,16 +88,12 @@ def with_people(
     kind, sides = KINDS[measure], Sides(first, second)
     ranked = measure == ALPHA and not np.array_equal(weights, np.eye(len(weights)))
     chosen = None if ranked else weights
-    scale = 1.0
-    if measure != ACCURACY:
-        room = 1 - float(chance(first.mean(axis=0), second.mean(axis=0), weights, kind))
-        scale = 1 / room if room > corrected.TINY else np.nan
 
     def interval(cluster: Codes, alpha: float) -> Bounded:
         return of_sides(sides, chosen, kind, cluster, alpha, classes)
 
     estimate = float(paired(sides, chosen, np.ones((1, len(first))), kind)[0])
-    return Estimated(estimate, scale, paired_influence(sides, chosen, kind), interval)
+    return Estimated(estimate, chosen, paired_influence(sides, chosen, kind), interval)
 
 
 def among_people(measure: str, panel: Panel, weights: Floats) -> Estimated:
@@ -109,7 +106,7 @@ def among_people(measure: str, panel: Panel, weights: Floats) -> Estimated:
         return of_panel(replace(panel, cluster=cluster), chosen, kind, alpha)
 
     estimate = float(statistic_of(panel, chosen, kind)(ones)[0])
-    return Estimated(estimate, 1.0, influence_of(panel, chosen, kind), interval)
+    return Estimated(estimate, chosen, influence_of(panel, chosen, kind), interval)
 
 
 def panel_of(coded: Coded) -> Panel:
@@ -177,11 +174,12 @@ def add_people(rows: Rows, coded: Coded) -> None:
     first, second = _sides(both)
     for measure in measures_of(coded.scale):
         weights = weights_of(measure, coded)
-        one, other = (
-            with_people(measure, first, second, weights, coded.classes),
-            among_people(measure, panel, weights),
-        )
-        apart = difference(
-            one.estimate - other.estimate, one.influence - other.influence, both.cluster, rows.alpha
-        )
+        one = with_people(measure, first, second, weights, coded.classes)
+        other = among_people(measure, panel, weights)
+        influence = one.influence - other.influence
+        if measure == ACCURACY:
+            apart = difference(one.estimate - other.estimate, influence, both.cluster, rows.alpha)
+        else:
+            kinds = KINDS[measure], AMONG[measure]
+            apart = of_judge_and_people(both.judges[0], panel, one.weights, kinds, influence, rows.alpha)
         rows.add(PEOPLE, f"{measure}_difference", apart)

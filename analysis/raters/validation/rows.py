@@ -27,6 +27,7 @@ class Rows:
     alpha: float
     rows: list[dict[str, Any]] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
+    spreads: list[float] = field(default_factory=list)
     bounds: dict[str, Bounded] = field(default_factory=dict)
 
     def add(
@@ -46,6 +47,7 @@ class Rows:
         name = name_of(measure, label, by, level)
         self.bounds[name] = found
         self.families.append(family)
+        self.spreads.append(found.spread)
         self.rows.append(
             {
                 "name": name,
@@ -84,6 +86,7 @@ class Rows:
             frame.loc[own, "p_adjusted"] = adjusted(p, "holm")
             alpha[own] /= max(int(np.isfinite(p).sum()), 1)
         errors, dfs = (frame[name].to_numpy(dtype=float) for name in ("std_error", "df"))
+        errors = np.fmax(errors, np.array(self.spreads))
         frame["detectable"] = np.nan
         for level in np.unique(alpha):  # that of the first step of Holm's procedure
             frame.loc[alpha == level, "detectable"] = detectable(

@@ -12,13 +12,14 @@ from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
-from ...numerics.intervals.bounded import Bounded, Flags, difference, n_clusters, paired_difference, share
-from ...numerics.significance import Discordance, bonett_price, two_one_sided
+from ...numerics.intervals.bounded import Bounded, Flags, n_clusters, paired_difference, share
+from ...numerics.significance import two_one_sided
 from ...numerics.types import Codes, Floats
+from ..agreement.differences import of_judges
 from .coding import Coded, Given, coded, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
 from .judging import Validation, few_labels, refuse_no_overlap
-from .labels import ALPHA, Estimated, headline_of, weights_of, with_people
+from .labels import KINDS, headline_of, measures_of, weights_of, with_people
 from .ratings import icc, mean_of, people_mean
 from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
 from .tables.belonging import refuse_labels_of_one_judge_each, refuse_other_answers
@@ -90,7 +91,9 @@ def compare_runs(
     Notes
     -----
     Differences of shares of independent pairs have the interval of Bonett and Price and McNemar's mid-p; of
-    pairs in clusters, Student's t. Differences of kappa are linearised.
+    pairs in clusters, Student's t. Differences of coefficients have the interval of `judge`'s coefficients:
+    both get the same weights of a Bayesian bootstrap of items, whose lower limit adds one item on which the
+    first judge alone agrees with people, and whose upper limit adds one on which the second alone does.
 
     References
     ----------
@@ -204,12 +207,16 @@ def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
     right = [agreement_of_rows(one, counts) for one in own.judges]
     _add_difference(rows, AGREEMENT, "accuracy", (right[0], right[1]), own.cluster, margin)
     eye, people = np.eye(data.q), counts / counts.sum(axis=1, keepdims=True)
-    for measure in (headline_of(data.scale), ALPHA):
+    for measure in measures_of(data.scale)[1:]:  # without accuracy
         weights = weights_of(measure, data)
         found = [with_people(measure, eye[one], people, weights, data.classes) for one in own.judges]
         for which, each in zip("ab", found, strict=True):
             rows.add(AGREEMENT, f"{measure}_{which}", each.bounded(own.cluster, rows.alpha))
-        apart = _apart(found[0], found[1], own.cluster, rows.alpha)
+        influence = found[1].influence - found[0].influence
+        apart = of_judges(
+            (own.judges[0], own.judges[1]), people, found[0].weights, KINDS[measure], influence, own.cluster,
+            rows.alpha, data.classes,
+        )  # fmt: skip
         _add(rows, AGREEMENT, f"{measure}_difference", apart, margin)
     gold = gold_of(own)
     for place in classes_first(data):
@@ -219,18 +226,6 @@ def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
                 rows, ERRORS, "recall", (own.judges[0][among] == place, own.judges[1][among] == place),
                 own.cluster[among], margin, label=data.classes[place], family="classes",
             )  # fmt: skip
-
-
-def _apart(one: Estimated, other: Estimated, cluster: Codes, alpha: float) -> Bounded:
-    """Difference of two coefficients; of equal answers, with one discordant cluster on either side."""
-    estimate = other.estimate - one.estimate
-    found = difference(estimate, other.influence - one.influence, cluster, alpha)
-    if estimate or found.std_error > 0 or not np.isfinite(one.scale):
-        return found
-    error, lower, upper = bonett_price(Discordance(0, 0, found.clusters), alpha)
-    return Bounded(
-        0.0, error * one.scale, lower * one.scale, upper * one.scale, found.n, found.clusters, p=1.0
-    )
 
 
 def _add_groups(rows: Rows, data: Coded, flipped: Floats, margin: float) -> None:
@@ -293,15 +288,11 @@ def _add(
     **keys: Any,
 ) -> None:
     """Add a difference with two one-sided tests of equivalence."""
-    p = np.nan
-    if found.std_error > 0:
+    p, error = np.nan, float(np.fmax(found.std_error, found.spread))
+    if error > 0:
         middle = found.estimate if center is None else center
         test = two_one_sided(
-            np.array([middle]),
-            np.array([found.std_error]),
-            np.array([found.df]),
-            (-margin, margin),
-            rows.alpha,
+            np.array([middle]), np.array([error]), np.array([found.df]), (-margin, margin), rows.alpha
         )
         p = float(test.p[0])
     rows.add(part, measure, found, margin=margin, p_equivalence=p, **keys)

@@ -403,3 +403,16 @@ def test_intervals_of_coefficients_cover_at_small_sizes(name: str, n: int, cells
         if np.isfinite(limits.estimate):
             inside, known = inside + times * (limits.lower <= true <= limits.upper), known + times
     assert inside / known > 0.93
+
+
+def test_a_judges_distance_from_people_allows_for_answers_that_were_not_seen() -> None:
+    label = np.array(["no"] * 94 + ["yes"] * 6, dtype=object)
+    data = pd.DataFrame({"judge": label, "p0": label, "p1": label})
+    found = judge(data, "judge", ["p0", "p1"])
+    for name in ("kappa_difference", "alpha_difference", "ac1_difference"):
+        one = row(found, name)
+        assert one["estimate"] == 0.0
+        assert one["p"] == 1.0
+        assert -0.8 < one["lower"] < 0 < one["upper"] < 0.8
+    turned = judge(data[::-1].rename(columns={"p0": "p1", "p1": "p0"}), "judge", ["p0", "p1"])
+    assert row(turned, "kappa_difference")["lower"] == pytest.approx(row(found, "kappa_difference")["lower"])

@@ -81,6 +81,64 @@ def kappas(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(((x == y).mean(axis=1) - chance) / (1 - chance))
 
 
+def rare(n: int = 100) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Six labels of the rare class: the first run misses three, the second gives one too many."""
+    label = np.array(["no"] * (n - 6) + ["yes"] * 6, dtype=object)
+    first, second = label.copy(), label.copy()
+    first[n - 6 : n - 3], second[0] = "no", "yes"
+    return (
+        pd.DataFrame({"id": range(n), "verdict": first, "label": label}),
+        pd.DataFrame({"id": range(n), "verdict": second}),
+    )
+
+
+NUMBERS = ["estimate", "lower", "upper"]
+
+
+@pytest.mark.parametrize("measure", ["kappa", "alpha", "ac1"])
+def test_differences_of_coefficients_change_their_sign_with_the_order_of_the_runs(measure: str) -> None:
+    first, second = rare()
+    found = row(compare_runs(first, second, "verdict", "label", id="id"), f"{measure}_difference")
+    turned = first.assign(verdict=second["verdict"]), second.assign(verdict=first["verdict"])
+    other = row(compare_runs(*turned, "verdict", "label", id="id"), f"{measure}_difference")
+    estimate, lower, upper = (float(other[name]) for name in NUMBERS)
+    assert [-estimate, -upper, -lower] == pytest.approx([float(found[name]) for name in NUMBERS])
+    assert found["p"] == pytest.approx(other["p"])
+    assert (found["p"] < 0.05) == (found["lower"] > 0 or found["upper"] < 0)
+
+
+def test_differences_of_coefficients_allow_for_answers_that_were_not_seen() -> None:
+    first, second = rare()
+    found = compare_runs(first, second, "verdict", "label", id="id")
+    # Linearised limits were -0.14 and 0.67: wide enough only for what the six rows showed.
+    assert row(found, "kappa_difference")["lower"] < -0.2
+    assert row(found, "kappa_difference")["detectable"] > 0.7
+    same = compare_runs(first, first, "verdict", "label", id="id")
+    equal = row(same, "kappa_difference")
+    assert equal["estimate"] == 0.0
+    assert equal["p"] == 1.0
+    assert equal["lower"] < -0.3
+    assert equal["upper"] > 0.3
+    assert equal["p_equivalence"] > 0.05
+
+
+@pytest.mark.long
+def test_differences_of_kappa_cover_with_few_positives() -> None:
+    random = np.random.default_rng(6)
+    covered = []
+    for _ in range(150):
+        truth = random.random(50) < 0.06
+        given = [np.where(truth, random.random(50) < 0.7, random.random(50) < 0.03) for _ in range(2)]
+        if 0 < truth.sum() < 50:
+            tables = [
+                pd.DataFrame({"v": np.where(one, "y", "n"), "gold": np.where(truth, "y", "n")})
+                for one in given
+            ]
+            one = compare_runs(*tables, "v", "gold").frame.set_index("name").loc["kappa_difference"]
+            covered.append(one["lower"] <= 0 <= one["upper"])
+    assert np.mean(covered) > 0.93  # linearised limits: 0.84
+
+
 def test_levels_of_a_subgroup_are_adjusted_after_holm() -> None:
     first, second = runs(300)
     found = compare_runs(first, second, "verdict", "label", id="id", by="by").frame
