@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
 from conjury.analysis.numerics.significance import bonett_price, discordance
+from conjury.analysis.raters.agreement.differences import of_judges
 from conjury.analysis.raters.validation import Validation, compare_runs, judge
 from conjury.analysis.raters.validation.gates import gates_of, outcomes
 from conjury.inference.errors import InputError
@@ -124,18 +125,17 @@ def test_differences_of_coefficients_allow_for_answers_that_were_not_seen() -> N
 
 @pytest.mark.long
 def test_differences_of_kappa_cover_with_few_positives() -> None:
-    random = np.random.default_rng(6)
+    random, n, eye = np.random.default_rng(6), 50, np.eye(2)
     covered = []
-    for _ in range(150):
-        truth = random.random(50) < 0.06
-        given = [np.where(truth, random.random(50) < 0.7, random.random(50) < 0.03) for _ in range(2)]
-        if 0 < truth.sum() < 50:
-            tables = [
-                pd.DataFrame({"v": np.where(one, "y", "n"), "gold": np.where(truth, "y", "n")})
-                for one in given
-            ]
-            one = compare_runs(*tables, "v", "gold").frame.set_index("name").loc["kappa_difference"]
-            covered.append(one["lower"] <= 0 <= one["upper"])
+    for _ in range(200):
+        truth = random.random(n) < 0.06
+        one, other = (
+            np.where(truth, random.random(n) < 0.7, random.random(n) < 0.03).astype(int) for _ in range(2)
+        )
+        found = of_judges((one, other), eye[truth.astype(int)], eye, "cohen", np.zeros(n), np.arange(n), 0.05)
+        if np.isfinite(found.lower):
+            covered.append(found.lower <= 0 <= found.upper)
+    assert len(covered) > 150
     assert np.mean(covered) > 0.93  # linearised limits: 0.84
 
 
