@@ -9,6 +9,7 @@ import re
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
@@ -22,6 +23,7 @@ import typer
 
 from conjury.inference.errors import ConjuryError, InputError
 from conjury.inference.tables.limits import EXHAUSTED, exhausted
+from conjury.inference.tables.short_rows import ShortRows
 
 JSON, LOG = "--json", "CONJURY_LOG"
 REFUSED, INTERRUPTED = 2, 130  # exit codes
@@ -126,7 +128,7 @@ def _answering(callback: Callable[..., Any], name: str, prints: bool) -> Callabl
     def run(**given: Any) -> Any:
         asked = not prints and given.pop("json")
         before = _document.set({} if asked else None)
-        with _logged(name):
+        with _logged(name), _noted():
             if not asked:
                 try:
                     return callback(**given)
@@ -139,6 +141,23 @@ def _answering(callback: Callable[..., Any], name: str, prints: bool) -> Callabl
         return None
 
     return run
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Print warnings of short rows as notes, and add them to the document."""
+    usual = warnings.showwarning
+
+    def show(message: Any, category: type[Warning], *place: Any, **further: Any) -> None:
+        if not issubclass(category, ShortRows):
+            usual(message, category, *place, **further)
+            return
+        record(notes=[str(message)])
+        print(f"  Note: {masked(' '.join(str(message).split()))}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any]) -> int:

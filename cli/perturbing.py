@@ -79,6 +79,7 @@ def perturb(
     """Create minimal pairs: copies of items that differ from them within a span, at a given rate."""
     from conjury.inference.perturb import perturb_items, sheet
     from conjury.inference.tables.files import read_table, write_table
+    from conjury.inference.tables.writing import whole
 
     from .options import read_pairs
 
@@ -114,7 +115,8 @@ def perturb(
     if made.labels is not None:
         write_table(made.labels, files["labels"])
     page = Path(_SUFFIX.sub("", str(out)) + ".html")
-    page.write_text(sheet(made, seed=seed), encoding="utf-8")
+    with whole(page) as file:
+        file.write(sheet(made, seed=seed).encode("utf-8"))
     _print_summary(made, files, page)
 
 
@@ -128,9 +130,9 @@ def _find(source: str) -> tuple[Path, Path | None, Path]:
     study = load_any_study(source)
     if not isinstance(study, ItemStudy):
         raise InputError(f"{source} is a conjoint, which has no items to perturb; name a study of items.")
-    gold = None if study.gold is None else study.folder / study.gold.file
+    gold = None if study.gold is None else study.file(study.gold.file)
     default = Path(f"{study.name}.perturbed.csv")
-    return study.folder / study.items, gold if gold is not None and gold.exists() else None, default
+    return study.file(study.items), gold if gold is not None and gold.exists() else None, default
 
 
 def _companion(path: Path, role: str) -> Path:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.writing import note_written
+from conjury.inference.tables.writing import note_written, whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -260,7 +260,8 @@ def save_variants(figure: Figure, path_without_suffix: str | Path) -> dict[str, 
         exchanged = dict(zip(colors_of(LIGHT), colors_of(theme), strict=True))
         text = re.sub("|".join(exchanged), partial(_exchange, exchanged), drawn)
         written[theme.name] = base.with_name(f"{base.name}-{theme.name}.svg")
-        written[theme.name].write_text(text, encoding="utf-8")
+        with whole(written[theme.name]) as file:
+            file.write(text.encode("utf-8"))
     return written
 
 

@@ -227,7 +227,7 @@ def find_gold(study: ItemStudy, loaded: Loaded, given: Path | None) -> Gold:
     """
     if given is None and (beside := _labels_beside(study, loaded)) is not None:
         return beside
-    file = given or (study.folder / study.gold.file if study.gold is not None else None)
+    file = given or (study.file(study.gold.file) if study.gold is not None else None)
     if file is not None and file.is_file():
         notes: list[str] = []
         labels = read_labels(file, study, notes)
@@ -270,7 +270,7 @@ def _responses(data: Sequence[Path]) -> pd.DataFrame | None:
 
 def _annotations(study: ItemStudy, loaded: Loaded) -> pd.DataFrame | None:
     """Annotations that ship with a study, of the judged items; None where there are none."""
-    file = study.folder / ANNOTATIONS
+    file = study.file(ANNOTATIONS)
     if not file.is_file():
         return None
     table = load_judgments(file, study=study)

@@ -332,7 +332,7 @@ def _items(data: Sequence[Path], study: ItemStudy | None, given: Path | None) ->
     beside = [file for path in data if (file := companion(path, "items")).is_file()]
     if beside:
         return pd.concat([read_table(file, "items") for file in beside]).drop_duplicates("item_id")
-    return read_table(study.folder / study.items, "items") if study is not None else None
+    return read_table(study.file(study.items), "items") if study is not None else None
 
 
 def _refuse_twice(files: Sequence[Path]) -> None:

@@ -168,7 +168,7 @@ def _rating_widths(
     study: ItemStudy, condition: Condition, judgments: pd.DataFrame, choices: None, n_designed: int
 ) -> float:
     """The widest interval of mean ratings, of all scales or one, under all prompts."""
-    items = read_table(study.folder / study.items, "items")
+    items = read_table(study.file(study.items), "items")
     widths = []
     for _, rows in judgments.groupby(judgments["prompt_id"].astype(str)):
         found = means(

@@ -26,7 +26,6 @@ from ..study.checks_instrument import PUT
 from ..study.models import ItemStudy, Study
 from ..tables.columns import split_occasion, stream
 from ..tables.files import RECORDED, read_table
-from ..tables.inside import require_inside
 from ..tables.schema import OPTION_ORDERS, STATUSES
 from .base import Recorder, completion
 
@@ -108,10 +107,10 @@ class SimulatedItemsBackend(_Simulated):
             self._ratings = SimulatedRatingsBackend(study, judge_id, samples)
         self._gold: dict[tuple[str, str], str] = {}
         self._drawn: dict[tuple[str, str, str, int], tuple[Any, str]] = {}
-        items = with_texts(read_table(require_inside(study.folder / study.items, study.folder), "items"))
+        items = with_texts(read_table(study.file(study.items), "items"))
         self._lines = lines_of(study, items, study.items)
         if study.gold is not None:
-            labels = read_labels(require_inside(study.folder / study.gold.file, study.folder), study)
+            labels = read_labels(study.file(study.gold.file), study)
             names = zip(labels["item_id"], labels["label_set"], strict=True)
             self._gold = dict(zip(names, labels["label"], strict=True))
             made = None

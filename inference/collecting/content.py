@@ -19,7 +19,6 @@ from ..readers.judgments import judged_texts, lines_of, strata_of, with_texts
 from ..study.models import ItemStudy, Study
 from ..tables.columns import occasion_name
 from ..tables.files import read_table
-from ..tables.inside import require_inside
 from ..tables.schema import PAIR_KIND
 from ..vignettes.pictures import Pictures
 
@@ -128,7 +127,7 @@ def item_content(
     study: ItemStudy, first: int | None, images: bool, assigned: set[str] | None, occasion: int
 ) -> RunContent:
     """Gather what models are shown of the items of a study, ``assigned`` to people or all."""
-    path = require_inside(study.folder / study.items, study.folder).resolve()
+    path = study.file(study.items).resolve()
     everything = read_table(path, "items")
     items = everything
     if assigned is not None:

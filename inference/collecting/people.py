@@ -46,7 +46,6 @@ from ..readers.prepare import load_choices
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..tables.files import read_table
-from ..tables.inside import require_inside
 from ..tables.schema import POSITIONS, SAMPLING
 from .past_runs import run_folder
 from .runs import RunFolder
@@ -293,7 +292,7 @@ def add_raters(
     if people.empty:
         raise InputError(f"{path}: the table contains no judgments of people; give one that does.")
     rated = people[["judge_id", "item_id"]].drop_duplicates().reset_index(drop=True)
-    items = set(read_table(require_inside(known.folder / known.items, known.folder))["item_id"].astype(str))
+    items = set(read_table(known.file(known.items))["item_id"].astype(str))
     unknown = sorted(set(rated["item_id"].astype(str)) - items)
     if unknown:
         raise InputError(

@@ -186,7 +186,7 @@ def _check_labels(file: Path, study: ItemStudy) -> None:
 
 
 def _check_media(study: ItemStudy) -> None:
-    items = read_table(require_inside(study.folder / study.items, study.folder), "items")
+    items = read_table(study.file(study.items), "items")
     if "modality" not in items or "media" not in items:
         return
     pictured = items["modality"].isin(PICTURED) & items["media"].notna()

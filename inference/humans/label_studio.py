@@ -229,7 +229,7 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[Work]:
         for prediction in _checked(task.get("predictions"), "list", "predictions", where) or ():
             if isinstance(prediction, dict):
                 here = f"{where}, prediction {prediction.get('id')}"
-                judge = str(prediction.get("model_version") or "prediction")
+                judge = _name(prediction.get("model_version") or "prediction", "model_version", here)
                 answers = _answers(prediction.get("result"), layout, here)
                 yield Work(number, judge, "model", data, answers, ended=_ended(prediction, here))
 
@@ -247,12 +247,24 @@ def _annotator(given: Any, layout: Layout, where: str) -> str:
                 f"{where} has no '{field}' of its annotator{did_you_mean(field, given)}; name another "
                 f"field with --judge (there are: {listed(given)})."
             )
-        return str(given[field])
+        return _name(given[field], f"'{field}' of the annotator", where)
     if given is None:
         raise InputError(f"{where} does not state its annotator (completed_by); export with annotators.")
     if layout.judge:
         raise InputError(f"{where} has only the id of its annotator; omit --judge.")
-    return str(given)
+    return _name(given, "the annotator (completed_by)", where)
+
+
+def _name(value: Any, what: str, where: str) -> str:
+    """A name or id as text; InputError for a list, a truth value or what is not finite."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool | float) or not isinstance(value, str | int) or not str(value).strip():
+        raise InputError(
+            f"{where}: {what} is {shorten(repr(value), 60)}, and a name or a whole number belongs there; "
+            "correct it."
+        )
+    return str(value)
 
 
 def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
@@ -300,7 +312,7 @@ def _rows(work: Work, names: list[str], layout: Layout, source: str) -> Iterator
         yield {
             "judge_id": work.judge,
             "judge_kind": work.kind,
-            "item_id": str(work.data[item]),
+            "item_id": _name(work.data[item], f"'{item}'", f"{source}: task {work.task}"),
             "dimension": name,
             "raw": None if work.cancelled else work.answers.get(name),
             "status": "missing" if work.cancelled or name not in work.answers else None,

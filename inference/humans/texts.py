@@ -18,6 +18,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.limits import CELL_CHARACTERS, EXPORT_BYTES, check_columns, read_content, reading
+from ..tables.short_rows import warn_of_short_rows
 
 DELIMITERS = (",", ";", "\t")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -249,6 +250,7 @@ def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
     limit = csv.field_size_limit(CELL_CHARACTERS)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
+    short: list[int] = []
     try:
         for cells in lines:
             row = [cell.strip() for cell in cells]
@@ -261,6 +263,8 @@ def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
                     "names; put cells that contain delimiters in quotes, or name every column."
                 )
             check_columns(source, width)
+            if len(row) < width:
+                short.append(lines.line_num)
             rows.append(row[:width] + [""] * (width - len(row)))
     except csv.Error as error:
         raise InputError(
@@ -270,4 +274,5 @@ def _split(text: str, delimiter: str, source: str) -> list[list[str]]:
         csv.field_size_limit(limit)
     if not rows:
         raise InputError(f"{source}: the header is empty; write the column names in its first line.")
+    warn_of_short_rows(source, short)
     return rows

@@ -24,7 +24,6 @@ from ..study.models import LINE, ItemStudy, Study
 from ..study.panel import Question
 from ..tables.columns import as_text, stream
 from ..tables.files import read_table
-from ..tables.inside import require_inside
 from ..tables.schema import POSITIONS
 from .answered import CHOICE
 from .plan import PanelPlan, panel_name_of
@@ -232,7 +231,7 @@ def simulated_answers(plan: PanelPlan, seed: int) -> Answers:
     if isinstance(study.response, Ratings):
         known = (study.folder / RATING_TRUTH).is_file() and study.assignment is not None
         return dict(_ratings(plan, study, seed)) if known else {}
-    path = study.folder / LABEL_TRUTH
+    path = study.file(LABEL_TRUTH)
     known = study.gold is not None and path.is_file() and read_label_truth(path, study).panel is not None
     return dict(_labels(plan, study, seed)) if known else {}
 
@@ -277,7 +276,7 @@ def _labels(plan: PanelPlan, study: ItemStudy, seed: int) -> Iterator[tuple[tupl
     assert study.gold is not None
     items, gold = (
         read_items(study),
-        read_table(require_inside(study.folder / study.gold.file, study.folder), "labels"),
+        read_table(study.file(study.gold.file), "labels"),
     )
     judgments = simulate_people(study, seed, items, gold, max(2, len(plan.slots)))
     person = pd.factorize(judgments["judge_id"])[0] + 1

@@ -34,7 +34,6 @@ from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.panel import PanelSection
 from ..tables.columns import stream
 from ..tables.files import read_table
-from ..tables.inside import require_inside
 from ..tables.limits import RESPONDENTS, read_json
 from ..tables.schema import POSITIONS, SAMPLING
 from ..tables.writing import whole
@@ -324,7 +323,7 @@ def in_order(tasks: Sequence[PlannedTask], rng: np.random.Generator) -> tuple[Pl
 def _of_items(study: ItemStudy, section: PanelSection, folder: RunFolder, people: int | None) -> PanelPlan:
     if isinstance(study.response, Choice):
         raise InputError(f"Study {study.name} asks for choices between items; ask for ratings or labels.")
-    items = read_table(require_inside(study.folder / study.items, study.folder), "items")
+    items = read_table(study.file(study.items), "items")
     used = items[(items["item_id"] != (section.practice_item or "")).to_numpy(bool)].reset_index(drop=True)
     if section.practice_item is not None and len(used) == len(items):
         raise InputError(

@@ -18,7 +18,6 @@ from ..study.asking import LineLabels
 from ..study.models import ItemStudy
 from ..tables.columns import UNPERTURBED, as_text, coerce, copy_id, refuse
 from ..tables.files import load, load_text, read_table
-from ..tables.inside import require_inside
 from ..tables.schema import STATUSES, require_columns, validate
 from . import Answer, Reading
 from .rules import AnswerReader, Parsed, full_rules
@@ -141,9 +140,7 @@ def _items(
     notes: list[str],
     copies: dict[str, str],
 ) -> JudgedItems:
-    table = read_table(
-        require_inside(study.folder / study.items, study.folder) if path is None else path, "items"
-    )
+    table = read_table(study.file(study.items) if path is None else path, "items")
     known = set(table["item_id"])
     missing = ~frame["item_id"].isin(known).to_numpy(dtype=bool)
     if missing.any():

@@ -16,7 +16,6 @@ from ..study.load import list_studies, load_any_study
 from ..study.models import ItemStudy, Study
 from ..tables.columns import companion, responses_beside, split_occasion
 from ..tables.files import load, read_table
-from ..tables.inside import require_inside
 from ..tables.limits import parse_json, read_text
 from ..tables.manifest import read_manifest
 from ..tables.schema import TABLES, validate
@@ -335,10 +334,10 @@ def with_study(collected: CollectedData, study: Study | ItemStudy | None) -> Col
     files: dict[str, Path] = {}
     items, labels = collected.items, collected.labels
     if items is None and (study.folder / study.items).is_file():
-        files["items"] = require_inside(study.folder / study.items, study.folder)
+        files["items"] = study.file(study.items)
         items = read_table(files["items"], "items")
     if labels is None and study.gold is not None and (study.folder / study.gold.file).is_file():
-        files["labels"] = require_inside(study.folder / study.gold.file, study.folder)
+        files["labels"] = study.file(study.gold.file)
         labels = read_labels(files["labels"], study)
     return replace(collected, items=items, labels=labels, files={**collected.files, **files})
 

@@ -18,6 +18,7 @@ from ..ledger.exchanges import MEDIA
 from ..study.asking import Collecting, Video
 from ..study.asking import Medium as Kind
 from ..tables.limits import parse_json
+from ..tables.writing import whole
 from .video import Clip, cut_frames, read_clip, sound_track
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -201,9 +202,8 @@ class MediaParts:
             return before
         made = cut()
         self._cuts.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".tmp")
-        draft.write_text(json.dumps(made, indent=1), encoding="utf-8")
-        draft.replace(path)
+        with whole(path) as file:
+            file.write(json.dumps(made, indent=1).encode())
         return made
 
 

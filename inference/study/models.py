@@ -9,6 +9,7 @@ from pydantic import Field, PrivateAttr
 
 from ..errors import InputError
 from ..tables.files import STUDIES
+from ..tables.inside import require_inside
 from ..tables.limits import ATTRIBUTES
 from .asking import Choice, Collecting, Content, Label, LineLabels, Ratings, Response, Scale, Vignette
 from .base import Identifier, Part, Text, suggestion
@@ -84,6 +85,10 @@ class AnyStudy(Part):
     def folder(self) -> Path:
         """The folder that contains the study file, its prompts and its truth table."""
         return self._file.parent
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file of the study; InputError where it leads out of the study's folder."""
+        return require_inside(self.folder / name, self.folder)
 
     @property
     def argument(self) -> str:

@@ -21,6 +21,7 @@ from .frames import any_frame
 from .limits import check_columns, check_text_size, open_unpacked, reading, require_file
 from .parquet import MAGIC, read_parquet, write_parquet
 from .schema import fields_of, validate
+from .short_rows import short_rows, warn_of_short_rows
 from .writing import whole
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -246,7 +247,7 @@ def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Seque
         }
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
+            frame = pd.read_csv(
                 path,
                 dtype=dtypes,
                 na_values=missing,
@@ -255,6 +256,9 @@ def _read_csv(path: Path, levels: Levels, text: set[str] | None, verbatim: Seque
                 index_col=False,
                 low_memory=False,
             )
+        if len(header) > 1 and frame[header[-1]].isna().any():  # only then can a row be short
+            warn_of_short_rows(path, short_rows(path, len(header)))
+        return frame
     except pd.errors.ParserWarning:
         raise InputError(
             f"{path}: rows have more cells than the header has names; name every column."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -14,6 +15,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
+
+from ..errors import InputError
 
 _held: set[int] = set()
 _written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
@@ -33,7 +36,7 @@ class Lock:
         self._path, self._passing = path, passing
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = open_itself(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -87,6 +90,16 @@ def _let_go() -> None:
 
 
 os.register_at_fork(after_in_child=_let_go)
+
+
+def open_itself(path: str | Path, flags: int, mode: int = 0o666) -> int:
+    """Open a file to be written; InputError where it is a link, by which another file would be changed."""
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW, mode)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise InputError(f"{path}: this is a link, and is not written to; remove it.") from None
 
 
 @contextmanager

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,6 +14,8 @@ from typer.testing import CliRunner
 from conjury.cli.main import app
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import read_table, write_table
+
+Here = Callable[..., Any]
 
 
 def converted(*arguments: str) -> None:
@@ -79,3 +84,24 @@ def test_what_is_made_of_a_table_for_its_owner_alone_is_for_its_owner_alone(
     file.chmod(mode)
     converted(str(file), "--out", str(out))
     assert (out.stat().st_mode & 0o077 == 0) == (mode == 0o600)
+
+
+@pytest.mark.parametrize("row", ["b,2", "b,2\n\nc,3,5"])
+def test_rows_with_fewer_cells_than_the_header_are_noted(row: str, tmp_path: Path, here: Here) -> None:
+    (tmp_path / "a.csv").write_text(f"item,first,second\na,1,4\n{row}\n", encoding="utf-8")
+    ended = here("convert a.csv --out a.parquet")
+    assert "a.csv: 1 row has fewer cells than the header has names (line 3)" in ended.err
+    (note,) = json.loads(here("convert a.csv --out a.parquet --json").out)["notes"]
+    assert "(line 3)" in note
+
+
+def test_empty_cells_are_no_missing_cells(tmp_path: Path, here: Here) -> None:
+    (tmp_path / "a.csv").write_text('item,first,second\na,1,\n"b\nc",,\n', encoding="utf-8")
+    assert here("convert a.csv --out a.parquet").err == ""
+
+
+def test_an_import_notes_short_rows(tmp_path: Path, here: Here) -> None:
+    text = "judge,item,wit\na,1,3\nb,1\na,2,4\nb,2\n"
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    words = "import a.csv --format csv --judge judge --item item --ratings {dimension} --out a.parquet"
+    assert "2 rows have fewer cells than the header has names (line 3, 5)" in here(words).err

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from fakes.studies import change_study, towns, write_study
 
+from conjury.inference.backends.batches.shards import completed
 from conjury.inference.errors import InputError
+from conjury.inference.panel.view.labels import append
 from conjury.inference.requests.templates import Templates
 from conjury.inference.tables import inside
 
@@ -130,6 +132,54 @@ def test_tables_beside_the_study_file_are_no_links_either(
         assert code == 2, words
         assert "folder of the study" in err
         assert SECRET not in out + err
+
+
+@pytest.mark.parametrize("words", ["checklist st", "perturb st", "preregister st"])
+def test_papers_and_copies_read_the_folder_of_the_study_alone(
+    words: str, tmp_path: Path, outside: Path, here: Callable[..., Any]
+) -> None:
+    assert here("init labels st").code == 0
+    template = next((tmp_path / "st" / "prompts").glob("label*.j2"))
+    (tmp_path / "st" / "prompts" / "s.j2").symlink_to(outside / "secret.txt")
+    write(template, "{% include 'prompts/s.j2' %}")
+    if not words.startswith("checklist"):
+        linked = tmp_path / "st" / "items.csv" if words.startswith("perturb") else template
+        linked.unlink()
+        linked.symlink_to(outside / "secret.txt")
+    code, out, err = here(words)
+    assert code == 2
+    assert "folder of the study" in err
+    written = [path for path in tmp_path.glob("*.*") if path.is_file()]
+    assert SECRET not in out + err + "".join(path.read_text(encoding="utf-8") for path in written)
+
+
+def test_a_template_of_a_checklist_includes_what_the_prompt_includes(
+    study: Path, ran: Callable[..., str]
+) -> None:
+    (study / "parts").mkdir()
+    write(study / "parts" / "all.j2", "{% include 'parts/one.j2' %}")
+    write(study / "parts" / "one.j2", "Be brief.")
+    change_study(study, lambda content: content["prompts"][0].update(template="parts/all.j2"))
+    ran("checklist", study)
+    assert "Be brief." in Path("checklist.md").read_text(encoding="utf-8")
+
+
+def test_a_lock_or_a_draft_that_is_a_link_is_not_written_through(
+    study: Path, outside: Path, here: Callable[..., Any], tmp_path: Path
+) -> None:
+    precious = outside / "secret.txt"
+    before = precious.read_bytes()
+    for name in ("ledger.lock", "x.jsonl.part", "labels.jsonl"):
+        (tmp_path / "run").mkdir(exist_ok=True)
+        (tmp_path / "run" / name).symlink_to(precious)
+    code, _, err = here(f"collect {study} --judge judge --pairs 2 --backend simulated --out run")
+    assert code == 2
+    assert "ledger.lock: this is a link" in err
+    with pytest.raises(InputError, match="is a link"), completed(tmp_path / "run" / "x.jsonl"):
+        pass
+    with pytest.raises(InputError, match="is a link"):
+        append(tmp_path / "run" / "labels.jsonl", b"{}")
+    assert precious.read_bytes() == before
 
 
 def test_a_link_that_takes_the_place_of_a_template_meanwhile_is_not_followed(

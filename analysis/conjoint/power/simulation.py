@@ -139,7 +139,7 @@ def power_by_simulation(
     for name, number in (("n_sims", n_sims), ("workers", workers)):
         if number < 1:
             raise InputError(f"{name} is {number}; give a whole number of at least 1.")
-    table = rows_of(study, judge, prompt, study.folder / "truth.csv" if truth is None else truth)
+    table = rows_of(study, judge, prompt, study.file("truth.csv") if truth is None else truth)
     if not (feature is None) == (level is None) == (effect is None):
         raise InputError("A scaled effect needs its feature, level and size; give all three or none.")
     if feature is not None and level is not None and effect is not None:

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.study.models import AnyStudy, ItemStudy, Study
-from conjury.inference.tables.limits import read_text
+from conjury.inference.tables.inside import read_inside
+from conjury.inference.tables.limits import TEMPLATE_BYTES
 
 from ...frames.participation import COMPLETE
 from ..data import ReportData
@@ -143,15 +144,16 @@ class Facts:
 
 def template_text(study: AnyStudy, name: str | None) -> str:
     """The text of a template beside the study file, with those that it includes; empty without one."""
-    path = study.folder / name if name else None
-    if path is None or not path.is_file():
+    if not name or not study.file(name).is_file():
         return ""
 
     def included(line: re.Match[str]) -> str:
-        other = path.parent / line[1]
-        return read_text(other).strip() if other.is_file() else line[0]
+        return read_template(line[1]).strip() if study.file(line[1]).is_file() else line[0]
 
-    return INCLUDE.sub(included, read_text(path)).strip()
+    def read_template(part: str) -> str:
+        return read_inside(study.folder / part, study.folder, TEMPLATE_BYTES).decode("utf-8", "replace")
+
+    return INCLUDE.sub(included, read_template(name)).strip()
 
 
 def study_file(study: AnyStudy) -> Path:

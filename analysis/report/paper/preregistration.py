@@ -119,7 +119,7 @@ def _files(study: AnyStudy, design: Sequence[Path]) -> dict[str, str]:
     """Hashes of the study file, of its templates and of the drawn design, by name."""
     own = {study_file(study).name: study_file(study)}
     for prompt in study.prompts:
-        own |= {name: study.folder / name for name in (prompt.template, prompt.user) if name}
+        own |= {name: study.file(name) for name in (prompt.template, prompt.user) if name}
     own |= {f"design/{path.name}": path for path in design}
     return {name: file_hash(path) for name, path in sorted(own.items()) if path.is_file()}
 

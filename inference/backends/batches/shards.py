@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from ...errors import InputError
 from ...ledger.exchanges import Attempt, Outcome, Request
+from ...tables.writing import open_itself
 from ..openai.failures import Failure, fault_of_answer, parse
 
 Media = Callable[[str], tuple[str, bytes]]
@@ -223,7 +224,7 @@ def completed(path: Path, *, compressed: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing that gets its name only when all is written and on disk."""
     part = path.with_name(f"{path.name}.part")
     with writable(path):
-        file = part.open("wb")
+        file = open(part, "wb", opener=open_itself)  # noqa: SIM115 (closed below)
     try:
         if compressed:
             with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, mtime=0) as packed:

@@ -12,6 +12,7 @@ from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Roles
 from ...study.base import suggestion
 from ...study.models import Study
+from ...tables.inside import require_inside
 from ...tables.limits import read_text
 from ..profiles import stimulus_ids
 from .posts import PostKit, load_people
@@ -120,9 +121,9 @@ def load_posts(folder: Path, content: Content, values: Values) -> PostKit:
     _check_roles(roles, values)
     categories = [level for level in values[roles.insult] if level != roles.no_insult]
     return PostKit(
-        texts=load_texts(folder / content.texts, values[roles.text]),
-        people=load_people(folder / content.people, values[roles.author]),
-        insults=load_insults(folder / content.insults, categories),
+        texts=load_texts(require_inside(folder / content.texts, folder), values[roles.text]),
+        people=load_people(require_inside(folder / content.people, folder), values[roles.author]),
+        insults=load_insults(require_inside(folder / content.insults, folder), categories),
         likes=_likes(content.likes, roles.likes, values[roles.likes]),
         days=_days(content.posted),
         roles=roles,

@@ -12,7 +12,6 @@ from ...errors import InputError, MissingDependency
 from ...humans.texts import to_number
 from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import ItemStudy, Study
-from ...tables.inside import require_inside
 from ...tables.limits import read_text
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan, PlannedTask
@@ -223,7 +222,7 @@ def markdown_html(study: Study | ItemStudy, name: str | None) -> str:
         raise MissingDependency(
             "Texts in Markdown need markdown-it-py; install it with: pip install 'conjury[panel]'."
         ) from None
-    path = require_inside(study.folder / name, study.folder)
+    path = study.file(name)
     return str(MarkdownIt("commonmark", {"html": False}).render(read_text(path)))
 
 

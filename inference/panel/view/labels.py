@@ -28,7 +28,7 @@ from ...tables.columns import stream
 from ...tables.files import write_table
 from ...tables.limits import EXPORT_BYTES, parse_json, read_content
 from ...tables.schema import validate
-from ...tables.writing import Held, Lock
+from ...tables.writing import Held, Lock, open_itself
 from ..answered import FINISHED, answered_tasks, choices_of, judgments_of, responses_of
 from ..plan import asked_of_people
 from .sources import LABELS
@@ -296,7 +296,7 @@ def label_tables(
 def append(path: Path, line: bytes) -> None:
     """Add a line to a file, all of it or nothing, and return when it is on disk."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    descriptor = open_itself(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     before = os.fstat(descriptor).st_size
     try:
         if os.write(descriptor, line) < len(line):

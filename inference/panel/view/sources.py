@@ -17,7 +17,6 @@ from ...ledger import Ledger
 from ...study.load import list_studies, load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...tables.files import read_table
-from ...tables.inside import require_inside
 from ...tables.schema import fields_of, require_columns
 from ..answered import FOLDER as PEOPLE
 
@@ -88,7 +87,7 @@ class Sources:
         """Items of the study, where it has some and their table is there."""
         if not isinstance(self.study, ItemStudy):
             return None
-        path = require_inside(self.study.folder / self.study.items, self.study.folder)
+        path = self.study.file(self.study.items)
         return read_table(path, "items") if path.is_file() else None
 
     def judges_besides(self, labeller: str) -> set[str]:

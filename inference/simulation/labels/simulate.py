@@ -20,7 +20,6 @@ from ...readers.judgments import majority_labels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, stream
 from ...tables.frames import any_frame
-from ...tables.inside import require_inside
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ..truth_table import HUMAN, MODEL, Floats, Integers, require_samples, selected_judges, truth_path
 from .asking import (
@@ -219,7 +218,7 @@ def simulate_answers(
     >>> len(simulate_answers(study, 1, items, labels, "gpt_4o", samples=2)) == 2 * len(items)
     True
     """
-    path = require_inside(study.folder / FILE, study.folder)
+    path = study.file(FILE)
     truth = replace(read_label_truth(path, study), conditions=()) if path.is_file() else None
     if truth is None or judge not in truth.models:
         return None

@@ -12,7 +12,6 @@ from ...errors import did_you_mean, listed
 from ...study.models import ItemStudy
 from ...tables.columns import as_text, refuse, stream
 from ...tables.files import read_table
-from ...tables.inside import require_inside
 from ...tables.schema import require_columns
 from ..truth_table import Floats, Integers
 
@@ -44,7 +43,7 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
     >>> len(read_items(load_any_study("harm_or_humor")))
     31
     """
-    path = require_inside(study.folder / study.items, study.folder).resolve()
+    path = study.file(study.items).resolve()
     items = read_table(path, "items")
     require_columns(items, _joined_columns(study), str(path))
     for name in items.select_dtypes("category"):

@@ -210,7 +210,7 @@ def _contents(study: Study) -> str:
         "derived": [part.model_dump(mode="json") for part in study.derived],
         "stimuli": [part.model_dump(mode="json") for part in study.stimuli],
         "content": None if content is None else content.model_dump(mode="json", exclude={"faces"}),
-        "files": [file_digest(study.folder / file) for file in files],
+        "files": [file_digest(study.file(file)) for file in files],
     }
     return hashlib.sha256(json.dumps(sources, sort_keys=True).encode()).hexdigest()
 

@@ -169,6 +169,21 @@ def test_exports_that_contain_no_ratings_are_refused(tmp_path, content, layout, 
         studio(tmp_path, content, layout)
 
 
+@pytest.mark.parametrize("name", [float("nan"), [1], True, " ", {"id": [1]}, {"id": float("inf")}])
+def test_what_is_no_name_becomes_no_person_no_item_and_no_model(tmp_path, name):
+    first, *tasks = WHOLE
+    person = first["annotations"][0] | {"completed_by": name}
+    for place in ({"annotations": [person]}, {"id": name}, {"predictions": [{"model_version": name}]}):
+        with pytest.raises(InputError, match="a name or a whole number belongs there"):
+            studio(tmp_path, [first | place, *tasks], WIT)
+
+
+def test_whole_numbers_of_annotators_are_the_same_people_with_and_without_a_point(tmp_path):
+    first, *tasks = json.loads(json.dumps(MINIMAL))
+    first["annotator"] = float(first["annotator"])
+    assert studio(tmp_path, [first, *tasks], WIT).judgments["judge_id"].tolist() == ["1", "2", "2"]
+
+
 # --- Inspect --------------------------------------------------------------------------------------
 
 
