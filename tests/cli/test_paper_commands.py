@@ -94,8 +94,10 @@ def test_metadata_of_a_run_state_what_it_has_recorded(tmp_path) -> None:
     (tmp_path / "judgments.csv").write_text("judge_id\n", encoding="utf-8")
     run("metadata", tmp_path)
     assert "dateCreated" not in json.loads((tmp_path / "croissant.json").read_text(encoding="utf-8"))
+    version = {"model_returned": None, "system_fingerprint": None, "n": 1}
     served = [
-        {"judge_id": name, "last": f"2026-03-0{day}T10:00:00+00:00"} for day, name in ((2, "a"), (1, "b"))
+        {"judge_id": name, **version, **dict.fromkeys(("first", "last"), f"2026-03-0{day}T10:00:00+00:00")}
+        for day, name in ((2, "a"), (1, "b"))
     ]
     (tmp_path / "provenance.json").write_text(json.dumps({"served": served}), encoding="utf-8")
     assert "the date of publication" in run("metadata", tmp_path)

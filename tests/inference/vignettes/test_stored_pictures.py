@@ -152,7 +152,7 @@ def test_the_hash_of_a_job_does_not_depend_on_versions_of_programs(folder):
     assert one == hashed(made_with={"pillow": "13"}, theme="light")
     assert one != hashed(theme="dark")
     folder.job.write_text("{")
-    with pytest.raises(InputError, match=r"job\.json: the file is missing or damaged"):
+    with pytest.raises(InputError, match=r"job\.json:1: the file is not valid JSON"):
         job_hash(folder.root, "towns", "both")
 
 
