@@ -27,6 +27,7 @@ from .intervals import (
     cluster_codes,
     draws_of,
     n_distinct,
+    notes_of_sizes,
     pooled_notes,
     with_adjusted,
 )
@@ -168,7 +169,12 @@ def by_label(
     stored = isinstance(scored, StoredScored)
     drawn_by = f"Intervals{'' if stored else ' of ratios'} are percentiles of {draws_of(draws, cluster)}; "
     drawn_by += "shares of 0 and 1 have Wilson's." if stored else "those of shares and F1 are as in scores."
-    notes = (*scored.notes, *pooled_notes(scored, by), *([drawn_by] if draws else []))
+    notes = (
+        *scored.notes,
+        *pooled_notes(scored, by),
+        *([drawn_by] if draws else []),
+        *notes_of_sizes(scored, plan),
+    )
     return Result(frame, "by_label", notes, {"by": list(by), **vars(plan)})
 
 

@@ -297,6 +297,11 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
             "McNemar's exact and mid-p tests treat the lines of an item as independent; the bootstrap and "
             "the clustered test do not."
         )
+    elif (independent["n_pairs"] > independent["n_clusters"]).any():
+        notes.append(
+            "McNemar's exact and mid-p tests, and their intervals, treat the items of a cluster "
+            f"({plan.cluster}) as independent; the bootstrap and the clustered test do not."
+        )
     of_right = frame[frame["metric"] == ACCURACY]
     same = of_right[(of_right["only_left"] == 0) & (of_right["only_right"] == 0)]
     if len(same):

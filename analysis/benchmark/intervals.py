@@ -354,8 +354,13 @@ def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]
     none = sorted(frame["metric"][judged & (of == NONE) & frame["estimate"].notna()].unique())
     if none:
         notes.append(f"No interval where draws do not differ enough: some rows of {listed(none)}.")
+    drawn_rows = frame["n_clusters"][of == BOOTSTRAP]
+    return [*notes, *few_clusters(drawn_rows, plan.draws), *notes_of_sizes(scored, plan)]
+
+
+def notes_of_sizes(scored: Scored, plan: Plan) -> list[str]:
+    """State that few of many clusters have most units."""
     sizes = scored.sizes_in_engine(plan.cluster)
     if sizes is None:
         sizes = np.bincount(cluster_codes(scored.frame, plan.cluster)[0])
-    drawn_rows = frame["n_clusters"][of == BOOTSTRAP]
-    return [*notes, *few_clusters(drawn_rows, plan.draws), *unequal_sizes(sizes)]
+    return unequal_sizes(sizes)

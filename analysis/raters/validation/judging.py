@@ -14,6 +14,7 @@ from conjury.inference.errors import InputError, counted, listed, not_percent
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.passport import by_rarity, coverage_notes, situation_of
+from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha, level_of_t
 from ...numerics.intervals.bounded import POWER, Bounded, detectable, items_for_width, items_off, share
 from ...results import Result
@@ -33,6 +34,7 @@ from .weighted.strata import strata_of
 
 FURTHER = ("chance",)
 FEW_LABELS = 10
+FEW_KNOWN = 4  # items below which the width of an interval does not show how many labels a narrower one needs
 PRECISION = (
     "measure", "n", "clusters", "width", "half_width", "detectable", "threshold", "n_for_threshold",
     "wanted_width", "n_for_width",
@@ -287,6 +289,7 @@ def _notes(data: Coded, ties: int) -> list[str]:
         notes.append(
             f"{data.n:,} rows are about {counted(clusters, 'item')}; intervals are clustered by item."
         )
+        notes += unequal_clusters(data.cluster[answered & rated])
     if data.scale == "nominal" and data.q > 2 and all(number_of(name) is not None for name in data.classes):
         notes.append(
             "These numbers are compared as labels; with --scale ordinal, close numbers count as "
@@ -336,7 +339,7 @@ def _precision(
         found = bounds.get(measure)
         if found is None or not np.isfinite(found.lower):
             continue
-        known = np.isfinite(found.trials)
+        known = np.isfinite(found.trials) and found.clusters >= FEW_KNOWN
         critical = float(detectable(np.ones(1), np.array([found.df]), alpha, POWER)[0])
         # The linearised standard error is too small where a class was hardly seen; the interval is not.
         half_width = (found.upper - found.lower) / 2

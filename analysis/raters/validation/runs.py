@@ -11,6 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.frames import any_frame
 
+from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
 from ...numerics.intervals.bounded import Bounded, Flags, n_clusters, paired_difference, share
 from ...numerics.significance import two_one_sided
@@ -177,6 +178,7 @@ def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Co
         refuse_labels_of_one_judge_each(kept, names)
     if n_clusters(kept.cluster) < kept.n:
         notes.append(f"{kept.n:,} pairs in {n_clusters(kept.cluster):,} clusters; intervals are clustered.")
+        notes += unequal_clusters(kept.cluster)
     if len(kept.people):
         notes += few_labels(kept, np.ones(kept.n, dtype=bool))
     return kept, [*notes, *data.notes]

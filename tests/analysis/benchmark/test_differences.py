@@ -15,7 +15,7 @@ from made_up_answers import draws_of, noted, scored_of
 from scipy.stats import ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
-from conjury.analysis.benchmark import Scored, differences, score, scores
+from conjury.analysis.benchmark import Scored, by_label, differences, score, scores
 from conjury.analysis.benchmark.differences import TESTS
 from conjury.analysis.numerics.significance import (
     Discordance,
@@ -152,6 +152,23 @@ def test_mcnemar_uses_one_sample_per_unit_and_a_note_says_that_lines_count_as_in
     answers = draws_of(8, 2, 30)
     assert noted(compared(scored_of(answers, lines=3), "mcnemar mid-p"), note)
     assert not noted(compared(answers, "mcnemar mid-p"), note)
+
+
+def test_clusters_of_items_are_named_where_mcnemars_tests_or_scores_of_labels_ignore_them() -> None:
+    ids = [f"i{k:02d}" for k in range(60)]
+    items = pd.DataFrame({"item_id": ids, "topic": ["t0"] * 50 + [f"t{k}" for k in range(1, 11)]})
+    gold = pd.DataFrame({"item_id": ids, "label_set": "d", "label": ["a", "b"] * 30})
+    parts = [
+        pd.DataFrame(
+            {"judge_id": name, "judge_kind": "model", "item_id": ids, "dimension": "d", "value": values}
+        )
+        for name, values in (("m", ["a", "b"] * 25 + ["a"] * 10), ("k", ["a"] * 60))
+    ]
+    scored = score(pd.concat(parts, ignore_index=True), gold, items=items)
+    result = differences(scored, metrics=["accuracy"], draws=50, cluster="topic")
+    assert noted(result, "treat the items of a cluster (topic) as independent")
+    assert not noted(differences(scored, metrics=["accuracy"], draws=50), "of a cluster")
+    assert noted(by_label(scored, draws=50, cluster="topic"), "11 clusters weigh as 1.4 equal ones")
 
 
 def test_p_values_are_adjusted_over_all_pairs_of_a_test_and_metric() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import as_text
+from conjury.inference.tables.items import other_order
 
 from ..coding import keys_of
 from .belonging import REMEDY, other_answers
@@ -52,7 +53,7 @@ def paired(
                     f"{name}: there is no column '{column}'{did_you_mean(column, known)}; there are "
                     f"{listed(known)}."
                 )
-    first, second, notes = _matched(tables, id, names)
+    first, second, notes = _matched(tables, id, names, (*judges, *columns[0]))
     own = tuple(f"{judge} of {name}" for judge, name in zip(judges, names, strict=True))
     if own[0] == own[1]:
         own = (f"{own[0]} (first)", f"{own[1]} (second)")
@@ -70,7 +71,7 @@ def paired(
 
 
 def _matched(
-    tables: tuple[pd.DataFrame, pd.DataFrame], id: str | None, names: tuple[str, str]
+    tables: tuple[pd.DataFrame, pd.DataFrame], id: str | None, names: tuple[str, str], answers: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     first, second = tables
     if id is None:
@@ -78,6 +79,15 @@ def _matched(
             raise InputError(
                 f"{names[0]} has {counted(len(first), 'row')} and {names[1]} {counted(len(second), 'row')}, "
                 "so they cannot be paired by their order; name the column of items with --id."
+            )
+        item = other_order(first, second, answers)
+        if item is not None:
+            one, other = (as_text(table[item]).reset_index(drop=True) for table in tables)
+            row = int((one != other).argmax())
+            raise InputError(
+                f"{names[0]} and {names[1]}: rows would be paired by their order, but in row {row + 1:,} the "
+                f"items differ by column '{item}' ({_cell(first, item, row)} and "
+                f"{_cell(second, item, row)}); name the column of items with --id."
             )
         return first, second, ["Rows are paired by their order, since no column of items is named."]
     keys = []

@@ -65,6 +65,10 @@ def _difference(frame: pd.DataFrame, row: Row, what: str, settings: Mapping[str,
     measure = str(row["measure"]).removesuffix("_difference")
     suffix = str(row["name"]).removeprefix(str(row["measure"]))
     sides = [row_of(frame, f"{measure}_{which}{suffix}") for which in "ab"]
+    known = [side is not None and bool(np.isfinite(side["estimate"])) for side in sides]
+    if not all(known):
+        where = [name for name, has in zip(settings["names"], known, strict=True) if not has]
+        return f"The {what} has no value in {' and '.join(where)}."
     values = [number(side["estimate"], f"{measure}_a") for side in sides if side is not None]
     text = f"The {what} is {values[0]} in {settings['names'][0]} and {values[1]} in {settings['names'][1]}"
     if not np.isfinite(row["lower"]):

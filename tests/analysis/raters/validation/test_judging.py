@@ -416,3 +416,13 @@ def test_a_judges_distance_from_people_allows_for_answers_that_were_not_seen() -
         assert -0.8 < one["lower"] < 0 < one["upper"] < 0.8
     turned = judge(data[::-1].rename(columns={"p0": "p1", "p1": "p0"}), "judge", ["p0", "p1"])
     assert row(turned, "kappa_difference")["lower"] == pytest.approx(row(found, "kappa_difference")["lower"])
+
+
+def test_two_rows_do_not_show_how_many_labels_are_needed() -> None:
+    few = judge(pd.DataFrame({"v": ["a", "b"], "h": ["a", "b"]}), "v", "h")
+    assert few.extra["precision"]["n_for_width"].isna().all()
+    assert not any("would make its interval" in sentence for sentence in few.verdict)
+    more = judge(pd.DataFrame({"v": ["a", "b"] * 5, "h": ["a", "b"] * 5}), "v", "h").extra["precision"]
+    needed = int(more.set_index("measure").loc["kappa", "n_for_width"])
+    whole = judge(pd.DataFrame({"v": ["a", "b"] * (needed // 2)}).assign(h=lambda t: t["v"]), "v", "h")
+    assert row(whole, "kappa")["upper"] - row(whole, "kappa")["lower"] == pytest.approx(0.1, abs=0.02)

@@ -255,3 +255,40 @@ def test_unknown_limits_are_refused(text: str, problem: str) -> None:
     found = judge(runs()[0], "verdict", "label")
     with pytest.raises(InputError, match=problem):
         outcomes(found, gates_of([text], []))
+
+
+@pytest.mark.parametrize("names", [("id", "id"), ("item_id", "item_id"), ("prompt", "prompt")])
+def test_tables_in_different_orders_are_not_paired_by_their_order(names: tuple[str, str]) -> None:
+    first, second = runs(40)
+    texts = [f"an answer about question {k}" if names[0] == "prompt" else f"q{k}" for k in range(40)]
+    tables = [one.drop(columns="id").assign(**{names[0]: texts}) for one in (first, second)]
+    turned = tables[1].sample(frac=1, random_state=1)
+    with pytest.raises(InputError, match=f"in row 1 the items differ by column '{names[0]}'.*--id"):
+        compare_runs(tables[0], turned, "verdict", "label")
+    by_item = compare_runs(tables[0], turned, "verdict", "label", id=names[0])
+    assert (
+        row(by_item, "kappa_b")["estimate"]
+        == row(compare_runs(*tables, "verdict", "label"), "kappa_b")["estimate"]
+    )
+
+
+def test_tables_that_number_their_rows_by_themselves_are_paired_by_their_order() -> None:
+    first, second = runs(40)
+    found = compare_runs(first, second.assign(id=range(100, 140)), "verdict", "label")
+    assert row(found, "flips")["n"] == 40
+
+
+def test_a_coefficient_without_a_value_is_no_number_in_a_sentence() -> None:
+    table = pd.DataFrame({"verdict": ["a"] * 4, "label": ["a"] * 4})
+    text = " ".join(compare_runs(table, table[["verdict"]], "verdict", "label").verdict)
+    assert "The kappa with people has no value in A and B." in text
+    assert "nan" not in text
+
+
+def test_few_clusters_with_most_rows_are_named() -> None:
+    first, second = runs(100)
+    topic = [0] * 88 + [*range(1, 13)]
+    found = compare_runs(first.assign(topic=topic), second, "verdict", "label", id="id", cluster="topic")
+    assert any("13 clusters weigh as 1.3 equal ones" in note for note in found.notes)
+    judged = judge(first.assign(topic=topic), "verdict", "label", id="topic")
+    assert any("13 clusters weigh as 1.3 equal ones" in note for note in judged.notes)
