@@ -76,23 +76,24 @@ def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_
 
 
 def other_order(first: pd.DataFrame, second: pd.DataFrame, answers: Iterable[str] = ()) -> str | None:
-    """A column of items, ids or long texts by which two tables of n rows list items in different orders.
+    """A column by which two tables of n rows list the same items in different orders.
 
-    None where a column of them is the same row by row, and where the tables share no value: they may number
-    their rows by themselves.
+    That is one which is called as items are and shares values, or any which identifies rows and has the same
+    values in both. None where such a column is the same row by row, and where tables number their own rows.
     """
     free, taken = first.drop(columns=[name for name in answers if name in first]), None
     named = _named(free)
-    others = [name for name in map(str, free) if _is_id(name) or _is_text(free[name])]
-    for name in dict.fromkeys([*named, *others]):
+    for name in dict.fromkeys([*named, *map(str, free)]):
         if name not in second:
             continue
         one, other = (as_text(table[name]).fillna("").reset_index(drop=True) for table in (first, second))
-        several = one.nunique() >= min(FEW, len(one))
-        if several and (one == other).all():
+        least = min(FEW, len(one)) if name in named else max(FEW, IDENTIFY * len(one))
+        if one.nunique() < least:
+            continue
+        if (one == other).all():
             return None
         shared = set(one) & set(other) - {""}
-        if taken is None and several and (shared if name in named else set(one) == set(other)):
+        if taken is None and (shared if name in named else set(one) == set(other)):
             taken = name
     return taken
 

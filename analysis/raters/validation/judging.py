@@ -352,6 +352,8 @@ def _precision(
         }  # fmt: skip
         if measure == main and threshold is not None:
             row["threshold"] = threshold
-            row["n_for_threshold"] = items_off(found, threshold, alpha) if known else np.nan
+            row["n_for_threshold"] = (
+                items_off(found, threshold, alpha) if known and abs(threshold) < 1 else np.nan
+            )
         table.append(row)
     return pd.DataFrame(table).reindex(columns=list(PRECISION))

@@ -87,7 +87,8 @@ def _matched(
             raise InputError(
                 f"{names[0]} and {names[1]}: rows would be paired by their order, but in row {row + 1:,} the "
                 f"items differ by column '{item}' ({_cell(first, item, row)} and "
-                f"{_cell(second, item, row)}); name the column of items with --id."
+                f"{_cell(second, item, row)}); name the column of items with --id, or "
+                "remove this one if it does not name items."
             )
         return first, second, ["Rows are paired by their order, since no column of items is named."]
     keys = []

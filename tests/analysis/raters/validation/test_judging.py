@@ -426,3 +426,9 @@ def test_two_rows_do_not_show_how_many_labels_are_needed() -> None:
     needed = int(more.set_index("measure").loc["kappa", "n_for_width"])
     whole = judge(pd.DataFrame({"v": ["a", "b"] * (needed // 2)}).assign(h=lambda t: t["v"]), "v", "h")
     assert row(whole, "kappa")["upper"] - row(whole, "kappa")["lower"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_no_number_of_labels_separates_kappa_from_one() -> None:
+    for threshold in (1.0, -1.0):
+        precision = judge(table(), "judge", ["p0"], threshold=threshold).extra["precision"]
+        assert precision["n_for_threshold"].isna().all()

@@ -257,25 +257,29 @@ def test_unknown_limits_are_refused(text: str, problem: str) -> None:
         outcomes(found, gates_of([text], []))
 
 
-@pytest.mark.parametrize("names", [("id", "id"), ("item_id", "item_id"), ("prompt", "prompt")])
-def test_tables_in_different_orders_are_not_paired_by_their_order(names: tuple[str, str]) -> None:
+@pytest.mark.parametrize("name", ["id", "item_id", "prompt", "ticket", "number"])
+def test_tables_in_different_orders_are_not_paired_by_their_order(name: str) -> None:
     first, second = runs(40)
-    texts = [f"an answer about question {k}" if names[0] == "prompt" else f"q{k}" for k in range(40)]
-    tables = [one.drop(columns="id").assign(**{names[0]: texts}) for one in (first, second)]
+    items = {"prompt": "an answer about question {}", "number": "{}"}.get(name, "q{}")
+    values = [items.format(k) for k in range(40)]
+    tables = [one.drop(columns="id").assign(**{name: values}) for one in (first, second)]
     turned = tables[1].sample(frac=1, random_state=1)
-    with pytest.raises(InputError, match=f"in row 1 the items differ by column '{names[0]}'.*--id"):
+    with pytest.raises(InputError, match=f"in row 1 the items differ by column '{name}'.*--id"):
         compare_runs(tables[0], turned, "verdict", "label")
-    by_item = compare_runs(tables[0], turned, "verdict", "label", id=names[0])
-    assert (
-        row(by_item, "kappa_b")["estimate"]
-        == row(compare_runs(*tables, "verdict", "label"), "kappa_b")["estimate"]
-    )
+    by_item = row(compare_runs(tables[0], turned, "verdict", "label", id=name), "kappa_b")
+    assert by_item["estimate"] == row(compare_runs(*tables, "verdict", "label"), "kappa_b")["estimate"]
 
 
 def test_tables_that_number_their_rows_by_themselves_are_paired_by_their_order() -> None:
     first, second = runs(40)
     found = compare_runs(first, second.assign(id=range(100, 140)), "verdict", "label")
     assert row(found, "flips")["n"] == 40
+    texts = [f"question number {k}" for k in range(40)]
+    tables = [
+        one.assign(text=texts, place=np.random.default_rng(k).permutation(40)).drop(columns="id")
+        for k, one in enumerate((first, second))
+    ]
+    assert row(compare_runs(*tables, "verdict", "label"), "flips")["n"] == 40
 
 
 def test_a_coefficient_without_a_value_is_no_number_in_a_sentence() -> None:
