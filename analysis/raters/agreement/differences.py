@@ -3,7 +3,7 @@
 Both coefficients get the same random weights of items. The lower limit adds one item on which the first
 agrees and the second does not, the upper limit one on which it is the other way round. In simulations of
 kappa, alpha and AC1 of two judges, and of a judge and three people (50 and 200 items, prevalence .5 and .05),
-limits covered 94 to 100% where their nominal level is 95%; those from a standard error covered 65 to 98%.
+limits covered 94 to 100% where their nominal level is 95%; those from a standard error covered 65 to 100%.
 """
 
 from __future__ import annotations

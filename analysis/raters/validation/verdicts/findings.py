@@ -42,8 +42,9 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether it is significant."""
-        return bool(self.p < self.alpha)
+        """Whether it is significant, and its interval, which another method may give, excludes zero."""
+        includes_zero = self.lower <= 0 <= self.upper  # false without limits
+        return bool(self.p < self.alpha and not includes_zero)
 
     @property
     def constant(self) -> bool:

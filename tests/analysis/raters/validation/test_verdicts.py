@@ -42,7 +42,7 @@ def test_a_difference_is_clear_or_constant_and_never_both(
 ) -> None:
     known = 0.1 if limits else MISSING
     found = Difference(estimate, estimate - known, estimate + known, p, clusters, 0.05)
-    assert found.clear == (p < 0.05)
+    assert found.clear == (p < 0.05 and (not limits or abs(estimate) > known))
     assert not (found.clear and found.constant)
     if found.constant:
         assert np.isnan(p)
@@ -58,6 +58,10 @@ def has(result: Validation, pattern: str) -> bool:
     return any(re.search(pattern, sentence) for sentence in result.verdict)
 
 
+def significant(rows: pd.DataFrame) -> pd.Series[bool]:
+    return (rows["p_adjusted"] < 0.05) & ~((rows["lower"] <= 0) & (rows["upper"] >= 0))
+
+
 def conditions(result: Validation, threshold: float) -> None:
     frame = result.frame.set_index("name")
     kappa = frame.loc["kappa"]
@@ -66,7 +70,7 @@ def conditions(result: Validation, threshold: float) -> None:
     assert has(result, r"is above .* with confidence") == (kappa["lower"] > threshold)
     assert has(result, r"is below .* with confidence") == (kappa["upper"] < threshold)
     rates = frame[frame["measure"] == "rate_difference"]
-    clear = rates[(rates["p_adjusted"] < 0.05) | (rates["p"].isna() & (rates["estimate"].abs() > 0))]
+    clear = rates[significant(rates) | (rates["p"].isna() & (rates["estimate"].abs() > 0))]
     assert has(result, "gives no class clearly") == clear.empty
     for sentence in result.verdict:
         if found := re.search(r"gives '(\w)' (more|less) often", sentence):
@@ -75,9 +79,7 @@ def conditions(result: Validation, threshold: float) -> None:
             recalls = frame[(frame["measure"] == "recall") & (frame["part"] == "errors by class")]["estimate"]
             assert recalls[f"recall[{found[1]}]"] == recalls.min() < recalls.max()
     groups = frame[frame["measure"] == "accuracy_difference"]
-    assert has(result, "No subgroup clearly differs") == (
-        not groups.empty and not (groups["p_adjusted"] < 0.05).any()
-    )
+    assert has(result, "No subgroup clearly differs") == (not groups.empty and not significant(groups).any())
 
 
 @pytest.mark.long
@@ -120,7 +122,8 @@ def test_sentences_on_two_runs_state_what_their_numbers_are(
         row = frame.loc[f"{name}_difference"]
         sentences = [text for text in result.verdict if text.startswith(f"The {what} with people")]
         assert len(sentences) == 1
-        clear, small = row["p"] < 0.05, row["p_equivalence"] < 0.05
+        clear = row["p"] < 0.05 and not row["lower"] <= 0 <= row["upper"]
+        small = row["p_equivalence"] < 0.05
         if np.isfinite(row["lower"]):
             assert (": different" in sentences[0]) == clear
             assert ("equivalent within" in sentences[0] and "nor" not in sentences[0]) == (
@@ -170,3 +173,15 @@ def test_people_with_too_few_items_do_not_count_as_beaten() -> None:
     people["p3"][10:] = None
     found = judge(pd.DataFrame({"judge": truth, **people}), "judge", list(people))
     assert has(found, "it beats 3 of 3 people")
+
+
+def test_a_difference_with_zero_in_its_interval_is_not_called_different() -> None:
+    label = ["fail"] * 20 + ["pass"] * 40
+    first = pd.DataFrame({"id": range(60), "verdict": label})
+    second = first.assign(verdict=["fail"] * 25 + ["pass"] * 35)
+    result = compare_runs(first, second, "verdict", id="id")
+    row = result.frame.set_index("name").loc["rate_difference[pass]"]
+    assert row["p"] < 0.05  # mid-p of 5 and 0 is 0.031
+    assert row["lower"] < 0 < row["upper"]
+    assert any("undecided" in sentence for sentence in result.verdict)
+    assert not any("different." in sentence for sentence in result.verdict)
