@@ -306,14 +306,20 @@ def _likeliest(counts: Floats, shown: Floats) -> Floats:
 
 
 def _efficient(units: Units, alpha: float) -> Rates:
-    """Human rates, corrected by the judge's labels with the weights of least variance."""
+    """Human rates, corrected by the judge's labels with the weights of least variance.
+
+    The spread of the judge's labels is that of all units, unless a rate then leaves 0 to 1, as where labelled
+    units contain most of a rare class: that of labelled units alone makes every rate an average of shares.
+    """
     labelled, rest = units.labelled, ~units.labelled
     known, every = units.labels[labelled], units.given(np.ones_like(rest))
     ours, theirs = every[labelled], every[rest]
     covariance = (known - known.mean(axis=0)).T @ (ours - ours.mean(axis=0)) / labelled.sum()
-    spread = np.cov(every.T)
-    weight = covariance @ np.linalg.pinv(spread, hermitian=True) * rest.mean()
-    estimate = known.mean(axis=0) + weight @ (theirs.mean(axis=0) - ours.mean(axis=0))
+    for spread in (np.cov(every.T), np.cov(ours.T, ddof=0)):
+        weight = covariance @ np.linalg.pinv(spread, hermitian=True) * rest.mean()
+        estimate = known.mean(axis=0) + weight @ (theirs.mean(axis=0) - ours.mean(axis=0))
+        if (estimate >= -SAME).all() and (estimate <= 1 + SAME).all():
+            break
     influence = np.zeros((len(rest), len(units.classes)))
     influence[labelled] = (
         known - known.mean(axis=0) - (ours - ours.mean(axis=0)) @ weight.T

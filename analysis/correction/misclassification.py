@@ -48,7 +48,8 @@ def rates(
       set with equal numbers of all classes.
     - ``efficient``: the human rate, corrected for how the judge's labels of labelled units differ from those
       of unlabelled ones, with the weights of least variance (prediction-powered inference with optimal
-      tuning). One population, as for ``human``; biased under label shift.
+      tuning; from labelled units alone where a rate would leave 0 to 1). One population, as for ``human``;
+      biased under label shift.
     - ``mle``: maximum likelihood of human and judge's labels together (Tenenbein's double sampling), never
       outside 0 to 1. Its assumption is weaker than that of ``efficient``: labelled units are a random sample
       within each category of the judge, as where people label mostly what the judge failed. Where labelled

@@ -261,3 +261,15 @@ def test_units_that_are_there_twice_are_refused():
     rates(table)
     with pytest.raises(InputError, match="repeats an earlier row in every column"):
         rates(pd.concat([table, table]))
+
+
+@pytest.mark.parametrize("rest", [["a"] * 40, ["a"] * 39 + ["c"], ["a"] * 36 + ["c"] * 4, ["b"] * 40])
+@pytest.mark.parametrize("given", [["a"] * 5 + ["b"], ["a"] * 6, ["c"] * 5 + ["b"]])
+def test_efficient_rates_and_their_limits_stay_from_0_to_1(given: list[str], rest: list[str]) -> None:
+    table = pd.DataFrame({"label": ["a"] * 5 + ["b"] + [None] * 40, "judged": given + rest})
+    found = rates(table).frame.set_index(["method", "class"]).loc["efficient"]
+    numbers = found[["estimate", "lower", "upper"]].astype(float)
+    assert found["estimate"].sum() == pytest.approx(1)
+    assert ((numbers >= -1e-12) & (numbers <= 1 + 1e-12)).all(axis=None)
+    assert (numbers["lower"] <= numbers["estimate"]).all()
+    assert (numbers["estimate"] <= numbers["upper"]).all()
