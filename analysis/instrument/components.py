@@ -13,7 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
-from ..numerics.intervals import check_alpha, check_draws
+from ..numerics.intervals import check_alpha, check_draws, vary
 from ..numerics.types import Floats
 from ..numerics.variance_components import (
     Precision,
@@ -177,6 +177,8 @@ def variance_components(
         notes += [f"{judge}: {note}" for note in told]
         drawn = model.drawn(draws, seed)
         frames.append(_frame(judge, model, drawn, alpha))
+        if alike := frames[-1]["component"][frames[-1]["lower"].isna()].tolist():
+            notes.append(f"{judge}: no interval of {listed(alike)}, which did not vary at all.")
         coefficients += _coefficients(judge, model, drawn, alpha)
         models[judge] = {
             "facets": list(model.facets),
@@ -274,8 +276,8 @@ def _codes(rows: pd.DataFrame, facets: Sequence[str]) -> tuple[np.ndarray, list[
 
 
 def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFrame:
-    lower, upper = np.quantile(drawn, [alpha / 2, 1 - alpha / 2], axis=0)
-    shares = np.quantile(drawn / drawn.sum(axis=1, keepdims=True), [alpha / 2, 1 - alpha / 2], axis=0)
+    lower, upper = limits_of(drawn, alpha, float(model.variance.sum()))
+    shares = limits_of(drawn / drawn.sum(axis=1, keepdims=True), alpha)
     sizes = [int(np.prod([model.sizes[k] for k in term])) for term in model.terms]
     variance = model.variance
     return pd.DataFrame(
@@ -295,6 +297,12 @@ def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFram
     )
 
 
+def limits_of(drawn: Floats, alpha: float, scale: float = 1.0) -> Floats:
+    """Limits of m numbers from B draws, (B, m), as (2, m); NaN where every draw is the same number."""
+    limits = np.nanquantile(drawn, [alpha / 2, 1 - alpha / 2], axis=0)
+    return np.where(vary(drawn, scale), limits, np.nan)
+
+
 def _coefficients(judge: str, model: Model, drawn: Floats, alpha: float) -> list[dict[str, Any]]:
     """Phi and generalisability of one answer, and of the mean over the design as observed."""
     ones = dict.fromkeys(model.facets, 1)
@@ -304,7 +312,7 @@ def _coefficients(judge: str, model: Model, drawn: Floats, alpha: float) -> list
         at = model.precision(model.variance[None], counts, repeats)
         spread = model.precision(drawn, counts, repeats)
         for coefficient in ("phi", "generalisability"):
-            limits = np.nanquantile(getattr(spread, coefficient), [alpha / 2, 1 - alpha / 2])
+            limits = limits_of(getattr(spread, coefficient)[:, None], alpha)[:, 0]
             rows.append(
                 {
                     "judge": judge,

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError, listed, not_percent
 
 from ..numerics.types import Floats
 from ..results import Result
-from .components import EXHAUSTED, Model, model_of
+from .components import EXHAUSTED, Model, limits_of, model_of
 
 REPEATS = "repeats"
 USUAL_REPEATS = (1, 2, 4, 8)
@@ -154,7 +154,7 @@ def _row(study: _Study, plan: Plan, cost: float, alpha: float) -> dict[str, Any]
     model, counts = study.model, {name: plan[name] for name in study.model.facets}
     at = model.precision(model.variance[None], counts, plan[REPEATS])
     spread = model.precision(study.drawn, counts, plan[REPEATS])
-    lower, upper = np.nanquantile(spread.phi, [alpha / 2, 1 - alpha / 2])
+    lower, upper = limits_of(spread.phi[:, None], alpha)[:, 0]
     requests = prod(plan.values())
     return {
         "judge": study.judge,

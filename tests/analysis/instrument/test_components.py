@@ -246,3 +246,23 @@ def test_intervals_of_components_and_phi_cover_at_their_level() -> None:
         hits["phi"] += whole["lower"] <= phi <= whole["upper"]
     for count in hits.values():
         assert 0.915 <= count / n <= 0.985
+
+
+def test_components_that_did_not_vary_have_no_interval_of_width_zero() -> None:
+    values = {"a": 3, "b": 4, "c": 2, "d": 5}
+    table = pd.DataFrame(
+        [
+            {"judge_id": "m", "judge_kind": "model", "item_id": item, "prompt_id": prompt, "value": value}
+            for (item, value), prompt in product(values.items(), "xy")
+        ]
+    )
+    result = variance_components(table, draws=200)
+    found = result.frame.set_index("component")
+    assert found.loc["object", "lower"] < found.loc["object", "estimate"] < found.loc["object", "upper"]
+    assert found.loc[["prompt_id", "residual"], ["lower", "upper"]].isna().all(axis=None)
+    assert found[["share_lower", "share_upper"]].isna().all(axis=None)
+    assert result.extra["coefficients"][["lower", "upper"]].isna().all(axis=None)
+    assert any("no interval of" in note for note in result.notes)
+    plan = decision_study(result, [{"prompt_id": 2}]).frame
+    assert plan[["lower", "upper"]].isna().all(axis=None)
+    assert result.plot() is not None
