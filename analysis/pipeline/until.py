@@ -20,6 +20,7 @@ from conjury.inference.tables.files import read_table
 
 from ..conjoint.standard_errors.sequential import units_behind
 from ..frames.sequences import units_of_shares, with_sequence
+from ..frames.variables import parse
 from ..raters.descriptive import means
 from .conjoint import fit_group, groups
 from .run import FitOptions
@@ -73,6 +74,7 @@ def stopping_rule(
         if part is not None:
             excluded = part.exclude.get(attribute.id, [])
             known[attribute.id] = [level.id for level in attribute.levels if level.id not in excluded]
+            parse(part.formula)  # what parses formulas takes seconds to load: now, not while answers arrive
     for condition in conditions:
         _check_name(condition, list(known), known)
     return partial(_check_all, conditions, partial(_effect_widths, study))

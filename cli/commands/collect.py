@@ -384,7 +384,7 @@ def show_end(done: Collected, study: str) -> None:
             f"{done.waiting:,} requests wait in batches; the same command fetches them when they have ended."
         )
     if tally.known:
-        console.print(_saved(done) if tally.stopped == "until" else _unmet(tally))
+        console.print(_saved(done) if tally.stopped == "until" else _at_the_end(tally))
     if tally.stopped not in ("", "until"):
         console.print(_why_stopped(tally, prepared.running.max_cost or 0.0))
     elif done.rechecked is None and not done.waiting and not (tally.failed and not tally.answered):
@@ -423,8 +423,10 @@ def _saved(done: Collected) -> str:
     )
 
 
-def _unmet(tally: Tally) -> str:
-    return f"--until was not met: after {tally.n_tasks:,} complete tasks {tally.known}."
+def _at_the_end(tally: Tally) -> str:
+    """Say whether the rule was met in a run that it did not stop."""
+    met = "was met, but stopped nothing" if tally.met else "was not met"
+    return f"--until {met}: after {tally.n_tasks:,} complete tasks {tally.known}."
 
 
 def _why_stopped(tally: Tally, max_cost: float) -> str:

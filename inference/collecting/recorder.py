@@ -52,6 +52,8 @@ class Tally:
         What the rule of stopping says is known, in words; empty without one.
     n_tasks : int
         Tasks from which it is known.
+    met : bool
+        Whether the rule of stopping is met, also where nothing was left to stop.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class Tally:
     stopped: str = ""
     known: str = ""
     n_tasks: int = 0
+    met: bool = False
 
 
 class Recorder:
@@ -132,7 +135,7 @@ class Recorder:
             self._take_known(self._until)
 
     def _take_known(self, until: Stopping) -> None:
-        self.tally.known, self.tally.n_tasks = until.text, until.n_tasks
+        self.tally.known, self.tally.n_tasks, self.tally.met = until.text, until.n_tasks, until.met
 
     @property
     def capped(self) -> bool:

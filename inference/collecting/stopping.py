@@ -12,7 +12,7 @@ from ..design.subjects import takes
 from ..ledger import Answered, Ledger
 from .content import RunContent
 from .jobs import Job
-from .run_tables import run_tables
+from .run_tables import RunTables, run_tables
 
 GROWTH = 0.05  # a rule is checked when there are so many more outcomes than at the last check
 LEAST = 50  # but not before there are so many
@@ -44,6 +44,7 @@ class Stopping:
         self._rule, self._job, self._ledger = rule, job, ledger
         self._content, self._parsing = content, parsing
         self._ended, self._new = 0, 0
+        self._tables([], set())  # what checks tables takes seconds to load: now, not while answers arrive
 
     def count(self, outcomes: int) -> None:
         """Take note of outcomes that were committed, and check the rule where they are enough."""
@@ -56,15 +57,21 @@ class Stopping:
         ended = [one for one in self._answers() if one.kind != "pending"]
         self._ended, self._new = len(ended), 0
         counts = Counter(one.subject_id for one in ended)
-        complete = set()
+        complete: set[str] = set()
         for subject, requests in self._order.items():
             if counts[subject] < requests:
                 break
             complete.add(subject)
         if not complete:
             return
+        tables = self._tables(ended, complete)
+        self.n_tasks = len(complete)
+        self.met, self.text = self._rule(tables.judgments, tables.choices, self._n_designed)
+
+    def _tables(self, ended: list[Answered], complete: set[str]) -> RunTables:
+        """Tables of the answers about some subjects."""
         content = self._content
-        tables = run_tables(
+        return run_tables(
             self._job.study,
             iter([[one for one in ended if one.subject_id in complete]]),
             rule=self._parsing,
@@ -73,8 +80,6 @@ class Stopping:
             shown=content.shown,
             lines=content.lines,
         )
-        self.n_tasks = len(complete)
-        self.met, self.text = self._rule(tables.judgments, tables.choices, self._n_designed)
 
     @cached_property
     def _order(self) -> dict[str, int]:

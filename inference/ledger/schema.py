@@ -198,12 +198,19 @@ def leave(db: sqlite3.Connection) -> None:
 
 def has_billed(db: sqlite3.Connection) -> bool:
     """Whether the ledger notes which failed attempts may have been billed; earlier versions did not."""
-    return any(row[1] == "billed" for row in db.execute("PRAGMA table_info(attempts)"))
+    return _has_column(db, "attempts", "billed")
 
 
 def has_digests(db: sqlite3.Connection) -> bool:
-    """Whether each row has a digest; earlier versions wrote none."""
-    return _pragma(db, "user_version") >= DIGESTS
+    """Whether each row has a digest; earlier versions wrote none.
+
+    A number of the format that was changed hides no digest: where requests have the column, it counts.
+    """
+    return _pragma(db, "user_version") >= DIGESTS or _has_column(db, "requests", "row_digest")
+
+
+def _has_column(db: sqlite3.Connection, table: str, name: str) -> bool:
+    return any(row[1] == name for row in db.execute(f"PRAGMA table_info({table})"))
 
 
 def _create(db: sqlite3.Connection) -> None:

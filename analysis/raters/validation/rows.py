@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...numerics.intervals.bounded import Bounded, detectable
 from ...numerics.significance import adjusted
+from .gates import range_of
 
 KEYS = ("name", "part", "measure", "class", "by", "level")
 NUMBERS = ("estimate", "std_error", "df", "lower", "upper", "p", "p_adjusted", "detectable", "n", "clusters")
@@ -46,6 +47,7 @@ class Rows:
         """Add an estimate."""
         name = name_of(measure, label, by, level)
         self.bounds[name] = found
+        least, most = range_of(measure) if measure.endswith("_difference") else (-np.inf, np.inf)
         self.families.append(family)
         self.spreads.append(found.spread)
         self.rows.append(
@@ -59,8 +61,8 @@ class Rows:
                 "estimate": found.estimate,
                 "std_error": found.std_error,
                 "df": found.df,
-                "lower": found.lower,
-                "upper": found.upper,
+                "lower": max(found.lower, least),  # Student's t ends nowhere, and NaN stays NaN
+                "upper": min(found.upper, most),
                 "p": found.p if p is None else p,
                 "n": found.n,
                 "clusters": found.clusters,

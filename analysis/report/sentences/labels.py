@@ -103,6 +103,36 @@ def _beside_baseline(values: Baseline | None, alone: bool, later: bool) -> str:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """How sentences about judges and the most frequent label compare them."""
+
+    counts: bool  # whether one counts judges
+    comparisons: int  # sentences that compare one judge
+    level: str
+
+
+def compared(best: Sequence[Best], level: str) -> Compared:
+    """Find what sentences about the best judges of places say about the most frequent label."""
+    known = [
+        (one.baseline.compared, one.judges == one.baseline.compared == 1) for one in best if one.baseline
+    ]
+    counts = any(n and not single for n, single in known)
+    return Compared(counts, sum(single for _, single in known), level)
+
+
+@sentence
+def compared_in_words(values: Compared) -> str:
+    """Which differences are counted, or decide whether a judge is right more often; empty without any."""
+    if values.counts:
+        counted = f"differences on the same items whose {values.level} interval does not contain 0"
+        return f"The counts are of {counted}."
+    if not values.comparisons:
+        return ""
+    what = "comparison is" if values.comparisons == 1 else "comparisons are"
+    return f"The {what} by the {values.level} interval of the difference on the same items."
+
+
+@dataclass(frozen=True)
 class Parsed:
     """Who has fewest answers with a label."""
 
@@ -186,10 +216,11 @@ class Overused:
     judges: int  # different judges that give one too often
     of: int  # different judges
     several: bool  # whether a judge has several prompts
+    tested: int  # labels of judges with enough gold units
 
 
 def overused(frame: pd.DataFrame, often: np.ndarray) -> Overused:
-    """Find the labels that are given too often (``often``), in columns ``judge, _who, _label, ratio``."""
+    """Find the labels that are given too often (``often``) of ``judge, _who, _label, ratio, n_gold``."""
     rows = frame[often].sort_values("ratio", ascending=False, kind="stable")
     first = rows.drop_duplicates("_who")
     top = tuple(
@@ -197,7 +228,8 @@ def overused(frame: pd.DataFrame, often: np.ndarray) -> Overused:
         for w, t, r in zip(first["_who"], first["_label"], first["ratio"], strict=True)
     )
     several = frame["_who"].nunique() > frame["judge"].nunique()
-    return Overused(top, rows["judge"].nunique(), frame["judge"].nunique(), bool(several))
+    tested = int((frame["n_gold"] >= FEWEST_GOLD).sum())
+    return Overused(top, rows["judge"].nunique(), frame["judge"].nunique(), bool(several), tested)
 
 
 @sentence
@@ -207,6 +239,8 @@ def overused_in_words(values: Overused) -> str:
         f"among labels that are gold in at least {FEWEST_GOLD} units and after adjustment for the number of "
         "labels and judges"
     )
+    if not values.tested:
+        return f"No label is gold in at least {FEWEST_GOLD} units, so none is tested for frequent use."
     if not values.top:
         return f"No judge gives a label too often, {among}."
     texts = [f"{plain(who)}, {plain(label)} ({number(r, 1)})" for who, label, r in values.top[:MOST_NAMED]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -168,6 +171,41 @@ def test_live_answers_stop_soon_after_the_rule_is_met(study, run):
         arrivals = len(server.counts()["arrivals"])
     asked = answers(run)
     assert 100 <= len(asked) <= arrivals < 250
+
+
+@pytest.mark.long
+def test_a_rule_that_is_met_when_nothing_is_left_is_not_called_unmet(study, run, capsys):
+    assert collect(study, run, until="ci(size) < 5", pairs=120, **SIMULATED) == 0
+    assert "--until was met, but stopped nothing: after 133 complete tasks" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+@pytest.mark.long
+def test_checks_of_a_rule_load_nothing_while_answers_arrive(study, run):
+    code = f"""
+import sys
+from pathlib import Path
+from fakes.studies import collect
+from conjury.inference.collecting.stopping import Stopping
+check, loaded = Stopping.check, set()
+def watched(self):
+    before = set(sys.modules)
+    check(self)
+    loaded.update(name.partition(".")[0] for name in set(sys.modules) - before)
+Stopping.check = watched
+collect(Path({str(study)!r}), Path({str(run)!r}), until="ci(size) < 5", pairs=120, **{SIMULATED!r})
+print("loaded:", loaded & {{"formulaic", "pandera", "scipy", "narwhals"}})
+"""
+    support = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(support), str(support / "support")])},
+    )
+    assert done.stdout.rstrip().endswith("loaded: set()")
 
 
 def test_a_dry_run_says_that_costs_are_the_most(study, run, capsys):

@@ -210,3 +210,11 @@ def test_progress_is_given_to_the_end(ledger):
     list(ledger.pending(make_requests(2500)))
     assert ledger.problems(lambda done, total: steps.append((done, total))) == []
     assert steps == [(1000, 2500), (2000, 2500), (2500, 2500)]
+
+
+def test_a_ledger_whose_format_was_turned_back_keeps_its_digests(filled, tmp_path):
+    changed = "UPDATE responses SET seconds = seconds + 7 WHERE id = 7"
+    assert any(CHANGED in problem for problem in damage(filled, tmp_path, changed, "PRAGMA user_version = 1"))
+    copy = tmp_path / "copy.sqlite"
+    with Ledger.open(copy) as ledger, pytest.raises(InputError, match="of its answer was changed"):
+        everything(ledger)

@@ -48,6 +48,26 @@ def best(draws: Draws) -> str:
     return text
 
 
+@case("compared_in_words")
+def compared(draws: Draws) -> str:
+    found = []
+    for later in range(draws.size(0, 3)):
+        share = draws.shares(draws.size(1, 3))
+        over, *_ = over_baseline(draws)
+        beside = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
+        names, cells = draws.names(len(share), "judge"), ["0.5"] * len(share)
+        found.append(labels.best(frame(_who=names, estimate=share), cells, "", beside, later > 0))
+    described = [one for one in found if one is not None]
+    before = [labels.best_in_words(one) for one in described]
+    text = labels.compared_in_words(labels.compared(described, "95%"))
+    single = sum(one.count("it is correct") for one in before)
+    counts = any(" of " in one.partition(";")[2] for one in before)
+    assert ("counts are" in text) == counts
+    assert ("comparison is" in text) == (single == 1 and not counts)
+    assert ("comparisons are" in text) == (single > 1 and not counts)
+    return text
+
+
 @case("parsed_in_words")
 def parsed(draws: Draws) -> str:
     n = draws.counts(draws.size(), 3000) + 1
@@ -96,10 +116,13 @@ def overused(draws: Draws) -> str:
     ratio = np.abs(draws.numbers(n, 3.0, missing=False))
     often = (draws.rng.random(n) < draws.one([0, 0.5, 1])) & (ratio > 0)
     table = frame(judge=judges, _who=who, _label=draws.names(n, "label"), ratio=ratio)
+    fewest = labels.FEWEST_GOLD
+    table["n_gold"] = np.where(often, fewest, draws.one([0, fewest - 1, fewest]))
     text = labels.overused_in_words(labels.overused(table, often))
     guilty = {judge for judge, flag in zip(judges, often, strict=True) if flag}
     if not guilty:
-        assert text.startswith("No judge gives a label too often")
+        untested = bool((table["n_gold"] < fewest).all())
+        assert text.startswith("No label is gold in" if untested else "No judge gives a label too often")
         return text
     assert out_of(text) == (len(guilty), len(set(judges)))
     assert f"of {len(set(judges))} judge{'s' * (len(set(judges)) != 1)} " in text

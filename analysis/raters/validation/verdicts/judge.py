@@ -12,6 +12,7 @@ from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text, true_minus
 from ....numerics.intervals import SAME
+from ..gates import range_of
 from ..rows import ERRORS, RATES, SUBGROUPS, row_of
 from .findings import Difference, Replacement, Row, notable
 
@@ -171,7 +172,7 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     clear = notable(apart, settings["alpha"])
     if clear.empty:
         seen = apart["detectable"].astype(float).max()
-        missed = f"; differences below {points(seen)} could have been missed" if np.isfinite(seen) else ""
+        missed = _missed(seen, points(seen), "rate_difference")
         yield f"The judge gives no class clearly more or less often than people{missed}."
         return
     for _, row in clear.head(3).iterrows():
@@ -184,6 +185,14 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
             f"The judge gives {row['class']!r} {often} often than people: {number(own['estimate'], 'rate')} "
             f"against {number(people['estimate'], 'rate')}{limits}."
         )
+
+
+def _missed(detectable: float, in_words: str, measure: str) -> str:
+    """Which differences a test could have missed: all that are possible, those below one, or unknown ones."""
+    if not np.isfinite(detectable):
+        return ""
+    which = "any difference" if detectable > range_of(measure)[1] else f"differences below {in_words}"
+    return f"; {which} could have been missed"
 
 
 def _errors(frame: pd.DataFrame) -> Iterator[str]:
@@ -213,8 +222,8 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     clear = notable(tested, settings["alpha"])
     if clear.empty:
         largest = tested["detectable"].astype(float).max()
-        size = number(largest, tested["measure"].iloc[0])
-        seen = f"; differences below {size} could have been missed" if np.isfinite(largest) else ""
+        measure = str(tested["measure"].iloc[0])
+        seen = _missed(largest, number(largest, measure), measure)
         yield f"No subgroup clearly differs from the others after Holm's adjustment{seen}."
     for _, row in clear.head(3).iterrows():
         what, size = (

@@ -33,11 +33,14 @@ from ...data import ReportData, parts
 from ...methods import plain
 from ...sentences.labels import (
     Baseline,
+    Best,
     Copies,
     Rules,
     baseline,
     best,
     best_in_words,
+    compared,
+    compared_in_words,
     copies_in_words,
     parsed,
     parsed_in_words,
@@ -271,17 +274,15 @@ def best_judges(result: Result, names: Names) -> str:
     frame, places = placed(frame, result.settings, names)
     if len(places) > MOST_PLACES:
         return ""
-    texts: list[str] = []
+    described: list[Best] = []
     for place in places:
         own = frame[frame["_where"] == place]
         judges = own[own["judge_kind"] != BASELINE].dropna(subset="estimate")
         cells = [estimate_cell(row) for row in judges.to_dict("records")]
-        found = best(judges, cells, place, _over_baseline(result, place, names), bool(texts))
-        texts += [] if found is None else [best_in_words(found)]
-    if texts and "over_baseline" in result.extra:
-        counted = f"differences on the same items whose {level(result)} interval does not contain 0"
-        texts.append(f"The counts are of {counted}.")
-    return " ".join(texts)
+        found = best(judges, cells, place, _over_baseline(result, place, names), bool(described))
+        described += [] if found is None else [found]
+    texts = [*map(best_in_words, described), compared_in_words(compared(described, level(result)))]
+    return " ".join(filter(None, texts))
 
 
 def _over_baseline(result: Result, place: str, names: Names) -> Baseline | None:

@@ -185,3 +185,14 @@ def test_a_difference_with_zero_in_its_interval_is_not_called_different() -> Non
     assert row["lower"] < 0 < row["upper"]
     assert any("undecided" in sentence for sentence in result.verdict)
     assert not any("different." in sentence for sentence in result.verdict)
+
+
+def test_differences_of_rates_and_what_is_detectable_stay_within_what_is_possible() -> None:
+    rows = pd.DataFrame({"item": list("abc"), "judge": ["1", "3", "5"], "human": ["2", "1", "2"]})
+    result = judge(rows, judge="judge", human="human")
+    apart = result.frame[result.frame["measure"] == "rate_difference"]
+    assert (apart["detectable"] > 1).any()
+    assert apart["lower"].min() == -1.0
+    assert apart["upper"].max() == 1.0
+    verdict = " ".join(result.verdict)
+    assert "more or less often than people; any difference could have been missed." in verdict
