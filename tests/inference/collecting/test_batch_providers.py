@@ -82,7 +82,7 @@ def test_choices_are_collected_priced_and_parsed_as_those_of_openai(tmp_path, se
     assert set(table(run, "judgments")["status"]) == {"ok"}
 
 
-@pytest.fixture(params=["openai", *MODELS])
+@pytest.fixture(params=["openai", *(pytest.param(name, marks=pytest.mark.long) for name in MODELS)])
 def any_provider(request):
     return request.param
 

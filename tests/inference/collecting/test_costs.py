@@ -148,7 +148,9 @@ THOUGHTS = {
 }
 
 
-@pytest.mark.parametrize("kind", THOUGHTS)
+@pytest.mark.parametrize(
+    "kind", ["total", *(pytest.param(kind, marks=pytest.mark.long) for kind in THOUGHTS if kind != "total")]
+)
 def test_thoughts_that_are_not_in_the_completion_count(long_answers, run, tmp_path, server, kind):
     server.configure(usage={"prompt_tokens": 100, "completion_tokens": 1, **THOUGHTS[kind]})
     options = {"base_url": server.url, "prices": prices(tmp_path, 1e-5), "concurrency": 8, "max_cost": 13.0}
