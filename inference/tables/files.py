@@ -139,7 +139,7 @@ def write_table(frame: pd.DataFrame, path: str | Path, *, private: bool = False)
     except OSError as error:
         problem = error.strerror or error
         raise InputError(f"{path}: cannot be written ({problem}); choose another place.") from None
-    except (pa.ArrowException, TypeError) as error:
+    except (pa.ArrowException, TypeError, OverflowError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
             f"{path}: a column has no plain type ({reason}); convert it before writing."

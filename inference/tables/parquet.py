@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ SMALLEST = 12  # magic, footer length, magic
 LEVELS_KEY = b"conjury"
 CELLS_UNCHECKED = 100_000_000
 CELLS_PER_BYTE = 1_000
+BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 DAMAGE = (
     pa.ArrowException,
     OSError,
@@ -55,7 +57,7 @@ def read_parquet(
     try:
         with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
             _check_claims(file.metadata, path)
-            table = file.read(columns=None if columns is None else list(columns))
+            table = _with_texts(file.read(columns=None if columns is None else list(columns)))
         frame, noted = table.to_pandas(), table.schema.metadata or {}
         del table
         for name in _plain_texts(path, categories):
@@ -95,6 +97,21 @@ def levels_of_file(path: Path) -> dict[str, pd.CategoricalDtype]:
             return found
     except DAMAGE as error:
         raise _damaged(path, error) from None
+
+
+def _with_texts(table: pa.Table) -> pa.Table:
+    """A table with lists and mappings as JSON, and bytes as text: cells that can be compared and counted."""
+    for place, name in enumerate(table.column_names):
+        kind = table.schema.field(place).type
+        if pa.types.is_nested(kind):
+            as_text: Callable[[Any], str] = partial(json.dumps, ensure_ascii=False, default=str)
+        elif any(is_bytes(kind) for is_bytes in BYTES):
+            as_text = partial(str, encoding="utf-8", errors="backslashreplace")
+        else:
+            continue
+        cells = [None if cell is None else as_text(cell) for cell in table.column(place).to_pylist()]
+        table = table.set_column(place, name, pa.array(cells, pa.string()))
+    return table
 
 
 def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:

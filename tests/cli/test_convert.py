@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -105,3 +107,24 @@ def test_an_import_notes_short_rows(tmp_path: Path, here: Here) -> None:
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
     words = "import a.csv --format csv --judge judge --item item --ratings {dimension} --out a.parquet"
     assert "2 rows have fewer cells than the header has names (line 3, 5)" in here(words).err
+
+
+def test_lists_are_json_and_bytes_are_text(tmp_path: Path, here: Here) -> None:
+    cells = {"a": [[1, 2], None], "b": [{"x": "\u00e9"}, {"x": None}], "c": [b"\xc3\xa9", b"a\xff"]}
+    table = pa.table({**cells, "d": ["yes", "no"], "e": ["yes", "yes"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert here("convert a.parquet --out a.csv").code == 0
+    read = pd.read_csv(tmp_path / "a.csv", keep_default_na=False)
+    assert read["a"].tolist() == ["[1, 2]", ""]
+    assert read["b"].tolist() == ['{"x": "\u00e9"}', '{"x": null}']
+    assert read["c"].tolist() == ["\u00e9", "a\\xff"]
+    ended = here("judge a.parquet --judge a --human d")
+    assert (ended.code, "no label in common" in ended.err) == (2, True)
+    assert here("judge a.parquet --judge e --human d").code == 0
+
+
+def test_a_number_that_is_too_large_for_the_format_is_named_with_the_file(tmp_path: Path, here: Here) -> None:
+    (tmp_path / "a.csv").write_text(f"x\n{'9' * 400}\n1\n", encoding="utf-8")
+    ended = here("convert a.csv --out a.parquet")
+    assert ended.code == 2
+    assert "a.parquet: a column has no plain type" in ended.err

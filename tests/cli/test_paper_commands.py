@@ -99,7 +99,8 @@ def test_metadata_of_a_run_state_what_it_has_recorded(tmp_path) -> None:
         {"judge_id": name, **version, **dict.fromkeys(("first", "last"), f"2026-03-0{day}T10:00:00+00:00")}
         for day, name in ((2, "a"), (1, "b"))
     ]
-    (tmp_path / "provenance.json").write_text(json.dumps({"served": served, "settings": {}}), encoding="utf-8")
+    recorded = {"served": served, "settings": {}}
+    (tmp_path / "provenance.json").write_text(json.dumps(recorded), encoding="utf-8")
     assert "the date of publication" in run("metadata", tmp_path)
     crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
     assert crate[1]["dateCreated"] == "2026-03-02T10:00:00+00:00"

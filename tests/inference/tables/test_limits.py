@@ -67,8 +67,10 @@ def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(monkeypatc
         raise RecursionError("ours")
 
     monkeypatch.setattr(command, "app", bug)
-    with pytest.raises(RecursionError, match="ours"):
+    with pytest.raises(SystemExit) as crashed:
         command.main()
+    assert crashed.value.code == 70
+    assert "RecursionError: ours" in capsys.readouterr().err
     source = "def read(path):\n    raise OverflowError('theirs')\n"
     reader: dict[str, object] = {"__name__": "conjury.inference.tables.files"}
     exec(source, reader)

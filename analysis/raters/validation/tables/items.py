@@ -46,10 +46,10 @@ def _copied(table: pd.DataFrame, named: str | None, answers: Sequence[str], sour
         return []
     n, row = int(again.sum()), int(again.argmax()) + 1
     if named is None:
+        more = f", as {'does' if n == 2 else 'do'} {counted(n - 1, 'further row')}" if n > 1 else ""
         raise InputError(
-            f"{source}: row {row:,} repeats an earlier row in every column"
-            f"{f', as do {n - 1:,} further rows' if n > 1 else ''}; keep each answer once, or name the "
-            "column of items with --id if items were judged several times."
+            f"{source}: row {row:,} repeats an earlier row in every column{more}; keep each answer once, or "
+            "name the column of items with --id if items were judged several times."
         )
     return [
         f"{counted(n, 'row')} {'repeats' if n == 1 else 'repeat'} an earlier row in every column: treated as "
