@@ -12,6 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.files import PASSPORT, PASSPORT_TABLE
+from conjury.inference.tables.frames import any_frame
 
 from ...frames.passport import RULE
 from ...numerics.intervals import wilson
@@ -167,6 +168,7 @@ def _measured(draws: Draws) -> dict[str, float]:
     }
 
 
+@any_frame
 def write_passport(table: pd.DataFrame, path: str | Path) -> None:
     """Write the passport as CSV, numbers to four digits.
 
