@@ -49,9 +49,9 @@ def influenced(
     Degrees of freedom are G-1, and at most n less the number of parameters of the fit.
     """
     error, n_clusters = clustered_errors(influence[:, None], pd.factorize(clusters)[0])
-    scale = np.abs(influence).max(initial=abs(estimate))  # of what rounding is small against
+    scale = np.nanmax(np.abs(influence), initial=abs(estimate))  # of what rounding is small against
     std_error = np.where(error > SAME * scale, error, np.nan)
-    df = np.array([max(min(n_clusters - 1, len(influence) - parameters), 1)])
+    df = np.array([max(min(n_clusters - 1, int(np.isfinite(influence).sum()) - parameters), 1)])
     found = inference(np.array([estimate]), std_error, alpha, df=df, support=support)
     return {
         "estimate": estimate,

@@ -105,7 +105,7 @@ def test_a_simulated_judge_is_collected_and_a_dry_run_sends_nothing(ran: Ran) ->
         ("simulate oogiri --out j.parquet --topics 0", "The number of topics is 0"),
         ("simulate oogiri --out j.parquet --people 9", "There are 9 people"),
         ("design oogiri --pairs 5", "--pairs does not apply to oogiri, which is a study of items"),
-        ("design oogiri --repeats 2", "--repeats 2: give a share from 0 to 1"),
+        ("design oogiri --repeats 2", "--repeats 2 (did you mean 0.02?): give a share from 0 to 1"),
         ("design oogiri --sample uniform", "--sample applies to tasks of people; add --people N"),
         (
             "simulate multiturn --out j.csv --topics 4",

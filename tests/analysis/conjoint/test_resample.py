@@ -28,6 +28,7 @@ from conjury.analysis.conjoint import (
 from conjury.analysis.conjoint.resample import draw_weights
 from conjury.analysis.numerics import intervals
 from conjury.analysis.numerics.bootstrap import cross
+from conjury.analysis.numerics.intervals import limits
 from conjury.analysis.numerics.panel import Clusters
 from conjury.inference.errors import InputError
 
@@ -267,7 +268,7 @@ def test_a_null_at_the_limit_has_p_of_alpha_whatever_the_acceleration(accelerati
 def test_quantiles_leave_missing_values_out() -> None:
     values = np.random.default_rng(1).random((50, 3))
     values[:20, 1], values[:, 2] = np.nan, np.nan
-    found = intervals._quantiles(values, 0.3)
+    found = limits._quantiles(values, 0.3)
     np.testing.assert_allclose(found[:2], [np.quantile(values[:, 0], 0.3), np.quantile(values[20:, 1], 0.3)])
     assert np.isnan(found[2])
 

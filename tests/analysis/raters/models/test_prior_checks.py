@@ -28,6 +28,7 @@ from conjury.analysis.raters.models.dimensions.checks import draw_parameters as 
 from conjury.analysis.raters.models.dimensions.data import GroupRatings
 from conjury.analysis.raters.models.dimensions.tables import correlations
 from conjury.analysis.raters.models.fitted import Prior
+from conjury.analysis.raters.models.labels import tables as label_tables
 from conjury.analysis.raters.models.labels.data import Labelled, read_labels
 from conjury.analysis.raters.models.labels.model import assumed_priors as label_priors
 from conjury.analysis.raters.models.labels.model import draw_parameters as draw_labels
@@ -146,11 +147,14 @@ def test_models_agree_as_often_as_the_prior_of_wrong_labels_says() -> None:
     assert right == pytest.approx(0.71, abs=0.01)
 
 
-def test_labels_without_errors_are_spread_as_a_beta_binomial() -> None:
+def test_labels_without_errors_are_spread_as_a_beta_binomial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_tables, "ATTENTIVE", 1e9)  # nobody labels carelessly
     data = labelled(20)
     spread = {}
     for concentration in (1.0, 20.0):
-        check = of_labels(data, {"prevalence": concentration, "wrong": (-40.0, 0.1), "people": 0.1})
+        check = of_labels(
+            data, {"prevalence": concentration, "wrong": (-40.0, 0.1), "people": 0.1, "careless": (1e-9, 1.0)}
+        )
         count = 20 * shares_made(check.made[:, data.ratings.judge == 0], 1)
         known = stats.betabinom(20, concentration, 2 * concentration)
         assert_mean(count, known.mean())
@@ -160,9 +164,12 @@ def test_labels_without_errors_are_spread_as_a_beta_binomial() -> None:
     assert spread[20.0] < 0.6 * spread[1.0]
 
 
-def test_people_differ_as_much_as_their_prior_says() -> None:
+def test_people_differ_as_much_as_their_prior_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_tables, "ATTENTIVE", 1e9)
     data = labelled()
-    priors = label_priors(3, {"wrong": (0.0, 1e-6), "people": Prior("half_t", (5.0, 0.5))})
+    priors = label_priors(
+        3, {"wrong": (0.0, 1e-6), "people": Prior("half_t", (5.0, 0.5)), "careless": (1e-9, 1.0)}
+    )
     _, confusion = draw_labels(data, priors, np.random.default_rng(2), 4000)
     logit = np.log(confusion[:, 0, 0, 1] / confusion[:, 0, 0, 0])
     assert logit.var() == pytest.approx(0.25 * 5 / 3, rel=0.15)
