@@ -11,6 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
+from ..frames.passport import coverage_notes, metrics_asked
 from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
 from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
@@ -126,6 +127,7 @@ def differences(
             continue
         rows += rows_of(pair, metrics, tests, plan, notes)
         notes += unequal_clusters(pair.clusters(plan.cluster)[0], f"{pair.left} and {pair.right}: ")
+        notes += coverage_of(pair, metrics, plan, "difference of ") if BOOTSTRAP in tests else []
         notes += [] if pair.single else [BY_UNIT]
     if not rows and notes:
         raise InputError(
@@ -168,6 +170,17 @@ def check_tests(tests: Sequence[str], adjust: str) -> None:
         if name not in TESTS:
             raise InputError(f"There is no test '{name}'{did_you_mean(name, TESTS)}; use {listed(TESTS)}.")
     check_adjust(adjust)
+
+
+def coverage_of(pair: Matched, metrics: Sequence[str], plan: Plan, prefix: str) -> list[str]:
+    """State of which differences intervals were measured to cover too rarely on items like these."""
+    cell = pair.cell
+    level = pair.left_frame["level"].to_numpy(dtype=np.int64)
+    gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
+    cluster = pair.clusters(plan.cluster)[0]
+    asked = metrics_asked(metrics, prefix, cell.classes, gold, cluster)
+    method = "differences" if prefix.startswith("difference") else "robustness"
+    return coverage_notes(method, asked, plan.alpha) if plan.draws else []
 
 
 def rows_of(

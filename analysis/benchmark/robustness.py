@@ -21,6 +21,7 @@ from .differences import (
     BY_UNIT,
     MISSING_RATE,
     check_one,
+    coverage_of,
     difference_in,
     margins_of_sides,
     notes_of_tests,
@@ -101,6 +102,7 @@ def robustness(
     prepared, _ = comparable(scored, CONDITION, strata)
     rows: list[dict[str, Any]] = []
     apart: list[str] = []
+    covered: list[str] = []
     several = False
     for pair in matched_pairs(prepared, CONDITION, strata, baseline, policy):
         several |= not pair.single
@@ -110,6 +112,7 @@ def robustness(
         parted = discordance(*pair.correct)
         _, n_clusters = pair.clusters(plan.cluster)
         margins = margins_of_sides(pair, plan)
+        covered += coverage_of(pair, asked, plan, "change of ")
         for name in asked:
             found = difference_in(pair, name, margins, plan)
             rows.append(
@@ -135,7 +138,7 @@ def robustness(
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
     paired = frame.assign(left=frame["condition"], right=baseline, test=BOOTSTRAP)
     notes = [*unbalanced(paired, "perturbed items", "original items"), *notes_of_tests(paired, plan)]
-    notes += [*_few(frame), *([BY_UNIT] if several else [])]
+    notes += [*_few(frame), *([BY_UNIT] if several else []), *dict.fromkeys(covered)]
     if apart:
         notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
     return Result(

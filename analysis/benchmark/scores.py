@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
 from ..correction.sources import check_correct, refuse_unused
-from ..frames.passport import Situation, by_rarity, coverage_notes, situation_of
+from ..frames.passport import Situation, coverage_notes, metrics_asked
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
@@ -223,14 +223,10 @@ def _of_judge(
             yield as_row(cell.keys, policy, name, found[name], counts)
 
 
-def _asked_of_passport(cell: Cell, asked: Sequence[str], plan: Plan) -> Iterator[tuple[str, str, Situation]]:
+def _asked_of_passport(cell: Cell, asked: Sequence[str], plan: Plan) -> list[tuple[str, str, Situation]]:
     """Metrics of a cell as the passport of intervals names them, and what they rest on."""
     gold = np.bincount(cell.class_of[cell.codes("level")], minlength=len(cell.classes)).astype(float)
-    situation = situation_of(cluster_codes(cell.frame, plan.cluster)[0], gold)
-    named = by_rarity(cell.classes, gold)
-    for name in asked:
-        kind, _, of = name.partition("_")
-        yield (name if name in OVERALL else f"{kind}_{named.get(of, 'common')}"), name, situation
+    return metrics_asked(asked, "", cell.classes, gold, cluster_codes(cell.frame, plan.cluster)[0])
 
 
 def _over_baseline(

@@ -142,6 +142,18 @@ def by_rarity(classes: Sequence[str], counts: Floats) -> dict[str, str]:
     return {name: "rare" if place == rarest else "common" for place, name in enumerate(classes)}
 
 
+def metrics_asked(
+    metrics: Iterable[str], prefix: str, classes: Sequence[str], counts: Floats, cluster: Codes
+) -> list[tuple[str, str, Situation]]:
+    """Metrics of labels as the passport names them, in their own words, with what they rest on."""
+    situation, named = situation_of(cluster, counts), by_rarity(classes, counts)
+    asked = []
+    for name in metrics:
+        kind, _, of = name.partition("_")
+        asked.append((prefix + (f"{kind}_{named[of]}" if of in named else name), name, situation))
+    return asked
+
+
 def _note(label: str, rows: dict[str, Measurement]) -> str:
     worst = sorted(rows.items(), key=lambda one: one[1].coverage)
     draws = max(one.draws for one in rows.values())

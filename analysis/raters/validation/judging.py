@@ -225,7 +225,7 @@ def judge(
     if not weighted:
         add_corrected(rows, data, strata, seed, notes)
     frame = rows.frame(FURTHER)
-    notes += _coverage(frame, data, answered, alpha)
+    notes += coverage_of_judge(frame, data, answered, alpha)
     main = headline_of(data.scale)
     extra["precision"] = _precision(rows.bounds, main, threshold, width, alpha)
     settings: dict[str, Any] = {
@@ -313,21 +313,26 @@ def few_labels(data: Coded, answered: np.ndarray) -> list[str]:
     ]
 
 
-def _coverage(frame: pd.DataFrame, data: Coded, answered: np.ndarray, alpha: float) -> list[str]:
+def coverage_of_judge(
+    frame: pd.DataFrame, data: Coded, answered: np.ndarray, alpha: float, method: str = "", prefix: str = ""
+) -> list[str]:
     """State which intervals were measured to cover too rarely in tables like this one."""
-    both = answered & _rated(data)
-    counts = counts_of(data.people[:, both], data.q).sum(axis=0) if data.q > 1 else None
+    both = answered & _rated(data) if len(data.people) else answered
+    sides = data.people if len(data.people) else data.judges[:1]
+    counts = counts_of(sides[:, both], data.q).sum(axis=0) if data.q > 1 else None
     situation = situation_of(np.unique(data.cluster[both], return_inverse=True)[1], counts)
-    several = len(data.people) > 1
     named = {} if counts is None else by_rarity(data.classes, counts)
-    prefix = f"{data.scale}: " if data.scale != "nominal" else "people's " if several else ""
-    method = {"nominal": "judge with several people" if several else "judge", "interval": "judge"}
+    if not method:
+        several = len(data.people) > 1 and data.scale == "nominal"
+        prefix = f"{data.scale}: " if data.scale != "nominal" else "people's " if several else ""
+        method = "judge with ordered labels" if data.scale == "ordinal" else "judge"
+        method = "judge with several people" if several else method
     bounded = frame[frame["lower"].notna() & (frame["by"].fillna("") == "")]
     asked = [
         (prefix + name_of(measure, named.get(label, "")), name, situation)
         for name, measure, label in bounded[["name", "measure", "class"]].astype(str).itertuples(index=False)
     ]
-    return coverage_notes(method.get(data.scale, "judge with ordered labels"), asked, alpha)
+    return coverage_notes(method, asked, alpha)
 
 
 def _precision(

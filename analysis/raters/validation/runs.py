@@ -19,7 +19,7 @@ from ...numerics.types import Codes, Floats
 from ..agreement.differences import of_judges
 from .coding import Coded, Given, coded, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
-from .judging import Validation, few_labels, refuse_no_overlap
+from .judging import Validation, coverage_of_judge, few_labels, refuse_no_overlap
 from .labels import KINDS, headline_of, measures_of, weights_of, with_people
 from .ratings import icc, mean_of, people_mean
 from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
@@ -137,6 +137,9 @@ def compare_runs(
         _add_labels(rows, data, margin)
         extra["changes"] = crosstab(data.judges[0], data.judges[1], data.classes, ("a", "b"))
     frame = rows.frame(FURTHER)
+    notes += coverage_of_judge(
+        frame, data, np.isfinite(data.judged).all(axis=0), alpha, "compare-runs", "runs: "
+    )
     settings: dict[str, Any] = {
         "judge": list(judges), "names": list(names), "human": list(people), "by": list(groups), "id": id,
         "cluster": cluster, "scale": data.scale, "classes": list(data.classes), "positive": positive,
