@@ -95,6 +95,14 @@ class Strips:
         return drawn
 
 
+def method_label(method: str) -> str:
+    """A method of the passport in words: names of options and of the trial's grid are omitted."""
+    text = method.removeprefix("choices, part=")
+    for option in ("vcov=", "interval=", "correct="):
+        text = text.replace(option, "")
+    return text.replace("_", " ").replace("amce", "AMCE").replace("mm,", "MM,")
+
+
 @figure("passport")
 def strips(result: Drawable, style: Style) -> Strips:
     """Coverage of every interval by method, in situations with many and with few effective clusters."""
@@ -102,7 +110,7 @@ def strips(result: Drawable, style: Style) -> Strips:
     frame = frame[frame["coverage"].notna()]
     table = pd.DataFrame(
         {
-            "method": frame["method"].astype(str),
+            "method": [method_label(name) for name in frame["method"].astype(str)],
             "coverage": frame["coverage"].astype(float),
             "fails": frame["coverage_upper"].astype(float) < RULE,
             "few": frame["effective"].astype(float) < FEW,

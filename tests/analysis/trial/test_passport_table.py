@@ -1,0 +1,135 @@
+"""The passport of intervals: no quantity that is printed lacks a row, and rows are what they say."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conjury.analysis.benchmark.metrics import OF_A_CLASS, OVERALL
+from conjury.analysis.benchmark.pass_at_k import RULES
+from conjury.analysis.benchmark.probabilities.calibration import METRICS
+from conjury.analysis.conjoint.estimands import PLANS
+from conjury.analysis.conjoint.request import VCOVS
+from conjury.analysis.correction import rates
+from conjury.analysis.frames.claims import by_kind
+from conjury.analysis.frames.passport import (
+    measurements,
+)
+from conjury.analysis.numerics.intervals import METHODS
+from conjury.analysis.raters.agreement.comparisons import CATEGORICAL, NUMERIC
+from conjury.analysis.raters.agreement.pairs import KINDS
+from conjury.analysis.raters.validation import compare_runs, judge
+from conjury.analysis.trial.passport import passport, passport_trials
+from conjury.analysis.trial.passport.kinds import MEASURED, UNMEASURED
+
+
+@cache
+def rows() -> pd.DataFrame:
+    return passport().frame
+
+
+def quantities(method: str) -> set[str]:
+    """Quantities of the methods whose label begins so."""
+    return set(rows().loc[rows()["method"].str.startswith(method), "quantity"])
+
+
+def test_every_kind_of_result_that_claims_something_is_measured_or_says_why_not() -> None:
+    assert set(MEASURED) | set(UNMEASURED) == set(by_kind())
+    assert not set(MEASURED) & set(UNMEASURED)
+    for kind, method in MEASURED.items():
+        assert quantities(method), kind
+
+
+def test_every_metric_of_scores_has_rows() -> None:
+    named = {*OVERALL, *(f"{kind}_rare" for kind in OF_A_CLASS)}
+    assert named <= quantities("scores")
+    assert {f"difference of {name}" for name in named - {"missing_rate"}} <= quantities("differences")
+    assert {name.split()[0] for name in quantities("passes")} == set(RULES)
+    assert set(METRICS) | {"auc", "log_loss"} <= quantities("probabilities") | quantities("calibration")
+
+
+def test_every_coefficient_of_agreement_has_rows() -> None:
+    found = {name.split(": ")[1].split(",")[0].split()[0] for name in quantities("agreement") if ": " in name}
+    assert {*CATEGORICAL, *NUMERIC} <= found
+    assert {f"with people: {name}" for name in KINDS} <= quantities("agreement")
+
+
+def test_every_standard_error_interval_and_verb_of_choices_has_rows() -> None:
+    methods = set(rows()["method"])
+    for vcov in VCOVS:
+        assert {f"amce, vcov={vcov}", f"mm, vcov={vcov}"} <= methods
+    assert {f"bootstrap, interval={name}" for name in METHODS} <= methods
+    assert {verb for verb in PLANS if verb in MEASURED} == set(PLANS)
+
+
+def test_every_method_of_rates_has_rows() -> None:
+    table = pd.DataFrame({"label": ["a", "b"] * 10 + [None] * 20, "judged": ["a", "b"] * 20})
+    methods = set(rates(table).frame["method"].astype(str))
+    assert {f"{name}: rate of rare" for name in methods} <= quantities("rates")
+
+
+@cache
+def items(scale: str) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    quality = rng.integers(0, 2 if scale == "nominal" else 5, 40)
+    columns = {name: np.where(rng.random(40) < 0.8, quality, quality[::-1]) for name in "abpqr"}
+    frame = pd.DataFrame(columns).astype(float)
+    frame.loc[30:, "r"] = np.nan
+    return frame.assign(id=range(40))
+
+
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+def test_every_row_of_judge_with_an_interval_is_measured(scale: str) -> None:
+    found = judge(items(scale), "a", ["p", "q", "r"], scale=scale).frame
+    measured = {plain(name.split(": ")[-1].removeprefix("people's ")) for name in quantities("judge")}
+    bounded = found[found["lower"].notna() & (scale == "nominal" or found["class"].fillna("").eq(""))]
+    assert {plain(name) for name in bounded["name"].astype(str)} <= measured
+
+
+def test_every_row_of_compare_runs_with_an_interval_is_measured() -> None:
+    one, other = items("nominal")[["id", "a", "p"]], items("nominal")[["id", "b", "p"]]
+    found = compare_runs(one, other, ("a", "b"), "p", id="id").frame
+    measured = {plain(name) for name in quantities("compare-runs")}
+    assert {f"runs: {plain(name)}" for name in found.loc[found["lower"].notna(), "name"].astype(str)} <= {
+        *measured
+    }
+
+
+def plain(name: str) -> str:
+    """The name of a measure without its class."""
+    return name.split("[")[0]
+
+
+def test_every_trial_of_the_passport_has_rows_of_all_its_situations() -> None:
+    from conjury.analysis.trial import load_trial
+    from conjury.inference.tables.files import PASSPORT
+
+    for name in passport_trials():
+        trial = load_trial(PASSPORT / f"{name}.yaml")
+        assert {cell.label for cell in trial.cells} == set(rows().loc[rows()["trial"] == name, "situation"])
+        assert trial.alpha == 0.05
+
+
+def test_shares_of_a_row_add_up() -> None:
+    known = rows()[rows()["coverage"].notna()]
+    assert np.allclose(known["coverage"] + known["below"] + known["above"], 1, atol=2e-4)
+    assert (known["coverage_lower"] <= known["coverage"]).all()
+    assert (known["draws"] >= 2).all()
+
+
+def test_the_shipped_table_is_read_by_method_and_quantity() -> None:
+    found = measurements()
+    assert len(found) > 500
+    assert ("scores", "accuracy") in found
+
+
+def test_corrections_of_choices_are_measured() -> None:
+    from conjury.analysis.conjoint.prediction_powered.estimate import BOTH, COVARIATE, DSL
+    from conjury.analysis.correction.sources import PPI
+
+    assert PPI in BOTH
+    named = {f"corrected effects, correct={name}" for name in (PPI, DSL, COVARIATE)}
+    assert named <= set(rows()["method"])
