@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -173,4 +173,12 @@ def _named(frame: pd.DataFrame) -> pd.Series[Any]:
     return frame[keys].astype(str).agg(" ".join, axis=1)
 
 
-DOORS = (coefficients_of, judge_of, means_of, correlations_of, biases_of, replacement_of)
+DOORS = (
+    coefficients_of,
+    judge_of,
+    partial(judge_of, scale="ordinal"),
+    means_of,
+    correlations_of,
+    biases_of,
+    replacement_of,
+)
