@@ -16,6 +16,11 @@ STEPS = 5
 PEOPLE = ("p1", "p2", "p3")
 RATERS = ("a", *PEOPLE)
 SPREAD = 0.8  # of a rater around the quality of an item, in steps
+# quantities about means over a panel, whose population value is another one where ratings are missing
+OF_COMPLETE = (
+    r"icc\dk|g_relative|g_absolute|kendall|winning_rate|advantage_probability"
+    r"|interval: (?:answered|icc|pearson|spearman|absolute_error)|a pearson|a spearman"
+)
 SHIFT = {"a": 0.4}  # the model is more generous
 
 
@@ -67,9 +72,11 @@ def ratings(
     every, probability = patterns(prevalence)
     cluster = members(n, clusters, shape)
     chosen = every[alike(rng, probability, cluster, icc if clusters else 0.0)].astype(float)
+    truth = truth_of(prevalence)
     if missing:
         chosen[rng.random(chosen.shape) < missing] = np.nan
-    return Drawn(Sample(table_of(chosen, cluster), "group" if clusters else None), truth_of(prevalence))
+        truth = truth[~truth["quantity"].str.contains(OF_COMPLETE)]
+    return Drawn(Sample(table_of(chosen, cluster), "group" if clusters else None), truth)
 
 
 def judgments(sample: Sample) -> pd.DataFrame:
