@@ -101,7 +101,7 @@ def run_trial(
     >>> result.frame["draws"].unique().tolist()
     [4]
     """
-    given = {"draws": draws, "methods": methods, "workers": workers, "backend": backend}
+    given: dict[str, Any] = {"draws": draws, "methods": methods, "workers": workers, "backend": backend}
     kept, notes = draws_of_trial(trial, out, started=started, progress=progress, **given)
     return result_of(trial, kept, notes)
 

@@ -138,7 +138,7 @@ def compare_runs(
         extra["changes"] = crosstab(data.judges[0], data.judges[1], data.classes, ("a", "b"))
     frame = rows.frame(FURTHER)
     notes += coverage_of_judge(
-        frame, data, np.isfinite(data.judged).all(axis=0), alpha, "compare-runs", "runs: "
+        frame, data, np.asarray(np.isfinite(data.judged).all(axis=0)), alpha, "compare-runs", "runs: "
     )
     settings: dict[str, Any] = {
         "judge": list(judges), "names": list(names), "human": list(people), "by": list(groups), "id": id,

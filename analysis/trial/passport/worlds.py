@@ -64,7 +64,7 @@ def alike(rng: np.random.Generator, probability: Floats, cluster: Codes, icc: fl
 def in_proportion(probability: Floats, n: int = POPULATION) -> Codes:
     """Numbers of patterns of n items in the shares of the population, up to one item."""
     cumulated = np.cumsum(probability)
-    return np.searchsorted(cumulated, (np.arange(n) + 0.5) / n * cumulated[-1])
+    return np.asarray(np.searchsorted(cumulated, (np.arange(n) + 0.5) / n * cumulated[-1]))
 
 
 def crossed(sizes: Sequence[int]) -> Codes:
