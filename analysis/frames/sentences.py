@@ -26,13 +26,13 @@ def sentence(write: Write) -> Write:
     --------
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
-    ... class Passed:
+    ... class Boxes:
     ...     n: int
     >>> @sentence
-    ... def passed_in_words(values: Passed) -> str:
-    ...     return f"{values.n} passed."
-    >>> SENTENCES.pop("passed_in_words")(Passed(2))
-    '2 passed.'
+    ... def boxes_in_words(values: Boxes) -> str:
+    ...     return f"{values.n} boxes."
+    >>> SENTENCES.pop("boxes_in_words")(Boxes(2))
+    '2 boxes.'
     """
     name = getattr(write, "__name__", "")
     if name in SENTENCES:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +20,7 @@ SMALLEST = 12  # magic, footer length, magic
 LEVELS_KEY = b"conjury"
 CELLS_UNCHECKED = 100_000_000
 CELLS_PER_BYTE = 1_000
-BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+NESTED = (list, tuple, dict, bytes, np.ndarray)  # cells that are no plain values
 DAMAGE = (
     pa.ArrowException,
     OSError,
@@ -57,7 +57,7 @@ def read_parquet(
     try:
         with pq.ParquetFile(path, read_dictionary=list(categories)) as file:
             _check_claims(file.metadata, path)
-            table = _with_texts(file.read(columns=None if columns is None else list(columns)))
+            table = file.read(columns=None if columns is None else list(columns))
         frame, noted = table.to_pandas(), table.schema.metadata or {}
         del table
         for name in _plain_texts(path, categories):
@@ -99,19 +99,26 @@ def levels_of_file(path: Path) -> dict[str, pd.CategoricalDtype]:
         raise _damaged(path, error) from None
 
 
-def _with_texts(table: pa.Table) -> pa.Table:
-    """A table with lists and mappings as JSON, and bytes as text: cells that can be compared and counted."""
-    for place, name in enumerate(table.column_names):
-        kind = table.schema.field(place).type
-        if pa.types.is_nested(kind):
-            as_text: Callable[[Any], str] = partial(json.dumps, ensure_ascii=False, default=str)
-        elif any(is_bytes(kind) for is_bytes in BYTES):
-            as_text = partial(str, encoding="utf-8", errors="backslashreplace")
-        else:
-            continue
-        cells = [None if cell is None else as_text(cell) for cell in table.column(place).to_pylist()]
-        table = table.set_column(place, name, pa.array(cells, pa.string()))
-    return table
+def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with lists and mappings as JSON, and bytes as text, so that cells can be compared."""
+    texts = {
+        name: column.map(_plain).astype("string")
+        for name, column in frame.items()
+        if column.dtype == object and column.map(lambda cell: isinstance(cell, NESTED)).any()
+    }
+    return frame.assign(**texts) if texts else frame
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "backslashreplace")
+    if isinstance(cell, NESTED):
+        return json.dumps(cell, ensure_ascii=False, default=_as_list)
+    return cell
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:

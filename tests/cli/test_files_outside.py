@@ -141,7 +141,7 @@ def test_papers_and_copies_read_the_folder_of_the_study_alone(
     assert here("init labels st").code == 0
     template = next((tmp_path / "st" / "prompts").glob("label*.j2"))
     (tmp_path / "st" / "prompts" / "s.j2").symlink_to(outside / "secret.txt")
-    write(template, "{% include 'prompts/s.j2' %}")
+    write(template, "{% include 's.j2' %}")
     if not words.startswith("checklist"):
         linked = tmp_path / "st" / "items.csv" if words.startswith("perturb") else template
         linked.unlink()
@@ -157,7 +157,7 @@ def test_a_template_of_a_checklist_includes_what_the_prompt_includes(
     study: Path, ran: Callable[..., str]
 ) -> None:
     (study / "parts").mkdir()
-    write(study / "parts" / "all.j2", "{% include 'parts/one.j2' %}")
+    write(study / "parts" / "all.j2", "{% include 'one.j2' %}")
     write(study / "parts" / "one.j2", "Be brief.")
     change_study(study, lambda content: content["prompts"][0].update(template="parts/all.j2"))
     ran("checklist", study)

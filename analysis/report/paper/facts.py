@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
@@ -147,8 +147,11 @@ def template_text(study: AnyStudy, name: str | None) -> str:
     if not name or not study.file(name).is_file():
         return ""
 
+    folder = PurePosixPath(name).parent  # a template includes files by their path from its own folder
+
     def included(line: re.Match[str]) -> str:
-        return read_template(line[1]).strip() if study.file(line[1]).is_file() else line[0]
+        part = str(folder / line[1])
+        return read_template(part).strip() if study.file(part).is_file() else line[0]
 
     def read_template(part: str) -> str:
         return read_inside(study.folder / part, study.folder, TEMPLATE_BYTES).decode("utf-8", "replace")

@@ -33,12 +33,15 @@ def convert(
     from conjury.inference.tables.columns import companion
     from conjury.inference.tables.files import check_ending, read_table, write_table
     from conjury.inference.tables.formulas import count_formulas, without_formulas
+    from conjury.inference.tables.parquet import plain_cells
     from conjury.inference.tables.writing import is_private, whole
 
     check_ending(out)
     if out.resolve() == table.resolve():
         raise InputError(f"{out} is the input file; give another file by --out.")
     frame = read_table(table, levels=levels)
+    if out.suffix != ".parquet":  # which has lists and bytes
+        frame = plain_cells(frame)
     formulas = 0 if out.suffix == ".parquet" else count_formulas(frame)
     if escape_formulas and out.suffix == ".parquet":
         raise InputError("--escape-formulas applies to CSV; omit it, or end the name of --out in .csv.")

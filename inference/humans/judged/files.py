@@ -56,9 +56,9 @@ def read_judged(path: str | Path) -> Judged:
     if not name.endswith(ENDINGS):
         raise InputError(f"{path}: files of judged items end in {', '.join(ENDINGS)}; convert or rename it.")
     if name.endswith(".parquet"):
-        from ...tables.parquet import read_parquet
+        from ...tables.parquet import plain_cells, read_parquet
 
-        return Judged(read_parquet(path), str(path))
+        return Judged(plain_cells(read_parquet(path)), str(path))
     if name.endswith((".csv", ".csv.gz")):
         return Judged(load_text(path), str(path))
     return _json(path, lines=name.endswith(LINES))

@@ -93,12 +93,12 @@ def _matched(
         return first, second, ["Rows are paired by their order, since no column of items is named."]
     keys = []
     for table, name in zip(tables, names, strict=True):
-        item = as_text(table[id])
-        if item.isna().any():
-            row = int(item.isna().to_numpy().argmax()) + 1
+        ids = as_text(table[id])
+        if ids.isna().any():
+            row = int(ids.isna().to_numpy().argmax()) + 1
             raise InputError(f"{name}: column '{id}' is empty in row {row:,}; every row needs an item.")
-        place = item.groupby(item.to_numpy()).cumcount()
-        keys.append(pd.MultiIndex.from_arrays([item.to_numpy(dtype=object), place.to_numpy()]))
+        place = ids.groupby(ids.to_numpy()).cumcount()
+        keys.append(pd.MultiIndex.from_arrays([ids.to_numpy(dtype=object), place.to_numpy()]))
     at = keys[1].get_indexer(keys[0])
     if not (at >= 0).any():
         raise InputError(
