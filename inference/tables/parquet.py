@@ -102,7 +102,7 @@ def levels_of_file(path: Path) -> dict[str, pd.CategoricalDtype]:
 def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with lists and mappings as JSON, and bytes as text, so that cells can be compared."""
     texts = {
-        name: column.map(_plain).astype("string")
+        str(name): column.map(_plain).astype("string")
         for name, column in frame.items()
         if column.dtype == object and column.map(lambda cell: isinstance(cell, NESTED)).any()
     }
