@@ -320,11 +320,17 @@ def difference_limits(one: Limited, other: Limited, correlation: Floats) -> tupl
     )
 
 
+def _mean(draws: Floats) -> Floats:
+    """Mean of each column over the draws that have a value; 0 where none has."""
+    known = np.isfinite(draws)
+    return np.asarray(np.where(known, draws, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+
+
 def correlations_of(one: Floats, other: Floats) -> Floats:
     """Correlations over draws, shape (m,), of statistics of shape (B, m); 0 where either is constant."""
     known = np.isfinite(one) & np.isfinite(other)
     first, second = (np.where(known, draws, np.nan) for draws in (one, other))
-    first, second = (draws - np.nanmean(draws, axis=0) for draws in (first, second))
+    first, second = (draws - _mean(draws) for draws in (first, second))
     products = np.nansum(first * second, axis=0)
     size = np.sqrt(np.nansum(first**2, axis=0) * np.nansum(second**2, axis=0))
     return np.asarray(np.divide(products, size, out=np.zeros(len(size)), where=size > CLOSE))
