@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from .data.scoring import Cell, Scored
 from .data.stored import StoredScored
 from .data.stored_scores import OfClasses, confusion_of_stored, labels_of_stored
 from .intervals import (
+    BOOTSTRAP,
     Bounds,
     Labelled,
     Plan,
@@ -108,6 +109,7 @@ def by_label(
     seed: int = 1,
     alpha: float = 0.05,
     cluster: str = "item_id",
+    interval: Literal["bootstrap"] | None = None,
 ) -> Result:
     """Precision, recall and F1 of each class, and the number of times it is given per time that it is gold.
 
@@ -115,7 +117,7 @@ def by_label(
 
     Parameters
     ----------
-    scored, by, draws, seed, alpha, cluster
+    scored, by, draws, seed, alpha, cluster, interval
         As in `scores`.
 
     Returns
@@ -138,10 +140,10 @@ def by_label(
     >>> by_label(score(judged, gold), draws=0).frame[["label", "recall", "ratio"]].to_numpy().tolist()
     [['harmful', 0.0, 0.0], ['safe', 1.0, 2.0]]
     """
-    plan = Plan(draws, seed, alpha, cluster)
+    plan = Plan(draws, seed, alpha, cluster, BOOTSTRAP if isinstance(scored, StoredScored) else interval)
     rows: list[dict[str, Any]] = []
     for cell, margins, counts in _labels(scored, by, plan):
-        of_shares = {} if isinstance(scored, StoredScored) else _of_shares(cell, plan)
+        of_shares = {} if plan.resamples else _of_shares(cell, plan)
         gold, given = margins.class_gold, margins.given[:, :-1]
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn = {
@@ -166,9 +168,12 @@ def by_label(
                 row |= _named(name, of_shares.get(f"{name}_{label}", bounds))
             rows.append({**cell.keys, **row, "p": float(p[code])})
     frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
-    stored = isinstance(scored, StoredScored)
-    drawn_by = f"Intervals{'' if stored else ' of ratios'} are percentiles of {draws_of(draws, cluster)}; "
-    drawn_by += "shares of 0 and 1 have Wilson's." if stored else "those of shares and F1 are as in scores."
+    drawn_by = (
+        f"Intervals{'' if plan.resamples else ' of ratios'} are percentiles of {draws_of(draws, cluster)}; "
+    )
+    drawn_by += (
+        "shares of 0 and 1 have Wilson's." if plan.resamples else "those of shares and F1 are as in scores."
+    )
     notes = (
         *scored.notes,
         *pooled_notes(scored, by),
@@ -180,7 +185,7 @@ def by_label(
 
 def _of_shares(cell: Cell, plan: Plan) -> dict[str, Bounds]:
     """Bounds of precision, recall and F1 of each class, as in `scores`."""
-    if not plan.draws or plan.resamples:
+    if not plan.draws:
         return {}
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
     gold = cell.codes("gold")

@@ -16,7 +16,6 @@ from ..design.stimuli.wording import read_checked
 from ..errors import InputError, did_you_mean, listed
 from ..study.base import Amount, Location, Part, Text, suggestion
 from ..tables.files import LAYOUTS, ROOT
-from ..tables.inside import require_inside
 from .parts import (
     RGB,
     AnyPiece,
@@ -147,8 +146,17 @@ def load_layout(name_or_path: str, folder: Path | None = None) -> Layout:
     return Layout(path, file.width, file.themes, file.styles, icons, file.content, _fields(file.content))
 
 
+def is_shipped(name: str) -> bool:
+    """Whether a layout of that name ships."""
+    return name in _shipped()
+
+
+def _shipped() -> dict[str, Path]:
+    return {file.stem: file for file in sorted(LAYOUTS.glob("*.yaml"))}
+
+
 def _find(name_or_path: str, folder: Path) -> Path:
-    shipped = {file.stem: file for file in sorted(LAYOUTS.glob("*.yaml"))}
+    shipped = _shipped()
     if name_or_path in shipped:
         return shipped[name_or_path]
     path = folder / name_or_path
@@ -157,7 +165,7 @@ def _find(name_or_path: str, folder: Path) -> Path:
             f"There is no layout '{name_or_path}'{did_you_mean(name_or_path, shipped)}; use one of "
             f"{listed(shipped)}, or the path of a layout file from {folder.resolve()}."
         )
-    return require_inside(path, folder)
+    return path
 
 
 def _fields(content: Piece) -> tuple[str, ...]:

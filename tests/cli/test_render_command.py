@@ -220,3 +220,17 @@ def test_a_place_that_is_no_folder_and_a_study_of_items_are_refused(towns: Path,
     Path("stimuli").write_text("in the way")
     assert "stimuli" in complaint(towns, "--pairs 1")
     assert "is a study of items, not a conjoint" in complaint("oogiri")
+
+
+@pytest.mark.parametrize("how", ["upwards", "absolute", "link"])
+def test_a_layout_elsewhere_is_the_user_s_choice_and_not_the_study_s(
+    how: str, towns: Path, tmp_path: Path, render: Told, complaint: Told
+) -> None:
+    (tmp_path / "mine.yaml").write_text((towns / "card.yaml").read_text())
+    render(towns, f"--pairs 1 --layout {tmp_path / 'mine.yaml'} --out chosen")
+    name = {"upwards": "../mine.yaml", "absolute": str(tmp_path / "mine.yaml"), "link": "linked.yaml"}[how]
+    if how == "link":
+        (towns / "linked.yaml").symlink_to(tmp_path / "mine.yaml")
+    change_study(towns, lambda content: content["vignette"].update(layout=name))
+    assert "folder of the study" in complaint(towns, "--pairs 1 --out stated")
+    assert not Path("stated").exists()

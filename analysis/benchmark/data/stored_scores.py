@@ -323,13 +323,13 @@ def _majority(
 
 def _of_baselines(one: _Judge, asked: Sequence[str], alpha: float) -> Rows:
     rows, cell, drawn = [], one.cell, one.drawn[WRONG]
-    margins, n = drawn.margins(cell), int(drawn.clusters[-1])
+    margins = drawn.margins(cell)
     for name in asked:
-        values = metric(name, margins, cell.classes, cell.levels)
-        share = is_share(name) and not is_fixed(name)
+        values, n = metric(name, margins, cell.classes, cell.levels), drawn.rests_on(name, cell)
         expected = random_expectation(name, margins.class_gold[0], cell.levels, cell.classes)
+        always = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
         bounds = {
-            MAJORITY: bounds_of(values, alpha, share=share, n_clusters=n),
+            MAJORITY: Bounds.none(always.estimate) if is_fixed(name) else always,
             RANDOM: Bounds.none(expected),
         }
         for judge, limits in bounds.items():

@@ -85,16 +85,26 @@ def of_icc(panel: Panel, alpha: float, weight: Floats | None = None) -> Floats:
         return icc_limits(squares, alpha)
     if panel.n_clusters < 2:
         return np.full((ICCS, 2), np.nan)
-    columns = sorted(panel.matrix.T, key=lambda column: np.sort(column).tobytes())
-    first, code = patterns_of(np.stack([*columns, own], axis=1))
+    # Draws depend neither on the order of rows nor on that of raters, whom ICC(1,1) does not tell apart.
+    named = zip(panel.matrix.T, map(str, panel.raters), strict=True)
+    columns = [column for column, _ in sorted(named, key=lambda one: (np.sort(one[0]).tobytes(), one[1]))]
+    estimate = icc_from_mean_squares(squares)[0]
+    by_rater = _drawn_iccs(np.stack(columns, axis=1), own, panel.cluster, estimate, alpha)
+    exchangeable = _drawn_iccs(np.sort(panel.matrix, axis=1), own, panel.cluster, estimate, alpha)
+    return np.vstack([exchangeable[:1], by_rater[1:]])
+
+
+def _drawn_iccs(ratings: Floats, own: Floats, cluster: Codes, estimate: Floats, alpha: float) -> Floats:
+    """Limits of the three ICCs of complete ratings, (I, k), by a Bayesian bootstrap, shape (3, 2)."""
+    first, code = patterns_of(np.column_stack([ratings, own]))
     none = np.zeros(len(first))
-    drawn = weights_of(items_of(code, len(first), panel.cluster), none, none, alpha)
-    distinct = panel_from(panel.matrix[first])
+    drawn = weights_of(items_of(code, len(first), cluster), none, none, alpha)
+    distinct = panel_from(ratings[first])
 
     def statistics(weights: Floats) -> Floats:
         return icc_from_mean_squares(mean_squares(distinct, weights * own[first]))
 
-    return np.stack(limits(statistics, drawn, icc_from_mean_squares(squares)[0]), axis=1)
+    return np.stack(limits(statistics, drawn, estimate), axis=1)
 
 
 def _bounded(

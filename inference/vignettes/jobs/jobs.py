@@ -21,7 +21,7 @@ from ...study.models import Study
 from ...tables.writing import whole
 from ..faces import Faces
 from ..fonts import Fonts, file_digest
-from ..layouts import Layout, load_layout
+from ..layouts import Layout, is_shipped, load_layout
 from ..painting import Painter
 from ..placing import Box, Record
 from ..typesetting import Typesetter
@@ -146,6 +146,9 @@ def open_job(job: Job) -> Renderer:
     >>> renderer.painter.draw(record).image.width
     1050
     """
+    stated = job.study.vignette
+    if stated is not None and job.layout == stated.layout and not is_shipped(job.layout):
+        job.study.file(job.layout)  # a study names files of its folder alone, and a user any file
     layout = load_layout(job.layout, job.study.folder)
     fonts = Fonts.find(job.emoji)
     faces = study_faces(job.study)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,13 @@ def test_a_policy_may_count_missing_answers_as_a_class() -> None:
 @pytest.mark.parametrize(
     ("function", "options"),
     [
-        (scores, {"metrics": ["accuracy", "macro_f1", "mcc", *(f"{kind}_rude" for kind in KINDS)]}),
-        pytest.param(by_label, {"by": ["language"]}, marks=pytest.mark.database),
+        (
+            partial(scores, interval="bootstrap"),
+            {"metrics": ["accuracy", "macro_f1", "mcc", *(f"{kind}_rude" for kind in KINDS)]},
+        ),
+        pytest.param(
+            partial(by_label, interval="bootstrap"), {"by": ["language"]}, marks=pytest.mark.database
+        ),
     ],
     ids=["scores", "labels"],
 )
