@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...numerics.intervals.bounded import Bounded, Flags, bounded, share
-from ...numerics.intervals.items import items_of, limits, patterns_of, weights_of
+from ...numerics.intervals.items import Weights, items_of, limits, patterns_of, weights_of
 from ...numerics.panel import Panel, panel_from
 from ...numerics.types import Codes, Floats
 from . import chance_corrected as corrected
@@ -24,11 +25,50 @@ def of_sides(
     sides: Sides, weights: Floats | None, kind: str, cluster: Codes, alpha: float, names: Sequence[Any] = ()
 ) -> Bounded:
     """Bound a coefficient of two sides; ``names`` are those of the categories."""
-    if kind == PERCENT and weights is not None:
-        return share(((sides.first @ weights) * sides.second).sum(axis=1), cluster, alpha)
-    estimate = float(paired(sides, weights, np.ones((1, len(sides.first))), kind)[0])
-    influence = paired_influence(sides, weights, kind)
-    order = order_of(names, weights, sides.first.shape[1])
+    return of_sides_by_weights(sides, [weights], kind, cluster, alpha, names)[0]
+
+
+def of_sides_by_weights(
+    sides: Sides,
+    matrices: Sequence[Floats | None],
+    kind: str,
+    cluster: Codes,
+    alpha: float,
+    names: Sequence[Any] = (),
+) -> list[Bounded]:
+    """Bound a coefficient of two sides with each of several weights, whose draws of items are the same."""
+    samples: dict[bytes, _Samples] = {}
+    result = []
+    for weights in matrices:
+        if kind == PERCENT and weights is not None:
+            result.append(share(((sides.first @ weights) * sides.second).sum(axis=1), cluster, alpha))
+            continue
+        found = bounded(
+            float(paired(sides, weights, np.ones((1, len(sides.first))), kind)[0]),
+            paired_influence(sides, weights, kind),
+            cluster,
+        )
+        if not _has_limits(found):
+            result.append(found)
+            continue
+        order = order_of(names, weights, sides.first.shape[1])
+        if order.tobytes() not in samples:
+            samples[order.tobytes()] = _samples_of(sides, order, cluster, alpha)
+        some = samples[order.tobytes()]
+        chosen = weights if weights is None else weights[np.ix_(order, order)]
+        result.append(_within(found, partial(paired, some.sides, chosen, kind=kind), some.drawn, alpha))
+    return result
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Distinct items of two sides, with those that a prior adds, and weights of them."""
+
+    sides: Sides
+    drawn: Weights
+
+
+def _samples_of(sides: Sides, order: Codes, cluster: Codes, alpha: float) -> _Samples:
     rows = min(
         (np.hstack([one[:, order], other[:, order]]) for one, other in _both_ways(sides)), key=content_of
     )
@@ -38,11 +78,9 @@ def of_sides(
     eye = np.eye(len(order))
     q = len(order)
     added = Sides(np.vstack([rows[first, :q], eye[one]]), np.vstack([rows[first, q:], eye[other]]))
-    chosen = weights if weights is None else weights[np.ix_(order, order)]
-    statistic = partial(paired, added, chosen, kind=kind)
     none = np.zeros(len(first))
     prior = (np.concatenate([none, against]), np.concatenate([none, favour]))
-    return _bounded(estimate, influence, statistic, code, prior, cluster, alpha)
+    return _Samples(added, weights_of(items_of(code, len(prior[0]), cluster), *prior, alpha))
 
 
 def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> Bounded:
@@ -68,7 +106,11 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
     chosen = weights if weights is None else weights[np.ix_(order, order)]
     none = np.zeros(len(first))
     prior = (np.concatenate([none, against * weight]), np.concatenate([none, favour * weight]))
-    return _bounded(estimate, influence, statistic_of(made, chosen, kind), code, prior, panel.cluster, alpha)
+    found = bounded(estimate, influence, panel.cluster)
+    if not _has_limits(found):
+        return found
+    drawn = weights_of(items_of(code, len(prior[0]), panel.cluster), *prior, alpha)
+    return _within(found, statistic_of(made, chosen, kind), drawn, alpha)
 
 
 ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
@@ -107,20 +149,12 @@ def _drawn_iccs(ratings: Floats, own: Floats, cluster: Codes, estimate: Floats, 
     return np.stack(limits(statistics, drawn, estimate), axis=1)
 
 
-def _bounded(
-    estimate: float,
-    influence: Floats,
-    statistic: Callable[[Floats], Floats],
-    code: Codes,
-    prior: tuple[Floats, Floats],
-    cluster: Codes,
-    alpha: float,
-) -> Bounded:
-    found = bounded(estimate, influence, cluster)
-    if not np.isfinite(estimate) or found.clusters < 2:
-        return found
-    drawn = weights_of(items_of(code, len(prior[0]), cluster), *prior, alpha)
-    low, high = limits(lambda weights: statistic(weights)[:, None], drawn, np.array([estimate]))
+def _has_limits(found: Bounded) -> bool:
+    return bool(np.isfinite(found.estimate)) and found.clusters > 1
+
+
+def _within(found: Bounded, statistic: Callable[[Floats], Floats], drawn: Weights, alpha: float) -> Bounded:
+    low, high = limits(lambda weights: statistic(weights)[:, None], drawn, np.array([found.estimate]))
     return found.within(float(low[0]), float(high[0]), alpha)
 
 

@@ -13,6 +13,7 @@ Vanbelle, S., & Albert, A. (2009). Agreement between two independent groups of r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,10 +150,38 @@ def pairs_of(panel: Panel) -> Pairs:
 
 def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
     """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,)."""
-    pairs, q = pairs_of(panel), panel.q
-    n_pairs, width = len(pairs.first), 2 * q + 1
-    if not n_pairs:
+    pairs = pairs_of(panel)
+    if not len(pairs.first):
         return np.full(len(drawn), np.nan)
+    kappas = _complete_kappas if panel.is_complete else _shared_kappas
+    with np.errstate(invalid="ignore"):
+        means = [(n * kappa).sum(axis=1) / n.sum(axis=1) for n, kappa in kappas(panel, pairs, weights, drawn)]
+    return np.concatenate(means)
+
+
+def _complete_kappas(
+    panel: Panel, pairs: Pairs, weights: Floats, drawn: Floats
+) -> Iterator[tuple[Floats, Floats]]:
+    """Items and kappas of P pairs, (b, P) each, by blocks of samples, where every rater rated every item."""
+    n_pairs, raters, q = len(pairs.first), panel.n_raters, panel.q
+    agreement = np.zeros((panel.n_items, n_pairs))
+    agreement[pairs.item, pairs.pair] = weights[pairs.left, pairs.right]
+    ratings = np.zeros((panel.n_items, raters * q))
+    ratings[panel.item, panel.rater * q + panel.category] = 1.0
+    for part in _blocks(drawn, n_pairs + raters * (raters + q)):
+        total = part.sum(axis=1)
+        share = (part @ ratings).reshape(len(part), raters, q) / total[:, None, None]
+        chance = ((share @ weights) @ share.transpose(0, 2, 1))[:, pairs.first, pairs.second]
+        kappa = corrected(part @ agreement / total[:, None], chance)
+        yield _counted(kappa, np.broadcast_to(total[:, None], kappa.shape))
+
+
+def _shared_kappas(
+    panel: Panel, pairs: Pairs, weights: Floats, drawn: Floats
+) -> Iterator[tuple[Floats, Floats]]:
+    """As `_complete_kappas`, with for each pair the items that both rated."""
+    n_pairs, q = len(pairs.first), panel.q
+    width = 2 * q + 1
     at = pairs.pair * width
     column = np.concatenate([at, at + 1 + pairs.left, at + 1 + q + pairs.right])
     ones = np.ones(len(at))
@@ -160,18 +189,23 @@ def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
         (np.concatenate([weights[pairs.left, pairs.right], ones, ones]), (np.tile(pairs.item, 3), column)),
         shape=(panel.n_items, n_pairs * width),
     )
-    size = max(1, BLOCK // (n_pairs * width))
-    result = []
-    for part in np.array_split(drawn, range(size, len(drawn), size)):
+    for part in _blocks(drawn, n_pairs * width):
         sums = np.asarray((cells.T @ part.T).T).reshape(len(part), n_pairs, width)
         n = sums[..., 1 : 1 + q].sum(axis=2)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = sums / n[..., None]
             chance = ((share[..., 1 : 1 + q] @ weights) * share[..., 1 + q :]).sum(axis=2)
-            kappa = corrected(share[..., 0], np.where(n > 0, chance, 1.0))
-            n = np.where(np.isfinite(kappa), n, 0.0)
-            result.append((n * np.nan_to_num(kappa)).sum(axis=1) / n.sum(axis=1))
-    return np.concatenate(result)
+            yield _counted(corrected(share[..., 0], np.where(n > 0, chance, 1.0)), n)
+
+
+def _blocks(drawn: Floats, width: int) -> list[Floats]:
+    """Samples in parts whose tables of a width are not too large."""
+    return np.array_split(drawn, range(max(1, BLOCK // width), len(drawn), max(1, BLOCK // width)))
+
+
+def _counted(kappa: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Items and kappas; pairs without a kappa have no items."""
+    return np.where(np.isfinite(kappa), n, 0.0), np.nan_to_num(kappa)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ...numerics.intervals.bounded import Bounded
 from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
-from .bounds import of_sides
+from .bounds import of_sides_by_weights
 from .comparisons import (
     CATEGORICAL,
     GENERAL,
@@ -240,9 +240,10 @@ def pair_tables(
     names = np.array(panel.raters, dtype=object)
     of = dict(zip(ratings.judges, ratings.kinds, strict=True))
     kinds_of = np.array([of[name] for name in panel.raters], dtype=object)
-    for weighting in weightings:
+    bounds_of = {kind: _by_pair(pairs, panel, weightings, kind, request.alpha) for kind in kinds}
+    for at, weighting in enumerate(weightings):
         for kind in kinds:
-            bounds = _by_pair(pairs, panel, weighting, kind, request.alpha)
+            bounds = [each[at] for each in bounds_of[kind]]
             yield pd.DataFrame(
                 {
                     **keys,
@@ -261,15 +262,17 @@ def pair_tables(
             )
 
 
-def _by_pair(pairs: Pairs, panel: Panel, weighting: Weighting, kind: str, alpha: float) -> list[Bounded]:
-    """The coefficient of each pair of raters, over the items that both rated."""
+def _by_pair(
+    pairs: Pairs, panel: Panel, weightings: Sequence[Weighting], kind: str, alpha: float
+) -> list[list[Bounded]]:
+    """The coefficient of each pair of raters with each weighting, over the items that both rated."""
     order = np.argsort(pairs.pair, kind="stable")
     ends = np.searchsorted(pairs.pair[order], np.arange(1, len(pairs.first)))
     eye = np.eye(panel.q)
     return [
-        of_sides(
+        of_sides_by_weights(
             Sides(eye[pairs.left[rows]], eye[pairs.right[rows]]),
-            weighting.matrix,
+            [weighting.matrix for weighting in weightings],
             kind,
             panel.cluster[pairs.item[rows]],
             alpha,
