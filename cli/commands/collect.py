@@ -223,7 +223,7 @@ def _begin(run: Prepared, until: str | None = None) -> None:
     tokens = {"prompt": planned.tokens.prompt, "completion": planned.tokens.completion}
     destination = _destination(run)
     if destination is not None:
-        sent_to = {"address": destination.address.shown, "key_variable": destination.key_variable}
+        sent_to = {"address": destination.address.url, "key_variable": destination.key_variable}
         record(sent_to=sent_to)
     costs = {"expected": planned.cost, "spent": planned.spent, "currency": run.prices.currency}
     judge: dict[str, Any] = {"judge": job.judge_id, "model": job.ask.model, "backend": job.ask.backend}

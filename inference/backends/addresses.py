@@ -10,7 +10,7 @@ from ..errors import InputError
 
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://(?P<host>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::(?P<port>\d{0,5}))?"
-    r"(?P<path>/[!\"$->@-\[\]-~]*)?(?P<query>\?[!\"$-\[\]-~]*)?",  # without #, \ and a second ?
+    r"(?P<path>/[!\"$->@-\[\]-~]*)?",  # without #, \ and ?: clients append the path of a request at the end
     re.IGNORECASE | re.ASCII,  # ASCII: ignoring case would let a Kelvin sign pass for a k
 )
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
@@ -25,7 +25,7 @@ PRIVATE = tuple(
 )
 NOT_AN_ADDRESS = (
     "is not the address of a server: http or https, a host in ASCII letters or as the usual numbers, perhaps "
-    "a port and a path, without a user name; give one such as http://127.0.0.1:8000/v1."
+    "a port and a path, without a user name and a query; give one such as http://127.0.0.1:8000/v1."
 )
 
 
@@ -38,7 +38,7 @@ class Address:
     scheme, host : str
         "http" or "https"; the host in small letters, without a dot at its end, IPv6 without brackets.
     port : int
-    path, query : str
+    path : str
         What follows, as it was given.
     """
 
@@ -46,7 +46,6 @@ class Address:
     host: str
     port: int
     path: str = ""
-    query: str = ""
 
     @property
     def origin(self) -> tuple[str, str, int]:
@@ -61,14 +60,9 @@ class Address:
         return f"{self.scheme}://{host}{port}"
 
     @property
-    def shown(self) -> str:
-        """The address without its query."""
-        return f"{self.server}{self.path}"
-
-    @property
     def url(self) -> str:
-        """The whole address, for a client."""
-        return f"{self.shown}{self.query}"
+        """The whole address."""
+        return f"{self.server}{self.path}"
 
     @property
     def is_local(self) -> bool:
@@ -85,12 +79,12 @@ class Address:
 
 def read_address(text: str, what: str = "The base_url") -> Address:
     """Read an address; InputError, without the address, where it is none or can be read in two ways."""
-    found = _ADDRESS.fullmatch(text)
-    host = None if found is None else _host(found["host"])
-    port = 0 if found is None else int(found["port"] or PORTS[found["scheme"].lower()])
-    if found is None or host is None or not 0 < port < 1 << 16:
+    parts = _ADDRESS.fullmatch(text)
+    host = None if parts is None else _host(parts["host"])
+    port = 0 if parts is None else int(parts["port"] or PORTS[parts["scheme"].lower()])
+    if parts is None or host is None or not 0 < port < 1 << 16:
         raise InputError(f"{what} {NOT_AN_ADDRESS}")
-    return Address(found["scheme"].lower(), host, port, found["path"] or "", found["query"] or "")
+    return Address(parts["scheme"].lower(), host, port, parts["path"] or "")
 
 
 def _host(text: str) -> str | None:
@@ -104,8 +98,8 @@ def _host(text: str) -> str | None:
             return str(ipaddress.IPv4Address(".".join(labels)))
     except ValueError:
         return None
-    known = ".".join(labels)
-    return known if len(known) <= LONGEST and all(map(_LABEL.fullmatch, labels)) else None
+    name = ".".join(labels)
+    return name if len(name) <= LONGEST and all(map(_LABEL.fullmatch, labels)) else None
 
 
 def _number_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

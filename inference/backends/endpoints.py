@@ -60,11 +60,11 @@ class Destination:
     def in_words(self) -> str:
         """Where requests go and with which key, for people."""
         if not self.key_variable:
-            return f"{self.address.shown}, without a key"
+            return f"{self.address.url}, without a key"
         state = "" if self.is_set else ", which is not set"
         if self.problem:
-            return f"{self.address.shown}; the key in {self.key_variable} may not be sent there"
-        return f"{self.address.shown}, with the key in {self.key_variable}{state}"
+            return f"{self.address.url}; the key in {self.key_variable} may not be sent there"
+        return f"{self.address.url}, with the key in {self.key_variable}{state}"
 
     def check(self) -> None:
         """Refuse to send a key where it may not go; InputError with the remedy."""
@@ -78,8 +78,8 @@ class Endpoint:
 
     Attributes
     ----------
-    base_url, shown_url : str
-        The address, and what of it may be shown.
+    base_url : str
+        The address.
     key_variable, key : str
         The environment variable that contains the key, and the key; empty where none is sent.
     own : bool
@@ -88,8 +88,7 @@ class Endpoint:
         Whether no proxy may come between: it would see the key of a server on this machine.
     """
 
-    base_url: str = field(repr=False)
-    shown_url: str
+    base_url: str
     key_variable: str
     key: str = field(repr=False)
     own: bool = False
@@ -164,7 +163,7 @@ def _problem(address: Address, variable: str, own: bool, named: Named) -> tuple[
     if own or all(named) or is_trusted(address, variable):
         return "", False
     file = {"server": named.base_url, "variable of the key": named.key_variable}
-    options = {"--base-url": address.shown, "--key-variable": variable}
+    options = {"--base-url": address.url, "--key-variable": variable}
     missing = [f"{name} {value}" for (name, value), by in zip(options.items(), named, strict=True) if not by]
     return (
         f"The key in {variable} is not sent to {server}: the "
@@ -198,7 +197,7 @@ def find_endpoint(
         )
     address = destination.address
     direct = address.scheme == "http" and address.is_local
-    return Endpoint(address.url, address.shown, key_variable, key, destination.own, direct)
+    return Endpoint(address.url, key_variable, key, destination.own, direct)
 
 
 def _key(variable: str) -> str:

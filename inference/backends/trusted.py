@@ -18,9 +18,9 @@ FOLDER, FILE = "conjury", "trusted_hosts.json"
 def settings_folder() -> Path:
     """The folder of the user's settings: ``XDG_CONFIG_HOME``, ``APPDATA`` or ``~/.config``."""
     for name in ("XDG_CONFIG_HOME", "APPDATA"):
-        given = Path(os.environ.get(name, ""))
-        if given.is_absolute():  # a relative one would depend on the working folder, which may be a study's
-            return given / FOLDER
+        folder = Path(os.environ.get(name, ""))
+        if folder.is_absolute():  # a relative one would depend on the working folder, which may be a study's
+            return folder / FOLDER
     return Path.home() / ".config" / FOLDER
 
 

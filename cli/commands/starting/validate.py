@@ -114,7 +114,7 @@ def _sent_to(study: Study | ItemStudy) -> dict[str, str]:
     for judge in study.judges:
         destination = None if judge.ask is None else destination_of(judge.ask)
         if destination is not None:
-            address, problem = destination.address.shown, destination.problem
+            address, problem = destination.address.url, destination.problem
             words = f"{address}: {problem}" if problem else destination.in_words
             places.setdefault(words, []).append(judge.id)
     lines = [f"{place} ({listed(names, 5)})" for place, names in places.items()]

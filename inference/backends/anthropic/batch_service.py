@@ -93,7 +93,7 @@ class AnthropicBatches:
                 unsure = name
         if unsure:
             raise Unsure(
-                f"{self.endpoint.shown_url} did not answer when shard {sending.shard} was sent, and batch "
+                f"{self.endpoint.base_url} did not answer when shard {sending.shard} was sent, and batch "
                 f"{unsure} with as many requests may be that shard; wait until it has ended, or cancel it, "
                 "and run the same command, which recognises it by its results."
             )

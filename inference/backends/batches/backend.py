@@ -60,7 +60,7 @@ class BatchBackend:
         """Return model, address and limits, without secrets."""
         return {
             "model": self.model,
-            "base_url": self.endpoint.shown_url,
+            "base_url": self.endpoint.base_url,
             "key_variable": self.endpoint.key_variable,
             "requests_per_shard": self.limits.requests,
             "bytes_per_shard": self.limits.bytes,
@@ -355,7 +355,7 @@ class BatchBackend:
             return ""
         reason = progress.complaints[0].message if progress.complaints else "no reason given"
         return (
-            f"{self.endpoint.shown_url} refused the batch of {len(keys):,} requests in shard {shard} "
+            f"{self.endpoint.base_url} refused the batch of {len(keys):,} requests in shard {shard} "
             f"({reason}); correct that, then run the same command again."
         )
 

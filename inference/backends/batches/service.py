@@ -207,7 +207,7 @@ def created(endpoint: Endpoint, name: object, what: str) -> str:
 def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: str) -> InputError:
     """Return the error that an HTTP status other than success means."""
     failure = read_failure(status, content, endpoint.secrets)
-    url = endpoint.shown_url
+    url = endpoint.base_url
     sent = endpoint.key_variable if endpoint.key else ""
     fatal = concerns_all(failure, model=model, base_url=url, key_variable=sent)
     if fatal is not None and (status != 404 or failure.code in NO_CREDIT):
@@ -226,7 +226,7 @@ def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: s
 def no_answer(endpoint: Endpoint, what: str, reason: str) -> Unreachable:
     """Return the error of an exchange that broke off."""
     return Unreachable(
-        f"{endpoint.shown_url} did not answer about {what} ({reason}); run the same command again, which "
+        f"{endpoint.base_url} did not answer about {what} ({reason}); run the same command again, which "
         "resumes the run."
     )
 
@@ -234,7 +234,7 @@ def no_answer(endpoint: Endpoint, what: str, reason: str) -> Unreachable:
 def no_json(endpoint: Endpoint, what: str) -> Unreachable:
     """Return the error of an answer that is not what the interface of batches returns."""
     return Unreachable(
-        f"{endpoint.shown_url} did not return a JSON object for {what}; check base_url, and run the same "
+        f"{endpoint.base_url} did not return a JSON object for {what}; check base_url, and run the same "
         "command again."
     )
 
@@ -251,7 +251,7 @@ def batch_gone(endpoint: Endpoint, batch_id: str) -> Gone:
 
 def _gone(endpoint: Endpoint, what: str) -> Gone:
     return Gone(
-        f"{endpoint.shown_url} has no {what}; check base_url, and that {endpoint.key_variable} is the key of "
+        f"{endpoint.base_url} has no {what}; check base_url, and that {endpoint.key_variable} is the key of "
         "the project that sent it, and run again, or let `conjury retry --status error` ask these requests "
         "again."
     )
@@ -287,7 +287,7 @@ def download_whole(
         sizes.append(received)
     named = f"{n:,} of {lines:,} lines" if lines else f"{received:,} of {size:,} bytes"
     raise Incomplete(
-        f"{endpoint.shown_url} sent {what} incompletely ({named}); the batch is kept, and its requests are "
+        f"{endpoint.base_url} sent {what} incompletely ({named}); the batch is kept, and its requests are "
         "not sent again. Run the same command later; if the file stays so, delete it at the provider, and "
         "`conjury retry --status error` asks these requests again."
     )

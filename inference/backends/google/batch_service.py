@@ -80,7 +80,7 @@ class GoogleBatches:
         place = urlsplit(begun.headers.get("x-goog-upload-url", ""))
         if not place.path:
             raise Unreachable(
-                f"{self.endpoint.shown_url} returned no address to upload {path}; run the same command again."
+                f"{self.endpoint.base_url} returned no address to upload {path}; run the same command again."
             )
         sent = {
             "X-Goog-Upload-Command": "upload, finalize",
@@ -93,7 +93,7 @@ class GoogleBatches:
         ).get("file")
         if not isinstance(file, dict) or not file.get("name"):
             raise Unreachable(
-                f"{self.endpoint.shown_url} did not confirm the file {path}; run the same command again."
+                f"{self.endpoint.base_url} did not confirm the file {path}; run the same command again."
             )
         return str(file["name"])
 

@@ -57,19 +57,19 @@ def served_model(base_url: str, key_variable: str) -> str:
     except openai.APIConnectionError as error:
         reason = redact(str(error.__cause__ or error), endpoint.secrets)
         raise InputError(
-            f"{endpoint.shown_url} cannot be reached ({reason}); check the address, and that a server is "
+            f"{endpoint.base_url} cannot be reached ({reason}); check the address, and that a server is "
             "running there."
         ) from None
     except openai.OpenAIError as error:
         if 300 <= getattr(error, "status_code", 0) < 400:
-            raise redirected(endpoint.shown_url) from None
+            raise redirected(endpoint.base_url) from None
         said = redact(str(error), endpoint.secrets)
         raise InputError(
-            f"{endpoint.shown_url}: the server does not list its models ({said}); name one with --model."
+            f"{endpoint.base_url}: the server does not list its models ({said}); name one with --model."
         ) from None
     if len(models) != 1:
         raise InputError(
-            f"{endpoint.shown_url}: the server has {len(models)} models ({listed(models)}); name one with "
+            f"{endpoint.base_url}: the server has {len(models)} models ({listed(models)}); name one with "
             "--model."
         )
     return models[0]
@@ -77,7 +77,7 @@ def served_model(base_url: str, key_variable: str) -> str:
 
 def server_version(endpoint: Endpoint) -> dict[str, str]:
     """Return the version of a server that states one, as vLLM's does under /version; it is sent no key."""
-    parts = urlsplit(endpoint.shown_url)
+    parts = urlsplit(endpoint.base_url)
     if parts.hostname == urlsplit(OPENAI.url).hostname:
         return {}
     try:
@@ -126,7 +126,7 @@ class OpenAIBackend:
         return {
             "backend": "openai",
             "model": self.model,
-            "base_url": self.endpoint.shown_url,
+            "base_url": self.endpoint.base_url,
             "key_variable": self.endpoint.key_variable,
             "concurrency": self.concurrency,
             "timeout": self.timeout,
@@ -286,7 +286,7 @@ class _Run:
         fatal = concerns_all(
             failure,
             model=self.backend.model,
-            base_url=self._endpoint.shown_url,
+            base_url=self._endpoint.base_url,
             key_variable=self._endpoint.key_variable if self._endpoint.key else "",
             answered=self.backend.answered,
         )
@@ -298,7 +298,7 @@ class _Run:
         error = attempts[-1].error
         if not self.reached and isinstance(failure.__cause__, NO_CONNECTION):
             raise InputError(
-                f"{self._endpoint.shown_url} cannot be reached ({error}); check the address and the server."
+                f"{self._endpoint.base_url} cannot be reached ({error}); check the address and the server."
             ) from None
         return _failed(request, attempts, "timeout" if isinstance(failure, TimedOut) else "connection", error)
 
@@ -308,7 +308,7 @@ class _Run:
             return None
         until = datetime.now().astimezone() + timedelta(seconds=wait)
         return InputError(
-            f"{self._endpoint.shown_url} asks to wait for {wait / 60:,.0f} minutes, until "
+            f"{self._endpoint.base_url} asks to wait for {wait / 60:,.0f} minutes, until "
             f"{until:%Y-%m-%d %H:%M %Z}; run the same command again then to resume."
         )
 
@@ -316,7 +316,7 @@ class _Run:
         self.failed_in_a_row = self.failed_in_a_row + 1 if outcome.kind else 0
         if self.failed_in_a_row >= max(PATIENCE, 2 * self.backend.concurrency):
             raise InputError(
-                f"The last {self.failed_in_a_row} requests to {self._endpoint.shown_url} all failed "
+                f"The last {self.failed_in_a_row} requests to {self._endpoint.base_url} all failed "
                 f"({outcome.error}); check the server, then run the same command again."
             )
 

@@ -119,7 +119,7 @@ class _Crew:
         self._coming: SimpleQueue[tuple[_Worker, Frame | None]] = SimpleQueue()
         self._error: Exception | None = None
         self._end = ("connection", "the process that sent the request ended before an answer arrived")
-        self._shown_url = backend.endpoint.shown_url
+        self._base_url = backend.endpoint.base_url
         shares = [len(range(number, backend.concurrency, processes)) for number in range(processes)]
         self._workers = [self._start(backend, share) for share in shares]
 
@@ -231,6 +231,6 @@ class _Crew:
         worker.open.clear()
         if worker.process.wait() and not any(each.lives for each in self._workers):
             self._error = self._error or InputError(
-                f"The processes that sent requests to {self._shown_url} have ended; answers so far are kept. "
+                f"The processes that sent requests to {self._base_url} have ended; answers so far are kept. "
                 "Run the same command again with fewer --processes."
             )

@@ -37,7 +37,7 @@ class Killed(BaseException):
 
 
 def make_backend(kind: type, folder: Path, handle: Handler, requests: int) -> BatchBackend:
-    service = kind(Endpoint("http://x", "http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
+    service = kind(Endpoint("http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
     service.exchanges.client = http.Client(transport=http.MockTransport(handle))
     return BatchBackend("judge", "m", folder / "batches", service, limits=Limits(requests=requests))
 
@@ -115,7 +115,7 @@ def answer(name: str, text: str = "A") -> str:
     ids=["find_file", "upload", "find_batch", "create", "retrieve", "download"],
 )
 def test_an_answer_that_is_no_json_of_openai_is_a_sentence(ask, page, tmp_path):
-    service = OpenAIBatches(Endpoint("http://x", "http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
+    service = OpenAIBatches(Endpoint("http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
     kind = {"content-type": "text/html" if page.startswith("<") else "application/json"}
     answered = http.MockTransport(lambda request: http.Response(200, text=page, headers=kind))
     service.client = service.client.with_options(http_client=http.Client(transport=answered))
