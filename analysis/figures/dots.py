@@ -13,7 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..frames.rounding import digits_beside
-from ..frames.sentences import excluding_in_words
+from ..frames.sentences import count_excluding_in_words
 from .fitting import (
     LONGEST_LABEL,
     NARROW,
@@ -109,7 +109,7 @@ class Dots:
         excluding = int((tested & ((known["lower"] > at) | (known["upper"] < at))).sum())
         lines = at[tested].unique()
         where = f"{lines[0]:g}" if len(lines) == 1 else "the reference line of their panel"
-        return [excluding_in_words(excluding, int(tested.sum()), where)]
+        return [count_excluding_in_words(excluding, int(tested.sum()), where)]
 
     def _limits(
         self, panels: Sequence[str], hold: Sequence[float] = (), least: float = 0.01

@@ -12,9 +12,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
 from typing import Any, TypeVar, get_type_hints
 
+import numpy as np
+
 from conjury.inference.errors import counted
 
+from ..numerics.types import Codes, Floats
+
 Write = TypeVar("Write", bound=Callable[..., str])
+
+SERIES = "series of answers (by judge and prompt)"
+EQUAL = 1e-9  # numbers that a sentence ranks and that are closer than this are equal
 
 SENTENCES: dict[str, Callable[..., str]] = {}
 
@@ -68,6 +75,17 @@ def agreeing(n: int, one: str, several: str) -> str:
     return one if n == 1 else several
 
 
+def ties(values: Floats, place: int) -> Codes:
+    """Places of the numbers that equal the one at a place, except for rounding.
+
+    Examples
+    --------
+    >>> ties(np.array([0.3, 0.1 + 0.2, 0.2, np.nan]), 0).tolist()
+    [0, 1]
+    """
+    return np.flatnonzero(np.abs(values - values[place]) <= EQUAL)
+
+
 def together(names: Iterable[str], most: int = 3) -> str:
     """Names in a sentence, of many the first and how many more: "A, B and C", "A, B, C and 2 more"."""
     all_names = list(names)
@@ -77,12 +95,12 @@ def together(names: Iterable[str], most: int = 3) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def excluding_in_words(n: int, total: int, value: str) -> str:
+def count_excluding_in_words(n: int, total: int, value: str) -> str:
     """How many of some intervals exclude a value.
 
     Examples
     --------
-    >>> excluding_in_words(1, 3, "0.5")
+    >>> count_excluding_in_words(1, 3, "0.5")
     '1 of 3 intervals excludes 0.5.'
     """
     return f"{out_of(n, total, 'interval')} {agreeing(n, 'excludes', 'exclude')} {value}."

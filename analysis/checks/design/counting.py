@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from ...numerics import panel
 from ..judged import codes
 from ..registry import Verdict
 
@@ -15,8 +16,8 @@ ENOUGH, TOO_FEW = 20, 5
 
 def effective_number(counts: np.ndarray) -> float:
     """Effective number, 1 / sum of squared shares, of units with ``counts`` rows, shape (units,)."""
-    counts = counts[counts > 0].astype(float)
-    return float(counts.sum() ** 2 / (counts**2).sum()) if len(counts) else 0.0
+    counts = counts.astype(float)
+    return float(panel.effective_number(counts.sum(), (counts**2).sum())) if counts.any() else 0.0
 
 
 def counts_of_levels(

@@ -13,7 +13,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.sentences import excluding_in_words
+from ...frames.sentences import count_excluding_in_words
 from ..bounds import Bounded
 from ..dots import levels, table_of
 from ..fitting import (
@@ -138,7 +138,7 @@ def _afcp_alt(result: Drawable, style: Style) -> str:
     return (
         f"Matrix of average feature choice probabilities of {pairs} pairs of levels of "
         f"{style.words.feature(feature)}; the largest is {share[i, j]:.2f} for {first} over {second}. "
-        f"{excluding_in_words(int(clear.sum()) // 2, bounded, '0.5')}"
+        f"{count_excluding_in_words(int(clear.sum()) // 2, bounded, '0.5')}"
     )
 
 

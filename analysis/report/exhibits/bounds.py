@@ -11,13 +11,12 @@ from ...figures.labels import Names, series_labels
 from ...figures.registry import Style
 from ...figures.theme import LIGHT
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, out_of
+from ...frames.sentences import SERIES, agreeing, out_of
 from ...results import Result
 from ..data import ReportData
 from ..methods import describe_analysis, plain
 from ..sentences import missing
 from ..sentences.missing import (
-    SERIES,
     answered_by,
     answered_in_words,
     answers_given,

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ...frames.rounding import rounded
-from ...frames.sentences import out_of, sentence, together
+from ...frames.sentences import EQUAL, out_of, sentence, ties, together
 from ..methods import plain
 from ..tables import interval, number, whole
 
 FEW_ROWS = 3  # rows that are named where models do not help
 NO_GAIN = 1.0
-SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -122,18 +121,18 @@ def moved(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None:
     apart = (wide["corrected"] - wide["reported"]).abs().to_numpy(float)
     if np.isnan(apart).all():
         return None
-    equal = np.flatnonzero(np.nanmax(apart) - apart <= SAME)
+    equal = ties(apart, int(np.nanargmax(apart)))
     row = wide.iloc[equal[0]]
     reported, corrected, lower, upper = (
         float(row[name]) for name in ("reported", "corrected", "lower", "upper")
     )
-    return Moved(tuple(str(names[at]) for at in equal), reported, corrected, lower, upper)
+    return Moved(tuple(str(names[k]) for k in equal), reported, corrected, lower, upper)
 
 
 @sentence
 def moved_in_words(values: Moved) -> str:
     """How far the correction moves the rate that the judge reports, where it moves most."""
-    if abs(values.corrected - values.reported) <= SAME:
+    if abs(values.corrected - values.reported) <= EQUAL:
         return "The correction moves no rate."
     named = [f"*{plain(name)}*" for name in values.names]
     start, of = f"The correction moves the rate of {named[0]} most", ""

@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, out_of, sentence, together
+from ...frames.sentences import SERIES, agreeing, out_of, sentence, ties, together
 from ...frames.vocabulary import FEWEST_GOLD
 from ..methods import plain
 from ..tables import capitalised, number, whole
 
 MOST_NAMED = 5  # judges that a sentence names
-SAME = 1e-9
-SERIES = "series of answers (by judge and prompt)"
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,8 @@ def best(
     if not len(share) or np.isnan(share).all():
         return None
     at = int(np.nanargmax(share))
-    equal = tuple(str(who) for who, one in zip(judges["_who"], share, strict=True) if share[at] - one <= SAME)
-    return Best(place, equal, cells[at], int(np.isfinite(share).sum()), over, later)
+    names = tuple(judges["_who"].iloc[ties(share, at)].astype(str))
+    return Best(place, names, cells[at], int(np.isfinite(share).sum()), over, later)
 
 
 @sentence
@@ -143,10 +141,9 @@ class Parsed:
 
 def parsed(ok: pd.Series[int], n: pd.Series[int], names: Sequence[str]) -> Parsed:
     """Find the smallest share of answers with a label."""
-    share = (ok / n.where(n > 0)).fillna(0.0).to_numpy(float)
-    least = float(share.min())
-    equal = tuple(name for name, one in zip(names, share, strict=True) if one - least <= SAME)
-    return Parsed(equal, least, len(share))
+    share = np.asarray((ok / n.where(n > 0)).fillna(0.0), dtype=float)
+    at = int(share.argmin())
+    return Parsed(tuple(names[k] for k in ties(share, at)), float(share[at]), len(share))
 
 
 @sentence

@@ -16,7 +16,6 @@ from ..tables import whole
 
 MOST_NAMED = 4  # judges whose answers are counted in the text
 ONE = {"choices": "choice", "ratings": "rating", "labels": "label", "profiles": "profile"}
-SERIES = "series of answers (by judge and prompt)"
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...frames.sentences import agreeing, out_of, sentence, together
+from ...frames.sentences import EQUAL, count_excluding_in_words, out_of, sentence, ties, together
 from ..methods import plain
 from ..tables import number, p_value
 
 HALF = 0.5
-SAME = 1e-9  # numbers closer than this are equal
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ def excluding_in_words(values: Excluding) -> str:
     """How many intervals exclude one half."""
     if not values.of:
         return "There are no intervals."
-    return f"{out_of(values.n, values.of, 'interval')} {agreeing(values.n, 'excludes', 'exclude')} one half."
+    return count_excluding_in_words(values.n, values.of, "one half")
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Clearest:
 def clearest(frame: pd.DataFrame, levels: Sequence[str], references: Sequence[str]) -> Clearest | None:
     """Find the clearest preference; None where all shares are missing or one half."""
     apart = (frame["estimate"] - HALF).abs().to_numpy(float)
-    if np.isnan(apart).all() or np.nanmax(apart) <= SAME:
+    if np.isnan(apart).all() or np.nanmax(apart) <= EQUAL:
         return None
     at = int(np.nanargmax(apart))
     share, names = float(frame["estimate"].iloc[at]), (levels[at], references[at])
@@ -106,7 +105,7 @@ def most_important(frame: pd.DataFrame, names: Sequence[str], bounds: Sequence[s
     if np.isnan(share).all():
         return None
     at = int(np.nanargmax(share))
-    equal = tuple(name for name, one in zip(names, share, strict=True) if share[at] - one <= SAME)
+    equal = tuple(names[k] for k in ties(share, at))
     return MostImportant(equal, float(share[at]), bounds[at], int(np.isfinite(share).sum()))
 
 

@@ -15,7 +15,6 @@ from ..methods import plain
 from ..tables import interval, number, whole
 
 MOST_PASSED = 8  # passed tests whose models are named
-SAME = 1e-9
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ def test_checks_reliability_and_power_of_results_answer_the_conjoint_list(modera
     assert "conjury diagnose" in before["22"].answer
     assert after["22"].state == "done"
     assert re.search(r"\d% of \d+ repeated tasks answered alike", after["22"].answer)
-    assert after["9"].answer.startswith("The largest effect is")
+    assert after["9"].answer.startswith("Under one prompt of each judge, the largest effect is")
 
 
 def test_a_single_uneven_attribute_is_named_in_the_distribution(moderation) -> None:
