@@ -25,7 +25,7 @@ from conjury.inference.study.base import (
     read_marked_yaml,
 )
 from conjury.inference.study.load import translated
-from conjury.inference.tables.files import TRIALS
+from conjury.inference.tables.files import TRIALS, shipped_names
 
 from ..numerics.performance import MEASURES
 from .parts import find
@@ -202,7 +202,7 @@ def list_trials() -> list[str]:
     >>> "small" in list_trials()
     True
     """
-    return sorted(path.stem for path in TRIALS.glob("*.yaml"))
+    return shipped_names(TRIALS)
 
 
 def load_trial(name_or_path: str | Path, before: Callable[[Sequence[str]], None] | None = None) -> Trial:

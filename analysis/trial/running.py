@@ -30,6 +30,18 @@ Started = Callable[["Expected"], None]
 
 
 @dataclass(frozen=True)
+class Execution:
+    """How a trial is run, as the parameters of `run_trial` say."""
+
+    draws: int | None = None
+    methods: Sequence[str] = ()
+    workers: int = 1
+    backend: str = "local"
+    started: Started | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True)
 class Expected:
     """What a run will do, stated before it starts."""
 
@@ -101,30 +113,24 @@ def run_trial(
     >>> result.frame["draws"].unique().tolist()
     [4]
     """
-    given: dict[str, Any] = {"draws": draws, "methods": methods, "workers": workers, "backend": backend}
-    kept, notes = draws_of_trial(trial, out, started=started, progress=progress, **given)
+    execution = Execution(draws, methods, workers, backend, started, progress)
+    kept, notes = draws_of_trial(trial, out, execution)
     return result_of(trial, kept, notes)
 
 
 def draws_of_trial(
-    trial: Trial,
-    out: str | Path | None = None,
-    *,
-    draws: int | None = None,
-    methods: Sequence[str] = (),
-    workers: int = 1,
-    backend: str = "local",
-    started: Started | None = None,
-    progress: Progress | None = None,
+    trial: Trial, out: str | Path | None, execution: Execution
 ) -> tuple[list[Kept], tuple[str, ...]]:
-    """Draws of every method in every cell, with notes on methods that were excluded; as `run_trial` says."""
-    wanted = trial.draws if draws is None else draws
+    """Draws of every method in every cell, with notes on methods that were excluded."""
+    wanted = trial.draws if execution.draws is None else execution.draws
+    workers, backend = execution.workers, execution.backend
+    started, progress = execution.started, execution.progress
     for name, number in (("draws", wanted), ("workers", workers)):
         if number < 1:
             raise InputError(f"{name} is {number}; give a whole number of at least 1.")
     if backend not in BACKENDS:
         raise InputError(f"backend is {backend!r}; use one of {', '.join(BACKENDS)}.")
-    chosen, notes, seconds = available(trial, _chosen(trial, methods))
+    chosen, notes, seconds = available(trial, _chosen(trial, execution.methods))
     store = Store(trial, None if out is None else Path(out))
     total = sum(last - first for cell in range(len(trial.cells)) for first, last in _blocks(0, wanted))
     absent = [

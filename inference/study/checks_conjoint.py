@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean, listed
-from ..tables.files import LAYOUTS
+from ..tables.files import LAYOUTS, shipped_names
 from .asking import Content
 from .base import CHOICE_COLUMNS, RESERVED_TABLES, Location, Problem, duplicates, missing_file, suggestion
 from .parts import PREFERENCES
@@ -145,7 +145,7 @@ def _cues(study: Study, content: Content) -> Iterator[Problem]:
 def _layout(study: Study) -> Iterator[Problem]:
     if study.vignette is None:
         return
-    name, shipped = study.vignette.layout, sorted(path.stem for path in LAYOUTS.glob("*.yaml"))
+    name, shipped = study.vignette.layout, shipped_names(LAYOUTS)
     if name not in shipped and not (study.folder / name).is_file():
         yield Problem(
             ("vignette", "layout"),

@@ -45,6 +45,11 @@ PASSPORT_TABLE = PASSPORT / "passport.csv"
 CLAIMS = ROOT / "data" / "claims.yaml"
 
 
+def shipped_names(folder: Path) -> list[str]:
+    """Names of the YAML files of a folder that ships, in alphabetical order."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
 SUFFIXES = (".parquet", ".csv", ".csv.gz")
 MISSING = ("", "NA", "NaN", "<NA>")
 VERBATIM = {"items": ("text",), "responses": ("text",)}

@@ -12,7 +12,7 @@ from ..parts import Drawn, method, process, true_values
 from . import choices as conjoint
 from . import labels as labelled
 from .labels import CLASSES
-from .worlds import Sample, alike, members, numbers
+from .worlds import Sample, alike, members, numbers, sample_of
 
 OTHER = 1000  # items or pairs that only the judge has seen
 AGREEMENT = 0.6  # share of the answers in which the model copies a person, beyond chance
@@ -37,7 +37,7 @@ def audit(
     chosen = codes[alike(rng, probability, cluster, icc if clusters else 0.0)]
     frame = labelled.table_of(chosen, cluster)
     frame.loc[n:, "gold"] = None
-    return Drawn(Sample(frame, "group" if clusters else None), truth_of(prevalence))
+    return Drawn(sample_of(frame, clusters), truth_of(prevalence))
 
 
 @lru_cache(maxsize=16)

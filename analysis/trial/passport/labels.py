@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...numerics.types import Floats
 from ..parts import Drawn, method, process
-from .worlds import Sample, alike, crossed, in_proportion, members, numbers, population_values
+from .worlds import Sample, clustered, crossed, in_proportion, numbers, population_values, sample_of
 
 if TYPE_CHECKING:
     from ...benchmark import Scored
@@ -70,12 +70,11 @@ def labels(
 ) -> Drawn:
     """Items of two classes; ``missing`` is the share of labels, of people and models, that are not there."""
     codes, probability = patterns(prevalence)
-    cluster = members(n, clusters, shape)
-    chosen = codes[alike(rng, probability, cluster, icc if clusters else 0.0)]
+    pattern, cluster = clustered(rng, probability, n, clusters, shape, icc)
+    chosen = codes[pattern]
     if missing:
         chosen[:, 1:][rng.random((n, len(RATERS))) < missing] = len(CLASSES)
-    sample = Sample(table_of(chosen, cluster), "group" if clusters else None)
-    return Drawn(sample, truth_of(prevalence, missing))
+    return Drawn(sample_of(table_of(chosen, cluster), clusters), truth_of(prevalence, missing))
 
 
 def judgments(frame: pd.DataFrame, raters: Sequence[str]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from ..parts import Drawn, method, process
 from .labels import CLASSES
-from .worlds import Sample, members, numbers, population_values
+from .worlds import Sample, members, numbers, population_values, sample_of
 
 DISCRIMINATION = 1.5  # distance of the classes in standard deviations of the judge's signal
 
@@ -52,7 +52,7 @@ def probabilities(
     rare = np.where(copies, shared[cluster], own)
     noise = np.where(copies, rng.normal(size=n)[cluster], rng.normal(size=n))
     frame = table_of(noise + DISCRIMINATION * rare, rare, cluster, prevalence)
-    return Drawn(Sample(frame, "group" if clusters else None), truth_of(prevalence))
+    return Drawn(sample_of(frame, clusters), truth_of(prevalence))
 
 
 @lru_cache(maxsize=16)

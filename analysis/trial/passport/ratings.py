@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...numerics.types import Floats
 from ..parts import Drawn, method, process
-from .worlds import Sample, alike, crossed, in_proportion, members, numbers, population_values
+from .worlds import Sample, clustered, crossed, in_proportion, numbers, population_values, sample_of
 
 STEPS = 5
 PEOPLE = ("p1", "p2", "p3")
@@ -70,13 +70,13 @@ def ratings(
 ) -> Drawn:
     """Items with many ties; ``prevalence`` is the share of the best quality."""
     every, probability = patterns(prevalence)
-    cluster = members(n, clusters, shape)
-    chosen = every[alike(rng, probability, cluster, icc if clusters else 0.0)].astype(float)
+    pattern, cluster = clustered(rng, probability, n, clusters, shape, icc)
+    chosen = every[pattern].astype(float)
     truth = truth_of(prevalence)
     if missing:
         chosen[rng.random(chosen.shape) < missing] = np.nan
         truth = truth[~truth["quantity"].str.contains(OF_COMPLETE)]
-    return Drawn(Sample(table_of(chosen, cluster), "group" if clusters else None), truth)
+    return Drawn(sample_of(table_of(chosen, cluster), clusters), truth)
 
 
 def judgments(sample: Sample) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..parts import Drawn, method, process, true_values
-from .worlds import Sample, members, numbers
+from .worlds import Sample, members, numbers, sample_of
 
 SAMPLES = 4
 STRONG = 0.95  # probability of a right answer to an easy item; prevalence is the share of such items
@@ -45,7 +45,7 @@ def samples(
             "status": "ok",
         }
     )
-    return Drawn(Sample(frame, "group" if clusters else None), truth_of(prevalence))
+    return Drawn(sample_of(frame, clusters), truth_of(prevalence))
 
 
 @lru_cache(maxsize=16)

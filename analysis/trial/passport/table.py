@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
-from conjury.inference.tables.files import PASSPORT, PASSPORT_TABLE
+from conjury.inference.tables.files import PASSPORT, PASSPORT_TABLE, shipped_names
 from conjury.inference.tables.frames import any_frame
 
 from ...frames.passport import RULE
@@ -21,7 +21,7 @@ from ...numerics.performance import Draws
 from ...results import Result
 from ..file import Trial, load_trial
 from ..parts import find
-from ..running import draws_of_trial
+from ..running import Execution, draws_of_trial
 from ..summary import Kept, by_quantity
 from .worlds import members
 
@@ -47,7 +47,7 @@ def passport_trials() -> list[str]:
     >>> "labels" in passport_trials()
     True
     """
-    return sorted(path.stem for path in PASSPORT.glob("*.yaml"))
+    return shipped_names(PASSPORT)
 
 
 def run_passport(
@@ -99,8 +99,8 @@ def run_passport(
     tables = []
     for name in only or known:
         trial = load_trial(PASSPORT / f"{name}.yaml")
-        told = None if progress is None else _named(progress, name)
-        kept, _ = draws_of_trial(trial, out, draws=draws, workers=workers, progress=told)
+        counter = None if progress is None else _named(progress, name)
+        kept, _ = draws_of_trial(trial, out, Execution(draws=draws, workers=workers, progress=counter))
         tables.append(rows_of(trial, kept))
     return pd.concat(tables, ignore_index=True)
 

@@ -61,6 +61,19 @@ def alike(rng: np.random.Generator, probability: Floats, cluster: Codes, icc: fl
     return np.where(copies, shared[cluster], own)
 
 
+def clustered(
+    rng: np.random.Generator, probability: Floats, n: int, clusters: int, shape: str, icc: float
+) -> tuple[Codes, Codes]:
+    """Numbers of patterns of n items and their clusters, each of shape (n,); independent without clusters."""
+    cluster = members(n, clusters, shape)
+    return alike(rng, probability, cluster, icc if clusters else 0.0), cluster
+
+
+def sample_of(frame: pd.DataFrame, clusters: int) -> Sample:
+    """Items of a table whose column ``group`` has their clusters, if there are any."""
+    return Sample(frame, "group" if clusters else None)
+
+
 def in_proportion(probability: Floats, n: int = POPULATION) -> Codes:
     """Numbers of patterns of n items in the shares of the population, up to one item."""
     cumulated = np.cumsum(probability)

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ...errors import InputError
-from ...tables.files import ROOT
+from ...tables.files import ROOT, shipped_names
 from ...tables.inside import require_inside
 
 SHIPPED = ROOT / "data" / "panel" / "languages"
@@ -79,7 +79,7 @@ def _catalogue(code: str, folder: Path | None) -> Catalogue:
         path = require_inside(added, added.parents[1])  # the folder of the study
         strings |= _read(path)
     elif not shipped.is_file():
-        known = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.yaml")))
+        known = ", ".join(shipped_names(SHIPPED))
         raise InputError(
             f"panel.languages: there are no strings for '{code}'; languages that ship are {known}, so write "
             f"languages/{code}.yaml next to the study file, after the form of {SHIPPED / 'en.yaml'}."
