@@ -27,6 +27,7 @@ from ..correction.items import (
     refuse_chosen,
 )
 from ..correction.sources import AT_MOST_HALF, CLUSTERS, PPI, Tuned, low_correlation, sampling_weights
+from ..frames.passport import coverage_notes, metrics_asked
 from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import CORRELATION, SHARE, cut
@@ -101,6 +102,7 @@ def corrected_scores(
             tables.append(table)
             clusters.append(np.full(len(table), len(np.unique(units.cluster[: units.n]))))
             notes += unequal_clusters(units.cluster[: units.n], f"{human.keys['judge']}, labelled items: ")
+            notes += _coverage(units, names, plan.alpha)
             moved += unlike
             weighted |= units.whole
     if not tables:
@@ -292,6 +294,14 @@ def _table(
     )
     unlike = not units.whole and are_unlike(labelled, other, units.cluster[:n], units.cluster[n:])
     return table, unlike
+
+
+def _coverage(units: _Units, names: Sequence[str], alpha: float) -> list[str]:
+    """State which intervals were measured to cover too rarely with labelled units like these."""
+    cell, n = units.cell, units.n
+    gold = np.bincount(cell.class_of[units.level], minlength=len(cell.classes)).astype(float)
+    asked = metrics_asked(names, "ppi: ", cell.classes, gold, units.cluster[:n])
+    return coverage_notes("scores corrected by ppi", asked, alpha)
 
 
 def _bounded(numbers: Numbers, names: Sequence[str], alpha: float) -> pd.DataFrame:

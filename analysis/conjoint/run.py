@@ -11,6 +11,7 @@ from conjury.inference.errors import InputError
 
 from ..frames.cells import REPEAT, key_columns, needed_columns, warn_of_shared_numbers, without_repeats
 from ..frames.stored import NEEDS_MEMORY, is_stored, open_stored
+from .coverage import with_coverage
 from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import assemble, solve
 from .estimands import PLANS, plan_of
@@ -92,4 +93,4 @@ def estimate(request: Request, data: Data) -> Estimates:
         return estimate_stored(request, open_stored(data))
     plan = plan_for(request, data)
     warn_of_few_clusters(plan)
-    return assemble(plan, solve(plan, request.engine))
+    return with_coverage(assemble(plan, solve(plan, request.engine)), plan)

@@ -110,6 +110,18 @@ def measured_coverage(method: str, quantity: str, situation: Situation) -> Measu
     return nearest
 
 
+@cache
+def _failing(method: str) -> tuple[Situation, ...]:
+    """Situations in which some interval of a method covers too rarely."""
+    every = (one for (of, _), rows in measurements().items() if of == method for one in rows)
+    return tuple(dict.fromkeys(one.situation for one in every if one.fails))
+
+
+def may_fail(method: str, situation: Situation) -> bool:
+    """Whether some interval of a method was measured to cover too rarely in a situation like this one."""
+    return any(one.distance(situation) <= math.log(NEAR) + 1e-9 for one in _failing(method))
+
+
 def coverage_notes(method: str, asked: Iterable[tuple[str, str, Situation]], alpha: float) -> list[str]:
     """State which intervals were measured to cover too rarely in situations like this one.
 

@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ..figures.labels import display_order
+from ..frames.passport import coverage_notes, situation_of
 from ..frames.variables import require_column
 from ..numerics.intervals import check_alpha
 from ..results import Result
@@ -102,6 +103,9 @@ def drift(
                     notes.append(f"{judge}: no object was decided both in {dates[0]} and in {later}.")
     if not rows:
         raise InputError(" ".join(dict.fromkeys(notes)) or "No judge has an answer.")
+    for _, own in by_judge(found):
+        situation = situation_of(pd.factorize(own.drop_duplicates("object")["cluster"])[0])
+        notes += coverage_notes("drift", [("drift", JUDGE, situation)], alpha)
     settings = {"alpha": alpha, "outcome": outcome, "first": dates[0], "kind": found.kind, "cluster": cluster}
     return Result(pd.DataFrame(rows), "drift", tuple(dict.fromkeys(notes)), settings)
 

@@ -27,7 +27,7 @@ from ..intervals import (
 )
 from ..parse_status import MISSING, NO_ANSWER
 from .recalibration import binned, consistency_band, corp, equal_bins, isotonic, logistic
-from .scores import CHUNK, PROBABILITY, NoProbabilities, class_probabilities
+from .scores import CHUNK, PROBABILITY, NoProbabilities, class_probabilities, measured_notes
 
 if TYPE_CHECKING:
     from ..data.answered import Answered
@@ -141,6 +141,7 @@ def calibration(
     rows: list[dict[str, Any]] = []
     extra: dict[str, list[pd.DataFrame]] = {"curve": [], "bins": [], "corp": []}
     notes: list[str] = []
+    covered: list[str] = []
     refused: list[InputError] = []
     for cell in scored.cells(by):
         who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
@@ -156,6 +157,8 @@ def calibration(
         p, y, frame, keys = p[kept], y[kept], cell.frame.loc[kept], {**cell.keys, "event": event}
         rows += _rows(keys, p, y, frame, bins, plan)
         notes += _found(who, p, y, rows[-len(METRICS) :])
+        events_of = np.array([(y == 0).sum(), (y == 1).sum()], dtype=float)
+        covered += measured_notes("calibration", METRICS, events_of, frame, plan)
         for name, table in _tables(p, y, frame, bins, plan).items():
             extra[name].append(table.assign(**keys)[[*keys, *table.columns]])
     if not rows:
@@ -164,6 +167,7 @@ def calibration(
     settings = {"by": list(by), "missing": [MISSING], "bins": bins, **vars(plan)}
     told = (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored))
     told += (REFLECTION,) if draws else ()
+    told += tuple(dict.fromkeys(covered))
     tables = {name: pd.concat(parts, ignore_index=True) for name, parts in extra.items()}
     return Result(frame, "calibration", told, settings, tables)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, listed
 
+from ...frames.passport import coverage_notes, situation_of
 from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ...numerics.types import Codes, Floats
 from ...results import Result, Step, analysis
@@ -90,6 +91,7 @@ def probabilities(
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     refused: list[InputError] = []
+    covered: list[str] = []
     for cell in scored.cells(by):
         who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
         try:
@@ -104,6 +106,8 @@ def probabilities(
             without = f"{int((~kept).sum()):,} of {len(given):,} answers have no probabilities"
             notes.append(f"{who}: {without} and are excluded.")
         rows += _rows(cell.keys, given[kept], cell.frame.loc[kept], plan)
+        gold = np.bincount(cell.codes("gold")[kept], minlength=len(cell.classes)).astype(float)
+        covered += measured_notes("probabilities", ("log_loss", "auc"), gold, cell.frame.loc[kept], plan)
     if not rows:
         raise refused[0]
     for cell in scored.cells(by, judges=False):
@@ -113,9 +117,25 @@ def probabilities(
     return Result(
         frame,
         "probabilities",
-        (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored)),
+        (
+            *scored.notes,
+            *notes,
+            *pooled_notes(scored, by),
+            *interval_notes(frame, plan, scored),
+            *dict.fromkeys(covered),
+        ),
         settings,
     )
+
+
+def measured_notes(
+    method: str, metrics: Sequence[str], counts: Floats, frame: pd.DataFrame, plan: Plan
+) -> list[str]:
+    """State which intervals were measured to cover too rarely, from answers and the counts of classes."""
+    if not plan.draws:
+        return []
+    situation = situation_of(cluster_codes(frame, plan.cluster)[0], counts)
+    return coverage_notes(method, [(name, name, situation) for name in metrics], plan.alpha)
 
 
 def class_probabilities(cell: Cell) -> Floats:

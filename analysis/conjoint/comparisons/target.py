@@ -14,6 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
+from ..coverage import with_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
@@ -242,6 +243,12 @@ def _population(
     if groups:
         keys.insert(0, "by", keys[groups].astype(str).agg("***".join, axis=1))
     found = _solved(plan, plan.contrasts[kept], keys, plan.is_reference[kept])
+    if not groups:
+        once = (
+            plan.cells.code(WEIGHTED_FOR)[plan.cells.cell] == 0
+        )  # every row of data is stacked for each feature
+        shown = replace(plan, keys=keys, is_reference=plan.is_reference[kept])
+        found = with_coverage(found, shown, statistic, once)
     return _on_record(found, statistic, made, tuple(groups), id, options)
 
 

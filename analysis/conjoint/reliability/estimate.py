@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,12 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.passport import Situation, coverage_notes
 from ...frames.variables import require_column
 from ...numerics.intervals import check_alpha, check_draws
+from ...numerics.panel import effective_clusters
 from ...results import Result
-from .agreement import agreement_rows, position_row, resampled_sums, unit_sums
+from .agreement import EITHER, agreement_rows, position_row, resampled_sums, unit_sums
 from .repeats import AMBIGUOUS, IDENTICAL, Repeats, find_repeats, unmatched_notes
 
 MISSING = "(missing)"
@@ -169,12 +171,14 @@ def reliability(
         _in_groups(table, choices, grouping)
         for table in (found.pairs, _first_presentations(found), found.unmatched)
     )
-    agreed, sided = [], []
+    agreed, sided, covered = [], [], list[str]()
     for group, own in pairs.groupby(keys, sort=False):
         named = dict(zip(keys, group, strict=True))
         sums = unit_sums(own)
         drawn = resampled_sums(sums, draws, rng)
-        agreed += [named | row for row in agreement_rows(own, sums, drawn, alpha)]
+        rows = agreement_rows(own, sums, drawn, alpha)
+        agreed += [named | row for row in rows]
+        covered += _coverage(own, rows, alpha)
         lone = _same_group(unmatched, named)
         asked = _same_group(first, named)
         counts = {f"n_{reason}": int((lone["reason"] == reason).sum()) for reason in (IDENTICAL, AMBIGUOUS)}
@@ -191,8 +195,19 @@ def reliability(
         "seed": seed,
     }
     tables = {"position": pd.DataFrame(sided), "pairs": found.pairs}
-    notes = tuple(unmatched_notes(found.unmatched))
+    notes = (*unmatched_notes(found.unmatched), *dict.fromkeys(covered))
     return Reliability(pd.DataFrame(agreed), "reliability", notes, settings, tables)
+
+
+def _coverage(pairs: pd.DataFrame, rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
+    """State whether intervals of tau were measured to cover too rarely with repeats like these."""
+    asked = []
+    for row in rows:
+        if np.isfinite(row["tau"]):
+            own = pairs[pairs["same"].notna() & ((pairs["sides"] == row["sides"]) | (row["sides"] == EITHER))]
+            effective = effective_clusters(pd.factorize(own["unit"])[0])
+            asked.append(("tau", "tau", Situation(len(own), row["tau"], effective)))
+    return coverage_notes("reliability", asked, alpha)
 
 
 def _first_presentations(found: Repeats) -> pd.DataFrame:

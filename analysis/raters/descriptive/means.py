@@ -12,10 +12,12 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
+from ...frames.passport import Situation, coverage_notes
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.linear import is_constant
+from ...numerics.panel import effective_clusters
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments
@@ -316,13 +318,14 @@ def means(
         drawn=(alpha, draws, seed),
     )
     strata = scores.overall_and_cells(by) if overall else list(scores.cells(by))
-    rows, sums = [], []
+    rows, sums, asked = [], [], list[tuple[str, str, Situation]]()
     for d, dimension in enumerate(scores.dimensions):
         for g, group in enumerate(scores.groups):
             for level, inside in strata:
                 used = inside & np.isfinite(scores.mean[d, g])
                 if not used.any():
                     continue
+                asked += _asked_of_passport(group, scores.mean[d, g, used], scores.cluster[used])
                 sums.append(cluster_sums(scores.mean[d, g, used], scores.cluster[used], scores.n_clusters))
                 rows.append(
                     {"dimension": dimension, "group": group, **stratum_names(by, level)}
@@ -344,7 +347,17 @@ def means(
     )
     settings = {"by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
     notes = (SD_OF, FIXED_PEOPLE, *scores.notes, *few_clusters(n_clusters, draws, scores.cluster))
-    return Result(ordered(frame, keys), "means", (*notes, *without_spread(bounds.alike)), settings)
+    notes = (*notes, *without_spread(bounds.alike))
+    notes = (*notes, *(coverage_notes("means", asked, alpha) if draws else ()))
+    return Result(ordered(frame, keys), "means", notes, settings)
+
+
+def _asked_of_passport(group: str, rating: Floats, cluster: Codes) -> list[tuple[str, str, Situation]]:
+    """The mean and spread of a group's ratings as the passport names them, with what they rest on."""
+    best = float((rating > rating.max() - 0.5).mean())
+    situation = Situation(len(rating), best, effective_clusters(cluster))
+    named = HUMAN if group == HUMAN else "a"
+    return [(f"{name} of {named}", f"{name} of {group}", situation) for name in ("mean", "spread")]
 
 
 def _ends(scores: Scores, scale: Sequence[float] | None) -> tuple[float, float]:
