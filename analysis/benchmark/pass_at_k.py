@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.tables.schema import require_columns
 
+from ..frames.passport import coverage_notes, situation_of
 from ..frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
@@ -168,6 +169,7 @@ def passes(
     within = [name for name in looked if name not in by]
     rows: list[dict[str, Any]] = []
     copies: list[dict[str, Any]] = []
+    covered: list[str] = []
     for cell in scored.cells(by):
         alike = list(_alike(cell, within, scored.policy))
         copies += alike
@@ -175,6 +177,7 @@ def passes(
             units, answers = unit_answers(cell, policy, scored.policy)
             asked = _asked(k, alike[0]["n_samples"])
             rows += _rows(cell.keys, policy, units, answers, asked, metrics, plan)
+            covered += _coverage(units, answers, [(name, k) for name in metrics for k in asked], plan)
     most = max(copy["n_samples"] for copy in copies)
     if not rows:
         raise InputError(f"There are up to {most} samples; name metrics, and a k of at most {most}.")
@@ -189,6 +192,7 @@ def passes(
             *_notes(samples, by),
             *pooled_notes(scored, by),
             *interval_notes(frame, plan, scored),
+            *dict.fromkeys(covered),
         ),
         {"by": list(by), "missing": list(policies), **vars(plan)},
         {"samples": samples},
@@ -288,6 +292,20 @@ def _rows(
         else:
             bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
         yield as_row(keys, policy, name, bounds, counts, k=k)
+
+
+def _coverage(
+    units: pd.DataFrame, answers: Answers, names: Sequence[tuple[str, int]], plan: Plan
+) -> list[str]:
+    """State which intervals were measured to cover too rarely with units like these."""
+    if not plan.draws:
+        return []
+    there = answers.there.sum(axis=1)
+    easy = int((answers.right.sum(axis=1) * 2 > there).sum())  # units mostly answered rightly
+    counts = np.array([easy, len(units) - easy], dtype=float)
+    situation = situation_of(cluster_codes(units, plan.cluster)[0], counts)
+    asked = [(f"{name} {k}", f"{name} of {k}", situation) for name, k in names]
+    return coverage_notes("passes", asked, plan.alpha)
 
 
 def _baselines(

@@ -2,103 +2,135 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from ..frames.passport import NOMINAL, Situation, coverage_notes, may_fail
 from ..numerics.panel import effective_clusters
-from ..numerics.types import Floats
+from ..numerics.types import Codes, Floats
 from .estimates import Estimates
 from .plan import Plan
 
 PROFILES = 2  # rows of a pair
-_EVEN = 0.25  # share from which a level of two is taken as a common one
+_EVEN = 0.25  # share above which a level is not a rare one
 _ALIKE = 1.25  # factor within which a level is as rare as the rarest
+
+# by what is reported: method of the passport, where {} is its option, and the prefix of its quantities
 _METHODS = {
     "amce": ("amce, vcov={}", ""),
     "mm": ("mm, vcov={}", "mean "),
     "amce_diffs": ("differences of groups, vcov={}", "difference "),
     "mm_diffs": ("differences of groups, vcov={}", "mean difference "),
+    "bootstrap amce": ("bootstrap, interval={}", ""),
+    "bounds amce": ("bounds of AMCEs", ""),
+    "bounds mm": ("bounds of AMCEs", "mean "),
+    "corrected amce": ("corrected effects, correct={}", ""),
+    "corrected mm": ("corrected effects, correct={}", "mean "),
+    "people amce_diffs": ("people and a model", "model minus people: "),
     "cj_amce": ("choices, part=cj_amce", "cj_amce: "),
     "cj_mm": ("choices, part=cj_mm", "cj_mm: "),
+    "conditional_amce": ("choices, part=conditional_amce", "conditional_amce: "),
     "pmm": ("choices, part=pmm", "pmm: "),
     "pamce": ("choices, part=pamce", "pamce: "),
-    "people": ("people and a model", "model minus people: "),
+    "target_sensitivity": ("choices, part=target_sensitivity", "target_sensitivity: "),
 }
 
 
-def with_coverage(found: Estimates, plan: Plan, verb: str = "", rows: np.ndarray | None = None) -> Estimates:
-    """Estimates with notes of intervals that were measured to cover too rarely.
-
-    ``verb`` stands in for that of the request; ``rows`` (n,) are those on which the result rests.
-    """
-    notes = _notes(plan, verb or plan.request.verb, rows)
+def with_coverage(found: Estimates, plan: Plan, reported: str = "", option: str = "") -> Estimates:
+    """Estimates with notes of intervals that were measured to cover too rarely; see `notes_of_coverage`."""
+    notes = notes_of_coverage(plan, reported or plan.request.verb, option, n_rows=found.provenance.n_used)
     return replace(found, notes=(*found.notes, *notes)) if notes else found
 
 
-def _notes(plan: Plan, verb: str, rows: np.ndarray | None) -> list[str]:
+def notes_of_coverage(
+    plan: Plan,
+    reported: str,
+    option: str = "",
+    *,
+    n_rows: int | None = None,
+    rows: np.ndarray | None = None,
+    cluster: Codes | None = None,
+) -> list[str]:
+    """State which intervals of a plan were measured to cover too rarely with choices like these.
+
+    ``option`` is that of the method, by default the kind of standard error; ``n_rows`` their number, where it
+    is known; ``rows`` (n,) are those on which estimates rest, by default all in use; and ``cluster`` (n,)
+    those that are drawn, by default those of the request.
+    """
     request, cells = plan.request, plan.cells
-    if verb not in _METHODS or cells.counts is not None or not np.isclose(request.alpha, NOMINAL):
+    measured = request.family == "gaussian" and math.isclose(request.alpha, NOMINAL)
+    if reported not in _METHODS or cells.counts is not None or not measured:
         return []
-    method, prefix = _METHODS[verb]
-    method = method.format(request.vcov)
+    method, prefix = _METHODS[reported]
+    method = method.format(option or request.vcov)
+    if n_rows is not None and not may_fail(method, Situation(n_rows / PROFILES)):
+        return []  # before anything is counted, so that large tables cost nothing
     used = cells.weight > 0 if rows is None else (cells.weight > 0) & rows
+    shares = _shares(plan, used)
+    rarest = min((float(share[share > 0].min()) for share in shares.values() if share.any()), default=1.0)
+    codes = [one.code for one in cells.clusterings.values()] if cluster is None else [cluster]
     n = int(used.sum()) / PROFILES
-    if not may_fail(method, Situation(n)):
-        return []
-    clusters = [effective_clusters(one.code[used]) for one in cells.clusterings.values()]
-    rows_of = np.bincount(cells.cell[used], minlength=cells.n_cells).astype(float)
-    shares = {name: _shares(plan, name, rows_of) for name in request.formula.features}
-    rarest = min((float(one[one > 0].min()) for one in shares.values() if one.any()), default=1.0)
-    situation = Situation(n, rarest, min([n, *clusters]))
+    situation = Situation(n, rarest, min([n, *(effective_clusters(code[used]) for code in codes)]))
     if not may_fail(method, situation):
         return []
-    named = _quantities(plan, shares, rarest, verb)
-    asked = [(prefix + quantity, words, situation) for words, quantity in named]
+    asked = [(prefix + name, words, situation) for words, name in _names(plan, shares, rarest, reported)]
     return coverage_notes(method, asked, request.alpha)
 
 
-def _shares(plan: Plan, feature: str, rows_of: Floats) -> Floats:
-    """Share of the rows with each level of a feature."""
-    code = plan.cells.code(feature)
-    known = code >= 0
-    counts = np.bincount(code[known], rows_of[known], len(plan.cells.levels[feature]))
-    return np.asarray(counts / max(counts.sum(), 1.0))
+def _shares(plan: Plan, used: np.ndarray) -> dict[str, Floats]:
+    """Share of the rows with each level of each attribute."""
+    cells = plan.cells
+    rows = np.bincount(cells.cell[used], minlength=cells.n_cells).astype(float)
+    shares = {}
+    for name in plan.request.formula.features:
+        code = cells.code(name)
+        known = code >= 0
+        counts = np.bincount(code[known], rows[known], len(cells.levels[name]))
+        shares[name] = counts / max(counts.sum(), 1.0)
+    return shares
 
 
-def _quantities(plan: Plan, shares: dict[str, Floats], rarest: float, verb: str) -> list[tuple[str, str]]:
-    """Words and the passport's name of each reported row.
+def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) -> list[tuple[str, str]]:
+    """Words for each reported row, and what the passport calls a row like it.
 
-    In the passport `tone` has two levels that are equally frequent and `author` three, of which ada is the
-    reference and cem is the rare one; groups are x and y.
+    Groups of the passport are x and y, and levels of another attribute kind and rude.
     """
-    labels = {plan.request.label(name): name for name in shares}
-    groups = plan.request.by if verb.startswith("cj_") else ()
-    mean = "mm" in verb
-    texts = {name: [str(level) for level in plan.cells.levels[name]] for name in shares}
-    separator = "=" if "part=" not in _METHODS[verb][0] else " "
-    seen: dict[str, None] = {}
+    features = {plan.request.label(name): name for name in shares}
+    grouped = reported in ("cj_amce", "cj_mm", "conditional_amce")
+    separator = " " if "part=" in _METHODS[reported][0] else "="
+    groups = plan.keys["by"].astype(str).tolist() if grouped else [""] * len(plan.keys)
+    first = groups[0] if groups else ""
     found = []
-    columns = [plan.keys[name].astype(str) for name in ("feature", "level")]
-    by = plan.keys["by"].astype(str) if groups else [""] * len(plan.keys)
-    for feature, level, group, reference in zip(*columns, by, plan.is_reference, strict=True):
-        name = labels.get(feature, "")
-        seen.setdefault(group)
-        if reference or name not in shares or level not in texts[name]:
+    shown = plan.keys[["feature", "level"]].astype(str).to_numpy()
+    for group, (feature, level), reference in zip(groups, shown, plan.is_reference, strict=True):
+        name = features.get(feature, "")
+        levels = [str(one) for one in plan.cells.levels[name]] if name in shares else []
+        if reference or level not in levels:
             continue
-        share, place = shares[name], texts[name].index(level)
-        base = int(np.flatnonzero(share > 0)[0]) if share.any() else 0
-        rare = share[place] if mean else min(share[place], share[base])
-        if rare <= 0:
-            continue
-        if int((share > 0).sum()) == PROFILES and rare > _EVEN:
-            quantity = "tone", "kind" if mean and place == base else "rude"
-        elif rare <= _ALIKE * rarest and not (mean and place == base and rarest > _EVEN):
-            quantity = "author", "cem"
-        else:
-            quantity = "author", "ada" if mean and place == base else "ben"
-        whose = ("x " if list(seen).index(group) == 0 else "y ") if groups else ""
-        words = f"{group}: {feature}={level}" if groups else f"{feature}={level}"
-        found.append((words, whose + separator.join(quantity)))
+        alike = separator.join(_alike(shares[name], levels.index(level), rarest, "mm" in reported))
+        words = f"{feature}={level}"
+        if reported == "conditional_amce":
+            alike += " kind" if group == first else " rude"
+        elif grouped:
+            alike = ("x " if group == first else "y ") + alike
+        found.append((f"{group}: {words}" if grouped else words, alike))
     return found
+
+
+def _alike(share: Floats, place: int, rarest: float, is_mean: bool) -> tuple[str, str]:
+    """Attribute and level of the passport that are like a level with a share, one of those of its attribute.
+
+    There, `tone` has two levels that are equally frequent, and `author` three, of which ada is the reference
+    and cem is rare wherever a level is. An effect is as rare as the rarer of its level and the reference.
+    """
+    base = int((share > 0).argmax())
+    rare = float(share[place] if is_mean else min(share[place], share[base]))
+    if (share > 0).sum() == PROFILES and rare > _EVEN:
+        return "tone", "kind" if place == base else "rude"
+    if rarest > _EVEN:
+        return "author", "ada" if place == base else "ben" if place == base + 1 else "cem"
+    if rare <= _ALIKE * rarest:
+        return "author", "cem"
+    return "author", "ada" if is_mean and place == base else "ben"

@@ -29,6 +29,7 @@ from ..numerics.intervals import UNBOUNDED, Support
 from ..numerics.linear import Regression, one_thread
 from ..numerics.types import Codes, Floats
 from ..results import Result
+from .coverage import notes_of_coverage
 from .engines import native
 from .engines.completions import solve_completed
 from .engines.few_clusters import warn_of_few_clusters
@@ -157,7 +158,8 @@ def bounds(
     settings = _settings(plan, asked, direction)
     table = plan.keys.assign(**_counts(plan, asked), **given, **found)
     note = answered(settings["n_asked"] - settings["n_missing"], settings["n_asked"], settings["counted"])
-    return Result(table, "bounds", (note, ASSUMED[direction]), settings)
+    covered = notes_of_coverage(plan, f"bounds {request.verb}")
+    return Result(table, "bounds", (note, ASSUMED[direction], *covered), settings)
 
 
 def _request(

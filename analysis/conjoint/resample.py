@@ -23,6 +23,7 @@ from ..numerics.intervals import check_draws, cut, vary
 from ..numerics.linear import one_thread
 from ..numerics.panel import Clusters, Entries
 from ..results import row_labels
+from .coverage import notes_of_coverage
 from .engines.native import coefficients
 from .engines.replicates import Drawn, influence_moments, processors, replicate, standard_errors
 from .engines.solution import estimates, provenance, warn
@@ -222,6 +223,9 @@ def _draw_rows(
     entries = plan.cells.entries(units.code, units.n)
     replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
     drawn = Drawn(plan, replicates, units.fewest, None)
+    if isinstance(plan, Plan) and len(names) == 1:
+        notes = notes_of_coverage(plan, f"bootstrap {request.verb}", method, cluster=units.code)
+        drawn = replace(drawn, notes=tuple(notes))
     if method == "bca" and isinstance(plan, Plan):
         return replace(drawn, moments=influence_moments(plan, entries))
     if method == "studentized" and isinstance(plan, Plan):
@@ -367,4 +371,4 @@ def _assemble(
     made_by = replace(provenance(plan), interval=record["method"], extra=record)
     if drawn.n_clusters is not None:
         made_by = replace(made_by, n_clusters=drawn.n_clusters)
-    return Bootstrap(frame, vcov, made_by, sample.replicates)
+    return Bootstrap(frame, vcov, made_by, sample.replicates, notes=drawn.notes)

@@ -17,6 +17,7 @@ from ..numerics.types import Codes, Floats
 RULE = 0.93  # coverage that a nominal 95% interval has to reach, within Monte Carlo error
 NOMINAL = 0.05  # one minus the level at which coverage was measured
 NEAR = 2.0  # factor within which two situations are alike
+LIKE_THIS = "In simulated tables like this one"
 POSITIONS = ("n", "prevalence", "effective")
 
 
@@ -138,6 +139,11 @@ def coverage_notes(method: str, asked: Iterable[tuple[str, str, Situation]], alp
     return [_note(label, rows) for label, rows in failing.items()]
 
 
+def without_coverage(notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes without those of `coverage_notes`."""
+    return tuple(note for note in notes if not note.startswith(LIKE_THIS))
+
+
 def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:
     """What a table of items rests on, from the cluster of each and the numbers of items of each class.
 
@@ -146,6 +152,14 @@ def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:
     n = len(cluster)
     rare = math.nan if counts is None or len(counts) < 2 else max(float(min(counts)) / sum(counts), 0.5 / n)
     return Situation(n, rare, effective_clusters(cluster))
+
+
+def situation_of_ratings(rating: Floats, cluster: Codes) -> Situation:
+    """What a table of ratings rests on, from the rating and the cluster of each item.
+
+    The share is that of items with the best rating, up to half a step.
+    """
+    return Situation(len(rating), float((rating > rating.max() - 0.5).mean()), effective_clusters(cluster))
 
 
 def by_rarity(classes: Sequence[str], counts: Floats) -> dict[str, str]:
@@ -172,6 +186,6 @@ def _note(label: str, rows: dict[str, Measurement]) -> str:
     shares = [f"{name} ({one.coverage:.0%})" for name, one in worst]
     subject, remedy = ("intervals", "them") if len(rows) > 1 else ("interval", "it")
     return (
-        f"In simulated tables like this one ({label}; {counted(draws, 'draw')}), the nominal 95% {subject} "
+        f"{LIKE_THIS} ({label}; {counted(draws, 'draw')}), the nominal 95% {subject} "
         f"contained the true value less often: {listed(shares, 6)}. Treat {remedy} as too short."
     )

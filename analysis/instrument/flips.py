@@ -111,8 +111,9 @@ def flips(
     for _, own in by_judge(found):
         objects = own.drop_duplicates("object")
         situation = situation_of(pd.factorize(objects["cluster"])[0])
-        asked_of = [(name, name, situation) for name in dict.fromkeys(row["quantity"] for row in rows)]
-        notes += coverage_notes("flips", asked_of, alpha)
+        names = dict.fromkeys((row["first"] == ANY, row["quantity"]) for row in rows)
+        named = [f"{ANY} {name}" if whole else name for whole, name in names]
+        notes += coverage_notes("flips", [(name, name, situation) for name in named], alpha)
     settings = {"alpha": alpha, "outcome": outcome, "margin": margin, "cluster": cluster, "facets": compared}
     frame = pd.DataFrame(rows).drop(columns="p", errors="ignore")
     return Result(frame, "flips", tuple(dict.fromkeys(notes)), settings)

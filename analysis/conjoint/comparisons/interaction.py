@@ -13,8 +13,10 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.sources import PPI, check_correct
+from ...frames.passport import without_coverage
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
+from ..coverage import with_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimands import plan_of
@@ -168,7 +170,12 @@ def conditional_amce(
         )
     fit = cj(data, parsed, id=id, by=given, **options)
     label = (options.get("feature_labels") or {}).get(feature, feature)
-    return of_rows(fit, (fit.frame["feature"].astype(str) == label).to_numpy())
+    found = of_rows(fit, (fit.frame["feature"].astype(str) == label).to_numpy())
+    if found.fitted is None:
+        return found
+    # notes of groups in general give way to those of groups by the level of an attribute
+    found = replace(found, notes=without_coverage(found.notes))
+    return with_coverage(found, found.fitted.plan, "conditional_amce")
 
 
 def of_rows(fit: Estimates, kept: np.ndarray) -> Estimates:

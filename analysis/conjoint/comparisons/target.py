@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
-from ..coverage import with_coverage
+from ..coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
@@ -213,6 +213,7 @@ def target_sensitivity(
         .assign(statistic="pamce_difference")
     )
     found = _solved(plan, contrasts, keys, np.zeros(len(first), dtype=bool))
+    found = _with_coverage(found, plan, "target_sensitivity")
     return _on_record(found, "target_sensitivity", made, (), id, options)
 
 
@@ -244,11 +245,7 @@ def _population(
         keys.insert(0, "by", keys[groups].astype(str).agg("***".join, axis=1))
     found = _solved(plan, plan.contrasts[kept], keys, plan.is_reference[kept])
     if not groups:
-        once = (
-            plan.cells.code(WEIGHTED_FOR)[plan.cells.cell] == 0
-        )  # every row of data is stacked for each feature
-        shown = replace(plan, keys=keys, is_reference=plan.is_reference[kept])
-        found = with_coverage(found, shown, statistic, once)
+        found = _with_coverage(found, plan, statistic)
     return _on_record(found, statistic, made, tuple(groups), id, options)
 
 
@@ -272,6 +269,18 @@ def _solved(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.nda
         request=plan.request.with_verb("pamce"),
     )
     return assemble(plan, solve(plan, "native"))
+
+
+def _with_coverage(found: Estimates, stacked: Plan, reported: str) -> Estimates:
+    """Estimates with notes of their coverage, for which each of the stacked rows of data counts once."""
+    assert found.fitted is not None
+    cells = stacked.cells
+    once = np.ones(cells.n_cells, dtype=bool)
+    for name in stacked.request.by:
+        if name in (WEIGHTED_FOR, WEIGHTED_TO):
+            once &= cells.code(name) == 0
+    notes = notes_of_coverage(found.fitted.plan, reported, rows=once[cells.cell])
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _on_record(

@@ -32,6 +32,7 @@ class Drawn:
     errors: tuple[np.ndarray, np.ndarray] | None = None
     n_clusters: int | None = None  # of a table that stays in its engine
     computed_from: str | None = None
+    notes: tuple[str, ...] = ()  # of intervals that were measured to cover too rarely
 
 
 def processors() -> int:

@@ -30,6 +30,7 @@ from ...numerics.linear import Regression, one_thread
 from ...numerics.panel import Clusters
 from ...numerics.sandwich import variances
 from ...results import stack
+from ..coverage import notes_of_coverage
 from ..engines.native import covariance, fits_of, influence, raw_influence, solve
 from ..engines.solution import assemble
 from ..estimands import plan_of
@@ -206,11 +207,13 @@ def estimate_prediction_powered(
         "n_labelled": len(tasks.human),
         "n_other": int((~np.isin(tasks.key_of_other, tasks.key_of_human)).sum()),
     }
+    corrected = f"corrected {plans.human.request.verb}"
+    covered = [] if correct == BOTH else notes_of_coverage(plans.human, corrected, str(correct))
     return PredictionPowered(
         made.frame,
         made.vcov,
         replace(made.provenance, extra={**made.provenance.extra, **extra}),
-        notes=_notes(correct, given, gains, tasks, adjusted),
+        notes=(*_notes(correct, given, gains, tasks, adjusted), *covered),
         extra=tau,
         human=human,
         models=_models_alone(request, tasks, plans, make_plan),

@@ -18,7 +18,7 @@ from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
 from ...numerics.panel import Clusters, crossed
 from ..comparisons.multiplicity import adjust
-from ..coverage import with_coverage
+from ..coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import MakePlan, amce_diffs_plan, mm_diffs_plan, plan_of
@@ -140,8 +140,9 @@ def people_diffs(
     made = adjust(_with_both(found, plan), "holm")
     extra = found.provenance.extra | {"pairs": _count(pairs, is_person)}
     made = replace(made, provenance=replace(found.provenance, extra=extra))
-    people = plan.cells.code(JUDGE)[plan.cells.cell] == 0
-    return with_coverage(made, plan, "people", people) if estimate == "amce" else made
+    by_people = plan.cells.code(JUDGE)[plan.cells.cell] == 0
+    notes = notes_of_coverage(plan, f"people {request.verb}", rows=by_people)
+    return replace(made, notes=(*made.notes, *notes))
 
 
 def pair_codes(data: pd.DataFrame, profile: Sequence[str]) -> np.ndarray:

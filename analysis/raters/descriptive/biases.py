@@ -12,6 +12,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.rounding import percentage
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
@@ -157,7 +158,19 @@ def biases(
     }  # fmt: skip
     frame = ordered(_table(found, scores, alpha), keys)
     notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + without_spread(frame.pop("alike"))
+    notes += coverage_notes("biases", _asked_of_passport(found, scores), alpha) if draws else []
     return Result(frame, "biases", tuple(notes), settings, extra)
+
+
+def _asked_of_passport(rows: Sequence[Row], scores: Scores) -> Iterator[tuple[str, str, Situation]]:
+    """Rows of all items as the passport names them, with the ratings that they rest on."""
+    for row in rows:
+        dimension, judge, bias, quantity = (str(value) for value in list(row.keys.values())[:4])
+        if row.used.any():
+            rating = scores.of(dimension, judge)[row.used]
+            situation = situation_of_ratings(rating, scores.cluster[row.used])
+            named = HUMAN if judge == HUMAN else "a"
+            yield f"quality {named} {bias} {quantity}", f"{quantity} of {judge}", situation
 
 
 def _flagged(scores: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:

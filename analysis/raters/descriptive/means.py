@@ -12,12 +12,11 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
-from ...frames.passport import Situation, coverage_notes
+from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.linear import is_constant
-from ...numerics.panel import effective_clusters
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments
@@ -354,8 +353,7 @@ def means(
 
 def _asked_of_passport(group: str, rating: Floats, cluster: Codes) -> list[tuple[str, str, Situation]]:
     """The mean and spread of a group's ratings as the passport names them, with what they rest on."""
-    best = float((rating > rating.max() - 0.5).mean())
-    situation = Situation(len(rating), best, effective_clusters(cluster))
+    situation = situation_of_ratings(rating, cluster)
     named = HUMAN if group == HUMAN else "a"
     return [(f"{name} of {named}", f"{name} of {group}", situation) for name in ("mean", "spread")]
 

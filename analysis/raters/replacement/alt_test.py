@@ -12,11 +12,12 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import PASSING
 from ...numerics.bootstrap import without_spread
 from ...numerics.intervals import inference
 from ...results import Result
-from ..ratings import Judgments
+from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
 from .decide import (
@@ -190,6 +191,7 @@ def alt_test(
             }
             rows.append(_keyed(table, keys))
             people.append(_keyed(each, keys))
+            more += _coverage(ratings, panel, compared, plan)
             of_one += [note for note in [*more, *coarse(one, ratings)] if note not in of_one]
         notes += [ratings.note(note) if len(coded) > 1 else note for note in of_one]
     frame, annotators = pd.concat(rows, ignore_index=True), pd.concat(people, ignore_index=True)
@@ -220,6 +222,19 @@ def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame
         alike = frame["winning_rate_lower"].isna() & frame["winning_rate"].notna()
         notes += [f"Winning rates: {note}" for note in without_spread(alike)]
     return frame, annotator_rows(panel, found, kept, tests, plan), notes
+
+
+def _coverage(ratings: Ratings, panel: Panel, compared: Comparisons, plan: Plan) -> list[str]:
+    """State which intervals were measured to cover too rarely with ratings like these."""
+    if not plan.draws or not ratings.numeric:
+        return []
+    used = np.logical_or.reduce(list(compared.used))
+    values = np.array(ratings.categories, dtype=float)[panel.value[used]]
+    items, of_item = np.unique(panel.item[used], return_inverse=True)
+    mean = np.bincount(of_item, values) / np.bincount(of_item)
+    situation = situation_of_ratings(mean, panel.cluster[items])
+    asked = [(name, name, situation) for name in ("winning_rate", "advantage_probability")]
+    return coverage_notes("replacement test", asked, plan.alpha)
 
 
 def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame:
