@@ -139,9 +139,9 @@ def coverage_notes(method: str, asked: Iterable[tuple[str, str, Situation]], alp
     return [_note(label, rows) for label, rows in failing.items()]
 
 
-def without_coverage(notes: Iterable[str]) -> tuple[str, ...]:
-    """Notes without those of `coverage_notes`."""
-    return tuple(note for note in notes if not note.startswith(LIKE_THIS))
+def is_of_coverage(note: str) -> bool:
+    """Whether a note is one of `coverage_notes`."""
+    return note.startswith(LIKE_THIS)
 
 
 def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:
@@ -155,11 +155,11 @@ def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:
 
 
 def situation_of_ratings(rating: Floats, cluster: Codes) -> Situation:
-    """What a table of ratings rests on, from the rating and the cluster of each item.
+    """What a table of ratings rests on, from the cluster of each item, and ratings of items or their means.
 
-    The share is that of items with the best rating, up to half a step.
+    The share is that of the best rating, up to half a step.
     """
-    return Situation(len(rating), float((rating > rating.max() - 0.5).mean()), effective_clusters(cluster))
+    return Situation(len(cluster), float((rating > rating.max() - 0.5).mean()), effective_clusters(cluster))
 
 
 def by_rarity(classes: Sequence[str], counts: Floats) -> dict[str, str]:

@@ -16,6 +16,7 @@ from conjury.inference.study.base import RESERVED_TABLES
 from conjury.inference.tables.schema import KEYS
 
 from .. import conjoint
+from ..frames.passport import is_of_coverage
 from ..results import Result, Step, stack
 from .run import FitOptions, Group, arguments_of, free, name_groups
 
@@ -77,6 +78,7 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options
         settings = {**found.settings, "forced": forced}
         clusters.append(settings["id"] or "")
         frames.append(name_groups(found.frame, group))
+        notes += [f"{group.name}: {note}" for note in found.notes if is_of_coverage(note)]
     if not frames:
         raise InputError(" ".join(notes))
     table = pd.DataFrame(counts)

@@ -117,8 +117,8 @@ def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: 
     notes += [f"{reason} It was excluded." for reason in refused]
     settings = settings_of(study, analysis, [(group, found) for group, _, found in fitted], options)
     extra: dict[str, pd.DataFrame] = {}
+    notes += [f"{analysis.name}, {group.name}: {note}" for group, _, one in fitted for note in one.notes]
     if analysis.verb in PREFERENCES:
-        notes += [f"{analysis.name}, {group.name}: {note}" for group, _, one in fitted for note in one.notes]
         settings = {**fitted[0][2].settings, **settings}
         extra = {
             part: stack([name_groups(one.extra[part], group) for group, _, one in fitted])
@@ -156,6 +156,9 @@ def fit_group(
         boot = _bootstrap(verb, rows, study, analysis, group, options) if options.draws else None
         for column in BOOT_COLUMNS:
             frame[f"boot_{column}"] = float("nan") if boot is None else boot.frame[column].to_numpy()
+        if boot is not None:
+            resampled = [f"Bootstrap: {note}" for note in boot.notes]
+            estimates = replace(estimates, notes=(*estimates.notes, *resampled))
     return name_groups(frame, group), estimates
 
 
@@ -319,6 +322,7 @@ def _compare_all(
     if not compared:
         raise InputError(" ".join(refused))
     notes += [f"{reason} It was excluded." for reason in refused]
+    notes += [f"{analysis.name}, {group.name}: {note}" for group, one in compared for note in one.notes]
     frame = stack([name_groups(estimates.frame, group) for group, estimates in compared])
     return Result(frame, "people", tuple(notes), _settings(study, analysis, compared, options))
 

@@ -18,6 +18,7 @@ from ..conjoint.reliability.correction import Corrected
 from ..conjoint.reliability.estimate import reliability
 from ..conjoint.standard_errors.error_choices import errors_under_choices
 from ..conjoint.verbs.amce import amce
+from ..frames.passport import is_of_coverage
 from ..numerics.intervals import check_alpha
 from ..results import Result
 from .conjoint import groups
@@ -220,7 +221,8 @@ def _repeated(
         )
     except InputError as error:
         return {}, [f"Reliability was not estimated: {error}"]
-    tables, notes, frames = {"reliability": found.frame, "position": found.position}, [], []
+    tables, frames = {"reliability": found.frame, "position": found.position}, []
+    notes = [f"Reliability: {note}" for note in found.notes if is_of_coverage(note)]
     for group in split:
         own = found.frame[(found.frame["judge"] == group.judge) & (found.frame["prompt"] == group.prompt)]
         if own.empty:

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
 from ...correction.sources import PPI, check_correct
-from ...frames.passport import without_coverage
+from ...frames.passport import is_of_coverage
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
 from ..coverage import with_coverage
@@ -174,7 +174,7 @@ def conditional_amce(
     if found.fitted is None:
         return found
     # notes of groups in general give way to those of groups by the level of an attribute
-    found = replace(found, notes=without_coverage(found.notes))
+    found = replace(found, notes=tuple(note for note in found.notes if not is_of_coverage(note)))
     return with_coverage(found, found.fitted.plan, "conditional_amce")
 
 

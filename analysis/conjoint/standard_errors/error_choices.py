@@ -125,7 +125,9 @@ def errors_under_choices(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                frames.append(_tidy(choice, choice.fit()))
+                made = choice.fit()
+                frames.append(_tidy(choice, made))
+                notes += [f"{choice.words}: {note}" for note in made.notes]
             except (InputError, MissingDependency) as error:
                 if not frames:
                     raise

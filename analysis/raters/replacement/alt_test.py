@@ -230,9 +230,7 @@ def _coverage(ratings: Ratings, panel: Panel, compared: Comparisons, plan: Plan)
         return []
     used = np.logical_or.reduce(list(compared.used))
     values = np.array(ratings.categories, dtype=float)[panel.value[used]]
-    items, of_item = np.unique(panel.item[used], return_inverse=True)
-    mean = np.bincount(of_item, values) / np.bincount(of_item)
-    situation = situation_of_ratings(mean, panel.cluster[items])
+    situation = situation_of_ratings(values, panel.cluster[np.unique(panel.item[used])])
     asked = [(name, name, situation) for name in ("winning_rate", "advantage_probability")]
     return coverage_notes("replacement test", asked, plan.alpha)
 
