@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,7 +129,7 @@ def probabilities(
 
 
 def measured_notes(
-    method: str, metrics: Sequence[str], counts: Floats, frame: pd.DataFrame, plan: Plan
+    method: str, metrics: Iterable[str], counts: Floats, frame: pd.DataFrame, plan: Plan
 ) -> list[str]:
     """State which intervals were measured to cover too rarely, from answers and the counts of classes."""
     if not plan.draws:

@@ -171,11 +171,12 @@ def conditional_amce(
     fit = cj(data, parsed, id=id, by=given, **options)
     label = (options.get("feature_labels") or {}).get(feature, feature)
     found = of_rows(fit, (fit.frame["feature"].astype(str) == label).to_numpy())
-    if found.fitted is None:
+    fitted = found.fitted
+    if fitted is None:
         return found
     # notes of groups in general give way to those of groups by the level of an attribute
     found = replace(found, notes=tuple(note for note in found.notes if not is_of_coverage(note)))
-    return with_coverage(found, found.fitted.plan, "conditional_amce")
+    return with_coverage(found, fitted.plan, "conditional_amce")
 
 
 def of_rows(fit: Estimates, kept: np.ndarray) -> Estimates:

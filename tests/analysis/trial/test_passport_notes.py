@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,7 +63,8 @@ def failing() -> Iterator[Failing]:
     bad = table[(table["coverage_upper"] < passport.RULE) & (table["draws"] * (1 - table["without"]) >= FEW)]
     silent = bad["clusters"].gt(0) & bad["method"].str.contains("|".join(WITHOUT_NOTES))
     keys = ["trial", "method", "situation"]
-    for (trial, method, situation), own in bad[~silent].sort_values("coverage").groupby(keys, sort=False):
+    for _, own in bad[~silent].sort_values("coverage").groupby(keys, sort=False):
+        trial, method, situation = own[keys].iloc[0].astype(str)
         yield Failing(trial, method, situation, frozenset(own["quantity"]), own["coverage"].min())
 
 
@@ -128,8 +130,9 @@ def test_reasons_for_silence_are_about_methods_of_the_passport() -> None:
     assert len(worst()) > 20
 
 
-def drawn(n: int, **shape: object) -> pd.DataFrame:
-    return choices.choices(np.random.default_rng(1), n=n, **shape).data.frame
+def drawn(n: int, **shape: Any) -> pd.DataFrame:
+    frame: pd.DataFrame = choices.choices(np.random.default_rng(1), n=n, **shape).data.frame
+    return frame
 
 
 def of_amce(n: int) -> tuple[str, ...]:
@@ -154,7 +157,7 @@ def of_diffs(n: int) -> tuple[str, ...]:
 def of_cj(n: int) -> tuple[str, ...]:
     from conjury.analysis.conjoint import cj
 
-    shape = {"clusters": 20 if n < 1000 else 500, "shape": "zipf" if n < 1000 else "equal"}
+    shape: dict[str, Any] = {"clusters": 20 if n < 1000 else 500, "shape": "zipf" if n < 1000 else "equal"}
     return cj(drawn(n, **shape), choices.FORMULA, estimate="mm", by="group", id="respondent").notes
 
 
@@ -220,7 +223,7 @@ def of_reliability(n: int) -> tuple[str, ...]:
 def of_drift(n: int) -> tuple[str, ...]:
     from conjury.analysis.instrument import drift
 
-    shape = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
+    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
     frame = repeats.samples(np.random.default_rng(1), n=n, **shape).data.frame
     frame = frame.assign(sample=frame["sample"] % 2).rename(columns={"prompt_id": "occasion"})
     return drift(frame, cluster="group").notes
@@ -229,7 +232,7 @@ def of_drift(n: int) -> tuple[str, ...]:
 def of_passes(n: int) -> tuple[str, ...]:
     from conjury.analysis.benchmark import passes, score
 
-    shape = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
+    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
     frame = repeats.samples(np.random.default_rng(1), n=n, **shape).data.frame.drop(columns="prompt_id")
     items = frame[["item_id", "group"]].drop_duplicates()
     gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "yes"})
@@ -245,14 +248,14 @@ def of_probabilities(n: int) -> tuple[str, ...]:
     return (*calibration(scored, draws=50).notes, *scores_of(scored, draws=50).notes)
 
 
-def rated(n: int, **shape: object) -> pd.DataFrame:
+def rated(n: int, **shape: Any) -> pd.DataFrame:
     return ratings.judgments(ratings.ratings(np.random.default_rng(1), n=n, **shape).data)
 
 
 def of_means(n: int) -> tuple[str, ...]:
     from conjury.analysis.raters import means
 
-    shape = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
+    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
     return means(rated(n, **shape), cluster="group", draws=50).notes
 
 
