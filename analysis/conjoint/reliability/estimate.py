@@ -206,7 +206,8 @@ def _coverage(pairs: pd.DataFrame, rows: Sequence[Mapping[str, Any]], alpha: flo
         if np.isfinite(row["tau"]):
             own = pairs[pairs["same"].notna() & ((pairs["sides"] == row["sides"]) | (row["sides"] == EITHER))]
             effective = effective_clusters(pd.factorize(own["unit"])[0])
-            asked.append(("tau", "tau", Situation(len(own), row["tau"], effective)))
+            error = max(row["tau"], 0.5 / len(own))  # one that was not seen counts as half a repeat
+            asked.append(("tau", "tau", Situation(len(own), error, effective)))
     return coverage_notes("reliability", asked, alpha)
 
 
