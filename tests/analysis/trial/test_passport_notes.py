@@ -240,7 +240,8 @@ def of_passes(n: int) -> tuple[str, ...]:
 
 
 def of_probabilities(n: int) -> tuple[str, ...]:
-    from conjury.analysis.benchmark import calibration, probabilities as scores_of, score
+    from conjury.analysis.benchmark import calibration, score
+    from conjury.analysis.benchmark import probabilities as scores_of
 
     frame = probabilities.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data.frame
     gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})
