@@ -29,9 +29,9 @@ from ..numerics.intervals import UNBOUNDED, Support
 from ..numerics.linear import Regression, one_thread
 from ..numerics.types import Codes, Floats
 from ..results import Result
-from .coverage import notes_of_coverage
 from .engines import native
 from .engines.completions import solve_completed
+from .engines.coverage import notes_of_coverage
 from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import assemble, estimable, infer, solve
 from .estimands import plan_of

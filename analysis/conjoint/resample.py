@@ -23,7 +23,7 @@ from ..numerics.intervals import check_draws, cut, vary
 from ..numerics.linear import one_thread
 from ..numerics.panel import Clusters, Entries
 from ..results import row_labels
-from .coverage import notes_of_coverage
+from .engines.coverage import notes_of_coverage
 from .engines.native import coefficients
 from .engines.replicates import Drawn, influence_moments, processors, replicate, standard_errors
 from .engines.solution import estimates, provenance, warn

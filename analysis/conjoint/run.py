@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError
 
 from ..frames.cells import REPEAT, key_columns, needed_columns, warn_of_shared_numbers, without_repeats
 from ..frames.stored import NEEDS_MEMORY, is_stored, open_stored
-from .coverage import with_coverage
+from .engines.coverage import with_coverage
 from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import assemble, solve
 from .estimands import PLANS, plan_of

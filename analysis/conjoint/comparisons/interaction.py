@@ -16,7 +16,7 @@ from ...correction.sources import PPI, check_correct
 from ...frames.passport import is_of_coverage
 from ...frames.variables import Formula, listed, parse
 from ...results import row_labels
-from ..coverage import with_coverage
+from ..engines.coverage import with_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimands import plan_of

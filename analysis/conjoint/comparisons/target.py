@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, parse, require_column, warn_caller, weights_column
-from ..coverage import notes_of_coverage
+from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates

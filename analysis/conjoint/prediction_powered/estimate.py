@@ -30,7 +30,7 @@ from ...numerics.linear import Regression, one_thread
 from ...numerics.panel import Clusters
 from ...numerics.sandwich import variances
 from ...results import stack
-from ..coverage import notes_of_coverage
+from ..engines.coverage import notes_of_coverage
 from ..engines.native import covariance, fits_of, influence, raw_influence, solve
 from ..engines.solution import assemble
 from ..estimands import plan_of

@@ -18,7 +18,7 @@ from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
 from ...numerics.panel import Clusters, crossed
 from ..comparisons.multiplicity import adjust
-from ..coverage import notes_of_coverage
+from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import MakePlan, amce_diffs_plan, mm_diffs_plan, plan_of
