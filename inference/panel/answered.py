@@ -14,8 +14,8 @@ from ..design.profiles import factor
 from ..study.asking import Choice, Label, LineLabels, Ratings
 from ..study.models import ItemStudy, Study
 from ..tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validate
+from .pages.reading_answers import line_field
 from .plan import panel_name_of
-from .reading_answers import line_field
 
 FOLDER = "people"  # of the folder of a run: models have tables of the same names beside it
 CHOICE = "choice"

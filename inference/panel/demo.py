@@ -26,9 +26,9 @@ from ..tables.columns import as_text, stream
 from ..tables.files import read_table
 from ..tables.schema import POSITIONS
 from .answered import CHOICE
+from .pages.reading_answers import line_field
+from .pages.steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
 from .plan import PanelPlan, panel_name_of
-from .reading_answers import line_field
-from .steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
 from .visits import Refused, Timing, Visits
 
 Answers = Mapping[tuple[int, int], Mapping[str, str]]  # by number of the slot and order of the task

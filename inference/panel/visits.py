@@ -6,38 +6,31 @@ several processes may share one database.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, cast
-
-from sqlalchemy import Connection
+from typing import Any
 
 from ..errors import InputError
 from .clock import PanelClock
+from .pages.browsers import Timing, device_of, measured
+from .pages.course import Course
+from .pages.reading_answers import Reason, read_answers
+from .pages.steps import AttentionStep, EndStep, Step, TaskStep, TextStep
 from .plan import PanelPlan, Slot
-from .reading_answers import Reason, read_answers
 from .status import PanelFigures, figures_of
-from .steps import AttentionStep, Ended, EndStep, Pages, QuestionsStep, Step, TaskStep, TextStep
+from .storage import researcher
 from .storage import visiting as rows
 from .storage.forgetting import forget_person
 from .storage.opening import FILE, Database, open_database, open_existing
-from .storage.quotas import join_quotas, make_room
 from .storage.reading import read_stored
 from .storage.schema import LONGEST
 from .storage.visiting import VisitRow
 from .tables import PanelTables, tables_of
 
 SIMULATED = "simulated"
-TOKEN, SESSION = "researcher_token_sha256", "researcher_session"
-WIDEST = 100_000  # pixels of a screen
-MOST_LOST = 1_000_000
-LONGEST_MS = 30 * 24 * 3_600_000.0
-DEVICES = ("phone", "tablet", "computer")
 
 
 class UnknownVisit(InputError):
@@ -46,33 +39,6 @@ class UnknownVisit(InputError):
 
 class _NoSlot(Exception):
     """The last free slot was filled while somebody arrived."""
-
-
-@dataclass(frozen=True)
-class Timing:
-    """What the browser measured on one page, by its monotonic clock.
-
-    Parameters
-    ----------
-    response_ms : float or None
-        From the moment the page was complete, pictures included, to the submission.
-    focus_lost : int
-        How often the page lost the focus.
-    focus_lost_ms : float
-        For how long in all.
-    first_input_ms : float or None
-        From complete to the first key or click.
-
-    Examples
-    --------
-    >>> Timing(response_ms=5_200.0, focus_lost=1, focus_lost_ms=900.0).focus_lost
-    1
-    """
-
-    response_ms: float | None = None
-    focus_lost: int = 0
-    focus_lost_ms: float = 0.0
-    first_input_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +100,7 @@ class Visits:
         self._database = database
         with database.read() as connection:
             self._now = PanelClock(now, rows.last_moment(connection), monotonic)
-        self._pages = Pages(plan)
+        self._course = Course(plan, database)
 
     @classmethod
     def open(
@@ -259,7 +225,7 @@ class Visits:
         """
         with self._database.read() as connection:
             row = _required(rows.find_visit(connection, visit))
-        return self._step_of(row)
+        return self._course.step_of(row)
 
     def submit(
         self, visit: str, number: int, answers: Mapping[str, str], timing: Timing | None = None
@@ -275,7 +241,7 @@ class Visits:
         """
         with self._database.write() as connection:
             row = _required(rows.find_visit(connection, visit, lock=True))
-            step = self._step_of(row)
+            step = self._course.step_of(row)
             if isinstance(step, EndStep):
                 if row.ended is None:  # its slot was given to another
                     moment = max(self._now(), row.last)
@@ -288,10 +254,10 @@ class Visits:
                 return Refused(refused)
             now = max(self._now(), row.last)  # another process may have stored a later time
             at = {"visit": row.number, "page": row.page, "slot": row.slot, "at": now}
-            rows.add_answer(connection, kept, **_described(step), **_measured(timing), **at)
-            moved = self._go_on(connection, row, step, kept, now)
+            rows.add_answer(connection, kept, **_described(step), **measured(timing), **at)
+            moved = self._course.next_row(connection, row, step, kept, now)
             rows.save_visit(connection, moved, now)
-            return self._step_of(moved)
+            return self._course.step_of(moved)
 
     def slot(self, visit: str) -> Slot | None:
         """Return the slot that a visit was given last; None where it has none yet.
@@ -321,7 +287,7 @@ class Visits:
         ------
         UnknownVisit
         """
-        values: dict[str, Any] = {k: v for k, v in _device(device).items() if v is not None}
+        values: dict[str, Any] = {k: v for k, v in device_of(device).items() if v is not None}
         if language is not None:
             values["language"] = self._language(language)
         with self._database.write() as connection:
@@ -343,34 +309,19 @@ class Visits:
 
         A new token replaces the one before, and ends all sessions that began with it.
         """
-        token = secrets.token_urlsafe(32)
-        with self._database.write() as connection:
-            self._database.alone(connection)
-            if rows.fact(connection, TOKEN) is not None and not new:
-                return None
-            rows.change_fact(connection, TOKEN, _sha256(token))
-            rows.change_fact(connection, SESSION, secrets.token_hex(8))
-        return token
+        return researcher.make_token(self._database, replacing=new)
 
     def researcher_session(self) -> str:
         """Name what a session of the researcher has to know, from signing in until somebody signs out."""
-        with self._database.read() as connection:
-            known = rows.fact(connection, SESSION)
-        if known is None:  # of a database that was made before there were such names
-            self.end_researcher_sessions()
-            return self.researcher_session()
-        return known
+        return researcher.session(self._database)
 
     def end_researcher_sessions(self) -> None:
         """Sign the researcher out, in all browsers."""
-        with self._database.write() as connection:
-            rows.change_fact(connection, SESSION, secrets.token_hex(8))
+        researcher.end_sessions(self._database)
 
     def is_researcher(self, token: str) -> bool:
         """Whether a token is the researcher's, compared in constant time."""
-        with self._database.read() as connection:
-            known = rows.fact(connection, TOKEN)
-        return hmac.compare_digest(_sha256(token), known or "")
+        return researcher.has_token(self._database, token)
 
     def tables(self) -> PanelTables:
         """Return responses, judgments, choices and respondents."""
@@ -391,7 +342,7 @@ class Visits:
     def _begin(self, visit: str, named: Mapping[str, str], device: Mapping[str, str], language: str) -> str:
         """Add a visit, unless the person or the visit came at the same moment; `_NoSlot` changes nothing."""
         now, person = self._now(), self.plan.section.recruiting.person
-        values = {"id": visit, "language": language, "started": now, "last": now, **_device(device)}
+        values = {"id": visit, "language": language, "started": now, "last": now, **device_of(device)}
         with self._database.write() as connection:
             self._database.alone(connection)
             known = rows.visit_of_person(connection, named[person]) if person in named else None
@@ -400,68 +351,12 @@ class Visits:
             if rows.free_slot(connection, now) is None:
                 raise _NoSlot
             number = rows.add_visit(connection, values, named, person)
-            if not self._pages.before:
-                slot = self._take_slot(connection, number, now)
+            if not self._course.pages.before:
+                slot = self._course.take_slot(connection, number, now)
                 if slot is None:  # its holder finished after the time limit, in another transaction
                     raise _NoSlot
                 rows.save_visit(connection, VisitRow(number, visit, language, 1, slot, None, 0, 0), now)
         return visit
-
-    def _go_on(
-        self, connection: Connection, row: VisitRow, step: Step, kept: Mapping[str, str], now: float
-    ) -> VisitRow:
-        """Move a visit to its next page, or to its end."""
-        limit = self.plan.section.fail_limit
-        moved = replace(row, page=row.page + 1)
-        if isinstance(step, AttentionStep):
-            passed = kept["answer"] == step.check.right
-            failed = row.checks_failed + (not passed)
-            moved = replace(moved, checks_passed=row.checks_passed + passed, checks_failed=failed)
-            if limit is not None and failed >= limit:
-                return self._ended(connection, moved, "failed_checks")
-        if isinstance(step, TextStep) and kept.get("consent") == "no":
-            return self._ended(connection, moved, "declined")
-        if isinstance(step, QuestionsStep) and _screened_out(step, kept):
-            return self._ended(connection, moved, "screened_out")
-        if row.slot is None and row.page == self._pages.before:
-            slot = self._admit(connection, row.number, kept, now)
-            if slot is None:
-                return self._ended(connection, moved, "full")
-            return replace(moved, slot=slot, holds=True)
-        if row.page == step.of - 1:
-            done = rows.finish_slot(connection, row.number)
-            return self._ended(connection, moved, "finished" if done else "timed_out")
-        return moved
-
-    def _ended(self, connection: Connection, row: VisitRow, ended: Ended) -> VisitRow:
-        """End a visit; the slot of one that is not finished is given out again."""
-        if ended != "finished":
-            rows.release_slot(connection, row.number)
-        return replace(row, ended=ended)
-
-    def _admit(self, connection: Connection, visit: int, kept: Mapping[str, str], now: float) -> int | None:
-        """Give a slot to a visit, unless one of its quotas is full or none is free."""
-        self._database.alone(connection)
-        section = self.plan.section
-        wanted = [one for one in section.quotas if kept.get(one.question) == one.option]
-        if not make_room(connection, wanted, now):
-            return None
-        chosen = [one.id for one in section.first_questions if one.form == "options" and one.id in kept]
-        join_quotas(connection, visit, {name: kept[name] for name in chosen})
-        return self._take_slot(connection, visit, now)
-
-    def _take_slot(self, connection: Connection, visit: int, now: float) -> int | None:
-        return rows.take_slot(connection, visit, now, now + 60 * self.plan.section.minutes)
-
-    # ---- from rows to pages ----
-
-    def _step_of(self, row: VisitRow) -> Step:
-        ended = cast("Ended | None", row.ended)
-        if ended is None and row.slot is not None and not row.holds:
-            ended = "timed_out"
-        if ended is not None:
-            return self._pages.end(ended, row.page, row.slot, row.language)
-        return self._pages.steps(row.slot, row.language)[row.page - 1]
 
     def _language(self, language: str) -> str:
         known = self.plan.section.languages
@@ -474,10 +369,6 @@ def _required(row: VisitRow | None) -> VisitRow:
     return row
 
 
-def _screened_out(step: QuestionsStep, kept: Mapping[str, str]) -> bool:
-    return any(kept.get(question.id) in question.screen_out for question in step.questions)
-
-
 def _described(step: Step) -> dict[str, Any]:
     """Kind and name of a page, and the order of a task."""
     if isinstance(step, TaskStep):
@@ -487,42 +378,6 @@ def _described(step: Step) -> dict[str, Any]:
         return {"kind": "attention", "name": step.check.id, "task": None}
     kind = step.kind if isinstance(step, TextStep) else "questions"
     return {"kind": kind, "name": None, "task": None}
-
-
-def _measured(timing: Timing | None) -> dict[str, Any]:
-    """Measurements that can be true: finite, and none below zero."""
-    one = timing or Timing()
-    lost = _duration(one.focus_lost_ms)
-    return {
-        "response_ms": _duration(one.response_ms),
-        "first_input_ms": _duration(one.first_input_ms),
-        "focus_lost": min(max(one.focus_lost, 0), MOST_LOST),
-        "focus_lost_ms": 0.0 if lost is None else lost,
-    }
-
-
-def _duration(ms: float | None) -> float | None:
-    return float(ms) if ms is not None and 0 <= ms <= LONGEST_MS else None
-
-
-def _device(device: Mapping[str, str]) -> dict[str, Any]:
-    """What a browser states of its device; missing where it is no such thing."""
-    kind, touch = device.get("device"), device.get("touch")
-    return {
-        "device": kind if kind in DEVICES else None,
-        "width": _pixels(device.get("width")),
-        "height": _pixels(device.get("height")),
-        "touch": None if touch not in ("yes", "no") else touch == "yes",
-    }
-
-
-def _pixels(text: str | None) -> int | None:
-    number = int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 7 else 0
-    return number if 0 < number <= WIDEST else None
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 __all__ = ["Refused", "Timing", "Visits"]

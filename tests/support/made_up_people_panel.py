@@ -16,8 +16,16 @@ import pandas as pd
 import yaml
 
 from conjury.inference.panel.demo import random_fields
+from conjury.inference.panel.pages.steps import (
+    AttentionStep,
+    EndStep,
+    QuestionsStep,
+    Step,
+    TaskStep,
+    TextStep,
+)
 from conjury.inference.panel.plan import PanelPlan, make_plan
-from conjury.inference.panel.steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
+from conjury.inference.panel.storage.reading import read_stored
 from conjury.inference.panel.visits import Refused, Timing, Visits
 from conjury.inference.tables.columns import stream
 
@@ -156,3 +164,14 @@ def arrive(visits: Visits, person: str = "", **device: str) -> str:
     visit = visits.arrive({"PROLIFIC_PID": person} if person else {}, device, "en")
     assert isinstance(visit, str), visit
     return visit
+
+
+def task(step: Any) -> bool:
+    """Whether a page is a task that is no practice."""
+    return isinstance(step, TaskStep) and not step.practice
+
+
+def answered(visits: Visits) -> list[tuple[int, int]]:
+    """Visit and page of every answer that is stored."""
+    stored = read_stored(visits._database).answers
+    return list(zip(stored["visit"], stored["page"], strict=True))

@@ -21,9 +21,9 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from ...errors import InputError
+from ..pages.reading_answers import read_answers
+from ..pages.steps import TaskStep
 from ..plan import PlannedTask
-from ..reading_answers import read_answers
-from ..steps import TaskStep
 from ..web.app import ANSWER, KEPT, KeptFiles, answers_in, text_of, timing_of
 from ..web.pages import Answered, Page, task_page
 from ..web.security import BodyLimit, Limits, ProtectedPages, disconnected, form_token, new_session, read_form

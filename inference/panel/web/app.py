@@ -20,7 +20,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from ..steps import EndStep
+from ..pages.steps import EndStep
 from ..visits import Refused, Timing, UnknownVisit, Visits
 from .languages import Catalogue, accepted, load_catalogues
 from .pages import Answered, Page, render, render_step

@@ -14,8 +14,8 @@ from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scal
 from ...study.models import NOUNS, ItemStudy, Study
 from ...study.panel import Question
 from ...tables.schema import POSITIONS
-from ..reading_answers import LONGEST, line_field
-from ..steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
+from ..pages.reading_answers import LONGEST, line_field
+from ..pages.steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
 from .languages import Catalogue
 from .templates import templates
 

@@ -6,10 +6,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from made_up_people_panel import Clock
+from made_up_people_panel import Clock, plan_of
 from postgres import new_database, programs_of_postgres, unprivileged
+
+from conjury.inference.panel.visits import Visits
 
 
 @pytest.fixture
@@ -51,3 +54,17 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'people.sqlite'}"
     return new_database(request.getfixturevalue("postgres_server"))
+
+
+@pytest.fixture
+def opened(tmp_path: Path, database: str, clock: Clock):
+    """Open visits of the small study, in a database of either kind."""
+    made: list[Visits] = []
+
+    def run(people: int = 3, **panel: Any) -> Visits:
+        made.append(Visits.open(plan_of(tmp_path, people, panel), database, now=clock))
+        return made[-1]
+
+    yield run
+    for visits in made:
+        visits.close()

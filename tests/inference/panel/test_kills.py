@@ -17,8 +17,8 @@ import pytest
 from made_up_people_panel import TIMING, answer, arrive, plan_of, take_part
 from postgres import new_database
 
+from conjury.inference.panel.pages.steps import EndStep
 from conjury.inference.panel.plan import PanelPlan
-from conjury.inference.panel.steps import EndStep
 from conjury.inference.panel.storage.reading import read_stored
 from conjury.inference.panel.visits import Visits
 

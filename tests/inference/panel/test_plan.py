@@ -15,8 +15,8 @@ from made_up_people_panel import ADULT, CHECK, YES_NO, plan_of, write_jokes, wri
 from studies_of_panels import pictures
 
 from conjury.inference.errors import InputError
+from conjury.inference.panel.pages.steps import Pages, TaskStep
 from conjury.inference.panel.plan import PlannedTask, balanced_items, begun_plan, in_order, make_plan
-from conjury.inference.panel.steps import Pages, TaskStep
 from conjury.inference.study import load_any_study
 
 RATINGS = {"form": "ratings", "scales": [{"id": "funny", "label": "Funny", "minimum": 0, "maximum": 4}]}

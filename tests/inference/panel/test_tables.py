@@ -13,9 +13,9 @@ from made_up_people_panel import ADULT, CHECK, Clock, arrive, plan_of, take_part
 from conjury.analysis.conjoint import amce
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.panel.demo import fill, simulated_answers, simulated_choices
+from conjury.inference.panel.pages.steps import TaskStep
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.status import pairwise_agreement
-from conjury.inference.panel.steps import TaskStep
 from conjury.inference.panel.tables import straight_lines
 from conjury.inference.panel.visits import Timing, Visits
 from conjury.inference.readers.collected import read_collected

@@ -30,8 +30,8 @@ from conjury.inference.panel.elsewhere.asked import Answer, Option, answers_of, 
 from conjury.inference.panel.elsewhere.back import read_elsewhere
 from conjury.inference.panel.elsewhere.prolific import Offer
 from conjury.inference.panel.elsewhere.write import Exported, export_study
+from conjury.inference.panel.pages.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
 from conjury.inference.panel.plan import PanelPlan, make_plan
-from conjury.inference.panel.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
 from conjury.inference.panel.visits import Refused, Visits
 from conjury.inference.study.panel import NOT_COLUMNS
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from conjury.inference.errors import InputError
-from conjury.inference.panel.steps import Ended
+from conjury.inference.panel.pages.steps import Ended
 from conjury.inference.panel.visits import Reason
 from conjury.inference.panel.web.languages import SHIPPED, accepted, load_catalogues
 from conjury.inference.panel.web.pages import markdown

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
-from ..study.asking import Choice, Label, LineLabels, Ratings
-from ..study.models import ItemStudy, Study
-from ..study.panel import Question
-from ..tables.schema import POSITIONS
+from ...study.asking import Choice, Label, LineLabels, Ratings
+from ...study.models import ItemStudy, Study
+from ...study.panel import Question
+from ...tables.schema import POSITIONS
 from .steps import AttentionStep, QuestionsStep, Step, TaskStep, TextStep
 
 Reason = Literal["missing", "not_an_option", "not_a_number", "out_of_range", "too_long"]
