@@ -207,7 +207,8 @@ def test_a_subgroup_is_compared_with_the_others_and_adjusted() -> None:
 
 @pytest.mark.long  # pingouin is slow to import
 def test_ratings_have_the_intraclass_correlation_of_pingouin_and_a_bias() -> None:
-    pingouin = pytest.importorskip("pingouin")
+    import pingouin
+
     random = np.random.default_rng(4)
     quality = random.normal(50, 10, 120)
     data = pd.DataFrame(
