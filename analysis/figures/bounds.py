@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..frames.sentences import agreeing, out_of
+from ..frames.sentences import agreeing_with_part, out_of
 from .benchmark.panels import metric_in_words, placed
 from .conjoint.effects import axis_label, is_reference, series_in_words
 from .dots import Levels, draw_dots, levels, table_of
@@ -182,7 +182,7 @@ def _baselines(told: pd.DataFrame, result: Drawable) -> dict[str, float]:
 def _bounded(told: pd.DataFrame) -> str:
     """How wide the bounds are, and how many conclusions turn, as a sentence without its full stop."""
     width = (told["bound_upper"] - told["bound_lower"]).astype(float)
-    tested, turning = (told["conclusion"] != "none").sum(), (told["conclusion"] == "turns").sum()
+    tested, turning = (int((told["conclusion"] != "none").sum()), int((told["conclusion"] == "turns").sum()))
     text = (
         f"The median distance between the bounds is {width[width > 0].median():.3f}"
         if (width > 0).any()
@@ -190,6 +190,5 @@ def _bounded(told: pd.DataFrame) -> str:
     )
     if not tested:
         return text
-    return (
-        f"{text}; {out_of(int(turning), int(tested), 'conclusion')} {agreeing(int(turning), 'turns', 'turn')}"
-    )
+    verb = agreeing_with_part(turning, tested, "turns", "turn")
+    return f"{text}; {out_of(turning, tested, 'conclusion')} {verb}"

@@ -75,6 +75,17 @@ def agreeing(n: int, one: str, several: str) -> str:
     return one if n == 1 else several
 
 
+def agreeing_with_part(n: int, total: int, one: str, several: str) -> str:
+    """The verb after a part of a total as `out_of` writes it: singular after "1 of 3" and after "0 of 1".
+
+    Examples
+    --------
+    >>> [agreeing_with_part(n, total, "is", "are") for n, total in ((1, 3), (0, 1), (0, 3), (2, 3))]
+    ['is', 'is', 'are', 'are']
+    """
+    return one if 1 in (n, total) else several
+
+
 def ties(values: Floats, place: int) -> Codes:
     """Places of the numbers that equal the one at a place, except for rounding.
 
@@ -100,7 +111,7 @@ def count_excluding_in_words(n: int, total: int, value: str) -> str:
 
     Examples
     --------
-    >>> count_excluding_in_words(1, 3, "0.5")
-    '1 of 3 intervals excludes 0.5.'
+    >>> count_excluding_in_words(1, 3, "0.5"), count_excluding_in_words(0, 1, "0")
+    ('1 of 3 intervals excludes 0.5.', '0 of 1 interval excludes 0.')
     """
-    return f"{out_of(n, total, 'interval')} {agreeing(n, 'excludes', 'exclude')} {value}."
+    return f"{out_of(n, total, 'interval')} {agreeing_with_part(n, total, 'excludes', 'exclude')} {value}."

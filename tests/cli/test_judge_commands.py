@@ -69,6 +69,14 @@ def test_a_limit_that_is_not_met_ends_with_1(place: Path, conjury: Run, argument
             "judge comments.csv --human ann --fail-under kapa=1",
             "there is no estimate 'kapa' (did you mean 'kappa'?)",
         ),
+        (
+            "judge comments.csv --human ann --fail-over kappa.p=0.05",
+            "'kappa' has no p; use estimate, lower, ",
+        ),
+        (
+            "compare-runs comments.csv new_prompt.csv --human ann --fail-over kappa_a.p=0.05",
+            "'kappa_a' has no p; use estimate, lower, ",
+        ),
         ("judge comments.csv --human ann --html page.pdf", "name a file that ends in .html"),
         ("judge coments.csv --human ann", "did you mean 'comments.csv'?"),
         ("judge comments.csv --human ann --judge comment", "different labels"),

@@ -13,7 +13,7 @@ from conjury.inference.errors import counted
 from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, out_of
+from ...frames.sentences import agreeing_with_part, out_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest, who
 from ..shares import MOST, evidence, judge_and_prompt
@@ -53,7 +53,8 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
     verdict: Verdict = "error" if share > MANY else "warning" if share > SOME else "pass"
     copies, most = int((suspect["estimate"] > SOME).sum()), int((suspect["estimate"] > MANY).sum())
     finding = (
-        f"{out_of(copies, len(suspect), 'pair')} of samples or judges {agreeing(copies, 'has', 'have')} "
+        f"{out_of(copies, len(suspect), 'pair')} of samples or judges "
+        f"{agreeing_with_part(copies, len(suspect), 'has', 'have')} "
         "identical answers in over "
         f"{percentage(SOME, 0)} of long answers, {most} of them in over {percentage(MANY, 0)}; the most is "
         f"{percentage(worst['estimate'], 1)} of {int(worst['of'])} ({who(worst)}, {worst['label']})."

@@ -8,7 +8,7 @@ from conjury.inference.errors import counted, listed
 from conjury.inference.study.models import AnyStudy
 from conjury.inference.tables.columns import as_text
 
-from ...frames.sentences import agreeing, out_of
+from ...frames.sentences import agreeing_with_part, out_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
 from .naming import MADE_HERE, of_models
@@ -47,7 +47,8 @@ def versions(responses: pd.DataFrame, study: AnyStudy | None = None) -> Check:
     if not finding:
         one = int((table["fingerprints"] == 1).sum())
         finding = f"{counted(len(answered), 'answer')} of {counted(len(parts), 'model')}: "
-        finding += f"{out_of(one, len(parts), 'model')} {agreeing(one, 'has', 'have')} one version"
+        verb = agreeing_with_part(one, len(parts), "has", "have")
+        finding += f"{out_of(one, len(parts), 'model')} {verb} one version"
         finding += "." if one == len(parts) else ", the others state none."
     return VERSIONS.answer(table, verdict, finding)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...frames.sentences import agreeing, out_of
+from ...frames.sentences import agreeing_with_part, out_of
 from ..fitting import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import Shades, add_bar, shade
@@ -162,7 +162,8 @@ class Matrices:
             limits = f" [{row['lower']:.2f}, {row['upper']:.2f}]" if pd.notna(row["lower"]) else ""
             n = int(own["_differs"].sum())
             texts.append(
-                f"{start}{out_of(n, len(own), 'pair')} {agreeing(n, 'differs', 'differ')}; "
+                f"{start}{out_of(n, len(own), 'pair')} "
+                f"{agreeing_with_part(n, len(own), 'differs', 'differ')}; "
                 f"largest: {pair} {row['estimate']:+.2f}{limits}."
             )
         return " ".join(texts)

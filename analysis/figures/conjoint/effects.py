@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
 from ...frames.reported import interval_kinds
-from ...frames.sentences import agreeing, out_of
+from ...frames.sentences import agreeing_with_part, out_of
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
 from ..labels import LabelKey, Labels, display_order, level_of, refuse_repeats, series_labels
@@ -272,8 +272,8 @@ def _truth_alt(result: Drawable, style: Style) -> str:
     who = f"{series.iloc[worst]}, " if series.nunique() > 1 else ""
     what = style.words.both(frame["feature"].iloc[worst], frame["level"].iloc[worst])
     return (
-        f"{opening} {out_of(inside, bounded, 'interval')} {agreeing(inside, 'contains', 'contain')} the true "
-        "value. "
+        f"{opening} {out_of(inside, bounded, 'interval')} "
+        f"{agreeing_with_part(inside, bounded, 'contains', 'contain')} the true value. "
         f"Largest error: {error[worst]:.3f} ({who}{what})."
     )
 
@@ -302,7 +302,7 @@ def _detectable_alt(result: Drawable, style: Style) -> str:
     small = frame[frame["estimate"].abs() < frame["effect_found"]]
     which = ", ".join(words.both(f, v) for f, v in zip(small["feature"], small["level"], strict=True))
     known = int(frame[["estimate", "effect_found"]].notna().all(axis=1).sum())
-    verb = agreeing(len(small), "is", "are")
+    verb = agreeing_with_part(len(small), known, "is", "are")
     return (
         f"Dot plot. {out_of(len(small), known, 'estimate')} {verb} smaller than the minimum detectable effect"
         f"{f' ({which})' if which else ''}."

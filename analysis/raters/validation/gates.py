@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed, not_percent
 
@@ -18,6 +19,8 @@ LIMITS = (
     "n", "clusters",
 )  # fmt: skip
 
+
+OF_INTERVALS = ("lower", "upper", "std_error")  # every estimate has them, unless its rows are too few
 
 SHARES = (
     "accuracy", "recall", "precision", "f1", "answered", "flips", "always_most_frequent", "winning_rate",
@@ -120,12 +123,13 @@ def _gate(text: str, option: str, least: bool) -> Gate:
 
 
 def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
-    """Compare gates with a result; an estimate without a value fails.
+    """Compare gates with a result; an estimate or an interval without a value fails.
 
     Raises
     ------
     InputError
-        For a name that the result does not have.
+        For a name that the result does not have, and for a limit that an estimate does not have, such as the
+        p value of an estimate that is not tested.
     """
     found = []
     for gate in gates:
@@ -136,11 +140,15 @@ def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
             raise InputError(
                 f"{gate.text!r}: there is no estimate '{gate.name}'{hint}; there are {listed(names)}."
             )
-        if gate.limit not in rows:
+        row = rows.iloc[0]
+        limits = [limit for limit in LIMITS if limit in row and pd.notna(row[limit])]
+        unmeasured = "estimate" in limits and gate.limit not in (*limits, *OF_INTERVALS)
+        if gate.limit not in row or unmeasured:
             raise InputError(
-                f"{gate.text!r}: '{gate.name}' has no {gate.limit}; use its estimate or a limit."
+                f"{gate.text!r}: '{gate.name}' has no {gate.limit}; use "
+                f"{listed(limits) or 'another estimate'}."
             )
-        value = float(rows[gate.limit].iloc[0])
+        value = float(row[gate.limit])
         passes = bool(value >= gate.bound if gate.least else value <= gate.bound)
         found.append(Outcome(gate, value, passes))
     return found

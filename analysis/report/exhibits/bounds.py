@@ -11,7 +11,7 @@ from ...figures.labels import Names, series_labels
 from ...figures.registry import Style
 from ...figures.theme import LIGHT
 from ...frames.rounding import percentage
-from ...frames.sentences import SERIES, agreeing, out_of
+from ...frames.sentences import SERIES, agreeing_with_part, out_of
 from ...results import Result
 from ..data import ReportData
 from ..methods import describe_analysis, plain
@@ -99,7 +99,7 @@ def summary(result: Result) -> str:
     tested, turns = int((conclusion != "none").sum()), int((conclusion == "turns").sum())
     if not tested:
         return f"{text}."
-    change = agreeing(turns, "changes", "change")
+    change = agreeing_with_part(turns, tested, "changes", "change")
     return f"{text}; {out_of(turns, tested, 'conclusion')} {change} in the worst case."
 
 

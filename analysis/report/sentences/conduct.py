@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conjury.inference.errors import counted
 
-from ...frames.sentences import agreeing, out_of, sentence
+from ...frames.sentences import agreeing, agreeing_with_part, out_of, sentence
 from ..tables import whole
 
 
@@ -44,5 +44,5 @@ def registered_in_words(values: Registered) -> str:
     if values.same == values.aspects:
         every = "the one aspect is" if values.aspects == 1 else f"all {values.aspects} aspects are"
         return f"As registered: {every} as {values.made}."
-    are = agreeing(values.same, "is", "are")
+    are = agreeing_with_part(values.same, values.aspects, "is", "are")
     return f"{out_of(values.same, values.aspects, 'aspect')} {are} as {values.made}."

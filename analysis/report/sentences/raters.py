@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...figures.labels import level_at
 from ...frames.rounding import percentage
-from ...frames.sentences import agreeing, out_of, sentence
+from ...frames.sentences import agreeing, agreeing_with_part, out_of, sentence
 from ..methods import plain
 from ..tables import interval, number, whole
 
@@ -42,7 +42,8 @@ def passed_in_words(values: Passed) -> str:
         untested = f" {whole(values.untested)} {what}." if values.tested else ""
     if not values.tested:
         return "No model could be tested against people."
-    total = f"{out_of(n, values.tested, 'replacement test')} {agreeing(n, 'is', 'are')} passed"
+    verb = agreeing_with_part(n, values.tested, "is", "are")
+    total = f"{out_of(n, values.tested, 'replacement test')} {verb} passed"
     if not n or n > MOST_PASSED:
         return f"{total}.{untested}"
     return f"{total}: {', '.join(map(plain, values.names))}.{untested}"

@@ -68,7 +68,9 @@ def _json(path: Path, lines: bool) -> Judged:
     content = _records_in_lines(path) if lines else _whole(path)
     if isinstance(content, dict) and {"eval", "samples"} <= content.keys():
         return _inspect(path)
-    records: Sequence[Any] = promptfoo.results_of(content) if isinstance(content, dict) else content
+    records: Sequence[Any] = content
+    if isinstance(content, dict):
+        records = promptfoo.results_of(content, str(path))
     if not records:
         raise InputError(f"{path}: the file has no rows; give another one.")
     for number, record in enumerate(records, 1):

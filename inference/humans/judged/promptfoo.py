@@ -26,14 +26,15 @@ GRADED = (
 PASS, FAIL = "pass", "fail"
 
 
-def results_of(content: Mapping[str, Any]) -> list[Any]:
+def results_of(content: Mapping[str, Any], source: str) -> list[Any]:
     """The results of an output file of version 3, of an older one, or of a table exported by the viewer."""
     inner = content.get("results", content)
     found = inner.get("results") if isinstance(inner, Mapping) else inner
     if isinstance(found, list):
         return found
     raise InputError(
-        "This JSON file is neither a list of rows nor the output of promptfoo; write one object per row."
+        f"{source}: this JSON file is neither a list of rows nor the output of promptfoo; write one object "
+        "per row."
     )
 
 

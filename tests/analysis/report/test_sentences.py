@@ -113,3 +113,18 @@ def test_exhibits_count_nothing_in_sentences_of_their_own() -> None:
     """A sentence that counts or compares belongs to `sentences`; what merely describes a table is listed."""
     known = set(LISTED.read_text(encoding="utf-8").splitlines())
     assert functions_with_conditions() <= known
+
+
+def test_the_verb_after_none_of_one_is_singular_and_after_none_of_several_plural() -> None:
+    sentences = (
+        (SENTENCES["excluding_in_words"], ("0 of 1 interval excludes", "0 of 3 intervals exclude")),
+        (SENTENCES["passed_in_words"], ("0 of 1 replacement test is", "0 of 3 replacement tests are")),
+        (SENTENCES["registered_in_words"], ("0 of 1 aspect is", "0 of 3 aspects are")),
+    )
+    for write, starts in sentences:
+        for total, start in zip((1, 3), starts, strict=True):
+            values = {"n": 0, "of": total, "names": (), "tested": total, "untested": 0, "same": 0}
+            values |= {"aspects": total, "made": "registered"}
+            record = record_of(write)
+            text = write(record(**{field.name: values[field.name] for field in fields(record)}))
+            assert text.startswith(start)

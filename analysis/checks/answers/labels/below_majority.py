@@ -8,7 +8,7 @@ from scipy.stats import binom
 from conjury.inference.study.models import ItemStudy
 
 from ....frames.rounding import percentage
-from ....frames.sentences import agreeing, out_of
+from ....frames.sentences import agreeing_with_part, out_of
 from ...judged import NotApplicableError
 from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
@@ -58,7 +58,8 @@ def below_majority(
     significantly = f", {len(below)} of them significantly" if lower.any() else ""
     finding = (
         f"{out_of(int(lower.sum()), len(table), 'accuracy', 'accuracies')} "
-        f"{agreeing(int(lower.sum()), 'is', 'are')} below the majority baseline{significantly}. "
+        f"{agreeing_with_part(int(lower.sum()), len(table), 'is', 'are')} below the majority baseline"
+        f"{significantly}. "
         f"{who(worst)} is correct in {percentage(worst['estimate'], 1)} of "
         f"{int(worst['of'])} items ({worst['panel']}), where {worst['label'].removeprefix('commonest: ')!r} "
         f"alone gives {percentage(worst['baseline'], 1)} (smallest adjusted {said_p(p)})"

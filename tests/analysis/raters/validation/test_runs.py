@@ -249,6 +249,7 @@ def test_a_limit_without_a_value_fails() -> None:
         ("kappa.lower=high", "is not a limit"),
         ("=0.5", "is not a limit"),
         ("kappa.p_equivalence=0.5", "has no p_equivalence"),
+        ("kappa.p=0.05", "'kappa' has no p; use estimate, lower, "),
     ],
 )
 def test_unknown_limits_are_refused(text: str, problem: str) -> None:

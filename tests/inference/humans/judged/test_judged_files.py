@@ -165,7 +165,11 @@ def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
         ("a.jsonl", "[1]\n", "row 1 is not a JSON object"),
         ("a.jsonl", "[" * 500 + "]" * 500, "nested more than 100"),
         ("a.json", "3", "not a list of rows"),
-        ("a.json", '{"a": 1}', "neither a list of rows nor the output of promptfoo"),
+        (
+            "a.json",
+            '{"a": 1}',
+            r"a\.json: this JSON file is neither a list of rows nor the output of promptfoo",
+        ),
         ("a.json", '{"results": {"results": [4]}}', "row 1 is not a JSON object"),
         ("a.jsonl", '{"doc_id": 1, "target": "a", "resps": []}\n{"doc_id": 2}', "sample 2 has no"),
     ],
