@@ -178,15 +178,15 @@ def bootstrap(
         _warn_of_separated_draws(plan, np.isnan(replicates) & tested)
     scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.span).max())
     varies = vary(replicates, scale)
-    warn(plan, tested & ~varies, "interval", "it is the same in every draw that has it.")
-    tested &= varies
-    sample = intervals.Sample(estimate, replicates, tested, scale)
+    sample = intervals.Sample(estimate, replicates, tested & varies, scale)
     if drawn.moments is not None:
         made = intervals.bca(sample, drawn.moments, alpha, null)
     elif drawn.errors is not None:
         made = intervals.studentized(sample, *drawn.errors, alpha, null)
     else:
         made = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
+    warn(plan, (tested & ~varies) | made.alike, "interval", "its draws do not differ enough.")
+    sample = replace(sample, tested=sample.tested & ~made.alike)
     lower, upper = cut(made.lower, made.upper, estimate, plan.support)
     made = replace(made, lower=lower, upper=upper)
     record = {

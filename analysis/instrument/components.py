@@ -298,9 +298,9 @@ def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFram
 
 
 def limits_of(drawn: Floats, alpha: float, scale: float = 1.0) -> Floats:
-    """Limits of m numbers from B draws, (B, m), as (2, m); NaN where every draw is the same number."""
+    """Limits of m numbers from B draws, (B, m), as (2, m); NaN where they would have no width."""
     limits = np.nanquantile(drawn, [alpha / 2, 1 - alpha / 2], axis=0)
-    return np.where(vary(drawn, scale), limits, np.nan)
+    return np.where(vary(limits, scale), limits, np.nan)
 
 
 def _coefficients(judge: str, model: Model, drawn: Floats, alpha: float) -> list[dict[str, Any]]:

@@ -91,10 +91,10 @@ def intervals(
 
 
 def without_spread(alike: ArrayLike) -> list[str]:
-    """State how many rows of a table have no interval because every draw gives the same value."""
+    """State how many rows of a table have no interval because draws do not differ enough."""
     n = int(np.sum(np.asarray(alike, dtype=bool)))
     rows = "row has" if n == 1 else "rows have"
-    return [f"{n:,} {rows} no interval: every bootstrap draw gives the same value."] if n else []
+    return [f"{n:,} {rows} no interval: bootstrap draws do not differ enough."] if n else []
 
 
 def few_clusters(clusters: ArrayLike, draws: int, cluster: Codes | None = None) -> list[str]:

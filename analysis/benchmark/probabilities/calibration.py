@@ -11,11 +11,12 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...numerics.intervals import wilson
+from ...numerics.intervals import SAME, wilson
 from ...numerics.types import Codes, Floats
 from ...results import Result, Step, analysis
 from ..data.scoring import Cell, Scored
 from ..intervals import (
+    Bounds,
     Plan,
     as_row,
     bounds_of,
@@ -244,7 +245,9 @@ def _rows(
         bounds = bounds_of(drawn[name], plan.alpha, share=False, n_clusters=n_clusters)
         if name in REFLECTED:
             lower, upper = 2 * bounds.estimate - bounds.upper, 2 * bounds.estimate - bounds.lower
-            bounds = replace(bounds, lower=max(lower, least), upper=max(upper, least))
+            lower, upper = max(lower, least), max(upper, least)
+            without = upper - lower <= SAME  # both limits are the least possible value
+            bounds = Bounds.none(bounds.estimate) if without else replace(bounds, lower=lower, upper=upper)
         yield as_row(keys, MISSING, name, bounds, counts)
 
 

@@ -173,9 +173,8 @@ def _of(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> floa
 
 def _limits(drawn: np.ndarray, alpha: float) -> tuple[float, float]:
     known = drawn[~np.isnan(drawn)]
-    if not vary(known):
-        return np.nan, np.nan
-    lower, upper = np.quantile(known, [alpha / 2, 1 - alpha / 2])
+    limits = np.quantile(known, [alpha / 2, 1 - alpha / 2]) if len(known) else known
+    lower, upper = limits if vary(limits) else (np.nan, np.nan)
     return float(lower), float(upper)
 
 

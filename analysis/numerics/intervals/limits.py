@@ -135,7 +135,7 @@ class Sample:
 class Interval:
     """Estimates with bootstrap inference; every array has shape (m,), NaN where there is none.
 
-    ``alike`` flags estimates without an interval because every draw gives the same value.
+    ``alike`` flags estimates without an interval because draws do not differ enough to give it a width.
     """
 
     estimate: np.ndarray
@@ -227,8 +227,8 @@ def _two_sided(share: np.ndarray) -> np.ndarray:
 
 
 def _interval(sample: Sample, lower: np.ndarray, upper: np.ndarray, p: np.ndarray) -> Interval:
-    """Limits and p values where draws differ, with the standard deviation of the draws."""
-    differ = vary(sample.replicates, sample.scale)
+    """Limits and p values where draws differ enough, with the standard deviation of the draws."""
+    differ = vary(sample.replicates, sample.scale) & vary(np.stack([lower, upper]), sample.scale)
     tested = sample.tested & differ
     std_error = np.full(len(tested), np.nan)
     std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)

@@ -143,9 +143,10 @@ def alt_test(
     -----
     Intervals are percentiles of the winning rates and advantage probabilities of bootstrap draws. That of
     the winning rate is for the rate to be expected of a study of this size; it is widened to hold the rate of
-    the study, which can lie outside since draws hold fewer distinct items, and is no test of passing. In
-    simulations with 3 to 12 annotators of unequal skill and 50 to 200 items, intervals of 95% with items
-    drawn held the expected advantage probability in 92 to 95%, the expected winning rate in 93 to 95%.
+    the study, which can lie outside since draws hold fewer distinct items, is missing where it would have no
+    width, and is no test of passing. In simulations with 3 to 12 annotators of unequal skill and 50 to 200
+    items, intervals of 95% with items drawn held the expected advantage probability in 92 to 95%, the
+    expected winning rate in 93 to 95%.
 
     References
     ----------

@@ -304,7 +304,7 @@ def _rates(
 
 @dataclass(frozen=True)
 class Bounds:
-    """Percentile intervals of M models, every array shape (M,); NaN without draws, or if none differs."""
+    """Percentile intervals of M models, every array shape (M,); NaN where none has a width."""
 
     rate_lower: Floats
     rate_upper: Floats
@@ -323,8 +323,9 @@ def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
     for model in range(n_models):
         both = (drawn.winning_rate[:, model], drawn.advantage[:, model])
         rate, advantage = (values[np.isfinite(values)] for values in both)
-        if vary(rate):
-            result[:2, model] = np.quantile(rate, levels)
+        limits = np.quantile(rate, levels) if len(rate) else rate
+        if vary(limits):  # else too few draws differ to move a percentile
+            result[:2, model] = limits
         if vary(advantage):
             result[2:5, model] = advantage.std(ddof=1), *np.quantile(advantage, levels)
         if len(rate) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ USUAL = {"n": 0, "prevalence": np.nan, "clusters": 0, "shape": "equal", "missing
 ALPHA = 0.05  # of all trials of the passport
 MONTE_CARLO = 0.05  # one minus the level of Monte Carlo intervals
 SAME = 1e-12  # width below which an interval is a point
+EXPECTED = "winning_rate"  # whose interval is for the mean of studies of this size
 
 Progress = Callable[[str, int, int], None]  # of a trial, its draws done and all its draws
 
@@ -114,7 +116,8 @@ def rows_of(trial: Trial, kept: Sequence[Kept]) -> pd.DataFrame:
 
     ``coverage`` is the share of the intervals that contain the true value, with its Monte Carlo interval;
     ``without`` the share of draws that have an estimate and no interval; ``point`` that of intervals without
-    width; ``below`` and ``above`` the shares of intervals that lie below and above the true value.
+    width; ``below`` and ``above`` the shares of intervals that lie below and above the true value. That of a
+    winning rate, which counts significant tests, is the rate to be expected of a study of this size.
     """
     rows = []
     for one in kept:
@@ -123,6 +126,8 @@ def rows_of(trial: Trial, kept: Sequence[Kept]) -> pd.DataFrame:
         where = situation_of({**defaults(function), **cell.parameters})
         for _, quantity, draws in by_quantity(one.frame, trial.alpha):
             bounded = np.isfinite(draws.lower) | np.isfinite(draws.upper)
+            if quantity.endswith(EXPECTED) and draws.known.any():
+                draws = replace(draws, truth=np.full_like(draws.truth, np.nanmean(draws.estimate)))
             if np.isfinite(draws.truth).any() and bounded.any():
                 keys = {"trial": trial.name, "method": tried.label, "quantity": quantity}
                 rows.append({**keys, "situation": cell.label, **where, **_measured(draws)})
