@@ -19,13 +19,13 @@ def selection_p(values: Floats, labelled: np.ndarray, cluster: Clusters) -> floa
     score test with its permutation variance, which clusters can only increase. It is adjusted for S values
     after Bonferroni; of two indicators that add up to one the second is the same test.
     """
-    n, chosen = len(values), float(labelled.sum())
-    if not 0 < chosen < n or not values.shape[1]:
+    n, n_labelled = len(values), float(labelled.sum())
+    if not 0 < n_labelled < n or not values.shape[1]:
         return 1.0
     binary = bool(np.isin(values, (0.0, 1.0)).all())
     exact = binary and cluster.is_rows
     tests = values[:, :1] if values.shape[1] == 2 and binary else values
-    p = [_fisher(one, labelled) if exact else _score(one, labelled, cluster) for one in tests.T]
+    p = [_fisher(outcome, labelled) if exact else _score(outcome, labelled, cluster) for outcome in tests.T]
     return float(min(1.0, len(p) * min(p)))
 
 
@@ -51,6 +51,6 @@ def _score(value: Floats, labelled: np.ndarray, cluster: Clusters) -> float:
     independent = float((product**2).sum())
     if variance <= SAME**2:
         return 1.0
-    together = float((np.bincount(cluster.code, product, minlength=cluster.n) ** 2).sum())
-    inflation = max(together / independent, 1.0) if independent > SAME**2 else 1.0
+    between = float((np.bincount(cluster.code, product, minlength=cluster.n) ** 2).sum())
+    inflation = max(between / independent, 1.0) if independent > SAME**2 else 1.0
     return float(2 * ndtr(-abs(product.sum()) / np.sqrt(variance * inflation)))

@@ -20,13 +20,13 @@ def reported(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
     others are in ``normal_std_error`` and so on; ``z``, which belongs to the others, is missing. Estimates
     with one kind of interval are as they were.
     """
-    asked = settings.get("intervals") or {}
-    if KIND in frame or "boot_lower" not in frame or BOOTSTRAP not in asked.values():
+    intervals = settings.get("intervals") or {}
+    if KIND in frame or "boot_lower" not in frame or BOOTSTRAP not in intervals.values():
         return frame
     kinds = {str(group["judge"]): group.get("kind") for group in settings.get("groups") or []}
-    alone = next(iter(kinds.values())) if len(set(kinds.values())) == 1 else None
+    single_kind = next(iter(kinds.values())) if len(set(kinds.values())) == 1 else None
     judges = frame["judge"].astype(str) if "judge" in frame else pd.Series("", index=frame.index)
-    booted = judges.map(lambda judge: asked.get(kinds.get(judge, alone)) == BOOTSTRAP).astype(bool)
+    booted = judges.map(lambda judge: intervals.get(kinds.get(judge, single_kind)) == BOOTSTRAP).astype(bool)
     result = frame.assign(
         **{KIND: booted.map({True: resampling(settings), False: by_errors(settings)})},
         **{f"{BY_ERRORS}{name}": frame[name] for name in REPLACED if name in frame},
@@ -40,14 +40,14 @@ def interval_kinds(settings: Mapping[str, Any], frame: pd.DataFrame | None = Non
 
     If all are of one kind, its key is empty. ``frame``, made by `reported`, may contain a part of the judges.
     """
-    asked = settings.get("intervals") or {}
+    intervals = settings.get("intervals") or {}
     if frame is not None and KIND in frame:
-        found = [str(kind) for kind in frame[KIND].dropna().unique()]
-        if len(found) == 1:
-            return {"": found[0]}
+        reported_kinds = [str(kind) for kind in frame[KIND].dropna().unique()]
+        if len(reported_kinds) == 1:
+            return {"": reported_kinds[0]}
     judges = {str(group["kind"]) for group in settings.get("groups") or [] if group.get("kind")}
     kinds: dict[str, str] = {
-        kind: resampling(settings) if asked.get(kind) == BOOTSTRAP else by_errors(settings)
+        kind: resampling(settings) if intervals.get(kind) == BOOTSTRAP else by_errors(settings)
         for kind in ("model", "human")
         if kind in judges
     }

@@ -25,15 +25,15 @@ def digits_beside(values: Iterable[float], digits: int, limits: Iterable[float])
     needed = digits
     for value in numbers:
         for limit in bounds:
-            enough = (n for n in range(digits, digits + MORE_DIGITS + 1) if _apart(value, limit, n))
+            enough = (n for n in range(digits, digits + MORE_DIGITS + 1) if _keeps_side(value, limit, n))
             needed = max(needed, next(enough, digits))
     return needed
 
 
-def _apart(value: float, limit: float, digits: int) -> bool:
+def _keeps_side(value: float, limit: float, digits: int) -> bool:
     """Whether a rounded number is on the side of a limit that the unrounded one is on."""
-    shown = round(value, digits)
-    return (shown > limit, shown < limit) == (value > limit, value < limit)
+    printed = round(value, digits)
+    return (printed > limit, printed < limit) == (value > limit, value < limit)
 
 
 def rounded(value: float, digits: int, *limits: float) -> str:

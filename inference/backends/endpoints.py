@@ -133,17 +133,19 @@ def find_destination(
             f"the environment variable {key_variable}."
         )
     address = read_address(url)
-    own = is_own(address, key_variable)
-    if key_variable == account.key_variable and not own:
+    is_own_server = is_own(address, key_variable)
+    if key_variable == account.key_variable and not is_own_server:
         return Destination(address)
-    problem, final = _problem(address, key_variable, own, Named(named[0] or base_url is None, named[1]))
+    problem, final = _problem(
+        address, key_variable, is_own_server, Named(named[0] or base_url is None, named[1])
+    )
     return Destination(address, key_variable, problem, final, is_own(address, account.key_variable))
 
 
-def _problem(address: Address, variable: str, own: bool, named: Named) -> tuple[str, bool]:
+def _problem(address: Address, variable: str, is_own_server: bool, named: Named) -> tuple[str, bool]:
     """Say why a key may not go to a server, and whether that is final; an empty text where it may."""
     server = address.server
-    if is_known(variable) and not own:
+    if is_known(variable) and not is_own_server:
         return (
             f"{variable} is the variable of another provider's key, which is never sent to {server}; put the "
             "key of that server into a variable of its own and name that as key_variable."
@@ -160,7 +162,7 @@ def _problem(address: Address, variable: str, own: bool, named: Named) -> tuple[
             f"The key in {variable} would travel unencrypted to {server}; give its https address, or reach "
             "it on this machine through a tunnel (ssh -L)."
         ), True
-    if own or all(named) or is_trusted(address, variable):
+    if is_own_server or all(named) or is_trusted(address, variable):
         return "", False
     file = {"server": named.base_url, "variable of the key": named.key_variable}
     options = {"--base-url": address.url, "--key-variable": variable}
@@ -206,6 +208,6 @@ def _key(variable: str) -> str:
 
 def _without_secrets(url: str, key_variable: str) -> str:
     """An address without user, password, query and key."""
-    scheme, mark, rest = url.partition("?")[0].partition("://")
-    server, slash, path = rest.partition("/")
+    scheme, mark, location = url.partition("?")[0].partition("://")
+    server, slash, path = location.partition("/")
     return redact(f"{scheme}{mark}{server.rpartition('@')[2]}{slash}{path}", (_key(key_variable),))

@@ -77,9 +77,9 @@ def is_own(address: Address, key_variable: str) -> bool:
     if address.scheme == "https" and address.port == 443 and address.host in HOSTS.get(key_variable, ()):
         return True
     return address.origin in {
-        other.origin
+        variable.origin
         for account in ACCOUNTS.values()
-        if account.key_variable == key_variable and (other := _named(account)) is not None
+        if account.key_variable == key_variable and (variable := _named(account)) is not None
     }
 
 

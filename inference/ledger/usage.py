@@ -54,8 +54,8 @@ def count(value: Any) -> int | None:
 
 
 def _usage(answer: Any) -> Mapping[str, Any]:
-    stated = [answer.get(name) for name in ("usage", "usageMetadata")] if isinstance(answer, dict) else []
-    return next((usage for usage in stated if isinstance(usage, dict)), {})
+    usages = [answer.get(name) for name in ("usage", "usageMetadata")] if isinstance(answer, dict) else []
+    return next((usage for usage in usages if isinstance(usage, dict)), {})
 
 
 def _thoughts(usage: Mapping[str, Any]) -> int:

@@ -104,19 +104,19 @@ def weight(value: Any) -> int:
     return 1
 
 
-def _weight(value: Any, known: dict[int, int]) -> int:
+def _weight(value: Any, weights: dict[int, int]) -> int:
     """Weight of a container; what is in it several times is weighed once."""
     if not isinstance(value, list | tuple | dict | set | frozenset):
         return weight(value)
-    if id(value) not in known:
+    if id(value) not in weights:
         fits(ELEMENT * len(value))
         parts = [part for pair in value.items() for part in pair] if isinstance(value, dict) else value
         total = ELEMENT * (1 + len(value))
         for part in parts:
-            total += _weight(part, known)
+            total += _weight(part, weights)
             fits(total)
-        known[id(value)] = total
-    return known[id(value)]
+        weights[id(value)] = total
+    return weights[id(value)]
 
 
 # ---- bounds of results, before they are computed ----
@@ -142,21 +142,21 @@ def check_operation(operator: str, left: Any, right: Any) -> None:
 
 def check_arguments(name: str, text: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """Refuse a filter or method of a value whose result could be beyond the limits."""
-    given = (*arguments, *keywords.values())
-    numbers = [abs(value) for value in given if isinstance(value, int)]
+    values = (*arguments, *keywords.values())
+    numbers = [abs(value) for value in values if isinstance(value, int)]
     if name in _NUMBERED and any(number > _NUMBERED[name] for number in numbers):
         raise TooMuch(f"{_NUMBERED[name]:,} as an argument of {name}")
     if name in _LISTING and isinstance(text, str):
         fits(ELEMENT * len(text))
-    longest = max([len(value) for value in given if isinstance(value, str)], default=0)
+    longest = max([len(value) for value in values if isinstance(value, str)], default=0)
     if name in ("strip", "lstrip", "rstrip", "trim") and longest > CHARACTERS_TO_STRIP:
         raise TooMuch(f"{CHARACTERS_TO_STRIP:,} characters to strip")
-    if name == "sum" and any(not isinstance(value, int | float | str) for value in given):
+    if name == "sum" and any(not isinstance(value, int | float | str) for value in values):
         raise TooMuch("a sum of anything but numbers")
     if isinstance(text, str):
         lines = text.count("\n") + 1
-        if name == "replace" and len(given) > 1:
-            fits(len(text) + text.count(str(given[0])) * len(str(given[1])))
+        if name == "replace" and len(values) > 1:
+            fits(len(text) + text.count(str(values[0])) * len(str(values[1])))
         elif name == "indent":
             fits(len(text) + lines * max([*numbers, longest], default=4))
         elif name == "wordwrap":
@@ -164,7 +164,7 @@ def check_arguments(name: str, text: Any, arguments: Sequence[Any], keywords: Ma
         elif name == "format":
             _check_percent(text, (*arguments, keywords))
         elif name == "join":
-            fits(sum(len(text) + weight(part) for part in _sized(given)))
+            fits(sum(len(text) + weight(part) for part in _sized(values)))
     elif name == "join":
         fits(weight(text) + longest * len(text) if isinstance(text, list | tuple) else 0)
     if name == "tojson":
@@ -178,21 +178,21 @@ def check_braces(text: str, given: Sequence[Any]) -> None:
     _check_format(text, "{", given)
 
 
-def _check_percent(text: str, given: Any) -> None:
+def _check_percent(text: str, values: Any) -> None:
     if _STAR.search(text):
         raise TooMuch(WIDE)
-    _check_format(text, "%", given if isinstance(given, tuple) else (given,))
+    _check_format(text, "%", values if isinstance(values, tuple) else (values,))
 
 
-def _check_format(text: str, mark: str, given: Sequence[Any]) -> None:
-    longest = max(map(weight, given), default=0)
+def _check_format(text: str, mark: str, values: Sequence[Any]) -> None:
+    longest = max(map(weight, values), default=0)
     widths = sum(int(digits) if len(digits) < 9 else TEMPLATE_CHARACTERS for digits in _DIGITS.findall(text))
     if text.count(mark) * longest + widths + len(text) > TEMPLATE_CHARACTERS:
         raise TooMuch(WIDE)
 
 
-def _sized(given: Sequence[Any]) -> Collection[Any]:
-    return given[0] if given and isinstance(given[0], list | tuple | dict | str) else ()
+def _sized(values: Sequence[Any]) -> Collection[Any]:
+    return values[0] if values and isinstance(values[0], list | tuple | dict | str) else ()
 
 
 _LISTING = (  # filters that make a list of a text

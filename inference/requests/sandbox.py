@@ -63,8 +63,8 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
             **{"range": _range, "namespace": _Namespace, "dict": dict},
             **{"cycler": Cycler, "joiner": Joiner},
         }
-        kept = {name: call for name, call in self.filters.items() if name not in WITHOUT}
-        self.filters = {name: _checked(name, call) for name, call in kept.items()} | {"measured": measured}
+        filters = {name: call for name, call in self.filters.items() if name not in WITHOUT}
+        self.filters = {name: _checked(name, call) for name, call in filters.items()} | {"measured": measured}
         self.tests = {name: _looked(call) for name, call in dict[str, Any](self.tests).items()}
 
     def join_path(self, template: str, parent: str) -> str:
@@ -222,10 +222,10 @@ def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def limited(*arguments: Any, **keywords: Any) -> Any:
         first = sum(isinstance(value, Context | Environment | EvalContext) for value in arguments)
-        before, given = arguments[:first], list(arguments[first:])
-        if given and isinstance(given[0], Iterator):  # computed now, since nobody knows how long it is
-            given[0] = measured(list(islice(given[0], TEMPLATE_CHARACTERS // budget.ELEMENT + 1)))
-        budget.check_arguments(name, given[0] if given else None, given[1:], keywords)
-        return measured(function(*before, *given, **keywords))
+        before, values = arguments[:first], list(arguments[first:])
+        if values and isinstance(values[0], Iterator):  # computed now, since nobody knows how long it is
+            values[0] = measured(list(islice(values[0], TEMPLATE_CHARACTERS // budget.ELEMENT + 1)))
+        budget.check_arguments(name, values[0] if values else None, values[1:], keywords)
+        return measured(function(*before, *values, **keywords))
 
     return limited

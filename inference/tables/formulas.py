@@ -15,13 +15,13 @@ def count_formulas(frame: pd.DataFrame) -> int:
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table with ' before each text that a spreadsheet would run, in cells and names of columns."""
-    made = frame.copy()
+    result = frame.copy()
     for name in _texts(frame):
         column = frame[name].astype("string")
-        made[name] = column.mask(_would_run(column), "'" + column)
+        result[name] = column.mask(_would_run(column), "'" + column)
     names = pd.Series([str(name) for name in frame], dtype="string")
-    made.columns = pd.Index(names.mask(_would_run(names), "'" + names))
-    return made
+    result.columns = pd.Index(names.mask(_would_run(names), "'" + names))
+    return result
 
 
 def _texts(frame: pd.DataFrame) -> list[str]:

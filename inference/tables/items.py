@@ -33,10 +33,10 @@ def refuse_two_values(frame: pd.DataFrame, item: str, names: Iterable[str], sour
     items = as_text(frame[item])
     for name in (name for name in names if name in frame):
         pairs = pd.DataFrame({"item": items, "value": as_text(frame[name])}).dropna().drop_duplicates()
-        again = pairs["item"].duplicated()
-        if again.any():
+        repeated = pairs["item"].duplicated()
+        if repeated.any():
             raise InputError(
-                f"{source}: item '{pairs['item'][again].iloc[0]}' has two values of '{name}'; keep one."
+                f"{source}: item '{pairs['item'][repeated].iloc[0]}' has two values of '{name}'; keep one."
             )
 
 
@@ -48,12 +48,12 @@ def repeated_items(frame: pd.DataFrame, answers: Iterable[str] = ()) -> tuple[st
     """
     free = frame.drop(columns=[name for name in answers if name in frame])
     named = [name for name in _named(free) if _repeats(free[name])]
-    taken = next((name for name in named if _are_many(free[name])), None)
-    if taken is not None:
-        return taken, []
+    item = next((name for name in named if _are_many(free[name])), None)
+    if item is not None:
+        return item, []
     numbered = any(free[name].is_unique for name in _named(free))
-    again = [name for name in map(str, free) if _repeats(free[name]) and _distinct(free[name]) >= FEW]
-    return None, [name for name in again if _is_id(name) or (not numbered and _is_text(free[name]))]
+    repeating = [name for name in map(str, free) if _repeats(free[name]) and _distinct(free[name]) >= FEW]
+    return None, [name for name in repeating if _is_id(name) or (not numbered and _is_text(free[name]))]
 
 
 def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_]:
@@ -65,14 +65,14 @@ def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_
     if not set(map(str, frame)) - set(answers):
         return np.zeros(len(frame), dtype=bool)
     text = frame.astype(object).map(_cell)
-    again = text.duplicated().to_numpy()
-    distinct = text[~again]
+    repeated = text.duplicated().to_numpy()
+    distinct = text[~repeated]
     free = distinct.drop(columns=[name for name in answers if name in distinct])
     if _named(free):
         alike = not free.duplicated().any()
     else:
         alike = any(free[name].nunique() >= max(FEW, IDENTIFY * len(distinct)) for name in free)
-    return np.asarray(again & alike)
+    return np.asarray(repeated & alike)
 
 
 def other_order(first: pd.DataFrame, second: pd.DataFrame, answers: Iterable[str] = ()) -> str | None:
@@ -81,7 +81,7 @@ def other_order(first: pd.DataFrame, second: pd.DataFrame, answers: Iterable[str
     That is one which is called as items are and shares values, or any which identifies rows and has the same
     values in both. None where such a column is the same row by row, and where tables number their own rows.
     """
-    free, taken = first.drop(columns=[name for name in answers if name in first]), None
+    free, item = first.drop(columns=[name for name in answers if name in first]), None
     named = _named(free)
     for name in dict.fromkeys([*named, *map(str, free)]):
         if name not in second:
@@ -93,9 +93,9 @@ def other_order(first: pd.DataFrame, second: pd.DataFrame, answers: Iterable[str
         if (one == other).all():
             return None
         shared = set(one) & set(other) - {""}
-        if taken is None and (shared if name in named else set(one) == set(other)):
-            taken = name
-    return taken
+        if item is None and (shared if name in named else set(one) == set(other)):
+            item = name
+    return item
 
 
 def _cell(value: object) -> str:
@@ -131,5 +131,5 @@ def _is_id(name: str) -> bool:
 
 
 def _is_text(column: pd.Series[Any]) -> bool:
-    known = column.dropna()
-    return bool(known.map(lambda value: isinstance(value, str)).all() and known.str.len().mean() >= TEXT)
+    values = column.dropna()
+    return bool(values.map(lambda value: isinstance(value, str)).all() and values.str.len().mean() >= TEXT)

@@ -58,8 +58,8 @@ class Strips:
         places = {name: place for place, name in enumerate(methods)}
         colors = {False: look.color(0), True: look.color(1)}
         for axes, few, text in zip(panels, (False, True), PANELS, strict=True):
-            here = self.table[self.table["few"] == few]
-            for fails, rows in here.groupby("fails"):
+            subset = self.table[self.table["few"] == few]
+            for fails, rows in subset.groupby("fails"):
                 axes.plot(
                     np.maximum(rows["coverage"], LEAST),
                     [places[name] for name in rows["method"]],

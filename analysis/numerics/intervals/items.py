@@ -64,17 +64,17 @@ def items_of(pattern: Codes, n_patterns: int, cluster: Codes) -> Items:
     ends = np.flatnonzero(np.diff(cluster[order])) + 1
     if len(ends) + 1 == n:
         times = np.bincount(pattern, minlength=n_patterns).astype(float)
-        seen = np.flatnonzero(times)
-        one = (np.ones(len(seen)), (np.arange(len(seen)), seen))
-        return Items(times[seen], csr_array(one, shape=(len(seen), n_patterns)), n, n)
-    alike = Counter(part.tobytes() for part in np.split(pattern[order].astype(">i8"), ends))
-    keys = sorted(alike)
+        present = np.flatnonzero(times)
+        identity = (np.ones(len(present)), (np.arange(len(present)), present))
+        return Items(times[present], csr_array(identity, shape=(len(present), n_patterns)), n, n)
+    contents = Counter(part.tobytes() for part in np.split(pattern[order].astype(">i8"), ends))
+    keys = sorted(contents)
     parts = [np.frombuffer(key, dtype=">i8").astype(np.int64) for key in keys]
     row = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     ones = (np.ones(len(row)), (row, np.concatenate(parts)))
     counts = csr_array(ones, shape=(len(parts), n_patterns))
     counts.sum_duplicates()
-    return Items(np.array([float(alike[key]) for key in keys]), counts, n, len(ends) + 1)
+    return Items(np.array([float(contents[key]) for key in keys]), counts, n, len(ends) + 1)
 
 
 @dataclass(frozen=True)
@@ -95,18 +95,18 @@ class Weights:
 def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> Weights:
     """Draw weights of patterns; ``against`` and ``favour``, (P,), are the clusters added for either limit."""
     random = np.random.default_rng(SEED)
-    drawn = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
+    gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
     if items.clusters == items.n:  # one pattern per cluster
         seen = np.zeros((items.draws, items.counts.shape[1]))
-        seen[:, items.counts.indices] = drawn
+        seen[:, items.counts.indices] = gammas
     else:
-        seen = np.asarray((items.counts.T @ drawn.T).T)
+        seen = np.asarray((items.counts.T @ gammas.T).T)
     size = items.n / items.clusters
 
     def with_prior(prior: Floats) -> Floats:
-        some = np.flatnonzero(prior)
+        patterns = np.flatnonzero(prior)
         result = seen.copy()
-        result[:, some] += size * random.standard_gamma(prior[some], size=(len(seen), len(some)))
+        result[:, patterns] += size * random.standard_gamma(prior[patterns], size=(len(seen), len(patterns)))
         result *= items.n / result.sum(axis=1, keepdims=True)
         return result
 
@@ -123,8 +123,8 @@ def limits(
     """
     low = _quantile(statistics(weights.lower), weights.level)
     high = _quantile(statistics(weights.upper), 1 - weights.level)
-    known = np.isfinite(estimate)
-    return np.where(known, np.fmin(low, estimate), np.nan), np.where(known, np.fmax(high, estimate), np.nan)
+    finite = np.isfinite(estimate)
+    return np.where(finite, np.fmin(low, estimate), np.nan), np.where(finite, np.fmax(high, estimate), np.nan)
 
 
 def _quantile(draws: Floats, level: float) -> Floats:
@@ -135,6 +135,6 @@ def _quantile(draws: Floats, level: float) -> Floats:
     enough = 2 * finite.sum(axis=0) >= len(draws)
     result = np.full(draws.shape[1], np.nan)
     if enough.any():
-        known = np.where(finite, draws, np.nan)[:, enough]
-        result[enough] = np.nanquantile(known, level, axis=0)
+        values = np.where(finite, draws, np.nan)[:, enough]
+        result[enough] = np.nanquantile(values, level, axis=0)
     return result

@@ -43,20 +43,22 @@ def of_sides_by_weights(
         if kind == PERCENT and weights is not None:
             result.append(share(((sides.first @ weights) * sides.second).sum(axis=1), cluster, alpha))
             continue
-        found = bounded(
+        estimate = bounded(
             float(paired(sides, weights, np.ones((1, len(sides.first))), kind)[0]),
             paired_influence(sides, weights, kind),
             cluster,
         )
-        if not _has_limits(found):
-            result.append(found)
+        if not _has_limits(estimate):
+            result.append(estimate)
             continue
         order = order_of(names, weights, sides.first.shape[1])
         if order.tobytes() not in samples:
             samples[order.tobytes()] = _samples_of(sides, order, cluster, alpha)
-        some = samples[order.tobytes()]
-        chosen = weights if weights is None else weights[np.ix_(order, order)]
-        result.append(_within(found, partial(paired, some.sides, chosen, kind=kind), some.drawn, alpha))
+        sample = samples[order.tobytes()]
+        ordered = weights if weights is None else weights[np.ix_(order, order)]
+        result.append(
+            _within(estimate, partial(paired, sample.sides, ordered, kind=kind), sample.drawn, alpha)
+        )
     return result
 
 
@@ -73,8 +75,8 @@ def _samples_of(sides: Sides, order: Codes, cluster: Codes, alpha: float) -> _Sa
         (np.hstack([one[:, order], other[:, order]]) for one, other in _both_ways(sides)), key=content_of
     )
     first, code = patterns_of(rows)
-    used = (sides.first.sum(axis=0) + sides.second.sum(axis=0))[order] > 0
-    one, other, against, favour = cells_of(used)
+    in_use = (sides.first.sum(axis=0) + sides.second.sum(axis=0))[order] > 0
+    one, other, against, favour = cells_of(in_use)
     eye = np.eye(len(order))
     q = len(order)
     added = Sides(np.vstack([rows[first, :q], eye[one]]), np.vstack([rows[first, q:], eye[other]]))
@@ -102,15 +104,15 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
     first, code = patterns_of(rows)
     one, other, against, favour = cells_of(panel.counts.sum(axis=0)[order] > 0)
     mixed, weight = added_ratings(panel, rows.shape[1], kind, one, other)
-    made = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
-    chosen = weights if weights is None else weights[np.ix_(order, order)]
+    distinct = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
+    ordered = weights if weights is None else weights[np.ix_(order, order)]
     none = np.zeros(len(first))
     prior = (np.concatenate([none, against * weight]), np.concatenate([none, favour * weight]))
-    found = bounded(estimate, influence, panel.cluster)
-    if not _has_limits(found):
-        return found
+    result = bounded(estimate, influence, panel.cluster)
+    if not _has_limits(result):
+        return result
     drawn = weights_of(items_of(code, len(prior[0]), panel.cluster), *prior, alpha)
-    return _within(found, statistic_of(made, chosen, kind), drawn, alpha)
+    return _within(result, statistic_of(distinct, ordered, kind), drawn, alpha)
 
 
 ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
@@ -121,41 +123,45 @@ def of_icc(panel: Panel, alpha: float, weight: Floats | None = None) -> Floats:
 
     Those of the F distribution; where items are in clusters, or have weights, those of a Bayesian bootstrap.
     """
-    own = np.ones(panel.n_items) if weight is None else weight
-    squares = mean_squares(panel, own[None])
+    weights = np.ones(panel.n_items) if weight is None else weight
+    squares = mean_squares(panel, weights[None])
     if panel.n_clusters == panel.n_items and weight is None:
         return icc_limits(squares, alpha)
     if panel.n_clusters < 2:
         return np.full((ICCS, 2), np.nan)
     # Draws depend neither on the order of rows nor on that of raters, whom ICC(1,1) does not tell apart.
-    named = zip(panel.matrix.T, map(str, panel.raters), strict=True)
-    columns = [column for column, _ in sorted(named, key=lambda one: (np.sort(one[0]).tobytes(), one[1]))]
+    columns_by_rater = zip(panel.matrix.T, map(str, panel.raters), strict=True)
+    columns = [
+        column for column, _ in sorted(columns_by_rater, key=lambda one: (np.sort(one[0]).tobytes(), one[1]))
+    ]
     estimate = icc_from_mean_squares(squares)[0]
-    by_rater = _drawn_iccs(np.stack(columns, axis=1), own, panel.cluster, estimate, alpha)
-    exchangeable = _drawn_iccs(np.sort(panel.matrix, axis=1), own, panel.cluster, estimate, alpha)
+    by_rater = _drawn_iccs(np.stack(columns, axis=1), weights, panel.cluster, estimate, alpha)
+    exchangeable = _drawn_iccs(np.sort(panel.matrix, axis=1), weights, panel.cluster, estimate, alpha)
     return np.vstack([exchangeable[:1], by_rater[1:]])
 
 
-def _drawn_iccs(ratings: Floats, own: Floats, cluster: Codes, estimate: Floats, alpha: float) -> Floats:
+def _drawn_iccs(
+    ratings: Floats, item_weight: Floats, cluster: Codes, estimate: Floats, alpha: float
+) -> Floats:
     """Limits of the three ICCs of complete ratings, (I, k), by a Bayesian bootstrap, shape (3, 2)."""
-    first, code = patterns_of(np.column_stack([ratings, own]))
+    first, code = patterns_of(np.column_stack([ratings, item_weight]))
     none = np.zeros(len(first))
     drawn = weights_of(items_of(code, len(first), cluster), none, none, alpha)
     distinct = panel_from(ratings[first])
 
     def statistics(weights: Floats) -> Floats:
-        return icc_from_mean_squares(mean_squares(distinct, weights * own[first]))
+        return icc_from_mean_squares(mean_squares(distinct, weights * item_weight[first]))
 
     return np.stack(limits(statistics, drawn, estimate), axis=1)
 
 
-def _has_limits(found: Bounded) -> bool:
-    return bool(np.isfinite(found.estimate)) and found.clusters > 1
+def _has_limits(result: Bounded) -> bool:
+    return bool(np.isfinite(result.estimate)) and result.clusters > 1
 
 
-def _within(found: Bounded, statistic: Callable[[Floats], Floats], drawn: Weights, alpha: float) -> Bounded:
-    low, high = limits(lambda weights: statistic(weights)[:, None], drawn, np.array([found.estimate]))
-    return found.within(float(low[0]), float(high[0]), alpha)
+def _within(result: Bounded, statistic: Callable[[Floats], Floats], drawn: Weights, alpha: float) -> Bounded:
+    low, high = limits(lambda weights: statistic(weights)[:, None], drawn, np.array([result.estimate]))
+    return result.within(float(low[0]), float(high[0]), alpha)
 
 
 def _both_ways(sides: Sides) -> Iterator[tuple[Floats, Floats]]:

@@ -45,15 +45,18 @@ def of_judges(
     rows = both_ways[int(turned)]
     first, code = patterns_of(rows)
     used = (np.bincount(np.concatenate(codes), minlength=q) + share.sum(axis=0)) > 0
-    one, other, apart, _ = cells_of(used)
-    label = np.eye(q)[one]
-    right, wrong = np.column_stack([one, other, label]), np.column_stack([other, one, label])
+    first_label, second_label, prior_weight, _ = cells_of(used)
+    label = np.eye(q)[first_label]
+    right, wrong = (
+        np.column_stack([first_label, second_label, label]),
+        np.column_stack([second_label, first_label, label]),
+    )
     distinct = np.vstack([rows[first], right, wrong])
-    chosen = weights if weights is None else weights[np.ix_(order, order)]
+    ordered = weights if weights is None else weights[np.ix_(order, order)]
     sides = [Sides(np.eye(q)[distinct[:, at].astype(np.int64)], distinct[:, 2:]) for at in (0, 1)]
-    low, high = (partial(paired, one, chosen, kind=kind) for one in sides)
-    seen, none = np.zeros(len(first)), np.zeros(len(apart))
-    prior = (np.concatenate([seen, apart, none]), np.concatenate([seen, none, apart]))
+    low, high = (partial(paired, side, ordered, kind=kind) for side in sides)
+    zeros, none = np.zeros(len(first)), np.zeros(len(prior_weight))
+    prior = (np.concatenate([zeros, prior_weight, none]), np.concatenate([zeros, none, prior_weight]))
     result = _bounded((low, high), code, prior, -influence if turned else influence, cluster, alpha)
     return _turned(result) if turned else result
 
@@ -72,17 +75,20 @@ def of_judge_and_people(
     rows = np.column_stack([codes, ratings_of(panel, order, by_rater=True)])
     first, code = patterns_of(rows)
     used = (np.bincount(judge, minlength=panel.q) + panel.counts.sum(axis=0))[order] > 0
-    one, other, apart, _ = cells_of(used)
-    alike, weight = added_ratings(panel, panel.n_raters, kinds[1], one, one)
+    one, other, prior_weight, _ = cells_of(used)
+    agreeing, weight = added_ratings(panel, panel.n_raters, kinds[1], one, one)
     mixed, _ = added_ratings(panel, panel.n_raters, kinds[1], one, other)
-    distinct = np.vstack([rows[first], np.column_stack([other, alike]), np.column_stack([one, mixed])])
-    chosen = weights if weights is None else weights[np.ix_(order, order)]
+    distinct = np.vstack([rows[first], np.column_stack([other, agreeing]), np.column_stack([one, mixed])])
+    ordered = weights if weights is None else weights[np.ix_(order, order)]
     people = panel_of_rows(distinct[:, 1:], panel, order)
     counts = people.counts
     sides = Sides(np.eye(panel.q)[distinct[:, 0]], counts / counts.sum(axis=1, keepdims=True))
-    statistics = (statistic_of(people, chosen, kinds[1]), partial(paired, sides, chosen, kind=kinds[0]))
-    seen, none = np.zeros(len(first)), np.zeros(len(apart))
-    prior = (np.concatenate([seen, apart * weight, none]), np.concatenate([seen, none, apart * weight]))
+    statistics = (statistic_of(people, ordered, kinds[1]), partial(paired, sides, ordered, kind=kinds[0]))
+    zeros, none = np.zeros(len(first)), np.zeros(len(prior_weight))
+    prior = (
+        np.concatenate([zeros, prior_weight * weight, none]),
+        np.concatenate([zeros, none, prior_weight * weight]),
+    )
     return _bounded(statistics, code, prior, influence, panel.cluster, alpha)
 
 
@@ -96,17 +102,17 @@ def _bounded(
 ) -> Bounded:
     """Bound the second statistic less the first; p is that of the interval which ends at zero."""
 
-    def apart(weights: Floats) -> Floats:
+    def difference(weights: Floats) -> Floats:
         return np.asarray(statistics[1](weights) - statistics[0](weights))[:, None]
 
     items = items_of(code, len(prior[0]), cluster)
-    seen = np.bincount(code, minlength=len(prior[0])).astype(float)
-    estimate = float(apart(seen[None])[0, 0])
+    observed = np.bincount(code, minlength=len(prior[0])).astype(float)
+    estimate = float(difference(observed[None])[0, 0])
     estimate = 0.0 if abs(estimate) <= SAME else estimate  # equal except for rounding
     result = bounded(estimate, influence, cluster)
     if not np.isfinite(estimate) or result.clusters < 2:
         return result
-    low, high = limits(apart, weights_of(items, *prior, alpha), np.array([estimate]))
+    low, high = limits(difference, weights_of(items, *prior, alpha), np.array([estimate]))
     return replace(result, lower=float(low[0]), upper=float(high[0])).tested(alpha)
 
 

@@ -35,18 +35,18 @@ class Gains:
 
 def gains_of(gains: pd.DataFrame, lengths: np.ndarray, who: str, unit: str, task: str = "") -> Gains:
     """Median gain, and as many people as the models make of those there are."""
-    known = gains["gain"].dropna().to_numpy(float)
-    if not len(known):
+    values = gains["gain"].dropna().to_numpy(float)
+    if not len(values):
         return Gains(who, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, unit, task)
     count = float((gains["n_effective"] / gains["gain"]).median())
-    middle = float(np.median(known))
+    middle = float(np.median(values))
     ratio = float(np.nanmedian(lengths)) if np.isfinite(lengths).any() else np.nan
     return Gains(
         who,
-        len(known),
+        len(values),
         middle,
-        float(known.min()),
-        float(known.max()),
+        float(values.min()),
+        float(values.max()),
         count,
         count * middle,
         ratio,
@@ -60,15 +60,17 @@ def gains_in_words(values: Gains) -> str:
     """What the models add, in one sentence: the median gain and how much shorter intervals are."""
     if not values.n:
         return f"With {values.who} no estimate among people could be made more precise."
-    one = values.n == 1
-    gain = "the gain is" if one else f"the median gain of {values.n} estimates is"
-    spread = "" if one else f" (from {gain_text(values.least)} to {gain_text(values.most)})"
+    singular = values.n == 1
+    gain = "the gain is" if singular else f"the median gain of {values.n} estimates is"
+    spread = "" if singular else f" (from {gain_text(values.least)} to {gain_text(values.most)})"
     of_task = f" ({values.task})" if values.task else ""
     clusters, effective = round(values.clusters), round(values.effective)
     precise = f"{whole(clusters)} {values.unit} are as precise as {whole(effective)}{of_task}"
     ratio = "" if np.isnan(values.ratio) else rounded(values.ratio, 2, 1.0)
-    shorter = f", and {'the interval is' if one else 'intervals are'} {ratio} times as long" if ratio else ""
-    shorter += " (median)" if shorter and not one else ""
+    shorter = (
+        f", and {'the interval is' if singular else 'intervals are'} {ratio} times as long" if ratio else ""
+    )
+    shorter += " (median)" if shorter and not singular else ""
     return f"With the answers of {values.who}, {precise}: {gain} {gain_text(values.median)}{spread}{shorter}."
 
 
@@ -87,9 +89,9 @@ class Useless:
 
 def useless(gains: pd.DataFrame, rows: Sequence[str]) -> Useless:
     """Find gains of 1 or less; ``rows`` has a name for each gain."""
-    known = gains.assign(_row=list(rows)).dropna(subset="gain")
-    none = known[known["gain"] <= NO_GAIN].sort_values("gain", kind="stable")
-    return Useless(tuple(none["_row"].astype(str)), len(known))
+    estimated = gains.assign(_row=list(rows)).dropna(subset="gain")
+    none = estimated[estimated["gain"] <= NO_GAIN].sort_values("gain", kind="stable")
+    return Useless(tuple(none["_row"].astype(str)), len(estimated))
 
 
 @sentence
@@ -118,10 +120,10 @@ class Moved:
 
 def moved(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None:
     """Find the rate that moves furthest, in columns ``reported, corrected, lower, upper``."""
-    apart = (wide["corrected"] - wide["reported"]).abs().to_numpy(float)
-    if np.isnan(apart).all():
+    distance = (wide["corrected"] - wide["reported"]).abs().to_numpy(float)
+    if np.isnan(distance).all():
         return None
-    equal = ties(apart, int(np.nanargmax(apart)))
+    equal = ties(distance, int(np.nanargmax(distance)))
     row = wide.iloc[equal[0]]
     reported, corrected, lower, upper = (
         float(row[name]) for name in ("reported", "corrected", "lower", "upper")

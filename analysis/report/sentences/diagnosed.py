@@ -84,8 +84,8 @@ def detectability(frame: pd.DataFrame, tests: pd.DataFrame, alpha: float) -> Det
     critical = ndtri(1 - alpha / 2)
     significant = size * (critical + ndtri(frame["power"].to_numpy(float))) / critical > least
     if "p" in tests and set(keys) <= set(tests):
-        rows, known = _texts(frame, keys), _texts(tests, keys).assign(p=tests["p"].to_numpy(float))
-        p = rows.merge(known.drop_duplicates(keys), on=keys, how="left")["p"].to_numpy(float)
+        rows, p_values = _texts(frame, keys), _texts(tests, keys).assign(p=tests["p"].to_numpy(float))
+        p = rows.merge(p_values.drop_duplicates(keys), on=keys, how="left")["p"].to_numpy(float)
         significant = np.where(np.isnan(p), significant, p < alpha)
     small = np.isfinite(size) & np.isfinite(least) & (size < least)
     return Detectability(
@@ -144,10 +144,12 @@ class Widest:
 
 def widest(frame: pd.DataFrame, names: pd.Series[str]) -> Widest:
     """Find the largest ratios, of clustered standard errors and of all."""
-    known = frame["ratio"].notna().to_numpy()
-    clustered = known & frame["method"].isin(["CR1", "CR2"]).to_numpy()
+    has_ratio = frame["ratio"].notna().to_numpy()
+    clustered = has_ratio & frame["method"].isin(["CR1", "CR2"]).to_numpy()
     most = frame.loc[clustered, "n_clusters"].min() if clustered.any() else np.nan
-    return Widest(_largest_ratio(frame, names, clustered), _largest_ratio(frame, names, known), float(most))
+    return Widest(
+        _largest_ratio(frame, names, clustered), _largest_ratio(frame, names, has_ratio), float(most)
+    )
 
 
 def _largest_ratio(frame: pd.DataFrame, names: pd.Series[str], among: np.ndarray) -> Ratio | None:

@@ -55,9 +55,9 @@ def largest_effect_in_words(values: LargestEffect) -> str:
     """Name the largest effect with its interval."""
     who = f" for {plain(values.judge)}" if values.judge else ""
     limits = interval(values.lower, values.upper)
-    beside = f" ({values.bounds} {limits})" if limits else ""
+    bounds = f" ({values.bounds} {limits})" if limits else ""
     start = "Under one prompt of each judge, the" if values.of_prompts else "The"
-    return f"{start} largest effect is {number(values.estimate)}{beside}, of *{plain(values.level)}*{who}."
+    return f"{start} largest effect is {number(values.estimate)}{bounds}, of *{plain(values.level)}*{who}."
 
 
 @dataclass(frozen=True)
@@ -142,15 +142,15 @@ def differing_in_words(values: Differing) -> str:
     name, n, of = values.counts[0]
     if len(values.counts) == 1:
         return f"{plain(name)} differs from people in {n} of {of} {what} ({rule})."
-    some = sum(n > 0 for _, n, _ in values.counts)
-    models = out_of(some, len(values.counts), "model")
+    count = sum(n > 0 for _, n, _ in values.counts)
+    models = out_of(count, len(values.counts), "model")
     start = "Under one prompt of each, " if values.of_prompts else ""
-    if not some:
+    if not count:
         return f"{start}{models} differ from people in {what} ({rule} within each model)."
     named = [f"{plain(name)} in {n} of {of}" for name, n, of in values.counts[:MOST_MODELS]]
     more = " and so on" if len(values.counts) > MOST_MODELS else ""
     return (
-        f"{start}{models} {agreeing(some, 'differs', 'differ')} from people in {what} ({rule} within each "
+        f"{start}{models} {agreeing(count, 'differs', 'differ')} from people in {what} ({rule} within each "
         f"model): {', '.join(named)}{more}."
     )
 

@@ -32,8 +32,8 @@ def positions(judge: str, frame: pd.DataFrame) -> Positions | None:
     if share is None:
         return None
     names = ("same_profile", "always_first", "always_second")
-    known = [float(rows[name]["estimate"]) for name in names if name in rows]
-    both = (known[0], known[1], known[2]) if len(known) == len(names) else None
+    estimates = [float(rows[name]["estimate"]) for name in names if name in rows]
+    both = (estimates[0], estimates[1], estimates[2]) if len(estimates) == len(names) else None
     estimate, n, lower, upper = (float(share[name]) for name in ("estimate", "n", "lower", "upper"))
     return Positions(judge, estimate, n, lower, upper, both)
 
@@ -101,10 +101,10 @@ class Changing:
 
 def changing(summary: pd.DataFrame) -> Changing:
     """Count effects of judges whose conclusion differs in any specification."""
-    known = summary[summary["conclusion_turns"].notna()]
+    conclusions = summary[summary["conclusion_turns"].notna()]
     n = summary["n_specifications"].astype(int)
-    turning = int((known["conclusion_turns"] > 0).sum())
-    return Changing(int(n.min()), int(n.max()), turning, len(known), summary["judge"].nunique())
+    turning = int((conclusions["conclusion_turns"] > 0).sum())
+    return Changing(int(n.min()), int(n.max()), turning, len(conclusions), summary["judge"].nunique())
 
 
 @sentence
@@ -114,8 +114,8 @@ def changing_in_words(values: Changing) -> str:
     if not values.effects:
         return f"Over {over} specifications, no effect has a conclusion."
     of_judges = f" (those of {values.judges} judges counted one by one)" if values.judges > 1 else ""
-    one = out_of(values.changing, values.effects, "effect")
+    effects = out_of(values.changing, values.effects, "effect")
     return (
-        f"Over {over} {agreeing(values.most, 'specification', 'specifications')}, the conclusion on {one}"
+        f"Over {over} {agreeing(values.most, 'specification', 'specifications')}, the conclusion on {effects}"
         f"{of_judges} changes in at least one."
     )

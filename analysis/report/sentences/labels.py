@@ -35,11 +35,11 @@ class Baseline:
 
 def baseline(over: pd.DataFrame, always: str) -> Baseline:
     """Count judges by their difference from the most frequent label; prompts of a judge are counted apart."""
-    known = over[over["lower"].notna() & over["upper"].notna()]
-    several = len(known) > known["judge"].nunique()
+    bounded = over[over["lower"].notna() & over["upper"].notna()]
+    several = len(bounded) > bounded["judge"].nunique()
     noun = (SERIES, SERIES) if several else ("judge", "judges")
-    below, above = int((known["upper"] < 0).sum()), int((known["lower"] > 0).sum())
-    return Baseline(below, above, len(known), noun, always)
+    below, above = int((bounded["upper"] < 0).sum()), int((bounded["lower"] > 0).sum())
+    return Baseline(below, above, len(bounded), noun, always)
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ def best_in_words(values: Best) -> str:
     )
 
 
-def _beside_baseline(values: Baseline | None, alone: bool, later: bool) -> str:
+def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
     if values is None or not values.compared:
         return ""
     below, above = values.below, values.above
-    if alone and values.compared == 1:
+    if single and values.compared == 1:
         how = "less often than" if below else "more often than" if above else "about as often as"
         return f"; it is correct {how} always answering {values.always}"
     if later:
@@ -111,11 +111,13 @@ class Compared:
 
 def compared(best: Sequence[Best], level: str) -> Compared:
     """Find what sentences about the best judges of places say about the most frequent label."""
-    known = [
-        (one.baseline.compared, one.judges == one.baseline.compared == 1) for one in best if one.baseline
+    comparisons = [
+        (series.baseline.compared, series.judges == series.baseline.compared == 1)
+        for series in best
+        if series.baseline
     ]
-    counts = any(n and not single for n, single in known)
-    return Compared(counts, sum(single for _, single in known), level)
+    counts = any(n and not single for n, single in comparisons)
+    return Compared(counts, sum(single for _, single in comparisons), level)
 
 
 @sentence
@@ -317,17 +319,15 @@ def perturbed(frame: pd.DataFrame, metric: str, alpha: float) -> Perturbed:
 @sentence
 def perturbed_in_words(values: Perturbed) -> str:
     """How many scores differ on perturbed items."""
-    one, several = f"difference in {values.metric}", f"differences in {values.metric}"
+    noun, nouns = f"difference in {values.metric}", f"differences in {values.metric}"
     if not values.tested:
-        return f"No {one} could be tested."
+        return f"No {noun} could be tested."
     n = values.significant
     after = " after adjustment for their number" if values.adjusted else ""
     if not n:
-        return (
-            f"None of {whole(values.tested)} {agreeing(values.tested, one, several)} is significant{after}."
-        )
+        return f"None of {whole(values.tested)} {agreeing(values.tested, noun, nouns)} is significant{after}."
     return (
-        f"{out_of(n, values.tested, one, several)} {agreeing(n, 'is', 'are')} significant{after}, "
+        f"{out_of(n, values.tested, noun, nouns)} {agreeing(n, 'is', 'are')} significant{after}, "
         f"{whole(values.negative)} of them negative."
     )
 
@@ -344,15 +344,15 @@ class SameItems:
 
 def same_items(frame: pd.DataFrame, keys: Sequence[str], adjusted: str) -> SameItems:
     """Count comparisons without answers of one side alone; ``keys`` name a comparison."""
-    alone = [name for name in ("n_left_only", "n_right_only") if name in frame]
+    columns = [name for name in ("n_left_only", "n_right_only") if name in frame]
     rows = (
-        frame.groupby(list(keys), dropna=False, observed=True, sort=False)[alone].max()
-        if alone
+        frame.groupby(list(keys), dropna=False, observed=True, sort=False)[columns].max()
+        if columns
         else frame[[*keys]]
     )
-    n = len(rows.drop_duplicates()) if not alone else len(rows)
-    same = int((rows[alone] == 0).all(axis=1).sum()) if alone else 0
-    return SameItems(same, n, len(alone) == 2, adjusted)
+    n = len(rows.drop_duplicates()) if not columns else len(rows)
+    same = int((rows[columns] == 0).all(axis=1).sum()) if columns else 0
+    return SameItems(same, n, len(columns) == 2, adjusted)
 
 
 @sentence

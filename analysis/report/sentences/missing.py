@@ -47,17 +47,17 @@ def answered_by(who: pd.Series[str], answered: pd.Series[int], asked: pd.Series[
     return [Given(str(name), int(n), int(of)) for name, n, of in ordered.itertuples(name=None)]
 
 
-def answers_given(given: list[Given], noun: str, counted_: str) -> Answered:
+def answers_given(shares: list[Given], noun: str, counted_: str) -> Answered:
     """Which of them lack answers."""
-    lacking = tuple(one for one in given if one.answered < one.asked)
-    everything = Given("", sum(one.answered for one in given), sum(one.asked for one in given))
-    return Answered(lacking, len(given), everything, noun, counted_)
+    lacking = tuple(share for share in shares if share.answered < share.asked)
+    everything = Given("", sum(share.answered for share in shares), sum(share.asked for share in shares))
+    return Answered(lacking, len(shares), everything, noun, counted_)
 
 
-def _share(given: Given, noun: str) -> str:
+def _share(share_given: Given, noun: str) -> str:
     """Answered of asked, with the share: 28,463 of 30,000 choices (94.9%)."""
-    share = f" ({percentage(given.answered / given.asked, 1)})" if given.asked else ""
-    return f"{out_of(given.answered, given.asked, ONE.get(noun, noun), noun)}{share}"
+    share = f" ({percentage(share_given.answered / share_given.asked, 1)})" if share_given.asked else ""
+    return f"{out_of(share_given.answered, share_given.asked, ONE.get(noun, noun), noun)}{share}"
 
 
 @sentence
@@ -69,13 +69,15 @@ def answered_in_words(values: Answered) -> str:
     n = len(values.lacking)
     if not n:
         return f"All {values.total} {values.noun} gave all {whole(values.one.asked)} answers."
-    named = [f"{plain(one.who)} gave {_share(one, values.counted)}" for one in values.lacking[:MOST_NAMED]]
+    named = [
+        f"{plain(judge.who)} gave {_share(judge, values.counted)}" for judge in values.lacking[:MOST_NAMED]
+    ]
     more = " and so on" if n > MOST_NAMED else ""
     others = values.total - n
-    rest = f"; the other{'s' * (others > 1)} answered all" if others else ""
+    remainder = f"; the other{'s' * (others > 1)} answered all" if others else ""
     return (
         f"Of {values.total} {values.noun}, {n} {agreeing(n, 'lacks', 'lack')} answers: "
-        f"{'; '.join(named)}{more}{rest}."
+        f"{'; '.join(named)}{more}{remainder}."
     )
 
 
@@ -145,6 +147,6 @@ def unanswered_in_words(values: Unanswered) -> str:
         return "There are no answers."
     if not values.without:
         return f"Every one of {counted(values.total, 'answer')} contains a valid choice."
-    lost = agreeing(values.without, "contains", "contain")
+    verb = agreeing(values.without, "contains", "contain")
     share = percentage(values.without / values.total, 1)
-    return f"{out_of(values.without, values.total, 'answer')} ({share}) {lost} no valid choice."
+    return f"{out_of(values.without, values.total, 'answer')} ({share}) {verb} no valid choice."

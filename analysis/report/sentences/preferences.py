@@ -48,10 +48,10 @@ class Clearest:
 
 def clearest(frame: pd.DataFrame, levels: Sequence[str], references: Sequence[str]) -> Clearest | None:
     """Find the clearest preference; None where all shares are missing or one half."""
-    apart = (frame["estimate"] - HALF).abs().to_numpy(float)
-    if np.isnan(apart).all() or np.nanmax(apart) <= EQUAL:
+    distance = (frame["estimate"] - HALF).abs().to_numpy(float)
+    if np.isnan(distance).all() or np.nanmax(distance) <= EQUAL:
         return None
-    at = int(np.nanargmax(apart))
+    at = int(np.nanargmax(distance))
     share, names = float(frame["estimate"].iloc[at]), (levels[at], references[at])
     return Clearest(*names, share) if share > HALF else Clearest(*names[::-1], 1 - share)
 
@@ -120,8 +120,8 @@ def most_important_in_words(values: MostImportant) -> str:
         return f"All {values.of} attributes are equally important, with a share of {share} each."
     if len(values.names) > 1:
         return f"The most important attributes are {names}, with a share of {share} each."
-    beside = f" ({values.bounds})" if values.bounds else ""
-    return f"The most important attribute is {names}, with a share of {share}{beside}."
+    bounds = f" ({values.bounds})" if values.bounds else ""
+    return f"The most important attribute is {names}, with a share of {share}{bounds}."
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class Majorities:
 
 def majorities(frame: pd.DataFrame) -> Majorities:
     """Count levels whose majority is clear."""
-    known = frame["majority"].notna() & (frame["majority"].astype(str) != "unclear")
-    return Majorities(int(known.sum()), len(frame))
+    decided = frame["majority"].notna() & (frame["majority"].astype(str) != "unclear")
+    return Majorities(int(decided.sum()), len(frame))
 
 
 @sentence

@@ -56,9 +56,9 @@ class Chances:
 
 def chances(numbers: pd.DataFrame) -> Chances:
     """Look at the chances of consistent numbers."""
-    known = numbers.loc[numbers["verdict"] == "consistent", "chance"].dropna()
-    median = float(known.median()) if len(known) else np.nan
-    return Chances(len(known), median, int((known > LIKELY).sum()))
+    probabilities = numbers.loc[numbers["verdict"] == "consistent", "chance"].dropna()
+    median = float(probabilities.median()) if len(probabilities) else np.nan
+    return Chances(len(probabilities), median, int((probabilities > LIKELY).sum()))
 
 
 @sentence

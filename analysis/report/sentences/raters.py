@@ -61,10 +61,10 @@ class Ahead:
 
 def ahead(part: pd.DataFrame, line: pd.Series[float]) -> Ahead:
     """Count intervals above and below the line of no difference, among those that have limits."""
-    known = (part["lower"].notna() & part["upper"].notna()).to_numpy()
+    bounded = (part["lower"].notna() & part["upper"].notna()).to_numpy()
     above, below = ((part["lower"] > line).to_numpy(), (part["upper"] < line).to_numpy())
-    n_dimensions = part.loc[known, "dimension"].nunique()
-    return Ahead(int((known & above).sum()), int((known & below).sum()), int(known.sum()), n_dimensions)
+    n_dimensions = part.loc[bounded, "dimension"].nunique()
+    return Ahead(int((bounded & above).sum()), int((bounded & below).sum()), int(bounded.sum()), n_dimensions)
 
 
 @sentence
@@ -92,15 +92,15 @@ def ahead_in_words(values: Ahead) -> str:
         if several
         else out_of(values.ahead, values.of, "model")
     )
-    rest = values.of - values.ahead - values.behind
+    undecided = values.of - values.ahead - values.behind
     if several:
         return (
             f"By intervals of the posterior, the model is ahead of a random person in {total}, behind in "
-            f"{values.behind}, and cannot be distinguished from one in {rest}."
+            f"{values.behind}, and cannot be distinguished from one in {undecided}."
         )
     return (
         f"By intervals of the posterior, {total} {agreeing(values.ahead, 'is', 'are')} ahead of a random "
-        f"person, {values.behind} behind, and {rest} cannot be distinguished from one."
+        f"person, {values.behind} behind, and {undecided} cannot be distinguished from one."
     )
 
 
@@ -153,8 +153,8 @@ class Orders:
 def orders(names: Sequence[str], share: pd.Series[float], chance: pd.Series[float]) -> Orders:
     """Collect the shares that are known."""
     pairs = zip(names, share.to_numpy(float), strict=True)
-    known = tuple((str(name), float(value)) for name, value in pairs if np.isfinite(value))
-    return Orders(known, float(chance.min()), float(chance.max()))
+    finite = tuple((str(name), float(value)) for name, value in pairs if np.isfinite(value))
+    return Orders(finite, float(chance.min()), float(chance.max()))
 
 
 @sentence

@@ -31,9 +31,9 @@ def recovered(found: pd.DataFrame, bounds: str) -> Recovered:
     weight = found["n_levels"].astype(float).where(found["in_normal"].notna(), 0.0)
     shares = []
     for name in ("in_normal", "in_bootstrap"):
-        there = found[name].notna() & (weight > 0)
-        total = weight[there].sum()
-        shares.append(float((found[name] * weight)[there].sum() / total) if total else np.nan)
+        present = found[name].notna() & (weight > 0)
+        total = weight[present].sum()
+        shares.append(float((found[name] * weight)[present].sum() / total) if total else np.nan)
     inside, boot_inside = shares
     largest = float(found["max_abs_error"].max())
     return Recovered(float(weight.sum()), inside, boot_inside, largest, bounds)
@@ -64,10 +64,10 @@ class Inside:
 @sentence
 def inside_in_words(values: Inside) -> str:
     """The share of intervals with the true value, by quantity; empty without intervals."""
-    known = [(name, inside, n) for name, inside, n in values.counts if n]
-    if not known:
+    counts = [(name, inside, n) for name, inside, n in values.counts if n]
+    if not counts:
         return ""
-    shares = [f"{name} {percentage(inside / n)}" for name, inside, n in known]
+    shares = [f"{name} {percentage(inside / n)}" for name, inside, n in counts]
     return f"Shares of intervals that contain the true value: {'; '.join(shares)} (@tbl-recovery)."
 
 
@@ -81,14 +81,14 @@ class Covering:
 
 def covering(rows: pd.DataFrame, estimand: str, nominal: float) -> Covering:
     """Count cells of each method with coverage below the nominal one by more than chance."""
-    found = []
+    measures = []
     for method, part in rows.groupby("method", sort=False):
         spread = np.sqrt(nominal * (1 - nominal) / (part["draws"] - part["failures"]))
         low = int((part["estimate"] < nominal - TOO_FEW * spread).sum())
-        found.append(
+        measures.append(
             (str(method), low, len(part), float(part["estimate"].min()), float(part["estimate"].max()))
         )
-    return Covering(estimand, tuple(found))
+    return Covering(estimand, tuple(measures))
 
 
 @sentence

@@ -25,15 +25,15 @@ SIDES = np.array(["A", "B"])
 
 def shares_of(prevalence: float) -> dict[str, Floats]:
     """Shares of the levels of each attribute."""
-    rest = (1 - prevalence) / 2
-    return {"tone": np.full(2, 0.5), "author": np.array([rest, rest, prevalence])}
+    share = (1 - prevalence) / 2
+    return {"tone": np.full(2, 0.5), "author": np.array([share, share, prevalence])}
 
 
 def win_probability(first: np.ndarray, second: np.ndarray) -> Floats:
     """Probability that the first of two profiles is chosen; codes of attributes come first."""
     gap = sum(
-        np.array(list(levels.values()))[one] - np.array(list(levels.values()))[other]
-        for levels, one, other in zip(WORTHS.values(), first, second, strict=True)
+        np.array(list(levels.values()))[left] - np.array(list(levels.values()))[right]
+        for levels, left, right in zip(WORTHS.values(), first, second, strict=True)
     )
     return np.asarray(ndtr(gap / np.sqrt(1 + TASTE**2 * (first[0] != second[0]))))
 
@@ -46,11 +46,11 @@ def truth_of(prevalence: float) -> pd.DataFrame:
     weight = np.ones(codes.shape[1])
     for code, name in zip(codes, WORTHS, strict=True):
         weight *= shares[name][code]
-    chosen = win_probability(codes[:, :, None], codes[:, None, :]) @ weight
+    probability = win_probability(codes[:, :, None], codes[:, None, :]) @ weight
     values: dict[str, float] = {}
     for code, (name, levels) in zip(codes, WORTHS.items(), strict=True):
         means = [
-            float(np.average(chosen[code == number], weights=weight[code == number]))
+            float(np.average(probability[code == number], weights=weight[code == number]))
             for number in range(len(levels))
         ]
         for level, mean in zip(levels, means, strict=True):
@@ -84,9 +84,9 @@ def choices(
         (codes["tone"][:, 0] == 1) * 1.0 - (codes["tone"][:, 1] == 1)
     )
     first = utility[:, 0] - utility[:, 1] + taste + rng.normal(size=n) > 0
-    chosen = np.column_stack([first, ~first]).astype(float)
+    answers = np.column_stack([first, ~first]).astype(float)
     if missing:
-        chosen[rng.random(n) < missing] = np.nan
+        answers[rng.random(n) < missing] = np.nan
     group = np.where(rng.permutation(people) % 2 == 0, "x", "y")
     frame = pd.DataFrame(
         {
@@ -95,7 +95,7 @@ def choices(
             "judge_id": np.char.add("r", np.repeat(who, 2).astype(str)),
             "judge_kind": "human",
             "position": np.tile(SIDES, n),
-            "chosen": chosen.ravel(),
+            "chosen": answers.ravel(),
             "group": pd.Categorical(np.repeat(group[who], 2), categories=["x", "y"]),
             **{
                 name: pd.Categorical.from_codes(codes[name].ravel(), pd.Index(list(levels)))
@@ -108,8 +108,8 @@ def choices(
 
 def named(frame: pd.DataFrame, prefix: str = "") -> pd.DataFrame:
     """Rows of a table of effects with intervals, by quantity."""
-    found = quantities(frame)
-    return found.assign(quantity=prefix + found["quantity"])
+    estimates = quantities(frame)
+    return estimates.assign(quantity=prefix + estimates["quantity"])
 
 
 @method("passport_amce")
@@ -135,11 +135,11 @@ def differences_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -
     """Differences of AMCEs and of marginal means between groups of respondents."""
     from ...conjoint import amce_diffs, mm_diffs
 
-    given: dict[str, Any] = {"by": "group", "id": data.cluster, "vcov": vcov, "alpha": alpha}
+    options: dict[str, Any] = {"by": "group", "id": data.cluster, "vcov": vcov, "alpha": alpha}
     return pd.concat(
         [
-            named(amce_diffs(data.frame, FORMULA, **given).frame, "difference "),
-            named(mm_diffs(data.frame, FORMULA, **given).frame, "mean difference "),
+            named(amce_diffs(data.frame, FORMULA, **options).frame, "difference "),
+            named(mm_diffs(data.frame, FORMULA, **options).frame, "mean difference "),
         ],
         ignore_index=True,
     )
@@ -157,11 +157,11 @@ def bootstrap_of(
     """AMCEs with a kind of bootstrap interval."""
     from ...conjoint import amce, bootstrap
 
-    found = bootstrap(
+    estimates = bootstrap(
         amce, data.frame, FORMULA, unit=data.cluster or "pair_id", method=interval, draws=draws, alpha=alpha,
         seed=int(rng.integers(2**31)),
     )  # fmt: skip
-    return named(found.frame)
+    return named(estimates.frame)
 
 
 @method("passport_wild")
@@ -180,7 +180,7 @@ def bounds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
     tables = []
     for verb, prefix in ((amce, ""), (mm, "mean ")):
-        found = bounds(verb, data.frame, FORMULA, id=data.cluster, alpha=alpha).frame
-        wide = found.drop(columns=["lower", "upper", "p"], errors="ignore")
+        estimates = bounds(verb, data.frame, FORMULA, id=data.cluster, alpha=alpha).frame
+        wide = estimates.drop(columns=["lower", "upper", "p"], errors="ignore")
         tables.append(named(wide.rename(columns={"ci_lower": "lower", "ci_upper": "upper"}), prefix))
     return pd.concat(tables, ignore_index=True)

@@ -32,10 +32,10 @@ def audit(
     codes, probability = labelled.patterns(prevalence)
     cluster = members(n, clusters, shape)
     # unlabelled items are in clusters of the same mean size, or on their own
-    rest = members(OTHER, round(OTHER * clusters / n), "equal") if clusters else np.arange(OTHER)
-    cluster = np.concatenate([cluster, cluster.max() + 1 + rest])
-    chosen = codes[alike(rng, probability, cluster, icc if clusters else 0.0)]
-    frame = labelled.table_of(chosen, cluster)
+    remainder = members(OTHER, round(OTHER * clusters / n), "equal") if clusters else np.arange(OTHER)
+    cluster = np.concatenate([cluster, cluster.max() + 1 + remainder])
+    labels = codes[alike(rng, probability, cluster, icc if clusters else 0.0)]
+    frame = labelled.table_of(labels, cluster)
     frame.loc[n:, "gold"] = None
     return Drawn(sample_of(frame, clusters), truth_of(prevalence))
 
@@ -43,10 +43,10 @@ def audit(
 @lru_cache(maxsize=16)
 def truth_of(prevalence: float) -> pd.DataFrame:
     """Rates of the classes and scores of the judge in the population."""
-    known = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
+    values = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
     rates = {f"{name}: rate of {CLASSES[0]}": prevalence for name in ("human", *CORRECTED)}
-    rates["naive: rate of rare"] = float(known["share_rare"])
-    scores = {f"ppi: {name}": float(known[name]) for name in labelled.class_metrics()}
+    rates["naive: rate of rare"] = float(values["share_rare"])
+    scores = {f"ppi: {name}": float(values[name]) for name in labelled.class_metrics()}
     return true_values(population={**rates, **scores})
 
 
@@ -58,11 +58,11 @@ def rates_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """The rate of the rare class by every method of `rates`."""
     from ...correction import rates
 
-    found = rates(
+    estimates = rates(
         data.frame, gold="gold", judge="a", classes=CLASSES, cluster=data.cluster, alpha=alpha
     ).frame
-    found = found[found["class"].astype(str) == CLASSES[0]]
-    return numbers(found, found["method"].astype(str) + f": rate of {CLASSES[0]}")
+    estimates = estimates[estimates["class"].astype(str) == CLASSES[0]]
+    return numbers(estimates, estimates["method"].astype(str) + f": rate of {CLASSES[0]}")
 
 
 @method("passport_corrected_scores")
@@ -71,15 +71,17 @@ def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     from ...benchmark import score, scores
 
     frame = data.frame
-    known = frame["gold"].notna()
-    gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})[known]
+    labelled_items = frame["gold"].notna()
+    gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})[
+        labelled_items
+    ]
     judged = labelled.judgments(frame, ["a"])
-    other = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["b"]})
+    model_labels = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["b"]})
     by_people, by_model = (
         score(judged, label, classes=list(CLASSES), items=frame[["item_id", "group"]])
-        for label in (gold, other)
+        for label in (gold, model_labels)
     )
-    found = scores(
+    estimates = scores(
         by_people,
         metrics=["accuracy", "recall_rare", "precision_rare", "f1_rare", "mcc", "share_rare"],
         missing=["missing"],
@@ -88,8 +90,8 @@ def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         cluster=data.cluster or "item_id",
         alpha=alpha,
     ).frame
-    found = found[(found["judge"] == "a") & (found["source"] == "corrected")]
-    return numbers(found, "ppi: " + found["metric"].astype(str))
+    estimates = estimates[(estimates["judge"] == "a") & (estimates["source"] == "corrected")]
+    return numbers(estimates, "ppi: " + estimates["metric"].astype(str))
 
 
 @process("passport_people_and_model")
@@ -102,26 +104,27 @@ def people_and_model(
     shape: str = "equal",
 ) -> Drawn:
     """``n`` pairs by people, and a model that judged these and a thousand others, with errors of its own."""
-    drawn = conjoint.choices(rng, n=n, prevalence=prevalence, clusters=clusters, shape=shape)
+    sample = conjoint.choices(rng, n=n, prevalence=prevalence, clusters=clusters, shape=shape)
     more = conjoint.choices(rng, n=OTHER, prevalence=prevalence)
-    people, rest = drawn.data.frame, more.data.frame
-    rest = rest.assign(pair_id=rest["pair_id"] + n)
-    seen = pd.concat([people, rest], ignore_index=True)
+    people, remainder = sample.data.frame, more.data.frame
+    remainder = remainder.assign(pair_id=remainder["pair_id"] + n)
+    judged = pd.concat([people, remainder], ignore_index=True)
     first = people["chosen"].to_numpy()[::2] == 1
-    moved = rng.random(n + OTHER) < (1 - AGREEMENT) / 2
-    model = np.concatenate([first, rest["chosen"].to_numpy()[::2] == 1]) ^ moved
-    seen = seen.assign(
+    errors = rng.random(n + OTHER) < (1 - AGREEMENT) / 2
+    model = np.concatenate([first, remainder["chosen"].to_numpy()[::2] == 1]) ^ errors
+    judged = judged.assign(
         judge_id="model_1", judge_kind="model", chosen=np.column_stack([model, ~model]).ravel().astype(float)
     )
     share = n / (n + OTHER)
-    data = pd.concat([people, seen], ignore_index=True).assign(sampling_probability=share)
+    data = pd.concat([people, judged], ignore_index=True).assign(sampling_probability=share)
     truth = conjoint.truth_of(prevalence)
-    apart = truth[~truth["quantity"].str.contains("mean|difference")]
+    differences = truth[~truth["quantity"].str.contains("mean|difference")]
     # the model gives a person's answer, or the other one; so its effects are smaller by the same share
-    apart = apart.assign(
-        quantity="model minus people: " + apart["quantity"], truth=(AGREEMENT - 1) * apart["truth"]
+    differences = differences.assign(
+        quantity="model minus people: " + differences["quantity"],
+        truth=(AGREEMENT - 1) * differences["truth"],
     )
-    return Drawn(Sample(data, "judge_id"), pd.concat([truth, apart], ignore_index=True))
+    return Drawn(Sample(data, "judge_id"), pd.concat([truth, differences], ignore_index=True))
 
 
 @method("passport_people_diffs")
@@ -130,9 +133,9 @@ def people_diffs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     from ...conjoint import people_diffs
 
     frame = data.frame.drop(columns="sampling_probability")
-    seen = frame["pair_id"].isin(frame.loc[frame["judge_kind"] == "human", "pair_id"])
-    found = people_diffs(frame[seen], conjoint.FORMULA, alpha=alpha).frame
-    return conjoint.named(found, "model minus people: ")
+    shared = frame["pair_id"].isin(frame.loc[frame["judge_kind"] == "human", "pair_id"])
+    estimates = people_diffs(frame[shared], conjoint.FORMULA, alpha=alpha).frame
+    return conjoint.named(estimates, "model minus people: ")
 
 
 @method("passport_corrected_effects")
@@ -142,11 +145,11 @@ def effects_of(
     """AMCEs and marginal means of people, with a model's answers."""
     from ...conjoint import amce, mm
 
-    given: dict[str, Any] = {"id": data.cluster, "correct": correct, "alpha": alpha}
+    options: dict[str, Any] = {"id": data.cluster, "correct": correct, "alpha": alpha}
     return pd.concat(
         [
-            conjoint.named(amce(data.frame, conjoint.FORMULA, **given).frame),
-            conjoint.named(mm(data.frame, conjoint.FORMULA, **given).frame, "mean "),
+            conjoint.named(amce(data.frame, conjoint.FORMULA, **options).frame),
+            conjoint.named(mm(data.frame, conjoint.FORMULA, **options).frame, "mean "),
         ],
         ignore_index=True,
     )

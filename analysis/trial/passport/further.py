@@ -23,9 +23,9 @@ DIFFICULTY = 1.5  # standard deviation of items
 def conditions(rng: np.random.Generator, *, n: int = 100, prevalence: float = 0.3) -> Drawn:
     """Items as they are, and with misspellings, under which a judge answers as the weaker of two models."""
     drawn = labelled.labels(rng, n=n, prevalence=prevalence)
-    known = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
-    change = {f"change of {name}": -float(known[f"difference of {name}"]) for name in CHANGED}
-    recalls = {f"recall of {name}": float(known[f"recall_{name}"]) for name in CLASSES}
+    values = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
+    change = {f"change of {name}": -float(values[f"difference of {name}"]) for name in CHANGED}
+    recalls = {f"recall of {name}": float(values[f"recall_{name}"]) for name in CLASSES}
     return Drawn(drawn.data, true_values(population={**change, **recalls}))
 
 
@@ -43,8 +43,10 @@ def robustness_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     typos = typos.assign(judge_id="a", item_id=typos["item_id"] + "x")
     gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})
     judged = pd.concat([plain, typos], ignore_index=True).drop(columns="group")
-    found = robustness(score(judged, gold, classes=list(CLASSES)), metrics=list(CHANGED), alpha=alpha).frame
-    return numbers(found, "change of " + found["metric"].astype(str))
+    estimates = robustness(
+        score(judged, gold, classes=list(CLASSES)), metrics=list(CHANGED), alpha=alpha
+    ).frame
+    return numbers(estimates, "change of " + estimates["metric"].astype(str))
 
 
 @method("passport_by_label")
@@ -52,9 +54,9 @@ def by_label_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Recall of each gold label."""
     from ...benchmark import by_label
 
-    found = by_label(labelled.scored(data, ["a"]), alpha=alpha).frame
-    found = found.assign(estimate=found["recall"])
-    return numbers(found, "recall of " + found["label"].astype(str), "recall_lower", "recall_upper")
+    estimates = by_label(labelled.scored(data, ["a"]), alpha=alpha).frame
+    estimates = estimates.assign(estimate=estimates["recall"])
+    return numbers(estimates, "recall of " + estimates["label"].astype(str), "recall_lower", "recall_upper")
 
 
 @process("passport_difficulties")
@@ -71,10 +73,10 @@ def difficulties(rng: np.random.Generator, *, n: int = 100) -> Drawn:
                     "judge_kind": "model",
                     "item_id": name,
                     "dimension": "harm",
-                    "value": np.where(own, "yes", "no"),
+                    "value": np.where(answers, "yes", "no"),
                 }
             )
-            for judge, own in zip(("a", "b"), right, strict=True)
+            for judge, answers in zip(("a", "b"), right, strict=True)
         ],
         ignore_index=True,
     )
@@ -89,16 +91,16 @@ def odds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
     items = data.frame["item_id"].unique()
     gold = pd.DataFrame({"item_id": items, "label_set": "harm", "label": "yes"})
-    found = mixed_logit(score(data.frame, gold, classes=["yes", "no"]), reference="a", alpha=alpha).frame
-    return numbers(found.iloc[[0]], ["log odds"])
+    estimates = mixed_logit(score(data.frame, gold, classes=["yes", "no"]), reference="a", alpha=alpha).frame
+    return numbers(estimates.iloc[[0]], ["log odds"])
 
 
 @process("passport_dimensions")
 def dimensions(rng: np.random.Generator, *, n: int = 100, prevalence: float = 0.2) -> Drawn:
     """A person rates items on two dimensions that have a quality in common; few items are good."""
     every, probability = rated.patterns(prevalence)
-    chosen = every[alike(rng, probability, np.arange(n), 0.0)]
-    return Drawn(Sample(rated.table_of(chosen, np.arange(n))), _dimension_truth(prevalence))
+    codes = every[alike(rng, probability, np.arange(n), 0.0)]
+    return Drawn(Sample(rated.table_of(codes, np.arange(n))), _dimension_truth(prevalence))
 
 
 @lru_cache(maxsize=8)
@@ -106,8 +108,8 @@ def _dimension_truth(prevalence: float) -> pd.DataFrame:
     every, probability = rated.patterns(prevalence)
     from scipy.stats import rankdata
 
-    chosen = every[np.searchsorted(np.cumsum(probability), (np.arange(40_000) + 0.5) / 40_000)]
-    ranks = [rankdata(chosen[:, column]) for column in (1, 2)]
+    codes = every[np.searchsorted(np.cumsum(probability), (np.arange(40_000) + 0.5) / 40_000)]
+    ranks = [rankdata(codes[:, column]) for column in (1, 2)]
     value = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
     return true_values(population={"correlation of dimensions": value})
 
@@ -133,8 +135,8 @@ def dimension_correlations_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFr
         ],
         ignore_index=True,
     )
-    found = dimension_correlations(judged, alpha=alpha).frame
-    return numbers(found.iloc[[0]], ["correlation of dimensions"])
+    estimates = dimension_correlations(judged, alpha=alpha).frame
+    return numbers(estimates.iloc[[0]], ["correlation of dimensions"])
 
 
 @process("passport_few_ratings")
@@ -142,11 +144,11 @@ def few_ratings(rng: np.random.Generator, *, n: int = 50, prevalence: float = 0.
     """People rate ``n`` items, a model these and five hundred others."""
     every, probability = rated.patterns(prevalence)
     size = n + OTHER
-    chosen = every[alike(rng, probability, np.arange(size), 0.0)].astype(float)
-    chosen[n:, 1:] = np.nan
+    codes = every[alike(rng, probability, np.arange(size), 0.0)].astype(float)
+    codes[n:, 1:] = np.nan
     mean = float(probability @ every[:, 1:].mean(axis=1))
     attribute = rng.normal(size=n)
-    frame = rated.table_of(chosen, np.arange(size))
+    frame = rated.table_of(codes, np.arange(size))
     frame.loc[: n - 1, "words"] = attribute
     truth = {"corrected mean": mean, "unadjusted": SLOPE, "people": 0.0}
     truth |= dict.fromkeys(("beyond people", "matched", "adjusted"), SLOPE)
@@ -158,9 +160,9 @@ def corrected_means_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Mean ratings of people, with a model's ratings of more items."""
     from ...raters import means
 
-    found = means(rated.judgments(data), correct="ppi", alpha=alpha).frame
-    found = found[found["source"].astype(str) == "corrected"]
-    return numbers(found, ["corrected mean"] * len(found))
+    estimates = means(rated.judgments(data), correct="ppi", alpha=alpha).frame
+    estimates = estimates[estimates["source"].astype(str) == "corrected"]
+    return numbers(estimates, ["corrected mean"] * len(estimates))
 
 
 @method("passport_beyond_quality")
@@ -179,5 +181,5 @@ def beyond_quality_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
             "value": frame["a"] + SLOPE * frame["words"],
         }
     )
-    found = preferences_beyond_quality(table, "words", "people", alpha=alpha).frame
-    return numbers(found, found["comparison"].astype(str))
+    estimates = preferences_beyond_quality(table, "words", "people", alpha=alpha).frame
+    return numbers(estimates, estimates["comparison"].astype(str))

@@ -47,14 +47,14 @@ def table_of(codes: np.ndarray, cluster: np.ndarray) -> pd.DataFrame:
 def truth_of(prevalence: float, missing: float) -> pd.DataFrame:
     """Population values of every quantity."""
     codes, probability = patterns(prevalence)
-    chosen = codes[in_proportion(probability)]
+    items = codes[in_proportion(probability)]
     if missing:
-        lost = np.random.default_rng(1).random((len(chosen), len(RATERS))) < missing
-        chosen[:, 1:][lost] = len(CLASSES)
-    found = population_values(DOORS, Sample(table_of(chosen, np.arange(len(chosen))), draws=0))
-    found.loc[found["quantity"] == "missing_rate", "truth"] = missing
-    bounds = found[found["quantity"].isin(class_metrics())]
-    return pd.concat([found, bounds.assign(quantity="bounds of " + bounds["quantity"])], ignore_index=True)
+        gaps = np.random.default_rng(1).random((len(items), len(RATERS))) < missing
+        items[:, 1:][gaps] = len(CLASSES)
+    truth = population_values(DOORS, Sample(table_of(items, np.arange(len(items))), draws=0))
+    truth.loc[truth["quantity"] == "missing_rate", "truth"] = missing
+    bounds = truth[truth["quantity"].isin(class_metrics())]
+    return pd.concat([truth, bounds.assign(quantity="bounds of " + bounds["quantity"])], ignore_index=True)
 
 
 @process("passport_labels")
@@ -71,10 +71,10 @@ def labels(
     """Items of two classes; ``missing`` is the share of labels, of people and models, that are not there."""
     codes, probability = patterns(prevalence)
     pattern, cluster = clustered(rng, probability, n, clusters, shape, icc)
-    chosen = codes[pattern]
+    items = codes[pattern]
     if missing:
-        chosen[:, 1:][rng.random((n, len(RATERS))) < missing] = len(CLASSES)
-    return Drawn(sample_of(table_of(chosen, cluster), clusters), truth_of(prevalence, missing))
+        items[:, 1:][rng.random((n, len(RATERS))) < missing] = len(CLASSES)
+    return Drawn(sample_of(table_of(items, cluster), clusters), truth_of(prevalence, missing))
 
 
 def judgments(frame: pd.DataFrame, raters: Sequence[str]) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def metrics_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every metric of `scores`, answers that are missing excluded."""
     from ...benchmark import scores
 
-    found = scores(
+    estimates = scores(
         scored(data, ["a"]),
         metrics=class_metrics(),
         missing=["missing"],
@@ -120,8 +120,8 @@ def metrics_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         alpha=alpha,
         draws=data.draws,
     ).frame
-    found = found[found["judge"] == "a"]
-    return numbers(found, found["metric"])
+    estimates = estimates[estimates["judge"] == "a"]
+    return numbers(estimates, estimates["metric"])
 
 
 @method("passport_differences")
@@ -129,7 +129,7 @@ def differences_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every metric of `differences` of two models on the same items."""
     from ...benchmark import differences
 
-    found = differences(
+    estimates = differences(
         scored(data, MODELS),
         metrics=[name for name in class_metrics() if name != "missing_rate"],
         tests=["bootstrap"],
@@ -138,7 +138,7 @@ def differences_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         alpha=alpha,
         **drawn(data),
     ).frame
-    return numbers(found, "difference of " + found["metric"])
+    return numbers(estimates, "difference of " + estimates["metric"])
 
 
 @method("passport_judge")
@@ -146,11 +146,11 @@ def judge_of(data: Sample, *, people: Sequence[str] = ("gold",), alpha: float = 
     """Every quantity of `judge`, beside one label per item or three people."""
     from ...raters.validation import judge
 
-    found = judge(
+    estimates = judge(
         data.frame, "a", list(people), id=data.cluster, classes=CLASSES, positive=CLASSES[0], alpha=alpha
     ).frame
     prefix = "" if tuple(people) == ("gold",) else "people's "
-    return numbers(found, prefix + found["name"].astype(str))
+    return numbers(estimates, prefix + estimates["name"].astype(str))
 
 
 @method("passport_compare_runs")
@@ -159,7 +159,7 @@ def runs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     from ...raters.validation import compare_runs
 
     columns = ["item_id", "group", "gold"]
-    found = compare_runs(
+    estimates = compare_runs(
         data.frame[[*columns, "a"]],
         data.frame[[*columns, "b"]],
         ("a", "b"),
@@ -170,7 +170,7 @@ def runs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         positive=CLASSES[0],
         alpha=alpha,
     ).frame
-    return numbers(found, "runs: " + found["name"].astype(str))
+    return numbers(estimates, "runs: " + estimates["name"].astype(str))
 
 
 @method("passport_agreement")
@@ -178,17 +178,17 @@ def coefficients_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every coefficient of `agreement` for labels, among people and of people with a model."""
     from ...raters import agreement
 
-    found = agreement(
+    estimates = agreement(
         judgments(data.frame, ["a", *PEOPLE]),
         items=data.frame[["item_id", "group"]],
         cluster=data.cluster,
         alpha=alpha,
         **drawn(data),
     ).frame
-    among = np.where(found["against"].isna(), "among people: ", "with people: ")
-    names = pd.Series(among + found["coefficient"].astype(str), index=found.index)
-    bootstrapped = numbers(found, names + ", bootstrap", "boot_lower", "boot_upper")
-    return pd.concat([numbers(found, names), bootstrapped], ignore_index=True)
+    among = np.where(estimates["against"].isna(), "among people: ", "with people: ")
+    names = pd.Series(among + estimates["coefficient"].astype(str), index=estimates.index)
+    bootstrapped = numbers(estimates, names + ", bootstrap", "boot_lower", "boot_upper")
+    return pd.concat([numbers(estimates, names), bootstrapped], ignore_index=True)
 
 
 DOORS = (
@@ -206,7 +206,7 @@ def bounds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Bounds of the scores that are linear in the answers, whatever the missing answers were."""
     from ...benchmark import bounds
 
-    found = bounds(
+    estimates = bounds(
         scored(data, ["a"]), missing="missing", cluster=data.cluster or "item_id", alpha=alpha
     ).frame
-    return numbers(found, "bounds of " + found["metric"].astype(str), "ci_lower", "ci_upper")
+    return numbers(estimates, "bounds of " + estimates["metric"].astype(str), "ci_lower", "ci_upper")

@@ -93,98 +93,98 @@ Part = Callable[[pd.DataFrame, dict[str, Any], dict[str, str]], pd.DataFrame]
 KEYS = ("group", "author", "feature", "reference", "level", "profile", "cycle", "quantity", "tone")
 
 
-def _afcp(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _afcp(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import afcp
 
-    return afcp(rows, "chosen ~ author", **given).frame
+    return afcp(rows, "chosen ~ author", **options).frame
 
 
-def _choice_level(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _choice_level(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import choice_level
 
-    return choice_level(rows, "chosen ~ author", [("cem", "ada"), ("cem", "ben")], **given).frame
+    return choice_level(rows, "chosen ~ author", [("cem", "ada"), ("cem", "ben")], **options).frame
 
 
-def _cycles(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _cycles(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import preference_cycles
 
-    return preference_cycles(rows, "chosen ~ author", **given).frame.iloc[[0]].assign(cycle="first")
+    return preference_cycles(rows, "chosen ~ author", **options).frame.iloc[[0]].assign(cycle="first")
 
 
-def _fit(rows: pd.DataFrame, given: dict[str, Any]) -> Any:
+def _fit(rows: pd.DataFrame, options: dict[str, Any]) -> Any:
     from ...conjoint import amce
 
-    return amce(rows, FORMULA, **given)
+    return amce(rows, FORMULA, **options)
 
 
-def _importance(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _importance(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import importance
 
-    return importance(_fit(rows, given), alpha=given["alpha"]).frame
+    return importance(_fit(rows, options), alpha=options["alpha"]).frame
 
 
-def _contrast(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _contrast(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import contrast
 
-    return contrast(_fit(rows, given), "author", "cem", "ben", alpha=given["alpha"]).frame
+    return contrast(_fit(rows, options), "author", "cem", "ben", alpha=options["alpha"]).frame
 
 
-def _substitution(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _substitution(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import substitution
 
-    return substitution(_fit(rows, given), "author", SCALE, alpha=given["alpha"]).frame
+    return substitution(_fit(rows, options), "author", SCALE, alpha=options["alpha"]).frame
 
 
-def _shares(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _shares(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import choice_shares
 
-    return choice_shares(rows, FORMULA, PROFILES, **given).frame
+    return choice_shares(rows, FORMULA, PROFILES, **options).frame
 
 
-def _interaction(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _interaction(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import interaction
 
-    return interaction(rows, FORMULA, "author", "tone", **given).frame
+    return interaction(rows, FORMULA, "author", "tone", **options).frame
 
 
-def _conditional(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _conditional(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import conditional_amce
 
-    return conditional_amce(rows, FORMULA, "author", "tone", **given).frame
+    return conditional_amce(rows, FORMULA, "author", "tone", **options).frame
 
 
-def _reference(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _reference(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import amce_by_reference
 
-    found = amce_by_reference(rows, FORMULA, "author", **given).frame
-    return found[found["feature"] == "author"]
+    estimates = amce_by_reference(rows, FORMULA, "author", **options).frame
+    return estimates[estimates["feature"] == "author"]
 
 
-def _target_effects(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _target_effects(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import pamce
 
-    return pamce(rows, FORMULA, TARGET, opponent=False, **given).frame
+    return pamce(rows, FORMULA, TARGET, opponent=False, **options).frame
 
 
-def _target_means(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _target_means(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import pmm
 
-    return pmm(rows, FORMULA, TARGET, opponent=False, **given).frame
+    return pmm(rows, FORMULA, TARGET, opponent=False, **options).frame
 
 
 def _by_group(estimate: Any) -> Part:
-    def estimated(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+    def estimated(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
         from ...conjoint import cj
 
-        return cj(rows, FORMULA, estimate=estimate, by="group", **given).frame
+        return cj(rows, FORMULA, estimate=estimate, by="group", **options).frame
 
     return estimated
 
 
-def _sensitivity(rows: pd.DataFrame, given: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
+def _sensitivity(rows: pd.DataFrame, options: dict[str, Any], weights: dict[str, str]) -> pd.DataFrame:
     from ...conjoint import target_sensitivity
 
-    return target_sensitivity(rows, FORMULA, TARGET, opponent=False, **given).frame
+    return target_sensitivity(rows, FORMULA, TARGET, opponent=False, **options).frame
 
 
 PARTS: dict[str, Part] = {

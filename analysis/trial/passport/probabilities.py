@@ -48,8 +48,8 @@ def probabilities(
     """Items of two classes with calibrated probabilities from a normal signal."""
     cluster = members(n, clusters, shape)
     copies = (rng.random(n) < np.sqrt(icc)) & bool(clusters)
-    shared, own = rng.random(n) < prevalence, rng.random(n) < prevalence
-    rare = np.where(copies, shared[cluster], own)
+    shared, individual = rng.random(n) < prevalence, rng.random(n) < prevalence
+    rare = np.where(copies, shared[cluster], individual)
     noise = np.where(copies, rng.normal(size=n)[cluster], rng.normal(size=n))
     frame = table_of(noise + DISCRIMINATION * rare, rare, cluster, prevalence)
     return Drawn(sample_of(frame, clusters), truth_of(prevalence))
@@ -63,9 +63,9 @@ def truth_of(prevalence: float) -> pd.DataFrame:
     rare = np.arange(n) < n_rare
     quantile = np.concatenate([(np.arange(m) + 0.5) / m for m in (n_rare, n - n_rare)])
     frame = table_of(ndtri(quantile) + DISCRIMINATION * rare, rare, np.arange(n), prevalence)
-    found = population_values([scores_of, calibration_of], Sample(frame, draws=0))
-    found.loc[found["quantity"] == "auc", "truth"] = float(ndtr(DISCRIMINATION / np.sqrt(2)))
-    return found
+    truth = population_values([scores_of, calibration_of], Sample(frame, draws=0))
+    truth.loc[truth["quantity"] == "auc", "truth"] = float(ndtr(DISCRIMINATION / np.sqrt(2)))
+    return truth
 
 
 def _scored(data: Sample) -> Any:
@@ -82,10 +82,10 @@ def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Log-loss and area under the ROC curve."""
     from ...benchmark import probabilities as door
 
-    given: dict[str, Any] = {} if data.draws is None else {"draws": data.draws}
-    found = door(_scored(data), cluster=data.cluster or "item_id", alpha=alpha, **given).frame
-    found = found[found["judge"] == "a"]
-    return numbers(found, found["metric"].astype(str))
+    options: dict[str, Any] = {} if data.draws is None else {"draws": data.draws}
+    estimates = door(_scored(data), cluster=data.cluster or "item_id", alpha=alpha, **options).frame
+    estimates = estimates[estimates["judge"] == "a"]
+    return numbers(estimates, estimates["metric"].astype(str))
 
 
 @method("passport_calibration")
@@ -93,9 +93,11 @@ def calibration_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every measure of calibration, in five bins."""
     from ...benchmark import calibration
 
-    given: dict[str, Any] = {} if data.draws is None else {"draws": data.draws}
-    found = calibration(_scored(data), bins=5, cluster=data.cluster or "item_id", alpha=alpha, **given).frame
-    return numbers(found, found["metric"].astype(str))
+    options: dict[str, Any] = {} if data.draws is None else {"draws": data.draws}
+    estimates = calibration(
+        _scored(data), bins=5, cluster=data.cluster or "item_id", alpha=alpha, **options
+    ).frame
+    return numbers(estimates, estimates["metric"].astype(str))
 
 
 TIERS = ("high", "middle", "low")
@@ -120,12 +122,12 @@ def tiers(rng: np.random.Generator, *, clusters: int = 30, apart: float = 0.7) -
 
 
 @lru_cache(maxsize=8)
-def _tier_truth(apart: float) -> pd.DataFrame:
+def _tier_truth(distance: float) -> pd.DataFrame:
     from ..parts import true_values
 
     steps = np.arange(1, 6)
     edges = np.concatenate([[-np.inf], steps[:-1] + 0.5, [np.inf]])
-    high, middle, low = (np.diff(ndtr(edges - 3 - apart * place)) for place in (1.0, 0.0, -1.0))
+    high, middle, low = (np.diff(ndtr(edges - 3 - distance * place)) for place in (1.0, 0.0, -1.0))
     joint = high[:, None, None] * middle[None, :, None] * low[None, None, :]
     a, b, c = np.meshgrid(steps, steps, steps, indexing="ij")
     values = {}
@@ -146,8 +148,8 @@ def tiers_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """How often ratings put tiers in their order, however ties count."""
     from ...raters import tier_accuracy
 
-    found = tier_accuracy(
+    estimates = tier_accuracy(
         data.frame, levels=TIERS, column="tier", within="topic_id", alpha=alpha, draws=500
     ).frame
-    found = found[found["judge"].astype(str) == "a"]
-    return numbers(found, found["quantity"].astype(str) + " " + found["ties"].astype(str))
+    estimates = estimates[estimates["judge"].astype(str) == "a"]
+    return numbers(estimates, estimates["quantity"].astype(str) + " " + estimates["ties"].astype(str))

@@ -26,8 +26,10 @@ SHIFT = {"a": 0.4}  # the model is more generous
 
 def shares_of(prevalence: float) -> Floats:
     """Shares of the qualities 1 to 5; the best is as rare as ``prevalence``, others fall towards it."""
-    rest = np.array([4.0, 3.0, 2.0, 1.0]) / 10
-    return np.append((1 - prevalence) * rest, prevalence) if prevalence < 0.2 else np.full(STEPS, 1 / STEPS)
+    weights = np.array([4.0, 3.0, 2.0, 1.0]) / 10
+    return (
+        np.append((1 - prevalence) * weights, prevalence) if prevalence < 0.2 else np.full(STEPS, 1 / STEPS)
+    )
 
 
 def patterns(prevalence: float) -> tuple[np.ndarray, Floats]:
@@ -53,8 +55,8 @@ def table_of(ratings: np.ndarray, cluster: np.ndarray) -> pd.DataFrame:
 def truth_of(prevalence: float) -> pd.DataFrame:
     """Population values of every quantity."""
     ratings, probability = patterns(prevalence)
-    chosen = ratings[in_proportion(probability, 30_000)]
-    return population_values(DOORS, Sample(table_of(chosen, np.arange(len(chosen))), draws=0))
+    items = ratings[in_proportion(probability, 30_000)]
+    return population_values(DOORS, Sample(table_of(items, np.arange(len(items))), draws=0))
 
 
 @process("passport_ratings")
@@ -71,12 +73,12 @@ def ratings(
     """Items with many ties; ``prevalence`` is the share of the best quality."""
     every, probability = patterns(prevalence)
     pattern, cluster = clustered(rng, probability, n, clusters, shape, icc)
-    chosen = every[pattern].astype(float)
+    items = every[pattern].astype(float)
     truth = truth_of(prevalence)
     if missing:
-        chosen[rng.random(chosen.shape) < missing] = np.nan
+        items[rng.random(items.shape) < missing] = np.nan
         truth = truth[~truth["quantity"].str.contains(OF_COMPLETE)]
-    return Drawn(sample_of(table_of(chosen, cluster), clusters), truth)
+    return Drawn(sample_of(table_of(items, cluster), clusters), truth)
 
 
 def judgments(sample: Sample) -> pd.DataFrame:
@@ -98,16 +100,18 @@ def coefficients_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     from ...raters import agreement
 
     result = agreement(judgments(data), scale=range(1, STEPS + 1), **options(data, alpha))
-    found = result.frame
-    weights = np.where(found["weights"].astype(str).isin(["", "nan"]), "", " " + found["weights"].astype(str))
-    side = np.where(found["against"].isna(), "among people: ", "with people: ")
-    names = pd.Series(side + found["coefficient"].astype(str) + weights, index=found.index)
-    tables = (
-        [numbers(found, names)]
-        if data.draws == 0
-        else [numbers(found[found["lower"].notna()], names[found["lower"].notna()])]
+    estimates = result.frame
+    weights = np.where(
+        estimates["weights"].astype(str).isin(["", "nan"]), "", " " + estimates["weights"].astype(str)
     )
-    tables.append(numbers(found, names + ", bootstrap", "boot_lower", "boot_upper"))
+    side = np.where(estimates["against"].isna(), "among people: ", "with people: ")
+    names = pd.Series(side + estimates["coefficient"].astype(str) + weights, index=estimates.index)
+    tables = (
+        [numbers(estimates, names)]
+        if data.draws == 0
+        else [numbers(estimates[estimates["lower"].notna()], names[estimates["lower"].notna()])]
+    )
+    tables.append(numbers(estimates, names + ", bootstrap", "boot_lower", "boot_upper"))
     variances = result.extra.get("variance_components")
     if variances is not None:
         tables.append(
@@ -121,9 +125,9 @@ def judge_of(data: Sample, *, scale: str = "interval", alpha: float = 0.05) -> p
     """Every quantity of `judge` for ratings, or for ordered labels."""
     from ...raters.validation import judge
 
-    found = judge(data.frame, "a", list(PEOPLE), id=data.cluster, scale=scale, alpha=alpha).frame
-    found = found[found["class"].isna() | (found["class"] == "")]
-    return numbers(found, f"{scale}: " + found["name"].astype(str))
+    estimates = judge(data.frame, "a", list(PEOPLE), id=data.cluster, scale=scale, alpha=alpha).frame
+    estimates = estimates[estimates["class"].isna() | (estimates["class"] == "")]
+    return numbers(estimates, f"{scale}: " + estimates["name"].astype(str))
 
 
 @method("passport_means")
@@ -131,11 +135,16 @@ def means_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Mean ratings of people and the model."""
     from ...raters import means
 
-    found = means(judgments(data), **options(data, alpha)).frame
+    estimates = means(judgments(data), **options(data, alpha)).frame
     spread = numbers(
-        found.assign(estimate=found["sd"]), "spread of " + found["group"].astype(str), "sd_lower", "sd_upper"
+        estimates.assign(estimate=estimates["sd"]),
+        "spread of " + estimates["group"].astype(str),
+        "sd_lower",
+        "sd_upper",
     )
-    return pd.concat([numbers(found, "mean of " + found["group"].astype(str)), spread], ignore_index=True)
+    return pd.concat(
+        [numbers(estimates, "mean of " + estimates["group"].astype(str)), spread], ignore_index=True
+    )
 
 
 @method("passport_correlations")
@@ -143,8 +152,8 @@ def correlations_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Correlations of the model with people, by every coefficient."""
     from ...raters import correlations
 
-    found = correlations(judgments(data), **options(data, alpha)).frame
-    return numbers(found, _named(found))
+    estimates = correlations(judgments(data), **options(data, alpha)).frame
+    return numbers(estimates, _named(estimates))
 
 
 @method("passport_biases")
@@ -152,8 +161,8 @@ def biases_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Mean differences of the model from people."""
     from ...raters import biases
 
-    found = biases(judgments(data), **options(data, alpha)).frame
-    return numbers(found, _named(found))
+    estimates = biases(judgments(data), **options(data, alpha)).frame
+    return numbers(estimates, _named(estimates))
 
 
 @method("passport_alt_test")
@@ -161,10 +170,10 @@ def replacement_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Winning rate and advantage probability of the replacement test."""
     from ...raters import alt_test
 
-    found = alt_test(judgments(data), model="a", **options(data, alpha)).frame
+    estimates = alt_test(judgments(data), model="a", **options(data, alpha)).frame
     return pd.concat(
         [
-            numbers(found.assign(estimate=found[name]), [name], f"{name}_lower", f"{name}_upper")
+            numbers(estimates.assign(estimate=estimates[name]), [name], f"{name}_lower", f"{name}_upper")
             for name in ("winning_rate", "advantage_probability")
         ],
         ignore_index=True,

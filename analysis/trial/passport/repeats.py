@@ -27,9 +27,9 @@ def samples(
 ) -> Drawn:
     """Items that a model answers four times, rightly with a probability of .95 or .05."""
     cluster = members(n, clusters, shape)
-    shared, own = (rng.random(n) < prevalence for _ in range(2))
+    shared, individual = (rng.random(n) < prevalence for _ in range(2))
     copies = rng.random(n) < np.sqrt(icc if clusters else 0.0)
-    easy = np.where(copies, shared[cluster], own)
+    easy = np.where(copies, shared[cluster], individual)
     right = rng.random((n, SAMPLES)) < np.where(easy, STRONG, WEAK)[:, None]
     item = np.array([f"i{k}" for k in range(n)])
     frame = pd.DataFrame(
@@ -58,8 +58,8 @@ def truth_of(prevalence: float) -> pd.DataFrame:
         values[f"pass_all_k {k}"] = float(share @ p**k)
     majority = {1: p, 2: p, 4: p**4 + 4 * p**3 * (1 - p) + 3 * p**2 * (1 - p) ** 2}
     values |= {f"majority_of_k {k}": float(share @ chance) for k, chance in majority.items()}
-    apart = float(share @ (2 * p * (1 - p)))
-    values |= {"flips": apart, "any flips": apart, "repetition": apart, "net": 0.0, "drift": 0.0}
+    flip_rate = float(share @ (2 * p * (1 - p)))
+    values |= {"flips": flip_rate, "any flips": flip_rate, "repetition": flip_rate, "net": 0.0, "drift": 0.0}
     return true_values(population=values)
 
 
@@ -71,12 +71,12 @@ def passes_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     frame = data.frame.drop(columns="prompt_id")
     items = frame[["item_id", "group"]].drop_duplicates()
     gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "yes"})
-    found = passes(
+    estimates = passes(
         score(frame, gold, classes=["yes", "no"], items=items), k=[1, 2, 4],
         cluster=data.cluster or "item_id", alpha=alpha,
     ).frame  # fmt: skip
-    found = found[found["judge"] == "a"]
-    return numbers(found, found["metric"].astype(str) + " " + found["k"].astype(int).astype(str))
+    estimates = estimates[estimates["judge"] == "a"]
+    return numbers(estimates, estimates["metric"].astype(str) + " " + estimates["k"].astype(int).astype(str))
 
 
 @method("passport_flips")
@@ -85,9 +85,9 @@ def flips_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     from ...instrument import flips
 
     frame = data.frame.assign(sample=data.frame["sample"] % 2)
-    found = flips(frame, facet="prompt_id", cluster=data.cluster, alpha=alpha).frame
-    whole = np.where(found["first"].astype(str) == "any", "any ", "")
-    return numbers(found, pd.Series(whole, index=found.index) + found["quantity"].astype(str))
+    estimates = flips(frame, facet="prompt_id", cluster=data.cluster, alpha=alpha).frame
+    whole = np.where(estimates["first"].astype(str) == "any", "any ", "")
+    return numbers(estimates, pd.Series(whole, index=estimates.index) + estimates["quantity"].astype(str))
 
 
 @method("passport_drift")
@@ -96,9 +96,9 @@ def drift_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     from ...instrument import drift
 
     frame = data.frame.assign(sample=data.frame["sample"] % 2).rename(columns={"prompt_id": "occasion"})
-    found = drift(frame, cluster=data.cluster, alpha=alpha).frame
-    found = found[(found["quantity"] == "judge") & (found["label"].astype(str) == "yes")]
-    return numbers(found, ["drift"] * len(found))
+    estimates = drift(frame, cluster=data.cluster, alpha=alpha).frame
+    estimates = estimates[(estimates["quantity"] == "judge") & (estimates["label"].astype(str) == "yes")]
+    return numbers(estimates, ["drift"] * len(estimates))
 
 
 @process("passport_facets")
@@ -139,8 +139,8 @@ def components_of(data: Sample, *, unbalanced: float = 0.0, alpha: float = 0.05)
     frame = data.frame
     if unbalanced:
         frame = frame[np.random.default_rng(len(frame)).random(len(frame)) >= unbalanced]
-    found = variance_components(frame, alpha=alpha, draws=2000).frame
-    return numbers(found, "variance of " + found["component"].astype(str))
+    estimates = variance_components(frame, alpha=alpha, draws=2000).frame
+    return numbers(estimates, "variance of " + estimates["component"].astype(str))
 
 
 @process("passport_repeated_tasks")
@@ -160,9 +160,9 @@ def repeated_tasks(
     careless = rng.random(int(who.max()) + 1) < 0.5
     tau = prevalence * np.where(careless, 4 / 3, 2 / 3)[who]
     stable = rng.random(n) < 0.5
-    first, again = (stable ^ (rng.random(n) < tau) for _ in range(2))
+    first, second = (stable ^ (rng.random(n) < tau) for _ in range(2))
     rows = []
-    for sides, answer, repeat in (((1, 2), first, False), ((2, 1), again, True)):
+    for sides, answer, repeat in (((1, 2), first, False), ((2, 1), second, True)):
         right = answer if not repeat else ~answer
         rows.append(
             pd.DataFrame(
@@ -195,8 +195,8 @@ def reliability_of(data: Sample, *, draws: int = 1000, alpha: float = 0.05) -> p
     """Agreement of repeated tasks, the swapping error, and the position."""
     from ...conjoint import reliability
 
-    found = reliability(data.frame, draws=draws, seed=1, alpha=alpha)
-    frame, position = found.frame.iloc[[0]], found.position.iloc[[0]]
+    estimates = reliability(data.frame, draws=draws, seed=1, alpha=alpha)
+    frame, position = estimates.frame.iloc[[0]], estimates.position.iloc[[0]]
     tables = []
     for table, name, low, high in (
         (frame, "agreement", "agreement_lower", "agreement_upper"),
@@ -218,6 +218,6 @@ def order_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         option_order=np.where(data.frame["repeat"], "swapped", "given"),
         pair_id=data.frame["profile_id"].sub(1) // 2,
     )
-    found = order_effects(frame, alpha=alpha).frame
-    found = found[found["facet"].astype(str) == "all"]
-    return numbers(found, found["quantity"].astype(str))
+    estimates = order_effects(frame, alpha=alpha).frame
+    estimates = estimates[estimates["facet"].astype(str) == "all"]
+    return numbers(estimates, estimates["quantity"].astype(str))

@@ -20,12 +20,12 @@ LOOKS = 7
 def sequence(rng: np.random.Generator, *, n: int = 1000, prevalence: float = 0.5) -> Drawn:
     """Items that two people and a model label as they come in."""
     codes, probability = labelled.patterns(prevalence)
-    chosen = codes[alike(rng, probability, np.arange(n), 0.0)]
-    known = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
-    truth = {"share of a": float(known["share_rare"])}
+    items = codes[alike(rng, probability, np.arange(n), 0.0)]
+    values = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
+    truth = {"share of a": float(values["share_rare"])}
     names = ("percent", "cohen", "krippendorff", "gwet")
-    truth |= {f"with people: {name}": float(known[f"with people: {name}"]) for name in names}
-    frame = labelled.table_of(chosen, np.arange(n))
+    truth |= {f"with people: {name}": float(values[f"with people: {name}"]) for name in names}
+    frame = labelled.table_of(items, np.arange(n))
     return Drawn(Sample(frame), true_values(population={f"sequence of {k}": v for k, v in truth.items()}))
 
 
@@ -37,8 +37,8 @@ def looks_until(n: int) -> list[int]:
 def at_all_looks(path: pd.DataFrame, names: pd.Series[Any]) -> pd.DataFrame:
     """The last estimate of each quantity, with the limits that lie inside those of every look."""
     rows = path.assign(quantity="sequence of " + names.astype(str)).groupby("quantity", sort=False)
-    found = rows.agg(estimate=("estimate", "last"), lower=("lower", "max"), upper=("upper", "min"))
-    return found.reset_index()
+    estimates = rows.agg(estimate=("estimate", "last"), lower=("lower", "max"), upper=("upper", "min"))
+    return estimates.reset_index()
 
 
 @method("passport_sequence_of_ratings")

@@ -92,18 +92,19 @@ def run_passport(
     >>> table["situation"].tolist()
     ['10 items', '100 items, best rating of 5%']
     """
-    known = passport_trials()
+    trials = passport_trials()
     for name in only:
-        if name not in known:
+        if name not in trials:
             raise InputError(
-                f"The passport has no trial '{name}'{did_you_mean(name, known)}; it has {listed(known, 40)}."
+                f"The passport has no trial '{name}'{did_you_mean(name, trials)}; it has "
+                f"{listed(trials, 40)}."
             )
     tables = []
-    for name in only or known:
+    for name in only or trials:
         trial = load_trial(PASSPORT / f"{name}.yaml")
         counter = None if progress is None else _named(progress, name)
-        kept, _ = draws_of_trial(trial, out, Execution(draws=draws, workers=workers, progress=counter))
-        tables.append(rows_of(trial, kept))
+        blocks, _ = draws_of_trial(trial, out, Execution(draws=draws, workers=workers, progress=counter))
+        tables.append(rows_of(trial, blocks))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -111,7 +112,7 @@ def _named(progress: Progress, name: str) -> Callable[[int, int], None]:
     return lambda done, total: progress(name, done, total)
 
 
-def rows_of(trial: Trial, kept: Sequence[Kept]) -> pd.DataFrame:
+def rows_of(trial: Trial, blocks: Sequence[Kept]) -> pd.DataFrame:
     """Coverage, width and what else a passport has of every quantity, method and situation of a trial.
 
     ``coverage`` is the share of the intervals that contain the true value, with its Monte Carlo interval;
@@ -120,11 +121,11 @@ def rows_of(trial: Trial, kept: Sequence[Kept]) -> pd.DataFrame:
     winning rate, which counts significant tests, is the rate to be expected of a study of this size.
     """
     rows = []
-    for one in kept:
-        cell, tried = trial.cells[one.cell], trial.tried[one.method]
+    for block in blocks:
+        cell, tried = trial.cells[block.cell], trial.tried[block.method]
         function = find("process", cell.process, trial.folder)
         where = situation_of({**defaults(function), **cell.parameters})
-        for _, quantity, draws in by_quantity(one.frame, trial.alpha):
+        for _, quantity, draws in by_quantity(block.frame, trial.alpha):
             bounded = np.isfinite(draws.lower) | np.isfinite(draws.upper)
             if quantity.endswith(EXPECTED) and draws.known.any():
                 draws = replace(draws, truth=np.full_like(draws.truth, np.nanmean(draws.estimate)))
@@ -136,8 +137,12 @@ def rows_of(trial: Trial, kept: Sequence[Kept]) -> pd.DataFrame:
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """Parameters of a process with what they are by default."""
-    known = inspect.signature(function).parameters.values()
-    return {one.name: one.default for one in known if one.default is not one.empty}
+    parameters = inspect.signature(function).parameters.values()
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.default is not parameter.empty
+    }
 
 
 def situation_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,12 +156,12 @@ def situation_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _measured(draws: Draws) -> dict[str, float]:
     lower, upper, truth = draws.lower, draws.upper, draws.truth
-    there = draws.known & ~(np.isnan(lower) | np.isnan(upper)) & np.isfinite(truth)
-    n = int(there.sum())
+    bounded = draws.known & ~(np.isnan(lower) | np.isnan(upper)) & np.isfinite(truth)
+    n = int(bounded.sum())
     # a rounding error is no miss
     near = SAME * np.maximum(1.0, np.abs(truth))
-    below, above = (upper < truth - near)[there], (lower > truth + near)[there]
-    width = (upper - lower)[there]
+    below, above = (upper < truth - near)[bounded], (lower > truth + near)[bounded]
+    width = (upper - lower)[bounded]
     covered = np.array([1 - (below | above).mean() if n else np.nan])
     low, high = wilson(covered, np.array([float(n)]), MONTE_CARLO)
     finite = width[np.isfinite(width)]

@@ -56,9 +56,9 @@ def alike(rng: np.random.Generator, probability: Floats, cluster: Codes, icc: fl
     """Numbers of patterns of n items, shape (n,), of whom those of a cluster are alike."""
     n = len(cluster)
     cumulated = np.cumsum(probability)
-    own, shared = (np.searchsorted(cumulated, rng.random(n) * cumulated[-1]) for _ in range(2))
+    individual, shared = (np.searchsorted(cumulated, rng.random(n) * cumulated[-1]) for _ in range(2))
     copies = rng.random(n) < np.sqrt(icc)
-    return np.where(copies, shared[cluster], own)
+    return np.where(copies, shared[cluster], individual)
 
 
 def clustered(
@@ -100,14 +100,19 @@ def numbers(
         frame.get(lower, np.nan),
         frame.get(upper, np.nan),
     ]
-    kept = dict(zip(("estimate", "lower", "upper"), columns, strict=True))
-    return pd.DataFrame({"quantity": list(names), **kept}).drop_duplicates("quantity").reset_index(drop=True)
+    values = dict(zip(("estimate", "lower", "upper"), columns, strict=True))
+    return (
+        pd.DataFrame({"quantity": list(names), **values}).drop_duplicates("quantity").reset_index(drop=True)
+    )
 
 
 def population_values(doors: Sequence[Door], population: object) -> pd.DataFrame:
     """True values of all quantities: what each door says of the population itself."""
     values: dict[str, float] = {}
     for door in doors:
-        said = door(population)
-        values |= {name: float(value) for name, value in zip(said["quantity"], said["estimate"], strict=True)}
+        estimates = door(population)
+        values |= {
+            name: float(value)
+            for name, value in zip(estimates["quantity"], estimates["estimate"], strict=True)
+        }
     return true_values(population=values)

@@ -42,12 +42,12 @@ class Timing:
 def measured(timing: Timing | None) -> dict[str, Any]:
     """Measurements that can be true: finite, and none below zero."""
     times = timing or Timing()
-    lost = _duration(times.focus_lost_ms)
+    focus_lost_ms = _duration(times.focus_lost_ms)
     return {
         "response_ms": _duration(times.response_ms),
         "first_input_ms": _duration(times.first_input_ms),
         "focus_lost": min(max(times.focus_lost, 0), MOST_LOST),
-        "focus_lost_ms": 0.0 if lost is None else lost,
+        "focus_lost_ms": 0.0 if focus_lost_ms is None else focus_lost_ms,
     }
 
 

@@ -24,8 +24,8 @@ class Admission:
             await self.app(scope, receive, send)
             return
         request = HTTPConnection(scope)
-        given = request.query_params.get(TOKEN)
-        if given is not None and hmac.compare_digest(given.encode(), self.token.encode()):
+        candidate = request.query_params.get(TOKEN)
+        if candidate is not None and hmac.compare_digest(candidate.encode(), self.token.encode()):
             request.session[ADMITTED] = True
             answer = RedirectResponse(_without_token(scope), status_code=303)
             await answer(scope, receive, send)
@@ -38,6 +38,6 @@ class Admission:
 def _without_token(scope: Scope) -> str:
     """The address of a request without the token."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    kept = urlencode([(name, value) for name, value in query if name != TOKEN])
+    remaining_query = urlencode([(name, value) for name, value in query if name != TOKEN])
     path = "/" + str(scope["path"]).lstrip("/")  # not //host
-    return path + (f"?{kept}" if kept else "")
+    return path + (f"?{remaining_query}" if remaining_query else "")

@@ -23,19 +23,19 @@ def refuse_other_answers(
     judges: Sequence[str], people: Sequence[str], columns: Iterable[str], source: str
 ) -> None:
     """Refuse columns of people that are called after different judges, such as v3_human and v4_human."""
-    known = {frozenset(_parts(name)): name for name in columns}
+    by_parts = {frozenset(_parts(name)): name for name in columns}
     for judge in judges:
         mine = _parts(judge)
-        for one in people:
-            for other in people:
-                marks = _parts(one) - _parts(other), _parts(other) - _parts(one)
+        for first in people:
+            for second in people:
+                marks = _parts(first) - _parts(second), _parts(second) - _parts(first)
                 if not (marks[0] and marks[1] and marks[0] <= mine) or _is_number(marks):
                     continue
-                twin = known.get(frozenset(mine - marks[0] | marks[1]))
+                twin = by_parts.get(frozenset(mine - marks[0] | marks[1]))
                 if twin is not None and twin != judge:
                     raise InputError(
-                        f"{source}: '{one}' and '{other}' are called after '{judge}' and '{twin}', so they "
-                        f"are labels of different answers, not two people's labels of one; {REMEDY}."
+                        f"{source}: '{first}' and '{second}' are called after '{judge}' and '{twin}', so "
+                        f"they are labels of different answers, not two people's labels of one; {REMEDY}."
                     )
 
 
@@ -49,10 +49,12 @@ def refuse_labels_of_one_judge_each(data: Coded, names: tuple[str, str]) -> None
         used = np.isfinite(data.judged).all(axis=0) & np.isfinite(rated)
         if used.sum() < 2:
             continue
-        apart = _closeness(data.judged[1, used], rated[used]) - _closeness(data.judged[0, used], rated[used])
-        found = difference(float(apart.mean()), apart - apart.mean(), data.cluster[used], 0.05)
-        if found.p < SURELY:
-            ahead.setdefault(int(found.estimate > 0), (person, found.estimate))
+        advantage = _closeness(data.judged[1, used], rated[used]) - _closeness(
+            data.judged[0, used], rated[used]
+        )
+        result = difference(float(advantage.mean()), advantage - advantage.mean(), data.cluster[used], 0.05)
+        if result.p < SURELY:
+            ahead.setdefault(int(result.estimate > 0), (person, result.estimate))
     if len(ahead) == 2:
         raise InputError(
             f"{names[0]} and {names[1]}: {names[0]} agrees far more with '{ahead[0][0]}' and {names[1]} with "

@@ -23,11 +23,11 @@ def item_of(
     notes = _copied(table, named, answers, source)
     if named is not None:
         return named, notes
-    taken, others = repeated_items(table, answers)
+    item, others = repeated_items(table, answers)
     n = f"{len(table):,} rows"
-    if taken is not None:
+    if item is not None:
         notes.append(
-            f"Column '{taken}' repeats ({n} about {counted(table[taken].nunique(), 'item')}), so it is used "
+            f"Column '{item}' repeats ({n} about {counted(table[item].nunique(), 'item')}), so it is used "
             f"as the column of items; name another with {option}."
         )
     elif others:
@@ -37,14 +37,14 @@ def item_of(
             f"{'repeat' if several else 'repeats'}, and rows are treated as independent; if rows with the "
             f"same value belong together, name {'one' if several else 'it'} with {option}."
         )
-    return taken, notes
+    return item, notes
 
 
 def _copied(table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str) -> list[str]:
-    again = copies(table, answers)
-    if not again.any():
+    repeated = copies(table, answers)
+    if not repeated.any():
         return []
-    n, row = int(again.sum()), int(again.argmax()) + 1
+    n, row = int(repeated.sum()), int(repeated.argmax()) + 1
     if named is None:
         more = f", as {'does' if n == 2 else 'do'} {counted(n - 1, 'further row')}" if n > 1 else ""
         raise InputError(

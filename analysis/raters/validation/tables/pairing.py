@@ -46,28 +46,28 @@ def paired(
     refused.
     """
     for table, judge, name in zip(tables, judges, names, strict=True):
-        known = [str(column) for column in table.columns]
+        present = [str(column) for column in table.columns]
         for column in (judge, *([id] if id is not None else [])):
-            if column not in known:
+            if column not in present:
                 raise InputError(
-                    f"{name}: there is no column '{column}'{did_you_mean(column, known)}; there are "
-                    f"{listed(known)}."
+                    f"{name}: there is no column '{column}'{did_you_mean(column, present)}; there are "
+                    f"{listed(present)}."
                 )
     first, second, notes = _matched(tables, id, names, (*judges, *columns[0]))
-    own = tuple(f"{judge} of {name}" for judge, name in zip(judges, names, strict=True))
-    if own[0] == own[1]:
-        own = (f"{own[0]} (first)", f"{own[1]} (second)")
+    columns_of_judges = tuple(f"{judge} of {name}" for judge, name in zip(judges, names, strict=True))
+    if columns_of_judges[0] == columns_of_judges[1]:
+        columns_of_judges = (f"{columns_of_judges[0]} (first)", f"{columns_of_judges[1]} (second)")
     values = {
-        own[0]: first[judges[0]].reset_index(drop=True),
-        own[1]: second[judges[1]].reset_index(drop=True),
+        columns_of_judges[0]: first[judges[0]].reset_index(drop=True),
+        columns_of_judges[1]: second[judges[1]].reset_index(drop=True),
     }
     people, others = columns
     notes += other_answers(first, second, names) if people else []
     for name in (*people, *others):
-        values[name] = _other(name, first, second, names, notes, name in people)
+        values[name] = _shared_column(name, first, second, names, notes, name in people)
     if id is not None:
         values[ITEM] = as_text(first[id]).reset_index(drop=True)
-    return Pairs(pd.DataFrame(values), (own[0], own[1]), tuple(notes))
+    return Pairs(pd.DataFrame(values), (columns_of_judges[0], columns_of_judges[1]), tuple(notes))
 
 
 def _matched(
@@ -106,13 +106,16 @@ def _matched(
             "share."
         )
     notes = []
-    for name, alone in ((names[0], int((at < 0).sum())), (names[1], len(second) - int((at >= 0).sum()))):
-        if alone:
-            notes.append(f"{counted(alone, 'row')} of {name} without a match: excluded.")
+    for name, n_unmatched in (
+        (names[0], int((at < 0).sum())),
+        (names[1], len(second) - int((at >= 0).sum())),
+    ):
+        if n_unmatched:
+            notes.append(f"{counted(n_unmatched, 'row')} of {name} without a match: excluded.")
     return first[at >= 0], second.iloc[at[at >= 0]], notes
 
 
-def _other(
+def _shared_column(
     name: str,
     first: pd.DataFrame,
     second: pd.DataFrame,
@@ -123,34 +126,34 @@ def _other(
     """A column of either table, or of both where the two say the same."""
     parts = [table[name].reset_index(drop=True) for table in (first, second) if name in table]
     if not parts:
-        known = list(dict.fromkeys([*map(str, first.columns), *map(str, second.columns)]))
+        present = list(dict.fromkeys([*map(str, first.columns), *map(str, second.columns)]))
         raise InputError(
-            f"{names[0]} and {names[1]}: there is no column '{name}'{did_you_mean(name, known)}; there are "
-            f"{listed(known)}."
+            f"{names[0]} and {names[1]}: there is no column '{name}'{did_you_mean(name, present)}; there are "
+            f"{listed(present)}."
         )
     if len(parts) == 1:
         return parts[0]
     one, other = map(keys_of, parts)
-    there = one != "", other != ""
-    both = there[0] & there[1]
+    labelled = one != "", other != ""
+    both = labelled[0] & labelled[1]
     unlike = both & (one != other)
     if unlike.any():
         row = int(unlike.argmax())
-        shown = f"{_cell(first, name, row)} and {_cell(second, name, row)}"
+        cells = f"{_cell(first, name, row)} and {_cell(second, name, row)}"
         raise InputError(
             f"{names[0]} and {names[1]}: '{name}' differs in {unlike.sum():,} of {both.sum():,} shared rows "
-            f"(first: {shown}); {LABELS if is_label else GROUPS}"
+            f"(first: {cells}); {LABELS if is_label else GROUPS}"
         )
-    alone = [int((mine & ~theirs).sum()) for mine, theirs in (there, there[::-1])]
-    if is_label and all(alone) and both.sum() < FEW_SHARED:
+    single = [int((mine & ~theirs).sum()) for mine, theirs in (labelled, labelled[::-1])]
+    if is_label and all(single) and both.sum() < FEW_SHARED:
         raise InputError(
-            f"'{name}' has labels of {counted(alone[0], 'row')} in {names[0]} alone, of {alone[1]:,} in "
+            f"'{name}' has labels of {counted(single[0], 'row')} in {names[0]} alone, of {single[1]:,} in "
             f"{names[1]} alone and of {both.sum():,} in both; {LABELS}"
         )
-    if alone[1] and there[0].any():
-        rows = counted(alone[1], "row")
+    if single[1] and labelled[0].any():
+        rows = counted(single[1], "row")
         notes.append(f"'{name}' is that of {names[1]} in {rows}, where {names[0]} has none.")
-    return parts[0].where(there[0], parts[1])
+    return parts[0].where(labelled[0], parts[1])
 
 
 def _cell(table: pd.DataFrame, name: str, row: int) -> str:

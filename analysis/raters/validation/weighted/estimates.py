@@ -21,14 +21,14 @@ from .tables import Tables, by_chance, coefficient, tables_of
 def add_weighted(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[str]) -> None:
     """Add what `judge` reports of labels, as it is among all judged rows."""
     strata = strata_of(coded)
-    every = tables_of(coded, strata, _everyone(coded), rows.alpha, seed)
+    tables = tables_of(coded, strata, _everyone(coded), rows.alpha, seed)
     for measure in measures_of(coded.scale):
         scale = 1.0 if measure == ACCURACY else 2.0
-        found = every.bounded(coefficient(measure, coded, every.n), every.right, scale)
-        rows.add(AGREEMENT, measure, found, chance=by_chance(measure, coded, every.shares))
-    most = float(every.shares.sum(axis=0).max())
-    rows.number(AGREEMENT, "always_most_frequent", most, every.n)
-    _add_rates(rows, coded, every)
+        result = tables.bounded(coefficient(measure, coded, tables.n), tables.right, scale)
+        rows.add(AGREEMENT, measure, result, chance=by_chance(measure, coded, tables.shares))
+    most = float(tables.shares.sum(axis=0).max())
+    rows.number(AGREEMENT, "always_most_frequent", most, tables.n)
+    _add_rates(rows, coded, tables)
     _add_errors(rows, coded, tables_of(coded, strata, _gold(coded, gold), rows.alpha, seed))
     _add_subgroups(rows, coded, gold, seed, notes)
 
@@ -46,19 +46,21 @@ def _gold(coded: Coded, gold: Gold) -> Floats:
     return np.asarray(labels / np.maximum(labels.sum(axis=1, keepdims=True), 1.0))
 
 
-def _add_rates(rows: Rows, coded: Coded, every: Tables) -> None:
+def _add_rates(rows: Rows, coded: Coded, tables: Tables) -> None:
     for place in tested_classes(coded):
-        name, of_class = coded.classes[place], every.of_class(place)
+        name, of_class = coded.classes[place], tables.of_class(place)
         judge, people = partial(_rate, place=place, axis=2), partial(_rate, place=place, axis=1)
-        found = every.bounded(judge, of_class), every.bounded(people, of_class)
-        known = (rows.bounds.get(f"{key}_rate[{name}]") for key in ("judge_only", "corrected"))
-        for measure, own, one in zip(("judge_rate", "people_rate"), found, known, strict=True):
-            rows.add(RATES, measure, one or own, label=name)
+        estimates = tables.bounded(judge, of_class), tables.bounded(people, of_class)
+        model_based = (rows.bounds.get(f"{key}_rate[{name}]") for key in ("judge_only", "corrected"))
+        for measure, estimate, corrected in zip(
+            ("judge_rate", "people_rate"), estimates, model_based, strict=True
+        ):
+            rows.add(RATES, measure, corrected or estimate, label=name)
 
-        def apart(shares: Floats, sides: tuple[Any, Any] = (judge, people)) -> Floats:
+        def rate_difference(shares: Floats, sides: tuple[Any, Any] = (judge, people)) -> Floats:
             return np.asarray(sides[0](shares) - sides[1](shares))
 
-        difference = every.bounded(apart, 1 - of_class, 0.0)
+        difference = tables.bounded(rate_difference, 1 - of_class, 0.0)
         rows.add(RATES, "rate_difference", difference, label=name, family="rates")
 
 
@@ -84,8 +86,8 @@ def _error(right: Tables, place: int, kind: str) -> Bounded:
     counts = right.counts * right.n / right.counts.sum()
     judge, people = counts[place].sum(), counts[:, place].sum()
     n = {"recall": people, "precision": judge, "f1": judge + people - counts[place, place]}[kind]
-    found = right.bounded(partial(_among, place=place, kind=kind), right.right)
-    return replace(found, n=round(float(n)), clusters=min(found.clusters, round(float(n))))
+    result = right.bounded(partial(_among, place=place, kind=kind), right.right)
+    return replace(result, n=round(float(n)), clusters=min(result.clusters, round(float(n))))
 
 
 def _add_subgroups(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[str]) -> None:
@@ -95,22 +97,33 @@ def _add_subgroups(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[
     for group in coded.groups:
         for level, inside in levels_of(group, judged):
             keys: dict[str, Any] = {"by": group.name, "level": level}
-            own = _part(coded, inside, everyone, rows.alpha, seed)
-            if own is None:
+            subgroup = _part(coded, inside, everyone, rows.alpha, seed)
+            if subgroup is None:
                 lacking.append(f"{group.name} {level!r}")
                 continue
             main = headline_of(coded.scale)
-            rows.add(SUBGROUPS, ACCURACY, own.bounded(_accuracy, own.right), **keys)
-            rows.add(SUBGROUPS, main, own.bounded(coefficient(main, coded, own.n), own.right, 2.0), **keys)
-            rest = rest_of(group, level, judged)
-            other = None if rest is None else _part(coded, rest, everyone, rows.alpha, seed + 1)
-            if other is not None:
+            rows.add(SUBGROUPS, ACCURACY, subgroup.bounded(_accuracy, subgroup.right), **keys)
+            rows.add(
+                SUBGROUPS,
+                main,
+                subgroup.bounded(coefficient(main, coded, subgroup.n), subgroup.right, 2.0),
+                **keys,
+            )
+            complement = rest_of(group, level, judged)
+            others = None if complement is None else _part(coded, complement, everyone, rows.alpha, seed + 1)
+            if others is not None:
                 family = f"subgroups {group.name}"
-                rows.add(SUBGROUPS, "accuracy_difference", _apart(own, other), family=family, **keys)
+                rows.add(
+                    SUBGROUPS,
+                    "accuracy_difference",
+                    _accuracy_difference(subgroup, others),
+                    family=family,
+                    **keys,
+                )
             errors = _part(coded, inside, right, rows.alpha, seed)
             for place in classes_first(coded) if coded.q <= MOST_RECALLS and errors is not None else ():
-                found = _error(errors, place, "recall") if errors is not None else NOTHING
-                rows.add(SUBGROUPS, "recall", found, label=coded.classes[place], **keys)
+                recall = _error(errors, place, "recall") if errors is not None else NOTHING
+                rows.add(SUBGROUPS, "recall", recall, label=coded.classes[place], **keys)
     if lacking:
         notes.append(
             f"Without estimates, since people labelled too few rows of some answer of the judge: "
@@ -128,11 +141,13 @@ def _accuracy(shares: Floats) -> Floats:
     return np.asarray(np.trace(shares, axis1=1, axis2=2))
 
 
-def _apart(own: Tables, other: Tables) -> Bounded:
-    least = own if own.clusters <= other.clusters else other
-    wrong = (1 - own.right) / max(len(own.right) - 1, 1)
-    draws = [[_accuracy(one.drawn(further)) for further in (wrong, own.right)] for one in (own, other)]
-    size = min(len(one) for sides in draws for one in sides)
+def _accuracy_difference(subgroup: Tables, others: Tables) -> Bounded:
+    least = subgroup if subgroup.clusters <= others.clusters else others
+    wrong = (1 - subgroup.right) / max(len(subgroup.right) - 1, 1)
+    draws = [
+        [_accuracy(part.drawn(further)) for further in (wrong, subgroup.right)] for part in (subgroup, others)
+    ]
+    size = min(len(part) for sides in draws for part in sides)
     sides = [draws[0][k][:size] - draws[1][1 - k][:size] for k in range(2)]
-    estimate = float(np.trace(own.shares) - np.trace(other.shares))
+    estimate = float(np.trace(subgroup.shares) - np.trace(others.shares))
     return least.limited(estimate, sides, 0.0)

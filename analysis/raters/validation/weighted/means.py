@@ -29,18 +29,18 @@ def stratified_mean(coded: Coded, people: Floats, strata: Strata, alpha: float) 
         return np.asarray(total / np.bincount(code[rows], minlength=number))
 
     y, x, whole = means(people, labelled), means(judge, labelled), means(judge, used)
-    apart = judge[labelled] - x[code[labelled]], people[labelled] - y[code[labelled]]
+    residuals = judge[labelled] - x[code[labelled]], people[labelled] - y[code[labelled]]
     many = strata.labelled
     weight = (share**2 / many**2 * many / np.maximum(many - 1, 1))[code[labelled]]
-    spread = float((weight * apart[0] ** 2).sum())
-    slope = float((weight * apart[0] * apart[1]).sum()) / spread if spread > 0 else 0.0
+    spread = float((weight * residuals[0] ** 2).sum())
+    slope = float((weight * residuals[0] * residuals[1]).sum()) / spread if spread > 0 else 0.0
     estimate = float(share @ (y + slope * (whole - x)))
     influence = np.zeros(coded.n)
     influence[used] = (y[code[used]] + slope * (judge[used] - x[code[used]]) - estimate) / used.sum()
-    influence[labelled] += np.sqrt(weight) * (apart[1] - slope * apart[0])
-    found = bounded(estimate, influence[used] * used.sum(), coded.cluster[used])
-    parts = np.bincount(code[labelled], weight * (apart[1] - slope * apart[0]) ** 2, minlength=number)
+    influence[labelled] += np.sqrt(weight) * (residuals[1] - slope * residuals[0])
+    result = bounded(estimate, influence[used] * used.sum(), coded.cluster[used])
+    parts = np.bincount(code[labelled], weight * (residuals[1] - slope * residuals[0]) ** 2, minlength=number)
     satterthwaite = parts.sum() ** 2 / max((parts**2 / np.maximum(many - 1, 1)).sum(), np.finfo(float).tiny)
     df = max(min(n_clusters(coded.cluster[labelled]) - number, satterthwaite), 1.0)
-    limits = inference(np.array([estimate]), np.array([found.std_error]), alpha, df=np.array([df]))
-    return replace(found, lower=float(limits.lower[0]), upper=float(limits.upper[0]), df=df)
+    limits = inference(np.array([estimate]), np.array([result.std_error]), alpha, df=np.array([df]))
+    return replace(result, lower=float(limits.lower[0]), upper=float(limits.upper[0]), df=df)

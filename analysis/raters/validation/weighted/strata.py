@@ -103,11 +103,11 @@ def strata_of(coded: Coded) -> Strata:
 
 
 def _fifths(values: Floats) -> tuple[Codes, tuple[str, ...]]:
-    known = np.isfinite(values)
-    edges = np.unique(np.quantile(values[known], np.arange(1, PARTS) / PARTS))
-    part = np.searchsorted(edges, values[known], side="left")
+    finite = np.isfinite(values)
+    edges = np.unique(np.quantile(values[finite], np.arange(1, PARTS) / PARTS))
+    part = np.searchsorted(edges, values[finite], side="left")
     present, place = np.unique(part, return_inverse=True)
     code = np.full(len(values), -1, dtype=np.int64)
-    code[known] = place
+    code[finite] = place
     ranges = [values[code == at] for at in range(len(present))]
-    return code, tuple(f"ratings from {one.min():.3g} to {one.max():.3g}" for one in ranges)
+    return code, tuple(f"ratings from {fifth.min():.3g} to {fifth.max():.3g}" for fifth in ranges)

@@ -61,27 +61,27 @@ class Tables:
 
         ``scale`` is 1 for shares, 2 for coefficients, and 0 for differences.
         """
-        away = (1 - towards) / max(len(towards) - 1, 1)
-        sides = [statistic(self.drawn(further)) for further in (away, towards)]
+        against = (1 - towards) / max(len(towards) - 1, 1)
+        sides = [statistic(self.drawn(further)) for further in (against, towards)]
         return self.limited(float(statistic(self.shares[None])[0]), sides, scale)
 
     def limited(self, estimate: float, sides: Sequence[Floats], scale: float) -> Bounded:
         """An estimate with percentiles of draws, those for the lower limit first."""
         none = Bounded(estimate, np.nan, np.nan, np.nan, self.n, self.clusters)
-        known = [draws[np.isfinite(draws)] for draws in sides]
-        enough = all(2 * len(one) >= len(draws) for one, draws in zip(known, sides, strict=True))
+        finite = [draws[np.isfinite(draws)] for draws in sides]
+        enough = all(2 * len(values) >= len(draws) for values, draws in zip(finite, sides, strict=True))
         if not np.isfinite(estimate) or self.clusters < 2 or not enough:
             return none
         level = self.alpha if np.isinf(self.df) else float(level_of_t(self.df, self.alpha))
-        lower = min(float(np.quantile(known[0], level / 2)), estimate)
-        upper = max(float(np.quantile(known[1], 1 - level / 2)), estimate)
-        error = max(float(one.std(ddof=1)) for one in known)
-        found = replace(none, std_error=error, lower=lower, upper=upper)
+        lower = min(float(np.quantile(finite[0], level / 2)), estimate)
+        upper = max(float(np.quantile(finite[1], 1 - level / 2)), estimate)
+        error = max(float(values.std(ddof=1)) for values in finite)
+        result = replace(none, std_error=error, lower=lower, upper=upper)
         if scale:
-            return found.within(lower, upper, self.alpha, scale)
-        beyond = known[0] <= 0 if estimate > 0 else known[1] >= 0
+            return result.within(lower, upper, self.alpha, scale)
+        beyond = finite[0] <= 0 if estimate > 0 else finite[1] >= 0
         z = ndtri(min(max(float(beyond.mean()), 1 / len(beyond)), 0.5))
-        return replace(found, p=float(2 * (ndtr(z) if np.isinf(self.df) else stdtr(self.df, z))))
+        return replace(result, p=float(2 * (ndtr(z) if np.isinf(self.df) else stdtr(self.df, z))))
 
 
 def tables_of(coded: Coded, strata: Strata, labels: Floats, alpha: float, seed: int) -> Tables:
@@ -122,12 +122,12 @@ def _inflation(coded: Coded, labels: Floats, labelled: np.ndarray, share: Floats
         mine = answer == place
         influence[mine] = (values[mine] - values[mine].mean(axis=0)) * share[place] / mine.sum()
     _, code = np.unique(cluster, return_inverse=True)
-    together = np.zeros((int(code.max()) + 1, values.shape[1]))
-    np.add.at(together, code, influence)
+    sums = np.zeros((int(code.max()) + 1, values.shape[1]))
+    np.add.at(sums, code, influence)
     independent = (influence**2).sum(axis=0)
-    alike = len(cluster) / n_clusters(cluster)
-    ratio = np.full(len(independent), alike)
-    np.divide((together**2).sum(axis=0), independent, out=ratio, where=independent > 0)
+    mean_size = len(cluster) / n_clusters(cluster)
+    ratio = np.full(len(independent), mean_size)
+    np.divide((sums**2).sum(axis=0), independent, out=ratio, where=independent > 0)
     return float(np.clip(ratio.max(), 1.0, np.bincount(code).max()))
 
 
