@@ -156,15 +156,15 @@ def _places(item: pd.Series[str], originals: Mapping[str, str]) -> list[int]:
     return [place.get(originals.get(name, name), place[name]) for name in item]
 
 
-def _unlabelled(asked: pd.DataFrame, gold: pd.DataFrame, task: str) -> list[str]:
+def _unlabelled(questions: pd.DataFrame, gold: pd.DataFrame, task: str) -> list[str]:
     """Count judged items of a task that are not scored."""
-    n = int((~pd.Index(asked["item_id"].unique()).isin(gold["item_id"])).sum())
+    n = int((~pd.Index(questions["item_id"].unique()).isin(gold["item_id"])).sum())
     has = counted(n, "judged item has no gold label and is", "judged items have no gold label and are")
     return [f"{task}: {has} excluded."] if n else []
 
 
 def _scores_of(
-    asked: pd.DataFrame,
+    questions: pd.DataFrame,
     gold: pd.DataFrame,
     ordered: Mapping[str, list[str]],
     version: int,
@@ -172,8 +172,8 @@ def _scores_of(
     k: Sequence[int],
 ) -> list[dict[str, Any]]:
     """Scores of each judge in each set, for one task under one condition."""
-    task = str(asked["task"].iloc[0])
-    given, strings = _wide(asked, task, version)
+    task = str(questions["task"].iloc[0])
+    answers, strings = _wide(questions, task, version)
     sets = dict(ordered)
     if len(ordered) > 1:
         sets[ALL] = [item for each in ordered.values() for item in each]
@@ -185,10 +185,10 @@ def _scores_of(
         if units.empty:
             continue
         index = pd.MultiIndex.from_arrays([units["item_id"].map(source), units["line"]])
-        moved = given.reindex(index, fill_value=0)
+        moved = answers.reindex(index, fill_value=0)
         codes = strings.get_indexer(pd.Index(units["gold"]))
         codes = np.where(codes < 0, len(strings) + pd.factorize(units["gold"])[0], codes)
-        for keys in asked[list(JUDGE)].drop_duplicates().to_dict("records"):
+        for keys in questions[list(JUDGE)].drop_duplicates().to_dict("records"):
             of_judge = moved[tuple(keys.values())].to_numpy()
             rows += [{**keys, "set": name, **row} for row in _scores(codes, of_judge, k)]
     return rows

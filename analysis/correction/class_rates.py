@@ -259,7 +259,7 @@ def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
 
 
 def _smoothed_variance(
-    counts: Floats, shown: Floats, n: int, solver: Floats, rate: Floats, alpha: float
+    counts: Floats, rates: Floats, n: int, solver: Floats, rate: Floats, alpha: float
 ) -> Floats:
     """Variances (K,) of Rogan-Gladen rates with pseudo-counts as in `lee_interval`, for any K classes."""
     pseudo, categories = float(ndtri(alpha / 2)) ** 2, len(counts)
@@ -267,7 +267,7 @@ def _smoothed_variance(
     def of_share(share: Floats, trials: float) -> Floats:
         return np.asarray((solver**2 @ share - (solver @ share) ** 2) / trials)
 
-    total = of_share((n * shown + pseudo / categories) / (n + pseudo), n + pseudo)
+    total = of_share((n * rates + pseudo / categories) / (n + pseudo), n + pseudo)
     for column, of_class, weight in zip(counts.T, counts.sum(axis=0), rate, strict=True):
         total = total + weight**2 * of_share((column + 2 / categories) / (of_class + 2), of_class + 2)
     return total

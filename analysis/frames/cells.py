@@ -182,12 +182,12 @@ def warn_of_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
     keys = key_columns(data.columns, clusters)
     if not keys:
         return
-    again = data.duplicated(keys).to_numpy()
-    if not again.any():
+    repeated = data.duplicated(keys).to_numpy()
+    if not repeated.any():
         return
-    row = int(again.argmax())
+    row = int(repeated.argmax())
     named = ", ".join(f"{name} {data[name].iloc[row]}" for name in keys if pd.notna(data[name].iloc[row]))
-    more = f"; {int(again.sum()):,} rows are like that" if again.sum() > 1 else ""
+    more = f"; {int(repeated.sum()):,} rows are like that" if repeated.sum() > 1 else ""
     warn_caller(
         f"Row {row + 1} repeats {named}{more}: respondents of several tables may be numbered alike, and "
         "count as one cluster, which makes standard errors wrong. Give each respondent and each task a name "

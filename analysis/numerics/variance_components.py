@@ -113,11 +113,11 @@ def layout(codes: Codes, sizes: Sequence[int], terms: Sequence[Term]) -> Layout:
         cell = np.ravel_multi_index(tuple(codes[:, list(term)].T), [sizes[k] for k in term])
         counts = np.bincount(cell)
         counts = counts[counts > 0].astype(float)
-        smaller = sum(own for part, own in df.items() if set(part) < set(term))
+        smaller = sum(count for part, count in df.items() if set(part) < set(term))
         per_level.append((n - (counts**2).sum() / n) / (len(counts) - 1.0))
         df[term] = max(len(counts) - 1.0 - smaller, 1.0)
-    rest = max(n - 1.0 - sum(df.values()), 1.0)
-    return Layout(np.array(per_level), np.array([*df.values(), rest]))
+    residual = max(n - 1.0 - sum(df.values()), 1.0)
+    return Layout(np.array(per_level), np.array([*df.values(), residual]))
 
 
 def generalised_draws(mean_square: Floats, df: Floats, matrix: Floats, draws: int, seed: int) -> Floats:
@@ -208,19 +208,19 @@ def _descend(loss: Callable[[Floats], float], start: Floats) -> Floats:
         falls = [k for k in zero if _falls(loss, best.x, k)]
         if not falls:
             break
-        again = _minimum(loss, np.where(np.isin(np.arange(len(start)), falls), 2 * _SMALL, best.x))
-        if again.fun > best.fun - _FALLS:
+        second = _minimum(loss, np.where(np.isin(np.arange(len(start)), falls), 2 * _SMALL, best.x))
+        if second.fun > best.fun - _FALLS:
             break
-        best = again
+        best = second
     return np.asarray(best.x)
 
 
 def _falls(loss: Callable[[Floats], float], root: Floats, k: int) -> bool:
     """Whether the deviance falls with variance k, at some small value."""
-    here = loss(root)
+    value = loss(root)
     steps = np.array([_SMALL / 4, _SMALL / 2, _SMALL, 2 * _SMALL, 4 * _SMALL])
     moved = [loss(np.where(np.arange(len(root)) == k, step, root)) for step in steps]
-    return min(moved) < here - _FALLS
+    return min(moved) < value - _FALLS
 
 
 def _minimum(loss: Callable[..., float], start: Floats) -> Any:

@@ -149,10 +149,10 @@ class ResultsFolder:
         names = [swap.get(key) for key in ("written", "replaced")] if isinstance(swap, dict) else [None]
         if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in names):
             raise InputError(f"{path}: the file should name files 'written' and 'replaced'; {remedy}.")
-        here = self.path.resolve()
+        folder = self.path.resolve()
         for name in [*swap["written"], *swap["replaced"]]:
             parent = (self.path / name).parent.resolve()
-            if not _ours(PurePosixPath(name)) or not parent.is_relative_to(here):
+            if not _ours(PurePosixPath(name)) or not parent.is_relative_to(folder):
                 raise InputError(f"{path}: {name!r} is no file of these results; {remedy}.")
         return swap["written"], swap["replaced"]
 

@@ -130,27 +130,27 @@ def draws_of_trial(
             raise InputError(f"{name} is {number}; give a whole number of at least 1.")
     if backend not in BACKENDS:
         raise InputError(f"backend is {backend!r}; use one of {', '.join(BACKENDS)}.")
-    chosen, notes, seconds = available(trial, _chosen(trial, execution.methods))
+    numbers, notes, seconds = available(trial, _chosen(trial, execution.methods))
     store = Store(trial, None if out is None else Path(out))
     total = sum(last - first for cell in range(len(trial.cells)) for first, last in _blocks(0, wanted))
     absent = [
         (cell, last - first)
         for cell in range(len(trial.cells))
         for first, last in _blocks(0, wanted)
-        if store.missing(cell, chosen, first, last)
+        if store.missing(cell, numbers, first, last)
     ]
     if started is not None:
         time = sum(size * seconds[cell] for cell, size in absent) / workers
         sizes = sum(size for _, size in absent)
-        started(Expected(len(trial.cells), len(chosen), sizes, time, tuple(notes)))
+        started(Expected(len(trial.cells), len(numbers), sizes, time, tuple(notes)))
     pool = _ray_workers(draw_block, trial) if backend == "ray" else workers_of(draw_block, trial, workers)
-    reached = _run(trial, store, chosen, wanted, pool, lambda done: progress and progress(done, total))
-    kept = [
+    reached = _run(trial, store, numbers, wanted, pool, lambda done: progress and progress(done, total))
+    blocks = [
         Kept(cell, method, *store.read(cell, method, reached[cell]))
         for cell in range(len(trial.cells))
-        for method in chosen
+        for method in numbers
     ]
-    return kept, tuple(notes)
+    return blocks, tuple(notes)
 
 
 def _chosen(trial: Trial, names: Sequence[str]) -> list[int]:

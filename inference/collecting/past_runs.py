@@ -68,14 +68,14 @@ class Verified:
 
 def verify(study: str | Path | AnyStudy, out: str | Path | None = None) -> Verified:
     """Read all of a run's ledger; InputError where the folder contains none."""
-    known, folder = open_run(study, out)
+    study_of_run, folder = open_run(study, out)
     with Ledger.open(folder.ledger, write=False) as ledger:
         problems, unlike = ledger.problems(), ""
         requests = sum(count.n for count in ledger.counts())
         if problems:
             return Verified(folder.ledger, requests, problems)
         try:
-            asked_content(known, folder, ledger)
+            asked_content(study_of_run, folder, ledger)
         except InputError as error:
             unlike = str(error)
         return Verified(folder.ledger, requests, problems, ledger.unproven(), unlike)

@@ -202,12 +202,12 @@ class RunFolder:
     def check_tables(self, ledger: Ledger) -> None:
         """Refuse a ledger without answers that the tables of the run have, such as an older copy of it."""
         keys = self._answered_keys()
-        lost = ledger.without_answer(keys)
-        if lost:
+        unanswered = ledger.without_answer(keys)
+        if unanswered:
             raise InputError(
-                f"{self.ledger}: the ledger has no answer to {lost:,} of the {len(keys):,} requests that are "
-                f"answered in {self.path / RESPONSES}, so they would be lost, or sent and paid for again; "
-                "put the newest copy of the ledger in its place, or move the tables out of the folder."
+                f"{self.ledger}: the ledger has no answer to {unanswered:,} of the {len(keys):,} requests "
+                f"that are answered in {self.path / RESPONSES}, so they would be lost, or sent and paid for "
+                "again; put the newest copy of the ledger in its place, or move the tables out of the folder."
             )
 
     def _answered_keys(self) -> list[str]:

@@ -435,7 +435,7 @@ def _check_rows(row: tuple[Any, ...]) -> None:
     key, names, arrangement = row[1], row[3:7], row[7]
     number, _, name, created, seconds, batch = row[11:17]
     error, *failed = row[17:21]
-    put, (spare, *tokens), (again, kind, status, refused, billed) = row[21:24], row[25:28], row[29:34]
+    put, (spare, *tokens), (repeat, kind, status, refused, billed) = row[21:24], row[25:28], row[29:34]
     if row_digest(key, *names, arrangement, *put) != row[24]:
         raise ValueError("what is stored of it was changed")
     if number is not None and row[28] != row_digest(
@@ -443,7 +443,7 @@ def _check_rows(row: tuple[Any, ...]) -> None:
     ):
         raise ValueError("what is stored of its answer was changed")
     if failed[0] is not None and row[34] != row_digest(
-        *(key, again, kind, status, error, failed[1], failed[2], failed[0], refused, billed)
+        *(key, repeat, kind, status, error, failed[1], failed[2], failed[0], refused, billed)
     ):
         raise ValueError("what is stored of its failure was changed")
 

@@ -132,10 +132,10 @@ def _limits(family: Family, estimate: Floats, replicates: Floats, request: Reque
     return {"std_error": np.full(len(estimate), error), "lower": lower, "upper": upper}
 
 
-def _why_unlimited(own: bool, compared: Comparison, request: Request) -> str:
+def _why_unlimited(is_analytical: bool, compared: Comparison, request: Request) -> str:
     if compared.panel.n_clusters < 2:
         return "there is one cluster of items" if compared.panel.n_items > 1 else "there is one item"
-    if own:
+    if is_analytical:
         return "the ratings of an item do not differ, or those of all items"
     if not request.draws:
         return "it needs bootstrap samples"

@@ -313,23 +313,23 @@ def difference_limits(one: Limited, other: Limited, correlation: Floats) -> tupl
     def reach(a: Floats, b: Floats) -> Floats:
         return np.asarray(np.sqrt(np.maximum(a**2 - 2 * correlation * a * b + b**2, 0.0)))
 
-    apart = first - second
+    difference = first - second
     return (
-        apart - reach(first - first_low, second_high - second),
-        apart + reach(first_high - first, second - second_low),
+        difference - reach(first - first_low, second_high - second),
+        difference + reach(first_high - first, second - second_low),
     )
 
 
 def _mean(draws: Floats) -> Floats:
     """Mean of each column over the draws that have a value; 0 where none has."""
-    known = np.isfinite(draws)
-    return np.asarray(np.where(known, draws, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+    finite = np.isfinite(draws)
+    return np.asarray(np.where(finite, draws, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1))
 
 
 def correlations_of(one: Floats, other: Floats) -> Floats:
     """Correlations over draws, shape (m,), of statistics of shape (B, m); 0 where either is constant."""
-    known = np.isfinite(one) & np.isfinite(other)
-    first, second = (np.where(known, draws, np.nan) for draws in (one, other))
+    complete = np.isfinite(one) & np.isfinite(other)
+    first, second = (np.where(complete, draws, np.nan) for draws in (one, other))
     first, second = (draws - _mean(draws) for draws in (first, second))
     products = np.nansum(first * second, axis=0)
     size = np.sqrt(np.nansum(first**2, axis=0) * np.nansum(second**2, axis=0))

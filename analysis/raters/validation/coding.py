@@ -147,14 +147,14 @@ def refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
             f"scale is {given.scale!r}{did_you_mean(given.scale, SCALES)}; use {listed(SCALES)}."
         )
     named = [*given.judges, *given.human, *given.by, *([given.id] if given.id is not None else [])]
-    known = [str(name) for name in table.columns]
+    names = [str(name) for name in table.columns]
     for name in named:
-        if name not in known:
+        if name not in names:
             raise InputError(
-                f"{source}: there is no column '{name}'{did_you_mean(name, known)}; there are "
-                f"{listed(known)}."
+                f"{source}: there is no column '{name}'{did_you_mean(name, names)}; there are "
+                f"{listed(names)}."
             )
-        if known.count(name) > 1:
+        if names.count(name) > 1:
             raise InputError(f"{source}: column '{name}' occurs twice; rename one of them.")
     answers = [*given.judges, *given.human]
     for name, count in Counter([*answers, *given.by]).items():

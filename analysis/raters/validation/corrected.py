@@ -39,14 +39,14 @@ def add_corrected(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: li
 
 
 def _add_mean(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: list[str]) -> None:
-    found = corrected_mean(coded, rows.alpha, seed)
+    mean = corrected_mean(coded, rows.alpha, seed)
     if strata.selected:
-        found.pop("corrected")
+        mean.pop("corrected")
         if strata.sparse:
             notes.append(strata.lacking("Means"))
         else:
-            found["corrected"] = stratified_mean(coded, people_mean(coded), strata, rows.alpha)
-    for name, one in found.items():
+            mean["corrected"] = stratified_mean(coded, people_mean(coded), strata, rows.alpha)
+    for name, one in mean.items():
         rows.add(CORRECTED, f"{name}_mean", one, p=np.nan)
 
 

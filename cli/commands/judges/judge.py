@@ -172,8 +172,8 @@ def split(given: Sequence[str] | None) -> tuple[str, ...]:
 
 def _item(read: Judged) -> str | None:
     """The column of items that the file's format determines, if items were judged several times."""
-    known = read.id is not None and read.id in read.frame
-    return read.id if known and read.frame[read.id].duplicated().any() else None
+    has_item = read.id is not None and read.id in read.frame
+    return read.id if has_item and read.frame[read.id].duplicated().any() else None
 
 
 def _threshold(asked: Asked, gates: Sequence[Gate]) -> float | None:

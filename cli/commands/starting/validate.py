@@ -101,8 +101,8 @@ def _runs_code(study: Study | ItemStudy) -> dict[str, str]:
     """The judges whose engine runs code of others."""
     from conjury.inference.collecting.options import engine_code
 
-    known = {judge.id: engine_code(judge.ask) for judge in study.judges if judge.ask is not None}
-    lines = [f"{judge} ({listed(names)})" for judge, names in known.items() if names]
+    engines = {judge.id: engine_code(judge.ask) for judge in study.judges if judge.ask is not None}
+    lines = [f"{judge} ({listed(names)})" for judge, names in engines.items() if names]
     return {"Runs code": f"{listed(lines)}; `conjury collect` asks for --engine-code"} if lines else {}
 
 

@@ -96,12 +96,14 @@ def _check_kept(file: Path) -> None:
         return
     traces = [file.with_name(f"{file.name}{end}") for end in ("-wal", "-journal")]
     traces += [file.parent / PEOPLE / "respondents.parquet"] if file.is_file() else []
-    left = [str(path.relative_to(file.parent)) for path in traces if path.is_file() and path.stat().st_size]
-    if left:
+    remains = [
+        str(path.relative_to(file.parent)) for path in traces if path.is_file() and path.stat().st_size
+    ]
+    if remains:
         state = "empty" if file.is_file() else "missing"
         raise InputError(
-            f"{file}: the database of the panel is {state}, but {listed(left)} of it is there; put a copy of "
-            "the database in its place, or begin another panel with --out."
+            f"{file}: the database of the panel is {state}, but {listed(remains)} of it is there; put a copy "
+            "of the database in its place, or begin another panel with --out."
         )
 
 

@@ -194,7 +194,7 @@ def notes_of(data: Labelled, found: LabelDraws) -> list[str]:
 
 def followers(data: Labelled, found: LabelDraws, alpha: float) -> list[str]:
     """Name people who do not follow their panel: who recognise classes far less than its typical person."""
-    told = []
+    notes = []
     # 1 without errors, 0 if labels do not depend on the class, whatever the shares of the classes
     recognised = (np.trace(found.confusion, axis1=-2, axis2=-1) - 1) / (len(data.labels) - 1)
     right = accuracy(found.prevalence[:, :, None], found.confusion)
@@ -204,13 +204,13 @@ def followers(data: Labelled, found: LabelDraws, alpha: float) -> list[str]:
         for j in members if len(members) >= LEAST_PEOPLE else ():
             if (recognised[..., j] < FAR_BELOW * typical).mean() > SURE:
                 lower, upper = np.quantile(right[..., j], [alpha / 2, 1 - alpha / 2])
-                told.append(
+                notes.append(
                     f"'{data.ratings.judges[j]}' follows the panel less than its other people do: accuracy "
                     f"{right[..., j].mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is "
                     f"{usual.mean():.2f}; inspect these labels, and fit again without them if they were "
                     "given carelessly."
                 )
-    return told
+    return notes
 
 
 def _models(data: Labelled) -> list[int]:
