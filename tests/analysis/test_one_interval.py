@@ -21,8 +21,8 @@ def labels(kind: str) -> pd.DataFrame:
     n = 60
     share = [0.94, 0.04, 0.02] if kind == "rare" else [0.5, 0.3, 0.2]
     person = random.choice(["no", "yes", "unsure"], n, p=share)
-    given = np.where(random.random(n) < 0.75, person, random.choice(["no", "yes", "unsure"], n, p=share))
-    table = pd.DataFrame({"item": [f"i{k:02d}" for k in range(n)], "judge": given, "person": person})
+    answers = np.where(random.random(n) < 0.75, person, random.choice(["no", "yes", "unsure"], n, p=share))
+    table = pd.DataFrame({"item": [f"i{k:02d}" for k in range(n)], "judge": answers, "person": person})
     if kind == "gaps":
         table.loc[random.random(n) < 0.2, "judge"] = None
         table.loc[random.random(n) < 0.2, "person"] = None
@@ -51,8 +51,8 @@ def long_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def numbers(frame: pd.DataFrame, index: str, name: str) -> list[float]:
-    found = frame.set_index(index).loc[name, NUMBERS]
-    return [float(value) for value in found]
+    result = frame.set_index(index).loc[name, NUMBERS]
+    return [float(value) for value in result]
 
 
 KINDS = ["plain", "gaps", "rare", "same", "clusters"]
@@ -66,15 +66,15 @@ def test_agreement_coefficients_are_the_same_in_judge_agreement_and_compare_runs
     options: dict[str, Any] = {"between": [("person", "judge")], "draws": 0, "cluster": cluster}
     answers = long_table(table)
     items = table.rename(columns={"item": "item_id"})[["item_id", "topic"]] if cluster else None
-    found = agreement(answers.drop(columns="topic", errors="ignore"), items=items, **options).frame
-    found = found[found["against"].notna()]
+    result = agreement(answers.drop(columns="topic", errors="ignore"), items=items, **options).frame
+    result = result[result["against"].notna()]
     other = table.drop(columns=["person", *([cluster] if cluster else [])]).assign(judge="no")
     runs = compare_runs(table, other, "judge", "person", id="item", cluster=cluster).frame
     names = {"accuracy": "percent", "kappa": "cohen", "alpha": "krippendorff", "ac1": "gwet"}
     for name, coefficient in names.items():
         expected = numbers(judged, "name", name)
         assert np.isfinite(expected).all()
-        np.testing.assert_allclose(numbers(found, "coefficient", coefficient), expected, rtol=1e-12)
+        np.testing.assert_allclose(numbers(result, "coefficient", coefficient), expected, rtol=1e-12)
         if kind != "gaps":
             np.testing.assert_allclose(numbers(runs, "name", f"{name}_a"), expected, rtol=1e-12)
 
@@ -92,13 +92,13 @@ def test_scores_are_those_of_judge(kind: str) -> None:
         answers[answers["judge_kind"] == "model"], gold[["item_id", "label_set", "label"]], **of_items
     )
     metrics = ["accuracy", "recall_yes", "precision_no", "f1_yes"]
-    found = scores(scored, metrics=metrics, missing=["wrong"], cluster=cluster or "item_id").frame
-    found = found[found["judge"] == "judge"]
+    result = scores(scored, metrics=metrics, missing=["wrong"], cluster=cluster or "item_id").frame
+    result = result[result["judge"] == "judge"]
     same = by_label(scored, cluster=cluster or "item_id").frame.set_index("label")
     for name in metrics:
         measure, _, label = name.partition("_")
         expected = numbers(judged, "name", f"{measure}[{label}]" if label else measure)
-        np.testing.assert_allclose(numbers(found, "metric", name), expected, rtol=1e-12)
+        np.testing.assert_allclose(numbers(result, "metric", name), expected, rtol=1e-12)
         if label:
             ours = same.loc[label, [measure, f"{measure}_lower", f"{measure}_upper"]].astype(float)
             np.testing.assert_allclose(ours, expected, rtol=1e-12)
@@ -130,8 +130,8 @@ def test_coefficients_do_not_depend_on_the_order_of_rows_and_people() -> None:
 def test_intraclass_correlations_are_the_same_in_judge_and_agreement(clustered: bool) -> None:
     random = np.random.default_rng(8)
     person = random.integers(1, 8, 50)
-    given = (person + random.integers(-1, 2, 50)).clip(1, 7)
-    table = pd.DataFrame({"item": [f"i{k:02d}" for k in range(50)], "judge": given, "person": person})
+    ratings = (person + random.integers(-1, 2, 50)).clip(1, 7)
+    table = pd.DataFrame({"item": [f"i{k:02d}" for k in range(50)], "judge": ratings, "person": person})
     cluster = "topic" if clustered else None
     if clustered:
         table["topic"] = [f"t{k}" for k in random.integers(0, 12, 50)]
@@ -139,7 +139,7 @@ def test_intraclass_correlations_are_the_same_in_judge_and_agreement(clustered: 
     items = table.rename(columns={"item": "item_id"})[["item_id", "topic"]] if clustered else None
     answers = long_table(table).drop(columns="topic", errors="ignore")
     options: dict[str, Any] = {"groups": {"both": ["judge", "person"]}, "between": [], "items": items}
-    found = agreement(answers, ["icc2"], cluster=cluster, **options).frame
+    result = agreement(answers, ["icc2"], cluster=cluster, **options).frame
     expected = numbers(judged, "name", "icc")
-    np.testing.assert_allclose(numbers(found, "coefficient", "icc2"), expected, rtol=1e-9)
+    np.testing.assert_allclose(numbers(result, "coefficient", "icc2"), expected, rtol=1e-9)
     assert expected[1] < expected[0] < expected[2]

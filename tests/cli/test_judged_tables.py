@@ -31,12 +31,12 @@ def test_ratings_with_an_empty_cell_are_those_of_the_complete_rows(tmp_path: Pat
         gap = frame.copy()
         gap.loc[3, column] = np.nan
         gap.to_csv(tmp_path / "gap.csv", index=False)
-        found, known = (
+        result, expected = (
             estimates(conjury(f"judge {name}.csv --judge judge --human human --json", cwd=tmp_path))
             for name in ("gap", "complete")
         )
-        assert [found[name] for name in ("icc", "pearson", "bias")] == [
-            known[name] for name in ("icc", "pearson", "bias")
+        assert [result[name] for name in ("icc", "pearson", "bias")] == [
+            expected[name] for name in ("icc", "pearson", "bias")
         ]
 
 
@@ -57,10 +57,10 @@ def prompts(n: int = 100, times: int = 5, seed: int = 1) -> pd.DataFrame:
 
 def test_rows_of_one_prompt_are_clustered_and_the_page_says_so(tmp_path: Path, conjury: Run) -> None:
     prompts().to_csv(tmp_path / "a.csv", index=False)
-    known = estimates(conjury("judge a.csv --id prompt_id --json", cwd=tmp_path))
-    found = estimates(conjury("judge a.csv --json", cwd=tmp_path))
-    assert found == known
-    assert known["kappa"]["clusters"] == 100
+    expected = estimates(conjury("judge a.csv --id prompt_id --json", cwd=tmp_path))
+    result = estimates(conjury("judge a.csv --json", cwd=tmp_path))
+    assert result == expected
+    assert expected["kappa"]["clusters"] == 100
     assert "Column 'prompt_id' repeats (500 rows about 100 items)" in conjury("judge a.csv", cwd=tmp_path).out
 
 
@@ -70,10 +70,10 @@ def test_runs_of_rows_with_an_id_are_clustered_by_the_prompt_that_repeats(
     frame = prompts().assign(id=range(500))
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.assign(judge=prompts(seed=2)["judge"]).to_csv(tmp_path / "b.csv", index=False)
-    found = estimates(conjury("compare-runs a.csv b.csv --json", cwd=tmp_path))
-    known = estimates(conjury("compare-runs a.csv b.csv --json --cluster prompt_id", cwd=tmp_path))
-    assert found == known
-    assert found["accuracy_difference"]["clusters"] == 100
+    result = estimates(conjury("compare-runs a.csv b.csv --json", cwd=tmp_path))
+    expected = estimates(conjury("compare-runs a.csv b.csv --json --cluster prompt_id", cwd=tmp_path))
+    assert result == expected
+    assert result["accuracy_difference"]["clusters"] == 100
     assert "name another with --cluster" in conjury("compare-runs a.csv b.csv", cwd=tmp_path).out
 
 
@@ -98,15 +98,15 @@ def test_rows_that_are_there_twice_are_refused_and_add_nothing_to_their_items(
     assert ended.code == 2
     assert "row 241 repeats an earlier row in every column" in ended.err
     if copied == 240:
-        found, known = (
+        result, expected = (
             estimates(conjury(f"judge {name}.csv --human ann --id id --json", cwd=tmp_path))["kappa"]
             for name in ("twice", "once")
         )
-        assert [found[key] for key in ("estimate", "clusters")] == [
-            pytest.approx(known["estimate"]),
-            known["clusters"],
+        assert [result[key] for key in ("estimate", "clusters")] == [
+            pytest.approx(expected["estimate"]),
+            expected["clusters"],
         ]
-        assert found["std_error"] == pytest.approx(known["std_error"])
+        assert result["std_error"] == pytest.approx(expected["std_error"])
 
 
 def test_few_labels_that_are_alike_are_no_copies(tmp_path: Path, conjury: Run) -> None:
@@ -166,9 +166,9 @@ def test_columns_of_labels_of_two_systems_are_not_two_people(
     assert ended.code == 2
     assert problem in ended.err
     if names[0] == "v3_judge":
-        alone = conjury(f"judge both.csv --judge {names[0]} --human {people}", cwd=tmp_path)
-        assert alone.code == 2
-        assert problem in alone.err
+        single = conjury(f"judge both.csv --judge {names[0]} --human {people}", cwd=tmp_path)
+        assert single.code == 2
+        assert problem in single.err
 
 
 def test_people_who_labelled_the_same_answers_are_compared_with_both_judges(

@@ -46,14 +46,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory, conjury: Run) -> Path:
 @pytest.fixture
 def damaged(finished: Path, conjury: Run) -> Iterator[Callable[[str, bytes], list[Any]]]:
     """Write other bytes into one of the files, and run all commands that read it."""
-    kept = {name: (finished / name).read_bytes() for name in READERS}
+    contents = {name: (finished / name).read_bytes() for name in READERS}
 
     def run(name: str, content: bytes) -> list[Any]:
         (finished / name).write_bytes(content)
         return [conjury(line, cwd=finished, figures=()) for line in READERS[name]]
 
     yield run
-    for name, content in kept.items():
+    for name, content in contents.items():
         (finished / name).write_bytes(content)
 
 

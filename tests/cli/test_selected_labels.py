@@ -37,36 +37,36 @@ def run(frame: pd.DataFrame, place: Path, conjury: Run, options: str = "") -> tu
 
 
 def test_rates_and_agreement_are_those_of_all_judged_rows(tmp_path: Path, conjury: Run) -> None:
-    found, record = run(reviewed(), tmp_path, conjury)
+    result, record = run(reviewed(), tmp_path, conjury)
     truth = {"corrected_rate[pass]": 0.7, "accuracy": 0.8, "kappa": 0.543, "recall[pass]": 0.8}
     for name, value in truth.items():
-        assert found[name]["lower"] < value < found[name]["upper"], name
-        assert abs(found[name]["estimate"] - value) < 0.04, name
-    assert found["people_only_rate[pass]"]["upper"] < 0.5
-    assert "rogan_gladen_rate[pass]" not in found
+        assert result[name]["lower"] < value < result[name]["upper"], name
+        assert abs(result[name]["estimate"] - value) < 0.04, name
+    assert result["people_only_rate[pass]"]["upper"] < 0.5
+    assert "rogan_gladen_rate[pass]" not in result
     assert any("People labelled rows by the judge's answer: 1.9%" in note for note in record["notes"])
     assert "of all judged rows, weighted from 373 labelled rows" in record["verdict"][0]
     for column in ("estimate", "lower", "upper"):  # one quantity, one interval
-        assert found["people_rate[pass]"][column] == found["corrected_rate[pass]"][column]
+        assert result["people_rate[pass]"][column] == result["corrected_rate[pass]"][column]
 
 
 def test_the_rate_is_that_of_the_correction_by_maximum_likelihood(tmp_path: Path, conjury: Run) -> None:
     for chances in ((0.20, 0.02), (0.1, 0.1)):
         frame = reviewed(chances=chances)
-        found, _ = run(frame, tmp_path, conjury)
+        result, _ = run(frame, tmp_path, conjury)
         table = pd.DataFrame({"label": frame["human"].replace("", None), "judged": frame["judge"]})
-        known = rates(table).frame.set_index(["method", "class"]).loc[("mle", "pass")]
+        expected = rates(table).frame.set_index(["method", "class"]).loc[("mle", "pass")]
         for column in ("estimate", "lower", "upper"):
-            assert found["corrected_rate[pass]"][column] == pytest.approx(known[column])
+            assert result["corrected_rate[pass]"][column] == pytest.approx(expected[column])
 
 
 def test_random_labels_are_not_weighted(tmp_path: Path, conjury: Run) -> None:
     frame = reviewed(chances=(0.1, 0.1))
-    found, record = run(frame, tmp_path, conjury)
-    own = frame[frame["human"] != ""]
-    assert found["accuracy"]["estimate"] == pytest.approx((own["judge"] == own["human"]).mean())
+    result, record = run(frame, tmp_path, conjury)
+    part = frame[frame["human"] != ""]
+    assert result["accuracy"]["estimate"] == pytest.approx((part["judge"] == part["human"]).mean())
     assert not any("by the judge's answer" in note for note in record["notes"])
-    assert "rogan_gladen_rate[pass]" in found
+    assert "rogan_gladen_rate[pass]" in result
 
 
 @pytest.mark.parametrize("passes", [0, 4])
@@ -76,8 +76,8 @@ def test_an_answer_with_few_labels_has_no_rate_and_a_sentence(
     frame = reviewed()
     labelled = frame.index[(frame["judge"] == "pass") & (frame["human"] != "")]
     frame.loc[labelled[passes:], "human"] = ""
-    found, record = run(frame, tmp_path, conjury)
-    assert not {"corrected_rate[pass]", "rogan_gladen_rate[pass]"} & set(found)
+    result, record = run(frame, tmp_path, conjury)
+    assert not {"corrected_rate[pass]", "rogan_gladen_rate[pass]"} & set(result)
     assert any("fewer than 5 rows with 'pass' have a label; label more" in note for note in record["notes"])
     assert any("need not hold for the others" in note for note in record["notes"])
     assert not any("Over all judged rows" in sentence for sentence in record["verdict"])
@@ -86,8 +86,8 @@ def test_an_answer_with_few_labels_has_no_rate_and_a_sentence(
 def test_labels_that_nobody_selected_but_are_few_have_no_rate(tmp_path: Path, conjury: Run) -> None:
     frame = reviewed(n=300)
     frame["human"] = np.where(np.arange(300) < 7, frame["judge"], "")
-    found, record = run(frame, tmp_path, conjury)
-    assert "corrected_rate[pass]" not in found
+    result, record = run(frame, tmp_path, conjury)
+    assert "corrected_rate[pass]" not in result
     assert any("Rates have no estimate over all judged rows" in note for note in record["notes"])
 
 
@@ -101,15 +101,15 @@ def scores(seed: int = 1, n: int = 1500, worst: bool = False) -> pd.DataFrame:
 
 
 def test_means_of_ratings_are_those_of_all_judged_rows(tmp_path: Path, conjury: Run) -> None:
-    found, record = run(scores(), tmp_path, conjury)
-    assert found["corrected_mean"]["lower"] < 0.5 < found["corrected_mean"]["upper"]
-    assert found["people_only_mean"]["upper"] < 0.5
-    assert found["people_mean"]["lower"] < 0.5 < found["people_mean"]["upper"]
-    assert found["bias"]["lower"] < 1 / 1.5 - 0.5 < found["bias"]["upper"]
+    result, record = run(scores(), tmp_path, conjury)
+    assert result["corrected_mean"]["lower"] < 0.5 < result["corrected_mean"]["upper"]
+    assert result["people_only_mean"]["upper"] < 0.5
+    assert result["people_mean"]["lower"] < 0.5 < result["people_mean"]["upper"]
+    assert result["bias"]["lower"] < 1 / 1.5 - 0.5 < result["bias"]["upper"]
     assert any("ratings from" in note for note in record["notes"])
-    known, _ = run(scores(worst=True), tmp_path, conjury)
-    assert "corrected_mean" not in known
-    assert {"judge_only_mean", "people_only_mean"} <= set(known)
+    expected, _ = run(scores(worst=True), tmp_path, conjury)
+    assert "corrected_mean" not in expected
+    assert {"judge_only_mean", "people_only_mean"} <= set(expected)
 
 
 @pytest.mark.slow
@@ -118,9 +118,9 @@ def test_weighted_estimates_cover_at_the_nominal_rate(n: int, chances: tuple[flo
     truth = {"corrected_rate[pass]": 0.7, "accuracy": 0.8, "kappa": 0.543, "recall[fail]": 0.8}
     inside: dict[str, list[bool]] = {name: [] for name in truth}
     for seed in range(60):
-        found = judge(reviewed(seed, n, chances), "judge", "human").frame.set_index("name")
+        result = judge(reviewed(seed, n, chances), "judge", "human").frame.set_index("name")
         for name, value in truth.items():
-            if name in found.index:
-                inside[name].append(bool(found.loc[name, "lower"] <= value <= found.loc[name, "upper"]))
+            if name in result.index:
+                inside[name].append(bool(result.loc[name, "lower"] <= value <= result.loc[name, "upper"]))
     for name, hits in inside.items():
         assert np.mean(hits) > 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(hits)), name

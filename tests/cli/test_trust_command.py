@@ -64,8 +64,8 @@ def test_the_user_may_send_it_there_by_naming_both_or_by_trust_in_the_host(
 ) -> None:
     study = strangers_study(tmp_path, server.url, "MY_KEY")
     ask = f"collect {study} --judge judge --prompt plain --out run --pairs"
-    asked = refused(f"{ask} 1", prints=True, writes=True)
-    assert f"`conjury trust {server.root} --key-variable MY_KEY` once" in asked
+    question = refused(f"{ask} 1", prints=True, writes=True)
+    assert f"`conjury trust {server.root} --key-variable MY_KEY` once" in question
     refused(f"{ask} 1 --base-url {server.url}", prints=True, writes=True)
     refused(f"{ask} 1 --key-variable MY_KEY", prints=True, writes=True)
     assert server.counts()["arrivals"] == []
@@ -98,9 +98,9 @@ def test_the_user_may_send_it_there_by_naming_both_or_by_trust_in_the_host(
 def test_a_host_is_trusted_with_a_variable_over_https(
     words: str, sentence: str, refused: Callable[..., str]
 ) -> None:
-    said = refused(words)
-    assert sentence in said
-    assert KEY not in said
+    message = refused(words)
+    assert sentence in message
+    assert KEY not in message
 
 
 def test_the_document_of_a_run_names_server_and_variable(
@@ -137,8 +137,8 @@ def test_an_engine_of_a_study_file_runs_no_code_unless_the_user_allows_it(
     refused: Callable[..., str],
 ) -> None:
     study = write_study(tmp_path / "towns", towns())
-    asked = {"backend": backend, "engine": engine, "answer": "json"}
-    change_study(study, lambda content: content["judges"][1]["ask"].update(asked))
+    question = {"backend": backend, "engine": engine, "answer": "json"}
+    change_study(study, lambda content: content["judges"][1]["ask"].update(question))
     words = f"collect {study} --judge judge --pairs 2 --out run --dry-run"
     assert "add --engine-code if you trust" in refused(words)
     assert here(f"{words} --engine-code").code == 0

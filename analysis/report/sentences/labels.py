@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...frames.rounding import percentage
-from ...frames.sentences import SERIES, agreeing, out_of, sentence, ties, together
+from ...frames.sentences import SERIES, agreeing, agreeing_with_part, out_of, sentence, ties, together
 from ...frames.vocabulary import FEWEST_GOLD
 from ..methods import plain
 from ..tables import capitalised, number, whole
@@ -89,14 +89,14 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
     if single and values.compared == 1:
         how = "less often than" if below else "more often than" if above else "about as often as"
         return f"; it is correct {how} always answering {values.always}"
+    part = f"{whole(below)} of {values.counted}"
     if later:
-        return (
-            f"; {whole(below)} of {values.counted} {agreeing(below, 'is', 'are')} below that label, "
-            f"{whole(above)} above it"
-        )
+        verb = agreeing_with_part(below, values.compared, "is", "are")
+        return f"; {part} {verb} below that label, {whole(above)} above it"
+    verb = agreeing_with_part(below, values.compared, "has", "have")
     return (
-        f"; {whole(below)} of {values.counted} {agreeing(below, 'has', 'have')} lower accuracy than always "
-        f"answering {values.always}, {whole(above)} higher accuracy"
+        f"; {part} {verb} lower accuracy than always answering {values.always}, {whole(above)} higher "
+        "accuracy"
     )
 
 

@@ -47,8 +47,8 @@ def test_every_documented_role_of_a_check_can_be_given_in_a_file(name: str, tmp_
 def test_shares_of_labels_given_in_a_file_contradict_a_kappa(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("who,pct,kappa,s1,s2\nx,80,0.9,50,50\ny,80,0.6,50,50\n", encoding="utf-8")
     (tmp_path / "a.yaml").write_text(AGREEMENT, encoding="utf-8")
-    found = check_table(tmp_path / "a.csv").frame
-    kappa = found[found["quantity"] == "fleiss_kappa"]
+    result = check_table(tmp_path / "a.csv").frame
+    kappa = result[result["quantity"] == "fleiss_kappa"]
     assert kappa["verdict"].tolist() == ["inconsistent", "consistent"]
     assert "possible are 0.500 to 0.500" in kappa["reason"].iloc[0]
 
@@ -93,7 +93,7 @@ def test_scores_that_cannot_be_are_excluded_before_the_search_begins_to_walk(
     (tmp_path / "b.csv").write_text("model,acc,prec,rec,f1\nm,0.703,0.577,0.736,0.658\n", encoding="utf-8")
     (tmp_path / "b.yaml").write_text(SCORES, encoding="utf-8")
     steps: list[tuple[int, int]] = []
-    found = check_table(tmp_path / "b.csv", progress=lambda done, of: steps.append((done, of)))
-    assert set(found.frame["verdict"]) == {"inconsistent"}
+    result = check_table(tmp_path / "b.csv", progress=lambda done, of: steps.append((done, of)))
+    assert set(result.frame["verdict"]) == {"inconsistent"}
     assert len(walks) < 12
     assert steps == [(0, 1)]

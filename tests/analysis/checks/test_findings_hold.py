@@ -50,9 +50,9 @@ def study_of_labels(seed: int, n: int) -> CollectedData:
     if rng.random() < 0.3:
         labels = labels[rng.random(len(labels)) < 0.5]
     parts = {"judgments": judged, "responses": answers, "requests": requests(answers, frame)}
-    kept = {name: table for name, table in parts.items() if name == "judgments" or rng.random() < 0.8}
-    absent = {name: None for name in parts if name not in kept}
-    return collected(len(frame), seed, labels=labels, **kept, **absent)
+    tables = {name: table for name, table in parts.items() if name == "judgments" or rng.random() < 0.8}
+    absent = {name: None for name in parts if name not in tables}
+    return collected(len(frame), seed, labels=labels, **tables, **absent)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -90,11 +90,11 @@ def test_every_judge_gives_every_class_only_where_none_is_left_out() -> None:
 def test_models_are_the_ones_asked_only_where_it_is_known_what_was_asked() -> None:
     judged = labels_given(gold(items(5)), ("m1", "m2"), 1)
     answers = responses(judged)
-    known = {"m1": {"model": "gpt-4o"}}
-    text = model_returned(answers, asked=known).finding
+    judges = {"m1": {"model": "gpt-4o"}}
+    text = model_returned(answers, asked=judges).finding
     assert text.startswith("All 5 answers name the model that was asked.")
     assert "the model requested is not known for 5 of them" in text
-    both = known | {"m2": {"model": "qwen3-8b"}}
+    both = judges | {"m2": {"model": "qwen3-8b"}}
     assert model_returned(answers, asked=both).finding == "All 10 answers name the model that was asked."
 
 
@@ -134,18 +134,18 @@ def test_spellings_of_ratings_are_not_said_to_be_right() -> None:
 
 
 def test_joint_tests_that_could_not_be_made_are_not_counted() -> None:
-    made = simulate(
+    simulated = simulate(
         load_study("moderation"), 1, judges=["gpt4o"], prompts=["baseline"], pairs=20, truth=False
     )
-    group: Judged = split(load_study("moderation"), made.choices)[0]
+    group: Judged = split(load_study("moderation"), simulated.choices)[0]
     keys = pd.DataFrame({"feature": "f", "level": ["a", "b"]})
     frames = [
         (group, difference_frame(keys.assign(test=name), np.array([0.2, 0.1]), np.eye(2) / 1e4, n, 0.05))
         for name, n in (("one", 1000), ("two", 2))
     ]
     question = Question("CJ304", "order", "Order", "Are they the same?", "They differ.", "Do both.", "test")
-    found = judge_differences(question, [(group, pd.concat([f for _, f in frames]))], [], 0.05, "it", "test")
-    assert re.match(r"1 of 1 joint test finds it; ", found.finding)
+    result = judge_differences(question, [(group, pd.concat([f for _, f in frames]))], [], 0.05, "it", "test")
+    assert re.match(r"1 of 1 joint test finds it; ", result.finding)
 
 
 def test_a_missing_p_value_is_said_to_be_missing() -> None:

@@ -19,9 +19,9 @@ SEEDS = range(40)
 
 def counts_in(text: str, what: str) -> tuple[int, int]:
     """The numbers in "N of M WHAT"."""
-    found = re.search(rf"(\d+) of (\d+) {what}", text)
-    assert found is not None, text
-    return int(found[1]), int(found[2])
+    match = re.search(rf"(\d+) of (\d+) {what}", text)
+    assert match is not None, text
+    return int(match[1]), int(match[2])
 
 
 def effects(draws: Draws, **more: Any) -> pd.DataFrame:
@@ -39,17 +39,17 @@ def effects(draws: Draws, **more: Any) -> pd.DataFrame:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_text_of_effects_counts_intervals_that_exclude_zero(seed: int) -> None:
     frame = effects(Draws(seed))
-    known = frame[frame["lower"].notna()]
+    bounded = frame[frame["lower"].notna()]
     text = figures.alt(Result(frame, "amce"))
     check_grammar(text)
-    if len(known):
-        excluding = sum(row.lower > 0 or row.upper < 0 for row in known.itertuples())
-        assert counts_in(text, "interval") == (excluding, len(known))
+    if len(bounded):
+        excluding = sum(row.lower > 0 or row.upper < 0 for row in bounded.itertuples())
+        assert counts_in(text, "interval") == (excluding, len(bounded))
     for lower, upper in re.findall("\\[([\N{MINUS SIGN}\\d.-]+), ([\N{MINUS SIGN}\\d.-]+)\\]", text):
         ends = [float(one.replace("\N{MINUS SIGN}", "-")) for one in (lower, upper)]
         assert any(
             (ends[0] > 0, ends[1] < 0) == (row.lower > 0, row.upper < 0)
-            for row in known.itertuples()
+            for row in bounded.itertuples()
             if abs(row.lower - ends[0]) < 0.005 and abs(row.upper - ends[1]) < 0.005
         )
 
@@ -78,9 +78,9 @@ def test_the_text_of_detectable_effects_counts_small_estimates(seed: int) -> Non
     frame = effects(draws)
     frame["effect_found"], frame["effect_design"] = np.abs(draws.numbers(len(frame))), 0.1
     text = figures.alt(Result(frame, "detectable"))
-    known = frame["effect_found"].notna()
-    small = sum(abs(row.estimate) < row.effect_found for row in frame[known].itertuples())
-    assert counts_in(text, "estimate") == (small, int(known.sum()))
+    has_effect = frame["effect_found"].notna()
+    small = sum(abs(row.estimate) < row.effect_found for row in frame[has_effect].itertuples())
+    assert counts_in(text, "estimate") == (small, int(has_effect.sum()))
     check_grammar(text)
 
 
@@ -91,8 +91,9 @@ def test_the_text_of_adjusted_effects_counts_those_that_stay_significant(seed: i
     frame["p"] = draws.p(len(frame))
     frame["p_adjusted"] = np.minimum(frame["p"] * len(frame), 1)
     text = figures.alt(Result(frame, "significance", settings={"alpha": 0.05}))
-    known = [row for row in frame.itertuples() if not is_missing(row.p)]
-    before, after = (sum(getattr(row, name) < 0.05 for row in known) for name in ("p", "p_adjusted"))
+    tested = [row for row in frame.itertuples() if not is_missing(row.p)]
+    before, after = (sum(getattr(row, name) < 0.05 for row in tested) for name in ("p", "p_adjusted"))
     assert (
-        text == f"Grid of {len(known)} effects: {before} with p below 0.05, {after} of them after adjustment."
+        text
+        == f"Grid of {len(tested)} effects: {before} with p below 0.05, {after} of them after adjustment."
     )

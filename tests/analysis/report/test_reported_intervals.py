@@ -102,8 +102,8 @@ def test_tables_have_the_intervals_of_the_study_in_cells_and_note() -> None:
 
 
 def test_a_table_of_one_judge_has_both_kinds_each_under_its_own_heading() -> None:
-    (alone,) = tables_of_result(made(BOTH, ("gpt",)))
-    text = alone.gt.as_raw_html()
+    (single,) = tables_of_result(made(BOTH, ("gpt",)))
+    text = single.gt.as_raw_html()
     assert text.index("0.100") < text.index("\N{MINUS SIGN}0.200")
     assert "95% normal interval" in text
     assert "95% percentile bootstrap interval" in text
@@ -112,9 +112,9 @@ def test_a_table_of_one_judge_has_both_kinds_each_under_its_own_heading() -> Non
 def test_sentences_of_a_report_have_the_intervals_of_the_study() -> None:
     result = made(BOTH)
     record = Recorded("amce", "amce", "Effects", dict(result.settings))
-    shown = effects(result, record, _Lone(result, record, {}))
-    assert "percentile bootstrap for models and normal for people" in shown.figures[0].caption
-    assert "by at most 0.3000" in shown.reading
+    section = effects(result, record, _Lone(result, record, {}))
+    assert "percentile bootstrap for models and normal for people" in section.figures[0].caption
+    assert "by at most 0.3000" in section.reading
 
 
 def test_a_study_that_asks_for_the_bootstrap_of_models_gets_it_and_both_kinds_stay_in_the_table() -> None:
@@ -126,12 +126,12 @@ def test_a_study_that_asks_for_the_bootstrap_of_models_gets_it_and_both_kinds_st
     result = fit_study(study, {"": choices}, FitOptions(draws=20)).by_name["amce"]
     assert result.settings["intervals"] == BOTH
     model = result.frame["judge"] == "gpt4o"
-    shown = reported(result.frame, result.settings)
+    table = reported(result.frame, result.settings)
     pd.testing.assert_series_equal(
-        shown["lower"][model], result.frame["boot_lower"][model], check_names=False
+        table["lower"][model], result.frame["boot_lower"][model], check_names=False
     )
-    pd.testing.assert_series_equal(shown["lower"][~model], result.frame["lower"][~model])
+    pd.testing.assert_series_equal(table["lower"][~model], result.frame["lower"][~model])
     assert (result.frame["boot_lower"] != result.frame["lower"])[model].any()
-    assert reported(shown, result.settings) is shown
+    assert reported(table, result.settings) is table
     other = fit_study(study, {"": choices}, FitOptions(draws=0)).by_name["amce"]
     assert reported(other.frame, other.settings) is other.frame

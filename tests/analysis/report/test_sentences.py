@@ -76,13 +76,13 @@ def conditions_in(document: str) -> list[str]:
 
 def test_prose_of_documents_states_conditions_only_where_they_are_definitions() -> None:
     """A sentence about the data belongs to `sentences`, where it is computed; a definition, to the list."""
-    known = set(REVIEWED.read_text(encoding="utf-8").splitlines())
+    listed = set(REVIEWED.read_text(encoding="utf-8").splitlines())
     written = {
         sentence
         for path in QUARTO.glob("*.qmd")
         for sentence in conditions_in(path.read_text(encoding="utf-8"))
     }
-    assert written == known
+    assert written == listed
 
 
 EXHIBITS = ROOT / "exhibits"
@@ -96,7 +96,7 @@ LISTED = Path(__file__).parents[2] / "fixtures" / "prose" / "conditions_in_exhib
 
 def functions_with_conditions() -> set[str]:
     """Functions of exhibits that put values into a text with a word of a condition."""
-    found = set()
+    functions = set()
     for path in EXHIBITS.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.FunctionDef):
@@ -105,14 +105,14 @@ def functions_with_conditions() -> set[str]:
                 if isinstance(text, ast.JoinedStr):
                     parts = [one.value if isinstance(one, ast.Constant) else "{}" for one in text.values]
                     if COUNTING.search("".join(map(str, parts))):
-                        found.add(f"{path.relative_to(EXHIBITS).with_suffix('').as_posix()}.{node.name}")
-    return found
+                        functions.add(f"{path.relative_to(EXHIBITS).with_suffix('').as_posix()}.{node.name}")
+    return functions
 
 
 def test_exhibits_count_nothing_in_sentences_of_their_own() -> None:
     """A sentence that counts or compares belongs to `sentences`; what merely describes a table is listed."""
-    known = set(LISTED.read_text(encoding="utf-8").splitlines())
-    assert functions_with_conditions() <= known
+    listed = set(LISTED.read_text(encoding="utf-8").splitlines())
+    assert functions_with_conditions() <= listed
 
 
 def test_the_verb_after_none_of_one_is_singular_and_after_none_of_several_plural() -> None:

@@ -74,7 +74,7 @@ def test_situations_are_alike_within_a_factor(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_situation_has_the_effective_number_of_clusters_and_the_share_of_the_rarest_class() -> None:
     cluster = np.repeat(np.arange(3), [8, 1, 1])
-    found = situation_of(cluster, np.array([9.0, 1.0]))
-    assert (found.n, found.prevalence, found.effective) == (10, 0.1, pytest.approx(100 / 66))
+    result = situation_of(cluster, np.array([9.0, 1.0]))
+    assert (result.n, result.prevalence, result.effective) == (10, 0.1, pytest.approx(100 / 66))
     assert situation_of(cluster, np.array([10.0, 0.0])).prevalence == 0.05
     assert by_rarity(["spam", "ok"], np.array([3.0, 7.0])) == {"spam": "rare", "ok": "common"}

@@ -52,8 +52,10 @@ def test_every_metric_of_scores_has_rows() -> None:
 
 
 def test_every_coefficient_of_agreement_has_rows() -> None:
-    found = {name.split(": ")[1].split(",")[0].split()[0] for name in quantities("agreement") if ": " in name}
-    assert {*CATEGORICAL, *NUMERIC} <= found
+    coefficients = {
+        name.split(": ")[1].split(",")[0].split()[0] for name in quantities("agreement") if ": " in name
+    }
+    assert {*CATEGORICAL, *NUMERIC} <= coefficients
     assert {f"with people: {name}" for name in KINDS} <= quantities("agreement")
 
 
@@ -83,17 +85,17 @@ def items(scale: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
 def test_every_row_of_judge_with_an_interval_is_measured(scale: str) -> None:
-    found = judge(items(scale), "a", ["p", "q", "r"], scale=scale).frame
+    result = judge(items(scale), "a", ["p", "q", "r"], scale=scale).frame
     measured = {plain(name.split(": ")[-1].removeprefix("people's ")) for name in quantities("judge")}
-    bounded = found[found["lower"].notna() & (scale == "nominal" or found["class"].fillna("").eq(""))]
+    bounded = result[result["lower"].notna() & (scale == "nominal" or result["class"].fillna("").eq(""))]
     assert {plain(name) for name in bounded["name"].astype(str)} <= measured
 
 
 def test_every_row_of_compare_runs_with_an_interval_is_measured() -> None:
     one, other = items("nominal")[["id", "a", "p"]], items("nominal")[["id", "b", "p"]]
-    found = compare_runs(one, other, ("a", "b"), "p", id="id").frame
+    result = compare_runs(one, other, ("a", "b"), "p", id="id").frame
     measured = {plain(name) for name in quantities("compare-runs")}
-    assert {f"runs: {plain(name)}" for name in found.loc[found["lower"].notna(), "name"].astype(str)} <= {
+    assert {f"runs: {plain(name)}" for name in result.loc[result["lower"].notna(), "name"].astype(str)} <= {
         *measured
     }
 
@@ -114,16 +116,18 @@ def test_every_trial_of_the_passport_has_rows_of_all_its_situations() -> None:
 
 
 def test_shares_of_a_row_add_up() -> None:
-    known = rows()[rows()["coverage"].notna()]
-    assert np.allclose(known["coverage"] + known["below"] + known["above"], 1, atol=2e-4)
-    assert (known["coverage_lower"] <= known["coverage"]).all()
-    assert (known["draws"] >= 2).all()
+    measured_rows = rows()[rows()["coverage"].notna()]
+    assert np.allclose(
+        measured_rows["coverage"] + measured_rows["below"] + measured_rows["above"], 1, atol=2e-4
+    )
+    assert (measured_rows["coverage_lower"] <= measured_rows["coverage"]).all()
+    assert (measured_rows["draws"] >= 2).all()
 
 
 def test_the_shipped_table_is_read_by_method_and_quantity() -> None:
-    found = measurements()
-    assert len(found) > 400
-    assert ("scores", "accuracy") in found
+    result = measurements()
+    assert len(result) > 400
+    assert ("scores", "accuracy") in result
 
 
 def test_corrections_of_choices_are_measured() -> None:

@@ -16,16 +16,16 @@ from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
 @case("answered_in_words")
 def answered(draws: Draws) -> str:
     n = draws.size(1, 12)
-    who, asked = draws.names(n, "judge", draws.size(1, 8)), draws.counts(n)
-    got = asked - np.where(draws.rng.random(n) < 0.5, 0, draws.rng.integers(0, asked + 1))
-    given = missing.answered_by(pd.Series(who), pd.Series(got), pd.Series(asked))
-    text = missing.answered_in_words(missing.answers_given(given, "judges", "ratings"))
+    who, n_asked = draws.names(n, "judge", draws.size(1, 8)), draws.counts(n)
+    got = n_asked - np.where(draws.rng.random(n) < 0.5, 0, draws.rng.integers(0, n_asked + 1))
+    given_by_judge = missing.answered_by(pd.Series(who), pd.Series(got), pd.Series(n_asked))
+    text = missing.answered_in_words(missing.answers_given(given_by_judge, "judges", "ratings"))
     total = {name: [0, 0] for name in who}
-    for name, answers, asks in zip(who, got, asked, strict=True):
+    for name, answers, asks in zip(who, got, n_asked, strict=True):
         total[name] = [total[name][0] + answers, total[name][1] + asks]
     lacking = [name for name, (answers, asks) in total.items() if answers < asks]
     if len(total) == 1:
-        assert out_of(text) == (sum(got), sum(asked))
+        assert out_of(text) == (sum(got), sum(n_asked))
     elif not lacking:
         assert text.startswith(f"All {len(total)} judges")
     else:
@@ -34,7 +34,7 @@ def answered(draws: Draws) -> str:
         assert ("answered all" in text) == (len(lacking) < len(total))
         for name in total:
             assert f"{name} gave" not in text or f"{name} gave {total[name][0]} of {total[name][1]}" in text
-    assert "100.0%" not in text or sum(got) == sum(asked)
+    assert "100.0%" not in text or sum(got) == sum(n_asked)
     return text
 
 
@@ -45,8 +45,8 @@ def turning(draws: Draws) -> str:
         conclusion[:] = draws.one(["turns", "holds", "none"])
     tipping, where = draws.shares(len(conclusion)), draws.names(len(conclusion), "row")
     null = "0" if (conclusion != "none").any() else draws.one(["0", ""])
-    found = missing.turning(conclusion, pd.Series(tipping), null, pd.Series(where))
-    text = missing.turning_in_words(found)
+    record = missing.turning(conclusion, pd.Series(tipping), null, pd.Series(where))
+    text = missing.turning_in_words(record)
     n = sum(one != "none" for one in conclusion)
     turns = [k for k, one in enumerate(conclusion) if one == "turns"]
     if not n:
@@ -57,10 +57,10 @@ def turning(draws: Draws) -> str:
     else:
         assert f"Of {n} interval" in text
         assert f"{len(turns)} would contain it" in text
-        known = [tipping[k] for k in turns if not is_missing(tipping[k])]
-        assert ("smallest tipping share" in text) == bool(known)
-        if known:
-            smallest = [where[k] for k in turns if tipping[k] == min(known)]
+        values = [tipping[k] for k in turns if not is_missing(tipping[k])]
+        assert ("smallest tipping share" in text) == bool(values)
+        if values:
+            smallest = [where[k] for k in turns if tipping[k] == min(values)]
             assert any(f"(*{name}*)" in text for name in smallest)
     return text
 
@@ -90,19 +90,19 @@ def gains(draws: Draws) -> str:
     table = frame(gain=gain, n_effective=100 * gain)
     lengths = np.where(draws.rng.random(n) < 0.3, np.nan, draws.rng.uniform(0.5, 1.2, n))
     text = corrections.gains_in_words(corrections.gains_of(table, lengths, "GPT", "people"))
-    known = sorted(x for x in gain if not is_missing(x))
-    assert text.startswith("With GPT no estimate") == (not known)
-    if known:
+    values = sorted(x for x in gain if not is_missing(x))
+    assert text.startswith("With GPT no estimate") == (not values)
+    if values:
         assert "100 people are as precise as " in text
-        assert ("median gain" in text) == (len(known) > 1)
-        assert f"median gain of {len(known)} estimates" in text or len(known) == 1
+        assert ("median gain" in text) == (len(values) > 1)
+        assert f"median gain of {len(values)} estimates" in text or len(values) == 1
         assert ("intervals are" in text or "the interval is" in text) == any(
             not is_missing(x) for x in lengths
         )
         limits = re.search(r"from ([\d.]+) to ([\d.]+)", text)
-        assert (limits is not None) == (len(known) > 1)
+        assert (limits is not None) == (len(values) > 1)
         if limits is not None:
-            assert (float(limits[1]) > 1, float(limits[2]) > 1) == (known[0] > 1, known[-1] > 1)
+            assert (float(limits[1]) > 1, float(limits[2]) > 1) == (values[0] > 1, values[-1] > 1)
     return text
 
 
@@ -112,13 +112,13 @@ def useless(draws: Draws) -> str:
     gain = draws.holes(np.array([draws.one([0.9, 1.0, 1.004, 2.0]) for _ in range(n)]))
     rows = draws.names(n, "row")
     text = corrections.useless_in_words(corrections.useless(frame(gain=gain), rows))
-    known = [x for x in gain if not is_missing(x)]
+    values = [x for x in gain if not is_missing(x)]
     none = [row for row, x in zip(rows, gain, strict=True) if x <= 1]
     assert (text == "") == (not none)
     if none:
-        assert out_of(text) == (len(none), len(known))
+        assert out_of(text) == (len(none), len(values))
         assert all(row in none for row in rows if f"*{row}*" in text)
-        assert all(corrections.gain_text(x) != "1.00" for x in known if x not in (1.0,))
+        assert all(corrections.gain_text(x) != "1.00" for x in values if x not in (1.0,))
     return text
 
 
@@ -126,20 +126,20 @@ def useless(draws: Draws) -> str:
 def moved(draws: Draws) -> str:
     n = draws.size()
     reported = draws.shares(n, missing=False)
-    apart = draws.numbers(n)
+    difference = draws.numbers(n)
     if n == 2 and draws.flip():
-        apart = np.array([0.1, -0.1])
-    corrected, names = reported + apart, draws.names(n, "class")
+        difference = np.array([0.1, -0.1])
+    corrected, names = reported + difference, draws.names(n, "class")
     table = frame(reported=reported, corrected=corrected, lower=corrected - 0.1, upper=corrected + 0.1)
-    found = corrections.moved(table, names)
-    known = [abs(c - r) for c, r in zip(corrected, reported, strict=True) if not is_missing(c)]
-    assert (found is None) == (not known)
-    if found is None:
+    record = corrections.moved(table, names)
+    values = [abs(c - r) for c, r in zip(corrected, reported, strict=True) if not is_missing(c)]
+    assert (record is None) == (not values)
+    if record is None:
         return ""
-    text = corrections.moved_in_words(found)
-    most = [k for k in range(n) if abs(abs(corrected[k] - reported[k]) - max(known)) < 1e-9]
-    assert ("moves no rate" in text) == (max(known) < 1e-9)
-    if max(known) >= 1e-9:
+    text = corrections.moved_in_words(record)
+    most = [k for k in range(n) if abs(abs(corrected[k] - reported[k]) - max(values)) < 1e-9]
+    assert ("moves no rate" in text) == (max(values) < 1e-9)
+    if max(values) >= 1e-9:
         assert ("equally" in text) == (len(most) > 1)
         assert f"*{names[most[0]]}*" in text
         assert f"reports {number(reported[most[0]])}" in text
@@ -163,45 +163,43 @@ def chances(draws: Draws) -> str:
     verdicts = [draws.one(["consistent", "untested"]) for _ in range(draws.size())]
     chance = draws.shares(len(verdicts))
     text = published.chances_in_words(published.chances(frame(verdict=verdicts, chance=chance)))
-    known = [c for v, c in zip(verdicts, chance, strict=True) if v == "consistent" and not is_missing(c)]
-    likely = sum(c > 0.5 for c in known)
-    assert (text == "") == (not known)
+    values = [c for v, c in zip(verdicts, chance, strict=True) if v == "consistent" and not is_missing(c)]
+    likely = sum(c > 0.5 for c in values)
+    assert (text == "") == (not values)
     assert ("uninformative" in text) == (likely > 0)
-    if len(known) > 1:
-        assert f"For {len(known)} of the numbers" in text
+    if len(values) > 1:
+        assert f"For {len(values)} of the numbers" in text
         assert f"for {likely} it is above one half" in text or not likely
     return text
 
 
 def differences(draws: Draws) -> tuple[pd.Series, list[float]]:
     """Differences between published numbers and ours, and the sizes of those that are known."""
-    found = draws.holes(
-        np.array([draws.one([0.0, 0.0004, -0.0004, 0.01, -0.2]) for _ in range(draws.size())])
-    )
-    return pd.Series(found), [abs(x) for x in found if not is_missing(x)]
+    gaps = draws.holes(np.array([draws.one([0.0, 0.0004, -0.0004, 0.01, -0.2]) for _ in range(draws.size())]))
+    return pd.Series(gaps), [abs(x) for x in gaps if not is_missing(x)]
 
 
 @case("apart_in_words")
 def apart(draws: Draws) -> str:
-    gaps, known = differences(draws)
+    gaps, values = differences(draws)
     text = published.apart_in_words(published.apart(gaps))
-    assert text.startswith("No") == (not known)
-    if known:
-        assert text.startswith(f"{len(known)} published number")
-        assert f"difference is {number(max(known))}" in text
-        assert ("median" in text) == (len(known) > 1)
+    assert text.startswith("No") == (not values)
+    if values:
+        assert text.startswith(f"{len(values)} published number")
+        assert f"difference is {number(max(values))}" in text
+        assert ("median" in text) == (len(values) > 1)
     return text
 
 
 @case("exact_in_words")
 def exact(draws: Draws) -> str:
-    gaps, known = differences(draws)
+    gaps, values = differences(draws)
     text = published.exact_in_words(published.apart(gaps))
-    n = sum(bool(gap < published.CLOSE) for gap in known)
-    assert ("all agree" in text) == (n == len(known) > 1)
-    if known and n < len(known):
+    n = sum(bool(gap < published.CLOSE) for gap in values)
+    assert ("all agree" in text) == (n == len(values) > 1)
+    if values and n < len(values):
         assert f"{n} agree{'s' * (n == 1)} to the last" in text
-        assert f"largest difference is {number(max(known), 4)}" in text
+        assert f"largest difference is {number(max(values), 4)}" in text
     return text
 
 

@@ -9,11 +9,11 @@ from sentence_cases.drawing import Draws, case, out_of
 @case("analysed_in_words")
 def analysed(draws: Draws) -> str:
     people = draws.size(1, 5)
-    kept = draws.size(0, people)
-    text = conduct.analysed_in_words(conduct.Analysed(people, kept, "who started"))
-    assert (f"Of {people} p" in text) == (kept < people)
-    assert ("All" in text) == (kept == people > 1)
-    assert kept == people or f", {kept} {'is' if kept == 1 else 'are'} analysed." in text
+    rows = draws.size(0, people)
+    text = conduct.analysed_in_words(conduct.Analysed(people, rows, "who started"))
+    assert (f"Of {people} p" in text) == (rows < people)
+    assert ("All" in text) == (rows == people > 1)
+    assert rows == people or f", {rows} {'is' if rows == 1 else 'are'} analysed." in text
     return text
 
 

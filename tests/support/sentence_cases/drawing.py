@@ -49,38 +49,38 @@ class Draws:
     def numbers(self, n: int, scale: float = 0.3, *, missing: bool = True) -> np.ndarray:
         """Numbers of any sign: continuous, tied, all equal, or zeros; some or all missing."""
         kind = self.one(["continuous", "grid", "equal", "zero", "tiny"])
-        found = self.rng.normal(0, scale, n)
+        values = self.rng.normal(0, scale, n)
         if kind == "grid":
-            found = np.round(found / scale) * scale
+            values = np.round(values / scale) * scale
         elif kind == "equal":
-            found = np.full(n, found[0])
+            values = np.full(n, values[0])
         elif kind == "zero":
-            found = np.zeros(n)
+            values = np.zeros(n)
         elif kind == "tiny":
-            found *= 1e-3
-        return self.holes(found) if missing else found
+            values *= 1e-3
+        return self.holes(values) if missing else values
 
     def shares(self, n: int, *, missing: bool = True) -> np.ndarray:
         """Shares from 0 to 1, often at the ends, at one half, or close to them."""
-        found = np.array(
+        values = np.array(
             [self.one([0.0, 1.0, 0.5, 0.9996, 0.4999, 0.0004, self.rng.random()]) for _ in range(n)]
         )
         if self.flip(0.2):
-            found[:] = found[0]
-        return self.holes(found) if missing else found
+            values[:] = values[0]
+        return self.holes(values) if missing else values
 
     def p(self, n: int, *, missing: bool = True) -> np.ndarray:
         """P values: all significant, none, or some, and some on the border."""
         kind = self.one(["all", "none", "some", "some"])
-        found = self.rng.random(n)
+        values = self.rng.random(n)
         if kind == "all":
-            found *= 0.01
+            values *= 0.01
         elif kind == "none":
-            found = 0.05 + 0.95 * found
+            values = 0.05 + 0.95 * values
         else:
-            found = np.where(self.rng.random(n) < 0.5, found * 0.06, found)
-        found[self.rng.random(n) < 0.1] = 0.05
-        return self.holes(found) if missing else found
+            values = np.where(self.rng.random(n) < 0.5, values * 0.06, values)
+        values[self.rng.random(n) < 0.1] = 0.05
+        return self.holes(values) if missing else values
 
     def limits(self, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Limits around numbers, of which some touch zero or are missing."""
@@ -98,8 +98,8 @@ class Draws:
 
     def counts(self, n: int, most: int = 50) -> np.ndarray:
         """Counts, often zero or all equal."""
-        found = self.rng.integers(0, most, n)
-        return np.full(n, found[0]) if self.flip(0.2) else np.where(self.rng.random(n) < 0.3, 0, found)
+        values = self.rng.integers(0, most, n)
+        return np.full(n, values[0]) if self.flip(0.2) else np.where(self.rng.random(n) < 0.3, 0, values)
 
     def names(self, n: int, stem: str, distinct: int | None = None) -> list[str]:
         """Names, each distinct, or some of a few."""
@@ -115,9 +115,9 @@ def integers(text: str) -> list[int]:
 
 def out_of(text: str) -> tuple[int, int]:
     """The first "N of M" of a sentence."""
-    found = re.search(r"(\d[\d,]*) of (?:the )?(\d[\d,]*)", text)
-    assert found is not None, text
-    return int(found[1].replace(",", "")), int(found[2].replace(",", ""))
+    match = re.search(r"(\d[\d,]*) of (?:the )?(\d[\d,]*)", text)
+    assert match is not None, text
+    return int(match[1].replace(",", "")), int(match[2].replace(",", ""))
 
 
 def is_missing(value: float) -> bool:
@@ -129,15 +129,15 @@ def check_grammar(text: str) -> None:
     """What holds for every sentence: no missing value in words, no part above its whole, numbers agree."""
     assert not re.search(r"\b(nan|None(?! of)|NaN|inf|<NA>)\b", text), text
     assert "  " not in text, text
-    for found in PLURAL.finditer(text):
-        n, of = (int(found[name].replace(",", "")) for name in ("n", "of"))
+    for match in PLURAL.finditer(text):
+        n, of = (int(match[name].replace(",", "")) for name in ("n", "of"))
         assert n <= of, text
-        if found["noun"] and of == 1 and not found["noun"].endswith(ENDINGS_OF_SINGULARS):
-            assert not found["noun"].endswith("s") or found["noun"] in ("is", "has"), text
-        if found["verb"] and n == 1:
-            assert found["verb"] in ("is", "has"), text
-        if found["verb"] and n > 1:
-            assert found["verb"] in ("are", "have"), text
+        if match["noun"] and of == 1 and not match["noun"].endswith(ENDINGS_OF_SINGULARS):
+            assert not match["noun"].endswith("s") or match["noun"] in ("is", "has"), text
+        if match["verb"] and 1 in (n, of):
+            assert match["verb"] in ("is", "has"), text
+        if match["verb"] and 1 not in (n, of):
+            assert match["verb"] in ("are", "have"), text
 
 
 def frame(**columns: Any) -> pd.DataFrame:

@@ -46,11 +46,11 @@ def detectability(draws: Draws) -> str:
     table = frame(**keys, estimate=estimate, effect_found=least, power=power)
     tests = frame(**keys, p=p) if draws.flip(0.8) else pd.DataFrame()
     text = diagnosed.detectability_in_words(diagnosed.detectability(table, tests, alpha))
-    known, significant, not_significant = 0, 0, 0
+    n_tested, significant, not_significant = 0, 0, 0
     for k in range(n):
         if is_missing(estimate[k]) or is_missing(least[k]):
             continue
-        known += 1
+        n_tested += 1
         if not abs(estimate[k]) < least[k]:
             continue
         if len(tests) and not is_missing(p[k]):
@@ -59,14 +59,14 @@ def detectability(draws: Draws) -> str:
             z = norm.ppf(1 - alpha / 2)
             clear = abs(estimate[k]) > least[k] * z / (z + norm.ppf(power))
         significant, not_significant = significant + clear, not_significant + (not clear)
-    of = f"of {known} estimate{'s' * (known != 1)}"
+    of = f"of {n_tested} estimate{'s' * (n_tested != 1)}"
     assert (f"{not_significant} {of}" in text and "uninformative" in text) == (not_significant > 0) or (
         not_significant == significant
     )
     assert ("not significant" in text) == (not_significant > 0)
     assert ("exaggerate" in text) == (significant > 0)
     assert not significant or f"{significant} {of}" in text
-    assert ("at least as large" in text) == (known > 0 and not significant and not not_significant)
+    assert ("at least as large" in text) == (n_tested > 0 and not significant and not not_significant)
     return text
 
 
@@ -99,17 +99,17 @@ def largest_effect(draws: Draws) -> str:
     lower, upper = draws.limits(estimate)
     levels, judges = draws.names(n, "level"), draws.names(n, "judge", 2)
     table = frame(estimate=estimate, std_error=errors, lower=lower, upper=upper, judge=judges)
-    found = effects.largest_effect(table, levels, ["95% interval"] * len(table), of_prompts=draws.flip())
+    record = effects.largest_effect(table, levels, ["95% interval"] * len(table), of_prompts=draws.flip())
     sizes = [abs(e) for e, s in zip(estimate, errors, strict=True) if not is_missing(e) and not is_missing(s)]
-    assert (found is None) == (not sizes)
-    if found is None:
+    assert (record is None) == (not sizes)
+    if record is None:
         return ""
-    text = effects.largest_effect_in_words(found)
-    at = levels.index(found.level)
+    text = effects.largest_effect_in_words(record)
+    at = levels.index(record.level)
     assert abs(estimate[at]) == max(sizes)
     assert f"largest effect is {number(estimate[at])}" in text
     assert f"*{levels[at]}* for {judges[at]}" in text
-    assert ("one prompt" in text) == found.of_prompts
+    assert ("one prompt" in text) == record.of_prompts
     return text
 
 
@@ -119,17 +119,17 @@ def uneven(draws: Draws) -> str:
     sizes = {name: int(n) for name, n in zip(names, draws.counts(len(names), 400) + 1, strict=True)}
     rows = [(name, *sorted(draws.rng.normal(0, 1, 2))) for name in names for _ in range(draws.size(1, 4))]
     table = pd.DataFrame(rows, columns=["judge", "lower", "upper"])
-    found = effects.uneven(table, sizes)
-    assert (found is None) == (max(sizes.values()) < 4 * min(sizes.values()))
-    if found is None:
+    record = effects.uneven(table, sizes)
+    assert (record is None) == (max(sizes.values()) < 4 * min(sizes.values()))
+    if record is None:
         return ""
-    text = effects.uneven_in_words(found)
+    text = effects.uneven_in_words(record)
     least = min(sizes, key=lambda name: sizes[name])
-    assert sizes[found.judge] == sizes[least]
+    assert sizes[record.judge] == sizes[least]
     assert f"{sizes[least]} profiles" in text
-    width = {name: (own["upper"] - own["lower"]).median() for name, own in table.groupby("judge")}
+    width = {name: (part["upper"] - part["lower"]).median() for name, part in table.groupby("judge")}
     most = next(name for name in sizes if sizes[name] == max(sizes.values()))
-    assert ("wider" in text) == bool(width[found.judge] > width[most])
+    assert ("wider" in text) == bool(width[record.judge] > width[most])
     return text
 
 
@@ -137,11 +137,11 @@ def uneven(draws: Draws) -> str:
 def sided(draws: Draws) -> str:
     n = draws.size()
     share, judges = draws.shares(n), draws.names(n, "judge")
-    found = effects.sided(frame(judge=judges, estimate=share))
+    record = effects.sided(frame(judge=judges, estimate=share))
     far = [judge for judge, value in zip(judges, share, strict=True) if abs(value - 0.5) > 0.25]
-    assert [one.judge for one in found] == far
-    text = " ".join(map(effects.sided_in_words, found))
-    for one in found:
+    assert [one.judge for one in record] == far
+    text = " ".join(map(effects.sided_in_words, record))
+    for one in record:
         assert ("100.0%" in effects.sided_in_words(one)) == (one.share == 1)
     return text
 
@@ -161,14 +161,14 @@ def differing(draws: Draws) -> str:
         ((judge, all_p),) = tested.items()
         assert f"{judge} differs from people in {clear[judge]} of {len(all_p)} AMCEs" in text
     else:
-        some = sum(count > 0 for count in clear.values())
-        assert out_of(text) == (some, len(tested))
+        n_models = sum(count > 0 for count in clear.values())
+        assert out_of(text) == (n_models, len(tested))
         for judge, all_p in tested.items():
             assert f"{judge} in" not in text or f"{judge} in {clear[judge]} of {len(all_p)}" in text
-        assert (" and so on" in text) == (some > 0 and len(tested) > effects.MOST_MODELS)
+        assert (" and so on" in text) == (n_models > 0 and len(tested) > effects.MOST_MODELS)
         ranked = sorted(clear.values(), reverse=True)[: effects.MOST_MODELS]
         named = [clear[judge] for judge in clear if f"{judge} in" in text]
-        assert not some or sorted(named, reverse=True) == ranked
+        assert not n_models or sorted(named, reverse=True) == ranked
     return text
 
 
@@ -181,15 +181,15 @@ def largest_difference(draws: Draws) -> str:
     table = frame(
         estimate=estimate, p_adjusted=p, lower=lower, upper=upper, judge=judges, model=estimate, people=0.0
     )
-    found = effects.largest_difference(table, levels, 0.05)
+    record = effects.largest_difference(table, levels, 0.05)
     tested = [k for k in range(n) if not is_missing(p[k])]
-    assert (found is None) == (not tested)
-    if found is None:
+    assert (record is None) == (not tested)
+    if record is None:
         return ""
-    at = levels.index(found.level)
+    at = levels.index(record.level)
     assert at in tested
     assert abs(estimate[at]) == max(abs(estimate[k]) for k in tested)
-    text = effects.largest_difference_in_words(found)
+    text = effects.largest_difference_in_words(record)
     assert (f"of {judges[at]} is" in text) == (len({judges[k] for k in tested}) > 1)
     return text
 
@@ -200,11 +200,11 @@ def excluding(draws: Draws) -> str:
     lower, upper = draws.limits(share)
     lower = np.where(draws.rng.random(len(share)) < 0.2, 0.5, lower)
     text = preferences.excluding_in_words(preferences.excluding_half(frame(lower=lower, upper=upper)))
-    known = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a) and not is_missing(b)]
-    if not known:
+    values = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a) and not is_missing(b)]
+    if not values:
         assert text == "There are no intervals."
         return text
-    assert out_of(text) == (sum(a > 0.5 or b < 0.5 for a, b in known), len(known))
+    assert out_of(text) == (sum(a > 0.5 or b < 0.5 for a, b in values), len(values))
     return text
 
 
@@ -212,25 +212,25 @@ def excluding(draws: Draws) -> str:
 def clearest(draws: Draws) -> str:
     share = draws.shares(draws.size())
     names, others = draws.names(len(share), "level"), draws.names(len(share), "other")
-    found = preferences.clearest(frame(estimate=share), names, others)
-    apart = [abs(x - 0.5) for x in share if not is_missing(x)]
-    assert (found is None) == (not apart or max(apart) < 1e-9)
-    if found is None:
+    record = preferences.clearest(frame(estimate=share), names, others)
+    difference = [abs(x - 0.5) for x in share if not is_missing(x)]
+    assert (record is None) == (not difference or max(difference) < 1e-9)
+    if record is None:
         return ""
-    at = names.index(found.ahead) if found.ahead in names else others.index(found.ahead)
-    assert abs(share[at] - 0.5) == max(apart)
-    assert found.behind == (others if share[at] > 0.5 else names)[at]
-    assert found.share > 0.5
-    return preferences.clearest_in_words(found)
+    at = names.index(record.ahead) if record.ahead in names else others.index(record.ahead)
+    assert abs(share[at] - 0.5) == max(difference)
+    assert record.behind == (others if share[at] > 0.5 else names)[at]
+    assert record.share > 0.5
+    return preferences.clearest_in_words(record)
 
 
 @case("cycles_in_words")
 def cycles(draws: Draws) -> str:
     p, joint = draws.p(draws.size()), draws.one([np.nan, 0.0499, 0.3])
     text = preferences.cycles_in_words(preferences.cycles(frame(p_holm=p), joint, 0.05))
-    known = [x for x in p if not is_missing(x)]
-    if known:
-        assert out_of(text) == (sum(x < 0.05 for x in known), len(known))
+    values = [x for x in p if not is_missing(x)]
+    if values:
+        assert out_of(text) == (sum(x < 0.05 for x in values), len(values))
     assert ("joint test" in text) == (not is_missing(joint))
     return text
 
@@ -239,40 +239,40 @@ def cycles(draws: Draws) -> str:
 def most_important(draws: Draws) -> str:
     share = draws.shares(draws.size())
     names = draws.names(len(share), "attribute")
-    found = preferences.most_important(frame(estimate=share), names, ["95% interval"] * len(share))
-    known = [x for x in share if not is_missing(x)]
-    assert (found is None) == (not known)
-    if found is None:
+    record = preferences.most_important(frame(estimate=share), names, ["95% interval"] * len(share))
+    values = [x for x in share if not is_missing(x)]
+    assert (record is None) == (not values)
+    if record is None:
         return ""
-    text = preferences.most_important_in_words(found)
-    first = [name for name, x in zip(names, share, strict=True) if x == max(known)]
-    assert list(found.names) == first
-    assert ("equally" in text) == (len(first) == len(known) > 1)
-    assert ("only attribute" in text) == (len(known) == 1)
+    text = preferences.most_important_in_words(record)
+    first = [name for name, x in zip(names, share, strict=True) if x == max(values)]
+    assert list(record.names) == first
+    assert ("equally" in text) == (len(first) == len(values) > 1)
+    assert ("only attribute" in text) == (len(values) == 1)
     return text
 
 
 @case("majorities_in_words")
 def majorities(draws: Draws) -> str:
-    known = [draws.one(["for", "against", "unclear", None]) for _ in range(draws.size())]
-    text = preferences.majorities_in_words(preferences.majorities(frame(majority=known)))
-    assert out_of(text) == (sum(one in ("for", "against") for one in known), len(known))
+    values = [draws.one(["for", "against", "unclear", None]) for _ in range(draws.size())]
+    text = preferences.majorities_in_words(preferences.majorities(frame(majority=values)))
+    assert out_of(text) == (sum(one in ("for", "against") for one in values), len(values))
     return text
 
 
 @case("positions_in_words")
 def positions(draws: Draws) -> str:
     quantities = ["first_share", "same_profile", "always_first", "always_second"]
-    some = [name for name in quantities if draws.flip(0.8)] or quantities[:1]
-    share = draws.shares(len(some), missing=False)
+    subset = [name for name in quantities if draws.flip(0.8)] or quantities[:1]
+    share = draws.shares(len(subset), missing=False)
     lower, upper = draws.limits(share)
-    table = frame(quantity=some, estimate=share, lower=lower, upper=upper, n=draws.counts(len(some)) + 1)
-    found = instrument.positions("judge a", table)
-    assert (found is None) == ("first_share" not in some)
-    if found is None:
+    table = frame(quantity=subset, estimate=share, lower=lower, upper=upper, n=draws.counts(len(subset)) + 1)
+    record = instrument.positions("judge a", table)
+    assert (record is None) == ("first_share" not in subset)
+    if record is None:
         return ""
-    text = instrument.positions_in_words(found)
-    assert ("both orders" in text) == (len(some) == len(quantities))
+    text = instrument.positions_in_words(record)
+    assert ("both orders" in text) == (len(subset) == len(quantities))
     assert (" 100% of" in text) == (share[0] == 1)
     assert (" 0% of" in text) == (share[0] == 0)
     return text
@@ -283,16 +283,16 @@ def flipping(draws: Draws) -> str:
     share = draws.shares(draws.size())
     lower, upper = draws.limits(share)
     names, judges = (pd.Series(draws.names(len(share), stem)) for stem in ("facet", "judge"))
-    found = instrument.flipping(frame(estimate=share, lower=lower, upper=upper), names, judges)
-    known = [x for x in share if not is_missing(x)]
-    assert (found is None) == (not known)
-    if found is None:
+    record = instrument.flipping(frame(estimate=share, lower=lower, upper=upper), names, judges)
+    values = [x for x in share if not is_missing(x)]
+    assert (record is None) == (not values)
+    if record is None:
         return ""
-    text = instrument.flipping_in_words(found)
-    at = names.tolist().index(found.facet)
-    assert share[at] == max(known)
-    assert found.judge == judges[at]
-    assert text.startswith("No object") == (max(known) == 0)
+    text = instrument.flipping_in_words(record)
+    at = names.tolist().index(record.facet)
+    assert share[at] == max(values)
+    assert record.judge == judges[at]
+    assert text.startswith("No object") == (max(values) == 0)
     return text
 
 
@@ -303,9 +303,9 @@ def changing(draws: Draws) -> str:
     n = [draws.one([4, 12, 12]) for _ in turns]
     table = frame(judge=judges, conclusion_turns=turns, n_specifications=n)
     text = instrument.changing_in_words(instrument.changing(table))
-    known = [x for x in turns if not is_missing(x)]
+    values = [x for x in turns if not is_missing(x)]
     assert (f"{min(n)} to {max(n)}" in text) == (min(n) < max(n))
-    if known:
-        assert out_of(text) == (sum(x > 0 for x in known), len(known))
+    if values:
+        assert out_of(text) == (sum(x > 0 for x in values), len(values))
         assert ("judges" in text) == (len(set(judges)) > 1)
     return text

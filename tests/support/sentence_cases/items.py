@@ -25,39 +25,39 @@ def best(draws: Draws) -> str:
     share = draws.shares(draws.size())
     names = draws.names(len(share), "judge")
     over, below, above, compared = over_baseline(draws)
-    beside = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
+    reference = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
     cells = [number(x, 2) for x in share]
     later = draws.flip()
-    found = labels.best(frame(_who=names, estimate=share), cells, draws.one(["", "Wit"]), beside, later)
-    known = [x for x in share if not is_missing(x)]
-    assert (found is None) == (not known)
-    if found is None:
+    record = labels.best(frame(_who=names, estimate=share), cells, draws.one(["", "Wit"]), reference, later)
+    values = [x for x in share if not is_missing(x)]
+    assert (record is None) == (not values)
+    if record is None:
         return ""
-    text = labels.best_in_words(found)
-    first = [name for name, x in zip(names, share, strict=True) if x == max(known)]
-    assert list(found.names) == first
-    assert ("highest" in text) == (len(first) < len(known) and len(known) > 1)
-    assert ("ll " in text.split(";")[0] and "same share" in text) == (len(first) == len(known) > 1)
-    if beside is not None and compared > 0 and (compared > 1 or len(known) > 1):
+    text = labels.best_in_words(record)
+    first = [name for name, x in zip(names, share, strict=True) if x == max(values)]
+    assert list(record.names) == first
+    assert ("highest" in text) == (len(first) < len(values) and len(values) > 1)
+    assert ("ll " in text.split(";")[0] and "same share" in text) == (len(first) == len(values) > 1)
+    if reference is not None and compared > 0 and (compared > 1 or len(values) > 1):
         assert out_of(text.split(";")[1]) == (below, compared)
         assert f" {above} " in text.split(";")[1] + " "
         judged = over[over["lower"].notna()]["judge"]
         assert ("series of answers" in text) == judged.duplicated().any()
-    if beside is not None and compared == len(known) == 1:
+    if reference is not None and compared == len(values) == 1:
         assert ("less often than" in text, "more often than" in text) == (below == 1, above == 1)
     return text
 
 
 @case("compared_in_words")
 def compared(draws: Draws) -> str:
-    found = []
+    record = []
     for later in range(draws.size(0, 3)):
         share = draws.shares(draws.size(1, 3))
         over, *_ = over_baseline(draws)
-        beside = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
+        reference = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
         names, cells = draws.names(len(share), "judge"), ["0.5"] * len(share)
-        found.append(labels.best(frame(_who=names, estimate=share), cells, "", beside, later > 0))
-    described = [one for one in found if one is not None]
+        record.append(labels.best(frame(_who=names, estimate=share), cells, "", reference, later > 0))
+    described = [one for one in record if one is not None]
     before = [labels.best_in_words(one) for one in described]
     text = labels.compared_in_words(labels.compared(described, "95%"))
     single = sum(one.count("it is correct") for one in before)
@@ -130,9 +130,9 @@ def overused(draws: Draws) -> str:
     for name, value, flag in zip(who, ratio, often, strict=True):
         if flag:
             largest[name] = max(value, largest.get(name, 0))
-    shown = sorted(largest.values(), reverse=True)[: labels.MOST_NAMED]
+    displayed = sorted(largest.values(), reverse=True)[: labels.MOST_NAMED]
     assert [float(part.rpartition("(")[2].rstrip(").")) for part in text.split(": ")[1].split("; ")] == [
-        float(number(value, 1)) for value in shown
+        float(number(value, 1)) for value in displayed
     ]
     assert ("largest ratio of each" in text) == (len(largest) <= labels.MOST_NAMED)
     return text
@@ -145,16 +145,16 @@ def longest(draws: Draws) -> str:
     judges, strata = draws.names(n, "judge", 6), draws.one([[], ["language"]])
     table = frame(judge=judges, p_adjusted=p, estimate=estimate)
     text = labels.longest_in_words(labels.longest(table, draws.one(["", "Wit"]), strata, 0.05))
-    known = [k for k in range(n) if not is_missing(p[k])]
-    if not known:
+    values = [k for k in range(n) if not is_missing(p[k])]
+    if not values:
         assert "could be tested" in text
         return text
-    less = sum(p[k] < 0.05 and estimate[k] < 0 for k in known)
-    more = sum(p[k] < 0.05 and estimate[k] > 0 for k in known)
-    assert out_of(text) == (less, len(known))
+    less = sum(p[k] < 0.05 and estimate[k] < 0 for k in values)
+    more = sum(p[k] < 0.05 and estimate[k] > 0 for k in values)
+    assert out_of(text) == (less, len(values))
     assert f"more often in {more}," in text
-    assert ("cannot be computed" in text) == (len(known) < n)
-    assert (f"{len(known)} judge" in text) == (not strata and len(set(judges)) == n)
+    assert ("cannot be computed" in text) == (len(values) < n)
+    assert (f"{len(values)} judge" in text) == (not strata and len(set(judges)) == n)
     return text
 
 
@@ -165,14 +165,14 @@ def perturbed(draws: Draws) -> str:
     adjusted = draws.flip()
     table = frame(estimate=estimate, **{"p_adjusted" if adjusted else "p": p})
     text = labels.perturbed_in_words(labels.perturbed(table, "accuracy", 0.05))
-    known = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
-    clear = [k for k in known if p[k] < 0.05]
-    assert ("after adjustment" in text) == (adjusted and bool(known))
+    values = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
+    clear = [k for k in values if p[k] < 0.05]
+    assert ("after adjustment" in text) == (adjusted and bool(values))
     if clear:
-        assert out_of(text) == (len(clear), len(known))
+        assert out_of(text) == (len(clear), len(values))
         assert f"{sum(estimate[k] < 0 for k in clear)} of them negative" in text
-    elif known:
-        assert text.startswith(f"None of {len(known)} difference")
+    elif values:
+        assert text.startswith(f"None of {len(values)} difference")
     return text
 
 
@@ -184,16 +184,16 @@ def same_items(draws: Draws) -> str:
     if has:
         table["n_left_only"], table["n_right_only"] = draws.counts(n), draws.counts(n)
     text = labels.same_items_in_words(labels.same_items(table, ["left", "right"], draws.one(["", "Holm"])))
-    alone: dict[tuple[str, str], int] = {}
+    single: dict[tuple[str, str], int] = {}
     for row in table.to_dict("records"):
         pair = (row["left"], row["right"])
         extra = int(row.get("n_left_only", 0)) + int(row.get("n_right_only", 0))
-        alone[pair] = alone.get(pair, 0) + extra
-    same = sum(extra == 0 for extra in alone.values())
+        single[pair] = single.get(pair, 0) + extra
+    same = sum(extra == 0 for extra in single.values())
     assert ("same items" in text) == has
-    if has and same < len(alone):
-        assert out_of(text) == (same, len(alone))
-    if has and same == len(alone):
+    if has and same < len(single):
+        assert out_of(text) == (same, len(single))
+    if has and same == len(single):
         assert (f"all {same} comparisons" in text) == (same > 1)
     return text
 
@@ -204,13 +204,13 @@ def passed(draws: Draws) -> str:
     passes = [None if is_missing(x) else x >= 0.5 for x in rate]
     names = draws.names(len(rate), "model")
     text = raters.passed_in_words(raters.passed(frame(winning_rate=rate, passes=passes), names))
-    known = [x for x in rate if not is_missing(x)]
+    values = [x for x in rate if not is_missing(x)]
     good = [name for name, flag in zip(names, passes, strict=True) if flag]
-    if not known:
+    if not values:
         assert text == "No model could be tested against people."
         return text
-    assert out_of(text) == (len(good), len(known))
-    assert ("could not be tested" in text) == (len(known) < len(rate))
+    assert out_of(text) == (len(good), len(values))
+    assert ("could not be tested" in text) == (len(values) < len(rate))
     if len(good) <= raters.MOST_PASSED:
         assert all((name in text.replace(",", " ").replace(".", " ").split("passed")[1]) for name in good)
     return text
@@ -223,18 +223,18 @@ def ahead(draws: Draws) -> str:
     lower, upper = draws.limits(draws.numbers(n, missing=False) + line)
     table = frame(dimension=draws.names(n, "dimension", draws.size(1, 2)), lower=lower, upper=upper)
     text = raters.ahead_in_words(raters.ahead(table, pd.Series([line] * n)))
-    known = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
-    first, last = sum(a > line for a, _ in known), sum(b < line for _, b in known)
-    assert (text == "") == (not known)
-    if len(known) == 1:
+    values = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
+    first, last = sum(a > line for a, _ in values), sum(b < line for _, b in values)
+    assert (text == "") == (not values)
+    if len(values) == 1:
         assert ("ahead" in text, "behind" in text) == (first == 1, last == 1)
-    elif known:
-        assert out_of(text) == (first, len(known))
-        rest = len(known) - first - last
+    elif values:
+        assert out_of(text) == (first, len(values))
+        remainder = len(values) - first - last
         several = table[table["lower"].notna()]["dimension"].nunique() > 1
         assert (f"{last} behind" in text) == (not several)
-        assert (f"{rest} cannot" in text) == (not several)
-        assert (f"behind in {last}, and cannot be distinguished from one in {rest}" in text) == several
+        assert (f"{remainder} cannot" in text) == (not several)
+        assert (f"behind in {last}, and cannot be distinguished from one in {remainder}" in text) == several
     return text
 
 
@@ -243,15 +243,15 @@ def closest(draws: Draws) -> str:
     r = draws.numbers(draws.size())
     lower, upper = draws.limits(np.nan_to_num(r))
     names = [(f"c{k}", f"judge {k}", f"dimension {k}") for k in range(len(r))]
-    found = raters.closest(frame(estimate=r, lower=lower, upper=upper), names)
-    known = [x for x in r if not is_missing(x)]
-    assert (found is None) == (not known)
-    if found is None:
+    record = raters.closest(frame(estimate=r, lower=lower, upper=upper), names)
+    values = [x for x in r if not is_missing(x)]
+    assert (record is None) == (not values)
+    if record is None:
         return ""
-    text = raters.closest_in_words(found)
-    at = names.index((found.coefficient, found.judge, found.dimension))
-    assert r[at] == max(known)
-    assert ("highest" in text) == (len(known) > 1)
+    text = raters.closest_in_words(record)
+    at = names.index((record.coefficient, record.judge, record.dimension))
+    assert r[at] == max(values)
+    assert ("highest" in text) == (len(values) > 1)
     return text
 
 
@@ -261,11 +261,11 @@ def orders(draws: Draws) -> str:
     chances = pd.Series([chance if draws.flip(0.8) else 0.3 for _ in share])
     names = draws.names(len(share), "judge")
     text = raters.orders_in_words(raters.orders(names, pd.Series(share), chances))
-    known = [(name, x) for name, x in zip(names, share, strict=True) if not is_missing(x)]
-    assert (text == "") == (not known)
-    for name, x in known:
+    values = [(name, x) for name, x in zip(names, share, strict=True) if not is_missing(x)]
+    assert (text == "") == (not values)
+    for name, x in values:
         assert f"{name} {percentage(x, 1)}" in text
-    if known:
+    if values:
         low, high = percentage(min(chances), 1), percentage(max(chances), 1)
         assert text.endswith(f"chance is {low}." if low == high else f"chance is {low} to {high}.")
     return text
@@ -275,15 +275,15 @@ def orders(draws: Draws) -> str:
 def strongest(draws: Draws) -> str:
     r = draws.numbers(draws.size())
     share, others = draws.shares(len(r)), draws.names(len(r), "other")
-    found = raters.strongest(frame(estimate=r, probability=share), "People", others)
-    known = [x for x in r if not is_missing(x)]
-    assert (found is None) == (not known)
-    if found is None:
+    record = raters.strongest(frame(estimate=r, probability=share), "People", others)
+    values = [x for x in r if not is_missing(x)]
+    assert (record is None) == (not values)
+    if record is None:
         return ""
-    assert r[others.index(found.other)] == max(known)
-    text = raters.strongest_in_words(found)
-    assert ("of draws" in text) == (not is_missing(found.probability))
-    assert ("100%" in text) == (found.probability == 1)
+    assert r[others.index(record.other)] == max(values)
+    text = raters.strongest_in_words(record)
+    assert ("of draws" in text) == (not is_missing(record.probability))
+    assert ("100%" in text) == (record.probability == 1)
     return text
 
 
@@ -294,13 +294,13 @@ def predicted(draws: Draws) -> str:
     prior = draws.holes(np.zeros(n))
     table = frame(lower=lower, upper=upper, prior_lower=prior, prior_upper=prior + 1)
     outside = pd.Series(draws.rng.random(n) < draws.one([0, 0.5, 1]))
-    kept = table["prior_lower"].notna()
-    text = raters.predicted_in_words(raters.predicted(table, outside, outside[kept], 0.05))
+    rows = table["prior_lower"].notna()
+    text = raters.predicted_in_words(raters.predicted(table, outside, outside[rows], 0.05))
     assert f"Of {n} observed share" in text
     assert f", {n - sum(outside)} {'is' if n - sum(outside) == 1 else 'are'} within" in text
-    assert ("priors alone" in text) == bool(kept.any())
-    if kept.any():
-        inside = sum(not flag for flag, there in zip(outside, kept, strict=True) if there)
-        of = "" if kept.all() else f" of {kept.sum()}"
+    assert ("priors alone" in text) == bool(rows.any())
+    if rows.any():
+        inside = sum(not flag for flag, present in zip(outside, rows, strict=True) if present)
+        of = "" if rows.all() else f" of {rows.sum()}"
         assert f"and {inside}{of} in what its priors alone" in text
     return text

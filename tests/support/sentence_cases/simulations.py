@@ -19,11 +19,11 @@ def recovered(draws: Draws) -> str:
     error = np.abs(draws.numbers(n, missing=False))
     table = frame(in_normal=inside, in_bootstrap=booted, n_levels=levels, max_abs_error=error)
     text = simulations.recovered_in_words(simulations.recovered(table, ""))
-    known = [k for k in range(n) if not is_missing(inside[k])]
-    total = sum(levels[k] for k in known)
+    values = [k for k in range(n) if not is_missing(inside[k])]
+    total = sum(levels[k] for k in values)
     assert (text == "") == (total == 0)
     if total:
-        share = sum(inside[k] * levels[k] for k in known) / total
+        share = sum(inside[k] * levels[k] for k in values) / total
         assert text.startswith(f"Of {total} estimate")
         assert f"{percentage(share, 1)} have their true value" in text
         assert f"largest error is {number(max(error))}" in text

@@ -23,9 +23,9 @@ def ratings(n: int = 60, people: int = 1) -> pd.DataFrame:
 
 
 def holes(frame: pd.DataFrame, columns: list[str], where: list[int]) -> pd.DataFrame:
-    found = frame.copy()
-    found.loc[where, columns] = np.nan
-    return found
+    result = frame.copy()
+    result.loc[where, columns] = np.nan
+    return result
 
 
 def compared(result: Validation) -> pd.DataFrame:
@@ -40,18 +40,18 @@ def test_ratings_with_gaps_are_those_of_the_complete_rows(
     where: list[int], column: str, options: dict[str, Any]
 ) -> None:
     frame = ratings()
-    found = compared(judge(holes(frame, [column], where), "judge", "p0", **options))
-    known = compared(judge(frame.drop(index=where), "judge", "p0", **options))
-    pd.testing.assert_frame_equal(found, known)
+    result = compared(judge(holes(frame, [column], where), "judge", "p0", **options))
+    expected = compared(judge(frame.drop(index=where), "judge", "p0", **options))
+    pd.testing.assert_frame_equal(result, expected)
 
 
 @pytest.mark.parametrize("where", [[0, 1], list(range(10, 20))])
 def test_people_among_themselves_and_two_runs_are_compared_on_complete_rows(where: list[int]) -> None:
     frame = ratings(people=2)
     gaps = holes(frame, ["p0", "p1"], where)
-    found = compared(judge(gaps, "judge", ["p0", "p1"], id="item"))
-    known = compared(judge(frame.drop(index=where), "judge", ["p0", "p1"], id="item"))
-    pd.testing.assert_frame_equal(found, known)
+    result = compared(judge(gaps, "judge", ["p0", "p1"], id="item"))
+    expected = compared(judge(frame.drop(index=where), "judge", ["p0", "p1"], id="item"))
+    pd.testing.assert_frame_equal(result, expected)
     other = frame.assign(judge=frame["judge"] + 1)
     rows = ["icc_a", "icc_b", "absolute_error_difference"]
     both = [
@@ -68,8 +68,8 @@ def test_samples_of_clusters_draw_no_cluster_that_has_no_item() -> None:
         return np.asarray(weights @ values / weights.sum(axis=1))[:, None]
 
     cluster = np.repeat(np.arange(4), 3)
-    known = Samples(cluster, 50, 1).replicate(mean)[1]
-    assert np.array_equal(Samples(cluster * 5 + 2, 50, 1).replicate(mean)[1], known)
+    expected = Samples(cluster, 50, 1).replicate(mean)[1]
+    assert np.array_equal(Samples(cluster * 5 + 2, 50, 1).replicate(mean)[1], expected)
     assert not len(Samples(np.full(12, 3), 50, 1).replicate(mean)[1])
 
 

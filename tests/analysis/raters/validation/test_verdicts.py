@@ -40,11 +40,11 @@ def test_the_replacement_test_is_passed_decided_and_bounded_as_its_sentence_says
 def test_a_difference_is_clear_or_constant_and_never_both(
     estimate: float, p: float, limits: bool, clusters: int
 ) -> None:
-    known = 0.1 if limits else MISSING
-    found = Difference(estimate, estimate - known, estimate + known, p, clusters, 0.05)
-    assert found.clear == (p < 0.05 and (not limits or abs(estimate) > known))
-    assert not (found.clear and found.constant)
-    if found.constant:
+    half_width = 0.1 if limits else MISSING
+    result = Difference(estimate, estimate - half_width, estimate + half_width, p, clusters, 0.05)
+    assert result.clear == (p < 0.05 and (not limits or abs(estimate) > half_width))
+    assert not (result.clear and result.constant)
+    if result.constant:
         assert np.isnan(p)
         assert not limits
         assert estimate != 0
@@ -73,11 +73,11 @@ def conditions(result: Validation, threshold: float) -> None:
     clear = rates[significant(rates) | (rates["p"].isna() & (rates["estimate"].abs() > 0))]
     assert has(result, "gives no class clearly") == clear.empty
     for sentence in result.verdict:
-        if found := re.search(r"gives '(\w)' (more|less) often", sentence):
-            assert (rates.loc[f"rate_difference[{found[1]}]", "estimate"] > 0) == (found[2] == "more")
-        if found := re.search(r"most frequent on '(\w)'", sentence):
+        if match := re.search(r"gives '(\w)' (more|less) often", sentence):
+            assert (rates.loc[f"rate_difference[{match[1]}]", "estimate"] > 0) == (match[2] == "more")
+        if match := re.search(r"most frequent on '(\w)'", sentence):
             recalls = frame[(frame["measure"] == "recall") & (frame["part"] == "errors by class")]["estimate"]
-            assert recalls[f"recall[{found[1]}]"] == recalls.min() < recalls.max()
+            assert recalls[f"recall[{match[1]}]"] == recalls.min() < recalls.max()
     groups = frame[frame["measure"] == "accuracy_difference"]
     assert has(result, "No subgroup clearly differs") == (not groups.empty and not significant(groups).any())
 
@@ -134,12 +134,12 @@ def test_sentences_on_two_runs_state_what_their_numbers_are(
 
 def test_a_difference_that_is_the_same_in_every_row_is_not_called_unclear() -> None:
     quality = np.arange(1.0, 31.0)
-    found = judge(pd.DataFrame({"judge": quality + 2, "human": quality}), "judge", "human")
-    assert has(found, "rates 2.00 higher than people in every row")
+    result = judge(pd.DataFrame({"judge": quality + 2, "human": quality}), "judge", "human")
+    assert has(result, "rates 2.00 higher than people in every row")
     labels: dict[str, Any] = {"judge": ["a"] * 20, "human": ["b"] * 20}
-    found = judge(pd.DataFrame(labels), "judge", "human", classes=["a", "b"])
-    assert has(found, "gives 'b' less often than people: 0.0% against 100.0%")
-    assert not has(found, "no class clearly")
+    result = judge(pd.DataFrame(labels), "judge", "human", classes=["a", "b"])
+    assert has(result, "gives 'b' less often than people: 0.0% against 100.0%")
+    assert not has(result, "no class clearly")
     equal = judge(pd.DataFrame({"judge": quality, "human": quality}), "judge", "human")
     assert has(equal, "the same mean as those of people")
 
@@ -149,11 +149,11 @@ def test_three_people_have_no_interval_of_the_share_that_a_judge_beats() -> None
     truth = random.choice(["a", "b"], 60)
     people = {f"p{k}": np.where(random.random(60) < 0.8, truth, "a") for k in range(3)}
     frame = pd.DataFrame({"judge": np.where(random.random(60) < 0.8, truth, "a"), **people})
-    found = judge(frame, "judge", list(people))
-    lower, upper = (value(found, "winning_rate", name) for name in ("lower", "upper"))
+    result = judge(frame, "judge", list(people))
+    lower, upper = (value(result, "winning_rate", name) for name in ("lower", "upper"))
     assert not (lower <= 0 and upper >= 1)
     if np.isnan(lower):
-        assert has(found, "replacement test .* has no interval, so that this is not certain")
+        assert has(result, "replacement test .* has no interval, so that this is not certain")
 
 
 @pytest.mark.parametrize("right", [[1, 1], [0.5, 0.5]])
@@ -161,9 +161,9 @@ def test_errors_that_are_equally_frequent_have_no_most_frequent_class(right: lis
     people = np.repeat(["a", "b"], 20)
     verdict = np.concatenate([np.repeat(["a", "b"], [10, 10]), np.repeat(["b", "a"], [10, 10])])
     frame = pd.DataFrame({"judge": people if right[0] == 1 else verdict, "human": people})
-    found = judge(frame, "judge", "human")
-    assert not has(found, "most frequent on")
-    assert has(found, "equally often, in 50.0%") == (right[0] == 0.5)
+    result = judge(frame, "judge", "human")
+    assert not has(result, "most frequent on")
+    assert has(result, "equally often, in 50.0%") == (right[0] == 0.5)
 
 
 def test_people_with_too_few_items_do_not_count_as_beaten() -> None:
@@ -171,8 +171,8 @@ def test_people_with_too_few_items_do_not_count_as_beaten() -> None:
     truth = random.choice(["a", "b"], 60)
     people = {f"p{k}": np.where(random.random(60) < 0.8, truth, "a").astype(object) for k in range(4)}
     people["p3"][10:] = None
-    found = judge(pd.DataFrame({"judge": truth, **people}), "judge", list(people))
-    assert has(found, "it beats 3 of 3 people")
+    result = judge(pd.DataFrame({"judge": truth, **people}), "judge", list(people))
+    assert has(result, "it beats 3 of 3 people")
 
 
 def test_a_difference_with_zero_in_its_interval_is_not_called_different() -> None:
@@ -190,9 +190,9 @@ def test_a_difference_with_zero_in_its_interval_is_not_called_different() -> Non
 def test_differences_of_rates_and_what_is_detectable_stay_within_what_is_possible() -> None:
     rows = pd.DataFrame({"item": list("abc"), "judge": ["1", "3", "5"], "human": ["2", "1", "2"]})
     result = judge(rows, judge="judge", human="human")
-    apart = result.frame[result.frame["measure"] == "rate_difference"]
-    assert (apart["detectable"] > 1).any()
-    assert apart["lower"].min() == -1.0
-    assert apart["upper"].max() == 1.0
+    difference = result.frame[result.frame["measure"] == "rate_difference"]
+    assert (difference["detectable"] > 1).any()
+    assert difference["lower"].min() == -1.0
+    assert difference["upper"].max() == 1.0
     verdict = " ".join(result.verdict)
     assert "more or less often than people; any difference could have been missed." in verdict
