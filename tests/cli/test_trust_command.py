@@ -55,6 +55,7 @@ def test_no_key_goes_to_a_server_that_a_study_file_alone_names(
     assert KEY not in out + err
 
 
+@pytest.mark.long
 def test_the_user_may_send_it_there_by_naming_both_or_by_trust_in_the_host(
     tmp_path: Path,
     server: FakeServer,
@@ -112,12 +113,14 @@ def test_the_document_of_a_run_names_server_and_variable(
     assert json.loads(out)["sent_to"] == {"address": server.url, "key_variable": "UNSET_KEY"}
 
 
+@pytest.mark.long
 def test_what_stays_on_this_machine_names_no_server(tmp_path: Path, ran: Callable[..., str]) -> None:
     study = strangers_study(tmp_path, "https://llm.example.org/v1", "MY_KEY")
     for further in ("--backend simulated", "--export requests.jsonl"):
         assert "Sent to" not in ran(f"collect {study} --judge judge --pairs 3 --out {further[2:5]} {further}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["vllm", "ray"])
 @pytest.mark.parametrize(
     "engine",

@@ -131,6 +131,7 @@ def test_a_judge_that_follows_the_position_is_not_advised_a_correction_that_is_r
     assert "For the other judges: Correct AMCEs" in check.remedy
 
 
+@pytest.mark.long
 def test_a_few_repeats_of_a_kind_count_no_more_than_others(choices: pd.DataFrame) -> None:
     swapped = choices.loc[choices["repeat"], "pair_id"].unique()
     original = choices[choices["pair_id"] == choices["repeat_of"].dropna().iloc[0]]

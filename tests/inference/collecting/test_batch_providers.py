@@ -97,6 +97,7 @@ def any_study(folder: Path, any_provider: str) -> Path:
     return write_study(folder / "towns", content)
 
 
+@pytest.mark.long
 def test_results_that_come_short_are_not_paid_for_again(tmp_path, server, any_provider, capsys):
     study, run = any_study(tmp_path, any_provider), tmp_path / "run"
     server.configure(batches={"plans": [{"short": 4}]})
@@ -111,6 +112,7 @@ def test_results_that_come_short_are_not_paid_for_again(tmp_path, server, any_pr
     assert sorted(server.counts()["answered"].values()) == [1] * 6
 
 
+@pytest.mark.long
 def test_a_batch_that_was_accepted_and_answered_with_429_is_not_sent_again(
     tmp_path, server, any_provider, monkeypatch
 ):

@@ -192,6 +192,7 @@ def test_a_replay_of_more_samples_misses_them_and_of_changed_requests_is_refused
         collect(study, begun / "prompt", pairs=2, **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -289,6 +290,7 @@ def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(
     assert max(server.counts()["answered"].values()) == 2  # the two samples of a request without a seed
 
 
+@pytest.mark.long
 def test_a_judge_that_was_never_asked_may_be_asked_otherwise(study, server, run):
     with pytest.raises(MissingDependency):
         collect(study, run, prompts=["plain"], backend="ray", answer="choice", pairs=3)

@@ -204,6 +204,7 @@ def answer_in_the_panel(plan: PanelPlan) -> Visits:
     return visits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("program", "kind"),
     [

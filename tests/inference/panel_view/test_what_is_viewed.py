@@ -255,6 +255,7 @@ def test_a_picture_that_is_missing_is_named_and_the_rest_is_shown(picture_files,
     assert one.judgments
 
 
+@pytest.mark.long
 def test_runs_with_different_designs_keep_their_tasks_apart(town_files, other_files) -> None:
     study, run = town_files
     _, other = other_files

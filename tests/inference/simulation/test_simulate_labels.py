@@ -161,6 +161,7 @@ def kappas(
     return ours, truth(made, "fleiss_kappa", "modality", "gold").rename_axis(keys), beside
 
 
+@pytest.mark.long
 def test_passes_are_the_true_ones_and_rise_with_k(jokes, multiturn):
     scored = scored_of(jokes, multiturn).of(condition="none")
     found = passes(scored, metrics=["pass_at_k", "pass_all_k"], draws=0).frame
@@ -175,6 +176,7 @@ def test_passes_are_the_true_ones_and_rise_with_k(jokes, multiturn):
     assert true[5] < 0.6 * (1 - (1 - true[1]) ** 5)  # what is hard once is hard again
 
 
+@pytest.mark.long
 def test_perturbed_copies_have_the_effect_that_the_truth_knows(jokes, multiturn):
     copies = jokes.items[jokes.items["condition"] != "none"]
     assert set(copies["condition"]) == {"orthographic", "drift", "preserving"}

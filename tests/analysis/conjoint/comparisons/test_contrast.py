@@ -74,6 +74,7 @@ def same(one, other, rtol: float = 1e-8, columns=NUMBERS) -> None:
     np.testing.assert_allclose(one[columns].astype(float), other[columns].astype(float), rtol=rtol)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("formula", [PLAIN, RESTRICTED])
 @pytest.mark.parametrize("options", [{}, {"vcov": "CR1"}, {"vcov": "CR2"}, {"family": "quasibinomial"}])
 def test_every_contrast_equals_the_amce_with_that_reference(formula: str, options: dict[str, Any]) -> None:

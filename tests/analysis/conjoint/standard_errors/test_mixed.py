@@ -40,6 +40,7 @@ def test_estimates_and_variances_equal_those_of_lme4(name: str) -> None:
     np.testing.assert_allclose(ours.provenance.extra["criterion"], components["criterion"][0], rtol=1e-7)
 
 
+@pytest.mark.long
 @zero
 @pytest.mark.r
 @pytest.mark.parametrize("name", TABLES)

@@ -94,6 +94,7 @@ def rare(data: pd.DataFrame) -> pd.DataFrame:
     return data.assign(a=data["a"].where(~data["respondent"].isin([3, 4]), "rare"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "units"),
     [

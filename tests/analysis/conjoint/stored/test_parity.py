@@ -210,6 +210,7 @@ NAMES_OF_QUERIES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES_OF_QUERIES)
 def test_no_name_of_a_column_meets_those_of_queries(name: str, way: str) -> None:
     data = made(500).rename(columns={"respondent": name})

@@ -269,6 +269,7 @@ def test_what_models_share_does_not_make_a_quality_of_its_own() -> None:
 SKEWED = np.array([0.0, 1.5, 1.0, 0.0, -1.0, 0.5, 1.0])
 
 
+@pytest.mark.long
 def test_qualities_have_mean_0_and_standard_deviation_1_whatever_their_shape() -> None:
     assert moments(np.zeros(len(BUMPS))) == pytest.approx((0.0, 1.0), abs=1e-6)
     nodes, mass = standardised(SKEWED, np.linspace(-6, 6, 400))
