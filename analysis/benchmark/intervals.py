@@ -351,9 +351,12 @@ def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]
             f"{unit}."
         )
     judged = frame["judge_kind"] != BASELINE if "judge_kind" in frame else pd.Series(True, index=frame.index)
-    none = sorted(frame["metric"][judged & (of == NONE) & frame["estimate"].notna()].unique())
-    if none:
-        notes.append(f"No interval where draws do not differ enough: some rows of {listed(none)}.")
+    without, single = judged & (of == NONE) & frame["estimate"].notna(), frame["n_clusters"] < 2
+    reasons = {f"there is one {unit}": without & single, "draws do not differ enough": without & ~single}
+    for reason, rows in reasons.items():
+        if rows.any():
+            metrics = sorted(frame["metric"][rows].unique())
+            notes.append(f"No interval where {reason}: some rows of {listed(metrics)}.")
     drawn_rows = frame["n_clusters"][of == BOOTSTRAP]
     return [*notes, *few_clusters(drawn_rows, plan.draws), *notes_of_sizes(scored, plan)]
 

@@ -93,6 +93,13 @@ def test_scores_are_means_over_units_with_the_interval_of_items() -> None:
     assert (mine["n_units"] == 60).all()
 
 
+def test_one_item_has_no_interval_and_the_note_says_that_it_is_one() -> None:
+    found = passes(scored([["a", "a", "b"]], ["a"]), k=[1], metrics=["pass_at_k"])
+    assert found.frame.loc[found.frame["judge"] == "gpt", ["lower", "upper"]].isna().all(axis=None)
+    assert noted(found, "No interval where there is one item: some rows of pass_at_k")
+    assert not noted(found, "do not differ enough")
+
+
 def test_missing_answers_are_wrong_or_excluded() -> None:
     made = scored([["a", None], [None, None]], ["a", "a"])
     found = passes(made, k=[1], missing=["wrong", "missing"], draws=0).frame
