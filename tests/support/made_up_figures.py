@@ -67,20 +67,20 @@ def long(name: str) -> str:
     return f"{name.replace('_', ' ').capitalize()} {FILLER}"[:60].strip()
 
 
-def long_labels() -> Labels:
-    """Labels of sixty letters for every identifier of the made-up results."""
+def long_labels(named: Callable[[str], str] = long) -> Labels:
+    """Labels of sixty letters, or others, for every identifier of the made-up results."""
     found: dict[str | tuple[str, str], str] = {}
     for feature, levels in {**ATTRIBUTES, **GROUPS}.items():
-        found[feature] = long(feature)
-        found |= {(feature, level): long(level) for level in levels}
-    found |= {("by", group): long(group) for group in GROUPS["identity"]}
-    found |= {name: long(name) for name in ("human", "model_x", "text", "baseline", "context")}
+        found[feature] = named(feature)
+        found |= {(feature, level): named(level) for level in levels}
+    found |= {("by", group): named(group) for group in GROUPS["identity"]}
+    found |= {name: named(name) for name in ("human", "model_x", "text", "baseline", "context")}
     judges = (*RATERS, *benchmark.JUDGES, *(f"person_{k:03d}" for k in range(8)))
-    found |= {("judges", name): long(name) for name in judges}
-    found |= {("dimension", name): long(name) for name in DIMENSIONS}
-    found |= {("response_type", name): long(name) for name in STRATA}
-    found |= {("label", name): long(name) for name in ("yes", "no")}
-    return found | {("task", name): long(name) for name in benchmark.TASKS}
+    found |= {("judges", name): named(name) for name in judges}
+    found |= {("dimension", name): named(name) for name in DIMENSIONS}
+    found |= {("response_type", name): named(name) for name in STRATA}
+    found |= {("label", name): named(name) for name in ("yes", "no")}
+    return found | {("task", name): named(name) for name in benchmark.TASKS}
 
 
 def intervals(keys: Mapping[str, Sequence[Any]], seed: int = 1, low: float = 0.1, high: float = 0.8,

@@ -82,8 +82,6 @@ def test_effects_have_a_point_per_level_in_panels_by_size_with_named_references(
 def test_series_differ_in_colour_and_marker_and_a_judge_keeps_its_colour() -> None:
     figure = draw(JUDGES)
     assert legend(figure) == ["People", "Model x, Baseline", "Model x, Context"]
-    estimates = JUDGES["estimate"][JUDGES["std_error"].notna()].tolist()
-    assert points(*figure.axes) == pytest.approx(sorted([0.0] * len(ATTRIBUTES) + estimates))
     handles = figure.legends[0].legend_handles
     assert len({(h.get_color(), h.get_marker()) for h in handles}) == 3  # type: ignore[union-attr]
     labels = {("judges", name): name for name in ("first", "second", "model_x")}
@@ -106,12 +104,15 @@ def test_judges_of_one_figure_differ_in_colour_wherever_a_long_study_lists_them(
     assert len({line.get_color() for line in shown.get_lines()}) == 2
 
 
-def test_alternative_texts_of_many_estimates_name_the_extremes() -> None:
-    many = amce_frame({name: [""] for name in "abcdefg"})
-    found = many.loc[many["std_error"].notna(), "estimate"]
-    text, least = alt(many), f"{found.min():.3f}".replace("-", "\N{MINUS SIGN}")
-    for part in (f"{len(found)} estimates, from ", f" {least} [", f" {found.max():.3f} ["):
-        assert part in text
+def test_alternative_texts_list_24_estimates_and_of_more_name_the_least_and_the_largest() -> None:
+    for n in (24, 25):
+        estimate = np.arange(n) / 100 - 0.2
+        frame = pd.DataFrame({"feature": "tone", "level": [f"v{k}" for k in range(n)], "estimate": estimate})
+        text = alt(frame.assign(lower=estimate - 0.05, upper=estimate + 0.05).iloc[::-1])
+        first, last = "V0 \N{MINUS SIGN}0.200 [\N{MINUS SIGN}0.250, \N{MINUS SIGN}0.150]", "V24 0.040 ["
+        assert text.count("[") == {24: 24, 25: 2}[n]
+        assert (f"25 estimates, from Tone, {first} to Tone, {last}" in text) == (n == 25)
+        assert first in text
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_figures import example
 from sentence_cases import check_grammar
 from sentence_cases.drawing import Draws, is_missing
 
@@ -97,3 +99,11 @@ def test_the_text_of_adjusted_effects_counts_those_that_stay_significant(seed: i
         text
         == f"Grid of {len(tested)} effects: {before} with p below 0.05, {after} of them after adjustment."
     )
+
+
+def test_lines_of_forests_are_named_with_their_range() -> None:
+    made = example("scores").result
+    moved = (made.frame["judge"] == "random") & (made.frame["language"] == "es")
+    frame = made.frame.assign(estimate=made.frame["estimate"].mask(moved, 0.13))
+    text = figures.alt(replace(made, frame=frame))
+    assert text.endswith("Lines: Always the most frequent label: 0.40; Random label: 0.08 to 0.13.")

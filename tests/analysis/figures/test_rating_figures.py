@@ -9,7 +9,7 @@ import made_up_ratings as ratings
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import legend, points, row_labels, shaded, titles
+from drawn import legend, row_labels, shaded, titles
 from made_up_figures import MODELS, RATERS, STRATA, example
 from matplotlib.figure import Figure
 
@@ -17,7 +17,6 @@ from conjury.analysis.figures import alt, draw, parts
 from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.models import MOST_PEOPLE, predicted_shares
-from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.raters.models.checks import fit_in_words
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -46,15 +45,10 @@ def test_the_map_contains_people_below_and_the_model_above_the_diagonal() -> Non
     assert np.isnan(image.diagonal()).all()
 
 
-def test_points_are_drawn_at_their_estimates_in_the_colour_of_their_judge() -> None:
-    made = result("correlations")
-    axes = draw(made, dimensions=["empathy"], coefficient="pearson").axes[0]
-    frame = made.frame.query("dimension == 'empathy' and coefficient == 'pearson' and judge == 'gemini'")
-    drawn = {line.get_color(): line.get_xdata() for line in axes.lines if line.get_linestyle() == "None"}
-    color = LIGHT.color(Names(None).place("gemini", MODELS))
-    assert np.asarray(drawn[color], float) == pytest.approx(frame["estimate"].to_numpy(float))
-    known = made.frame["judge"] != "gemini"
-    gap = result("correlations", **{name: made.frame[name].where(known) for name in frame.columns[-4:]})
+def test_judges_without_estimates_are_not_described_and_all_items_are_the_first_row() -> None:
+    known = result("correlations").frame["judge"] != "gemini"
+    frame = result("correlations").frame
+    gap = result("correlations", **{name: frame[name].where(known) for name in frame.columns[-4:]})
     assert "gemini" not in alt(gap)
     assert rows(draw(gap))[0] == "All items"
 
@@ -142,8 +136,6 @@ def test_both_rates_are_drawn_for_each_dimension_and_the_best_model_is_first() -
     assert len(figure.axes) == 4
     means = made.frame.groupby("model")["advantage_probability"].mean()
     assert rows(figure)[0] == Names(None).of("judges", means.idxmax())
-    rates = made.frame.query("dimension == 'novelty'")["winning_rate"]
-    assert points(figure.axes[0]) == pytest.approx(sorted(rates))
     only = result("alt_test", winning_rate=np.nan)
     assert "no test" in texts(draw(only))
     assert "no test." in alt(only)
