@@ -39,11 +39,11 @@ def of(costs: pd.DataFrame, judge: str = "judge", shown: str = "text") -> dict[s
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "judge"), [("moderation", "gpt4o"), ("towns", "judge")])
-def test_text_costs_what_a_dry_run_shows(name, judge, study, run):
+def test_text_costs_what_a_dry_run_shows(name, judge, study, tmp_path):
     known = load_study("moderation" if name == "moderation" else study)
     if name == "moderation":
         known = known.model_copy(update={"design": known.design.model_copy(update={"pairs": 3 * BUILT})})
-    folder, prices = RunFolder(run), read_prices()
+    folder, prices = RunFolder(tmp_path / "run"), read_prices()
     row = of(expected_costs(known, folder.draw(known, None, None, None, keep=False), prices), judge)
     content = folder.content(known, keep=False)
     ask = find_judge(known, judge, Asking())
