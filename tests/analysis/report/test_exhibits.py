@@ -29,6 +29,7 @@ from conjury.analysis.correction import rates
 from conjury.analysis.figures.labels import Labels
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
+from conjury.analysis.report.exhibits import KINDS
 from conjury.analysis.report.exhibits.conjoint import reference_of
 from conjury.analysis.report.exhibits.diagnosed.diagnostics import engines_table
 from conjury.analysis.report.tables import interval, number, p_value, starred, stars
@@ -242,8 +243,30 @@ def test_an_exhibit_without_a_figure_keeps_its_table(results, monkeypatch) -> No
 
 def test_p_values_and_stars_follow_one_rule() -> None:
     with starred():
-        texts = {p: (p_value(p), stars(p)) for p in (0.0004, 0.001, 0.04, 0.5)}
-    assert list(texts.values()) == [("<0.001", "***"), ("0.001", "**"), ("0.040", "*"), ("0.500", "")]
+        texts = {p: (p_value(p), stars(p)) for p in (0.0004, 0.001, 0.01, 0.04, 0.05, 0.07, 0.5)}
+    assert [mark for _, mark in texts.values()] == ["***", "**", "*", "*", "", "", ""]
+    assert [p for p, _ in texts.values()] == ["<0.001", "0.001", "0.010", "0.040", "0.050", "0.070", "0.500"]
+
+
+def test_a_study_of_contrasts_has_its_numbers_in_words(copy, effects) -> None:
+    frame = effects.query("judge == 'human'").assign(estimate=0.1, lower=0.05, upper=0.2)
+    frame.loc[frame["level"] == "racism", ["estimate", "lower", "upper"]] = [-0.4, -0.45, -0.3]
+    minus, space = "\N{MINUS SIGN}", "\N{NO-BREAK SPACE}"
+    for alpha, width in ((0.05, "1.96"), (0.1, "1.64")):
+        analyses = [record("amce", "amce", "All", alpha=alpha, interval="normal", draws=None),
+                    record("mm", "mm", "Means", h0=0.3)]  # fmt: skip
+        write_manifest(copy, analyses=analyses, refusal="not_chosen")
+        report = change(copy, "amce", frame)
+        assert f"estimates plus and minus {width} standard errors" in shown(report, "amce")
+    (main,) = report.of_kind("amce")
+    largest = KINDS["amce"].headline(report.read(main), main, report).replace(space, " ")
+    assert f"largest effect is {minus}0.400 (90% interval [{minus}0.450, {minus}0.300])" in largest
+    assert "The vertical line is at 0.3. " in shown(report, "mm")
+    counts = pd.DataFrame({"judge": ["a", "a", "b", "b"], "prompt": "", "status": ["ok", "refused"] * 2})
+    answers = shown(change(copy, "answers", counts.assign(n=[10, 30, 900, 100])), "answers")
+    assert answers.startswith("130 of 1,040 answers (12.5%) contain no valid choice.")
+    assert re.findall(r"^\w \|.*\| (\S+)$", answers, re.MULTILINE) == ["25.00%", "90.00%"]
+    assert "count as not chosen for both profiles" in answers
 
 
 def test_rates_are_shown_as_reported_and_corrected_by_each_method(tmp_path: Path) -> None:

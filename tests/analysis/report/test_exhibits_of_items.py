@@ -237,6 +237,17 @@ def test_scores_are_compared_with_the_most_frequent_label(text_of) -> None:
     assert lower in text
     assert "Purpose of a line: the highest share of correct answers is that of" in text
     assert "; 0 of 3 judges are below that label, 3 above it." in text
+    frame = result.frame
+    high = frame.assign(estimate=frame["estimate"].mask(frame["judge_kind"] == "baseline", 0.987))
+    best = high.query(
+        "judge_kind == 'model' and task == 'line' and metric == 'accuracy' and missing == 'wrong'"
+    )
+    said = re.search(
+        r"line: the highest share of correct answers is that of [^(]+ \((\S+) \[",
+        text_of(replace(result, frame=high)),
+    )
+    assert said is not None
+    assert float(said[1]) == pytest.approx(best["estimate"].max(), abs=0.0051)
     nothing = text_of(replace(result, frame=result.frame.assign(estimate=float("nan"))))
     assert "There is nothing to draw" in nothing
     assert "@tbl-scores" in nothing

@@ -89,6 +89,8 @@ def test_the_most_that_a_request_can_cost_covers_any_script_pictures_and_several
     assert most_tokens({"messages": [message]}, PRICE).prompt >= 300
     assert most_tokens({"messages": [message]}, PRICE).completion == 500
     assert most_tokens({"messages": [message], "max_tokens": 3, "n": 4}, PRICE).completion == 12
+    both = {"messages": [message], "max_tokens": 3, "max_completion_tokens": 7}
+    assert most_tokens(both, PRICE).completion == 3
     pictured = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "media:x"}}]}
     assert most_tokens({"messages": [pictured]}, PRICE).prompt >= 200
     budget, body = Budget(PRICE, per=1), {"messages": [], "max_tokens": 10}
@@ -122,9 +124,18 @@ def test_thoughts_are_part_of_what_an_answer_is_expected_to_cost(settings, token
     assert guess_tokens({"messages": [], **settings}, "json", thinking=1000).completion == tokens
 
 
+def test_a_request_is_guessed_at_four_bytes_a_token_and_four_tokens_a_message():
+    messages = [{"role": role, "content": "x" * 20} for role in ("system", "user")]
+    assert guess_tokens({"messages": messages}, "json").prompt == 18
+    clip = {"role": "user", "content": [{"type": "video_url", "video_url": {"url": "media:x"}}]}
+    guess = guess_tokens({"messages": [clip]}, "json")
+    assert (guess.prompt, guess.sound) == (4384, 480)
+
+
 def test_sound_is_priced_as_sound():
     price = read_prices().of("gemini-2.5-flash")
     assert price is not None
+    assert price.cost(100, 0, 1e6, sound=400) == pytest.approx(100 * 1.00 / 1e6)
     assert price.cost(1000, 0, 1e6, sound=400) == pytest.approx((600 * 0.30 + 400 * 1.00) / 1e6)
     clip = {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "media:x"}}]}
     guess = guess_tokens({"messages": [clip]}, "json")
@@ -154,6 +165,41 @@ def test_few_requests_are_in_flight_before_anything_is_measured_unless_they_cost
         assert free.admit(f"a{n}", 0.0) == "send"
         free.settle(f"a{n}", 0.0, 0.0, 0, answered=True)
     assert {free.admit(f"b{n}", 0.0) for n in range(20)} == {"send"}
+
+
+def test_a_request_is_sent_where_it_fits_exactly_beside_what_waits_elsewhere():
+    for batch in (False, True):
+        for most, said in ((4.0, "send"), (4.01, "wait" if batch else "stop")):
+            rest = spending(10.0, batch=batch, expected=99.0)
+            rest.hold("in a batch of an earlier run", 6.0)
+            assert rest.admit("a", most) == said
+
+
+def test_what_a_request_reserved_is_given_back_while_others_are_in_flight():
+    run = spending(10.0, expected=99.0)
+    for key in "abcd":
+        assert run.admit(key, 6.0) == "send"
+        run.settle(key, 0.25, 0.0, 0, answered=True)
+    assert [run.admit("e", 5.0), run.admit("f", 4.0)] == ["send", "send"]
+    run.settle("e", 0.25, 0.0, 0, answered=True)
+    assert [run.admit("g", 4.76), run.admit("g", 4.75)] == ["wait", "send"]
+
+
+@pytest.mark.parametrize(("limit", "said"), [(8.99, "stop"), (9.0, "send")])
+def test_a_single_request_is_expected_to_cost_the_mean_of_the_answers(limit: float, said: str):
+    run = spending(limit)
+    for key, cost in (("a", 4.0), ("b", 2.0)):
+        assert run.admit(key, 100.0) == "send"
+        run.settle(key, cost, 0.0, 0, answered=True)
+    assert run.admit("c", 100.0) == said
+
+
+def test_eight_requests_are_in_flight_while_no_answer_states_its_cost():
+    run = spending(1e9)
+    for n in range(20):
+        run.admit(f"a{n}", 1.0)
+        run.settle(f"a{n}", 0.0, 1.0, 1, answered=True)
+    assert [run.admit(f"b{n}", 1.0) for n in range(9)] == ["send"] * 8 + ["wait"]
 
 
 def test_a_cost_beyond_the_bound_scales_all_that_is_counted_at_the_most_in_later_runs_too():

@@ -114,6 +114,7 @@ def test_people_who_did_not_finish_are_in_responses_and_respondents_alone(modera
     _, tables, figures = moderation
     left = tables.respondents[(tables.respondents["state"] != "finished").to_numpy(bool)]
     assert len(left) > 0
+    assert left[["seconds", "finished"]].isna().all(axis=None)
     assert figures.started == len(tables.respondents) == PEOPLE + len(left)
     names = set(left["judge_id"])
     assert not names & set(tables.choices["judge_id"])
@@ -133,6 +134,9 @@ def test_background_devices_checks_and_times_are_columns_of_respondents(moderati
     assert set(people["device"]) <= {"phone", "computer", "tablet"}
     assert ((people["attention_passed"] + people["attention_failed"]) == 2).all()
     assert (people["seconds"] >= people["task_seconds"]).all()
+    spent = tables.responses.groupby("judge_id")[["seconds", "focus_lost_seconds"]].sum()
+    for name, column in (("task_seconds", "seconds"), ("focus_lost_seconds", "focus_lost_seconds")):
+        assert people[name].tolist() == pytest.approx(spent[column][people["judge_id"]].tolist())
     assert (
         (people["finished"] - people["started"]).dt.total_seconds() - people["seconds"]
     ).abs().max() < 1e-3
@@ -280,12 +284,12 @@ def test_straight_lines_are_the_longest_series_of_equal_answers_in_the_order_of_
     tasks = pd.DataFrame(
         {
             "visit": [1, 1, 1, 1, 2, 2, 1],
-            "task": [4, 2, 3, 1, 1, 2, 5],
-            "fields": [{"choice": one} for one in ["A", "A", "A", "B", "A", "B", "B"]],
+            "task": [4, 2, 5, 1, 1, 2, 3],
+            "fields": [{"choice": one} for one in ["B", "B", "B", "A", "B", "A", "A"]],
         }
     )
     lines = straight_lines(tasks)
-    assert lines.loc[1].tolist() == [3, 5, 0.6]
+    assert lines.loc[1].tolist() == [2, 5, 0.4]
     assert lines.loc[2].tolist() == [1, 2, 0.5]
 
 

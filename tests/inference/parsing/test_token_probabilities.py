@@ -58,6 +58,7 @@ SAFE = [token("safe", ("safe", 0.6), ("explicit", 0.2), ("im", 0.1))]
         ),
         pytest.param("I think", [token("I", ("I", 0.9))], CHOICE, "token", (None, None, 1.0), id="no mass"),
         pytest.param("A", [], CHOICE, "token", (None, None, None), id="no log-probabilities"),
+        pytest.param("A close call. Answer: B", MOSTLY_A, CHOICE, "lenient", ("B", None, None), id="another"),
         pytest.param(
             '{"choice": "B"}',
             tokens('{"', "choice", '":', ' "', "B", '"}', B=token("B", ("A", 0.1), ("B", 0.7))),

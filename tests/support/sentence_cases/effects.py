@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.stats import norm
 
 from conjury.analysis.report.sentences import diagnosed, effects, instrument, preferences
@@ -109,6 +112,9 @@ def largest_effect(draws: Draws) -> str:
     assert abs(estimate[at]) == max(sizes)
     assert f"largest effect is {number(estimate[at])}" in text
     assert f"*{levels[at]}* for {judges[at]}" in text
+    printed = re.findall(r"\d+\.\d+", text.partition("[")[2].replace("\N{MINUS SIGN}", "-"))
+    ends = [lower[at], upper[at]] if printed else []
+    assert [float(one) for one in printed] == pytest.approx(np.abs(ends), abs=0.00051)
     assert ("one prompt" in text) == record.of_prompts
     return text
 
@@ -117,6 +123,8 @@ def largest_effect(draws: Draws) -> str:
 def uneven(draws: Draws) -> str:
     names = draws.names(draws.size(1, 4), "judge")
     sizes = {name: int(n) for name, n in zip(names, draws.counts(len(names), 400) + 1, strict=True)}
+    if len(names) > 1 and draws.flip(0.3):
+        sizes = dict.fromkeys(names, 50) | {names[-1]: draws.one([199, 200])}
     rows = [(name, *sorted(draws.rng.normal(0, 1, 2))) for name in names for _ in range(draws.size(1, 4))]
     table = pd.DataFrame(rows, columns=["judge", "lower", "upper"])
     record = effects.uneven(table, sizes)
