@@ -13,6 +13,7 @@ from scipy.special import stdtr
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
+from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
@@ -84,7 +85,7 @@ def correlations(
     )
     weights = scores.weights(draws, seed)
     strata = scores.overall_and_cells(by)
-    rows, drawn, few = [], [], 0
+    rows, drawn, asked, few = [], [], [], 0
     for dimension in scores.dimensions:
         for judge in scores.models:
             for level, inside in strata:
@@ -93,6 +94,7 @@ def correlations(
                     few += 1
                     continue
                 cells = cells_of(people, model, scores.cluster[used], scores.n_clusters)
+                situation = situation_of_ratings(model, scores.cluster[used])
                 for kind in kinds:
                     values = correlation(kind, cells, weights)
                     rows.append(
@@ -106,6 +108,7 @@ def correlations(
                         }
                     )
                     drawn.append(values)
+                    asked.append((f"quality a {kind}", f"{kind} of {judge}", situation))
     if not drawn:
         raise InputError(
             f"judgments: a correlation needs at least {FEWEST} items rated by people and by a model; collect "
@@ -118,6 +121,7 @@ def correlations(
     notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + without_spread(
         frame.pop("alike") & (frame["rests_on"] >= CARRIED)
     )
+    notes += coverage_notes("correlations", asked, alpha) if draws else []
     if few:
         notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are excluded.")
     settings = {

@@ -199,8 +199,11 @@ def of_bounds(n: int) -> tuple[str, ...]:
 def of_people_diffs(n: int) -> tuple[str, ...]:
     from conjury.analysis.conjoint import people_diffs
 
-    clusters = 5 if n < 1000 else 300
-    frame = corrections.people_and_model(np.random.default_rng(1), n=n, clusters=clusters).data.frame
+    shape: dict[str, Any] = {
+        "clusters": 30 if n < 1000 else 300,
+        "shape": "dominating" if n < 1000 else "equal",
+    }
+    frame = corrections.people_and_model(np.random.default_rng(1), n=n, **shape).data.frame
     of_people = frame.loc[frame["judge_kind"] == "human", "pair_id"]
     return people_diffs(frame[frame["pair_id"].isin(of_people)], choices.FORMULA).notes
 
@@ -266,6 +269,13 @@ def of_biases(n: int) -> tuple[str, ...]:
     return biases(rated(n), draws=50).notes
 
 
+def of_correlations(n: int) -> tuple[str, ...]:
+    from conjury.analysis.raters import correlations
+
+    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
+    return correlations(rated(n, **shape), cluster="group", draws=50).notes
+
+
 def of_alt_test(n: int) -> tuple[str, ...]:
     from conjury.analysis.raters import alt_test
 
@@ -292,14 +302,15 @@ DOORS: dict[Callable[[int], tuple[str, ...]], tuple[int, str, str, str]] = {
     ),
     of_bootstrap: (200, "bootstrap, interval=percentile", "author=cem", "author=cem"),
     of_bounds: (300, "bounds of AMCEs", "mean tone=kind", "tone=kind"),
-    of_people_diffs: (100, "people and a model", "model minus people: author=cem", "author=cem"),
+    of_people_diffs: (300, "people and a model", "model minus people: author=cem", "author=cem"),
     of_corrected: (100, "corrected effects, correct=ppi", "author=cem", "author=cem"),
     of_reliability: (40, "reliability", "tau", "tau"),
     of_drift: (200, "drift", "drift", "judge"),
-    of_passes: (200, "passes", "majority_of_k 1", "majority_of_k of 1"),
+    of_passes: (200, "passes", "pass_at_k 1", "pass_at_k of 1"),
     of_probabilities: (30, "calibration", "reliability", "reliability"),
     of_means: (200, "means", "mean of a", "mean of a"),
     of_biases: (10, "biases", "quality a range scale_used", "scale_used of a"),
+    of_correlations: (200, "correlations", "quality a pearson", "pearson of a"),
     of_alt_test: (200, "replacement test", "winning_rate", "winning_rate"),
 }
 
