@@ -195,6 +195,7 @@ def test_known_tau_stretches_estimates_and_errors_alike(small_panel) -> None:
         np.testing.assert_allclose(made.frame["std_error"], plain["std_error"] / 0.66, rtol=1e-12)
         pd.testing.assert_frame_equal(made.uncorrected.frame, plain)
         assert made.provenance.extra["tau"] == 0.17
+        assert made.tau["agreement"].item() == pytest.approx(0.83**2 + 0.17**2)
 
 
 def test_no_swapping_error_changes_nothing(small_panel) -> None:
@@ -230,10 +231,9 @@ def sums_by_respondent(table: pd.DataFrame, values: np.ndarray) -> np.ndarray:
     return found
 
 
-def tau_without_each(table: pd.DataFrame, takes_part: np.ndarray | None = None) -> np.ndarray:
-    """Swapping error without each respondent, by counting; ``takes_part`` keeps some repeats, shape (P,)."""
-    pairs = reliability(table, seed=1, draws=2).pairs
-    kept = pairs if takes_part is None else pairs[takes_part]
+def tau_without_each(table: pd.DataFrame) -> np.ndarray:
+    """Swapping error without each respondent, by counting."""
+    kept = reliability(table, seed=1, draws=2).pairs
     lean = (kept["first"] + kept["again"] - 1).where(kept["same"].notna())
     own = (
         pd.DataFrame({"same": kept["same"], "count": kept["same"].notna(), "lean": lean})
@@ -260,20 +260,35 @@ def test_errors_of_effects_are_those_of_leaving_out_each_respondent(lean: float)
     np.testing.assert_allclose(made["std_error"].dropna(), expected, rtol=0.02)
 
 
-@pytest.mark.long
-def test_errors_of_means_are_those_of_leaving_out_each_respondent() -> None:
-    table = panel(5, respondents=600, tasks=3)
+@pytest.mark.parametrize(("respondents", "correct"), [(14, "reliability"), (400, "by_level")])
+def test_errors_of_means_join_the_influence_of_each_respondent_on_shares_and_tau(
+    respondents: int, correct: str
+) -> None:
+    table = panel(5, respondents=respondents, tasks=2, tau=0.1)
+    made = corrected(mm, table, correct)
     first, pairs = first_answers(table), reliability(table, seed=1, draws=2).pairs
-    whole, by_level = (corrected(mm, table, correct).frame for correct in ("reliability", "by_level"))
-    for row, own in zip(whole.to_dict("records"), by_level["std_error"], strict=True):
+    agree = pairs.set_index("judge_id")["same"].reindex(table["judge_id"].unique())
+    own_tau = made.tau.set_index("group")
+    assert (own_tau["net_bias"] == 0).all()
+    for row in made.frame.to_dict("records"):
         shows = (first[row["feature"]] == row["level"]).to_numpy(float)
-        left = leave_one_out(sums_by_respondent(first, np.column_stack([shows * first["chosen"], shows])))
+        share = first["chosen"][shows == 1].mean()
+        of_share = sums_by_respondent(first, shows * (first["chosen"] - share).to_numpy(float)) / shows.sum()
         sides = [table[row["feature"]].iloc[pairs[side]].to_numpy() for side in ("row_a", "row_b")]
         informs = (sides[0] != sides[1]) & ((sides[0] == row["level"]) | (sides[1] == row["level"]))
-        for error, repeats in ((row["std_error"], None), (own, informs)):
-            tau = tau_without_each(table, repeats)
-            expected = jackknife((left[:, 0] / left[:, 1] - tau) / (1 - 2 * tau))
-            assert error == pytest.approx(expected, rel=0.02)
+        group = f"{row['feature']}={row['level']}"
+        named = group if group in own_tau.index else "all"
+        informs = pd.Series(informs if named == group else np.ones(len(pairs), bool), pairs["judge_id"])
+        inside = informs.reindex(agree.index, fill_value=False).to_numpy()
+        same, n = agree[inside].mean(), inside.sum()
+        tau = (1 - np.sqrt(2 * same - 1)) / 2
+        assert own_tau.loc[named, ["tau", "n_compared"]].tolist() == pytest.approx([tau, n], rel=1e-12)
+        of_tau = -0.5 / np.sqrt(2 * same - 1) * np.where(inside, agree - same, 0) / n
+        by_share = of_share * np.sqrt(respondents / (respondents - 1)) / (1 - 2 * tau)
+        by_tau = of_tau * np.sqrt(n / (n - 1)) * (2 * share - 1) / (1 - 2 * tau) ** 2
+        assert row["estimate"] == pytest.approx((share - tau) / (1 - 2 * tau), rel=1e-12)
+        assert row["std_error"] == pytest.approx(np.sqrt(((by_share + by_tau) ** 2).sum()), rel=1e-9)
+    assert (correct == "by_level") == ({"tone=mild", "topic=work"} < set(own_tau.index))
 
 
 def test_tau_of_another_study_adds_its_variance_without_covariance(small_panel) -> None:
@@ -302,29 +317,42 @@ def test_tables_and_files_and_their_own_reliability_are_corrected_alike(small_pa
     np.testing.assert_allclose(few.frame["std_error"], made.frame["std_error"], rtol=1e-12)
 
 
-@pytest.mark.long
-def test_differences_shrink_back_with_one_tau_or_one_for_each_group() -> None:
-    table = joined(calm=panel(1, tau=0.05), wild=panel(2, tau=0.3))
-    pooled = corrected(amce_diffs, table, by="group")
+@pytest.mark.parametrize(
+    ("verb", "diffs"), [(mm, mm_diffs), pytest.param(amce, amce_diffs, marks=pytest.mark.long)]
+)
+def test_differences_shrink_back_with_one_tau_or_one_for_each_group(verb: Any, diffs: Any) -> None:
+    table = joined(calm=panel(1, 150, 2, tau=0.05), wild=panel(2, 150, 2, tau=0.2))
+    pooled = corrected(diffs, table, by="group")
     expected = pooled.uncorrected.frame["estimate"] / (1 - 2 * pooled.tau["tau"].iloc[0])
     np.testing.assert_allclose(pooled.frame["estimate"], expected, rtol=1e-12)
-    for verb, diffs in ((amce, amce_diffs), (mm, mm_diffs)):
-        made = corrected(diffs, table, "by_group", by="group").frame
-        calm, wild = (
-            corrected(verb, own).frame.dropna(subset="std_error") for _, own in table.groupby("group")
-        )
-        difference = wild["estimate"].to_numpy() - calm["estimate"].to_numpy()
-        np.testing.assert_allclose(made["estimate"], difference, rtol=1e-10)
-        error = np.hypot(wild["std_error"], calm["std_error"])
-        np.testing.assert_allclose(made["std_error"], error, rtol=5e-3)
+    made = corrected(diffs, table, "by_group", by="group").frame
+    calm, wild = (corrected(verb, own).frame.dropna(subset="std_error") for _, own in table.groupby("group"))
+    difference = wild["estimate"].to_numpy() - calm["estimate"].to_numpy()
+    np.testing.assert_allclose(made["estimate"], difference, rtol=1e-10)
+    error = np.hypot(wild["std_error"], calm["std_error"])
+    np.testing.assert_allclose(made["std_error"], error, rtol=5e-3)
 
 
-def test_levels_with_many_repeats_have_a_tau_of_their_own() -> None:
-    made = corrected(amce, panel(3, respondents=900), "by_level")
-    assert made.tau["group"].tolist()[:3] == ["all", "tone=mild", "tone=sharp"]
-    row, first = (one[one["level"] == "sharp"].iloc[0] for one in (made.frame, made.uncorrected.frame))
-    own = made.tau.set_index("group")["tau"]["tone=sharp"]
-    assert row["estimate"] == pytest.approx(first["estimate"] / (1 - 2 * own), rel=1e-12)
+@pytest.mark.filterwarnings("ignore:The pooled tau is used")
+@pytest.mark.parametrize(("answered", "has_own"), [(99, False), (100, True)])
+def test_levels_have_a_tau_of_their_own_from_a_hundred_repeats_whose_profiles_differ(
+    answered: int, has_own: bool
+) -> None:
+    table = panel(1, respondents=300, tasks=2)
+    pairs = reliability(table, seed=1, draws=2).pairs
+    sides = [table["tone"].iloc[pairs[side]].to_numpy() for side in ("row_a", "row_b")]
+    informs = (sides[0] != sides[1]) & ((sides[0] == "rude") | (sides[1] == "rude"))
+    silent = pairs["judge_id"][informs].iloc[answered:]
+    table.loc[table["repeat"] & table["judge_id"].isin(silent), "chosen"] = np.nan
+    made = corrected(mm, table, "by_level")
+    found = made.tau.set_index("group")
+    assert ("tone=rude" in found.index) == has_own
+    same = pairs["same"][informs].iloc[:answered].mean()
+    own = (1 - np.sqrt(2 * same - 1)) / 2
+    tau = own if has_own else found["tau"]["all"]
+    assert own != pytest.approx(found["tau"]["all"], rel=0.02)
+    row, seen = (one[one["level"] == "rude"].iloc[0] for one in (made.frame, made.uncorrected.frame))
+    assert row["estimate"] == pytest.approx((seen["estimate"] - tau) / (1 - 2 * tau), rel=1e-12)
 
 
 def leaning(seed: int, share: float = 0.2, **options: Any) -> pd.DataFrame:
