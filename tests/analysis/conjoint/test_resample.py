@@ -265,6 +265,16 @@ def test_a_null_at_the_limit_has_p_of_alpha_whatever_the_acceleration(accelerati
         np.testing.assert_allclose(intervals.bca(sample, moments, 0.1, null).p, 0.1, atol=0.002)
 
 
+@pytest.mark.parametrize(
+    ("null", "p"), [(8.0, 2 * 190.5 / 1001), (12.5, 2 * 0.5 / 1001), (12.0, 2 * 1.0 / 1001)]
+)
+def test_p_of_a_basic_interval_counts_draws_beyond_the_reflected_null(null: float, p: float) -> None:
+    """A thousand skewed draws around 10: 8 is reflected at 12, above which there are 190, 12.5 at 7.5."""
+    replicates = np.r_[np.linspace(8.0, 11.9, 810), np.linspace(12.1, 20.0, 190)][:, None]
+    found = intervals.basic(intervals.Sample(np.array([10.0]), replicates, np.array([True])), 0.05, null)
+    assert found.p[0] == pytest.approx(p, rel=1e-9)
+
+
 def test_quantiles_leave_missing_values_out() -> None:
     values = np.random.default_rng(1).random((50, 3))
     values[:20, 1], values[:, 2] = np.nan, np.nan

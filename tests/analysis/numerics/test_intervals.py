@@ -13,7 +13,7 @@ from conjury.analysis.audit.recovery import rating_recovery as recovery
 from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.numerics.intervals import wilson
+from conjury.analysis.numerics.intervals import SHARE, inference, wilson
 from conjury.analysis.raters import (
     agreement,
     alt_test,
@@ -175,6 +175,17 @@ def test_winning_rates_that_nearly_every_draw_gives_have_no_interval(error: floa
     assert np.isnan(only["winning_rate_lower"])
     assert only["advantage_probability_lower"] < only["advantage_probability_upper"] <= 1
     assert f"Winning rates: {ALIKE_NOTE}" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("estimate", "ends"),
+    [(-0.02, (-0.02, 0.17599640)), (0.01, (0.0, 0.20599640)), (1.03, (0.83400360, 1.03))],
+)
+def test_limits_end_at_possible_values_but_never_short_of_an_estimate_beyond_them(
+    estimate: float, ends: tuple[float, float]
+) -> None:
+    found = inference(np.array([estimate]), np.array([0.1]), support=SHARE)
+    assert (found.lower[0], found.upper[0]) == pytest.approx(ends, abs=1e-8)
 
 
 @pytest.mark.parametrize("trials", [3.0, 20.0, 1117.0])

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from conjury.analysis.numerics.bootstrap import Draws, cluster_weights, intervals
+from conjury.analysis.numerics.bootstrap import (
+    Draws,
+    cluster_weights,
+    few_clusters,
+    intervals,
+    percentile_limits,
+)
 from conjury.analysis.raters import correlations
 from conjury.analysis.raters.descriptive.correlations import cells_of, correlation, t_test
 
@@ -61,8 +67,30 @@ def test_intervals_are_on_fishers_scale_and_missing_where_most_draws_are() -> No
     found = intervals(np.tanh([2.0, *z])[:, None], 0.05, correlation=True)
     assert np.arctanh(found.lower[0]) == pytest.approx(2 - 1.96 * z.std(ddof=1), abs=1e-3)
     assert found.upper[0] < 1
-    for drawn, defined in (([0.5, np.nan, np.nan, 0.4], False), ([0.5, np.nan, 0.6, 0.4], True)):
-        assert np.isfinite(intervals(np.array(drawn)[:, None], 0.05).std_error[0]) == defined
+    shifted = intervals(np.tanh([2.0, *z])[:, None], 0.05, 0.5, correlation=True)
+    assert shifted.p[0] == pytest.approx(2 * stats.norm.sf((2 - np.arctanh(0.5)) / z.std(ddof=1)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("known", "defined"), [(3, False), (4, False), (5, True), (10, True)])
+def test_statistics_that_fewer_than_half_of_ten_draws_have_get_no_error_and_no_limits(
+    known: int, defined: bool
+) -> None:
+    draws = np.where(np.arange(10) < known, np.arange(10.0), np.nan)[:, None]
+    error = intervals(np.vstack([[[2.0]], draws]), 0.05).std_error
+    lower, upper = percentile_limits(np.array([2.0]), draws, 0.2)
+    expected = [np.std(np.arange(known), ddof=1), 0.1 * (known - 1), 0.9 * (known - 1)]
+    found = [error[0], lower[0], upper[0]]
+    assert found == pytest.approx(expected if defined else [np.nan] * 3, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "words"),
+    [(1, "on one cluster"), (2, "fewer than 20 clusters (at least 2)"), (19, "(at least 19)"), (20, "")],
+)
+def test_few_clusters_are_those_below_twenty(clusters: int, words: str) -> None:
+    told = few_clusters([clusters, 40], draws=10)
+    assert len(told) == bool(words)
+    assert words in "".join(told)
 
 
 def test_a_correlation_that_rests_on_a_few_items_has_no_interval() -> None:

@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import norm, sem, t, ttest_1samp, ttest_ind
+from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.correction import rates
-from conjury.analysis.numerics.intervals.bounded import detectable, share, shares_apart
+from conjury.analysis.numerics.intervals.bounded import (
+    detectable,
+    difference,
+    items_for_width,
+    items_off,
+    share,
+    shares_apart,
+)
 from conjury.analysis.raters.validation import compare_runs, judge
 
 
@@ -35,13 +43,59 @@ def test_a_random_subgroup_of_any_size_is_seldom_called_different(few: int) -> N
 
 
 def test_shares_that_differ_are_found_and_p_agrees_with_the_interval() -> None:
-    one, other = (share(np.repeat([1.0, 0.0], k), np.arange(100), 0.05) for k in ([55, 45], [80, 20]))
+    one, other = (share(np.repeat([1.0, 0.0], k), np.arange(sum(k)), 0.05) for k in ([550, 450], [248, 152]))
     found = shares_apart(one, other, 0.05)
-    assert found.upper < 0
+    assert (found.n, found.clusters) == (400, 400)
+    assert found.std_error == pytest.approx(np.sqrt(0.55 * 0.45 / 1000 + 0.62 * 0.38 / 400), rel=0.01)
+    ends = [proportion_confint(k, n, method="wilson") for k, n in ((550, 1000), (248, 400))]
+    assert found.upper == pytest.approx(-0.07 + np.hypot(ends[0][1] - 0.55, 0.62 - ends[1][0]))
     assert found.p < 0.05
     at_p = shares_apart(one, other, found.p)
     assert at_p.upper == pytest.approx(0, abs=1e-6)
     assert shares_apart(one, one, 0.05).p == 1
+
+
+def test_the_mean_of_clusters_is_bounded_with_their_number() -> None:
+    values = np.random.default_rng(3).normal(0.5, 1, (6, 40)) + np.array([[-1, 1, 0, 2, -1, 1]]).T
+    means = values.mean(axis=1)
+    found = difference(values.mean(), values.ravel() - values.mean(), np.repeat(np.arange(6), 40), 0.05)
+    expected = ttest_1samp(means, 0)
+    assert (found.std_error, found.p, found.df) == pytest.approx((sem(means), expected.pvalue, 5))
+    assert (found.lower, found.upper) == pytest.approx(tuple(expected.confidence_interval()))
+
+
+def test_shares_of_several_people_are_not_those_of_zeros_and_ones() -> None:
+    values = np.repeat([0.0, 0.5, 1.0], [5, 30, 25])
+    found = share(values, np.arange(60), 0.05)
+    assert found.std_error == pytest.approx(sem(values))
+    trials = values.mean() * (1 - values.mean()) / sem(values) ** 2
+    level = 2 * norm.sf(t.ppf(0.975, 59))
+    ends = proportion_confint(values.mean() * trials, trials, level, "wilson")
+    assert (found.lower, found.upper) == pytest.approx(ends)
+
+
+def planned(estimate: float, trials: float, clusters: float) -> tuple[float, float]:
+    """Limits of Wilson at Student's level of some clusters."""
+    level = 2 * norm.sf(t.ppf(0.975, clusters - 1))
+    return proportion_confint(estimate * trials, trials, level, "wilson")
+
+
+@pytest.mark.parametrize("estimate", [0.4, 0.6])
+def test_planned_items_are_the_fewest_whose_interval_is_narrow_or_off_a_threshold(estimate: float) -> None:
+    """Eight clusters of five items, whose number grows with that of items."""
+    rates = estimate + np.array([0.2, -0.2] * 4)
+    values = np.array([np.arange(5) < 5 * rate - 1e-9 for rate in rates]).astype(float).ravel()
+    found = share(values, np.repeat(np.arange(8), 5), 0.05)
+    assert (found.n, found.estimate) == (40, pytest.approx(estimate))
+    trials = estimate * (1 - estimate) / found.std_error**2
+
+    def at(n: float) -> tuple[float, float]:
+        return planned(estimate, trials * n / 40, 8 * n / 40)
+
+    wide, off = items_for_width(found, 0.2, 0.05), items_off(found, 0.5, 0.05)
+    assert np.diff(at(wide)) <= 0.2 < np.diff(at(wide - 1))
+    side = (lambda n: 0.5 - at(n)[1]) if estimate < 0.5 else (lambda n: at(n)[0] - 0.5)
+    assert side(off) >= 0 > side(off - 1)
 
 
 def test_a_subgroup_of_one_item_is_not_tested() -> None:
