@@ -169,8 +169,23 @@ def test_pairs_variances_and_the_decision_study_come_along() -> None:
     assert made.extra["variance_components"].query("among == 'human'")["share"].sum() == pytest.approx(1)
     plan = made.extra["decision_study"].query("among == 'human' and coefficient == 'g_absolute'")
     assert plan["estimate"].is_monotonic_increasing
-    three = plan.loc[plan["raters"] == 3, "estimate"].iloc[0]
-    assert three == pytest.approx(value(made, "g_absolute", among="human"))
+
+
+def test_generalisability_divides_what_raters_add_by_their_number() -> None:
+    table = judged()
+    table["value"] += 1.5 * table["judge_id"].isin(["p0", "p1", "gpt"])
+    made = run(table, ["g_relative", "g_absolute"])
+    parts = made.extra["variance_components"].query("against.isna()").set_index(["among", "component"])
+    study = made.extra["decision_study"].query("against.isna()").set_index(["among", "coefficient", "raters"])
+    for among, k in (("human", 3), ("model", 2)):
+        item, rater, residual = parts["estimate"][among][["item", "rater", "residual"]]
+        assert rater > 0.2
+        absolute, relative = (item / (item + more / k) for more in (rater + residual, residual))
+        assert value(made, "g_absolute", among=among) == pytest.approx(absolute)
+        assert value(made, "g_relative", among=among) == pytest.approx(relative)
+        alone = study["estimate"][among, "g_absolute", 1]
+        assert alone == pytest.approx(item / (item + rater + residual))
+        assert study["estimate"][among, "g_absolute", k] == pytest.approx(absolute)
 
 
 def test_own_weights_are_used_and_checked() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pingouin
 import pytest
+from scipy.stats import f_oneway
 from statsmodels.stats import inter_rater
 
 from conjury.analysis.numerics import restricted_likelihood as likelihood
@@ -86,6 +87,20 @@ def test_alpha_is_that_of_krippendorffs_example_and_of_his_package(level: str, a
     for values in (table(missing) for missing in (0.0, 0.5, 0.8)):
         expected = peer_alpha.alpha(values.T, level_of_measurement=level)
         assert alpha_of(panel_from(values), level) == pytest.approx(expected, abs=1e-12)
+
+
+def test_ordinal_weights_are_those_of_gwets_handbook() -> None:
+    off = np.array([1.0, 0.9, 0.7, 0.4, 0.0])
+    apart = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    np.testing.assert_allclose(weight_matrix("ordinal", [1, 2, 3, 5, 9]), off[apart], atol=1e-12)
+
+
+def test_the_one_way_icc_of_a_ragged_panel_is_that_of_its_f_test() -> None:
+    rated = [[1.0, 2.0], [4.0, 4.0, 5.0], [2.0, 1.0], [3.0, 3.0, 5.0, 4.0, 2.0, 4.0]]
+    values = np.array([[*own, *[M] * (6 - len(own))] for own in rated])
+    ratio, usual = f_oneway(*rated).statistic, (13 - 53 / 13) / 3  # 13 ratings, squared sizes add up to 53
+    found = icc.one_way(panel_from(values), np.ones((1, 4)))[0]
+    assert found == pytest.approx((ratio - 1) / (ratio + usual - 1), rel=1e-12)
 
 
 def test_alpha_of_equal_ratings_is_missing_where_krippendorff_stops() -> None:
