@@ -150,3 +150,10 @@ def test_random_baseline_is_the_mean_over_all_random_answers(gold: tuple[int, ..
         mean = np.mean([metric(name, m, names, names)[0] for m in every])
         found = random_expectation(name, counts, names, names)
         assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), name
+
+
+@pytest.mark.parametrize("units", [1e4, 1e7])
+def test_random_f1_of_many_units_is_near_that_of_mean_counts(units: float) -> None:
+    """A tenth of the units is of class a; of four classes, each is given to a quarter."""
+    found = random_expectation("f1_a", units * np.array([0.1, 0.3, 0.3, 0.3]), NAMES, NAMES)
+    assert found == pytest.approx(2 * 0.1 * 0.25 / (0.1 + 0.25), rel=2e-3)

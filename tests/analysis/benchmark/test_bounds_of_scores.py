@@ -59,6 +59,24 @@ def test_bounds_are_the_extremes_of_all_completions(answered, covers) -> None:
     assert found["n_answered"].tolist()[0] == 7
 
 
+@pytest.mark.parametrize(
+    ("metric", "ends"),
+    [
+        ("accuracy", (3 / 5, 1)),
+        ("balanced_accuracy", (7 / 12, 1)),  # recall of a from 2/3, of b from 1/2
+        ("specificity", (7 / 12, 1)),
+        ("specificity_a", (1 / 2, 1)),
+        ("specificity_c", (3 / 5, 1)),
+        ("recall_b", (1 / 2, 1)),
+        ("share_c", (0, 2 / 5)),
+    ],
+)
+def test_bounds_of_a_judge_where_no_unit_is_of_one_class(metric: str, ends: tuple[float, float]) -> None:
+    scored = score(*labels(["a", "a", None, "b", None], [*"aaabb"]), classes=CLASSES)
+    found = bounds(scored, metrics=[metric], draws=0).frame.iloc[0]
+    assert (found["bound_lower"], found["bound_upper"]) == pytest.approx(ends)
+
+
 def test_scores_of_the_answers_given_are_those_of_scores_and_nothing_missing_leaves_their_intervals() -> None:
     rng = np.random.default_rng(2)
     gold = [str(name) for name in rng.choice(CLASSES, 60)]

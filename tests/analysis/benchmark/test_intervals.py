@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.benchmark import by_label, confusion, score, scores
 from conjury.analysis.benchmark.intervals import Labelled, Plan, bounds_of, bounds_of_metrics, cluster_sums
@@ -50,6 +51,17 @@ def test_bootstrap_error_of_accuracy_is_that_of_a_share() -> None:
     share = right.mean()
     assert found["std_error"] == pytest.approx(np.sqrt(share * (1 - share) / 400), rel=0.05)
     assert found["interval"] == "bootstrap"
+
+
+def test_of_a_constant_answer_only_metrics_that_rest_on_the_gold_labels_have_intervals() -> None:
+    """The majority of 61 items is the class of 31."""
+    metrics = ["accuracy", "precision_b", "recall_b", "share_b", "balanced_accuracy"]
+    found = scores(score(*table(np.ones(61, bool))), metrics=metrics, draws=50)
+    always = [row(found, name, "majority class") for name in metrics]
+    assert [one["estimate"] for one in always] == pytest.approx([31 / 61, 31 / 61, 1, 1, 0.5])
+    limits = [one[["lower", "upper"]].tolist() for one in always]
+    assert limits[:2] == [pytest.approx(proportion_confint(31, 61, method="wilson"))] * 2
+    assert np.isnan(limits[2:]).all()
 
 
 def test_percentile_intervals_of_f1_cover_at_the_nominal_rate() -> None:
