@@ -137,6 +137,39 @@ def test_a_judge_at_chance_gives_the_human_rate_and_a_warning():
     assert any("do not distinguish the classes" in note for note in result.notes)
 
 
+@pytest.mark.parametrize(("right", "weak"), [(22, True), (23, False)])
+def test_a_judge_is_called_weak_where_two_sided_limits_of_its_two_rates_meet(right: int, weak: bool) -> None:
+    """Half of 30 units of one class are called the other; of the other, ``right`` of 30 are."""
+    result = rates(units([[15, 15], [30 - right, right]], [200, 200]))
+    assert any("hardly better than chance" in note for note in result.notes) == weak
+
+
+def test_informedness_has_the_error_of_the_difference_of_two_independent_rates():
+    counts = np.array([[30, 5, 5], [4, 20, 6], [3, 2, 25]])
+    found = rates(units(counts, [90, 60, 50])).extra["informedness"].set_index("class")
+    random = np.random.default_rng(1)
+    draws = np.stack(
+        [random.multinomial(n, row / n, 20_000) for n, row in zip([40, 30, 30], counts, strict=True)]
+    )
+    share = counts / counts.sum(axis=1, keepdims=True)
+    for place, name in enumerate("abc"):
+        others = [k for k in range(3) if k != place]
+        n, rest = counts[place].sum(), counts[others].sum()
+        false = counts[others, place].sum() / rest
+        assert found["estimate"][name] == pytest.approx(share[place, place] - false)
+        drawn = draws[place, :, place] / n - random.binomial(rest, false, 20_000) / rest
+        assert found["std_error"][name] == pytest.approx(drawn.std(), rel=0.02)
+
+
+def test_rates_of_two_classes_by_three_categories_are_weighted_least_squares():
+    result = rates(units([[30, 6, 4], [4, 20, 6]], [70, 50, 30], names=("a", "b", "?")), classes=["a", "b"])
+    of_a, of_b, shown = np.array([30, 6, 4]) / 40, np.array([4, 20, 6]) / 30, np.array([70, 50, 30]) / 150
+    weight = 1 / (shown + (of_a + of_b) / 2)
+    apart = of_b - of_a
+    expected = (weight * apart * (shown - of_a)).sum() / (weight * apart**2).sum()
+    assert by_method(result, "b").loc["rogan_gladen", "estimate"] == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_class_without_a_human_label_has_no_rogan_gladen_rate():
     result = rates(units([[20, 3], [4, 20]], [40, 40]), classes=["a", "b", "z"])
     found = result.frame.set_index(["class", "method"])["estimate"]
