@@ -252,13 +252,31 @@ def test_other_divisor_roundings_and_sample_sizes_are_tried_and_counted() -> Non
     _, both = findings("3.44", "1.17", scale=[1, 5], n=25)
     assert both.verdict == "conditional"
     assert "divisor n" in both.under
-    assert both.n_definitions == 6 + len(neighbours(25))
+    assert both.n_definitions == 6 + 4  # and 23, 24, 26 and 27 ratings
     assert both.nearest == "mean 3.44 with standard deviation 1.16"
     (mean,) = findings("3.33", scale=[1, 5], n=25)
     assert mean.verdict == "conditional"
     assert "n = 24" in mean.under
     assert mean.nearest == "3.32"
-    assert mean.n_definitions == 3 + len(neighbours(25))
+    assert mean.n_definitions == 3 + 4
+
+
+@pytest.mark.parametrize(
+    ("n", "reach"), [(1, 2), (2, 2), (40, 2), (41, 3), (60, 3), (61, 4), (200, 10), (201, 10), (4000, 10)]
+)
+def test_sample_sizes_up_to_a_twentieth_away_are_tried_two_at_least_and_ten_at_most(
+    n: int, reach: int
+) -> None:
+    assert sorted(neighbours(n)) == [m for m in range(n - reach, n + reach + 1) if m > 0 and m != n]
+    assert neighbours(n)[-1] == n + reach
+
+
+def test_a_drawn_chance_is_a_share_of_a_thousand_draws() -> None:
+    stated = Definition("as stated", (31,), Scale.of([1, 7]), "n-1", "nearest")
+    share, exact = chance((stated,), (2, Fraction(1)), (2, Fraction(1)))
+    assert not exact
+    assert 0.1 < share < 0.9
+    assert (1000 * share).is_integer()
 
 
 def test_standard_deviation_of_single_ratings_is_a_definition_of_averages() -> None:
@@ -346,6 +364,10 @@ def test_unknown_sample_size_reports_the_sizes_that_fit() -> None:
     assert "25, 27, 32" in both.reason
     assert verdicts("3", scale=[1, 5]) == ["untested"]
     assert verdicts("3.00", "4.00", scale=[1, 5]) == ["untested", "inconsistent"]
+    every = findings("3", "1", scale=[1, 5])
+    assert [one.verdict for one in every] == ["untested", "untested"]
+    for one, least in zip(every, (1, 2), strict=True):
+        assert f"of the sizes {least} to" in one.reason
     assert verdicts("6.00", scale=[1, 5]) == ["inconsistent"]
 
 
