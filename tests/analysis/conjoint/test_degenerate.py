@@ -75,6 +75,25 @@ def warned(match: str, estimator: Callable[..., Estimates], *args: Any, **option
 # --- numbers that cannot be had are missing, with a warning --------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:No standard error")
+@pytest.mark.parametrize(("noise", "known"), [(1e-4, True), (1e-9, True), (1e-14, False)])
+def test_small_errors_are_reported_and_those_of_rounding_are_not(noise: float, known: bool) -> None:
+    outcome = (DATA["b"] == "u") + noise * np.random.default_rng(2).normal(size=N)
+    row = rows(amce(given(y=outcome), "y ~ b")).loc["b=v"]
+    groups = [outcome[DATA["b"] == level] for level in "uv"]
+    expected = np.sqrt(sum(own.var(ddof=0) / len(own) for own in groups) * N / (N - 1))
+    assert row["std_error"] == pytest.approx(expected if known else np.nan, rel=1e-5, nan_ok=True)
+
+
+def test_covariances_that_an_engine_does_not_give_are_missing() -> None:
+    ours, theirs = (
+        mm(DATA, FORMULA, "pair_id", engine=name).vcov.to_numpy() for name in ("native", "statsmodels")
+    )
+    assert np.isfinite(ours).all()
+    assert np.isnan(theirs[:3, 3:]).all()
+    np.testing.assert_allclose(theirs[:3, :3], ours[:3, :3], rtol=1e-6, atol=1e-12)
+
+
 @pytest.mark.parametrize("engine", ["native", "statsmodels"])
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.1])
 def test_a_constant_outcome_has_no_standard_errors(value: float, engine: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 from shipped_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj, errors_under_choices, mm, wild
+from conjury.analysis.conjoint.engines import native
 from conjury.analysis.conjoint.estimands import plan_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.figures import alt, draw
@@ -442,6 +443,14 @@ def test_a_level_of_one_cluster_has_a_jackknife_error_and_crossed_clusters_are_r
         errors(id=CROSSED, vcov="CV3")
     with pytest.raises(InputError, match="CV3 needs clusters"):
         errors(vcov="CV3")
+
+
+@pytest.mark.parametrize("vcov", ["CR1", "CR2", "CV3"])
+def test_squares_of_influences_add_up_to_the_covariance_of_the_fit(vcov: str) -> None:
+    fit = errors(id="site", vcov=vcov)
+    plan = fit.fitted.plan
+    own = native.influence(plan, native.fits_of(plan), vcov, plan.cells.clusters)
+    np.testing.assert_allclose(own.T @ own, fit.fitted.solution.vcov, rtol=1e-8, atol=1e-14)
 
 
 def test_strata_without_clusters_take_each_row_as_one() -> None:
