@@ -90,8 +90,13 @@ def test_maximum_likelihood_rates_maximise_the_likelihood_of_both_samples():
 
     best = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-7})
     joint = np.exp(best.x).reshape(3, 3) / np.exp(best.x).sum()
-    estimates = found.loc[found["method"] == "mle", "estimate"]
-    np.testing.assert_allclose(estimates, joint.sum(axis=1), atol=1e-5)
+    made = found[found["method"] == "mle"]
+    np.testing.assert_allclose(made["estimate"], joint.sum(axis=1), atol=1e-5)
+    cells = np.r_[counts.ravel(), shown] / 300
+    drawn = np.random.default_rng(1).multinomial(300, cells, 20_000)
+    known, judged = drawn[:, :9].reshape(-1, 3, 3), drawn[:, 9:] + drawn[:, :9].reshape(-1, 3, 3).sum(axis=1)
+    again = np.einsum("dj,dkj->dk", judged / 300, known / known.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(made["std_error"], again.std(axis=0), rtol=0.03)
 
 
 def test_rates_that_leave_the_simplex_are_those_of_constrained_maximum_likelihood():
