@@ -20,6 +20,7 @@ from conjury.analysis.figures.labels import Names
 from conjury.analysis.raters import correlations, means, prediction_powered
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
+from conjury.analysis.report.exhibits.raters.agreement import spaced
 from conjury.analysis.report.exhibits.registry import settings_text
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.tables import in_words
@@ -388,6 +389,17 @@ def test_the_smallest_epsilon_is_one_with_which_the_model_passes(text_of) -> Non
     assert "no test" in untested
     assert "above 1" in untested
     assert "1 of 1 replacement test is passed: other (Fun). 1 model could not be tested." in untested
+
+
+def test_power_of_the_test_is_shown_with_the_mean_distance_from_people(text_of) -> None:
+    frame = pd.DataFrame({"instances": [30, 100, 300], "difference": [0.1, 0.2, 0.6], "pass_rate": 0.4})
+    same = {"scenario": "at the margin", "annotators": 3, "epsilon": 0.1, "model_agreement": 0.4}
+    same |= {"human_agreement": 0.4, "lower": 0.3, "upper": 0.5}
+    needed = pd.DataFrame([{"annotators": 3, "epsilon": 0.1, "model_agreement": 0.4, "instances": 300}])
+    settings = {"target": 0.8, "alpha": 0.05}
+    text = text_of(Result(frame.assign(**same), "alt_power", (), settings, {"needed": needed}))
+    assert " | 0.1 | 0.40 | 0.30 | 0.40" in text
+    assert spaced([float(k) for k in range(21)]) == [0, 3, 7, 10, 13, 17, 20]
 
 
 def test_judges_are_counted_once_however_many_prompts_they_answered(text_of) -> None:

@@ -12,6 +12,7 @@ import pytest
 from made_up_people_panel import ADULT, CHECK, TIMING, answered, arrive, plan_of, take_part, task
 from postgres import new_database
 
+from conjury.inference.panel.pages.browsers import device_of, measured
 from conjury.inference.panel.pages.steps import AttentionStep, EndStep, QuestionsStep, TaskStep, TextStep
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.storage import visiting
@@ -108,6 +109,13 @@ def test_questions_accept_numbers_in_range_and_texts_of_some_length_only(tmp_pat
 def test_measurements_that_cannot_be_true_are_not_stored(tmp_path, clock) -> None:
     visits = Visits.open(plan_of(tmp_path, panel={"consent": None, "instructions": None}), now=clock)
     visit = arrive(visits)
+    assert measured(Timing(0.0, 0, 0.0, 0.0))["response_ms"] == 0.0
+    assert [device_of({"width": str(n)})["width"] for n in (0, 1, 100_000, 100_001)] == [
+        None,
+        1,
+        100_000,
+        None,
+    ]
     for number, wrong in enumerate((float("nan"), float("inf"), -1.0), start=1):
         visits.submit(visit, number, {"choice": "A"}, Timing(wrong, -3, wrong, wrong))
     stored = read_stored(visits._database).answers
