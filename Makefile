@@ -5,6 +5,7 @@ READY := .venv/.ready
 READY_BENCH := .venv/.ready-bench
 READY_BROWSER := .venv/.ready-browser
 READY_DOCS := .venv/.ready-docs
+READY_MUTANTS := .venv/.ready-mutants
 READY_PDF := .venv/.ready-pdf
 READY_VLLM := .venv-vllm/.ready
 
@@ -24,10 +25,10 @@ export LANG
 unexport PYTHONDONTWRITEBYTECODE
 
 # Workers of pytest share the processors; threads of BLAS in each would wait for each other.
-test test-bayes test-long test-slow: export OPENBLAS_NUM_THREADS := 1
+test test-bayes test-long test-mutants test-slow: export OPENBLAS_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel report docs docs-links check-r test test-bayes test-cluster test-long test-pdf test-portable test-slow test-vllm lint format bench clean distclean
+.PHONY: help setup demo panel report docs docs-links check-r test test-bayes test-cluster test-long test-mutants test-pdf test-portable test-slow test-vllm lint format bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +88,9 @@ test-database: $(READY) ## compare tables in DuckDB, Delta, Iceberg and Spark wi
 test-cluster: $(READY) ## judge on Ray on this machine, with workers and drivers that are killed
 	@.ci/setup.sh cluster
 	$(BIN)/python -m pytest -m cluster tests/cluster tests/cli/test_cluster_examples.py
+
+test-mutants: $(READY_MUTANTS) ## see whether tests notice small changes of the code (hours; CHANGED=1: of changed lines only, 10 minutes)
+	PYTHONPATH=tests $(BIN)/python -m mutants $(if $(CHANGED),--changed) $(MUTANTS_ARGS)
 
 test-pdf: $(READY_PDF) ## set PDF reports with pandoc and typst and look at each page
 	$(BIN)/python -m pytest -m pdf tests/analysis/report
@@ -148,6 +152,10 @@ $(READY_BROWSER): $(READY)
 
 $(READY_DOCS): $(READY)
 	@.ci/setup.sh docs
+	@touch $@
+
+$(READY_MUTANTS): $(READY)
+	@.ci/setup.sh mutants
 	@touch $@
 
 $(READY_PDF): $(READY)

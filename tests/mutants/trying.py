@@ -1,0 +1,156 @@
+"""Tries mutants, each in a fresh process, and appends a verdict for each to a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mutants import hook
+from mutants.processes import Done, Job, run
+from mutants.recording import settle_hypothesis
+
+# A mutant is noticed if a test fails, the import fails, or the tests end no more in time.
+NOTICED = ("killed", "broken", "timeout", "crashed")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A mutant with all that its process needs."""
+
+    id: str
+    file: str
+    path: Path
+    module: str
+    text: str  # of the whole module, changed
+    tests: tuple[str, ...]
+    seconds: float  # that the tests take without the change
+    told: dict[str, Any] = field(default_factory=dict)  # goes into the verdict
+
+
+class Choice:
+    """A plugin of pytest that keeps the chosen tests, in their order, and notes which one fails."""
+
+    def __init__(self, tests: Iterable[str]) -> None:
+        self.order = {name: n for n, name in enumerate(tests)}
+        self.failed: dict[str, str] = {}
+        self.ran = 0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.order), key=lambda item: self.order[item.nodeid]
+        )
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._note(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.ran += report.when == "call"
+        if report.failed:
+            self._note(report)
+
+    def _note(self, report: pytest.CollectReport | pytest.TestReport) -> None:
+        lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+        self.failed.setdefault(report.nodeid, lines[0][1:].strip()[:200] if lines else "")
+
+
+def trying(root: Path, trial: Trial, options: list[str]) -> Callable[[Path], Any]:
+    """Return the job that runs the tests of a mutant."""
+
+    def work(folder: Path) -> Any:
+        os.chdir(root)
+        hook.install(trial.module, trial.path, trial.text, folder)
+        settle_hypothesis()
+        choice = Choice(trial.tests)
+        files = list(dict.fromkeys(test.partition("::")[0] for test in trial.tests))
+        pytest.main([*options, "--maxfail=1", f"--basetemp={folder}/base", *files], plugins=[choice])
+        return {
+            "failed": choice.failed,
+            "ran": choice.ran,
+            "traces": [name for name in ("imported", "broken") if (folder / name).exists()],
+        }
+
+    return work
+
+
+def verdict(done: Done) -> dict[str, Any]:
+    """Judge how a job ended."""
+    if done.late:
+        return {"verdict": "timeout"}
+    if done.result is None:  # no Python traceback: the interpreter died, by the mutant
+        kind = "not run" if "Traceback" in done.printed else "crashed"
+        return {"verdict": kind, "message": done.printed[-300:]}
+    failed, traces = done.result["failed"], done.result["traces"]
+    noted: dict[str, Any] = {"ran": done.result["ran"]}
+    if "imported" not in traces or not (failed or done.result["ran"]):
+        return {**noted, "verdict": "not run", "message": done.printed[-300:]}
+    if not failed:
+        return {**noted, "verdict": "survived"}
+    test, message = next(iter(failed.items()))
+    kind = "broken" if "broken" in traces else "killed"
+    return {**noted, "verdict": kind, "by": test, "message": message}
+
+
+class Verdicts:
+    """A file of verdicts, one a line, of which the last of a mutant holds."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.known: dict[str, dict[str, Any]] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            try:
+                told = json.loads(line)
+            except json.JSONDecodeError:  # cut off by a crash
+                continue
+            self.known[told["id"]] = told
+
+    def add(self, told: dict[str, Any]) -> None:
+        self.known[told["id"]] = told
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(told) + "\n")
+
+
+def try_all(
+    root: Path,
+    trials: Iterable[Trial],
+    verdicts: Verdicts,
+    *,
+    total: int,
+    options: list[str],
+    processes: int,
+    until: float = float("inf"),
+    say: Callable[[str], None] = print,
+) -> None:
+    """Try mutants until a time of the monotonic clock; those without tests are not reached."""
+    began, started = time.monotonic(), dict[str, Trial]()
+    counts = dict[str, int]()
+
+    def settle(trial: Trial, told: dict[str, Any]) -> None:
+        verdicts.add({"id": trial.id, "file": trial.file, **trial.told, **told})
+        counts[told["verdict"]] = counts.get(told["verdict"], 0) + 1
+        tried = sum(counts.values())
+        rest = (time.monotonic() - began) / tried * (total - tried)
+        shown = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+        say(f"{tried} of {total} mutants, {rest / 60:.0f} minutes to go: {shown}")
+
+    def jobs() -> Iterator[Job]:
+        for trial in trials:
+            if time.monotonic() > until:
+                return
+            if not trial.tests:
+                settle(trial, {"verdict": "not reached"})
+                continue
+            started[trial.id] = trial
+            limit = 40 + 4 * trial.seconds
+            yield Job(trial.id, trying(root, trial, options), cpu=int(limit), wall=6 * limit)
+
+    for done in run(jobs(), processes):
+        settle(started.pop(done.key), {**verdict(done), "seconds": round(done.seconds, 1)})
