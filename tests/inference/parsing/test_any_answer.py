@@ -116,6 +116,7 @@ def test_long_answers_of_prose_are_read_within_50_ms():
 
 @pytest.mark.parametrize("form", ["choice", "ratings", "line_labels"])
 @pytest.mark.parametrize("unit", UNITS, ids=repr)
+@pytest.mark.long
 def test_no_long_answer_takes_time_that_grows_with_its_square(unit, form):
     def seconds(length: int) -> float:
         answer = Answer("z " + (unit * length)[:length])

@@ -359,6 +359,7 @@ def test_a_long_list_is_cut_and_deep_nesting_does_no_harm():
     ("opening", "n", "closing"),
     [('{"a":', 20_000, '"category"'), ('{"category":"', 8_000, ""), ('{"x": {"category": "dry"', 5_000, "")],
 )
+@pytest.mark.long
 def test_objects_that_never_close_are_given_up_in_time(opening, n, closing):
     begun = time.process_time()
     assert read_answer(Answer(opening * n + closing), TYPE, {}, "published_first")[0].value is None

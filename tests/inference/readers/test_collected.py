@@ -240,6 +240,7 @@ def test_an_export_is_read_by_its_format(tmp_path: Path) -> None:
         read_export(file, "prolific")
 
 
+@pytest.mark.long
 def test_requests_of_a_large_ledger_are_read_in_bulk(tmp_path: Path) -> None:
     n, path = 3_000, tmp_path / "ledger.sqlite"
     message = {"role": "user", "content": "A text of usual length. " * 20}

@@ -203,6 +203,7 @@ def test_the_truth_resembles_the_published_pattern_with_reference_levels_at_zero
     np.testing.assert_allclose(means["estimate"].mean(), 0.5, atol=1e-12)
 
 
+@pytest.mark.long
 def test_one_prompt_of_one_model_is_drawn_at_once(study, profiles):
     options = {"profiles": profiles, "judges": ["gpt4o"], "prompts": ["baseline"], "pairs": 2_000}
     seconds = []

@@ -203,6 +203,7 @@ def refuse(table: str, frame: pd.DataFrame, expected: str) -> None:
     assert "\n" not in message
 
 
+@pytest.mark.long
 def test_six_hundred_thousand_rows_are_checked_within_two_seconds():
     block = choices().iloc[np.tile([0, 1], 30_000)].assign(pair_id=np.repeat(np.arange(30_000), 2))
     asked = [(judge, prompt) for judge in ("m1", "m2") for prompt in "abcde"]
