@@ -84,7 +84,13 @@ SPARSE = {
 }
 
 
-@pytest.mark.parametrize("world", SPARSE)
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param(name, marks=[] if place % 4 == 0 else [pytest.mark.slow])
+        for place, name in enumerate(SPARSE)
+    ],
+)
 def test_rates_of_a_rare_class_are_covered_by_every_method_that_gives_an_interval(world):
     true, judged, labelled, clusters = SPARSE[world]
     rng, hits = np.random.default_rng(11), {"efficient": [], "mle": [], "rogan_gladen": []}
