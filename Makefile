@@ -5,7 +5,6 @@ READY := .venv/.ready
 READY_BENCH := .venv/.ready-bench
 READY_BROWSER := .venv/.ready-browser
 READY_DOCS := .venv/.ready-docs
-READY_MUTANTS := .venv/.ready-mutants
 READY_PDF := .venv/.ready-pdf
 READY_VLLM := .venv-vllm/.ready
 
@@ -89,7 +88,7 @@ test-cluster: $(READY) ## judge on Ray on this machine, with workers and drivers
 	@.ci/setup.sh cluster
 	$(BIN)/python -m pytest -m cluster tests/cluster tests/cli/test_cluster_examples.py
 
-test-mutants: $(READY_MUTANTS) ## see whether tests notice small changes of the code (hours; CHANGED=1: of changed lines only, 10 minutes)
+test-mutants: $(READY) ## see whether tests notice small changes of the code (hours; CHANGED=1: of changed lines only, 10 minutes)
 	PYTHONPATH=tests $(BIN)/python -m mutants $(if $(CHANGED),--changed) $(MUTANTS_ARGS)
 
 test-pdf: $(READY_PDF) ## set PDF reports with pandoc and typst and look at each page
@@ -152,10 +151,6 @@ $(READY_BROWSER): $(READY)
 
 $(READY_DOCS): $(READY)
 	@.ci/setup.sh docs
-	@touch $@
-
-$(READY_MUTANTS): $(READY)
-	@.ci/setup.sh mutants
 	@touch $@
 
 $(READY_PDF): $(READY)

@@ -8,7 +8,6 @@
 #   .ci/setup.sh docs      adds Sphinx, and MathJax with its fonts from npm, for the site
 #   .ci/setup.sh database  adds Delta, Iceberg and Spark for the tests of tables in other engines
 #   .ci/setup.sh cluster   adds Ray for the tests of judging on a cluster
-#   .ci/setup.sh mutants   adds the operators of cosmic-ray for the mutation lane
 #   .ci/setup.sh vllm      vLLM for CPUs with a small model, in an environment of its own (Python 3.11, .venv-vllm)
 #
 # UV_PYTHON names the interpreter to use, if the one found here is not the right one.
@@ -225,12 +224,6 @@ cluster() {
     sync --extra cluster
 }
 
-mutants() {
-    choose_uv
-    uv_python=.venv/bin/python
-    sync --group mutants
-}
-
 browser() {
     if have chromium && have chromedriver; then return; fi
     # shellcheck disable=SC2086
@@ -261,6 +254,6 @@ vllm() {
 }
 
 case "${1:-}" in
-base | bench | browser | cluster | database | docs | mutants | pdf | vllm) "$1" ;;
-*) fail "usage: .ci/setup.sh base|bench|browser|cluster|database|docs|mutants|pdf|vllm" ;;
+base | bench | browser | cluster | database | docs | pdf | vllm) "$1" ;;
+*) fail "usage: .ci/setup.sh base|bench|browser|cluster|database|docs|pdf|vllm" ;;
 esac

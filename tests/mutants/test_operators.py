@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("cosmic_ray", reason="cosmic-ray is not installed (group mutants; make test-mutants)")
-
 from mutants import operators, sampling
 
 TEXT = '''
