@@ -38,10 +38,10 @@ _METHODS = {
 }
 
 
-def with_coverage(found: Estimates, plan: Plan, reported: str = "", option: str = "") -> Estimates:
+def with_coverage(estimates: Estimates, plan: Plan, reported: str = "", option: str = "") -> Estimates:
     """Estimates with notes of intervals that were measured to cover too rarely; see `notes_of_coverage`."""
-    notes = notes_of_coverage(plan, reported or plan.request.verb, option, n_rows=found.provenance.n_used)
-    return replace(found, notes=(*found.notes, *notes)) if notes else found
+    notes = notes_of_coverage(plan, reported or plan.request.verb, option, n_rows=estimates.provenance.n_used)
+    return replace(estimates, notes=(*estimates.notes, *notes)) if notes else estimates
 
 
 def notes_of_coverage(
@@ -75,8 +75,8 @@ def notes_of_coverage(
     situation = Situation(n, rarest, min([n, *(effective_clusters(code[used]) for code in codes)]))
     if not may_fail(method, situation):
         return []
-    asked = [(prefix + name, words, situation) for words, name in _names(plan, shares, rarest, reported)]
-    return coverage_notes(method, asked, request.alpha)
+    quantities = [(prefix + name, words, situation) for words, name in _names(plan, shares, rarest, reported)]
+    return coverage_notes(method, quantities, request.alpha)
 
 
 def _shares(plan: Plan, used: np.ndarray) -> dict[str, Floats]:
@@ -102,9 +102,9 @@ def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) 
     separator = " " if "part=" in _METHODS[reported][0] else "="
     groups = plan.keys["by"].astype(str).tolist() if grouped else [""] * len(plan.keys)
     first = groups[0] if groups else ""
-    found = []
-    shown = plan.keys[["feature", "level"]].astype(str).to_numpy()
-    for group, (feature, level), reference in zip(groups, shown, plan.is_reference, strict=True):
+    names = []
+    rows = plan.keys[["feature", "level"]].astype(str).to_numpy()
+    for group, (feature, level), reference in zip(groups, rows, plan.is_reference, strict=True):
         name = features.get(feature, "")
         levels = [str(one) for one in plan.cells.levels[name]] if name in shares else []
         if reference or level not in levels:
@@ -115,8 +115,8 @@ def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) 
             alike += " kind" if group == first else " rude"
         elif grouped:
             alike = ("x " if group == first else "y ") + alike
-        found.append((f"{group}: {words}" if grouped else words, alike))
-    return found
+        names.append((f"{group}: {words}" if grouped else words, alike))
+    return names
 
 
 def _alike(share: Floats, place: int, rarest: float, is_mean: bool) -> tuple[str, str]:
