@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fakes.server import FakeServer
-from golden import AVAILABLE, SHARED
+from shared_folder import AVAILABLE, SHARED
 
 if TYPE_CHECKING:
     from conjury.inference.vignettes import Fonts

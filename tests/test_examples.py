@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from golden import REPOSITORY
+from shared_folder import REPOSITORY
 
 ROOMS: dict[str, list[str]] = defaultdict(list)
 for path in sorted(REPOSITORY.glob("[aic]*/**/*.py")):

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from golden import REPOSITORY
 from matplotlib.figure import Figure
+from shared_folder import REPOSITORY
 
 GALLERY = REPOSITORY / "docs" / "gallery"
 SCRIPTS = sorted(GALLERY.glob("*/plot_*.py"))

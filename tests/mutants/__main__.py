@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from mutants import scores
-from mutants.choosing import Chooser
+from mutants.choosing import SECONDS, Chooser
 from mutants.places import Places
 from mutants.recording import Store, record
 from mutants.sampling import (
@@ -43,24 +43,12 @@ PACKAGES = ("conjury",)
 CHANGED, CHANGED_SECONDS = 100, 600
 NOT_HERE = ("browser", "postgres", "r", "cregg", "shared")  # need programs that are not the same everywhere
 # Loaded once, before processes are forked; nothing of conjury, which each process imports for itself.
-WARM: tuple[str, ...] = (
-    "numpy",
-    "pandas",
-    "scipy.stats",
-    "scipy.optimize",
-    "statsmodels.api",
-    "sklearn.metrics",
-)
 WARM = (
-    *WARM,
-    "matplotlib.figure",
-    "matplotlib.backends.backend_agg",
-    "pyarrow.parquet",
-    "formulaic",
-    "pandera",
-)
-WARM = (*WARM, "yaml", "jinja2", "pydantic", "typer", "rich.table", "httpx", "aiohttp", "bs4", "great_tables")
-WARM = (*WARM, "narwhals", "hypothesis")
+    "numpy", "pandas", "scipy.stats", "scipy.optimize", "statsmodels.api", "sklearn.metrics",
+    "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet", "formulaic", "pandera",
+    "yaml", "jinja2", "pydantic", "typer", "rich.table", "httpx", "aiohttp", "bs4", "great_tables",
+    "narwhals", "hypothesis", "_hypothesis_pytestplugin", "xdist.plugin", "pytest_timeout",
+)  # fmt: skip
 
 
 def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -74,6 +62,9 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 8))
     parser.add_argument(
         "--minutes", type=float, default=180.0, help="start no mutant later; run again to go on"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="of tests by recorded durations, for each mutant"
     )
     parser.add_argument(
         "--again", default="", help="try again those with these verdicts: survived,not reached"
@@ -174,8 +165,9 @@ def main() -> int:
     latest = began + CHANGED_SECONDS / 2 if given.changed else float("inf")
     record(store, files, PACKAGES, pytest_options(ROOT), given.processes, latest)
     sources = {file: (ROOT / file).read_text(encoding="utf-8") for file in python_files(ROOT)}
-    chooser = Chooser(store, tests, Places(sources))
+    chooser = Chooser(store, tests, Places(sources), given.seconds)
     gc.collect()
+    gc.disable()  # processes are short
     gc.freeze()  # or each process would copy what is never freed
     try:
         try_all(

@@ -11,7 +11,7 @@ from mutants.places import Places, body, enclosing, functions
 from mutants.recording import Recorded, Store, content
 
 SECONDS = 10.0  # of processors, by recorded durations
-FILES = 12  # whose import costs time, too
+FILE_SECONDS = 0.3  # to import a test file and what it needs
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Chosen:
 class Chooser:
     """Finds tests by what was recorded; in files that changed since, by the function around the lines."""
 
-    def __init__(self, store: Store, files: Iterable[str], places: Places) -> None:
-        self.store, self.places = store, places
+    def __init__(self, store: Store, files: Iterable[str], places: Places, limit: float = SECONDS) -> None:
+        self.store, self.places, self.limit = store, places, limit
         self.recorded: dict[str, Recorded] = {}
         self.states: dict[str, str] = {}
         # by source file: (hash of the source, test file, test or "" for what ran outside of tests, lines)
@@ -84,10 +84,11 @@ class Chooser:
         chosen: list[str] = []
         used, files, cut = 0.0, set[str](), False
         for _, seconds, tests, test in [*sorted(first), *sorted(second)]:
-            if (chosen and used + seconds > SECONDS) or len(files | {tests}) > FILES:
+            needed = seconds + FILE_SECONDS * (tests not in files)
+            if chosen and used + needed > self.limit:
                 cut = True
                 continue
             chosen.append(test)
             files.add(tests)
-            used += seconds
+            used += needed
         return Chosen(tuple(chosen), len(first), cut, used)

@@ -30,7 +30,7 @@ def test_child():
     assert not subprocess.run([sys.executable, "-c", code]).returncode
 """
 WEAK, STRONG, CHILD = (f"test_parts.py::test_{name}" for name in ("weak", "strong", "child"))
-OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+OPTIONS = ["-q", "-p", "no:cacheprovider", "--disable-plugin-autoload"]
 
 
 @pytest.fixture

@@ -7,30 +7,18 @@ marker ``shared`` and are skipped where it is absent.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import yaml
+from shared_folder import REPOSITORY, SHARED
 
 from conjury.analysis.conjoint.engines.cregg import COLUMN_NAMES
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-def _find_shared() -> Path:
-    named = os.environ.get("CONJURY_SHARED")
-    candidates = [Path(named)] if named else [REPOSITORY / "shared", REPOSITORY.parent / "shared"]
-    return next((folder for folder in candidates if (folder / "cregg" / "golden").is_dir()), candidates[-1])
-
-
-SHARED = _find_shared()
 GOLDEN = SHARED / "cregg" / "golden"
-AVAILABLE = GOLDEN.is_dir()
 
 NUMBERS = ("estimate", "std_error", "z", "p", "lower", "upper", "proportion")
 ANOVA_COLUMNS = ("resid_df", "resid_dev", "df", "deviance", "f", "p")

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pandas as pd
-from golden import SHARED
+from shared_folder import SHARED
 
 from conjury.analysis.audit.multiturn import JOKE_TYPES, LINE_PURPOSES
 from conjury.analysis.benchmark import Scored, score

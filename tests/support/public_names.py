@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from golden import REPOSITORY
+from shared_folder import REPOSITORY
 
 
 def public_modules() -> Iterator[str]:

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import golden
 import numpy as np
 import pandas as pd
 import pytest
+from shared_folder import REPOSITORY
 
 from conjury.analysis.conjoint import (
     amce,
@@ -298,13 +298,13 @@ def test_text_is_a_feature_and_numbers_are_not() -> None:
         amce(DATA, "y ~ w")
 
 
-PARITY = (golden.REPOSITORY / "PARITY.md").read_text(encoding="utf-8")
+PARITY = (REPOSITORY / "PARITY.md").read_text(encoding="utf-8")
 PINS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PARITY)))
 
 
 @pytest.mark.parametrize(("file", "test"), PINS)
 def test_every_difference_is_pinned_by_a_test_that_exists(file: str, test: str) -> None:
-    assert f"def {test}(" in (golden.REPOSITORY / file).read_text(encoding="utf-8")
+    assert f"def {test}(" in (REPOSITORY / file).read_text(encoding="utf-8")
 
 
 def test_every_row_of_the_list_of_differences_names_its_test() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from golden import REPOSITORY
+from shared_folder import REPOSITORY
 from shipped_tables import posts
 
 from conjury.analysis import r

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from golden import REPOSITORY
+from shared_folder import REPOSITORY
 from wheel import tracked_files
 
 PACKAGE = REPOSITORY / "R"

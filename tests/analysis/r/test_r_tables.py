@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import shipped_tables
 from scipy.special import ndtri
+from shared_folder import REPOSITORY
 from shipped_tables import FIXTURES
 
 from conjury.analysis import conjoint
@@ -350,7 +351,7 @@ def test_cregg_gives_zeros_for_ordered_factors_which_we_and_our_bridge_treat_as_
         """
     )
     answer = subprocess.run(
-        ["Rscript", "-e", script], cwd=golden.REPOSITORY, capture_output=True, text=True, check=True
+        ["Rscript", "-e", script], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert [float(word) for word in answer.stdout.split()] == [0, 0, 0]
     ordered = posts().assign(tone=posts()["tone"].cat.as_ordered())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from golden import SHARED
+from shared_folder import SHARED
 
 from conjury.inference.errors import InputError
 from conjury.inference.humans import Survey, draft_study, make_ids, read_qualtrics

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from golden import SHARED
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared_folder import SHARED
 
 from conjury.inference.errors import InputError
 from conjury.inference.perturb import (

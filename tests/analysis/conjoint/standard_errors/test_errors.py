@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 
-import golden
 import numpy as np
 import pandas as pd
 import pytest
+from shared_folder import SHARED
 from shipped_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj, errors_under_choices, mm, wild
@@ -293,7 +293,7 @@ def test_a_covariance_without_meaning_is_refused(options: dict, sentence: str) -
 @pytest.mark.shared
 def test_errors_by_stimulus_are_as_much_larger_as_was_found_for_gemini() -> None:
     study = load_study("moderation")
-    choices = load_choices(study, golden.SHARED / "data" / "moderation" / "gemini_baseline_flash.csv.gz")
+    choices = load_choices(study, SHARED / "data" / "moderation" / "gemini_baseline_flash.csv.gz")
     formula = study.analysis("amce").formula
     pair, text, user = (amce(choices, formula, id=name).frame for name in ("pair_id", "text", "user"))
     by_text, by_user = (
