@@ -33,7 +33,7 @@ from mutants.sampling import (
     shown,
     texts,
 )
-from mutants.trying import Trial, Verdicts, try_all
+from mutants.trying import Trial, Verdicts, has_lost_its_test, try_all
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "build" / "mutants"
@@ -156,7 +156,10 @@ def main() -> int:
     print(f"{len(mutants)} mutants in {len({m.file for m in mutants})} files", flush=True)
     verdicts = Verdicts(BUILT / "verdicts.jsonl")
     again = set(filter(None, given.again.split(",")))
-    known = {name: told["verdict"] for name, told in verdicts.known.items()}
+    known = {
+        name: "not run" if has_lost_its_test(ROOT, told) else told["verdict"]
+        for name, told in verdicts.known.items()
+    }
     waiting = [m for m in mutants if known.get(m.id, "not run") in {*again, "not run"}]
     warm()
     store = Store(ROOT, BUILT / "map")

@@ -10,7 +10,7 @@ import pytest
 from mutants.choosing import Chooser
 from mutants.places import Places
 from mutants.recording import Store, record
-from mutants.trying import Trial, Verdicts, try_all
+from mutants.trying import Trial, Verdicts, has_lost_its_test, try_all
 
 TEXT = (
     "def half(x):\n    return x / 2\n\n\ndef third(x):\n    return x / 3\n\n\ndef unseen(x):\n    return x\n"
@@ -105,3 +105,14 @@ def test_tests_are_chosen_by_the_lines_that_they_execute(root: Path) -> None:
     moved = Chooser(store, ["test_parts.py"], Places({"made_up_parts.py": later}))
     assert moved.choose("made_up_parts.py", 3, 3).reaching == 1
     assert moved.choose("made_up_parts.py", 3, 3).tests[0] == WEAK
+
+
+def test_a_verdict_is_lost_with_the_test_that_gave_it(root: Path) -> None:
+    noticed = tried(root, a_trial(root, "x / 3", "x / 4", STRONG))["x / 4"]
+    assert noticed["by"] == STRONG
+    assert not has_lost_its_test(root, noticed)
+    assert not has_lost_its_test(root, {"verdict": "survived"})
+    (root / "test_parts.py").write_text(TESTS.replace("third(9) == 3", "third(9)"), encoding="utf-8")
+    assert has_lost_its_test(root, noticed)
+    (root / "test_parts.py").unlink()
+    assert has_lost_its_test(root, noticed)

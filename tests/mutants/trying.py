@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from mutants import hook
 from mutants.processes import Done, Job, run
 from mutants.recording import settle_hypothesis
+from mutants.sampling import digest
 
 # A mutant is noticed if a test fails, the import fails, or the tests end no more in time.
 NOTICED = ("killed", "broken", "timeout", "crashed")
@@ -98,6 +100,25 @@ def verdict(done: Done) -> dict[str, Any]:
     return {**noted, "verdict": kind, "by": test, "message": message}
 
 
+def state_of_test(root: Path, test: str) -> str | None:
+    """Return a hash of the function that a test's name names; None for what is no longer there."""
+    file, _, name = test.partition("[")[0].partition("::")
+    if not (root / file).is_file():
+        return None
+    text = (root / file).read_text(encoding="utf-8")
+    if not name:  # the import of the file failed
+        return ""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name.split("::")[-1]:
+            return str(digest(ast.unparse(node)))
+    return None
+
+
+def has_lost_its_test(root: Path, verdict: Mapping[str, Any]) -> bool:
+    """Say whether the test that noticed a mutant has gone or changed since."""
+    return "state" in verdict and state_of_test(root, verdict["by"]) != verdict["state"]
+
+
 class Verdicts:
     """A file of verdicts, one a line, of which the last of a mutant holds."""
 
@@ -134,6 +155,8 @@ def try_all(
     counts = dict[str, int]()
 
     def settle(trial: Trial, told: dict[str, Any]) -> None:
+        if "by" in told:
+            told["state"] = state_of_test(root, told["by"])
         verdicts.add({"id": trial.id, "file": trial.file, **trial.told, **told})
         counts[told["verdict"]] = counts.get(told["verdict"], 0) + 1
         tried = sum(counts.values())
