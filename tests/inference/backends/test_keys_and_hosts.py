@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 
 pytest.importorskip("openai")
 
@@ -180,18 +181,7 @@ def test_settings_are_not_read_from_the_working_folder(
 # --- addresses ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://llm.example.org/v1",
-        "http://localhost.evil.net/v1",
-        "http://127.0.0.1.evil.net/v1",
-        "http://0.0.0.0:8000/v1",
-        "http://192.0.2.1/v1",
-        "http://[2001:db8::1]/v1",
-        "http://gpu017:8000/v1",
-    ],
-)
+@pytest.mark.parametrize("url", cases(__file__, "unencrypted_addresses"))
 def test_no_key_travels_unencrypted_to_another_machine(url: str) -> None:
     with pytest.raises(InputError, match=r"unencrypted.*https address, or reach it on this machine"):
         find_endpoint(url, "MY_KEY")
@@ -225,32 +215,7 @@ def test_this_machine_is_asked_without_encryption(host: str) -> None:
     assert (endpoint.key, endpoint.direct) == (KEY, True)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://me@llm.example.org/v1",
-        "https://api.openai.com@llm.example.org/v1",
-        "https://api.openai.com\\@llm.example.org/v1",
-        "https://api.openai.com#@llm.example.org/v1",
-        "http://2130706433/v1",
-        "http://0x7f000001/v1",
-        "http://0177.0.0.1/v1",
-        "http://127.1/v1",
-        "http://[::1%25lo]/v1",
-        "https://api.openai.com%2ellm.example.org/v1",
-        "https://ap\u0456.openai.com/v1",
-        "https://api.o\u212aenai.com/v1",
-        "https://\uff41pi.openai.com/v1",
-        "https://api..openai.com/v1",
-        "https://api.openai.com:0/v1",
-        "https://api.openai.com:65536/v1",
-        "https://api.openai.com /v1",
-        "https:/api.openai.com/v1",
-        "ftp://api.openai.com/v1",
-        "https://-a.example.org/v1",
-        "https://llm.example.org/v1?api-version=1",
-    ],
-)
+@pytest.mark.parametrize("url", cases(__file__, "ambiguous_addresses"))
 def test_an_address_that_can_be_read_in_two_ways_is_none(url: str) -> None:
     with pytest.raises(InputError, match=r"base_url .*(is not the address of a server|contains a key)"):
         find_endpoint(url, "OPENAI_API_KEY")

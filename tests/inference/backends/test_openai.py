@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from cases import cases
 from fakes.answers import completion, content_hash
 from fakes.recorder import MemoryRecorder, made_up_requests
 from fakes.state import LASTING, PASSING
@@ -174,16 +175,7 @@ def test_an_address_that_holds_a_key_is_refused(place):
 # --- failures of all requests -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"key": "another"}, "does not accept the key in the environment variable MY_KEY"),
-        ({"models": ["large"]}, "has no model tiny"),
-        ({"status": 403, "error": {"message": "Not for you."}}, "does not let the key .* use the model tiny"),
-        ({"status": 429, "error": {"message": "Pay.", "code": "insufficient_quota"}}, "has no credit left"),
-        ({"status": 402, "error": {"message": "Pay."}}, "has no credit left"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "sentence"), cases(__file__, "failures_of_all"))
 def test_what_concerns_all_requests_is_told_once_in_one_sentence(server, ask, settings, sentence):
     server.configure(**settings)
     recorder = MemoryRecorder()
@@ -224,25 +216,7 @@ def test_a_run_gives_up_when_very_many_requests_in_a_row_fail(server, ask, monke
 # --- failures of one request ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        ("429", "rate_limit"),
-        ("429_retry_after", "rate_limit"),
-        ("500", "server"),
-        ("503", "server"),
-        ("timeout", "timeout"),
-        ("drip", "timeout"),
-        ("reset", "connection"),
-        ("cut", "connection"),
-        ("truncated_json", "invalid_response"),
-        ("invalid_json", "invalid_response"),
-        ("wrong_schema", "invalid_response"),
-        ("empty_choices", "invalid_response"),
-        ("context_length", "too_large"),
-        ("rejected", "rejected"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "kind"), cases(__file__, "faults"))
 def test_each_fault_is_told_by_its_kind(server, ask, fault, kind):
     server.configure(faults={fault: 1.0})
     [outcome] = ask(max_retries=0, timeout=0.4)
@@ -266,15 +240,7 @@ def test_filtered_and_cut_answers_are_answers(server, ask, fault, reason):
     assert (outcome.kind, outcome.attempts) == ("", ())
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        {"message": "Your input was flagged."},
-        {"message": "No.", "code": "content_policy"},
-        {"message": "No.", "code": 403, "metadata": {"reasons": ["violence"], "flagged_input": "Post"}},
-        {"message": "Input requires moderation on this provider."},
-    ],
-)
+@pytest.mark.parametrize("error", cases(__file__, "moderated"))
 def test_a_403_of_a_moderator_is_an_answer_even_at_first(server, ask, error):
     server.configure(status=403, error=error)
     [outcome] = ask()

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cases import cases
 
 pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
@@ -199,17 +200,7 @@ def test_what_a_provider_does_not_offer_is_refused_before_anything_is_sent(
     assert server.counts()["keys"] == []
 
 
-@pytest.mark.parametrize(
-    ("model", "settings", "form"),
-    [
-        ("gemini-2.5-flash", {}, "json"),
-        ("models/gemini-3-pro-preview", {}, "json"),
-        ("gemini-2.5-flash", {"thinkingConfig": {"thinkingBudget": 512}}, "json"),
-        ("gemini-2.5-flash", {"thinkingConfig": {"thinkingBudget": 0}}, "token"),
-        ("gemini-2.5-flash-lite", {}, "token"),
-        ("gemini-2.0-flash", {}, "token"),
-    ],
-)
+@pytest.mark.parametrize(("model", "settings", "form"), cases(__file__, "thinking"))
 def test_choices_are_one_token_only_where_the_model_does_not_think(model, settings, form):
     sampling = Sampling(model=model, backend="google", settings=settings)
     assert with_answer(sampling, Choice(form="choice")).answer == form

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
+from cases import cases
 
 from conjury.inference.collecting.prices import (
     Budget,
@@ -18,70 +17,22 @@ from conjury.inference.collecting.prices import (
 from conjury.inference.ledger.usage import counted_sound, counted_tokens
 from conjury.inference.study.asking import MAX_TOKENS
 
-REASONED = {"completion_tokens_details": {"reasoning_tokens": 500}}
-CREATED = {"cache_creation_input_tokens": 3}
 PRICE = Price(model="m", input=1.0, output=2.0, picture=100, longest=500, as_of="2025-01-01")
 
 
-@pytest.mark.parametrize(
-    ("answer", "tokens"),
-    [
-        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}, (100, 20)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 620}, (100, 520)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 90}, (100, 20)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": -5}, (100, 20)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 10**30}, (100, 20)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": "620"}, (100, 20)),
-        ({"prompt_tokens": 100, "total_tokens": 620}, (100, 520)),
-        ({"prompt_tokens": 100, "completion_tokens": -1, "total_tokens": 620}, (100, None)),
-        ({"prompt_tokens": 100, "completion_tokens": 520} | REASONED, (100, 520)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 620} | REASONED, (100, 520)),
-        ({"prompt_tokens": 100, "completion_tokens": 20} | REASONED, (100, 520)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "completion_tokens_details": None}, (100, 20)),
-        ({"prompt_tokens": 100, "completion_tokens": 20, "cost": 3.5}, (100, 20)),
-        ({"input_tokens": 100, "output_tokens": 20}, (100, 20)),
-        ({"input_tokens": 100, "output_tokens": 20, "total_tokens": 620}, (100, 520)),
-        ({"input_tokens": 90, "cache_read_input_tokens": 7, "output_tokens": 20} | CREATED, (100, 20)),
-        (
-            {"input_tokens": 100, "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 9}},
-            (100, 20),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("answer", "tokens"), cases(__file__, "counted"))
 def test_tokens_are_counted_in_whatever_form_a_provider_states_them(answer, tokens):
-    assert counted_tokens({"usage": answer}) == tokens
+    assert counted_tokens({"usage": answer}) == tuple(tokens)
 
 
-@pytest.mark.parametrize(
-    ("counts", "tokens"),
-    [
-        ({"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}, (100, 20)),
-        ({"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 7}, (100, 27)),
-        ({"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 620}, (100, 520)),
-        ({"promptTokenCount": 90, "toolUsePromptTokenCount": 10, "totalTokenCount": 107}, (100, 7)),
-        ({"promptTokenCount": 100}, (100, 0)),
-        ({"promptTokenCount": -1, "candidatesTokenCount": 20}, (None, 20)),
-    ],
-)
+@pytest.mark.parametrize(("counts", "tokens"), cases(__file__, "counted_by_google"))
 def test_tokens_of_gemini_are_counted_with_thoughts(counts, tokens):
-    assert counted_tokens({"usageMetadata": counts}) == tokens
+    assert counted_tokens({"usageMetadata": counts}) == tuple(tokens)
 
 
-@pytest.mark.parametrize(
-    ("usage", "stated"),
-    [
-        ({"prompt_tokens": 3, "completion_tokens": 4}, (3, 4)),
-        ({"prompt_tokens": 3, "completion_tokens": 0}, (3, None)),
-        ({"prompt_tokens": 0, "completion_tokens": 4}, (None, 4)),
-        ({"prompt_tokens": -3, "completion_tokens": True}, (None, None)),
-        ({"prompt_tokens": "3", "completion_tokens": 1e3}, (None, None)),
-        ({"prompt_tokens": 10**30, "completion_tokens": math.inf}, (None, None)),
-        ([], (None, None)),
-        (None, (None, None)),
-    ],
-)
+@pytest.mark.parametrize(("usage", "stated"), cases(__file__, "stated"))
 def test_only_counts_that_can_be_true_are_taken_as_stated(usage, stated):
-    assert stated_tokens({"choices": [{"message": {"content": "A"}}], "usage": usage}) == stated
+    assert stated_tokens({"choices": [{"message": {"content": "A"}}], "usage": usage}) == tuple(stated)
 
 
 def test_the_most_that_a_request_can_cost_covers_any_script_pictures_and_several_answers():
@@ -109,17 +60,7 @@ def test_the_limit_that_a_backend_sends_is_reserved_where_the_judge_states_none(
     assert most == pytest.approx(4096 * 5 / 1e6 / 2, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("settings", "tokens"),
-    [
-        ({}, 1030),
-        ({"thinkingConfig": {"thinkingBudget": 0}}, 30),
-        ({"thinkingConfig": {"thinkingBudget": 512}}, 542),
-        ({"thinkingConfig": {"thinkingBudget": -1}}, 1030),
-        ({"thinking": {"type": "enabled", "budget_tokens": 200}}, 230),
-        ({"max_tokens": 50}, 50),
-    ],
-)
+@pytest.mark.parametrize(("settings", "tokens"), cases(__file__, "thoughts"))
 def test_thoughts_are_part_of_what_an_answer_is_expected_to_cost(settings, tokens):
     assert guess_tokens({"messages": [], **settings}, "json", thinking=1000).completion == tokens
 

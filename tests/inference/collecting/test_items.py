@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.answers import content_hash
 from fakes.studies import (
     LABELS,
@@ -262,24 +263,10 @@ def test_studies_that_contradict_themselves_are_refused(mixed, change, told):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        *(
-            ({"settings": {"temperature": 0, name: 1}}, f"'{name}' is no setting of a judge; ")
-            for name in OWN_SETTINGS
-        ),
-        ({"settings": {"n": 3}}, "ask for several answers with the field 'samples' of ask."),
-        ({"key_variable": "my-key"}, "such as MY_API_KEY; correct it."),
-        (
-            {"backend": "vlmm"},
-            "use one of 'openai', 'anthropic', 'google', 'vllm', 'ray', 'simulated', 'replay'",
-        ),
-        ({"answer": "jason"}, "use one of 'auto', 'token', 'choice', 'json', 'free'"),
-        ({"answer": "token"}, "form 'label' are longer than one token; use json, free, or choice (vLLM)."),
-        ({"samples": 0}, "a number of more than 0 belongs here"),
-    ],
-)
+OWN = [({"settings": {name: 1}}, f"'{name}' is no setting of a judge; ") for name in OWN_SETTINGS]
+
+
+@pytest.mark.parametrize(("ask", "words"), [*OWN, *cases(__file__, "bad_values")])
 def test_a_bad_value_is_refused_at_its_line_with_what_belongs_there(tmp_path, ask, words):
     folder = write_study(tmp_path / "posts", items(LABEL, **ask))
     with pytest.raises(InputError) as caught:

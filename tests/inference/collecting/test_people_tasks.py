@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.server import FakeServer
 from fakes.studies import PAIRS, RATINGS, change_study, collect, items, table, write_study
 
@@ -233,18 +234,7 @@ def test_without_probabilities_swapped_repeats_show_uncertainty_by_stratum(study
     assert design.tasks["sampling_probability"].nunique() > 1
 
 
-@pytest.mark.parametrize(
-    ("plan", "told"),
-    [
-        ({"sample": "random"}, "--sample random: write uniform, strata or uncertainty"),
-        ({"sample": "strata"}, "--sample strata needs a column of profiles"),
-        ({"sample": "strata", "strata": "sise"}, "no such column .did you mean 'size'"),
-        ({"sample": "uncertainty"}, "needs a model that has answered; name it with --judge"),
-        ({"sample": "uncertainty", "judge": "judge"}, "this run contains no answers of models yet"),
-        ({"sample": "uniform", "people": 14}, "need 42 pairs, and the design has 40"),
-        ({"sample": "uniform", "each": 5}, "5 of 4 people cannot judge each task"),
-    ],
-)
+@pytest.mark.parametrize(("plan", "told"), cases(__file__, "refused_samples"))
 def test_a_sample_that_cannot_be_drawn_is_refused(study: Path, run: Path, plan: dict, told: str) -> None:
     with pytest.raises(InputError, match=told):
         with_people(study, run, **plan)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from shared_folder import SHARED
 
 from conjury.inference.errors import InputError
@@ -86,13 +87,7 @@ def test_levels_come_in_order_of_appearance_or_of_the_labels_table(survey, tmp_p
         read_qualtrics(EXPORT, labels=labels)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        pytest.param(("Post A", "Post B"), id="without description rows"),
-        *(("1", "2"), ("Left", "right"), ("Candidate 1.", "Candidate 2."), ("the first", "The second")),
-    ],
-)
+@pytest.mark.parametrize("names", cases(__file__, "names"))
 def test_the_first_profile_is_recognised_by_its_name(survey, tmp_path, names):
     table = PLAIN.assign(**PLAIN[VOTES].replace({"Post A": names[0], "Post B": names[1]}))
     read = read_qualtrics(edited(tmp_path, table))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.humans import Layout, read_jspsych
@@ -54,16 +55,7 @@ def test_answers_of_a_form_are_dimensions_and_rows_without_an_item_are_none(tmp_
     ]
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("{", "this is not valid JSON"),
-        ("[1, 2]", "this is not a list of trials"),
-        ("[]", "there are no trials"),
-        ('{"a": 1}\nnot json', "line 2: this is not valid JSON"),
-        ("", "the file is empty"),
-    ],
-)
+@pytest.mark.parametrize(("content", "sentence"), cases(__file__, "refused"))
 def test_what_is_no_data_of_jspsych_is_refused(tmp_path: Path, content: str, sentence: str) -> None:
     path = tmp_path / "data.json"
     path.write_text(content)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.humans import (
@@ -90,23 +91,7 @@ def test_an_ambiguous_column_is_refused_until_dimensions_or_items_are_named(name
     assert places(["Q1_very_funny"], "Q{item}_{dimension}", **named) == [place]
 
 
-Q = "Q{item}_{dimension}"
-
-
-@pytest.mark.parametrize(
-    ("pattern", "named", "problem"),
-    [
-        ("J{item}_{dimension}", {}, "no column matches --ratings 'J{item}_{dimension}'"),
-        ("Q{itme}_wit", {}, "contains {itme} (did you mean 'item'?)"),
-        ("Q{item}{dimension}", {}, "two adjacent placeholders"),
-        ("Q{item}_{item}", {}, "a placeholder twice"),
-        ("wit=Q{item}_{dimension}", {}, "names a dimension and contains {dimension}"),
-        ("Q{item}_wit}", {}, "a single brace"),
-        (Q, {"dimensions": {"fun": "fun"}}, "none has one of the dimensions fun"),
-        (Q, {"dimensions": {"wit": "wit", "wti": "wti"}}, "dimension 'wti' (did you mean 'wit'?)"),
-        (Q, {"items": {"1": "j1"}}, "column 'Q2_wit' has item '2', which is not in --items"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "named", "problem"), cases(__file__, "wrong_patterns"))
 def test_wrong_patterns_and_names_are_refused(pattern, named, problem):
     with pytest.raises(InputError) as caught:
         places(["Q1_wit", "Q2_wit"], pattern, **named)
@@ -164,24 +149,7 @@ def values(
     return [None if pd.isna(value) else value for value in read]
 
 
-@pytest.mark.parametrize(
-    ("cells", "anchors", "missing", "expected"),
-    [
-        (["Very", " very ", "2", None, "not at all"], "Not at all=0,Very=4", (), [4, 4, 2, None, 0]),
-        (["No, never", "Yes"], "No, never=0,Yes=1", (), [0, 1]),
-        (["safe", "unsafe"], "safe=ok,unsafe=bad", (), ["ok", "bad"]),
-        (["4", "5"], "4=0,5=1", (), [0, 1]),  # recoded numbers
-        (["3", "n/a"], None, ("N/A",), [3, None]),
-        (["3.5", "4"], None, (), [3.5, 4]),
-        (["1", "5"], "Very=4", (), [1, 5]),  # anchors of another dimension
-        (["4", "6"], "4=0,5=1", (), "row 2 of column 'Q1' contains '6', which --anchors does not cover"),
-        (["Somewat", "7", "Very"], "Somewhat=1,Very=4", (), "'Somewat'.*did you mean 'Somewhat'.*'7'"),
-        (["3", "N/A"], None, (), "row 2 of column 'Q1' contains 'N/A', while other cells"),
-        (["Very"], "Very", (), "has no '='"),
-        (["Very"], "Very=", (), "lacks a label or a value"),
-        (["a"], "A=1,a=2", (), "'a' is given twice"),
-    ],
-)
+@pytest.mark.parametrize(("cells", "anchors", "missing", "expected"), cases(__file__, "anchors"))
 def test_anchors_cover_words_and_numbers_between_them_or_the_cell_is_refused(
     cells, anchors, missing, expected
 ):
@@ -247,7 +215,6 @@ def test_times_become_utc_ambiguous_ones_are_missing_and_durations_never_negativ
 
 MIXED = ("rater,item,rating", "ann,a,1", "bob,a,2", "gpt-4o,a,3", "tiny,a,4")
 TYPED = "rater,type,item,rating"
-DIFFERS = ("rater,source,item,rating", "ann,human,a,1", "ann,ai,b,2", "bob,ai,a,2", "bob,human,b,1")
 
 
 def kinds(imported: Imported) -> dict[str, str]:
@@ -292,15 +259,7 @@ def test_the_kind_of_a_judge_is_never_guessed(write, lines, layout, problem):
         read_crowd(write(*lines), "csv", layout)
 
 
-@pytest.mark.parametrize(
-    ("platform", "lines"),
-    [
-        ("csv", ("rater,item,rating", "ann,a,1", "bob,a,2")),
-        ("csv", DIFFERS),  # the column differs within a judge, so it is not about judges
-        ("csv", (TYPED, "ann,pun,a,1", "bob,pun,a,2")),
-        ("mturk", ("WorkerId,Input.id,rating", "gpt-4o,1,2")),
-    ],
-)
+@pytest.mark.parametrize(("platform", "lines"), cases(__file__, "people"))
 def test_all_other_judges_are_people(write, platform, lines):
     made = read_crowd(write(*lines), platform, wit())
     assert set(kinds(made).values()) == {"human"}

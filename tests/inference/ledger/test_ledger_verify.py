@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from cases import cases
 from fakes.ledgers import answer, as_first_version, everything, make_requests
 
 from conjury.inference.errors import InputError
@@ -59,63 +60,7 @@ RECEIVED = "Attempt 2: what was received"
 CHANGED = "what is stored of it was changed"
 
 
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        ("UPDATE responses SET digest = zeroblob(32) WHERE id = 7", "response 7 has another digest"),
-        ("UPDATE responses SET body = substr(body, 1, 20) WHERE id = 7", ANSWER),
-        ("UPDATE responses SET body = zeroblob(40) WHERE id = 7", ANSWER),
-        ("UPDATE responses SET body = 'text' WHERE id = 7", ANSWER),
-        ("UPDATE panels SET response_dictionary = zeroblob(99)", ANSWER),
-        ("UPDATE panels SET response_dictionary = NULL", ANSWER),
-        ("DELETE FROM requests WHERE id = 7", "Response 7: its request is not there"),
-        ("DELETE FROM requests WHERE id = 7", "row 7 names a row of requests that is not there"),
-        ("DELETE FROM requests WHERE id = 65", "Table batch_items: a row names a row of requests"),
-        ("DELETE FROM standings WHERE request = 7", COUNTED),
-        ("DELETE FROM responses WHERE id = 7", COUNTED),
-        ("DELETE FROM attempts WHERE id = 1", COUNTED),
-        ("UPDATE standings SET state = 'answered' WHERE request = 52", COUNTED),
-        ("UPDATE standings SET state = 'timeout' WHERE request = 51", COUNTED),
-        *(
-            (f"UPDATE standings SET {change} WHERE request = 7", COUNTED)
-            for change in (
-                *("state = 'pending'", "response = 8", "tries = 9", "prompt_tokens = 9"),
-                *("completion_tokens = 9", "round = 2", "panel = 2"),
-            )
-        ),
-        ("UPDATE standings SET waiting = 1 WHERE request = 7", OVER),
-        (
-            "UPDATE standings SET waiting = NULL WHERE request = 65",
-            "the batch shard contains it",
-        ),
-        ("UPDATE batches SET state = 'collected'", OVER),
-        ("DELETE FROM batch_items WHERE line = 3", "Batch shard: it has 9 requests, not the 10"),
-        ("UPDATE requests SET subject_id = 'task_8' WHERE id = 7", KEY),
-        ("UPDATE requests SET sample = 2 WHERE id = 7", KEY),
-        ("UPDATE requests SET place = 8 WHERE id = 7", KEY),
-        ("UPDATE requests SET panel = 2 WHERE id = 7", KEY),
-        ("UPDATE panels SET judge_id = 'n' WHERE id = 1", KEY),
-        ("UPDATE requests SET place = 99 WHERE id = 7", BODY),
-        ("UPDATE requests SET arrangement = '{' WHERE id = 7", BODY),
-        ("UPDATE request_blocks SET bodies = substr(bodies, 2) WHERE id = 1", BODY),
-        ("DELETE FROM request_blocks WHERE id = 1", BODY),
-        ("UPDATE attempts SET body = zeroblob(9) WHERE body IS NOT NULL", RECEIVED),
-        ("UPDATE attempts SET digest = zeroblob(32) WHERE body IS NOT NULL", RECEIVED),
-        ("UPDATE media SET content = zeroblob(9)", "its content has another digest"),
-        ("UPDATE media SET mime = 'image/gif'", CHANGED),
-        ("UPDATE facts SET value = '{\"judges\": {}}'", CHANGED),
-        *(
-            (f"UPDATE {table} SET {change} WHERE id = {row}", CHANGED)
-            for table, row, changes in (
-                ("requests", 7, ("arrangement = '{\"swap\":false}'", "created = created + 1")),
-                ("responses", 7, ("seconds = 9", "created = 9", "batch = 'shard'", "completion_tokens = 3")),
-                ("attempts", 1, ("error = 'up'", "status = 200", "billed = 1", "seconds = 9", "created = 9")),
-                ("batches", 1, ("batch_id = 'b'", "detail = 'd'", "judge_id = 'n'", "created = 9")),
-            )
-            for change in changes
-        ),
-    ],
-)
+@pytest.mark.parametrize(("command", "problem"), cases(__file__, "damage"))
 def test_damage_is_found_and_named(filled, tmp_path, command, problem):
     problems = damage(filled, tmp_path, command)
     assert any(problem in sentence for sentence in problems), problems
@@ -164,19 +109,7 @@ def test_the_answer_of_another_request_is_found(filled, tmp_path):
             ledger.require_whole()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "DELETE FROM responses WHERE id = 7",
-        "DELETE FROM request_blocks WHERE id = 1",
-        "DELETE FROM standings WHERE request = 80",
-        "DELETE FROM requests WHERE id = 80",
-        "UPDATE requests SET sample = 2 WHERE id = 7",
-        "UPDATE requests SET arrangement = '{}' WHERE id = 7",
-        "UPDATE standings SET state = 'pending', response = NULL WHERE request = 7",
-        "DELETE FROM tallies",
-    ],
-)
+@pytest.mark.parametrize("command", cases(__file__, "unusable"))
 def test_a_damaged_ledger_is_not_used(filled, tmp_path, command):
     damage(filled, tmp_path, command)
     refused = pytest.raises(InputError, match="is damaged, so its answers are not used")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.completions import Completions, read_completions
@@ -143,21 +144,12 @@ def test_a_copy_that_the_items_lack_is_refused_with_the_columns_that_name_it(tmp
         read(completion(DRY, "en_77", perturbation="cultural", base_item_id="en_04"), items=items)
 
 
-@pytest.mark.parametrize(
-    ("row", "status"),
-    [
-        (completion('{"category": "d', finish_reason="length"), "truncated"),
-        (completion('{"category": "d', finish_reason="stop"), "unparsed"),
-        (completion(DRY, refusal="I will not."), "refused"),
-        (completion("", error="time-out"), "error"),
-        (completion(DRY, refusal=None, error=None), "ok"),
-    ],
-)
-def test_columns_of_the_provider_give_the_status(read, row, status):
-    judgments = read(row).judgments
+@pytest.mark.parametrize(("columns", "status"), cases(__file__, "statuses"))
+def test_columns_of_the_provider_give_the_status(read, columns, status):
+    judgments = read(GOOD | columns).judgments
     assert judgments["status"].astype(str).tolist() == [status]
-    if "finish_reason" in row:
-        assert judgments["finish_reason"].tolist() == [row["finish_reason"]]
+    if "finish_reason" in columns:
+        assert judgments["finish_reason"].tolist() == [columns["finish_reason"]]
 
 
 def test_a_csv_is_read_as_a_parquet_file_is(tmp_path, study, read):
@@ -168,23 +160,11 @@ def test_a_csv_is_read_as_a_parquet_file_is(tmp_path, study, read):
     pd.testing.assert_frame_equal(read(*rows).judgments[kept], same[kept])
 
 
-@pytest.mark.parametrize(
-    ("rows", "problem"),
-    [
-        ([without("raw_completion")], "column 'text' is missing"),
-        ([without("model")], "column 'judge_id' is missing"),
-        ([GOOD, {**GOOD, "task": 3}], "row 2 of column 'prompt_id' contains '3', which is no prompt"),
-        ([GOOD, completion("x")], r"row 2 .* repeats an earlier completion \(judge_id qwen3_8b"),
-        ([{**GOOD, "language": "fr"}], "row 1 .*'language' contains 'fr', which prompt 'joke' does not take"),
-        ([GOOD, {**GOOD, "item_id": None}], "row 2 of column 'item_id' is empty"),
-        ([GOOD, {**GOOD, "model": None}], "row 2 of column 'judge_id' is empty"),
-        ([GOOD, {**GOOD, "run": None}], "row 2 of column 'sample' is empty"),
-        ([{**GOOD, "run": "first"}], "row 1 of column 'sample' contains 'first', which is not .*number"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "problem"), cases(__file__, "bad"))
 def test_bad_completions_are_refused_in_one_sentence(read, rows, problem):
+    changed = [{name: cell for name, cell in (GOOD | row).items() if cell != "absent"} for row in rows]
     with pytest.raises(InputError, match=problem) as caught:
-        read(*rows)
+        read(*changed)
     assert "completions.parquet" in str(caught.value)
     assert "\n" not in str(caught.value)
 

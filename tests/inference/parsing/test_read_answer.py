@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.parsing import (
@@ -63,18 +64,7 @@ def test_a_body_that_is_no_completion_is_an_error(body):
     assert (reading.status, reading.note, reading.value) == ("error", "timeout: 60 s", None)
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [
-        None,
-        {},
-        {"message": None},
-        {"message": {"content": None}},
-        {"message": {"content": 3}},
-        {"message": {"content": [None]}, "logprobs": {"content": [None, 3]}},
-        {"message": {"content": " \n"}, "logprobs": "x", "finish_reason": 3},
-    ],
-)
+@pytest.mark.parametrize("choice", cases(__file__, "empty_completions"))
 def test_a_completion_without_text_is_empty_however_malformed(choice):
     assert first({"choices": [choice], "usage": "x", "model": 3}).status == "empty"
 
@@ -142,27 +132,7 @@ def test_refusals_cuts_and_missing_values_have_their_status(answer, response, ex
         assert readings[-1].note == "the scale is missing"
 
 
-@pytest.mark.parametrize(
-    ("text", "refused"),
-    [
-        ("I'm sorry, but I can't assist with that request.", True),
-        ("I\u2019m sorry. As an AI language model, I cannot choose between these posts.", True),
-        ("**Sorry**, I won't help you.", True),
-        ("Unfortunately, I am unable to rate this.", True),
-        ("Lo siento, pero no puedo ayudar con eso.", True),
-        ("LO SIENTO MUCHO, NO PUEDO CLASIFICAR ESTE TEXTO", True),
-        ("عذرًا، لا أستطيع المساعدة في هذا الطلب.", True),
-        ("آسف، ولكن لا يمكنني الإجابة.", True),
-        ("很抱歉\uff0c我无法回答。", True),
-        ("I can't believe it's not butter.", False),
-        ("I'm sorry to say that the first one is worse.", False),
-        ("Sorry for the delay.", False),
-        ("I will not accept any other format.", False),
-        ("The post says: I can't assist with that.", False),
-        ("Lo siento por ti, amigo.", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "refused"), cases(__file__, "refusals"))
 def test_refusals_are_recognised_in_several_languages(text, refused):
     assert bool(refusal_phrase(text)) == refused
 
@@ -170,20 +140,7 @@ def test_refusals_are_recognised_in_several_languages(text, refused):
 # --- rules ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "strict", "lenient"),
-    [
-        ("A", "A", "A"),
-        ('{"choice": "B"}', "B", "B"),
-        ("**A**", None, "A"),
-        ("a", None, "A"),
-        ("Post B", None, "B"),
-        ('{"choice": "B", "reason": "rude"}', None, "B"),
-        ('{"choice": "B"} Done.', None, "B"),
-        ("B. Because it is rude.", None, "B"),
-        ("I'd pick Post A over the other.", None, "A"),
-    ],
-)
+@pytest.mark.parametrize(("text", "strict", "lenient"), cases(__file__, "strict_and_lenient"))
 def test_strict_reads_what_was_asked_for_and_lenient_what_was_meant(text, strict, lenient):
     assert read(text, rule="strict") == [strict]
     assert read(text, rule="lenient") == [lenient]
@@ -288,17 +245,7 @@ PURPOSES = ResponseSpec("line_labels", labels=PURPOSE, key="ANSWER", lines=2)
 
 @pytest.mark.parametrize(
     ("text", "published", "first"),
-    [
-        ('{"category": "dry"}', "dry", "dry"),
-        ('Do not output more.\n{"category": " DRY ", "reasoning": "x"} Done', "dry", "dry"),
-        ('{"category": "dry"} {"category": "dark"}', None, "dry"),
-        ('{"a": 1} {"category": "dark"}', None, "dark"),
-        ('{"category": "dry", "reasoning": "so dry', None, None),
-        ('{"category": ["dry"]}', None, None),
-        ("dry", None, None),
-        ('{"label": "dry"}', None, None),
-        ("{" * 3000 + '"category": "dry"}', None, "dry"),
-    ],
+    [*cases(__file__, "objects"), ("{" * 3000 + '"category": "dry"}', None, "dry")],
 )
 def test_the_object_from_the_first_to_the_last_bracket_or_the_first_that_decodes(text, published, first):
     read = [read_answer(Answer(text), TYPE, {}, rule)[0] for rule in ("published", "published_first")]
@@ -314,18 +261,7 @@ def test_an_empty_label_is_no_answer_where_the_published_evaluation_counted_one(
     assert (reading.value, reading.status) == (None, "unparsed")
 
 
-@pytest.mark.parametrize(
-    ("given", "now", "before"),
-    [
-        ("Satire", "satire/parody/irony", "Satire"),
-        ("satire", "satire/parody/irony", "satire"),
-        ("political satire", "satire/parody/irony", "political satire"),
-        ("surreal", "surreal/absurdism", "surreal/absurdism"),
-        ("Absurdism", "surreal/absurdism", "Absurdism"),
-        ("anecdotal", "observational/anecdotal", "observational/anecdotal"),
-        ("Slapstick ", "slapstick", "Slapstick"),
-    ],
-)
+@pytest.mark.parametrize(("given", "now", "before"), cases(__file__, "merged_types"))
 def test_types_are_merged_and_others_keep_their_string(given, now, before):
     answer = Answer(f'{{"category": "{given}"}}')
     assert read_answer(answer, TYPE, {}, "published")[0].value == now

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.choices import choices_from_tidy, cj_tidy
@@ -258,20 +259,7 @@ def test_a_pair_with_other_profiles_in_another_file_is_refused(study, files, col
         stack_choices(study, files | {"b/choices.parquet": changed})
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "value", "outcome"),
-    [
-        (["left", "right"], ["right", "green"], "green", ["left", "right", "green"]),
-        (["right", "left"], None, "right", ["right", "left"]),
-        (
-            ["right", "left"],
-            None,
-            "green",
-            r"level order in a\.parquet, and b\.parquet contains 'green'",
-        ),
-        (["left", "right"], ["right", "left"], "left", "have the order right, left in b.* left, right in a"),
-    ],
-)
+@pytest.mark.parametrize(("first", "second", "value", "outcome"), cases(__file__, "levels"))
 def test_levels_of_several_files_are_joined_or_refused(study, files, first, second, value, outcome):
     one, other = files.values()
     one = one.assign(party=pd.Categorical(["left"] * 80, categories=first))
@@ -321,26 +309,11 @@ def test_the_chosen_position_becomes_chosen_of_a_profile(wide):
         choices_from_tidy(long, id="who", choice="pick", codes=("left", "Right"))
 
 
-@pytest.mark.parametrize(
-    ("change", "profiles", "tasks", "problem"),
-    [
-        ({}, PROFILES, {"pick": ["pick_1"]}, r"task_variables\['pick'\] has 1 columns, but .*'city'.* has 2"),
-        ({}, {"city": ("city_1_left", "city_1_right")}, {}, "must be two lists of columns"),
-        ({}, PROFILES, {"pick": "pick_1"}, r"write \['pick_1'\]"),
-        ({"pick_1": "Pick_1"}, PROFILES, PICK, r"'pick_1' is not in the data \(did you mean 'Pick_1'\?\)"),
-        ({}, PROFILES, {"pick": ["pick_1", "pick_1"]}, "'pick_1' is named twice"),
-        ({}, PROFILES, {"age": ["pick_1", "pick_2"]}, "two columns 'age'"),
-        ({"age": "task"}, PROFILES, PICK, "'task' is the name of a column that cj_tidy makes"),
-        ({"age": "profile"}, PROFILES, PICK, "'profile' is the name of a column that cj_tidy makes"),
-        ({"age": "pair"}, PROFILES, PICK, "'pair' is the name of a column that cj_tidy makes"),
-        (["r3", "r1", "r3"], PROFILES, PICK, "row 3 of column 'who' repeats 'r3'"),
-        (["r3", None, "r2"], PROFILES, PICK, "row 2 of column 'who' is empty"),
-    ],
-)
+@pytest.mark.parametrize(("change", "profiles", "tasks", "problem"), cases(__file__, "wide_tables"))
 def test_wide_tables_that_do_not_fit_are_refused(wide, change, profiles, tasks, problem):
     changed = wide.assign(who=change) if isinstance(change, list) else wide.rename(columns=change)
     with pytest.raises(InputError, match=problem):
-        cj_tidy(changed, profiles, tasks, id="who")
+        cj_tidy(changed, profiles or PROFILES, PICK if tasks is None else tasks, id="who")
 
 
 @pytest.mark.shared

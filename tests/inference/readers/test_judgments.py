@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import (
@@ -113,15 +114,7 @@ def test_a_gold_label_that_is_no_level_stays_and_is_reported(gold):
     assert "joke_type 'Slapstick' (2)" in note
 
 
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        (["a,joke_typ,dark"], r"row 1 of column 'label_set' contains 'joke_typ' \(did you mean 'joke_type'"),
-        (["a,line_0,setup"], "row 1 of column 'label_set' contains 'line_0'"),
-        (["a,joke_type,dark", "a,joke_type,dry"], "repeats an earlier row"),
-        (["a,joke_type,"], "column 'label' is empty"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "told"), cases(__file__, "bad_labels"))
 def test_bad_gold_labels_are_refused_in_one_sentence(gold, rows, told):
     with pytest.raises(InputError, match=told) as caught:
         gold(*rows)
@@ -179,21 +172,13 @@ def test_the_label_of_more_than_half_is_gold_and_ties_are_counted():
         majority_labels(votes(x="s"), "ham")
 
 
-@pytest.mark.parametrize(
-    ("given", "label", "share", "tied"),
-    [
-        ("sssiiee", "i", 4 / 7, (False, True)),
-        ("sssieee", "e", 4 / 7, (False, False)),
-        ("ssssiii", "s", 4 / 7, (False, False)),
-        ("sssiie", None, 1 / 2, (True, False)),
-    ],
-)
+@pytest.mark.parametrize(("given", "label", "share", "tied"), cases(__file__, "covered"))
 def test_the_class_of_more_than_half_decides_before_its_labels(given, label, share, tied):
     covers = {"harmful": ["i", "e"], "safe": ["s"]}
     [gold] = majority_labels(votes(x=given), "harm", covers=covers).to_dict("records")
     assert (gold["label"] if label else pd.isna(gold["label"])) == (label or True)
     assert gold["share"] == pytest.approx(share)
-    assert (gold["tied"], gold["level_tied"]) == tied
+    assert (gold["tied"], gold["level_tied"]) == tuple(tied)
 
 
 def test_a_person_has_one_vote_per_item_models_have_none_and_order_does_not_matter():

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.requests.templates import Templates
@@ -163,35 +164,7 @@ def test_a_template_that_computes_too_much_is_refused_soon(text: str, tmp_path: 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3 * 2**20  # kilobytes
 
 
-@pytest.mark.parametrize(
-    ("text", "filled"),
-    [
-        ("{% for i in range(3) %}{{ i * 7 }}{{ ',' if not loop.last }}{% endfor %}", "0,7,14"),
-        ("{{ ['a', 'b']|join(' and ') }}; {{ '-'.join(['a', 'b']) }}", "a and b; a-b"),
-        (
-            "{{ '%s of %d' % ('a', 5) }}; {{ '{:>4}|'.format(7) }}; {{ '%03d'|format(7) }}",
-            "a of 5;    7|; 007",
-        ),
-        ("{% set t %}a{{ 1 }}{% endset %}{{ t ~ t }}", "a1a1"),
-        (
-            "{% set n = namespace(n=0) %}{% for i in [1, 2] %}{% set n.n = n.n + i %}{% endfor %}{{ n.n }}",
-            "3",
-        ),
-        ("{% for key, value in {'a': 1}.items() %}{{ key }}{{ value }}{% endfor %}", "a1"),
-        ("{{ [3, 1, 2]|sort|reverse|list }}", "[3, 2, 1]"),
-        ("{{ [{'n': 1}, {'n': 2}]|map(attribute='n')|sum }}", "3"),
-        ("{{ [1, 2, 3]|batch(2)|map('list')|list }}", "[[1, 2], [3]]"),
-        ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m('a') }}{{ m(2) }}", "<a><2>"),
-        ("{{ 'abc'[1:] }}{{ 1 < 2 < 3 }}{{ 2 in [1, 2] }}", "bcTrueTrue"),
-        ("{{ ('a', 'b')[1] }}{% set x, y = 1, 2 %}{{ x + y }}", "b3"),
-        ("{% filter upper %}a{% endfilter %}{{ 'a b'|title }}", "AA B"),
-        ("{{ labels[0].label }}{{ labels|map(attribute='id')|list }}", "Good['good']"),
-        ("{{ 30000|string ~ '{:,}'.format(30000) }}{{ 2.345|round(1) }}", "3000030,0002.3"),
-        ("{{ 'x' * 3 }}{{ [1] + [2] }}{{ 7 % 4 }}{{ 2 ** 10 }}", "xxx[1, 2]31024"),
-        ("{{ {'a': [1]}|tojson }}{{ 'a\nb'|indent(2) }}", '{"a": [1]}a\n  b'),
-        ("{{ cycler('a', 'b').next() }}{% set j = joiner('-') %}{{ j() }}{{ j() }}", "a-"),
-    ],
-)
+@pytest.mark.parametrize(("text", "filled"), cases(__file__, "filled"))
 def test_what_prompts_need_is_filled_as_before(text: str, filled: str, tmp_path: Path) -> None:
     (tmp_path / "a.j2").write_text(text, encoding="utf-8")
     labels = [LabelLevel(id="good", label="Good")]

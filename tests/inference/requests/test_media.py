@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from fakes.clips import number_in, write_clip
 from fakes.studies import LABELS, change_study, collect, items, requests_of, table, write_media, write_study
 from PIL import Image
@@ -112,19 +113,7 @@ def test_images_that_are_too_large_are_refused(tmp_path, monkeypatch):
         read_medium("big.png", tmp_path)
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "http://images.org/a.png",
-        "https://other.org/a.png",
-        "https://images.org.evil.com/a.png",
-        "https://user:password@images.org/a.png",
-        "file:///etc/passwd",
-        "data://images.org/a",
-        "https://[images.org/a.png",
-        "https://images.org@evil.com/a.png",
-    ],
-)
+@pytest.mark.parametrize("address", cases(__file__, "refused_addresses"))
 def test_addresses_beyond_the_allowed_hosts_are_refused(address):
     with pytest.raises(InputError, match="media_hosts"):
         check_address(address, ["images.org"])
@@ -219,17 +208,7 @@ def test_a_judge_that_takes_video_gets_the_file_or_the_address_as_it_is(clips, s
 
 
 @PYAV
-@pytest.mark.parametrize(
-    ("name", "takes", "video", "kinds"),
-    [
-        ("loud.mp4", None, {}, ["text", *["image_url"] * 8]),
-        ("loud.mp4", ["image"], {"most_frames": 3}, ["text", *["image_url"] * 3]),
-        ("loud.mp4", ["image"], {"frames_per_second": 5}, ["text", *["image_url"] * 4]),
-        ("loud.mp4", ["video", "audio"], {}, ["text", "video_url", "text", "input_audio"]),
-        ("loud.mp4", ["video", "audio"], {"audio": "never"}, ["text", "video_url"]),
-        ("silent.webm", ["video", "audio"], {}, ["text", "video_url"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "takes", "video", "kinds"), cases(__file__, "ways"))
 def test_a_clip_goes_as_the_judge_takes_it_and_by_hash(clips, tmp_path, name, takes, video, kinds):
     study = clips(name, takes=takes, **({"video": video} if video else {}))
     write_clip(study / "silent.webm", frames=5)
@@ -295,21 +274,7 @@ def test_what_was_kept_of_a_clip_is_made_again_where_it_is_lost(clips, tmp_path,
 
 
 @PYAV
-@pytest.mark.parametrize(
-    ("name", "takes", "told"),
-    [
-        ("gone.mp4", None, "gone.mp4: the clip cannot be read .*; check the path"),
-        ("../secret.mp4", None, r"\.\./secret\.mp4: this clip lies outside"),
-        ("/etc/hosts", None, "/etc/hosts: this clip lies outside"),
-        ("link.mp4", None, r"link\.mp4: this clip lies outside"),
-        ("loud.mp4", [], r"loud\.mp4: this judge does not take clips or their frames \(takes: text alone\)"),
-        ("https://clips.org/a.mp4?key=secret", None, r"a\.mp4: frames are cut from files, and no clip is f"),
-        ("https://other.org/a.mp4", ["video"], r"other\.org/a\.mp4: images and clips come .*media_hosts"),
-        ("http://clips.org/a.mp4", ["video"], "images and clips come from https addresses"),
-        ("file:///etc/hosts", ["video"], "images and clips come from https addresses"),
-        ("study.yaml", None, r"study\.yaml: this is no video"),
-    ],
-)
+@pytest.mark.parametrize(("name", "takes", "told"), cases(__file__, "refused_clips"))
 def test_clips_that_cannot_be_shown_are_refused_in_one_sentence(clips, loud, tmp_path, name, takes, told):
     study = clips(name, takes=takes, media_hosts=["clips.org"])
     (tmp_path / "secret.mp4").write_bytes(loud)
@@ -342,24 +307,7 @@ def test_runs_that_began_before_there_were_clips_go_on(clips, server, tmp_path):
 
 
 @PYAV
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"ask": {"model": "m", "takes": ["image", "image"]}}, r":\d+: judge: 'image' is given twice"),
-        (
-            {"ask": {"model": "m", "takes": ["audio"]}},
-            "the sound of a clip goes with its pictures; add 'im",
-        ),
-        ({"ask": {"model": "m", "takes": ["smell"]}}, "takes"),
-        ({"prompts": ["plane"]}, "judge: 'plane' is unknown here; did you mean 'plain'"),
-        ({"prompts": []}, "prompts"),
-        ({"frames_per_second": 0}, r"study\.yaml:\d+: .*frames_per_second"),
-        ({"most_frames": 0}, r"study\.yaml:\d+: .*most_frames"),
-        ({"longest_side": 8}, r"study\.yaml:\d+: .*longest_side"),
-        ({"audio": "always"}, r"study\.yaml:\d+: .*audio"),
-        ({"rate": 10}, r"study\.yaml:\d+: .*rate"),
-    ],
-)
+@pytest.mark.parametrize(("change", "told"), cases(__file__, "wrong_settings"))
 def test_what_a_judge_takes_is_asked_and_how_clips_are_cut_is_checked(clips, change, told):
     is_of_judge = {"ask", "prompts"} & set(change)
     study = clips(**({} if is_of_judge else {"video": change}))

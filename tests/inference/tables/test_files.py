@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.readers.choices import read_choices
@@ -96,28 +97,12 @@ def test_equal_tables_give_equal_bytes_and_a_failed_write_changes_nothing(tmp_pa
 # --- levels ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"city": ["b", "None"]},
-        {"factor_levels": {"city": ["b", "None"]}, "note": "…"},
-        {"columns": {"city": {"levels": ["b", "None"]}, "rent": {"levels": None}}},
-    ],
-)
+@pytest.mark.parametrize("content", cases(__file__, "levels"))
 def test_three_shapes_of_levels_files_are_read(tmp_path, content):
     assert load_levels(written(tmp_path / "levels.json", json.dumps(content))) == {"city": ["b", "None"]}
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (None, "there is no such file"),
-        ("{", "not valid JSON"),
-        ("[1]", "is an object such as"),
-        ('{"city": "a"}', "levels of 'city' are not a list"),
-        ('{"city": ["a", "a"]}', "level 'a' of 'city' is listed twice"),
-    ],
-)
+@pytest.mark.parametrize(("content", "problem"), cases(__file__, "bad_levels"))
 def test_bad_levels_file_is_refused(tmp_path, content, problem):
     path = tmp_path / "levels.json"
     if content is not None:
@@ -272,19 +257,7 @@ def test_study_order_goes_before_the_levels_file_and_further_levels_come_from_it
     assert made["mood"].cat.categories.tolist() == ["calm", "angry"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "aliases", "problem"),
-    [
-        ("1,NA,curse", "1,racist,curse", {}, "row 1 of column 'slur' contains 'racist', which is not one of"),
-        ("1,NA,curse", "1,racist,curse", {}, "use one of: generic, None, NA"),
-        ("slur", "slurs", {}, "column 'slur' is missing (did you mean 'slurs'?)"),
-        ("m1,1,B,0", "m1,1,B,no", {}, "row 2 of column 'chosen' contains 'no'"),
-        ("m1,1,B,0", "m1,1,B,no", {}, "write 1 for the chosen profile"),
-        ("", "", {"moode": "user"}, "'moode', to be used as 'user', is missing (did you mean 'mood'?)"),
-        ("", "", {"mood": "pair_id"}, "would both be 'pair_id'"),
-        ("\nm", "\n\n", {}, "the table has no rows"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "aliases", "problem"), cases(__file__, "unfit_choices"))
 def test_choices_that_do_not_fit_the_study_are_refused(tmp_path, old, new, aliases, problem):
     text = CHOICES.read_text().replace(old, new, 1).partition("\n\n")[0]
     path = written(tmp_path / "choices.csv", text + "\n")

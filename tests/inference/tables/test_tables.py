@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables import validate
@@ -105,45 +106,7 @@ def test_unknown_table_is_refused_with_the_closest_name():
         validate(choices(), "choice")
 
 
-@pytest.mark.parametrize(
-    ("columns", "expected"),
-    [
-        ({"chosen": [1, 0, "yes", "no"] * 2}, "row 3 of column 'chosen' (and 3 more rows) contains 'yes'"),
-        ({"chosen": [1, 0, 0, 2] * 2}, "row 4 of column 'chosen' (and 1 more row) contains 2"),
-        ({"chosen": [1, 0, 0.5, 0.5] * 2}, "row 3 of column 'chosen' (and 3 more rows) contains 0.5"),
-        ({"status": ["ok"] * 7 + ["OK"]}, "row 8 of column 'status' contains 'OK', which is not one of its"),
-        ({"status": "refusd"}, "(did you mean 'refused'?); use one of: ok, refused"),
-        ({"position": ["A", "left"] * 4}, "row 2 of column 'position' (and 3 more rows) contains 'left'"),
-        ({"judge_kind": ["robot"] + ["model"] * 7}, "row 1 of column 'judge_kind' contains 'robot'"),
-        ({"judge_id": ["m1", None] + ["m1"] * 6}, "row 2 of column 'judge_id' is empty"),
-        ({"pair_id": [1, 1, None, 2] * 2}, "row 3 of column 'pair_id' (and 1 more row) is empty"),
-        ({"repeat": [False] * 7 + ["perhaps"]}, "row 8 of column 'repeat' contains 'perhaps'"),
-        (
-            {"profile_id": [3.0] * 7 + [3.5]},
-            "row 8 of column 'profile_id' contains 3.5, which is not a",
-        ),
-        ({"profile_id": [1.0, np.inf] * 4}, "row 2 of column 'profile_id' (and 3 more rows) contains inf"),
-        ({"task": [1] * 6 + [0, 0]}, "'task' (and 1 more row) contains 0; write a value of at"),
-        ({"sample": -1}, "column 'sample'"),
-        ({"sample": 0.5}, "column 'sample'"),
-        ({"position": ["A", "A"] + ["A", "B"] * 3}, "row 2 of column 'position' repeats an earlier row"),
-        ({"chosen": [1, 0, 1, 1, 1, 0, 0, 1]}, "belongs to pair 2, where both profiles are chosen"),
-        ({"chosen": [0, 0, 0, 1] * 2}, "belongs to pair 1, where neither profile is chosen"),
-        ({"chosen": [None, None, 0, 1] * 2}, "row 1 of column 'chosen' (and 3 more rows) is empty although"),
-        ({"probability": [0.5] * 7 + [-0.1]}, "row 8 of column 'probability' contains -0.1"),
-        ({"probability": [0.5] * 7 + [1.1]}, "row 8 of column 'probability' contains 1.1"),
-        ({"probability": [0.5] * 7 + [np.inf]}, "row 8 of column 'probability' contains inf"),
-        (
-            {"sampling_probability": [1.0] * 7 + [0.0]},
-            "row 8 of column 'sampling_probability' contains 0.0; write a value above 0 and up to 1",
-        ),
-        ({"sampling_probability": [1.0] * 7 + [1.1]}, "row 8 of column 'sampling_probability' contains 1.1"),
-        (
-            {"probability": [0.25, 0.75, 0.4, 0.5, 0.5, 0.5, 1.0, 0.0]},
-            "row 3 of column 'probability' (and 1 more row) belongs to pair 2, whose probabilities sum to",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("columns", "expected"), cases(__file__, "broken_choices"))
 def test_choices_that_break_the_contract_are_named_by_column_row_and_value(columns, expected):
     refuse("choices", choices(**columns), expected)
 

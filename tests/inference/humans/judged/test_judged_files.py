@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.humans.judged import Judged, read_judged
@@ -155,24 +156,7 @@ def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
-    [
-        ("a.txt", "x", "end in .csv"),
-        ("a.csv", "", "the file is empty"),
-        ("a.csv", "verdict;label\na;b\n", "not separated by commas"),
-        ("a.csv", "a,a\n1,2\n", "occurs twice"),
-        ("a.jsonl", "", "no rows"),
-        ("a.jsonl", "{\n", "line 1 is not valid JSON"),
-        ("a.jsonl", "[1]\n", "row 1 is not a JSON object"),
-        ("a.jsonl", "[" * 500 + "]" * 500, "nested more than 100"),
-        ("a.json", "3", "not a list of rows"),
-        (
-            "a.json",
-            '{"a": 1}',
-            r"a\.json: this JSON file is neither a list of rows nor the output of promptfoo",
-        ),
-        ("a.json", '{"results": {"results": [4]}}', "row 1 is not a JSON object"),
-        ("a.jsonl", '{"doc_id": 1, "target": "a", "resps": []}\n{"doc_id": 2}', "sample 2 has no"),
-    ],
+    [*cases(__file__, "damaged"), ("a.jsonl", "[" * 500 + "]" * 500, "nested more than 100")],
 )
 def test_damaged_files_are_refused_in_one_sentence(
     tmp_path: Path, name: str, content: str, problem: str
@@ -196,41 +180,16 @@ def guessed(*names: str, **given: Any) -> Any:
     return columns_of(Judged(frame, "t.csv"), given.get("judge"), given.get("human", ()))
 
 
-@pytest.mark.parametrize(
-    ("names", "judge", "human"),
-    [
-        (("id", "verdict", "label"), "verdict", ("label",)),
-        (
-            ("text", "llm_judge", "human_1", "human_2", "human_3"),
-            "llm_judge",
-            ("human_1", "human_2", "human_3"),
-        ),
-        (("Judge", "Gold Label", "lang"), "Judge", ("Gold Label",)),
-        (("gpt-5-mini", "expert"), "gpt-5-mini", ("expert",)),
-        (("prediction", "annotator_a", "annotator_b"), "prediction", ("annotator_a", "annotator_b")),
-    ],
-)
-def test_columns_are_guessed_by_their_names(
-    names: tuple[str, ...], judge: str, human: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("names", "judge", "human"), cases(__file__, "guessed"))
+def test_columns_are_guessed_by_their_names(names: list[str], judge: str, human: list[str]) -> None:
     found = guessed(*names)
-    assert (found.judge, found.human) == (judge, human)
+    assert (found.judge, list(found.human)) == (judge, human)
     assert len(found.guessed) == 2
 
 
-@pytest.mark.parametrize(
-    ("names", "given", "problem"),
-    [
-        (("verdict", "judge", "label"), {}, "verdict, judge could be that of the judge"),
-        (("verdict", "label", "gold"), {}, "label, gold could be that of people"),
-        (("a", "b"), {}, "a, b could be that of the judge; name it with --judge"),
-        (("a", "b"), {"judge": "a"}, "b might be that of people"),
-        (("gpt_a", "claude_b", "label"), {}, "gpt_a, claude_b could be"),
-        (("verdict", "rater_1", "rater_2", "expert_1", "expert_2"), {}, "could be that of people"),
-    ],
-)
+@pytest.mark.parametrize(("names", "given", "problem"), cases(__file__, "ambiguous"))
 def test_columns_that_could_be_several_are_refused_with_the_candidates(
-    names: tuple[str, ...], given: dict[str, Any], problem: str
+    names: list[str], given: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(InputError, match=problem):
         guessed(*names, **given)
