@@ -20,15 +20,19 @@ from pathlib import Path
 from typing import Any
 
 from fakes.answers import completion, content_hash
+from fakes.gemini import generated
+from fakes.messages import message
 from fakes.recorder import LedgerRecorder
 from fakes.server import TESTS, FakeServer
 
 from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
+from conjury.inference.backends.anthropic.lines import message_params
 from conjury.inference.backends.batches.backend import KEPT, BatchBackend
 from conjury.inference.backends.batches.service import Busy, Waits
 from conjury.inference.backends.batches.shards import Limits
 from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.google.batch_service import GoogleBatches
+from conjury.inference.backends.google.lines import content_request
 from conjury.inference.backends.openai.batch_service import OpenAIBatches
 from conjury.inference.backends.providers import OPENAI
 from conjury.inference.ledger import Ledger
@@ -66,6 +70,44 @@ def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> 
     endpoint = find_endpoint(url, settings.pop("key_variable", OPENAI.key_variable))
     service = SERVICES[settings.pop("provider", "openai")](endpoint, "m", waits, **settings)
     return BatchBackend("judge", "m", folder / "batches", service, limits=limits)
+
+
+def submit(backend: BatchBackend, ledger: Ledger, n: int) -> int:
+    return backend.submit(ledger.pending(make_requests(n)), LedgerRecorder(ledger), ledger)
+
+
+def one_round(backend: BatchBackend, ledger: Ledger, n: int) -> dict[int, str]:
+    """Send n requests once and return the kinds of their outcomes."""
+    recorder = LedgerRecorder(ledger)
+    backend.submit(ledger.pending(make_requests(n)), recorder, ledger)
+    backend.wait(recorder, ledger, interval=0.002)
+    return recorder.kinds()
+
+
+def states(ledger: Ledger) -> list[str]:
+    return [batch.state for batch in ledger.batches()]
+
+
+def details(ledger: Ledger) -> list[str]:
+    return [str(batch.detail) for batch in ledger.batches()]
+
+
+REQUEST = {"anthropic": message_params, "google": content_request}
+ANSWER: dict[str, Any] = {"anthropic": message, "google": generated}
+
+
+def sent_body(request: Request, provider: str) -> dict[str, Any]:
+    """Return the body of a request as a provider receives it."""
+    return REQUEST[provider](request.body) if provider in REQUEST else request.body
+
+
+def assert_all_answered(ledger: Ledger, n: int, provider: str = "openai", about: str = "") -> None:
+    """Every request has the answer that belongs to it, as it came, and one."""
+    for request in make_requests(n, about):
+        answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
+        if provider in ANSWER:
+            answers = [answer["original"] for answer in answers]
+        assert answers == [ANSWER.get(provider, completion)(sent_body(request, provider))]
 
 
 def collect(backend: BatchBackend, ledger: Ledger, requests: Callable[[], Iterator[Request]]) -> None:
@@ -152,20 +194,17 @@ def left_files(folder: Path) -> list[str]:
 
 
 def assert_nothing_lost_or_paid_twice(
-    server: FakeServer, folder: Path, n: int, runs: list[list[str]]
+    server: FakeServer, folder: Path, n: int, runs: list[list[str]], provider: str = "openai"
 ) -> None:
     """Every request has its answer, and the server has answered it once."""
     answered = server.counts()["answered"]
     for steps in runs:
         name = " ".join(steps)
         with Ledger.open(folder / name / "ledger.sqlite", write=False) as ledger:
-            for request in make_requests(n, name):
-                answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
-                assert answers
-                assert all(answer == completion(request.body) for answer in answers)
-                assert answered[content_hash(request.body)] == 1, name
+            assert_all_answered(ledger, n, provider, name)
+        for request in make_requests(n, name):
+            assert answered[content_hash(sent_body(request, provider))] == 1, name
         assert left_files(folder / name) == []
-    assert sum(answered.values()) == n * len(runs)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle
@@ -12,8 +11,18 @@ import pytest
 pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 
-from fakes.answers import completion
-from fakes.batch_run import STEPS, assert_nothing_lost_or_paid_twice, crash, make_backend, make_requests
+from fakes.batch_run import (
+    STEPS,
+    assert_all_answered,
+    assert_nothing_lost_or_paid_twice,
+    crash,
+    details,
+    make_backend,
+    make_requests,
+    one_round,
+    states,
+    submit,
+)
 from fakes.recorder import LedgerRecorder
 from fakes.server import FakeServer
 
@@ -25,6 +34,15 @@ from conjury.inference.backends.batches.shards import Limits, open_lines
 from conjury.inference.backends.openai import batch_service
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
+
+ENDED = {"openai": "completed", "anthropic": "ended", "google": "succeeded"}
+COUNTS = {"openai": "/batch_counts", "anthropic": "/message_counts", "google": "/gemini_counts"}
+PROVIDERS = pytest.mark.parametrize("provider", ENDED)
+
+
+@pytest.fixture
+def provider():
+    return "openai"
 
 
 @pytest.fixture
@@ -38,76 +56,65 @@ def serve(server):
     return configure
 
 
+def address(server: FakeServer, provider: str) -> str:
+    return server.url if provider == "openai" else server.root
+
+
 @pytest.fixture
-def backend(serve, tmp_path):
+def backend(serve, tmp_path, provider):
     """A backend of the fake server, with plans for its batches; ``of`` has settings of the backend."""
 
     def make(*plans: dict[str, Any], of: dict[str, Any] | None = None, **options: Any) -> BatchBackend:
-        return make_backend(serve(*plans, **options).url, tmp_path, **(of or {}))
+        server = serve(*plans, **options)
+        return make_backend(address(server, provider), tmp_path, **{"provider": provider, **(of or {})})
 
     return make
 
 
-def batch_counts(server: FakeServer) -> dict[str, Any]:
-    return dict(server._call("/batch_counts"))
+def batch_counts(server: FakeServer, provider: str = "openai") -> dict[str, Any]:
+    return dict(server._call(COUNTS[provider]))
 
 
-def submit(backend: BatchBackend, ledger: Ledger, n: int) -> int:
-    return backend.submit(ledger.pending(make_requests(n)), LedgerRecorder(ledger), ledger)
+def n_batches(server: FakeServer, provider: str) -> int:
+    """Number of batches that a provider has created."""
+    created = batch_counts(server, provider)["batches"]
+    return created if isinstance(created, int) else sum(created.values())
 
 
 def wait(backend: BatchBackend, ledger: Ledger, **options: Any) -> None:
     backend.wait(LedgerRecorder(ledger), ledger, interval=0.002, **options)
 
 
-def one_round(backend: BatchBackend, ledger: Ledger, n: int) -> dict[int, str]:
-    """Send n requests once and return the kinds of their outcomes."""
-    recorder = LedgerRecorder(ledger)
-    backend.submit(ledger.pending(make_requests(n)), recorder, ledger)
-    backend.wait(recorder, ledger, interval=0.002)
-    return recorder.kinds()
-
-
 def sending(shard: str) -> Sending:
     return Sending(shard, Path(), "", 1)
-
-
-def states(ledger: Ledger) -> list[str]:
-    return [batch.state for batch in ledger.batches()]
-
-
-def details(ledger: Ledger) -> list[str]:
-    return [str(batch.detail) for batch in ledger.batches()]
 
 
 def files_of(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "batches").iterdir())
 
 
-def assert_all_answered(ledger: Ledger, n: int) -> None:
-    """Every request has the answer that belongs to it, and one."""
-    for request in make_requests(n):
-        answers = [json.loads(answer) for answer in ledger.answer_bodies(request.key)]
-        assert answers == [completion(request.body)]
-
-
-def test_requests_are_answered_in_shards_and_files_kept_until_then(backend, server, tmp_path, ledger):
-    batches = backend({"polls": 2})
+@PROVIDERS
+def test_requests_are_answered_in_shards_and_files_kept_until_then(
+    backend, server, tmp_path, ledger, provider
+):
+    batches = backend({"polls": 2 if provider == "openai" else 9, "reverse": True})
     assert submit(batches, ledger, 10) == 10
     assert states(ledger) == ["submitted"] * 3
     assert files_of(tmp_path) == sorted(f"{batch.shard}.jsonl" for batch in ledger.batches())
     seen: list[set[str]] = []
     wait(batches, ledger, progress=lambda live: seen.append({str(batch.detail) for batch in live}))
-    assert_all_answered(ledger, 10)
-    assert seen == [
-        {"in_progress, 0 of 4", "in_progress, 0 of 2"},
-        {"finalizing, 0 of 4", "finalizing, 0 of 2"},
-        set(),
-    ]
+    assert_all_answered(ledger, 10, provider)
+    if provider == "openai":
+        assert seen == [
+            {"in_progress, 0 of 4", "in_progress, 0 of 2"},
+            {"finalizing, 0 of 4", "finalizing, 0 of 2"},
+            set(),
+        ]
     assert states(ledger) == ["collected"] * 3
-    assert details(ledger) == [f"completed: {n} answered" for n in (4, 4, 2)]
+    assert details(ledger) == [f"{ENDED[provider]}: {n} answered" for n in (4, 4, 2)]
     assert set(server.counts()["answered"].values()) == {1}
     assert files_of(tmp_path) == []
+    assert submit(batches, ledger, 10) == 0
 
 
 def test_what_is_sent_is_in_the_ledger_before(backend, ledger, monkeypatch):
@@ -135,20 +142,18 @@ def test_what_is_sent_is_in_the_ledger_before(backend, ledger, monkeypatch):
     ]
 
 
-def test_another_process_goes_on_where_one_left(serve, tmp_path):
-    server = serve({"polls": 1})
-    for process in range(3):
+@pytest.mark.parametrize("provider", ["openai", "anthropic", pytest.param("google", marks=pytest.mark.long)])
+def test_another_process_goes_on_where_one_left(serve, tmp_path, provider):
+    server = serve()
+    for process in range(2):
         with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-            batches = make_backend(server.url, tmp_path)
-            if process < 2:
-                assert submit(batches, ledger, 6) == (0 if process else 6)
+            batches = make_backend(address(server, provider), tmp_path, provider=provider)
+            assert submit(batches, ledger, 6) == (0 if process else 6)
             if process:
-                states_now = [batch.state for batch in batches.poll(ledger)]
-                assert states_now == [["submitted"] * 2, ["ended"] * 2][process - 1]
+                assert [batch.state for batch in batches.poll(ledger)] == ["ended"] * 2
                 fetched = [batch.detail for batch in batches.fetch(LedgerRecorder(ledger), ledger)]
-                assert fetched == [[], ["completed: 4 answered", "completed: 2 answered"]][process - 1]
-            if process == 2:
-                assert_all_answered(ledger, 6)
+                assert fetched == [f"{ENDED[provider]}: {n} answered" for n in (4, 2)]
+                assert_all_answered(ledger, 6, provider)
     assert set(server.counts()["answered"].values()) == {1}
 
 
@@ -198,10 +203,11 @@ def test_what_a_batch_did_not_answer_is_asked_again(backend, server, ledger, pla
         assert "lose" in plan or set(server.counts()["answered"].values()) == {1}
 
 
-def test_a_download_that_breaks_off_is_done_again(backend, server, ledger):
+@pytest.mark.parametrize("provider", ["openai", "google", pytest.param("anthropic", marks=pytest.mark.long)])
+def test_a_download_that_breaks_off_is_done_again(backend, server, ledger, provider):
     one_round(backend({"cut": 2}), ledger, 4)
-    assert_all_answered(ledger, 4)
-    assert set(batch_counts(server)["downloads"].values()) == {3}
+    assert_all_answered(ledger, 4, provider)
+    assert set(batch_counts(server, provider)["downloads"].values()) == {3}
 
 
 def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(backend, tmp_path, ledger):
@@ -256,12 +262,14 @@ def test_results_that_are_not_there_are_read_when_they_are_or_asked_for_again(
     assert ledger.problems() == []
 
 
-@pytest.mark.parametrize("kind", ["files", "batches"])
+@pytest.mark.parametrize(
+    ("provider", "kind"), [("openai", "files"), *((provider, "batches") for provider in ENDED)]
+)
 @pytest.mark.parametrize("fault", ["lost", "refused"])
-def test_a_creation_without_an_answer_makes_no_second_batch(backend, server, ledger, kind, fault):
-    one_round(backend({}, **{fault: {kind: 1}}), ledger, 6)
-    assert_all_answered(ledger, 6)
-    assert list(batch_counts(server)["batches"].values()) == [1, 1]
+def test_a_creation_without_an_answer_makes_no_second_batch(backend, server, ledger, provider, kind, fault):
+    one_round(backend({}, **{fault: {kind: 1}}), ledger, 4)
+    assert_all_answered(ledger, 4, provider)
+    assert n_batches(server, provider) == 1
     assert set(server.counts()["answered"].values()) == {1}
 
 
@@ -365,7 +373,8 @@ def test_batches_of_other_judges_are_left(serve, tmp_path, ledger):
     assert known == [("judge", "submitted"), ("other", "collected")]
 
 
-def test_a_request_too_large_for_a_batch_is_recorded_so(backend, ledger):
+@PROVIDERS
+def test_a_request_too_large_for_a_batch_is_recorded_so(backend, ledger, provider):
     batches = backend(of={"limits": Limits(bytes=50)})
     assert one_round(batches, ledger, 1) == {0: "too_large"}
     assert submit(batches, ledger, 1) == 0
@@ -384,7 +393,7 @@ def test_nothing_is_sent_after_a_stop_and_waiting_ends(backend, server, tmp_path
 
     assert batches.submit(requests(), recorder, ledger) == 4
     assert len(ledger.batches()) == len(files_of(tmp_path)) == 1
-    assert sum(batch_counts(server)["batches"].values()) == 1
+    assert n_batches(server, "openai") == 1
     recorder.stop = False
     batches.wait(recorder, ledger, interval=600.0, progress=stop)
     assert states(ledger) == ["submitted"]

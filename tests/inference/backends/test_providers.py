@@ -11,27 +11,28 @@ import pytest
 pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 
-from fakes.answers import content_hash
-from fakes.batch_run import LIMITED, crash, left_files, make_backend, make_requests
-from fakes.gemini import generated
-from fakes.messages import message
+from fakes.batch_run import (
+    LIMITED,
+    assert_all_answered,
+    assert_nothing_lost_or_paid_twice,
+    crash,
+    details,
+    make_backend,
+    make_requests,
+    one_round,
+    states,
+    submit,
+)
 from fakes.recorder import LedgerRecorder
 from fakes.server import FakeServer
 
-from conjury.inference.backends.anthropic.lines import message_params
 from conjury.inference.backends.batches.backend import BatchBackend
 from conjury.inference.backends.batches.service import Unreachable, Unsure
-from conjury.inference.backends.batches.shards import Limits
-from conjury.inference.backends.google.lines import content_request
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 
 PROVIDERS = ("anthropic", "google")
-REQUEST = {"anthropic": message_params, "google": content_request}
-ANSWER = {"anthropic": message, "google": generated}
 COUNTS = {"anthropic": "/message_counts", "google": "/gemini_counts"}
-ENDED = {"anthropic": "ended", "google": "succeeded"}
-LONG_ANTHROPIC, LONG_GOOGLE = (pytest.param(name, marks=pytest.mark.long) for name in PROVIDERS)
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -43,11 +44,8 @@ def provider(request):
 def backend(server, tmp_path, provider):
     """A backend of the fake server, with plans for its batches; ``of`` has settings of the backend."""
 
-    def make(
-        *plans: dict[str, Any], of: dict[str, Any] | None = None, keep: bool = False, **options: Any
-    ) -> BatchBackend:
-        if not keep:
-            configure(server, *plans, **options)
+    def make(*plans: dict[str, Any], of: dict[str, Any] | None = None, **options: Any) -> BatchBackend:
+        configure(server, *plans, **options)
         return make_backend(server.root, tmp_path, **{"provider": provider, **(of or {})})
 
     return make
@@ -56,59 +54,6 @@ def backend(server, tmp_path, provider):
 def configure(server: FakeServer, *plans: dict[str, Any], **options: Any) -> None:
     named = {name: options.pop(name) for name in ("lost", "refused", "most") if name in options}
     server.configure(batches={"plans": list(plans) or [{}], **named}, **options)
-
-
-def submit(backend: BatchBackend, ledger: Ledger, n: int) -> int:
-    return backend.submit(ledger.pending(make_requests(n)), LedgerRecorder(ledger), ledger)
-
-
-def one_round(backend: BatchBackend, ledger: Ledger, n: int) -> dict[int, str]:
-    """Send n requests once and return the kinds of their outcomes."""
-    recorder = LedgerRecorder(ledger)
-    backend.submit(ledger.pending(make_requests(n)), recorder, ledger)
-    backend.wait(recorder, ledger, interval=0.002)
-    return recorder.kinds()
-
-
-def states(ledger: Ledger) -> list[str]:
-    return [batch.state for batch in ledger.batches()]
-
-
-def details(ledger: Ledger) -> list[str]:
-    return [str(batch.detail) for batch in ledger.batches()]
-
-
-def assert_all_answered(ledger: Ledger, n: int, provider: str, about: str = "") -> None:
-    """Every request has the answer that belongs to it, as it came, and one."""
-    for request in make_requests(n, about):
-        answers = [json.loads(answer)["original"] for answer in ledger.answer_bodies(request.key)]
-        assert answers == [ANSWER[provider](REQUEST[provider](request.body))]
-
-
-def test_requests_of_each_provider_are_answered_in_shards_once(backend, server, tmp_path, ledger, provider):
-    batches = backend({"polls": 9, "reverse": True})
-    assert submit(batches, ledger, 10) == 10
-    assert states(ledger) == ["submitted"] * 3
-    batches.wait(LedgerRecorder(ledger), ledger, interval=0.002)
-    assert_all_answered(ledger, 10, provider)
-    assert states(ledger) == ["collected"] * 3
-    assert details(ledger) == [f"{ENDED[provider]}: {n} answered" for n in (4, 4, 2)]
-    assert set(server.counts()["answered"].values()) == {1}
-    assert list((tmp_path / "batches").iterdir()) == []
-    assert submit(batches, ledger, 10) == 0
-
-
-@pytest.mark.parametrize("provider", ["anthropic", LONG_GOOGLE])
-def test_another_process_fetches_what_one_sent(backend, server, tmp_path, provider):
-    for process in range(2):
-        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-            batches = backend(keep=bool(process))
-            assert submit(batches, ledger, 6) == (0 if process else 6)
-            if process:
-                assert [batch.state for batch in batches.poll(ledger)] == ["ended"] * 2
-                batches.fetch(LedgerRecorder(ledger), ledger)
-                assert_all_answered(ledger, 6, provider)
-    assert set(server.counts()["answered"].values()) == {1}
 
 
 FAULTS = {
@@ -163,14 +108,6 @@ def test_requests_that_a_batch_did_not_reach_are_asked_again_unbilled(backend, l
     assert_all_answered(ledger, 4, provider)
 
 
-@pytest.mark.parametrize("fault", ["lost", "refused"])
-def test_a_creation_without_an_answer_makes_no_second_batch(backend, server, ledger, provider, fault):
-    batches = backend({}, **{fault: {"batches": 1}})
-    one_round(batches, ledger, 4)
-    assert_all_answered(ledger, 4, provider)
-    assert server._call(COUNTS[provider])["batches"] == 1
-
-
 def test_a_batch_of_anthropic_that_may_be_ours_is_awaited_and_then_recognised(server, tmp_path, ledger):
     configure(server, {"polls": 8}, lost={"batches": 1})
     batches = make_backend(server.root, tmp_path, provider="anthropic")
@@ -221,17 +158,6 @@ def test_shards_that_there_is_no_room_for_are_sent_when_others_have_ended(backen
     batches.wait(LedgerRecorder(ledger), ledger, interval=0.002)
     assert_all_answered(ledger, 10, provider)
     assert server._call(COUNTS[provider])["batches"] == 3
-
-
-def test_a_request_larger_than_a_batch_is_recorded_so(backend, ledger):
-    assert one_round(backend(of={"limits": Limits(bytes=50)}), ledger, 1) == {0: "too_large"}
-
-
-@pytest.mark.parametrize("provider", [LONG_ANTHROPIC, "google"])
-def test_a_download_that_breaks_off_is_done_again(backend, server, ledger, provider):
-    one_round(backend({"cut": 2}), ledger, 4)
-    assert_all_answered(ledger, 4, provider)
-    assert set(server._call(COUNTS[provider])["downloads"].values()) == {3}
 
 
 def test_results_that_are_gone_are_not_paid_twice_unasked(backend, ledger, provider):
@@ -316,26 +242,18 @@ def crashed(server: FakeServer, folder: Path, provider: str, runs: list[list[str
     assert all(each[0] == 9 for each in codes)
     for steps, each in zip(runs, codes, strict=True):
         assert all(code == 1 for step, code in zip(steps, each, strict=False) if step == LIMITED)
-    answered = server.counts()["answered"]
-    for steps in runs:
-        name = " ".join(steps)
-        with Ledger.open(folder / name / "ledger.sqlite", write=False) as ledger:
-            assert_all_answered(ledger, n, provider, name)
-            for request in make_requests(n, name):
-                assert answered[content_hash(REQUEST[provider](request.body))] == 1, name
-        assert left_files(folder / name) == []
-
-
-@pytest.mark.long
-def test_a_process_that_dies_after_it_sent_loses_nothing_and_pays_once(server, tmp_path):
-    configure(server, {})
-    crashed(server, tmp_path, "anthropic", [["create+1"]])
+    assert_nothing_lost_or_paid_twice(server, folder, n, runs, provider)
 
 
 @pytest.mark.long
 def test_death_at_each_step_loses_nothing_and_pays_once(server, tmp_path, provider):
     configure(server, {})
     crashed(server, tmp_path, provider, [[step] for step in STEPS])
+
+
+@pytest.mark.slow
+def test_death_at_each_step_and_again_loses_nothing_and_pays_once(server, tmp_path, provider):
+    configure(server, {})
     runs = [[step, second] for step, second in zip(STEPS, STEPS[4:] + STEPS[:4], strict=True)]
     crashed(server, tmp_path, provider, [run for run in runs if run[1] != "unlink+1"])
 
