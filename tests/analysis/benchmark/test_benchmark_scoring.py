@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -168,12 +167,7 @@ def test_tables_that_cannot_be_scored_are_refused(answers, labels, options: Any,
         score(answers, labels, **options)
 
 
-def test_scores_of_nothing_are_refused() -> None:
-    with pytest.raises(InputError, match="none is named"):
-        scores(harm(), metrics=[])
-    empty = replace(harm(), frame=harm().frame.assign(region=None))
-    with pytest.raises(InputError, match="no answer has all of region"):
-        scores(empty, by=["region"])
+def test_strata_that_are_not_there_are_refused() -> None:
     with pytest.raises(InputError, match="does not contain 'eng'"):
         harm().of(language="eng")
 

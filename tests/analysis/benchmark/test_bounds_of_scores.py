@@ -10,7 +10,6 @@ import pytest
 
 from conjury.analysis.benchmark import bounds, score, scores
 from conjury.analysis.numerics.intervals import wilson
-from conjury.inference.errors import InputError
 
 CLASSES = ["a", "b", "c"]
 LOST = 3
@@ -134,13 +133,6 @@ def test_a_judge_without_an_answer_has_a_note_and_no_rows(answered) -> None:
     assert set(found.frame["judge"]) == {"gpt"}
     assert "silent: none of 10 labels of 'kind' was given" in found.notes[1]
     assert found.notes[0] == "7 of 20 labels were answered."
-
-
-def test_metrics_whose_denominators_depend_on_answers_are_refused(answered) -> None:
-    with pytest.raises(InputError, match="macro_f1, precision_a: the answers to other units decide"):
-        bounds(score(*labels(*answered)), metrics=["macro_f1", "precision_a"])
-    with pytest.raises(InputError, match="missing is 'wrong'; use study or missing"):
-        bounds(score(*labels(*answered)), missing="wrong")
 
 
 PERFECT = ["y", "n"] * 20

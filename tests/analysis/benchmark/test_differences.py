@@ -26,7 +26,6 @@ from conjury.analysis.numerics.significance import (
     mid_p,
 )
 from conjury.analysis.results import Result
-from conjury.inference.errors import InputError
 
 counts = st.integers(0, 30)
 MCNEMAR = ("mcnemar exact", "mcnemar mid-p", "mcnemar clustered")
@@ -261,26 +260,3 @@ def test_judges_are_compared_on_original_items() -> None:
     assert each.set_index("condition")["estimate"].to_dict() == {"none": 0.0, "typos": -1.0}
     shown = compared(scored, between="condition").frame[["judge", "left", "right", "estimate"]]
     assert shown.to_numpy().tolist() == [["a", "none", "typos", 1.0], ["b", "none", "typos", 0.0]]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"between": "prompts"}, "column 'prompts' is missing"),
-        ({"against": "z"}, "does not contain 'z'"),
-        ({"tests": ["mcnemar"]}, "There is no test 'mcnemar'"),
-        ({"tests": "bootstrap"}, "give a list"),
-        ({"metrics": ["accurcy"]}, "did you mean 'accuracy'"),
-        ({"adjust": "bonferroni"}, "use holm, bh or none"),
-        ({"missing": "skip"}, "missing is 'skip'"),
-        ({"metrics": ["missing_rate"], "missing": "missing"}, "missing_rate counts missing answers"),
-        ({"alpha": 2}, "alpha is 2"),
-        ({"draws": -1}, "draws is -1"),
-        ({"cluster": "topic"}, "column 'topic' is missing"),
-        ({"between": "item_id"}, "by which answers are paired"),
-        ({"between": "prompt"}, "no two values of column 'prompt'"),
-    ],
-)
-def test_invalid_comparisons_are_refused(options: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        differences(scored_of(draws_of(12, 2, 6)), **{"draws": 50, **options})

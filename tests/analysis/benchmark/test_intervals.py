@@ -13,7 +13,6 @@ from conjury.analysis.benchmark import by_label, confusion, score, scores
 from conjury.analysis.benchmark.intervals import Labelled, Plan, bounds_of, bounds_of_metrics, cluster_sums
 from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metric
 from conjury.analysis.results import Result
-from conjury.inference.errors import InputError
 
 CLASSES = ["a", "b"]
 
@@ -195,22 +194,6 @@ def test_every_task_and_stratum_has_baselines_where_all_judges_have_the_same_uni
     assert held.to_dict() == {"baseline": ["wrong"], "model": ["wrong", "missing", "study"]}
     over = result.extra["over_baseline"].set_index("missing")
     assert over.loc["missing", "n_units"] == 48
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"draws": 1}, "draws is 1"),
-        ({"alpha": 1.5}, "alpha is 1.5"),
-        ({"missing": ["left out"]}, "missing is 'left out'"),
-        ({"metrics": ["accurracy"]}, "did you mean 'accuracy'"),
-        ({"cluster": "topic"}, "column 'topic' is missing"),
-        ({"by": ["topic"]}, "column 'topic' is missing"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        scores(score(*table([True] * 4)), **options)
 
 
 def test_labels_given_too_often_have_a_ratio_above_one() -> None:

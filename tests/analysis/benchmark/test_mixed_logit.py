@@ -15,7 +15,6 @@ from scipy.special import expit
 from conjury.analysis.benchmark import differences, mixed_logit
 from conjury.analysis.benchmark.mixed import tally
 from conjury.analysis.numerics.mixed import fit_mixed_logit
-from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "benchmark"
 
@@ -185,21 +184,3 @@ def test_intervals_cover_the_true_difference() -> None:
         error = np.sqrt(fitted.vcov[0, 0] + fitted.vcov[1, 1] - 2 * fitted.vcov[0, 1])
         covered.append(abs(fitted.log_odds[1] - fitted.log_odds[0] - 0.7) < 1.96 * error)
     assert 0.91 <= np.mean(covered) <= 0.99
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"reference": "z"}, "does not contain 'z'"),
-        ({"between": "model"}, "'model' is missing"),
-        ({"between": "prompt"}, "no two values of column 'prompt'"),
-        ({"adjust": "sidak"}, "use holm, bh or none"),
-        ({"missing": "skip"}, "missing is 'skip'"),
-        ({"alpha": 0}, "alpha is 0"),
-        ({"errors": "HC3"}, "use robust or model"),
-        ({"group": "topic"}, "'topic' is missing"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        mixed_logit(scored_of(draws_of(7, 2, 10)), **options)

@@ -280,35 +280,6 @@ def test_labels_chosen_where_a_model_is_uncertain_are_refused() -> None:
     assert len(prediction_powered(table.assign(probability=fair)).frame) == 3
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"statistic": "mode"}, "statistic is 'mode'"),
-        ({"statistic": "proportion"}, "at_least applies to statistic='proportion'"),
-        ({"statistic": "quantile", "q": 1.0}, "numbers between 0 and 1"),
-        ({"statistic": "quantile", "tuning": "matrix"}, "quantiles take coefficient"),
-        ({"model": "claude"}, "model names 'claude'"),
-        ({"human": "gpt"}, "human and model name the same rows"),
-        ({"tuning": "best"}, "tuning is 'best'"),
-        ({"folds": 0}, "folds is 0"),
-        ({"alpha": 5}, "alpha is 5"),
-    ],
-)
-def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        prediction_powered(pair(*drawn(60, 20)), **options)
-
-
-def test_models_without_further_or_common_items_are_refused() -> None:
-    human, model = drawn(60, 20)
-    with pytest.raises(InputError, match="answered only the items of people"):
-        prediction_powered(pair(human, model[:20]))
-    with pytest.raises(InputError, match="answered none of the items"):
-        prediction_powered(pd.concat([judged(human, "ann", "human"), judged(model[20:], "gpt", "model", 20)]))
-    with pytest.raises(InputError, match="model applies to correct='ppi'"):
-        means(pair(human, model), model="gpt")
-
-
 CLASSES = np.array(["safe", "harmful"])
 
 
@@ -408,6 +379,8 @@ def test_options_of_the_bootstrap_and_of_baselines_are_refused_with_a_correction
         InputError, match="draws has no effect with correct='ppi': intervals need no bootstrap"
     ):
         scores(scored, correct="ppi", model=score(judgments, model), draws=0)
+    with pytest.raises(InputError, match="model applies to correct='ppi'"):
+        means(pair(*drawn(60, 20)), model="gpt")
     with pytest.raises(InputError, match="draws has no effect with correct='ppi'"):
         means(pair(*drawn(60, 12)), correct="ppi", draws=100)
 

@@ -204,23 +204,6 @@ def test_groups_are_estimated_on_their_own():
         pd.testing.assert_frame_equal(part[numbers], rates(table).frame[numbers])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"judge": "judge"}, "column 'judge' is missing"),
-        ({"classes": ["a"]}, "give at least two different ones"),
-        ({"classes": ["a", "z"]}, "Human label 'b' is not among the classes"),
-        ({"cluster": "topic"}, "or has one cluster; fill it in"),
-        ({"data": units([[3, 1], [1, 3]], [])}, "No unit is without a human label"),
-        ({"alpha": 2}, "alpha is 2"),
-    ],
-)
-def test_what_cannot_be_corrected_is_refused(change, message):
-    call = {"data": units([[3, 1], [1, 3]], [5, 5]).assign(topic="only")} | change
-    with pytest.raises(InputError, match=message):
-        rates(**call)
-
-
 def test_a_calibration_set_is_divided_where_the_variance_is_least():
     rate, sensitivity, specificity = 0.2, 0.7, 0.95
     best = min(

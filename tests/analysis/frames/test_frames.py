@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 from conjury.analysis.frames import cells as cells_module
 from conjury.analysis.frames.cells import build_cells
@@ -50,36 +51,6 @@ def test_a_formula_is_read_and_reads_back_as_it_is_written(formula: str, expecte
 def test_names_that_r_does_not_know_are_quoted_and_features_take_their_restrictions_along() -> None:
     assert str(Formula("y", ("_a", "b c", "d"))) == "y ~ `_a` + `b c` + d"
     assert parse("y ~ a * b + c").without(["b"]) == Formula("y", ("a", "c"))
-
-
-@pytest.mark.parametrize(
-    ("formula", "says"),
-    [
-        ("", "no ~"),
-        ("a + b", "no ~"),
-        ("y ~", "cannot be read"),
-        ("y ~ (a", "cannot be read"),
-        ("y ~ a ~ b", "cannot be read"),
-        ("y ~ 2 * a", "cannot be read"),
-        ("y ~ 1", "no feature"),
-        ("~ 1", "no feature"),
-        ("y ~ a - a", "no feature"),
-        ("y ~ .", "dot"),
-        ("y ~ a | b", "several parts"),
-        ("~ a | b", "several parts"),
-        ("y + z ~ a", "exactly one outcome"),
-        ("log(y) ~ a", "transforms"),
-        ("y ~ C(a)", "transforms"),
-        ("y ~ y", "both sides"),
-        ("y ~ a * y", "both sides"),
-        ("y ~ a * b * c", "three features"),
-        ("y ~ a * b + a * c", "twice"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_in_one_sentence(formula: str, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        parse(formula)
-    assert "\n" not in str(caught.value)
 
 
 def posts(n: int = 400) -> pd.DataFrame:
@@ -179,18 +150,12 @@ def test_units_of_every_kind_are_numbered_without_gaps(values: Any) -> None:
     assert len({codes[1], codes[2], codes[3]}) == 3
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "words"),
-    [
-        ({}, {"reference": {"a": "q"}}, "'q' is no level of feature 'a'"),
-        ({}, {"reference": {"q": "x"}}, "'q', which is no feature"),
-        ({}, {"reference": ["x"]}, "mapping"),
-        ({"w": [1, 1, -1] + [1] * 397}, {"weights": "w"}, "negative in row 3"),
-        ({"y": [1, np.inf] + [1] * 398}, {}, "infinite in row 2"),
-        ({"y": ["1", "no"] + ["1"] * 398}, {}, "'no' in row 2"),
-        ({"id": [1, 1, 1, None] + [2] * 396}, {"clusters": ["id"]}, "empty in row 4"),
-    ],
-)
-def test_unknown_references_and_the_row_that_is_wrong_are_named(columns, options, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        build_cells(POSTS.assign(**columns), "y", ["a"], **options)
+def cells_of(rows: dict[str, Any] | None = None, **options: Any) -> None:
+    build_cells(POSTS.head(3).assign(**(rows or {})), "y", ["a"], **options)
+
+
+@pytest.mark.parametrize(("what", "options", "says"), refused(__file__))
+def test_formulas_references_and_rows_that_are_wrong_are_named(what: str, options: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        {"formula": parse, "cells": cells_of}[what](**options)
+    assert "\n" not in str(caught.value)

@@ -202,33 +202,6 @@ def test_models_without_ratings_or_with_few_are_told_or_refused() -> None:
     assert curve["winning_rate"].isna().tolist() == (curve["model"] == "llama").tolist()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"labels": True, "scoring": "neg_rmse"}, "needs numbers, and these judgments are labels"),
-        ({"labels": True, "scoring": ["accuracy", "neg_mae"]}, "needs numbers"),
-        ({"labels": True, "scoring": lambda one, other: np.nan}, "must be a finite number"),
-        ({"labels": True, "scoring": lambda one, other: one - other}, "fails for"),
-        ({"scoring": "acuracy"}, "did you mean 'accuracy'"),
-        ({"scoring": ["neg_rmse", "neg_rmse"]}, "each once"),
-        ({"epsilon": 2}, "epsilon is 2"),
-        ({"q_fdr": 0}, "q_fdr is 0"),
-        ({"min_humans": 1}, "min_humans is 1"),
-        ({"draws": 1}, "draws is 1"),
-        ({"min_instances": 1}, "min_instances is 1"),
-        ({"samples": "all"}, "samples is 'all'"),
-        ({"resample": "people"}, "resample is 'people'"),
-        ({"multiplicity": "bonferroni"}, "multiplicity is 'bonferroni'"),
-        ({"cluster": "text"}, "no column 'text'"),
-        ({"model": []}, "No model is named"),
-        ({"judgments": [1, 2]}, "judgments: this is a list; give a DataFrame"),
-    ],
-)
-def test_options_and_scorings_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        alt_test(**{"judgments": ragged(labels=options.pop("labels", False)), **options})
-
-
 def test_the_scoring_follows_the_values_and_several_stand_side_by_side() -> None:
     assert alt_test(ragged(labels=True)).frame["scoring"].unique().tolist() == ["accuracy"]
     assert alt_test(ragged()).frame["scoring"].unique().tolist() == ["neg_rmse"]

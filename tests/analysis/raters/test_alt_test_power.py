@@ -90,30 +90,6 @@ def test_where_guessing_is_not_behind_by_epsilon_there_is_no_margin() -> None:
     assert any("answers at random is not worse" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"annotators": 1}, "annotators is 1"),
-        ({"instances": [1, 50]}, "instances is 1"),
-        ({"instances": []}, "instances is empty"),
-        ({"human_agreement": 0}, "human_agreement is 0"),
-        ({"human_agreement": 0.25, "model_agreement": 0.6}, "would agree with each to 0.50"),
-        ({"kind": "words"}, "kind is 'words'"),
-        ({"scoring": "neg_rmse"}, "simulated labels take accuracy"),
-        ({"categories": 1}, "categories is 1"),
-        ({"categories": [0.5, 0.6]}, "sum to 1"),
-        ({"per_item": 1}, "per_item is 1"),
-        ({"epsilon": 3}, "epsilon is a difference"),
-        ({"target": 1}, "target is 1"),
-        ({"simulations": 1}, "simulations is 1"),
-        ({"multiplicity": "sidak"}, "multiplicity is 'sidak'"),
-    ],
-)
-def test_worlds_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        alt_test_power(**options)
-
-
 @pytest.fixture(scope="module")
 def panel() -> pd.DataFrame:
     """Ratings of 60 items by four people and a model that agree."""

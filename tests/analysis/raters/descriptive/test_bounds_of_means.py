@@ -10,7 +10,6 @@ import pytest
 
 from conjury.analysis.correction import covering_interval
 from conjury.analysis.raters import bounds, means
-from conjury.inference.errors import InputError
 
 SCALE = (0.0, 1.0, 2.0, 3.0)
 NUMBERS = ["bound_lower", "bound_upper"]
@@ -121,17 +120,3 @@ def test_where_nothing_is_missing_intervals_are_those_of_means() -> None:
     assert found[["ci_lower", "ci_upper"]].to_numpy() == pytest.approx(found[["lower", "upper"]].to_numpy())
     usual = means(table, scale=SCALE, draws=100).frame
     assert found[["lower", "upper"]].to_numpy() == pytest.approx(usual[["lower", "upper"]].to_numpy())
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"scale": None}, "The scale is not stated, so missing ratings have no bounds"),
-        ({"statistic": "proportion"}, "at_least applies to statistic='proportion'"),
-        ({"statistic": "median"}, "statistic is 'median' .did you mean 'mean'"),
-        ({"direction": "up"}, "direction is 'up'"),
-    ],
-)
-def test_what_cannot_be_bounded_is_refused(ratings, change, message) -> None:
-    with pytest.raises(InputError, match=message):
-        bounds(ratings, **({"scale": SCALE} | change))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ from statsmodels.stats.multitest import multipletests
 from conjury.analysis.numerics.bootstrap import Draws
 from conjury.analysis.raters import Result, biases
 from conjury.analysis.raters.descriptive.self_preference import adjusted_differences, one_person, quality_of
-from conjury.inference.errors import InputError
 
 from .conftest import Tables
 from .conftest import simulated as simulate_all
@@ -153,18 +150,6 @@ def test_one_rater_an_item_and_a_model_at_the_end_of_the_scale_are_told() -> Non
     end, inside = (run(simulated(20, lift=lift), 10).notes for lift in (2.5, 1.0))
     assert any("assume a straight line" in note and "gpt on wit" in note for note in end)
     assert not any("straight" in note for note in inside)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"generator": "generator", "author": "people"}, "no judged item has 'people' in column 'generator'"),
-        ({"unrelated": ("response_type", "off")}, "no judged item has 'off' in column 'response_type'"),
-    ],
-)
-def test_unknown_authors_and_levels_are_refused(tables: Tables, options: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        biases(*tables, **options)
 
 
 @pytest.mark.slow

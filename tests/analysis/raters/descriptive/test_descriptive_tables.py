@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +16,6 @@ from conjury.analysis.raters import (
     rating_lines,
     with_items,
 )
-from conjury.inference.errors import InputError
 
 from .conftest import Tables, simulated
 
@@ -185,20 +182,3 @@ def test_lines_are_least_squares_and_bands_hold_them(tables: Tables) -> None:
     bands = made.extra["bands"]
     assert (bands["lower"] < bands["estimate"]).all()
     assert len(made.extra["points"]) == 3 * len(tables[1])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"coefficients": ["spearmen"]}, "no coefficient 'spearmen' .did you mean 'spearman'"),
-        ({"dimensions": ["wit"]}, "no dimension 'wit'"),
-        ({"by": ("tier",)}, "no column 'tier'"),
-        ({"by": "overall"}, "level 'overall'"),
-        ({"alpha": 2}, "alpha is 2"),
-        ({"cluster": "topic"}, "no column 'topic'"),
-    ],
-)
-def test_unknown_options_are_refused(tables: Tables, options: dict[str, Any], message: str) -> None:
-    judgments, items = tables
-    with pytest.raises(InputError, match=message):
-        correlations(judgments, items.assign(overall="overall"), **options)

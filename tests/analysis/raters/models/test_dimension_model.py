@@ -140,23 +140,6 @@ def test_covariates_of_items_become_centred_columns() -> None:
         dimension_data(table, covariates=["votes"])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sampler": "nuts"}, "its own sampler"),
-        ({"main": "witt"}, "did you mean"),
-        ({"dimensions": ["wit"]}, "one dimension"),
-        ({"priors": {"correlation": 2}}, "no prior 'correlation'"),
-        ({"priors": {"cut": (1.0, 3.0)}}, "mean 0"),
-        ({"draws": 0}, "draws must be"),
-        ({"alpha": 2}, "alpha"),
-    ],
-)
-def test_bad_requests_are_refused_in_a_sentence(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        dimension_model(study(30), **options)  # type: ignore[arg-type]
-
-
 def test_levels_are_those_that_the_design_identifies_and_total_is_items_and_residuals_together() -> None:
     drawn = draws_around(WITHIN, BETWEEN, 1e-3)
     found = {name: values.mean((0, 1)) for name, values in levels_of(group(), drawn).items()}

@@ -13,7 +13,6 @@ from scipy import stats
 from conjury.analysis.raters import ModelFit, label_model
 from conjury.analysis.raters.models.labels.data import class_posterior, confusion_of, read_labels
 from conjury.analysis.raters.models.labels.tables import FRESH, LabelDraws, notes_of
-from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "raters"
 CLASSES = ["safe", "implicit", "explicit"]
@@ -214,30 +213,6 @@ def given(judges: str, values: list[Any], start: str = "i") -> pd.DataFrame:
     """The same labels of the same items by each judge."""
     rows = [(judge, "human", f"{start}{k}", at) for judge in judges.split() for k, at in enumerate(values)]
     return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
-
-
-MIXED = ["no", "yes", "yes"]
-TWO = given("ann bob", MIXED)
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "message"),
-    [
-        (given("ann", MIXED), {}, "there is one judge"),
-        (pd.concat([given("ann", MIXED), given("bob", MIXED, "j")]), {}, "no item has labels by two judges"),
-        (given("ann bob", ["yes"] * 3), {}, "Every judgment is 'yes'"),
-        (given("ann bob", [k * 7 for k in range(12)]), {}, "12 different numbers; the label model"),
-        (given("ann bob", [f"word {k}" for k in range(21)]), {}, "21 different labels, more than 20"),
-        (TWO, {"labels": ["yes", "maybe"]}, "contains 'no', which is not among the labels"),
-        (TWO, {"labels": ["yes", "no", "yes"]}, "names a label twice"),
-        (TWO, {"priors": {"wrongs": (0, 1)}}, "no prior 'wrongs'"),
-    ],
-)
-def test_what_the_model_would_mean_nothing_for_is_refused(
-    table: pd.DataFrame, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        label_model(table, **options)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import rater_model, read_ratings
+from conjury.analysis.raters import read_ratings
 from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
 from conjury.analysis.raters.models.ordinal.draws import grid, grid_step
@@ -96,37 +96,6 @@ def test_own_effects_are_estimated_where_answers_are_repeated():
     assert not few.own.any()
     assert len(few.judge) == len(many)
     assert any("too few" in note for note in few.notes)
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "said"),
-    [
-        (judgments().query("judge_id != 'bob'"), {}, "by 1 person"),
-        (judgments(judge_kind="model"), {}, "by no people"),
-        (judgments(value=3), {}, "Every rating is 3"),
-        (
-            judgments(value=lambda x: x["value"].where(x["judge_id"] != "gpt", 2)),
-            {},
-            "'gpt' gave 2 for every item",
-        ),
-        (
-            judgments()[[(k % 3 == 0) == (k // 3 % 2 == 1) for k in range(18)]],
-            {},
-            "No item is rated by two people",
-        ),
-        (judgments(value="good"), {}, "are labels"),
-        (judgments(), {"covariates": ["tone"]}, "no column 'tone'"),
-        (judgments(tone="dry"), {"covariates": ["tone"]}, "is 'dry' for every item"),
-        (judgments(), {"link": "cloglog"}, "no link 'cloglog'"),
-        (judgments(), {"priors": {"severity": 1}}, "no prior 'severity'"),
-        (judgments(), {"priors": {"bias": (1, 1)}}, "has mean 0"),
-        (judgments(), {"draws": 0}, "draws must be"),
-        (judgments(), {"alpha": 2}, "alpha"),
-    ],
-)
-def test_what_cannot_be_modelled_is_refused_in_one_sentence(table, options, said):
-    with pytest.raises(InputError, match=said):
-        rater_model(table, **options)
 
 
 def test_a_person_with_one_rating_for_everything_is_named():

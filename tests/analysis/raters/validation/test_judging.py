@@ -298,23 +298,6 @@ def test_a_constant_judge_is_at_chance() -> None:
     assert any("not clearly better than chance" in sentence for sentence in found.verdict)
 
 
-@pytest.mark.parametrize(
-    ("judged", "people", "problem"),
-    [
-        (["a", "b"], [None, None], "'human' has no answer"),
-        ([None, None], ["a", "b"], "column 'judge' has no answer"),
-        (["a", None], [None, "a"], "no row has answers of both"),
-        (["yes", "no"], ["1", "0"], "no label in common"),
-        ([], [], "no rows"),
-    ],
-)
-def test_tables_without_anything_to_compare_are_refused(
-    judged: list[Any], people: list[Any], problem: str
-) -> None:
-    with pytest.raises(InputError, match=problem):
-        few(judged, people)
-
-
 def test_missing_answers_are_excluded_and_counted() -> None:
     found = few(["a", "b", None, "a", ""], ["a", "b", "b", None, "a"])
     assert row(found, "accuracy")["n"] == 2
@@ -333,25 +316,6 @@ def test_labels_can_be_renamed_and_classes_ordered() -> None:
     assert row(found, "accuracy")["estimate"] == 1.0
     ordered = few(["low", "high"] * 5, ["low", "mid"] * 5, scale="ordinal", classes=["low", "mid", "high"])
     assert 0 < row(ordered, "weighted_kappa")["estimate"] < 1
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"by": "lang"}, "no column 'lang'"),
-        ({"scale": "ordnal"}, "did you mean 'ordinal'"),
-        ({"scale": "ordinal"}, "these labels have no order"),
-        ({"scale": "interval"}, "contains 'a' in row 1"),
-        ({"positive": "c"}, "the positive class 'c' does not occur"),
-        ({"classes": ["a", "c"]}, "contains 'b' in row 2"),
-        ({"id": "human"}, "cannot name items"),
-        ({"width": 0}, "width is 0"),
-        ({"alpha": 2}, "alpha is 2"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        few(["a", "b"], ["a", "b"], **options)
 
 
 def test_texts_and_many_subgroups_are_refused() -> None:

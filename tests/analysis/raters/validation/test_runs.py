@@ -190,26 +190,6 @@ def test_clusters_widen_intervals() -> None:
     assert naive["std_error"] < 0.6 * once["std_error"]
 
 
-@pytest.mark.parametrize(
-    ("second", "options", "problem"),
-    [
-        ({"id": ["q"], "verdict": ["ok"]}, {"id": "id"}, "no item of column 'id' in common"),
-        ({"verdict": ["ok"]}, {"id": "id"}, "no column 'id'"),
-        ({"verdict": ["ok"]}, {}, "cannot be paired by their order"),
-        ({"id": [0], "answer": ["ok"]}, {"id": "id"}, "no column 'verdict'"),
-        ({"id": [None], "verdict": ["ok"]}, {"id": "id"}, "empty in row 1"),
-        ({"id": [0], "verdict": ["ok"]}, {"id": "id", "margin": 0.0}, "margin is 0"),
-        ({"id": [0], "verdict": ["ok"]}, {"id": "id", "by": "bay"}, "did you mean 'by'"),
-        ({"id": [0], "verdict": [None]}, {"id": "id"}, "no item that both answered"),
-    ],
-)
-def test_runs_that_cannot_be_compared_are_refused(
-    second: dict[str, Any], options: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(InputError, match=problem):
-        compare_runs(runs(20)[0], pd.DataFrame(second), "verdict", **options)
-
-
 def test_a_single_pair_has_no_verdict_on_differences() -> None:
     one = pd.DataFrame({"id": [1], "verdict": ["a"], "label": ["a"]})
     found = compare_runs(one, one, "verdict", "label", id="id")
@@ -238,24 +218,6 @@ def test_a_limit_without_a_value_fails() -> None:
         False,
         False,
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("kapa.lower=0.6", "did you mean 'kappa'"),
-        ("kappa.lowr=0.6", "did you mean 'lower'"),
-        ("kappa.lower", "is not a limit"),
-        ("kappa.lower=high", "is not a limit"),
-        ("=0.5", "is not a limit"),
-        ("kappa.p_equivalence=0.5", "has no p_equivalence"),
-        ("kappa.p=0.05", "'kappa' has no p; use estimate, lower, "),
-    ],
-)
-def test_unknown_limits_are_refused(text: str, problem: str) -> None:
-    found = judge(runs()[0], "verdict", "label")
-    with pytest.raises(InputError, match=problem):
-        outcomes(found, gates_of([text], []))
 
 
 @pytest.mark.parametrize("name", ["id", "item_id", "prompt", "ticket", "number"])
