@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 
 from conjury.inference.design.stimuli import load_posts, profile_values
 from conjury.inference.design.stimuli.wording import fill, problem
@@ -49,36 +50,7 @@ def line_of(file: str, words: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if words in line)
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "at", "says"),
-    [
-        ("texts.yaml", "  politics:\n", "  polities:\n", "  politics:", "did you mean 'politics'?"),
-        ("texts.yaml", "one {curse} hour this", "one hour this", "one {curse} hour", "no place for the int"),
-        ("texts.yaml", "my {adjective} boss", "my boss", "my {adjective} boss", "no place for the insult"),
-        ("texts.yaml", "{singular|neighbor}", "{singular}", "{singular|neighbor}", "without an insult"),
-        ("texts.yaml", "{singular|neighbor}", "{sinular|neighbor}", "{singular|neighbor}", "is not a place"),
-        ("texts.yaml", "{singular|neighbor}", "{singular|neighbor", "{singular|neighbor}", "brace"),
-        ("texts.yaml", "{curse} mad.", "{curse}mad.", "{curse} mad.", "followed by a space"),
-        ("texts.yaml", "So unlucky", "So {curse} unlucky", "So unlucky", "a reply has no places"),
-        ("texts.yaml", "intensifier: freaking\n", "", None, "intensifier"),
-        ("texts.yaml", '      agree: "So un', '      agreee: "So un', "So unlucky", "did you mean 'agree'?"),
-        ("texts.yaml", TEXTS[7], TEXTS[3], TEXTS[7], "is already on line "),
-        ("people.yaml", "    - Imani Banks\n", "", "  black_female:", "add 1"),
-        ("people.yaml", "  white_male:\n", "  wight_male:\n", "  white_male:", "did you mean 'white_male'?"),
-        ("people.yaml", "Jake Larson", "Brad Mueller", "Jake Larson", "called"),
-        ("people.yaml", "[CF, ", "[BN, ", "repliers", "change one of the two names"),
-        ("people.yaml", "Jake Larson", "Jake van der Larson", "Jake Larson", "one or two words"),
-        ("people.yaml", "_{last}{number}", "_{last}", "two_words", "must contain {number} once"),
-        ("people.yaml", "_{last}{number}", "_{last:>2000000000}{number}", "two_words", "must contain"),
-        ("people.yaml", "Jake Larson", "NO", "Jake Larson", "put words in quotes"),
-        ("insults.csv", "racism,out", "rascism,out", "racism,out", "did you mean 'racism'?"),
-        ("insults.csv", "sexism,shrew,shrews", "sexism,shrew,", "sexism,", "no plural form"),
-        ("insults.csv", "sexism,", "generic,", "sexism,", "is also on line 2"),
-        ("insults.csv", "sexism,shrew,", "sexism,", "sexism,", "3 cells"),
-        ("insults.csv", "category,", "kind,", "category,", "correct the header"),
-        ("insults.csv", "generic,idiot,idiots,idiotic\n", "", "category,", "add a row"),
-    ],
-)
+@pytest.mark.parametrize(("file", "old", "new", "at", "says"), cases(__file__, "files"))
 def test_a_file_with_a_fault_is_refused_by_line(folder, file, old, new, at, says):
     replace(folder, file, old, new)
     sentence = loading_says(folder)
@@ -94,18 +66,7 @@ def test_a_file_that_is_not_there_is_refused(folder, file):
     assert "check the path" in loading_says(folder)
 
 
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"likes": {"low": [0, 5]}}, "a range for each level of engagement: low, high"),
-        ({"likes": {"low": [5, 0], "high": [1, 2]}}, "content.likes.low of the study file is [5, 0]"),
-        ({"posted": ["2025-07-01", "2025-06-30"]}, "the first and the last day"),
-        ({"posted": ["2025-02-30", "2025-06-30"]}, "the first and the last day"),
-        ({"roles": {"no_insult": "non"}}, "did you mean 'none'?"),
-        ({"roles": {"with_intensifier": "yes"}}, "name a level of curse: no_curse, curse"),
-        ({"roles": {"reply": "identity"}}, "is called agree or disagree"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "says"), cases(__file__, "sections"))
 def test_a_content_section_at_odds_with_the_study_is_refused(changed, says):
     assert says in loading_says(STUDY.folder, **changed)
 
@@ -116,19 +77,7 @@ def test_a_study_that_wants_another_number_of_texts_is_refused():
     assert "work has 10 texts and the study asks for 9; remove 1." in loading_says(STUDY.folder, values)
 
 
-@pytest.mark.parametrize(
-    ("text", "word", "filled"),
-    [
-        ("{A} {curse} {singular|guy} said so.", "oaf", "An oaf said so."),
-        ("Like {a} {adjective} guy, so {curse} odd.", "honest", "Like an honest guy, so odd."),
-        ("Like {a} {adjective} guy, so {curse} odd.", "one-eyed", "Like a one-eyed guy, so odd."),
-        ("Like {a} {adjective} guy, so {curse} odd.", "unicorn", "Like a unicorn guy, so odd."),
-        ("Like {a} {adjective} guy, so {curse} odd.", "unkind", "Like an unkind guy, so odd."),
-        ("Like {a} {adjective} guy, so {curse} odd.", None, "Like a guy, so odd."),
-        ("{Plural|People} are so {curse} odd.", "oafs", "Oafs are so odd."),
-        ("{Plural|People} are so {curse} odd.", None, "People are so odd."),
-    ],
-)
+@pytest.mark.parametrize(("text", "word", "filled"), cases(__file__, "fillings"))
 def test_articles_and_capitals_follow_the_word_put_in(text, word, filled):
     assert problem(text) is None
     insult = None if word is None else dict.fromkeys(("singular", "plural", "adjective"), word)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_up_people_panel import ADULT, CHECK, YES_NO, plan_of, write_jokes, write_towns
+from cases import cases
+from made_up_people_panel import ADULT, CHECK, plan_of, write_jokes, write_towns
 from studies_of_panels import pictures
 
 from conjury.inference.errors import InputError
@@ -156,35 +157,7 @@ def refused(action: Any) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("panel", "reason"),
-    [
-        ({"consent": "absent.md"}, "there is no file absent.md"),
-        ({"attention": [{**CHECK, "right": "c"}]}, "the right answer 'c' is none of its options"),
-        ({"attention": [CHECK, CHECK]}, "attention check"),
-        *(
-            (
-                {"questions": [{"id": name, "label": "x", "options": YES_NO}]},
-                "is a column of respondents already",
-            )
-            for name in ("judge_id", "origin", "tasks", "panel", "excluded")
-        ),
-        ({"questions": [{"id": "city", "label": "x"}]}, "needs two options or more"),
-        (
-            {"questions": [{"id": "age", "label": "x", "form": "number", "options": YES_NO}]},
-            "no other has options",
-        ),
-        ({"questions": [{**ADULT, "first": False}]}, "screen_out names options"),
-        ({"questions": [{**ADULT, "screen_out": ["maybe"]}]}, "screen_out names options"),
-        (
-            {"quotas": [{"question": "adult", "option": "yes", "people": 1}]},
-            "there is no question with this option",
-        ),
-        ({"recruiting": {"person": "pid", "parameters": ["PROLIFIC_PID"]}}, "is not among the parameters"),
-        ({"completion": {"redirect": "javascript:alert(1)"}}, "redirect"),
-        ({"people": 0}, "people"),
-    ],
-)
+@pytest.mark.parametrize(("panel", "reason"), cases(__file__, "sections"))
 def test_a_section_that_contradicts_itself_is_refused_with_its_place(tmp_path, panel, reason) -> None:
     study = write_towns(tmp_path / "study", panel)
     text = refused(lambda: load_any_study(study))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.pages.steps import Ended
@@ -70,17 +71,7 @@ def test_a_language_without_a_catalogue_is_refused(tmp_path: Path) -> None:
         load_catalogues(["de"], tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("header", "code"),
-    [
-        ("es-MX,es;q=0.9,en;q=0.8", "es"),
-        ("de, fr;q=0.3", "en"),
-        ("es;q=0", "en"),
-        ("", "en"),
-        (";;q=x,,", "en"),
-        ("en;q=0.2, es;q=0.7", "es"),
-    ],
-)
+@pytest.mark.parametrize(("header", "code"), cases(__file__, "headers"))
 def test_the_language_is_the_one_that_the_browser_prefers(header: str, code: str) -> None:
     assert accepted(header, ["en", "es"]) == code
 

@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.perturb import Segment, load_lexicon, perturb_text, read_lexicon
@@ -30,25 +31,7 @@ def test_lexicons_are_large_replace_no_word_by_itself_and_have_the_forms_of_the_
     assert stored[1:] == runpy.run_path(str(FORMS))["forms"](language)
 
 
-@pytest.mark.parametrize(
-    ("kind", "language", "pairs"),
-    [
-        ("preserving", "en", "children=kids, kids=children, kid's=child's, began=started, stories=tales"),
-        ("preserving", "en", "starting=beginning, tries to=attempts to, biggest=largest"),
-        ("drift", "en", "wives=dentists, stolen=bought"),
-        ("dialect", "en", "parking lots=car parks, realized=realised"),
-        ("preserving", "es", "empiezan=comienzan, utilicé=usé, entienda=comprenda, comencemos=empecemos"),
-        ("preserving", "es", "lugares=sitios"),
-        ("drift", "es", "amigas=enemigas, japonesa=española, peces=pájaros"),
-        ("dialect", "es", "aparqué=estacioné, vosotros=ustedes"),
-        ("preserving", "en", "started="),  # began, or begun
-        ("preserving", "en", "cause="),  # not 'cause
-        ("drift", "es", "como="),  # of comer; far more often another word
-        ("dialect to uk", "en", "elevator=lift, lift="),
-        ("dialect to us", "en", "lift=elevator, guy="),
-        ("dialect to spain", "es", "trajes de baño=bañadores"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "language", "pairs"), cases(__file__, "replacements"))
 def test_replacements_have_the_form_of_what_they_replace(kind: str, language: str, pairs: str) -> None:
     name, _, to = kind.partition(" to ")
     replacements = load_lexicon(name, language, to or None).replacements
@@ -63,19 +46,7 @@ def test_capitals_carry_over() -> None:
         assert like(old, new if old == "i'm" else new.lower()) == new
 
 
-@pytest.mark.parametrize(
-    ("kind", "language", "text", "changed"),
-    [
-        ("preserving", "en", "It\u2019s the child\u2019s.", "It\u2019s the kid\u2019s."),  # its apostrophes
-        ("preserving", "en", "It's the child's.", "It's the kid's."),
-        ("preserving", "en", "'cause", "because"),
-        ("preserving", "en", "a baby", "a baby"),  # not "a infant"
-        ("preserving", "en", "the baby", "the infant"),
-        ("preserving", "es", "listo e inmenso", "espabilado e inmenso"),  # not "e enorme"
-        ("preserving", "es", "listo y inmenso", "espabilado y inmenso"),
-        ("drift", "en", "Zebras whistled", "Whistled zebras"),  # still begins with a capital
-    ],
-)
+@pytest.mark.parametrize(("kind", "language", "text", "changed"), cases(__file__, "neighbours"))
 def test_words_agree_with_their_neighbours(kind: str, language: str, text: str, changed: str) -> None:
     assert perturb_text(text, [Segment(1, 0, len(text))], kind, language, rate=1).text == changed
 
@@ -99,16 +70,7 @@ def test_slips_are_on_neighbouring_keys_never_lengthen_a_word_and_always_change_
             assert {len(new) for new in options} == {len(word) - (how == "deletion")}
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("noun:\n  - dog = cat\n", r"mine\.yaml:2: 'dog = cat' is no substitution"),
-        ("noun:\n  - dog -> |\n", "lacks a word"),
-        ("nuon:\n  - dog -> cat\n", "did you mean 'noun'"),
-        ("- dog -> cat\n", "lists substitutions by part"),
-        ("noun:\n  - dog -> quokka\n", "no forms of 'quokka' .*list each of its forms under 'phrase'"),
-    ],
-)
+@pytest.mark.parametrize(("content", "problem"), cases(__file__, "refused"))
 def test_lines_that_are_no_substitution_are_named(tmp_path: Path, content: str, problem: str) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(content, encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from scipy.special import ndtr, ndtri
 
 from conjury.analysis.benchmark import passes, robustness, score
@@ -222,16 +223,7 @@ def test_made_up_items_are_shared_out_and_models_see_only_their_prompts(multitur
     assert set(seen.loc[seen["judge_id"] == "gpt_5_pro", "modality"].astype(str)) == {"video"}
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"items": 0}, "at least one"),
-        ({"samples": 0}, "at least once"),
-        ({"people": 1}, "two at least"),
-        ({"judges": ["qwen3_8"]}, "qwen3_8b"),
-        ({"judges": []}, "No judge is named"),
-    ],
-)
+@pytest.mark.parametrize(("options", "problem"), cases(__file__, "refused"))
 def test_sizes_and_judges_out_of_range_are_refused(multiturn, options, problem):
     with pytest.raises(InputError, match=problem):
         simulate_labels(multiturn, seed=1, **options)

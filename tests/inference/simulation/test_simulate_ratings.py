@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import RatingSimulation, simulate_ratings
@@ -219,18 +220,7 @@ def test_given_items_are_rated_and_made_up_ones_shared_out_among_modalities(stud
     assert len(make_up_items(study, {"image": 3}, seed=1)) == 24
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"topics": 0}, "The number of topics is 0"),
-        ({"samples": 0}, "The number of samples is 0"),
-        ({"repeats": 1.5}, "The share of repeats is 1.5"),
-        ({"people": 31}, "There are 31 people, but 4 are needed for each of 8 subsets; use at least 32"),
-        ({"judges": ["gpt_4"]}, "'gpt_4' is unknown here; did you mean 'gpt_4_1'"),
-        ({"judges": []}, "No judge is named"),
-        ({"items": "best"}, "items: row 1 of column 'response_type': 'best' is unknown here"),
-    ],
-)
+@pytest.mark.parametrize(("options", "problem"), cases(__file__, "refused"))
 def test_sizes_judges_and_items_out_of_range_are_refused(study, options, problem):
     if "items" in options:
         options = {"topics": None, "items": read_items(study).assign(response_type=options["items"])}

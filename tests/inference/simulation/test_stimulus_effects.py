@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit
 
@@ -254,16 +255,7 @@ def test_noise_given_by_hand_replaces_that_of_the_table(study):
     pd.testing.assert_frame_equal(by_hand.choices, simulate(study, 3, raters=judge(noise=0.2)).choices)
 
 
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        ({"swapped_share": 1.5}, "from 0 to 1"),
-        ({"samples": 0}, "at least once"),
-        ({"noise": 0.7}, "0 to 0.5"),
-        ({"judges": ["n"]}, "'n' is unknown here; use one of m"),
-        ({"prompts": ["bas"]}, "did you mean 'base'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "remedy"), cases(__file__, "refused"))
 def test_unknown_names_and_values_out_of_range_are_refused(study, options, remedy):
     with pytest.raises(InputError, match=remedy):
         simulate(study, 1, raters=judge(), **options)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from fakes.studies import LABELS, RATINGS, items, towns, write_study
 
 from conjury.inference.errors import InputError
@@ -39,27 +40,7 @@ def test_an_instrument_is_loaded_and_its_samples_are_those_of_every_judge(tmp_pa
     assert [prompt.id for prompt in study.instrument_prompts] == ["plain", "strict"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"facets": {"prompt": ["plane"]}}, "prompt: 'plane' is unknown here; did you mean 'plain'?"),
-        (
-            {"facets": {"option_order": ["swapped"]}},
-            "'swapped' is relative to 'given'; name both.",
-        ),
-        ({"facets": {"parser": ["strict", "strict"]}}, "parser: 'strict' is given twice"),
-        ({"facets": {"scale_direction": ["ascending", "descending"]}}, "only ratings have scales"),
-        (
-            {"facets": {"sample": 2}, "fraction": 0.2},
-            "of 4 combinations of facets 1 would be asked",
-        ),
-        ({"facets": {"sample": 300}}, "facets: their levels have 600 combinations, and the limit is 500"),
-        ({"same_quality_pairs": 2}, "same_quality_pairs: profiles with the same levels are identical here"),
-        ({"irrelevant": ["rivers"]}, "irrelevant: 'rivers' is unknown here; did you mean 'river'?"),
-        ({"anchors": 41}, "anchors: the design has 40 pairs; write at most as many."),
-        ({"vacuum": 2}, "'vacuum' is unknown here; did you mean 'vacuum_pairs'?"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "sentence"), cases(__file__, "contradictions"))
 def test_contradictions_are_refused_with_the_line_and_a_remedy(tmp_path, changes, sentence):
     with pytest.raises(InputError, match=r"study\.yaml:\d+: ") as refused:
         load(tmp_path, towns(), changes)

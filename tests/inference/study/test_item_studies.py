@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.studies import RATINGS, change_study, collect, items, table, write_study
 from PIL import Image
 
@@ -51,29 +52,7 @@ def test_strata_scales_and_assignment_are_those_of_the_file(tmp_path):
     assert (labels.scales, labels.scale_labels) == ([], {})
 
 
-@pytest.mark.parametrize(
-    ("field", "changes", "told"),
-    [
-        ("", {"main": "love"}, r"study\.yaml:\d+: main: 'love' is unknown here; use one of threat, hate"),
-        ("", {"response": {"form": "text"}}, "main: answers of form 'text' have no scales"),
-        ("", {"strata": FIELDS["strata"] * 2}, "stratum 'tier' is given twice"),
-        ("", {"strata": []}, "the file has no strata; add 'tier'"),
-        ("stratum", {"levels": [*LEVELS, LEVELS[1]]}, "tier: level 'low' is given"),
-        ("tiers", {"column": "tiers"}, "tiers: 'tiers' is unknown here; did you mean 'tier'"),
-        ("tiers", {"levels": ["high", "lo"]}, "tiers: 'lo' is unknown here; did you mean 'low'"),
-        ("tiers", {"levels": ["low", "low"]}, "tiers: 'low' is given twice"),
-        ("unrelated", {"level": "od"}, "unrelated: 'od' is unknown here; did you mean 'odd'"),
-        ("assignment", {"across": "teir"}, "assignment: 'teir' is unknown here; did you mean"),
-        ("assignment", {"within": "tier"}, "'within' and 'across' are both 'tier'"),
-        ("assignment", {"raters": 0}, "assignment.raters: a number of more than 0"),
-        ("assignment", {"repeats": 1.5}, "assignment.repeats: a number of at most 1"),
-        (
-            "scale",
-            {"anchors": [{"value": 9, "text": "x"}]},
-            "threat: the anchor 9 lies outside the scale",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("field", "changes", "told"), cases(__file__, "fields"))
 def test_wrong_fields_are_told_by_line(tmp_path, field, changes, told):
     path = write_study(tmp_path / "posts", items(RATINGS) | FIELDS)
 
@@ -190,15 +169,7 @@ def test_a_simulated_judge_answers_by_the_truth_table(small, tmp_path):
         collect(small.folder, tmp_path / "other", "smith", backend="simulated", model="x")
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "told"),
-    [
-        ("response_type", "hihg", "row 1 of column 'response_type' contains 'hihg' .did you mean 'high'"),
-        ("generator", "gpt_5", "row 1 of column 'generator' contains 'gpt_5'.*use one of human, gpt_4_1"),
-        ("topic_id", None, "topic_id"),
-        ("modality", "video", "row 1 of column 'modality' contains 'video'"),
-    ],
-)
+@pytest.mark.parametrize(("column", "value", "told"), cases(__file__, "items"))
 def test_items_that_do_not_fit_the_study_are_told_by_row(small, tmp_path, column, value, told):
     folder = tmp_path / "oogiri"
     shutil.copytree(small.folder, folder)

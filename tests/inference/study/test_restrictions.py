@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,7 +72,6 @@ prompts: [{id: plain, label: Plain}]
 judges: [{id: judge, label: Judge, kind: model}, {id: people, label: People, kind: human}]
 analyses: [{name: amce, verb: amce, title: Effects, formula: chosen ~ school + job + tone}]
 """
-Make = Callable[..., Study]
 
 
 def content(**design: Any) -> dict[str, Any]:
@@ -185,20 +184,7 @@ def test_derived_attributes_stand_for_the_levels_that_imply_them(make):
     assert tied(by_source) == [("school", "job")]
 
 
-@pytest.mark.parametrize(
-    ("levels", "told"),
-    [
-        ({"scool": ["degree"], "job": ["cook"]}, ": 'scool' is unknown here; did you mean 'school'?"),
-        ({"school": ["degre"], "job": ["cook"]}, ", school: 'degre' is unknown here; did you mean"),
-        ({"photo": ["calm_00"], "job": ["cook"]}, ": 'photo' is unknown here"),
-        ({"school": ["degree"]}, "at least 2 entries belong here"),
-        ({"school": ["degree"], "job": []}, "at least 1 entries belong here"),
-        ({"school": ["degree"], "learned": ["some"]}, "are one attribute and what follows from it"),
-        ({"school": ["none"], "learned": ["some"], "job": ["cook"]}, "it names of school excludes itself"),
-        ({"school": ["none"], "job": list(JOBS)}, "school = none never occurs; name fewer"),
-        ({"school": list(SCHOOLS), "job": list(JOBS)}, "no combination of levels is left"),
-    ],
-)
+@pytest.mark.parametrize(("levels", "told"), cases(__file__, "combinations"))
 @pytest.mark.parametrize("field", ["restrictions", "implausible"])
 def test_combinations_without_a_meaning_are_refused_by_line(tmp_path, levels, told, field):
     possible = {"levels": {"tone": ["loud"], "job": ["clerk"]}, "because": "Clerks are calm."}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.errors import InputError
@@ -17,7 +18,6 @@ from conjury.inference.tables.files import PUBLISHED, STUDIES
 SOURCE = STUDIES / "moderation" / "study.yaml"
 TEXT = SOURCE.read_text(encoding="utf-8")
 ANONYMOUS = ("  posted: [2025", "  roles: {anonymous: %s}\n  posted: [2025")
-GPT4O = '{judge: gpt4o, cost: 75.5, pairs: 30000, note: "batch prices of October 2024"}'
 
 
 @pytest.fixture(scope="module")
@@ -97,64 +97,7 @@ def test_costs_faces_and_anonymous_levels_may_be_absent_and_content_be_folders_a
     assert own.vignette.layout == "card.yaml"
 
 
-SHARED = "Generic insult, probability: 1/7"
-BAD = {
-    "unknown field": ("title: Which", "titel: Which", "did you mean 'title'?"),
-    "unknown nested field": ("    verb: mm\n", "    verbe: mm\n", "did you mean 'verb'?"),
-    "wrong type": (
-        "pairs: 30000",
-        "pairs: many",
-        "a whole number belongs here, but the file says 'many'",
-    ),
-    "wrong choice": ("kind: conjoint", "kind: vignette", "'conjoint'"),
-    "negative number": ("tasks: 15", "tasks: -15", "a number of more than 0 belongs here"),
-    "not a fraction": (SHARED, SHARED.replace("1/7", "1/0"), "a number belongs here"),
-    "key given twice": ("kind: conjoint\n", "name: other\n", "'name' was already given on line 3"),
-    "level given twice": ("{id: agree,", "{id: no_reply,", "level 'no_reply' is given twice; rename"),
-    "attribute given twice": ("- id: curse\n", "- id: reply\n", "'reply' is given twice; rename or remove"),
-    "reserved name": ("- id: curse\n", "- id: status\n", "another column of choices; choose another id"),
-    "formula": ("chosen ~ speech +", "chosen ~ speach +", "did you mean 'speech'?"),
-    "formula without sides": ("formula: chosen ~ speech +", "formula: speech +", "is not a formula; write"),
-    "another outcome": ("formula: chosen ~ speech", "formula: picked ~ speech", "make them equal"),
-    "formula with both": ("~ speech + identity", "~ speech + slur", "follows from slur; keep only one"),
-    "by inside the formula": ("by: [identity]", "by: [topic]", "remove one of them"),
-    "name of a table": ("name: frequencies", "name: recovery", "that every fit may write"),
-    "by unknown": ("by: [identity]", "by: [identities]", "did you mean 'identity'?"),
-    "excluded level": (
-        "{slur: [none]}",
-        "{slur: [nothing]}",
-        "'nothing' is unknown here; use one of gen",
-    ),
-    "too much excluded": ("{slur: [none]}", "{curse: [curse]}", "fewer than two levels of curse are left"),
-    "derived level": ("covers: [none]", "covers: [benign]", "'benign' is unknown here; use one of"),
-    "derived source": ("source: slur", "source: slurs", "did you mean 'slur'?"),
-    "stimulus": ("attribute: topic", "attribute: topics", "did you mean 'topic'?"),
-    "template": ("prompts/context_free.j2", "prompts/none.j2", "there is no file prompts/none.j2"),
-    "prompt alias": ("aliases: [uniform]", "aliases: [baseline]", "'baseline' is given twice"),
-    "cluster": ("human: judge_id", "human: judge", "did you mean 'judge_id'?"),
-    "clusters": ("model: pair_id}", "model: [pair_id, text, usr]}", "'usr'.*'user'"),
-    "cost of nobody": ("judge: gpt4o, cost", "judge: gpt4, cost", "did you mean 'gpt4o'"),
-    "cost of people": ("judge: gpt4o, cost", "judge: human, cost", "give their cost as per_respondent"),
-    "cost given twice": (GPT4O, f"{GPT4O}\n    - {GPT4O}", "'gpt4o' is given twice"),
-    "negative cost": ("cost: 75.5", "cost: -1", "a number of at least 0 belongs here"),
-    "infinite cost": ("per_respondent: 4", "per_respondent: .inf", "finite number"),
-    "unknown cost": ("per_respondent: 4", "per_task: 1", "'per_task' is unknown"),
-    "faces": ("stimuli/faces.yaml", "stimuli/people", "content: there is no file or folder stimuli/people"),
-    "faces outside": (
-        "stimuli/faces.yaml",
-        "../faces",
-        "content: ../faces lies outside the folder",
-    ),
-    "layout": (
-        "layout: post,",
-        "layout: pots,",
-        "vignette: there is no layout 'pots' (did you mean 'post'",
-    ),
-    "layout file": ("layout: post,", "layout: card.yaml,", "card.yaml"),
-}
-
-
-@pytest.mark.parametrize(("old", "new", "remedy"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("old", "new", "remedy"), cases(__file__, "bad"))
 def test_a_bad_study_file_is_refused_with_file_line_and_remedy(tmp_path, old, new, remedy):
     path = changed(tmp_path, (old, new))
     pattern = remedy if ".*" in remedy else re.escape(remedy)
@@ -184,20 +127,7 @@ def test_prompts_with_cues_need_a_level_of_anonymous_authors(tmp_path):
     )
 
 
-SUM = r":12: slur: .* sum to 1.14286; they must sum to 1"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("No insult, probability: 1/7", "No insult, probability: 2/7", SUM),
-        ("No insult, probability: 1/7", "No insult", "only 6 of 7 levels have a probability"),
-        ("reclaimed, racism]", "reclaimed]", "'racism' of slur is covered 0 times; cover each level exactly"),
-        (TEXT.splitlines()[3], "", "title is missing; add it"),
-        ("  currency: USD\n", "", "costs.currency is missing"),
-        ("outcome: chosen\n", "outcome: [chosen\n", ":9: .*not valid YAML"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "problem"), cases(__file__, "missing"))
 def test_what_the_file_lacks_is_named(tmp_path, old, new, problem):
     with pytest.raises(InputError, match=problem):
         load_study(changed(tmp_path, (old, new)))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -154,19 +155,7 @@ def test_silhouettes_come_in_75_colours_and_no_more():
         load_faces(FILE, ids("anonymous", count=SILHOUETTES), 1, "anonymous", {})
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        ("  white_male:\n    figure", "  wight_male:\n    figure", "white_male is .*mean 'wight_male'"),
-        ("hair: [locs,", "hair: [locks,", "hair: 'locks' is unknown here; did you mean 'locs'"),
-        ("[crew, shirt", "[crew, skirt", "clothes: 'skirt' is unknown here; did you mean 'shirt'"),
-        ("#4f3226", "#4f322", "skin.* pattern"),
-        ("seed: 1\n", "", "seed: Field required; add it"),
-        ("figure: man", "figure: boy", "figure"),
-        ("    eyes:", "    eye:", "'eye' is unknown here; did you mean 'eyes'"),
-        ("beard: [none,", "beard: [no,", "beard"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "sentence"), cases(__file__, "faults"))
 def test_a_fault_in_a_file_of_faces_is_named_by_its_line(tmp_path, old, new, sentence):
     text = FILE.read_text(encoding="utf-8")
     assert old in text

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import yaml
+from cases import cases
 from fontTools.ttLib import TTFont
 
 from conjury.inference.errors import InputError, MissingDependency
@@ -66,15 +67,7 @@ def test_axes_are_listed_in_the_order_of_the_files_and_small_letters_are_wider(f
     assert small > 1.02 * large
 
 
-@pytest.mark.parametrize(
-    ("cluster", "named"),
-    [
-        ("ก", "U+0E01 (THAI CHARACTER KO KAI)"),
-        ("\x07", "U+0007 (a character without a name)"),
-        ("\u05e9\u093f", "U+05E9 (HEBREW LETTER SHIN) with U+093F (DEVANAGARI VOWEL SIGN I)"),
-        ("\ue000", "U+E000"),
-    ],
-)
+@pytest.mark.parametrize(("cluster", "named"), cases(__file__, "characters"))
 def test_a_character_in_no_font_is_named(fonts, cluster, named):
     with pytest.raises(InputError, match=r"remove (it|them)") as caught:
         fonts.family_of(cluster)

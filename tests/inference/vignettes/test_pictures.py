@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.studies import towns, write_study
 from PIL import Image
 
@@ -20,7 +21,6 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Request
 from conjury.inference.requests.building import Builder
-from conjury.inference.requests.media import LARGEST
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables import write_table
 from conjury.inference.vignettes import Pictures, encode, find_pictures, provider_notes
@@ -148,22 +148,7 @@ def test_a_run_goes_on_with_the_pictures_it_began_with(known, run, root):
         merged_facts(both, run_facts(known, "judge", ask, known.prompts[:1], text.facts), run.path)
 
 
-@pytest.mark.parametrize(
-    ("provider", "largest", "beyond"),
-    [
-        ("Anthropic (models", (8000, 600, 7_500_000), [(8001, 600, 50_000), (600, 8001, 50_000)]),
-        ("Anthropic (models", (8000, 600, 7_500_000), [(1050, 600, 7_500_001)]),
-        ("Anthropic on Bedrock", (1050, 600, 3_750_000), [(1050, 600, 3_750_001)]),
-        ("OpenAI (GPT-4o", (9000, 600, LARGEST), []),
-        ("Gemini", (9000, 600, LARGEST), []),
-        ("OpenAI (GPT-4o", (2048, 768), [(769, 769), (2049, 100)]),
-        ("OpenAI (GPT-5", (32 * 48, 32 * 32), [(32 * 48 + 1, 32 * 32)]),
-        ("Anthropic (models", (1568, 28 * 28), [(1569, 100)]),
-        ("Anthropic (Opus", (1569, 100), []),
-        ("Gemini", (3072, 3072), [(100, 3073)]),
-        ("Anthropic on Bedrock", (7000, 7000), []),
-    ],
-)
+@pytest.mark.parametrize(("provider", "largest", "beyond"), cases(__file__, "bounds"))
 def test_providers_refuse_and_scale_down_what_is_beyond_their_bounds(provider, largest, beyond):
     limit = next(one for one in LIMITS if one.provider.startswith(provider))
     columns = [np.array(values) for values in zip(largest, *beyond, strict=True)]

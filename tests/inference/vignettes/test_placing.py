@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_vignettes import ARABIC, ARABIC_POST, POST, PROFILE, RECORDS, TABLE
@@ -143,15 +144,7 @@ def test_a_post_without_its_reply_is_the_upper_part_of_the_post(typesetter):
     assert boxes_of(POST_LAYOUT, without, typesetter.set)[1] == alone
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"likes": None}, r"'likes' is missing, and .*; add a value"),
-        ({"name": None}, r"'name' is missing"),
-        ({"posted": "noon"}, r".*post\.yaml: posted is 'noon', which is not a date"),
-        ({"text": "\U00010a0d"}, r".*U\+10A0D"),
-    ],
-)
+@pytest.mark.parametrize(("change", "sentence"), cases(__file__, "values"))
 def test_a_value_that_cannot_be_shown_is_named_by_record_and_field(change, sentence, typesetter):
     with pytest.raises(InputError, match=rf"profile 7: {sentence}"):
         place(POST_LAYOUT, {**POST, **change}, typesetter.set)
@@ -265,17 +258,7 @@ def test_nothing_is_placed_where_parts_vanished(tmp_path):
     assert (boxes["like"][1], size) == (25, (300, 45))
 
 
-@pytest.mark.parametrize(
-    ("part", "sentence"),
-    [
-        ("{picture: '{a}', size: 301}", "'a' needs 301 pixels across and has 300; make it smaller"),
-        ("{row: [{icon: star, size: 200, colour: ink}, {space: 200}]}", "'row' needs 400 pixels"),
-        (f"{{column: [{WORDS}], padding: 145}}", "'a' needs 20 pixels across and has 10"),
-        (f"{{column: [{WORDS}], padding: 170}}", "'a' needs 20 pixels across and has 0"),
-        ("{text: '{headlin}', style: words}", "'headlin' (did you mean 'headline'?) is missing"),
-        ("{text: '{none}', style: words, when: none}", "nothing is shown; correct"),
-    ],
-)
+@pytest.mark.parametrize(("part", "sentence"), cases(__file__, "parts"))
 def test_a_part_without_room_or_value_is_refused(tmp_path, part, sentence):
     with pytest.raises(InputError) as refusal:
         place(

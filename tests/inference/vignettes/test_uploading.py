@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import fsspec
 import pytest
+from cases import cases
 from fakes.vignettes import rows
 
 from conjury.inference.errors import InputError, MissingDependency
@@ -112,15 +113,7 @@ def test_an_upload_that_fails_can_be_taken_up_and_tells_no_secret(folder, monkey
         send(folder)
 
 
-@pytest.mark.parametrize(
-    ("target", "told"),
-    [
-        ("bucket/audit", r"--upload bucket/audit: give a URL such as s3://bucket/prefix\."),
-        ("nowhere://bucket", "fsspec knows no storage called nowhere"),
-        (f"s3://key:{SECRET}@bucket/audit", r"--upload s3://\.\.\.: a URL with a key or password"),
-        ("gs://bucket/audit", r"Uploading to gs:// needs a package that is not installed \(.*gcsfs"),
-    ],
-)
+@pytest.mark.parametrize(("target", "told"), cases(__file__, "targets"))
 def test_targets_that_cannot_be_used_are_refused(target, told, monkeypatch):
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     error = MissingDependency if target.startswith("gs") else InputError
@@ -132,17 +125,7 @@ def test_targets_that_cannot_be_used_are_refused(target, told, monkeypatch):
         open_storage(TARGET)
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "http://pictures.example.org",
-        "pictures.example.org",
-        f"https://me:{SECRET}@pictures.example.org",
-        f"https://pictures.example.org/audit?signature={SECRET}",
-        "https://[pictures",
-        "https://",
-    ],
-)
+@pytest.mark.parametrize("address", cases(__file__, "addresses"))
 def test_addresses_from_which_judges_cannot_fetch_are_refused(address):
     with pytest.raises(InputError, match="judges fetch pictures from an https address") as refused:
         check_address(address)
