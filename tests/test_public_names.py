@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import subprocess
 import sys
@@ -9,6 +10,9 @@ import sys
 from public_names import public_functions
 
 import conjury
+from conjury.analysis import conjoint
+
+MODULES_OF_AN_AMCE = 55
 
 # Names elsewhere of what is here called judge, item, dimension, alpha, draws, seed, by or data.
 OTHERS = {
@@ -50,3 +54,21 @@ def test_importing_the_package_imports_no_library() -> None:
     program = "import sys, conjury; print([name for name in ('pandas', 'numpy') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_amce_imports_no_other_analysis() -> None:
+    program = (
+        "import sys\nfrom conjury import amce\n"
+        "print(*(name for name in sys.modules if name.partition('.')[0] == 'conjury'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "conjury.analysis.conjoint.verbs.amce" in loaded
+    assert len(loaded) <= MODULES_OF_AN_AMCE
+
+
+def test_verbs_keep_their_names_beside_folders_of_the_same_name() -> None:
+    for name in ("power", "reliability"):
+        importlib.import_module(f"conjury.analysis.conjoint.{name}")
+        assert inspect.isfunction(getattr(conjoint, name))
+    assert set(conjoint.__all__) <= set(dir(conjoint))

@@ -1,39 +1,45 @@
 """Conjoint estimators: effects and means with errors that fit the design, comparisons, reliability, power."""
 
-from ..frames.cells import NumberedAlike, RepeatsExcluded
-from .comparisons import (
-    adjust,
-    conditional_amce,
-    contrast,
-    equivalence,
-    interaction,
-    pamce,
-    pmm,
-    target_sensitivity,
-    wald,
-)
-from .engines.bayes.choice_model import choice_model
-from .engines.few_clusters import FewClusters
-from .missing import bounds
-from .power import power, power_by_simulation
-from .preferences import (
-    afcp,
-    choice_level,
-    choice_shares,
-    importance,
-    preference_cycles,
-    share_preferring,
-    substitution,
-)
-from .reliability import reliability
-from .reliability.repeats import include_repeats
-from .resample import Bootstrap, bootstrap
-from .standard_errors import errors_under_choices, mixed, sequential, wild
-from .verbs.amce import amce, amce_by_reference
-from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs
-from .verbs.frequencies import cj_freqs, cj_props, cj_table
-from .verbs.people import people_diffs
-from .verbs.projoint import projoint
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..frames.cells import NumberedAlike, RepeatsExcluded
+    from .comparisons import (
+        adjust,
+        conditional_amce,
+        contrast,
+        equivalence,
+        interaction,
+        pamce,
+        pmm,
+        target_sensitivity,
+        wald,
+    )
+    from .engines.bayes.choice_model import choice_model
+    from .engines.few_clusters import FewClusters
+    from .missing import bounds
+    from .power import power, power_by_simulation
+    from .preferences import (
+        afcp,
+        choice_level,
+        choice_shares,
+        importance,
+        preference_cycles,
+        share_preferring,
+        substitution,
+    )
+    from .reliability import reliability
+    from .reliability.repeats import include_repeats
+    from .resample import Bootstrap, bootstrap
+    from .standard_errors import errors_under_choices, mixed, sequential, wild
+    from .verbs.amce import amce, amce_by_reference
+    from .verbs.cj import amce_diffs, cj, cj_anova, mm, mm_diffs
+    from .verbs.frequencies import cj_freqs, cj_props, cj_table
+    from .verbs.people import people_diffs
+    from .verbs.projoint import projoint
 
 __all__ = [
     "Bootstrap",
@@ -80,3 +86,64 @@ __all__ = [
     "wald",
     "wild",
 ]
+
+_MODULES = {
+    "..frames.cells": ("NumberedAlike", "RepeatsExcluded"),
+    ".comparisons": (
+        "adjust",
+        "conditional_amce",
+        "contrast",
+        "equivalence",
+        "interaction",
+        "pamce",
+        "pmm",
+        "target_sensitivity",
+        "wald",
+    ),
+    ".engines.bayes.choice_model": ("choice_model",),
+    ".engines.few_clusters": ("FewClusters",),
+    ".missing": ("bounds",),
+    ".power": ("power", "power_by_simulation"),
+    ".preferences": (
+        "afcp",
+        "choice_level",
+        "choice_shares",
+        "importance",
+        "preference_cycles",
+        "share_preferring",
+        "substitution",
+    ),
+    ".reliability": ("reliability",),
+    ".reliability.repeats": ("include_repeats",),
+    ".resample": ("Bootstrap", "bootstrap"),
+    ".standard_errors": ("errors_under_choices", "mixed", "sequential", "wild"),
+    ".verbs.amce": ("amce", "amce_by_reference"),
+    ".verbs.cj": ("amce_diffs", "cj", "cj_anova", "mm", "mm_diffs"),
+    ".verbs.frequencies": ("cj_freqs", "cj_props", "cj_table"),
+    ".verbs.people": ("people_diffs",),
+    ".verbs.projoint": ("projoint",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is used: an AMCE does not wait for power, preferences and models."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Names(ModuleType):
+    """A module in which verbs keep their names when a folder of the same name is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Python binds a folder to its parent after import, and `power` and `reliability` are functions here.
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Names

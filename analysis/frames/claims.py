@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from conjury.inference.tables.files import CLAIMS
-
 from .vocabulary import HUMAN
 
 
@@ -45,6 +43,8 @@ CLUSTERED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference", "choic
 def by_kind() -> Mapping[str, Claims]:
     """Claims of every kind of result that has some."""
     import yaml  # here, since results are imported by commands that print no claims
+
+    from conjury.inference.tables.files import CLAIMS
 
     entries = yaml.safe_load(CLAIMS.read_text(encoding="utf-8"))
     return {kind: Claims(one["says"], one["does_not_say"]) for one in entries for kind in one["kinds"]}

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from conjury.inference.errors import counted, listed
-from conjury.inference.tables.files import PASSPORT_TABLE
 
 from ..numerics.panel import effective_clusters
 from ..numerics.types import Codes, Floats
@@ -62,6 +61,8 @@ class Measurement:
 @cache
 def measurements() -> dict[tuple[str, str], tuple[Measurement, ...]]:
     """Rows of the shipped passport by method and quantity; read once, where a result first asks."""
+    from conjury.inference.tables.files import PASSPORT_TABLE  # here, since an import alone reads no tables
+
     found: dict[tuple[str, str], list[Measurement]] = {}
     if not PASSPORT_TABLE.is_file():
         return {}
