@@ -10,7 +10,7 @@ import pytest
 from mutants.choosing import Chooser
 from mutants.places import Places
 from mutants.recording import Store, record
-from mutants.trying import Trial, Verdicts, has_lost_its_test, try_all
+from mutants.trying import Trial, Verdicts, has_lost_its_test, in_parts, try_all
 
 TEXT = (
     "def half(x):\n    return x / 2\n\n\ndef third(x):\n    return x / 3\n\n\ndef unseen(x):\n    return x\n"
@@ -116,3 +116,12 @@ def test_a_verdict_is_lost_with_the_test_that_gave_it(root: Path) -> None:
     assert has_lost_its_test(root, noticed)
     (root / "test_parts.py").unlink()
     assert has_lost_its_test(root, noticed)
+
+
+def test_tests_of_the_first_files_run_before_others_are_imported() -> None:
+    tests = [f"test_{n % 12}.py::test_{n}" for n in range(24)]
+    first, second, third = in_parts(tests)
+    assert first == [f"test_{n % 12}.py::test_{n}" for n in (0, 1, 12, 13)]
+    assert len(second) == 16
+    assert sorted(first + second + third) == sorted(tests)
+    assert list(in_parts([])) == []

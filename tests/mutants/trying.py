@@ -6,7 +6,7 @@ import ast
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,16 +70,30 @@ def trying(root: Path, trial: Trial, options: list[str]) -> Callable[[Path], Any
         os.chdir(root)
         hook.install(trial.module, trial.path, trial.text, folder)
         settle_hypothesis()
-        choice = Choice(trial.tests)
-        files = list(dict.fromkeys(test.partition("::")[0] for test in trial.tests))
-        pytest.main([*options, "--maxfail=1", f"--basetemp={folder}/base", *files], plugins=[choice])
-        return {
-            "failed": choice.failed,
-            "ran": choice.ran,
-            "traces": [name for name in ("imported", "broken") if (folder / name).exists()],
-        }
+        failed, ran = dict[str, str](), 0
+        for n, tests in enumerate(in_parts(trial.tests)):
+            choice = Choice(tests)
+            files = list(dict.fromkeys(map(file_of, tests)))
+            pytest.main([*options, "--maxfail=1", f"--basetemp={folder}/base{n}", *files], plugins=[choice])
+            failed, ran = choice.failed, ran + choice.ran
+            if failed:
+                break
+        traces = [name for name in ("imported", "broken") if (folder / name).exists()]
+        return {"failed": failed, "ran": ran, "traces": traces}
 
     return work
+
+
+def file_of(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def in_parts(tests: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the tests of the first two files, then of eight, then the others: most mutants need no third."""
+    files = list(dict.fromkeys(map(file_of, tests)))
+    for part in (files[:2], files[2:10], files[10:]):
+        if part:
+            yield [test for test in tests if file_of(test) in part]
 
 
 def verdict(done: Done) -> dict[str, Any]:
