@@ -8,12 +8,12 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import made_up_benchmark as made
 import pandas as pd
 import pytest
 from fakes.studies import change_study, towns, write_study
 from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines, look, payloads
-from made_up_results import manifest, record, write_results
+from made_up import label_results as made
+from made_up.results import manifest, record, write_results
 
 from conjury.analysis.audit.published import Description, check_table
 from conjury.analysis.figures.labels import Names

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_elsewhere import Qualtrics, jspsych_trials, write_study
+from made_up.exports import Qualtrics, jspsych_trials, write_study
 
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import load_study

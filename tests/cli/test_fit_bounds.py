@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_people import model_and_people
+from made_up.choices import model_and_people
 
 from conjury.inference.tables import write_table
 

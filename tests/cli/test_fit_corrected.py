@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_people import model_and_people
+from made_up.choices import model_and_people
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.report import Report

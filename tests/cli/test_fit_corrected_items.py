@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_few_labels import CLASSES, items, ratings
+from made_up.ratings import CLASSES, items_in_strata, ratings_by_few_people
 
 from conjury.analysis.raters import means, prediction_powered
 from conjury.analysis.report import Report
@@ -42,7 +42,7 @@ def written(folder: Path, study: str, judgments: pd.DataFrame, n: int = 60) -> P
     """A study with its items and judgments."""
     folder.mkdir(exist_ok=True)
     (folder / "study.yaml").write_text(HEAD + study, encoding="utf-8")
-    items(n).to_csv(folder / "items.csv", index=False)
+    items_in_strata(n).to_csv(folder / "items.csv", index=False)
     judgments.to_csv(folder / "judgments.csv", index=False)
     return folder
 
@@ -50,7 +50,7 @@ def written(folder: Path, study: str, judgments: pd.DataFrame, n: int = 60) -> P
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
     """Five people who rated 18 of 60 items, and a model that rated all, fitted."""
-    table = ratings(labelled=18, dimensions=("warmth", "wit"))
+    table = ratings_by_few_people(labelled=18, dimensions=("warmth", "wit"))
     folder = written(tmp_path_factory.mktemp("rated"), RATED, table)
     printed = done(FIT, "--correct ppi --out results", cwd=folder, figures=())
     (folder / "printed.txt").write_text(printed, encoding="utf-8")
@@ -59,9 +59,9 @@ def rated(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
 
 @pytest.mark.long
 def test_mean_ratings_are_those_of_means_by_the_first_stratum_and_of_all_items(rated: Path) -> None:
-    table = ratings(labelled=18, dimensions=("warmth", "wit"))
+    table = ratings_by_few_people(labelled=18, dimensions=("warmth", "wit"))
     options = {"by": "stratum", "overall": True, "scale": range(1, 6)}
-    made = means(table, items(), correct="ppi", **options).frame  # type: ignore[arg-type]
+    made = means(table, items_in_strata(), correct="ppi", **options).frame  # type: ignore[arg-type]
     found = pd.read_parquet(rated / "results" / "tables" / "means_corrected.parquet")
     assert set(found["stratum"]) == {"overall", "high", "mid_level", "low"}
     keys = ["dimension", "stratum", "source"]
@@ -94,7 +94,7 @@ def test_the_terminal_and_reports_have_one_sentence_on_the_gain(
 
 @pytest.mark.long
 def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
-    folder = written(tmp_path, RATED, ratings(6, 3, dimensions=("warmth",)), 6)
+    folder = written(tmp_path, RATED, ratings_by_few_people(6, 3, dimensions=("warmth",)), 6)
     printed = done(FIT, "--correct ppi --human human --model gpt_4_1", cwd=folder, figures=())
     assert "With the answers of GPT-4.1, 3 labelled items are as precise as 3: the gain is 1.00, " in printed
 
@@ -130,13 +130,15 @@ def test_names_and_options_that_do_not_fit_are_refused(
 def test_judgments_that_lack_people_models_or_common_items_are_refused(
     tmp_path: Path, refused: Told, kept: str, sentence: str
 ) -> None:
-    folder = written(tmp_path / "few", RATED, ratings(labelled=18, dimensions=("warmth",)).query(kept))
+    folder = written(
+        tmp_path / "few", RATED, ratings_by_few_people(labelled=18, dimensions=("warmth",)).query(kept)
+    )
     assert sentence in refused(FIT, "--correct ppi --out no", cwd=folder, prints=True, writes=True)
     assert not (folder / "no").exists()
 
 
 def test_shares_and_scores_of_labels_are_corrected(tmp_path: Path, done: Told) -> None:
-    table = ratings(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
+    table = ratings_by_few_people(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
     folder = written(tmp_path, LABELLED, table)
     printed = done(FIT, "--correct ppi --model gemini", cwd=folder, figures=())
     shares, scores = (
@@ -156,7 +158,7 @@ def test_shares_and_scores_of_labels_are_corrected(tmp_path: Path, done: Told) -
 
 @pytest.mark.long
 def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done: Told) -> None:
-    table = ratings(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
+    table = ratings_by_few_people(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
     gold = table[table["judge_id"] == "person_0"].rename(columns={"dimension": "label_set", "value": "label"})
     folder = written(tmp_path, LABELLED, table[table["judge_kind"] == "model"])
     gold[["item_id", "label_set", "label"]].to_csv(folder / "gold.csv", index=False)
@@ -172,7 +174,7 @@ def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done:
 
 @pytest.mark.long
 def test_a_silent_model_is_excluded_unless_it_is_named(tmp_path: Path, done: Told, refused: Told) -> None:
-    table = ratings(labelled=18, dimensions=("warmth",), models=("gpt_4_1", "gemini"))
+    table = ratings_by_few_people(labelled=18, dimensions=("warmth",), models=("gpt_4_1", "gemini"))
     silent = table["judge_id"] == "gemini"
     table = table.assign(value=table["value"].mask(silent), status=np.where(silent, "refused", "ok"))
     folder = written(tmp_path / "silent", RATED, table)

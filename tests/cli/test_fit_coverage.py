@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from made_up_people import model_and_people
+from made_up.choices import model_and_people
 
 from conjury.analysis.frames.passport import LIKE_THIS, measurements
 from conjury.inference.tables import write_table

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from made_up_judge import in_both_orders
+from made_up.choices import in_both_orders
 
 from conjury.inference.tables import write_table
 

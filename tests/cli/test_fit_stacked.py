@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_hotels import choices_of, design_of, hotels
+from made_up.choices import hotel_choices, hotel_design, write_hotels
 
 from conjury.analysis.report import Report
 from conjury.inference.simulation import simulate
@@ -122,8 +122,8 @@ def test_an_outcome_that_files_lack_and_a_file_named_twice_are_refused(
 def test_repeats_of_a_small_study_give_one_share_in_all_tables(
     ran: Told, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = hotels(tmp_path / "hotels")
-    write_table(choices_of(study, design_of(study), agreeing=40), tmp_path / "choices.parquet")
+    study = write_hotels(tmp_path / "hotels")
+    write_table(hotel_choices(study, hotel_design(study), agreeing=40), tmp_path / "choices.parquet")
     ran("fit hotels/study.yaml --data choices.parquet --draws 0 --out results")
     ran("diagnose hotels/study.yaml --results results")
     tables = tmp_path / "results" / "tables"

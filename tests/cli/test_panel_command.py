@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from interrupts import interruptible_process
-from made_up_people_panel import write_towns
+from made_up.panels import write_towns
 
 from conjury.cli.commands.people import panel as command
 from conjury.inference.panel.plan import make_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from made_up_results import write_results
+from made_up.results import write_results
 from typer.testing import CliRunner
 
 from conjury.cli.commands.papers.facts import _same_texts

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from interrupts import interruptible_process
-from made_up_trials import written
+from made_up.trials import written
 
 from conjury.analysis.trial import load_trial, run_trial
 from conjury.inference.errors import InputError
@@ -161,7 +161,7 @@ def test_a_trial_file_that_runs_code_says_so_before_it_does(
     monkeypatch.setattr(command.console, "print", print_)
     assert "Stopped." in refused("trial", file, "--workers", 1)
     [(line, begun)] = said
-    assert line.startswith(f"{file} is a program: it runs made_up_trials:two_groups, ")
+    assert line.startswith(f"{file} is a program: it runs own_methods:two_groups, ")
     assert "beside:slow" in line
     assert not begun
 

@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
-from made_up_view import hidden, town_run
+from made_up.panels import hidden
+from made_up.runs import town_run
 
 from conjury.cli.commands.view import _fired, _run_of
 from conjury.inference.tables import write_table

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_answers import noted
+from made_up.labels import noted
 from sklearn.metrics import f1_score
 
 from conjury.analysis.benchmark import Scored, confusion, readings, score, scores

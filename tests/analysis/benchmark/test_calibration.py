@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_answers import noted
-from made_up_answers import with_probabilities as scored
+from made_up.labels import noted
+from made_up.labels import scored_probabilities as scored
 from scipy.special import expit
 
 from conjury.analysis.benchmark import Scored, calibration, score

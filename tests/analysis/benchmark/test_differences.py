@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_answers import draws_of, noted, scored_of
+from made_up.labels import answers_of_judges, noted, scored_answers
 from scipy.stats import ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
@@ -33,7 +33,7 @@ MCNEMAR = ("mcnemar exact", "mcnemar mid-p", "mcnemar clustered")
 
 def compared(right: Any, *tests: str, draws: int = 0, **options: Any) -> Result:
     """Differences in accuracy, by the bootstrap unless other tests are named."""
-    scored = right if isinstance(right, Scored) else scored_of(right)
+    scored = right if isinstance(right, Scored) else scored_answers(right)
     chosen: dict[str, Any] = {"metrics": ["accuracy"], "tests": list(tests) or ["bootstrap"], "draws": draws}
     return differences(scored, **{**chosen, **options})
 
@@ -82,7 +82,7 @@ def test_bonett_price_interval_by_hand() -> None:
 
 @pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "mcc", "recall_x"])
 def test_differences_are_those_of_the_scores(metric: str) -> None:
-    scored = scored_of(draws_of(3, 3, 50))
+    scored = scored_answers(answers_of_judges(3, 3, 50))
     alone = scores(scored, metrics=[metric], missing=["wrong"], draws=0).frame.set_index("judge")["estimate"]
     found = compared(scored, metrics=[metric]).frame
     pairs = list(zip(found["left"], found["right"], strict=True))
@@ -93,8 +93,8 @@ def test_differences_are_those_of_the_scores(metric: str) -> None:
 
 
 def test_bootstrap_draws_whole_items_for_both_sides_and_its_p_is_that_of_a_paired_t_test() -> None:
-    answers = draws_of(4, 2, 40 * 3)
-    row = compared(scored_of(answers, lines=3), draws=4000).frame.iloc[0]
+    answers = answers_of_judges(4, 2, 40 * 3)
+    row = compared(scored_answers(answers, lines=3), draws=4000).frame.iloc[0]
     gaps = (np.array(answers["a"]) - np.array(answers["b"])).reshape(40, 3).mean(axis=1)
     by_hand = gaps[np.random.default_rng(0).integers(0, 40, (4000, 40))].mean(axis=1)
     assert row["estimate"] == pytest.approx(gaps.mean())
@@ -102,21 +102,21 @@ def test_bootstrap_draws_whole_items_for_both_sides_and_its_p_is_that_of_a_paire
     limits = row[["lower", "upper"]].astype(float)
     np.testing.assert_allclose(limits, np.quantile(by_hand, [0.025, 0.975]), atol=0.012)
     assert (row["n_pairs"], row["n_items"], row["n_clusters"]) == (120, 40, 40)
-    answers = draws_of(14, 2, 60)
+    answers = answers_of_judges(14, 2, 60)
     p = compared(answers, draws=20_000).frame.loc[0, "p"]
     assert p == pytest.approx(ttest_rel(answers["a"], answers["b"]).pvalue, rel=0.1)
 
 
 def test_paired_intervals_are_narrower_than_independent_ones() -> None:
-    same = draws_of(5, 1, 100)["a"]
-    scored = scored_of({"a": same, "b": [1 - value for value in same[:5]] + same[5:]})
+    same = answers_of_judges(5, 1, 100)["a"]
+    scored = scored_answers({"a": same, "b": [1 - value for value in same[:5]] + same[5:]})
     paired = compared(scored, draws=2000).frame.iloc[0]
     alone = scores(scored, metrics=["accuracy"], missing=["wrong"]).frame.set_index("judge")
     assert paired["std_error"] < 0.5 * np.hypot(*alone.loc[["a", "b"], "std_error"])
 
 
 def test_same_seed_same_numbers_in_any_order_of_rows() -> None:
-    scored = scored_of(draws_of(6, 2, 30))
+    scored = scored_answers(answers_of_judges(6, 2, 30))
     first = differences(scored, draws=200).frame
     order = np.random.default_rng(0).permutation(len(scored.frame))
     shuffled = replace(scored, frame=scored.frame.iloc[order])
@@ -125,7 +125,7 @@ def test_same_seed_same_numbers_in_any_order_of_rows() -> None:
 
 
 def test_answers_without_a_partner_are_counted_and_excluded() -> None:
-    answers = draws_of(7, 2, 30)
+    answers = answers_of_judges(7, 2, 30)
     found = compared({"a": answers["a"], "b": [None] * 10 + answers["b"][10:25] + [None] * 5})
     row = found.frame.iloc[0]
     assert (row["n_pairs"], row["n_left_only"], row["n_right_only"]) == (15, 15, 0)
@@ -134,7 +134,7 @@ def test_answers_without_a_partner_are_counted_and_excluded() -> None:
 
 
 def test_missing_answers_are_wrong_or_exclude_the_pair() -> None:
-    scored = scored_of({"a": [1, 1, 0, float("nan")], "b": [float("nan"), 0, 0, 1]})
+    scored = scored_answers({"a": [1, 1, 0, float("nan")], "b": [float("nan"), 0, 0, 1]})
     wrong = compared(scored).frame.iloc[0]
     assert (wrong["estimate"], wrong["n_pairs"]) == (0.25, 4)
     found = compared(scored, missing="missing")
@@ -143,13 +143,13 @@ def test_missing_answers_are_wrong_or_exclude_the_pair() -> None:
 
 
 def test_mcnemar_uses_one_sample_per_unit_and_a_note_says_that_lines_count_as_independent() -> None:
-    scored = scored_of({"a": [1, 1, 1, 0] * 5, "b": [0, 0, 0, 0] * 5}, samples=2)
+    scored = scored_answers({"a": [1, 1, 1, 0] * 5, "b": [0, 0, 0, 0] * 5}, samples=2)
     found = compared(scored, "bootstrap", "mcnemar exact").frame.set_index("test")
     assert found["n_pairs"].to_dict() == {"bootstrap": 20, "mcnemar exact": 10}
     assert found["estimate"].to_dict() == {"bootstrap": 0.75, "mcnemar exact": 1.0}
     note = "treat the lines of an item as independent"
-    answers = draws_of(8, 2, 30)
-    assert noted(compared(scored_of(answers, lines=3), "mcnemar mid-p"), note)
+    answers = answers_of_judges(8, 2, 30)
+    assert noted(compared(scored_answers(answers, lines=3), "mcnemar mid-p"), note)
     assert not noted(compared(answers, "mcnemar mid-p"), note)
 
 
@@ -171,7 +171,7 @@ def test_clusters_of_items_are_named_where_mcnemars_tests_or_scores_of_labels_ig
 
 
 def test_p_values_are_adjusted_over_all_pairs_of_a_test_and_metric() -> None:
-    scored = scored_of(draws_of(9, 3, 60))
+    scored = scored_answers(answers_of_judges(9, 3, 60))
     raw, holm, bh = (differences(scored, adjust=rule, draws=300).frame for rule in ("none", "holm", "bh"))
     pd.testing.assert_series_equal(raw["p_adjusted"], raw["p"], check_names=False)
     for _, rows in holm.groupby(["test", "metric"]):
@@ -190,8 +190,8 @@ def test_many_comparisons_do_not_hide_a_clear_difference() -> None:
 
 
 def test_identical_judges_do_not_differ() -> None:
-    same = draws_of(10, 1, 20)["a"]
-    found = differences(scored_of({"a": same, "b": same}), tests=TESTS, draws=50)
+    same = answers_of_judges(10, 1, 20)["a"]
+    found = differences(scored_answers({"a": same, "b": same}), tests=TESTS, draws=50)
     rows = found.frame
     of_right = rows[rows["test"] != "mixed logit"]
     assert (of_right["estimate"] == 0).all()
@@ -213,7 +213,7 @@ def test_a_single_item_or_a_constant_difference_has_no_p_from_draws() -> None:
     assert rows.loc[["bootstrap", "mcnemar clustered", "mixed logit"], "p"].isna().all()
     assert rows.loc["mcnemar exact", "p"] == 1
     assert noted(found, "on one cluster")
-    scored = scored_of({"a": [1] * 30, "b": [0] * 30, "c": [0] * 30})
+    scored = scored_answers({"a": [1] * 30, "b": [0] * 30, "c": [0] * 30})
     rows = compared(scored, "bootstrap", "mcnemar exact", draws=50).frame.set_index(["left", "right", "test"])
     assert np.isnan(rows.loc[("a", "b", "bootstrap"), "p"])
     assert rows.loc[("a", "b", "mcnemar exact"), "p"] < 1e-8
@@ -221,7 +221,7 @@ def test_a_single_item_or_a_constant_difference_has_no_p_from_draws() -> None:
 
 
 def test_judges_who_never_answer_do_not_increase_the_adjustment_of_other_comparisons() -> None:
-    answers = draws_of(14, 2, 40)
+    answers = answers_of_judges(14, 2, 40)
     silent = {**answers, **{name: [0] * 40 for name in "cde"}}
     found = compared(silent, "bootstrap", "mcnemar exact", "mcnemar clustered", draws=50)
     pair = found.frame.set_index(["left", "right"]).loc[("c", "d")].set_index("test")
@@ -233,7 +233,7 @@ def test_judges_who_never_answer_do_not_increase_the_adjustment_of_other_compari
 
 
 def test_people_are_compared_with_models_under_every_prompt() -> None:
-    people, model = scored_of({"ann": [1, 1, 0, 1]}), scored_of({"gpt": [0, 1, 0, 0]}).frame
+    people, model = scored_answers({"ann": [1, 1, 0, 1]}), scored_answers({"gpt": [0, 1, 0, 0]}).frame
     human = people.frame.assign(judge_kind="human", prompt="")
     frames = [human, *(model.assign(prompt=prompt) for prompt in ("short", "long"))]
     found = compared(replace(people, frame=pd.concat(frames, ignore_index=True))).frame

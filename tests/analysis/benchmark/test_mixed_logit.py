@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_answers import draws_of, noted, scored_of
+from made_up.labels import answers_of_judges, noted, scored_answers
 from scipy.special import expit
 
 from conjury.analysis.benchmark import differences, mixed_logit
@@ -32,7 +32,7 @@ def of_glmer(name: str, nagq: int) -> pd.DataFrame:
 
 
 def first_row(right: dict[str, Any], samples: int = 1, **options: Any) -> pd.Series:
-    return mixed_logit(scored_of(right, samples=samples), **options).frame.iloc[0]
+    return mixed_logit(scored_answers(right, samples=samples), **options).frame.iloc[0]
 
 
 @pytest.mark.parametrize("name", ["items", "lines", "pair"])
@@ -71,7 +71,7 @@ def test_robust_errors_are_those_of_the_bootstrap_of_items() -> None:
 
 
 def test_answers_given_twice_contain_no_more_information() -> None:
-    answers = draws_of(8, 2, 80)
+    answers = answers_of_judges(8, 2, 80)
     twice = {judge: np.repeat(own, 2).tolist() for judge, own in answers.items()}
     once, copied = first_row(answers), first_row(twice, samples=2)
     relative = once["std_error"] / abs(once["estimate"])
@@ -98,7 +98,7 @@ def test_without_variance_of_items_it_is_plain_logistic_regression() -> None:
 
 
 def test_a_table_contains_differences_from_the_reference_only() -> None:
-    scored = scored_of(draws_of(1, 3, 80))
+    scored = scored_answers(answers_of_judges(1, 3, 80))
     found = mixed_logit(scored, reference="b")
     table = found.frame
     assert found.kind == "mixed"
@@ -117,19 +117,19 @@ def test_a_table_contains_differences_from_the_reference_only() -> None:
 
 
 def test_a_pair_in_the_table_of_differences_is_the_fit_of_two() -> None:
-    answers = draws_of(2, 2, 60)
+    answers = answers_of_judges(2, 2, 60)
     alone = first_row(answers, reference="b")
-    row = differences(scored_of(answers), tests=["mixed logit"], draws=0).frame.iloc[0]
+    row = differences(scored_answers(answers), tests=["mixed logit"], draws=0).frame.iloc[0]
     assert row["metric"] == "log_odds"
     assert row["estimate"] == pytest.approx(alone["estimate"], abs=1e-8)
     assert row["std_error"] == pytest.approx(alone["std_error"], rel=1e-6)
 
 
 def test_unbalanced_answers_are_all_used_and_missing_ones_are_wrong_or_excluded() -> None:
-    answers = draws_of(3, 2, 60)
+    answers = answers_of_judges(3, 2, 60)
     row = first_row({"a": answers["a"], "b": [None] * 20 + answers["b"][20:]})
     assert (row["n_answers"], row["n_items"]) == (100, 60)
-    answers = draws_of(4, 2, 60)
+    answers = answers_of_judges(4, 2, 60)
     holes = [float("nan") if place % 3 == 0 else value for place, value in enumerate(answers["b"])]
     wrong = first_row({"a": answers["a"], "b": holes})
     excluded = first_row({"a": answers["a"], "b": holes}, missing="missing")
@@ -138,7 +138,7 @@ def test_unbalanced_answers_are_all_used_and_missing_ones_are_wrong_or_excluded(
 
 
 def test_judges_that_are_always_right_have_no_finite_log_odds() -> None:
-    found = mixed_logit(scored_of({**draws_of(5, 2, 40), "sure": [1] * 40}))
+    found = mixed_logit(scored_answers({**answers_of_judges(5, 2, 40), "sure": [1] * 40}))
     rows = found.frame.set_index("left")["estimate"]
     assert np.isnan(rows["sure"])
     assert np.isfinite(rows["b"])
@@ -161,15 +161,15 @@ LINES = {"a": [1, 0, 1, 1], "b": [0, 1, 0, 1]}
     ],
 )
 def test_where_nothing_can_be_fitted_a_note_gives_the_reason(answers: dict, lines: int, note: str) -> None:
-    found = mixed_logit(scored_of(answers, lines=lines))
+    found = mixed_logit(scored_answers(answers, lines=lines))
     assert found.frame["estimate"].isna().all()
     assert noted(found, note)
 
 
 def test_crossed_answers_and_lines_as_groups_can_be_fitted() -> None:
-    crossed = mixed_logit(scored_of({**NESTED, "b": [1] * 11 + [0] * 9 + [1] + [0] * 9}))
+    crossed = mixed_logit(scored_answers({**NESTED, "b": [1] * 11 + [0] * 9 + [1] + [0] * 9}))
     assert not noted(crossed, "also correct under all better ones")
-    each = mixed_logit(scored_of(LINES, lines=4), group="unit")
+    each = mixed_logit(scored_answers(LINES, lines=4), group="unit")
     assert each.frame["n_items"].tolist() == [4]
 
 

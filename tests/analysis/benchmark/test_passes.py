@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_answers import noted
+from made_up.labels import noted
 
 from conjury.analysis.benchmark import Scored, passes, score
 from conjury.analysis.benchmark.pass_at_k import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_answers import noted
-from made_up_answers import with_probabilities as scored
+from made_up.labels import noted
+from made_up.labels import scored_probabilities as scored
 
 from conjury.analysis.benchmark import Scored, probabilities, score
 from conjury.analysis.benchmark.probabilities.scores import mean_auc, unit_log_loss, weighted_auc

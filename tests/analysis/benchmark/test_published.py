@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import made_up_benchmark as made
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import label_results as made
 
 from conjury.analysis.audit import compare_harm, compare_multiturn
 from conjury.analysis.audit.multiturn import (

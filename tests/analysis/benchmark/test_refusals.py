@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_up_answers import draws_of, scored_of
+from made_up.labels import answers_of_judges, scored_answers
 from refusals import refused
 
 from conjury.analysis import benchmark
@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 
 @pytest.mark.parametrize(("verb", "options", "says"), refused(__file__))
 def test_what_cannot_be_is_refused_in_one_sentence(verb: str, options: dict[str, Any], says: str) -> None:
-    scored = scored_of(draws_of(12, 2, 6))
+    scored = scored_answers(answers_of_judges(12, 2, 6))
     scored = replace(scored, frame=scored.frame.assign(region=None))
     usual = {"draws": 50} if verb == "differences" else {}
     with pytest.raises(InputError, match=says):

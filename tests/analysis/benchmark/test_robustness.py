@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_answers import noted
+from made_up.labels import noted
 
 from conjury.analysis.benchmark import Scored, differences, robustness, score, scores
 from conjury.inference.errors import InputError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_collected import ASKED, CLASSES, collected, gold, items, labels_given, ratings
+from made_up.collected import ASKED, CLASSES, collected, gold, items, labels_given, ratings
 
 from conjury.analysis.checks import Check, run_checks
 from conjury.inference.readers.collected import CollectedData

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_collected import CLASSES, collected, gold, items, labels_given, ratings, requests, responses
+from made_up.collected import CLASSES, collected, gold, items, labels_given, ratings, requests, responses
 from sentence_cases import check_grammar
 
 from conjury.analysis.checks import run_checks

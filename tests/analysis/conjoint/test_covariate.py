@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from panel_and_model import FORMULA, LEVELS, panel_and_model
+from made_up.choices import FORMULA, LEVELS, panel_and_model
 
 from conjury.analysis.conjoint import amce, amce_diffs, interaction, mm
 from conjury.analysis.conjoint.prediction_powered.covariate import covariates

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from panel_and_model import FORMULA, panel_and_model
+from made_up.choices import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import RepeatsExcluded, amce, amce_diffs, contrast, interaction, mm, mm_diffs
 from conjury.inference.errors import InputError

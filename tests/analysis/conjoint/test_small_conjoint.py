@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from fits import fit_study
-from made_up_hotels import FORMULA, choices_of, design_of, drawn_twice, hotels
-from made_up_results import write_manifest
+from made_up.choices import HOTEL_FORMULA, hotel_choices, hotel_design, hotels_drawn_twice, write_hotels
+from made_up.results import write_manifest
 from scipy.stats import binom
 
 from conjury.analysis import conjoint
@@ -46,14 +46,14 @@ OPPOSITE = {"A": "B", "B": "A"}
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return hotels(tmp_path_factory.mktemp("hotels") / "hotels")
+    return write_hotels(tmp_path_factory.mktemp("hotels") / "hotels")
 
 
 @pytest.fixture(scope="module")
 def choices(study: Study) -> pd.DataFrame:
-    design = design_of(study)
-    assert drawn_twice(design.tasks) > 0
-    return choices_of(study, design, agreeing=40)
+    design = hotel_design(study)
+    assert hotels_drawn_twice(design.tasks) > 0
+    return hotel_choices(study, design, agreeing=40)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def always_a(choices: pd.DataFrame) -> pd.DataFrame:
 def corrected(choices: pd.DataFrame) -> Corrected:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = amce(choices, FORMULA, id="pair_id", correct="reliability")
+        made = amce(choices, HOTEL_FORMULA, id="pair_id", correct="reliability")
     assert isinstance(made, Corrected)
     return made
 
@@ -118,7 +118,7 @@ def test_a_judge_that_follows_the_position_is_not_advised_a_correction_that_is_r
     assert check.remedy.startswith("Do not correct the AMCEs of fake plain")
     assert "Correct AMCEs" not in check.remedy
     with pytest.raises(InputError, match=r"agree in 8\.3% of cases, no better than chance"):
-        amce(always_a, FORMULA, id="pair_id", correct="reliability")
+        amce(always_a, HOTEL_FORMULA, id="pair_id", correct="reliability")
     found = reliability(always_a, seed=1, draws=200).frame
     assert found["agreement"].tolist() == [5 / 60]
     assert found["correctable"].tolist() == [False]
@@ -206,7 +206,7 @@ def test_simulated_repeats_name_the_pair_that_they_repeat(kind: str) -> None:
 
 
 def test_designs_saved_without_links_are_read_with_them(study: Study, tmp_path: Path) -> None:
-    design = design_of(study)
+    design = hotel_design(study)
     save_design(design, tmp_path)
     write_table(design.tasks.drop(columns="repeat_of"), tmp_path / "tasks.parquet")
     read = load_design(tmp_path)
@@ -217,25 +217,25 @@ def test_designs_saved_without_links_are_read_with_them(study: Study, tmp_path: 
 # --- effects -------------------------------------------------------------------------------------
 
 VERBS: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "amce": lambda d: amce(d, FORMULA, id="pair_id"),
-    "amce statsmodels": lambda d: amce(d, FORMULA, id="pair_id", engine="statsmodels"),
-    "amce linearmodels": lambda d: amce(d, FORMULA, id="pair_id", engine="linearmodels"),
-    "amce_by_reference": lambda d: conjoint.amce_by_reference(d, FORMULA, "meal", id="pair_id"),
-    "mm": lambda d: mm(d, FORMULA, id="pair_id"),
-    "cj": lambda d: conjoint.cj(d, FORMULA, id="pair_id", estimate="mm", by="position"),
-    "amce_diffs": lambda d: conjoint.amce_diffs(d, FORMULA, by="position", id="pair_id"),
-    "mm_diffs": lambda d: conjoint.mm_diffs(d, FORMULA, by="position", id="pair_id"),
-    "cj_anova": lambda d: conjoint.cj_anova(d, FORMULA, by="position"),
-    "cj_freqs": lambda d: conjoint.cj_freqs(d, FORMULA),
+    "amce": lambda d: amce(d, HOTEL_FORMULA, id="pair_id"),
+    "amce statsmodels": lambda d: amce(d, HOTEL_FORMULA, id="pair_id", engine="statsmodels"),
+    "amce linearmodels": lambda d: amce(d, HOTEL_FORMULA, id="pair_id", engine="linearmodels"),
+    "amce_by_reference": lambda d: conjoint.amce_by_reference(d, HOTEL_FORMULA, "meal", id="pair_id"),
+    "mm": lambda d: mm(d, HOTEL_FORMULA, id="pair_id"),
+    "cj": lambda d: conjoint.cj(d, HOTEL_FORMULA, id="pair_id", estimate="mm", by="position"),
+    "amce_diffs": lambda d: conjoint.amce_diffs(d, HOTEL_FORMULA, by="position", id="pair_id"),
+    "mm_diffs": lambda d: conjoint.mm_diffs(d, HOTEL_FORMULA, by="position", id="pair_id"),
+    "cj_anova": lambda d: conjoint.cj_anova(d, HOTEL_FORMULA, by="position"),
+    "cj_freqs": lambda d: conjoint.cj_freqs(d, HOTEL_FORMULA),
     "cj_props": lambda d: conjoint.cj_props(d, "~ price + meal"),
-    "interaction": lambda d: conjoint.interaction(d, FORMULA, "price", "meal", id="pair_id"),
-    "conditional_amce": lambda d: conjoint.conditional_amce(d, FORMULA, "price", "meal", id="pair_id"),
-    "pamce": lambda d: pamce(d, FORMULA, {"meal": {"none": 0.5, "breakfast": 0.5}}, id="pair_id"),
-    "wild": lambda d: wild(amce(d, FORMULA, id="price", vcov="CR1"), draws=19, seed=1),
+    "interaction": lambda d: conjoint.interaction(d, HOTEL_FORMULA, "price", "meal", id="pair_id"),
+    "conditional_amce": lambda d: conjoint.conditional_amce(d, HOTEL_FORMULA, "price", "meal", id="pair_id"),
+    "pamce": lambda d: pamce(d, HOTEL_FORMULA, {"meal": {"none": 0.5, "breakfast": 0.5}}, id="pair_id"),
+    "wild": lambda d: wild(amce(d, HOTEL_FORMULA, id="price", vcov="CR1"), draws=19, seed=1),
     "mixed": lambda d: mixed(d, "chosen ~ price + meal", random="place"),
-    "bootstrap": lambda d: bootstrap(amce, d, FORMULA, draws=9, seed=1),
-    "bootstrap of counts": lambda d: bootstrap(conjoint.cj_freqs, d, FORMULA, draws=9, seed=1),
-    "errors_under_choices": lambda d: errors_under_choices(d, FORMULA, stimuli=[], draws=9, seed=1),
+    "bootstrap": lambda d: bootstrap(amce, d, HOTEL_FORMULA, draws=9, seed=1),
+    "bootstrap of counts": lambda d: bootstrap(conjoint.cj_freqs, d, HOTEL_FORMULA, draws=9, seed=1),
+    "errors_under_choices": lambda d: errors_under_choices(d, HOTEL_FORMULA, stimuli=[], draws=9, seed=1),
 }
 
 
@@ -269,22 +269,22 @@ def test_python_and_the_command_agree_on_a_file_that_collect_writes(
         if isinstance(data, pd.DataFrame):
             data = data.astype({name: choices[name].dtype for name in ("price", "meal", "place", "pool")})
         with pytest.warns(RepeatsExcluded):
-            made = amce(data, FORMULA, id="pair_id")
+            made = amce(data, HOTEL_FORMULA, id="pair_id")
         assert (made.provenance.n_rows, made.provenance.n_clusters) == (1200, 600)
         np.testing.assert_allclose(made.frame["std_error"], fitted["std_error"], rtol=1e-12)
         np.testing.assert_allclose(made.frame["estimate"], fitted["estimate"], rtol=1e-12)
 
 
 def test_included_repeats_share_the_cluster_of_the_pair_that_they_repeat(study: Study) -> None:
-    design = design_of(study, swapped_share=1.0, pairs=300)
-    choices = choices_of(study, design, agreeing=300)
+    design = hotel_design(study, swapped_share=1.0, pairs=300)
+    choices = hotel_choices(study, design, agreeing=300)
     both = include_repeats(choices)
     assert not both["repeat"].any()
     assert not both.duplicated(["judge_id", "pair_id", "sample", "position"]).any()
-    made = amce(both, FORMULA, id="pair_id")
+    made = amce(both, HOTEL_FORMULA, id="pair_id")
     assert (made.provenance.n_rows, made.provenance.n_clusters) == (1200, 300)
-    first = amce(choices[~choices["repeat"]], FORMULA, id="pair_id").frame
-    as_if_new = amce(choices.drop(columns="repeat"), FORMULA, id="pair_id").frame
+    first = amce(choices[~choices["repeat"]], HOTEL_FORMULA, id="pair_id").frame
+    as_if_new = amce(choices.drop(columns="repeat"), HOTEL_FORMULA, id="pair_id").frame
     known = first["std_error"].notna()
     ratio = (made.frame["std_error"] / as_if_new["std_error"])[known]
     np.testing.assert_allclose(made.frame["estimate"], first["estimate"], atol=1e-12)
@@ -297,12 +297,12 @@ def test_repeats_are_kept_where_they_cannot_be_linked_or_the_request_names_their
     both = include_repeats(choices.assign(repeat_of=lost))
     assert int(both["repeat"].sum()) == 2
     with pytest.warns(RepeatsExcluded, match="2 rows of repeated pairs"):
-        amce(both, FORMULA, id="pair_id")
+        amce(both, HOTEL_FORMULA, id="pair_id")
     words = choices["repeat"].map({True: "again", False: "first"}).astype("category")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RepeatsExcluded)
-        every = amce(choices.assign(repeat=words), FORMULA, id="pair_id")
-        compared = conjoint.amce_diffs(choices, FORMULA, by="repeat", id="pair_id")
+        every = amce(choices.assign(repeat=words), HOTEL_FORMULA, id="pair_id")
+        compared = conjoint.amce_diffs(choices, HOTEL_FORMULA, by="repeat", id="pair_id")
     assert every.provenance.n_rows == compared.provenance.n_rows == 1320
     with pytest.raises(InputError, match="All rows are marked as repeats"):
-        amce(choices[choices["repeat"]], FORMULA, id="pair_id")
+        amce(choices[choices["repeat"]], HOTEL_FORMULA, id="pair_id")

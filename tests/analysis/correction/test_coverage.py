@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from panel_and_model import FORMULA, panel_and_model
+from made_up.choices import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.correction.items import Corrected, Rows, bounded, correct, quantile, weighted_mean

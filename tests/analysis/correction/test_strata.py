@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from panel_and_model import FORMULA, panel_and_model
+from made_up.choices import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.correction import label_plan

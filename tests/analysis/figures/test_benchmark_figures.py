@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import made_up_benchmark as made
 import numpy as np
 import pandas as pd
 import pytest
 from drawn import alt, draw, legend, row_labels, shaded, titles
+from made_up import label_results as made
 from matplotlib.axes import Axes
 
 from conjury.analysis import figures

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn import alt, draw, interval_starts, legend, points, row_labels, texts, titles
-from made_up_figures import CHECKS, EFFECTS, HUMAN, JUDGES, design, equivalence, example, powers
-from made_up_results import (
+from made_up.figures import CHECKS, EFFECTS, HUMAN, JUDGES, design, equivalence, example, powers
+from made_up.results import (
     ATTRIBUTES,
     amce_frame,
     corrected,

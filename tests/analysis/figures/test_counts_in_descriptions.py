@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_figures import example
+from made_up.figures import example
 from sentence_cases import check_grammar
 from sentence_cases.drawing import Draws, is_missing
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from made_up_figures import CHECKS, EXAMPLES, example, long_labels
+from made_up.figures import CHECKS, EXAMPLES, example, long_labels
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_hex

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn import drawn_points, vertical_lines
-from made_up_figures import example, long_labels
+from made_up.figures import example, long_labels
 
 from conjury.analysis import figures
 from conjury.analysis.results import Result

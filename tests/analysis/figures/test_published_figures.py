@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_checked_tables import checked_numbers
+from made_up.analysis_results import checked_numbers
 
 from conjury.analysis.figures import alt, draw, parts
 from conjury.analysis.figures.published import published_numbers, spread_limits

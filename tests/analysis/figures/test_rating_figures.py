@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import made_up_ratings as ratings
 import numpy as np
 import pandas as pd
 import pytest
 from drawn import legend, row_labels, shaded, titles
-from made_up_figures import MODELS, RATERS, STRATA, example
+from made_up import rating_results as ratings
+from made_up.figures import MODELS, RATERS, STRATA, example
 from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt, draw, parts

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import made_up_benchmark as labels
 import pandas as pd
 import pytest
 from drawn import row_labels
+from made_up import label_results as labels
 from matplotlib.collections import LineCollection, PolyCollection
 
 from conjury.analysis import figures

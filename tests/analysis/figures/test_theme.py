@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_figures import example
+from made_up.figures import example
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_figures import EXAMPLES, example
+from made_up.figures import EXAMPLES, example
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm_diffs
 from conjury.analysis.frames.claims import by_kind

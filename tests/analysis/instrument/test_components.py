@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_judge import crossed_choices, crossed_ratings
+from made_up.choices import crossed_choices
+from made_up.ratings import crossed_ratings
 
 from conjury.analysis.instrument import decision_study, variance_components
 from conjury.analysis.numerics.variance_components import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_judge import crossed_choices, crossed_ratings
+from made_up.choices import crossed_choices
+from made_up.ratings import crossed_ratings
 
 from conjury.analysis.instrument import flips
 from conjury.inference.errors import InputError

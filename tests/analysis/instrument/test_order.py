@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_judge import crossed_choices
+from made_up.choices import crossed_choices
 from scipy.special import expit
 
 from conjury.analysis.instrument import order_effects

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_judge import crossed_choices
+from made_up.choices import crossed_choices
 from scipy.special import ndtri
 
 from conjury.analysis.conjoint import amce, amce_diffs

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_people import model_and_people
+from made_up.choices import model_and_people
 
 from conjury.analysis import conjoint, raters
 from conjury.analysis.benchmark.data.answered import Answered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_few_labels import ratings
+from made_up.ratings import ratings_by_few_people
 
 from conjury.analysis.benchmark import score
 from conjury.analysis.pipeline.corrections import label_steps, means_steps
@@ -26,7 +26,7 @@ def study(name: str) -> ItemStudy:
 
 def labelled(models: tuple[str, ...] = ("gpt", "gemini"), **options: int) -> pd.DataFrame:
     """Labels of the study of harm: people's are finer than those of models."""
-    table = ratings(labels=True, dimensions=("harm",), models=models, **options)
+    table = ratings_by_few_people(labels=True, dimensions=("harm",), models=models, **options)
     words = np.where(table["judge_kind"] == "human", "implicit", "harmful")
     return table.assign(value=np.where(table["value"] == "angry", words, "safe"))
 
@@ -40,7 +40,7 @@ def step(table: pd.DataFrame, name: str, options: FitOptions = MODEL, **given: p
 def test_without_a_correction_there_are_no_steps() -> None:
     plain = FitOptions(draws=0)
     assert label_steps(study("harm_or_humor"), labelled(), None, None, plain) == ()
-    assert means_steps(study("oogiri"), ratings(), None, plain, "Mean ratings", by=()) == ()
+    assert means_steps(study("oogiri"), ratings_by_few_people(), None, plain, "Mean ratings", by=()) == ()
 
 
 def test_finer_labels_of_people_count_as_the_classes_of_models() -> None:
@@ -110,7 +110,7 @@ def test_gold_labels_count_as_people_only_where_there_are_no_people() -> None:
 
 
 def test_dimensions_that_people_or_models_did_not_answer_are_noted() -> None:
-    table = ratings(labelled=18, dimensions=("novelty", "empathy"), models=("gemini",))
+    table = ratings_by_few_people(labelled=18, dimensions=("novelty", "empathy"), models=("gemini",))
     table = table[(table["judge_kind"] == "model") | (table["dimension"] == "novelty")]
     call = means_steps(study("oogiri"), table.assign(topic_id=table["item_id"]), None, MODEL, "M", by=())[
         0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_people import model_and_people
+from made_up.choices import model_and_people
 
 from conjury.analysis.conjoint import amce_diffs, mm
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from made_up_judge import crossed_ratings, in_both_orders
-from made_up_people import model_and_people
+from made_up.choices import in_both_orders, model_and_people
+from made_up.ratings import crossed_ratings
 
 from conjury.analysis.pipeline.instruments import has_facets, instrument_steps
 from conjury.analysis.pipeline.run import FitOptions

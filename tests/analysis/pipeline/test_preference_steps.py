@@ -7,8 +7,8 @@ from typing import get_args
 
 import pandas as pd
 import pytest
-from made_up_people import model_and_people
-from made_up_results import write_items
+from made_up.choices import model_and_people
+from made_up.results import write_items
 from snapshots import shown
 
 from conjury.analysis import conjoint

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from reference_tables import posts
 from shared_folder import REPOSITORY
-from shipped_tables import posts
 
 from conjury.analysis import r
 from conjury.analysis.conjoint import amce

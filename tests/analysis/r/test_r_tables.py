@@ -11,10 +11,10 @@ import golden
 import numpy as np
 import pandas as pd
 import pytest
-import shipped_tables
+import reference_tables
+from reference_tables import FIXTURES
 from scipy.special import ndtri
 from shared_folder import REPOSITORY
-from shipped_tables import FIXTURES
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, amce_diffs, cj, cj_freqs, cj_props, mm, mm_diffs
@@ -68,7 +68,7 @@ LOGISTIC: dict[str, Any] = {**WEIGHTED, "family": "quasibinomial"}
 
 @cache
 def posts() -> pd.DataFrame:
-    frame = shipped_tables.posts()
+    frame = reference_tables.posts()
     bounds = [3, 30, 110, 111.5, 114]  # as R/run.R has them; three strata have two respondents each
     return frame.assign(region=np.searchsorted(bounds, frame["respondent"], side="right"))
 

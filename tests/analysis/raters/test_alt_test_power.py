@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import made_up_ratings as made_up
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import rating_results as made_up
 from scipy.special import ndtri
 
 from conjury.analysis.figures import draw as figure_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_ratings import biases, means
+from made_up.rating_results import biases, means
 
 from conjury.analysis.audit.recovery import rating_recovery as recovery
 from conjury.analysis.audit.recovery import recovery_summary

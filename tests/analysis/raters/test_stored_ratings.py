@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_stored import in_duckdb
 from pandas.testing import assert_frame_equal
+from stored import in_duckdb
 
 from conjury.analysis.raters import agreement, reading
 from conjury.analysis.raters.replacement import alt_test

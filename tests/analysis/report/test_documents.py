@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import made_up_benchmark as labels
-import made_up_few_labels as few
-import made_up_ratings as ratings
-import made_up_trials as trials
 import pandas as pd
 import pytest
 import snapshots
-from made_up_checked_tables import checked_numbers
-from made_up_results import (
+from made_up import label_results as labels
+from made_up import rating_results as ratings
+from made_up import trials
+from made_up.analysis_results import checked_numbers, few_people_means, few_people_scores, few_people_shares
+from made_up.ratings import ratings_in_tiers
+from made_up.results import (
     SOFTWARE,
     amce_frame,
     bounded,
@@ -35,10 +35,10 @@ from conjury.inference.tables.files import QUARTO
 
 
 def items_of_ratings(folder: Path) -> Path:
-    table = ratings.table()
+    table = ratings_in_tiers()
     results = {
         "means": ratings.means(),
-        "means_corrected": few.means_of(("wit", "fun"), strata=True),
+        "means_corrected": few_people_means(("wit", "fun"), strata=True),
         "correlations": correlations(table, draws=0),
         "biases": ratings.biases(),
         "agreement": agreement(table, draws=0),
@@ -85,7 +85,7 @@ def items_with_labels(folder: Path) -> Path:
 
 
 def items_in_modalities(folder: Path) -> Path:
-    results = {"shares_corrected": few.shares_of(), "scores_modality": labels.harm()}
+    results = {"shares_corrected": few_people_shares(), "scores_modality": labels.harm()}
     return write_items(folder, results, study="harm_or_humor", simulated=True)
 
 
@@ -101,7 +101,7 @@ def items_of_corrections(folder: Path) -> Path:
 
 
 def corrections_of_labels(folder: Path) -> Path:
-    results = {"shares_corrected": few.shares_of(), "scores_corrected": few.scores_of()}
+    results = {"shares_corrected": few_people_shares(), "scores_corrected": few_people_scores()}
     return write_items(folder, results, study="multiturn")
 
 
@@ -117,7 +117,9 @@ def unanswered_ratings(folder: Path) -> Path:
     frame = ratings.means().frame.assign(std_error=0.02)
     asked = {"statistic": "mean", "counted": "judgments", "draws": 200}
     found = bounded(frame, ("group",), null=1.0, **asked)
-    return write_items(folder, {"coverage": coverage(ratings.table()), "means_bounds": found}, study="oogiri")
+    return write_items(
+        folder, {"coverage": coverage(ratings_in_tiers()), "means_bounds": found}, study="oogiri"
+    )
 
 
 def unanswered_labels(folder: Path) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_results import (
+from made_up.results import (
     CHECKS,
     COMPARED,
     LEVEL_WITH_MARKUP,

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_up_instrument import INSTRUMENT, choices
+from made_up.analysis_results import INSTRUMENT, choices
 
 from conjury.analysis.figures.labels import Names
 from conjury.analysis.pipeline.manifest import Recorded

@@ -8,12 +8,12 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import made_up_benchmark as labels
-import made_up_few_labels as few
-import made_up_ratings as ratings
 import pandas as pd
 import pytest
-from made_up_results import write_items
+from made_up import label_results as labels
+from made_up import rating_results as ratings
+from made_up.ratings import ratings_by_few_people, ratings_in_tiers
+from made_up.results import write_items
 from snapshots import shown
 
 from conjury.analysis.figures.labels import Names
@@ -174,7 +174,7 @@ def test_published_numbers_of_a_study_are_checked_or_a_comparison_is_offered(tex
 
 @pytest.mark.long
 def test_ids_of_tables_are_unique_where_two_results_are_of_one_kind(tmp_path, monkeypatch, capsys) -> None:
-    table = ratings.table().rename(columns={"response_type": "kind"})
+    table = ratings_in_tiers().rename(columns={"response_type": "kind"})
     table = table.assign(item_id=table["item_id"] + table["kind"].astype(str))
     results = {"means": means(table, draws=9), "means_kind": means(table, by="kind", draws=9)}
     results |= {"r": correlations(table, draws=9), "r_kind": correlations(table, by="kind", draws=9)}
@@ -352,7 +352,7 @@ def test_cards_have_gold_answers_reasons_and_long_answers_cut() -> None:
 
 
 def test_constant_answers_are_shown_without_a_gain(text_of) -> None:
-    text = text_of(prediction_powered(few.ratings().assign(value=3)))
+    text = text_of(prediction_powered(ratings_by_few_people().assign(value=3)))
     assert "With GPT-4.1 no estimate among people could be made more precise." in text
     assert "All items | 3.000 | 3.000 | 3.000" in text
     assert "gains" not in text
@@ -360,7 +360,10 @@ def test_constant_answers_are_shown_without_a_gain(text_of) -> None:
 
 def test_many_models_are_counted_and_several_tasks_are_told_apart(text_of) -> None:
     models = tuple(f"model_{k}" for k in range(4))
-    tables = [few.ratings(labels=True, dimensions=(name,), models=models) for name in ("joke_type", "line")]
+    tables = [
+        ratings_by_few_people(labels=True, dimensions=(name,), models=models)
+        for name in ("joke_type", "line")
+    ]
     text = text_of(prediction_powered(pd.concat(tables), statistic="share"))
     assert "With the answers of 4 models, 12 labelled items are as precise as 1" in text
     assert "(Kind of joke): the median gain of 2 estimates is" in text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_up_figures import PREFERENCES, example
-from made_up_results import write_items
+from made_up.figures import PREFERENCES, example
+from made_up.results import write_items
 from snapshots import shown
 
 from conjury.analysis.report import Report

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import made_up_benchmark as labels
 import pandas as pd
 import pytest
-from made_up_ratings import means
-from made_up_results import amce_frame, record, write_items
+from made_up import label_results as labels
+from made_up.rating_results import means
+from made_up.results import amce_frame, record, write_items
 from snapshots import shown
 
 from conjury.analysis.figures import alt

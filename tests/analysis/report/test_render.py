@@ -15,7 +15,7 @@ import pytest
 import snapshots
 import yaml
 from hostile import chromium
-from made_up_results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
+from made_up.results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
 from typer.testing import CliRunner
 
 from conjury.analysis.figures.theme import DARK, LIGHT, THEMES, colors_of, new_figure, styled

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_ratings import means, rater_model
-from made_up_results import (
+from made_up.rating_results import means, rater_model
+from made_up.results import (
     COMPARED,
     LEVEL_WITH_MARKUP,
     record,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_trials import written
+from made_up.trials import written
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -193,7 +193,7 @@ def test_coverage_with_five_clusters_is_that_of_the_closed_form(tmp_path: Path) 
     CR0 (HC0 of clusters' sums) has a standard error that is sqrt(4/5) of the right one; statsmodels has one
     that is sqrt(19/18) of it, and normal intervals.
     """
-    process = [{"name": "five", "process": "made_up_trials:clusters_of_four"}]
+    process = [{"name": "five", "process": "own_methods:clusters_of_four"}]
     file = written(tmp_path, draws=1500, processes=process, methods=METHODS, performance=["coverage"])
     found = run_trial(load_trial(file)).frame.set_index("method")
     one = amce(drawn("unequal_clusters", clusters=5).data, "y ~ tone", id="cluster", vcov="CR0")

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_trials import CONTENT, written
+from made_up.trials import CONTENT, OWN, written
 
 from conjury.analysis.trial import load_trial, run_trial, running
 from conjury.inference.errors import InputError, MissingDependency
-
-OWN = "made_up_trials"
 
 
 def run(
@@ -112,9 +110,9 @@ def test_a_method_that_fails_everywhere_is_refused_before_the_run(tmp_path: Path
 
 
 def test_parts_that_break_the_contract_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"made_up_trials:wordless does not return a table"):
+    with pytest.raises(InputError, match=r"own_methods:wordless does not return a table"):
         run(tmp_path, methods=[{"name": "a", "method": f"{OWN}:wordless"}])
-    with pytest.raises(InputError, match=r"made_up_trials:untrue does not return a Drawn"):
+    with pytest.raises(InputError, match=r"own_methods:untrue does not return a Drawn"):
         run(tmp_path, processes=[{"name": "a", "process": f"{OWN}:untrue"}])
 
 
@@ -206,7 +204,7 @@ def test_a_block_with_too_few_draws_is_made_again(tmp_path: Path) -> None:
 def test_a_changed_module_of_the_user_is_computed_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     before = measured(run(tmp_path, out), "width")
-    module = tmp_path / "made_up_trials.py"
+    module = tmp_path / f"{OWN}.py"
     trial = load_trial(tmp_path / "own.yaml")
     module.write_text(module.read_text(encoding="utf-8").replace("1.96", "19.6"), encoding="utf-8")
     after = measured(run_trial(trial, out), "width")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from made_up_trials import CONTENT, written
+from made_up.trials import CONTENT, written
 
 from conjury.analysis.trial import list_trials, load_trial
 from conjury.inference.errors import InputError
@@ -42,9 +42,9 @@ def test_trials_that_ship_are_valid_and_say_what_they_ask(name: str) -> None:
             "did you mean 'unequal_clusters'",
         ),
         ({"methods": [{"name": "a", "method": "nowhere:f"}]}, "module nowhere cannot be imported"),
-        ({"methods": [{"name": "a", "method": "made_up_trials:f"}]}, "made_up_trials has no function f"),
+        ({"methods": [{"name": "a", "method": "own_methods:f"}]}, "own_methods has no function f"),
         (
-            {"methods": [{"name": "a", "method": "made_up_trials:means", "options": {"skale": 2}}]},
+            {"methods": [{"name": "a", "method": "own_methods:means", "options": {"skale": 2}}]},
             "has no option 'skale' (did you mean 'scale'?)",
         ),
         (

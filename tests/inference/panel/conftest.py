@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_people_panel import Clock, plan_of
+from made_up.panels import Clock, plan_of
 from postgres import new_database, programs_of_postgres, unprivileged
 
 from conjury.inference.panel.visits import Visits

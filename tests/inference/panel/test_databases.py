@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from made_up_people_panel import CHECK, TIMING, arrive, plan_of, take_part, task
+from made_up.panels import CHECK, TIMING, arrive, is_task, plan_of, take_part
 from sqlalchemy import update
 
 from conjury.inference.errors import InputError
@@ -74,12 +74,12 @@ def test_a_clock_that_is_set_back_gives_no_negative_times_and_no_longer_time_lim
     ticks = [0.0]
     visits = visits_of_one()
     left = arrive(visits, "left")
-    take_part(visits, left, until=task)
+    take_part(visits, left, until=is_task)
     wait(1)
     clock.advance(-300)
     wait(31)
     late = arrive(visits, "late")  # the slot of the first is free again after its half hour
-    page = take_part(visits, late, until=task)
+    page = take_part(visits, late, until=is_task)
     visits.close()
     clock.advance(-300)
     visits = visits_of_one()  # a process that was started after the clock was set back once more

@@ -6,7 +6,7 @@ import os
 import sqlite3
 
 import pytest
-from made_up_people_panel import CHECK, arrive, plan_of, take_part
+from made_up.panels import CHECK, arrive, plan_of, take_part
 from sqlalchemy.exc import DBAPIError
 
 from conjury.inference.errors import InputError

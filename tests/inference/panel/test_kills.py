@@ -14,7 +14,7 @@ from threading import Lock, Thread
 
 import numpy as np
 import pytest
-from made_up_people_panel import TIMING, answer, arrive, plan_of, take_part
+from made_up.panels import TIMING, answer, arrive, plan_of, take_part
 from postgres import new_database
 
 from conjury.inference.panel.pages.steps import EndStep

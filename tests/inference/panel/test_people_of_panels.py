@@ -6,7 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from made_up_people_panel import ADULT, CHECK, YES_NO, arrive, plan_of, take_part, task
+from made_up.panels import ADULT, CHECK, YES_NO, arrive, is_task, plan_of, take_part
 
 from conjury.inference.panel.pages.steps import AttentionStep, EndStep
 from conjury.inference.panel.visits import Visits
@@ -65,7 +65,7 @@ def test_people_who_leave_do_not_count_in_a_quota_after_the_time_limit(opened, c
     question = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
     quota = {"question": "city", "option": "yes", "people": 1}
     visits = opened(people=3, questions=[question], quotas=[quota], minutes=10)
-    take_part(visits, arrive(visits, "left"), until=task, city="yes")
+    take_part(visits, arrive(visits, "left"), until=is_task, city="yes")
     assert take_part(visits, arrive(visits, "p1"), city="yes").ended == "full"
     clock.advance(11)
     assert take_part(visits, arrive(visits, "p2"), city="yes").ended == "finished"
@@ -79,8 +79,8 @@ def test_a_quota_is_not_exceeded_by_people_who_go_on_after_the_time_limit(opened
     checks = {"attention": [CHECK], "fail_limit": 1}
     visits = opened(people=5, questions=[CITY], quotas=[ONE_YES], minutes=10, **checks)
     failed, late, next_one = (arrive(visits, person) for person in ("failed", "late", "next"))
-    take_part(visits, failed, until=task, city="no")
-    take_part(visits, late, until=task, city="yes")
+    take_part(visits, failed, until=is_task, city="no")
+    take_part(visits, late, until=is_task, city="yes")
     take_part(visits, failed, answer="a")  # the first slot is free
     clock.advance(11)
     assert take_part(visits, next_one, city="yes").ended == "finished"
@@ -95,7 +95,7 @@ def test_only_as_many_late_people_as_a_quota_needs_lose_their_places(opened, clo
     for person in ("first", "second"):
         clock.advance(1)
         late.append(arrive(visits, person))
-        take_part(visits, late[-1], until=task, city="yes")
+        take_part(visits, late[-1], until=is_task, city="yes")
     clock.advance(20)
     for number, lost in enumerate(([False, False], [True, False], [True, True])):
         assert take_part(visits, arrive(visits, f"p{number}"), city="yes").ended == "finished"

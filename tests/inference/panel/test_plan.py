@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import cases
-from made_up_people_panel import ADULT, CHECK, plan_of, write_jokes, write_towns
-from studies_of_panels import pictures
+from made_up.panels import ADULT, CHECK, picture_panel, plan_of, write_jokes, write_towns
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.pages.steps import Pages, TaskStep
@@ -43,7 +42,7 @@ def test_texts_of_pages_may_change_while_people_take_part_and_tasks_may_not(tmp_
 
 
 def test_a_picture_that_is_replaced_makes_another_plan(tmp_path) -> None:
-    study = pictures(tmp_path / "study")
+    study = picture_panel(tmp_path / "study")
     before = make_plan(study, out=tmp_path / "run").sha256()
     assert make_plan(study, out=tmp_path / "run").sha256() == before
     shutil.copy(tmp_path / "study" / "picture_2.png", tmp_path / "study" / "picture_0.png")

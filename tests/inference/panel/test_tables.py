@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_people_panel import ADULT, CHECK, Clock, arrive, plan_of, take_part, write_jokes
+from made_up.panels import ADULT, CHECK, Clock, arrive, plan_of, take_part, write_jokes
 
 from conjury.analysis.conjoint import amce
 from conjury.inference.collecting.runs import RunFolder

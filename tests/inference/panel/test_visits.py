@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from made_up_people_panel import ADULT, CHECK, TIMING, answered, arrive, plan_of, take_part, task
+from made_up.panels import ADULT, CHECK, TIMING, answered, arrive, is_task, plan_of, take_part
 from postgres import new_database
 
 from conjury.inference.panel.pages.browsers import device_of, measured
@@ -33,7 +33,7 @@ def test_a_visit_goes_from_consent_to_the_end_with_the_repeat_as_last_task(opene
     ]
     assert [step.number for step in seen] == list(range(1, 10))
     assert {step.of for step in seen} == {10}
-    tasks = [step for step in seen if task(step)]
+    tasks = [step for step in seen if is_task(step)]
     assert [step.index for step in tasks] == [1, 2, 3]
     assert tasks[-1].task.repeat_of == tasks[0].task.name
     assert tasks[-1].task.subjects == tasks[0].task.subjects[::-1]
@@ -43,7 +43,7 @@ def test_a_visit_goes_from_consent_to_the_end_with_the_repeat_as_last_task(opene
 def test_a_page_of_another_number_changes_nothing(opened) -> None:
     visits = opened()
     visit = arrive(visits)
-    first = take_part(visits, visit, until=task)
+    first = take_part(visits, visit, until=is_task)
     before = answered(visits)
     for stale in (first.number - 1, first.number + 1, 0, -1, 10**9):
         assert visits.submit(visit, stale, {"choice": "A"}, TIMING) == first
@@ -57,7 +57,7 @@ def test_a_page_of_another_number_changes_nothing(opened) -> None:
 def test_two_tabs_that_submit_at_once_store_one_answer(opened) -> None:
     visits = opened()
     visit = arrive(visits)
-    step = take_part(visits, visit, until=task)
+    step = take_part(visits, visit, until=is_task)
     with ThreadPoolExecutor(8) as threads:
         choices = ["A", "B"] * 8
         replies = list(threads.map(lambda one: visits.submit(visit, step.number, {"choice": one}), choices))
@@ -79,7 +79,7 @@ def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(
 ) -> None:
     visits = Visits.open(plan_of(tmp_path), now=clock)
     visit = arrive(visits)
-    step = take_part(visits, visit, until=task)
+    step = take_part(visits, visit, until=is_task)
     before = answered(visits)
     assert visits.submit(visit, step.number, given) == Refused({"choice": reason})
     assert answered(visits) == before
@@ -248,7 +248,7 @@ def test_every_slot_is_filled_exactly_once_from_two_processes_worth_of_connectio
 def test_the_slot_of_a_person_who_leaves_is_given_out_again_after_the_time_limit(opened, clock) -> None:
     visits = opened(people=1, minutes=30)
     left = arrive(visits, "left")
-    page = take_part(visits, left, until=task)
+    page = take_part(visits, left, until=is_task)
     stayed = visits.submit(left, page.number, {"choice": "A"})
     clock.advance(29)
     assert visits.arrive({"PROLIFIC_PID": "early"}, {}, "en") == EndStep(0, 0, "full")
@@ -268,7 +268,7 @@ def test_a_person_who_returns_late_goes_on_where_they_were_unless_the_slot_was_g
 ) -> None:
     visits = opened(people=1, minutes=30)
     visit = arrive(visits, "slow")
-    page = take_part(visits, visit, until=task)
+    page = take_part(visits, visit, until=is_task)
     clock.advance(600)
     assert arrive(visits, "slow") == visit
     assert visits.step(visit) == page
@@ -284,12 +284,12 @@ def test_slots_that_nobody_has_are_given_out_before_those_of_late_people_longest
     for person in ("first", "second"):
         clock.advance(5)
         late.append(arrive(visits, person))
-        take_part(visits, late[-1], until=task)
+        take_part(visits, late[-1], until=is_task)
     clock.advance(60)
     arrivals = [arrive(visits, f"p{number}") for number in range(4)]
     ends = []
     for visit in arrivals:
-        take_part(visits, visit, until=task)
+        take_part(visits, visit, until=is_task)
         ends.append([visits.step(one) for one in late])
     lost = [[isinstance(step, EndStep) for step in steps] for steps in ends]
     assert lost == [[False, False], [False, False], [True, False], [True, True]]

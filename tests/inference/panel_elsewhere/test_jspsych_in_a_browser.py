@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_elsewhere import HOSTILE, drawn, write_study
+from made_up.exports import HOSTILE, drawn, write_study
 
 from conjury.inference.panel.elsewhere.asked import answers_of
 from conjury.inference.panel.elsewhere.back import read_elsewhere

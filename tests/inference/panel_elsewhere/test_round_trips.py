@@ -14,15 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up_elsewhere import (
-    PANEL,
-    Decide,
-    Qualtrics,
-    drawn,
-    jspsych_trials,
-    label_studio_export,
-    write_study,
-)
+from made_up.exports import PANEL, Decide, Qualtrics, drawn, jspsych_trials, label_studio_export, write_study
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.elsewhere.answers import Fielded

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from made_up_elsewhere import HOSTILE, Qualtrics, write_study
+from made_up.exports import HOSTILE, Qualtrics, write_study
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.elsewhere.asked import Answer, Option

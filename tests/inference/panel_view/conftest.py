@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_up_view import client_of, collection_of, picture_run, town_run
+from made_up.runs import client_of, collection_of, picture_run, town_run
 from starlette.testclient import TestClient
 
 from conjury.inference.panel.view.filters import Collection

@@ -12,7 +12,8 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_view import HERE, client_of, collection_of, hidden, send_label, town_run
+from made_up.panels import HERE, hidden
+from made_up.runs import client_of, collection_of, send_label, town_run
 from starlette.testclient import TestClient
 
 from conjury.inference.collecting.runs import RunFolder

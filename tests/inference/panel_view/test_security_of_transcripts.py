@@ -8,7 +8,8 @@ from html import unescape
 
 import pytest
 from hostile import TAKEN, in_lines, payloads
-from made_up_view import HERE, SECRET, client_of, collection_of, hidden, town_run
+from made_up.panels import HERE, SECRET, hidden
+from made_up.runs import client_of, collection_of, town_run
 from starlette.testclient import TestClient
 
 from conjury.inference.panel.view.app import COOKIE, Pages, make_app

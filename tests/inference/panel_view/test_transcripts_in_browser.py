@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from browsing import press, theme, violations, wait
 from hostile import HANDLERS, TAKEN, check_seen, chromium, in_lines, look, payloads
-from made_up_view import collection_of, many_answers, served, town_run
+from made_up.runs import collection_of, many_answers, served, town_run
 
 from conjury.inference.panel.view.one_file import write_file
 

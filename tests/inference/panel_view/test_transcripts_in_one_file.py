@@ -10,7 +10,7 @@ import sys
 from html import unescape
 
 import pytest
-from made_up_view import collection_of
+from made_up.runs import collection_of
 
 from conjury.inference.panel.view import one_file
 from conjury.inference.panel.view.filters import Query

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_view import TEXTS, collection_of
+from made_up.runs import TEXTS, collection_of
 
 from conjury.analysis.pipeline.checking import MOST_ROWS
 from conjury.inference.errors import InputError

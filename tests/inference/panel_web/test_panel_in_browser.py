@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from browsing import press, theme, violations, wait
 from hostile import chromium
-from studies_of_panels import arabic, conjoint, pictures, ratings, served, visits_of
+from made_up.panels import arabic_panel, picture_panel, rating_panel, served, town_panel, visits_of
 
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.visits import Visits
@@ -145,7 +145,7 @@ def quiet(browser: Any, address: str) -> None:
 
 @pytest.mark.long
 def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel) -> None:
-    visits, address = panel(conjoint)
+    visits, address = panel(town_panel)
     go_to_end(fresh, address, by_mouse)
     assert "C0FFEE" in fresh.page_source
     quiet(fresh, address)
@@ -159,7 +159,7 @@ def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel) -> None:
 
 
 def test_items_are_rated_to_the_end_by_mouse(fresh, panel) -> None:
-    visits, address = panel(ratings)
+    visits, address = panel(rating_panel)
     go_to_end(fresh, address, by_mouse)
     quiet(fresh, address)
     assert len(visits.tables().judgments) == 2 * 4
@@ -169,7 +169,7 @@ def test_items_are_rated_to_the_end_by_mouse(fresh, panel) -> None:
 def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    visits, address = panel(conjoint)
+    visits, address = panel(town_panel)
     fresh.get(address)
     press(fresh, Keys.TAB, Keys.ENTER)
     step = next_page(fresh, None)
@@ -182,13 +182,13 @@ def test_a_conjoint_is_answered_to_the_end_by_keys_alone(fresh, panel) -> None:
 
 @pytest.mark.long
 def test_items_are_rated_to_the_end_by_keys_alone(fresh, panel) -> None:
-    visits, address = panel(ratings)
+    visits, address = panel(rating_panel)
     go_to_end(fresh, address, by_keys)
     assert set(visits.tables().judgments["value"].astype(float)) == {2.0}
 
 
 def test_keys_can_be_turned_off(fresh, panel) -> None:
-    _, address = panel(conjoint)
+    _, address = panel(town_panel)
     step = begin(fresh, address)
     while not fresh.find_elements("css selector", "input[data-key=a]"):
         by_mouse(fresh)
@@ -201,7 +201,7 @@ def test_keys_can_be_turned_off(fresh, panel) -> None:
     assert fresh.execute_script("return document.querySelector(':checked').value") == "B"
 
 
-@pytest.mark.parametrize("write", [pytest.param(conjoint, marks=pytest.mark.long), pictures])
+@pytest.mark.parametrize("write", [pytest.param(town_panel, marks=pytest.mark.long), picture_panel])
 def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write) -> None:
     visits, address = panel(write)
     fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
@@ -220,7 +220,7 @@ def test_a_phone_shows_each_page_without_scrolling_sideways(fresh, panel, write)
 
 
 def test_arabic_pages_run_from_right_to_left(fresh, panel) -> None:
-    visits, address = panel(arabic)
+    visits, address = panel(arabic_panel)
     starts: list[bool] = []
 
     def right(browser: Any) -> None:
@@ -254,7 +254,7 @@ def test_every_page_passes_axe_in_both_themes(fresh, panel) -> None:
             problems += [f"{scheme} {one}" for one in violations(browser)]
         found[browser.title] = problems
 
-    for write in (conjoint, pictures, arabic):
+    for write in (town_panel, picture_panel, arabic_panel):
         _, address = panel(write)
         fresh.execute_cdp_cmd("Network.clearBrowserCookies", {})
         fresh.get(address)
@@ -267,7 +267,7 @@ def test_every_page_passes_axe_in_both_themes(fresh, panel) -> None:
 
 
 def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel) -> None:
-    _, address = panel(ratings)
+    _, address = panel(rating_panel)
     step = begin(fresh, address)
     by_mouse(fresh)
     next_page(fresh, step)
@@ -281,7 +281,7 @@ def test_missing_answers_pass_axe_and_have_the_focus(fresh, panel) -> None:
 
 @pytest.mark.long
 def test_the_researchers_page_passes_axe_and_needs_no_script(fresh, panel) -> None:
-    visits, address = panel(conjoint)
+    visits, address = panel(town_panel)
     token = visits.researcher_token()
     go_to_end(fresh, address, by_mouse)
     fresh.get(address + "/researcher")
@@ -302,7 +302,7 @@ def test_the_researchers_page_passes_axe_and_needs_no_script(fresh, panel) -> No
 
 
 def test_an_answer_is_sent_again_when_the_connection_was_lost(fresh, panel) -> None:
-    visits, address = panel(conjoint)
+    visits, address = panel(town_panel)
     step = begin(fresh, address)
     lost = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
     fresh.execute_cdp_cmd("Network.enable", {})
@@ -315,7 +315,7 @@ def test_an_answer_is_sent_again_when_the_connection_was_lost(fresh, panel) -> N
 
 
 def test_the_back_button_leads_to_where_the_person_is(fresh, panel) -> None:
-    _, address = panel(conjoint)
+    _, address = panel(town_panel)
     step = begin(fresh, address)
     by_mouse(fresh)
     assert next_page(fresh, step) == "2"
@@ -327,7 +327,7 @@ def test_the_back_button_leads_to_where_the_person_is(fresh, panel) -> None:
 
 @pytest.mark.long
 def test_pages_work_without_scripts(fresh, panel) -> None:
-    visits, address = panel(pictures)
+    visits, address = panel(picture_panel)
     fresh.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         go_to_end(fresh, address, by_mouse)
@@ -338,7 +338,7 @@ def test_pages_work_without_scripts(fresh, panel) -> None:
 
 @pytest.mark.long
 def test_the_clock_starts_when_the_picture_is_there(fresh, panel) -> None:
-    visits, address = panel(pictures)
+    visits, address = panel(picture_panel)
     step = begin(fresh, address)
     while not fresh.find_elements("css selector", ".item img"):
         by_mouse(fresh)

@@ -9,21 +9,21 @@ import stat
 from pathlib import Path
 
 import pytest
-from made_up_people_panel import plan_of
-from starlette.requests import Request
-from starlette.testclient import TestClient
-from studies_of_panels import (
+from made_up.panels import (
     HERE,
     SECRET,
     client_of,
     go_to_end,
     hidden,
-    pictures,
-    ratings,
+    picture_panel,
+    plan_of,
+    rating_panel,
     send,
     start,
     visits_of,
 )
+from starlette.requests import Request
+from starlette.testclient import TestClient
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.plan import make_plan
@@ -38,7 +38,7 @@ COOKIE = cookie_name(SECRET)
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
-    return make_plan(pictures(tmp_path_factory.mktemp("study")), out=tmp_path_factory.mktemp("run"))
+    return make_plan(picture_panel(tmp_path_factory.mktemp("study")), out=tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture
@@ -477,7 +477,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 @pytest.mark.parametrize("name", ["consent.md", "consent.es.md", "instructions.en.md", "languages/es.yaml"])
 def test_no_text_of_a_page_is_read_through_a_link_out_of_the_study(tmp_path, name) -> None:
-    study = ratings(tmp_path / "study", languages=["en", "es"])
+    study = rating_panel(tmp_path / "study", languages=["en", "es"])
     secret = tmp_path / "secret.yaml"
     secret.write_text("name: a secret\n", encoding="utf-8")
     (study / name).parent.mkdir(exist_ok=True)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
-from starlette.datastructures import FormData
-from studies_of_panels import (
+from made_up.panels import (
     HOSTILE,
     answers_of,
-    arabic,
+    arabic_panel,
     client_of,
-    conjoint,
     go_to_end,
     hidden,
-    pictures,
-    ratings,
+    picture_panel,
+    rating_panel,
     send,
     start,
+    town_panel,
     visits_of,
 )
+from starlette.datastructures import FormData
 
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.visits import Timing
@@ -28,12 +28,12 @@ from conjury.inference.panel.web.app import timing_of
 
 @pytest.fixture(scope="module")
 def towns_plan(tmp_path_factory):
-    return make_plan(conjoint(tmp_path_factory.mktemp("towns")), out=tmp_path_factory.mktemp("run"))
+    return make_plan(town_panel(tmp_path_factory.mktemp("towns")), out=tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
 def rated_plan(tmp_path_factory):
-    return make_plan(ratings(tmp_path_factory.mktemp("rated")), out=tmp_path_factory.mktemp("run"))
+    return make_plan(rating_panel(tmp_path_factory.mktemp("rated")), out=tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_number_outside_its_limits_is_refused(rated, age: str, sentence: str) 
 def test_a_refused_field_stays_required_and_names_its_reason(tmp_path, question, element) -> None:
     asked = {"id": "why", "label": "Why", "first": True, **question}
     visits = visits_of(
-        conjoint(tmp_path / "study", consent=None, questions=[asked], quotas=[]), tmp_path / "r"
+        town_panel(tmp_path / "study", consent=None, questions=[asked], quotas=[]), tmp_path / "r"
     )
     client = client_of(visits)
     page = send(client, start(client), {})
@@ -166,14 +166,14 @@ class Attributes(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-@pytest.mark.parametrize("study", [conjoint, ratings])
+@pytest.mark.parametrize("study", [town_panel, rating_panel])
 def test_the_researchers_page_shows_zeros_before_any_answer(tmp_path, study) -> None:
     visits = visits_of(study(tmp_path / "study"), tmp_path / "run")
     header = {"Authorization": f"Bearer {visits.researcher_token()}"}
     page = client_of(visits).get("/researcher", headers=header)
     assert page.status_code == 200
     assert "(nan%)" not in page.text
-    assert ("0 (0%)" in page.text) == (study is conjoint)
+    assert ("0 (0%)" in page.text) == (study is town_panel)
     visits.close()
 
 
@@ -215,7 +215,7 @@ def test_another_person_at_the_same_browser_begins_a_visit_of_their_own(towns) -
 
 
 def test_without_the_required_parameter_nobody_starts(tmp_path) -> None:
-    visits = visits_of(conjoint(tmp_path / "s", recruiting={"required": True}), tmp_path / "run")
+    visits = visits_of(town_panel(tmp_path / "s", recruiting={"required": True}), tmp_path / "run")
     client = client_of(visits)
     page = client.get("/").text
     assert "not complete" in page
@@ -225,7 +225,7 @@ def test_without_the_required_parameter_nobody_starts(tmp_path) -> None:
 
 
 def test_a_full_study_turns_people_away(tmp_path) -> None:
-    visits = visits_of(conjoint(tmp_path / "s", people=1, questions=[], quotas=[]), tmp_path / "run")
+    visits = visits_of(town_panel(tmp_path / "s", people=1, questions=[], quotas=[]), tmp_path / "run")
     client = client_of(visits)
     go_to_end(client, start(client))
     assert "All places in this study are taken" in start(client_of(visits))
@@ -253,7 +253,7 @@ def test_a_time_that_cannot_be_is_missing() -> None:
 
 
 def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_path) -> None:
-    visits = visits_of(conjoint(tmp_path / "s", languages=["en", "es"]), tmp_path / "run")
+    visits = visits_of(town_panel(tmp_path / "s", languages=["en", "es"]), tmp_path / "run")
     client = client_of(visits)
     assert '<html lang="en"' in client.get("/").text
     assert "Empezar" in client.get("/", headers={"Accept-Language": "es-AR,es;q=0.9"}).text
@@ -264,7 +264,7 @@ def test_pages_are_in_the_language_of_the_browser_or_the_one_that_is_chosen(tmp_
 
 
 def test_a_study_adds_a_language_from_right_to_left(tmp_path) -> None:
-    visits = visits_of(arabic(tmp_path / "s"), tmp_path / "run")
+    visits = visits_of(arabic_panel(tmp_path / "s"), tmp_path / "run")
     client = client_of(visits)
     pages = go_to_end(client, start(client))
     assert all('<html lang="ar" dir="rtl">' in page for page in pages)
@@ -273,7 +273,7 @@ def test_a_study_adds_a_language_from_right_to_left(tmp_path) -> None:
 
 
 def test_pictures_have_their_descriptions_and_those_of_the_next_task_are_named(tmp_path) -> None:
-    visits = visits_of(pictures(tmp_path / "s"), tmp_path / "run")
+    visits = visits_of(picture_panel(tmp_path / "s"), tmp_path / "run")
     client = client_of(visits)
     pages = [page for page in go_to_end(client, start(client)) if 'src="/media/' in page]
     assert len(pages) == 3

@@ -9,7 +9,7 @@ import pytest
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up_vignettes import RECORDS
+from made_up.vignettes import RECORDS
 
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import LAYOUTS

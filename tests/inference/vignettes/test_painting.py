@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_up_vignettes import ARABIC_POST, GOLDEN, POST, RECORDS, picture
+from made_up.vignettes import ARABIC_POST, GOLDEN, POST, RECORDS, picture
 from numpy.typing import NDArray
 from PIL import Image
 

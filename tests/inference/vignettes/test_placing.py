@@ -13,7 +13,7 @@ import pytest
 from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_vignettes import ARABIC, ARABIC_POST, POST, PROFILE, RECORDS, TABLE
+from made_up.vignettes import ARABIC, ARABIC_POST, POST, PROFILE, RECORDS, TABLE
 
 from conjury.inference.design.stimuli import load_posts, profile_values
 from conjury.inference.design.stimuli.wording import fill

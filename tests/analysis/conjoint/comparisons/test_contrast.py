@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from shipped_tables import FIXTURES, complete_posts, posts
+from reference_tables import FIXTURES, complete_posts, posts
 
 from conjury.analysis.conjoint import (
     amce,

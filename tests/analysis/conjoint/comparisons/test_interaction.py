@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from shipped_tables import FIXTURES, complete_posts
+from reference_tables import FIXTURES, complete_posts
 
 from conjury.analysis.conjoint import adjust, amce_diffs, cj, conditional_amce, contrast, interaction, wald
 from conjury.inference.errors import InputError

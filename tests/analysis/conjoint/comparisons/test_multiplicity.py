@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from reference_tables import FIXTURES
 from scipy import stats
 from scipy.special import stdtr
-from shipped_tables import FIXTURES
 
 from conjury.analysis.conjoint import adjust, amce, bootstrap, cj, equivalence, mm, wald, wild
 from conjury.analysis.conjoint.comparisons.equivalence import VERDICTS, two_one_sided

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from reference_tables import FIXTURES
 from scipy.stats import nct, norm, t
-from shipped_tables import FIXTURES
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.figures import alt, save

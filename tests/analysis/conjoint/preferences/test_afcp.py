@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_tasks import reference, reference_choices, tasks
+from made_up.choices import tasks
+from reference_tables import preference_choices, preference_reference
 from scipy.special import ndtr
 
 from conjury.analysis.conjoint import afcp, choice_level, preference_cycles
@@ -33,21 +34,21 @@ def on_a_scale(one: Any, other: Any) -> np.ndarray:
 
 
 def test_afcps_equal_those_of_afcp_in_both_directions() -> None:
-    found = afcp(reference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2").frame
+    found = afcp(preference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2").frame
     both = {}
     for row in found.itertuples():
         both[row.level, row.reference] = row.estimate, row.std_error
         both[row.reference, row.level] = 1 - row.estimate, row.std_error
-    expected = reference("afcp")
+    expected = preference_reference("afcp")
     assert len(expected) == 12
     for row in expected.itertuples():
         np.testing.assert_allclose(both[row.level, row.baseline], (row.afcp, row.se), rtol=1e-9)
 
 
 def test_direct_and_indirect_preferences_and_their_tests_equal_those_of_afcp() -> None:
-    found = preference_cycles(reference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2")
+    found = preference_cycles(preference_choices(), "chosen ~ tone", id="judge_id", vcov="CR2")
     triples = {frozenset(row[:3]): row for row in found.frame.itertuples(index=False)}
-    expected = reference("afcp_cycles")
+    expected = preference_reference("afcp_cycles")
     assert len(expected) == 24
     for row in expected.itertuples():
         own = triples[frozenset([row.level_a, row.level_b, row.level_c])]
@@ -59,7 +60,7 @@ def test_direct_and_indirect_preferences_and_their_tests_equal_those_of_afcp() -
             )
     tests = found.extra["tests"]
     by_pair = {frozenset([row.level, row.reference]): row for row in tests.itertuples()}
-    for row in reference("afcp_wald").itertuples():
+    for row in preference_reference("afcp_wald").itertuples():
         own = by_pair[frozenset([row.level, row.baseline])]
         assert (own.chi2, own.df) == pytest.approx((row.wald_stat_all, row.L_other), rel=1e-8)
 

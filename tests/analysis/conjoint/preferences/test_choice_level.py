@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_tasks import reference, reference_choices, tasks
+from made_up.choices import tasks
+from reference_tables import preference_choices, preference_reference
 from scipy.special import ndtr
 
 from conjury.analysis.conjoint import adjust, choice_level, contrast, mm, wald
@@ -46,17 +47,17 @@ def by_hand(ties: int = 0) -> pd.DataFrame:
     ],
 )
 def test_means_equal_those_of_projoint(case: str, sides: Any, same: Any) -> None:
-    found = choice_level(reference_choices(), "chosen ~ tone", [sides], id="judge_id", same=same, vcov="CR2")
-    expected = reference("projoint").set_index("case").loc[case, NUMBERS]
+    found = choice_level(preference_choices(), "chosen ~ tone", [sides], id="judge_id", same=same, vcov="CR2")
+    expected = preference_reference("projoint").set_index("case").loc[case, NUMBERS]
     np.testing.assert_allclose(found.frame.iloc[0][NUMBERS].astype(float), expected, rtol=1e-9)
 
 
 def test_differences_of_comparisons_equal_the_choice_level_amce_of_projoint() -> None:
     pairs = [("sharp", "calm"), ("rude", "calm")]
     found = choice_level(
-        reference_choices(), "chosen ~ tone", pairs, id="judge_id", vcov="CR2", estimand="amce"
+        preference_choices(), "chosen ~ tone", pairs, id="judge_id", vcov="CR2", estimand="amce"
     )
-    expected = reference("projoint").set_index("case").loc["amce", NUMBERS]
+    expected = preference_reference("projoint").set_index("case").loc["amce", NUMBERS]
     np.testing.assert_allclose(found.frame.iloc[0][NUMBERS].astype(float), expected, rtol=1e-9)
     assert found.frame["reference"].tolist() == ["sharp against calm"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_tasks import tasks
+from made_up.choices import tasks
 from scipy.special import expit, softmax, stdtrit
 
 from conjury.analysis.conjoint import (

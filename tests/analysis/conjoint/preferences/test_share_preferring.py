@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_tasks import tasks
+from made_up.choices import tasks
 
 from conjury.analysis.conjoint import amce, share_preferring
 from conjury.inference.errors import InputError

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from reference_tables import FIXTURES
 from scipy.special import expit
 from scipy.stats import t as student
-from shipped_tables import FIXTURES
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, mm, mm_diffs, projoint, reliability
 from conjury.analysis.conjoint.reliability.agreement import sign_test

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from reference_tables import FIXTURES, stimuli
 from shared_folder import SHARED
-from shipped_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj, errors_under_choices, mm, wild
 from conjury.analysis.conjoint.engines import native

@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
-from shipped_tables import FIXTURES, stimuli
+from reference_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import amce, mixed
 from conjury.analysis.numerics.mixed import Products, fit

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from shipped_tables import FIXTURES, stimuli
+from reference_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm, wild
 from conjury.analysis.conjoint.reliability.correction import Corrected

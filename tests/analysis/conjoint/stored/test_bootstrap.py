@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_stored import F, in_duckdb, made
+from made_up.choices import profiles_with_gaps
 from scipy.sparse import csr_array
+from stored import F, in_duckdb
 
 from conjury.analysis.conjoint import (
     Bootstrap,
@@ -105,7 +106,7 @@ def rare(data: pd.DataFrame) -> pd.DataFrame:
 )
 def test_replicates_are_those_of_rows_in_memory_with_the_same_weights(name: str, units: list[str]) -> None:
     verb, formula, options = CALLS[name]
-    data = rare(made(900))
+    data = rare(profiles_with_gaps(900))
     found = bootstrap(verb, in_duckdb(data), formula, unit=units, draws=DRAWS, seed=5, **options)
     plan = plan_in_memory(CALLS[name], data)
     weights, sizes = weights_of(data, units, 5)
@@ -139,7 +140,7 @@ def test_products_of_units_are_those_of_their_rows() -> None:
 
 
 def test_a_unit_with_more_rows_than_cells_counts_with_all_of_them() -> None:
-    data = made(600)
+    data = profiles_with_gaps(600)
     data["respondent"] = np.where(np.arange(600) % 2, 0, data["respondent"])
     found = bootstrap(amce, in_duckdb(data), F, unit="respondent", draws=DRAWS, seed=2)
     weights, _ = weights_of(data, ["respondent"], 2)
@@ -148,7 +149,7 @@ def test_a_unit_with_more_rows_than_cells_counts_with_all_of_them() -> None:
 
 
 def test_a_unit_that_is_drawn_twice_counts_twice() -> None:
-    data = made(600)
+    data = profiles_with_gaps(600)
     found = bootstrap(amce, in_duckdb(data), F, unit="respondent", draws=DRAWS, seed=2)
     weights, _ = weights_of(data, ["respondent"], 2)
     for draw in range(3):
@@ -160,7 +161,7 @@ def test_a_unit_that_is_drawn_twice_counts_twice() -> None:
 @pytest.mark.parametrize("name", ["amce", "frequencies"])
 def test_standard_errors_are_those_of_draws_in_memory_up_to_chance(name: str, units: list[str]) -> None:
     verb, formula, options = CALLS[name]
-    data, draws = made(1500), 1000
+    data, draws = profiles_with_gaps(1500), 1000
     # Respondents of different length, so that counts vary by what each puts in.
     data = data[(data["respondent"] % 3 > 0) | (np.arange(len(data)) % 2 > 0)]
     found, expected = (
@@ -175,7 +176,7 @@ def test_standard_errors_are_those_of_draws_in_memory_up_to_chance(name: str, un
 
 @pytest.mark.long
 def test_draws_depend_on_seed_and_units_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    data = made(400)
+    data = profiles_with_gaps(400)
     options: dict[str, Any] = {"unit": ["respondent", "text"], "draws": DRAWS}
     first = bootstrap(amce, in_duckdb(data), F, seed=1, **options)
     shuffled = data.sample(frac=1, random_state=1).astype({"respondent": "int16"})
@@ -195,7 +196,7 @@ def test_draws_depend_on_seed_and_units_alone(monkeypatch: pytest.MonkeyPatch, t
 def test_intervals_corrected_for_bias_use_the_influence_of_all_units(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = made(900)
+    data = profiles_with_gaps(900)
     monkeypatch.setattr(unit_batches, "ROWS_AT_A_TIME", 100)
     found = bootstrap(amce, in_duckdb(data), F, unit=unit, draws=200, seed=1, method="bca")
     plan = plan_in_memory(CALLS["amce"], data)
@@ -214,7 +215,7 @@ def pd_units(column: pd.Series) -> tuple[np.ndarray, int]:
 
 
 def test_what_is_recorded_is_what_memory_records() -> None:
-    data = made(500)
+    data = profiles_with_gaps(500)
     options: dict[str, Any] = {"unit": "respondent", "draws": 20, "seed": 1, "id": "text"}
     found, expected = (bootstrap(amce, rows, F, **options) for rows in (in_duckdb(data), data))
     settings = dict(found.settings)
@@ -225,7 +226,7 @@ def test_what_is_recorded_is_what_memory_records() -> None:
 
 
 def test_one_parquet_file_is_read(tmp_path: Path) -> None:
-    data = made(200)
+    data = profiles_with_gaps(200)
     data.to_parquet(tmp_path / "rows.parquet")
     found, expected = (
         bootstrap(amce, rows, F, unit="text", draws=20, seed=1) for rows in (tmp_path / "rows.parquet", data)
@@ -270,19 +271,19 @@ REFUSED: dict[str, tuple[Call, dict[str, Any], str]] = {
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (verb, formula, given), options, sentence = REFUSED[name]
     monkeypatch.setattr(unit_sums, "MOST_SUMS", 100)
-    data = made(300).assign(one=1)
+    data = profiles_with_gaps(300).assign(one=1)
     with pytest.raises(InputError, match=re.escape(sentence)):
         bootstrap(verb, in_duckdb(data), formula, **{"unit": "text", "draws": 10, **given, **options})
 
 
 def test_a_table_that_changes_between_queries_is_refused() -> None:
-    table = in_duckdb(made(2_000))
+    table = in_duckdb(profiles_with_gaps(2_000))
     with pytest.raises(InputError, match=r"Two queries of one table gave .* rows; if it is a sample"):
         bootstrap(amce, table.filter(ibis.random() < 0.5), "y ~ c", unit="text", draws=5)
 
 
 def test_a_missing_level_of_all_draws_is_reported_as_in_memory() -> None:
-    data = made(300).assign(y=1.0)
+    data = profiles_with_gaps(300).assign(y=1.0)
     with pytest.warns(UserWarning, match="No interval for .*: its draws do not differ enough"):
         found = bootstrap(amce, in_duckdb(data), F, unit="text", draws=20, seed=1)
     assert found.frame["std_error"].isna().all()
@@ -294,7 +295,7 @@ def test_spark_draws_the_same_units(tmp_path: Path) -> None:
     sql = pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
-    data = made(800)
+    data = profiles_with_gaps(800)
     data.to_parquet(tmp_path / "rows.parquet")
     table = ibis.pyspark.connect(session).read_parquet(str(tmp_path / "rows.parquet"))
     for name, unit in {"amce": "respondent", "frequencies": ["respondent", "text"]}.items():

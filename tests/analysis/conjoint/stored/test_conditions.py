@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_stored import F, in_duckdb, made, same
+from made_up.choices import profiles_with_gaps
+from stored import F, in_duckdb, same
 
 from conjury.analysis.conjoint import amce, mm_diffs
 from conjury.analysis.conjoint.engines import queries, stored_rows
@@ -37,7 +38,7 @@ def test_keys_give_their_codes_back() -> None:
 def test_attributes_of_many_levels_are_grouped_by_their_columns(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = made(500)
+    data = profiles_with_gaps(500)
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(stored_rows, name, 1)
     same(
@@ -48,7 +49,7 @@ def test_attributes_of_many_levels_are_grouped_by_their_columns(
 
 def test_a_text_that_is_missing_everywhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
-    data = made(300)
+    data = profiles_with_gaps(300)
     with pytest.raises(queries.InputError, match="Feature 'a' is missing in every row"):
         amce(in_duckdb(data.assign(a=pd.array([None] * len(data), dtype="string"))), F, id="text")
 
@@ -72,7 +73,7 @@ def by_hand(data: pd.DataFrame) -> np.ndarray:
 
 
 def test_effective_numbers_of_clusters_are_those_of_their_definition() -> None:
-    data = made(500).dropna()
+    data = profiles_with_gaps(500).dropna()
     table = amce(data, F, id="text", vcov="CV3").extra["effective_clusters"]
     known = table[["independent", "equal"]].dropna().to_numpy()
     np.testing.assert_allclose(known, by_hand(data), rtol=1e-10)
@@ -88,7 +89,7 @@ def test_clusters_that_are_alike_count_in_full() -> None:
 
 
 def test_the_jackknife_of_many_cells_is_that_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = made(900)
+    data = profiles_with_gaps(900)
     expected = amce(data, F, id="text", vcov="CV3")
     monkeypatch.setattr(sandwich, "_NUMBERS_OF_CELLS", 0)
     same(amce(data, F, id="text", vcov="CV3"), expected)

@@ -11,7 +11,8 @@ import golden
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_stored import F, in_duckdb, made, same
+from made_up.choices import profiles_with_gaps
+from stored import F, in_duckdb, same
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import (
@@ -62,7 +63,7 @@ CALLS: dict[str, tuple[Callable[..., Estimates], str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_estimates_by_clusters_are_those_of_rows_in_memory(name: str, way: str) -> None:
     verb, formula, options = CALLS[name]
-    data = made()
+    data = profiles_with_gaps()
     found = verb(in_duckdb(data), formula, **options)
     assert found.settings["computed_from"] == WAYS[way]
     same(found, verb(data, formula, **options))
@@ -79,7 +80,7 @@ OF_ROWS = [{}, {"vcov": "HC1"}, {"vcov": "HC2"}, {"vcov": "HC3"}]
 def test_estimates_of_independent_rows_are_those_of_rows_in_memory(
     outcome: str, options: dict[str, Any], way: str
 ) -> None:
-    data, formula = made(), f"{outcome} ~ a + b + c"
+    data, formula = profiles_with_gaps(), f"{outcome} ~ a + b + c"
     found = amce(in_duckdb(data), formula, **options)
     assert found.settings["computed_from"] == (queries.BY_COUNTS if way == "sums" else queries.BY_MOMENTS)
     same(found, amce(data, formula, **options))
@@ -88,7 +89,7 @@ def test_estimates_of_independent_rows_are_those_of_rows_in_memory(
 def test_cr2_comes_from_sums_by_cluster_and_is_refused_where_these_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    data = made(600)
+    data = profiles_with_gaps(600)
     for formula in (F, "score ~ a + b + c"):
         same(
             amce(in_duckdb(data), formula, id="text", vcov="CR2"), amce(data, formula, id="text", vcov="CR2")
@@ -110,7 +111,7 @@ JACKKNIVES: dict[str, tuple[Callable[..., Estimates], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", JACKKNIVES)
 def test_the_jackknife_reads_some_clusters_at_a_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     verb, options = JACKKNIVES[name]
-    data = made(900)
+    data = profiles_with_gaps(900)
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(cluster_batches, "MOST_ENTRIES", 200)
     found, expected = verb(in_duckdb(data), F, vcov="CV3", **options), verb(data, F, vcov="CV3", **options)
@@ -125,7 +126,7 @@ def test_the_jackknife_reads_some_clusters_at_a_time(name: str, monkeypatch: pyt
 def test_clusters_are_taken_in_parts_where_an_engine_cannot_hold_all(
     clusters: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = made(900).dropna()
+    data = profiles_with_gaps(900).dropna()
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(cluster_sums, "MOST_SUMS", 200)
     same(amce(in_duckdb(data), F, id=clusters), amce(data, F, id=clusters))
@@ -134,7 +135,7 @@ def test_clusters_are_taken_in_parts_where_an_engine_cannot_hold_all(
 
 
 def test_strata_come_from_counts() -> None:
-    data = made().dropna(subset=["g"])
+    data = profiles_with_gaps().dropna(subset=["g"])
     data["stratum"] = np.where(data["respondent"] % 2, "odd", "even")
     options = {"id": "respondent", "strata": "stratum"}
     same(amce(in_duckdb(data), F, **options), amce(data, F, **options))
@@ -143,7 +144,7 @@ def test_strata_come_from_counts() -> None:
 @pytest.mark.parametrize("verb", [cj_freqs, cj_props])
 @pytest.mark.parametrize("options", [{}, {"weights": "w"}], ids=["rows", "weights"])
 def test_counts_are_those_of_rows_in_memory(verb: Callable[..., Estimates], options: dict[str, Any]) -> None:
-    data = made()
+    data = profiles_with_gaps()
     same(verb(in_duckdb(data), "~ a + b", **options), verb(data, "~ a + b", **options))
 
 
@@ -168,11 +169,11 @@ def test_means_of_forced_choices_are_tested_against_chance_and_repeats_are_exclu
     odd = data.assign(chosen=data["chosen"].where(data["pair_id"] % 10 != 0, 1.0), repeat=False)
     with pytest.warns(UserWarning, match="In 360 of 400 choices exactly one") as warned:
         assert mm(in_duckdb(odd), "chosen ~ tone", id="pair_id").provenance.null == 0.0
-    assert mm(in_duckdb(made(300)), "y ~ a", id="text").provenance.null == 0.0
+    assert mm(in_duckdb(profiles_with_gaps(300)), "y ~ a", id="text").provenance.null == 0.0
 
 
 def test_levels_in_few_clusters_are_named_as_in_memory(way: str) -> None:
-    data = made(800)
+    data = profiles_with_gaps(800)
     data.loc[data["text"].isin(["t1", "t2", "t3"]), "a"] = "rare"
     data = data[(data["a"] != "rare") | data["text"].isin(["t1", "t2", "t3"])]
     with pytest.warns(FewClusters) as found:
@@ -184,7 +185,7 @@ def test_levels_in_few_clusters_are_named_as_in_memory(way: str) -> None:
 
 @pytest.mark.parametrize("weights", [None, "w"])
 def test_a_cluster_with_most_rows_is_named_as_in_memory(way: str, weights: str | None) -> None:
-    data = made(800)
+    data = profiles_with_gaps(800)
     data["text"] = np.where(np.arange(len(data)) % 10 < 8, "t0", data["text"])
     data["w"] = np.where(data["text"] == "t0", 1.0, 0.7)
     messages = []
@@ -213,16 +214,16 @@ NAMES_OF_QUERIES = [
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES_OF_QUERIES)
 def test_no_name_of_a_column_meets_those_of_queries(name: str, way: str) -> None:
-    data = made(500).rename(columns={"respondent": name})
+    data = profiles_with_gaps(500).rename(columns={"respondent": name})
     same(amce(in_duckdb(data), F, id=name), amce(data, F, id=name))
-    attribute = made(500).rename(columns={"a": name})
+    attribute = profiles_with_gaps(500).rename(columns={"a": name})
     formula = f"y ~ {name} + b"
     same(amce(in_duckdb(attribute), formula, id="text"), amce(attribute, formula, id="text"))
     same(cj_freqs(in_duckdb(attribute), f"~ {name}"), cj_freqs(attribute, f"~ {name}"))
 
 
 def test_outcomes_that_are_not_a_number_are_missing(way: str, tmp_path: Path) -> None:
-    data = made(600)
+    data = profiles_with_gaps(600)
     data.to_parquet(tmp_path / "rows.parquet")
     table = ibis.duckdb.connect().read_parquet(str(tmp_path / "rows.parquet"))
     assert table.y.isnan().sum().to_pyarrow().as_py() or table.y.isnull().sum().to_pyarrow().as_py()
@@ -233,7 +234,7 @@ def test_outcomes_that_are_not_a_number_are_missing(way: str, tmp_path: Path) ->
 
 @pytest.mark.long
 def test_degrees_of_freedom_of_crossed_columns_need_no_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = made(900)
+    data = profiles_with_gaps(900)
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(queries, "MOST_NESTED_ROWS", 100)
     with pytest.raises(queries.InputError, match="more than 100 combinations"):
@@ -288,4 +289,4 @@ def test_folders_of_parquet_give_the_numbers_of_the_tables_that_cregg_made(
 def test_nothing_is_warned_of_that_memory_does_not_warn_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        amce(in_duckdb(made().dropna()), F, id="respondent")
+        amce(in_duckdb(profiles_with_gaps().dropna()), F, id="respondent")

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from made_up_stored import F, in_duckdb, made, same
+from made_up.choices import profiles_with_gaps
+from stored import F, in_duckdb, same
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
 from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries, stored_rows
@@ -24,7 +25,7 @@ ibis = pytest.importorskip("ibis", reason="Ibis is not installed (the extra data
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two files under a partition each, with levels in an order of their own."""
-    data = made(400)
+    data = profiles_with_gaps(400)
     data["a"] = pd.Categorical(data["a"], categories=["z", "x", "never", "y"])
     for name, part in data.groupby("g"):
         place = tmp_path / "rows" / f"wave={name}"
@@ -88,15 +89,15 @@ def test_what_cannot_be_estimated_is_refused_in_one_sentence(
 ) -> None:
     columns, options, sentence = REFUSED[name]
     monkeypatch.setattr(queries, "MOST_ROWS", most)
-    data = made().assign(**columns)
+    data = profiles_with_gaps().assign(**columns)
     with pytest.raises(InputError, match=re.escape(sentence)):
         amce(in_duckdb(data), F, **options)
     with pytest.raises(InputError, match="The data have no rows"):
-        amce(in_duckdb(made().iloc[:0]), F)
+        amce(in_duckdb(profiles_with_gaps().iloc[:0]), F)
 
 
 def test_other_engines_and_tests_of_rows_need_memory() -> None:
-    table = in_duckdb(made(200))
+    table = in_duckdb(profiles_with_gaps(200))
     with pytest.raises(InputError, match="Engine 'survey' needs rows in memory"):
         amce(table, F, engine="survey")
     with pytest.raises(InputError, match="needs rows in memory: give a data frame"):
@@ -119,7 +120,7 @@ def test_addresses_without_files_and_missing_libraries_are_refused_in_one_senten
 
 
 def test_tests_that_draw_clusters_refuse_or_draw_from_the_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = made(900).dropna()
+    data = profiles_with_gaps(900).dropna()
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     fit = amce(in_duckdb(data), F, id="respondent")
     with pytest.raises(InputError, match="draws clusters, which need rows in memory"):
@@ -130,14 +131,14 @@ def test_tests_that_draw_clusters_refuse_or_draw_from_the_covariance(monkeypatch
 
 
 def test_the_wild_bootstrap_draws_clusters_where_their_sums_fit_into_memory() -> None:
-    data = made(900)
+    data = profiles_with_gaps(900)
     found = wild(amce(in_duckdb(data), F, id="respondent"), draws=199, seed=1)
     expected = wild(amce(data, F, id="respondent"), draws=199, seed=1)
     pd.testing.assert_frame_equal(found.frame, expected.frame, rtol=1e-10, check_categorical=False)
 
 
 def test_names_that_queries_keep_are_refused() -> None:
-    data = made(100).rename(columns={"a": "conjury_rows"})
+    data = profiles_with_gaps(100).rename(columns={"a": "conjury_rows"})
     with pytest.raises(InputError, match="begins with 'conjury_', which is kept for queries; rename it"):
         amce(in_duckdb(data), "y ~ conjury_rows + b", id="text")
 
@@ -145,23 +146,25 @@ def test_names_that_queries_keep_are_refused() -> None:
 def test_a_table_that_is_drawn_anew_by_each_query_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     with pytest.raises(InputError, match=r"Two queries of one table gave .* rows; .*\.cache\(\)"):
-        amce(in_duckdb(made(2_000)).sample(0.3), F, id="text")
+        amce(in_duckdb(profiles_with_gaps(2_000)).sample(0.3), F, id="text")
 
 
 def test_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(stored_rows, "MOST_CELLS", 5)
     with pytest.raises(InputError, match="more than 5 combinations that occur; name fewer"):
-        amce(in_duckdb(made(300)), F, id="text")
+        amce(in_duckdb(profiles_with_gaps(300)), F, id="text")
 
 
 def test_a_file_whose_name_has_signs_of_a_glob_is_that_file(tmp_path: Path) -> None:
     for name, n in (("data[1].parquet", 300), ("data1.parquet", 200)):
         with (tmp_path / name).open("wb") as file:
-            write_parquet(made(n), file)
+            write_parquet(profiles_with_gaps(n), file)
     assert amce(str(tmp_path / "data[1].parquet"), F, id="text").settings["n_rows"] == 300
     with (tmp_path / "aaa.parquet").open("wb") as file:
-        write_parquet(made(100).assign(a=pd.Categorical(["z", "y"] * 50, ["z", "y", "x"])), file)
+        write_parquet(
+            profiles_with_gaps(100).assign(a=pd.Categorical(["z", "y"] * 50, ["z", "y", "x"])), file
+        )
     assert amce(f"{tmp_path}/data1*.parquet", F, id="text").frame["level"].iloc[0] == "x"
 
 
@@ -174,11 +177,11 @@ def test_too_many_coefficients_for_a_query_are_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(queries, "MOST_COEFFICIENTS", 4)
     with pytest.raises(InputError, match="5 coefficients at once are too many for a query"):
-        amce(in_duckdb(made(300)), F, id="text")
+        amce(in_duckdb(profiles_with_gaps(300)), F, id="text")
 
 
 def test_products_are_summed_in_as_many_queries_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = made(500).dropna()
+    data = profiles_with_gaps(500).dropna()
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     monkeypatch.setattr(cluster_sums, "MOST_PRODUCTS", 4)
     same(amce(in_duckdb(data), F, id="text"), amce(data, F, id="text"))
@@ -187,7 +190,7 @@ def test_products_are_summed_in_as_many_queries_as_it_takes(monkeypatch: pytest.
 @pytest.mark.database
 def test_a_delta_table_is_read(tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake")
-    data = made(400).dropna()
+    data = profiles_with_gaps(400).dropna()
     deltalake.write_deltalake(tmp_path / "table", data)
     same(amce(tmp_path / "table", F, id="text"), amce(data, F, id="text"))
 
@@ -198,7 +201,7 @@ def iceberg(tmp_path: Path) -> Any:
     catalogs = pytest.importorskip("pyiceberg.catalog.sql")
     catalog = catalogs.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
     catalog.create_namespace("n")
-    rows = pa.Table.from_pandas(made(400).dropna(), preserve_index=False)
+    rows = pa.Table.from_pandas(profiles_with_gaps(400).dropna(), preserve_index=False)
     table = catalog.create_table("n.rows", schema=rows.schema)
     table.append(rows.slice(0, 10))
     table.overwrite(rows.slice(0, 100))
@@ -208,7 +211,7 @@ def iceberg(tmp_path: Path) -> Any:
 
 @pytest.mark.database
 def test_the_newest_version_of_an_iceberg_table_is_read(iceberg: Any, tmp_path: Path) -> None:
-    data = made(400).dropna()
+    data = profiles_with_gaps(400).dropna()
     same(amce(tmp_path / "n" / "rows", F, id="text"), amce(data, F, id="text"))
     newest = max((tmp_path / "n" / "rows" / "metadata").glob("*.metadata.json"))
     newest.rename(newest.with_name("v10.metadata.json"))
@@ -255,7 +258,7 @@ def spark() -> Any:
 def test_spark_gives_the_numbers_of_rows_in_memory(
     spark: Any, options: dict[str, Any], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = made(800)
+    data = profiles_with_gaps(800)
     data.to_parquet(tmp_path / "rows.parquet")
     monkeypatch.setattr(queries, "MOST_ROWS", most)
     monkeypatch.setattr(cluster_batches, "MOST_ENTRIES", 400)

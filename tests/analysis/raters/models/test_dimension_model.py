@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_groups import group_ratings
+from made_up.ratings import group_ratings
 from scipy import stats
 
 from conjury.analysis.figures import alt as alt_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_panels import Panel, made_up_panel, panel_grid
+from made_up.ratings import Panel, panel_grid, panel_ratings
 from scipy.stats import chisquare
 
 from conjury.analysis.raters import rater_model, read_ratings
@@ -331,7 +331,7 @@ def compared(fit: RaterFit, truth: dict[str, float]) -> pd.DataFrame:
 
 def one_panel(panel: Panel) -> tuple[dict[str, float], pd.DataFrame]:
     """How a panel sampled, and what its intervals cover."""
-    table, truth = made_up_panel(panel)
+    table, truth = panel_ratings(panel)
     fit = rater_model(table, seed=panel.seed)
     state = sampler_state(fit.data)
     worst = pd.concat([fit.diagnostics, fit.extra["convergence"]])
@@ -363,7 +363,7 @@ def test_three_people_who_hardly_differ_sample_without_a_divergence() -> None:
 
 @pytest.mark.bayes
 def test_a_careless_person_is_named_and_does_not_spoil_the_panel() -> None:
-    table, _ = made_up_panel(Panel(8, 1, 250, seed=3, spread=0.15, severity=0.3))
+    table, _ = panel_ratings(Panel(8, 1, 250, seed=3, spread=0.15, severity=0.3))
     rng = np.random.default_rng(1)
     careless = table["judge_id"] == "p02"
     table.loc[careless, "value"] = rng.integers(1, 6, careless.sum())
@@ -379,7 +379,7 @@ def test_a_careless_person_is_named_and_does_not_spoil_the_panel() -> None:
 
 @pytest.mark.bayes
 def test_the_share_of_equal_ratings_is_checked_and_reported() -> None:
-    table, _ = made_up_panel(Panel(4, 1, 80, seed=2))
+    table, _ = panel_ratings(Panel(4, 1, 80, seed=2))
     fit = rater_model(table, seed=1, draws=200)
     told = fit.frame.query("quantity == 'same_rating'").set_index("group")
     checked = fit.extra["statistics"].set_index("statistic")["observed"]

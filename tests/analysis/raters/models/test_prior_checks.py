@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_groups import group_ratings
+from made_up.ratings import group_ratings
 from scipy import stats
 from scipy.special import comb, expit
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_results import write_diagnosed, write_results
+from made_up.results import write_diagnosed, write_results
 
 from conjury.analysis.pipeline.manifest import Recorded
 from conjury.analysis.report.data import ReportData

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_results import write_results
+from made_up.results import write_results
 
 from conjury.analysis.pipeline.manifest import describe_file, file_hash
 from conjury.analysis.report.paper.facts import MARK

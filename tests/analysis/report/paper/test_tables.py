@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_figures import example
-from made_up_results import LEVEL_WITH_MARKUP, amce_frame, write_results
+from made_up.figures import example
+from made_up.results import LEVEL_WITH_MARKUP, amce_frame, write_results
 from matplotlib.text import Text
 
 from conjury.analysis import figures

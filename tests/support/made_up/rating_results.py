@@ -123,18 +123,3 @@ def recovered() -> pd.DataFrame:
          "truth": [2.0, 2.5, 0.5], "estimate": [2.1, 3.0, 0.4], "lower": [1.9, 2.8, np.nan],
          "upper": [2.3, 3.2, np.nan], "inside": pd.array([True, False, pd.NA], dtype="boolean")}
     )  # fmt: skip
-
-
-def table() -> pd.DataFrame:
-    """Ratings of twelve items in three tiers by two people and a model."""
-    return pd.DataFrame(
-        [
-            (judge, "model" if judge == "gpt_4_1" else "human", f"i{k}", f"t{k // 3}", dimension, tier,
-             float((k * step + len(dimension)) % 5))
-            for judge, step in (("ann", 1), ("bob", 2), ("gpt_4_1", 3))
-            for dimension in ("fun", "wit")
-            for k in range(12)
-            for tier in [("high", "middle", "low")[k % 3]]
-        ],
-        columns=["judge_id", "judge_kind", "item_id", "topic_id", "dimension", "response_type", "value"],
-    )  # fmt: skip

@@ -8,24 +8,8 @@ from functools import cache
 from itertools import combinations, product
 from typing import Any
 
-import made_up_benchmark as benchmark
-import made_up_few_labels as few
-import made_up_trials as trials
 import numpy as np
 import pandas as pd
-from made_up_checked_tables import checked_numbers
-from made_up_instrument import INSTRUMENT
-from made_up_results import (
-    ATTRIBUTES,
-    GROUPS,
-    amce_frame,
-    bounded,
-    corrected,
-    difference_frame,
-    engines_summary,
-    frequencies_frame,
-)
-from made_up_tasks import tasks
 
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import (
@@ -42,6 +26,26 @@ from conjury.analysis.conjoint import (
 from conjury.analysis.correction import label_plan
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.results import Result
+from made_up import label_results as benchmark
+from made_up import trials
+from made_up.analysis_results import (
+    INSTRUMENT,
+    checked_numbers,
+    few_people_means,
+    few_people_scores,
+    few_people_shares,
+)
+from made_up.choices import tasks
+from made_up.results import (
+    ATTRIBUTES,
+    GROUPS,
+    amce_frame,
+    bounded,
+    corrected,
+    difference_frame,
+    engines_summary,
+    frequencies_frame,
+)
 
 DIMENSIONS = ("novelty", "empathy", "overall_fun")
 MODELS = ("gpt_4_1", "gemini")
@@ -345,11 +349,11 @@ RATINGS: dict[str, Made] = {
     "means": means,
     "means, radar": (means, {"part": "radar"}),
     "bounds, ratings": lambda: bounded(means().frame, ("group",), null=None, counted="judgments"),
-    "prediction_powered_items": few.means_of,
-    "prediction_powered_items, strata": lambda: few.means_of(DIMENSIONS, strata=True, models=2),
-    "prediction_powered_items, dimensions": lambda: few.means_of(DIMENSIONS),
-    "prediction_powered_items, labels": few.shares_of,
-    "prediction_powered_items, scores": few.scores_of,
+    "prediction_powered_items": few_people_means,
+    "prediction_powered_items, strata": lambda: few_people_means(DIMENSIONS, strata=True, models=2),
+    "prediction_powered_items, dimensions": lambda: few_people_means(DIMENSIONS),
+    "prediction_powered_items, labels": few_people_shares,
+    "prediction_powered_items, scores": few_people_scores,
     "correlations": correlations,
     "biases": biases,
     "distributions": distributions,

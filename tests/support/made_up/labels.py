@@ -11,7 +11,7 @@ from conjury.analysis.benchmark import Scored, score
 from conjury.analysis.results import Result
 
 
-def scored_of(
+def scored_answers(
     right: Mapping[str, Sequence[float]], *, lines: int = 0, samples: int = 1, **columns: Sequence[object]
 ) -> Scored:
     """Score judges by whether each answer is right: 1, 0, or NaN for no answer; None is not asked.
@@ -40,7 +40,7 @@ def scored_of(
     return score(judgments, labels, classes=["x", "y"])
 
 
-def draws_of(seed: int, judges: int, units: int, share: float = 0.5) -> dict[str, list[int]]:
+def answers_of_judges(seed: int, judges: int, units: int, share: float = 0.5) -> dict[str, list[int]]:
     """Right and wrong answers that share the difficulty of their unit."""
     rng = np.random.default_rng(seed)
     easy = rng.normal(size=units)
@@ -55,7 +55,7 @@ def noted(result: Result, text: str) -> bool:
     return any(text in note for note in result.notes)
 
 
-def with_probabilities(probability: np.ndarray, gold: np.ndarray, *, own_only: bool = False) -> Scored:
+def scored_probabilities(probability: np.ndarray, gold: np.ndarray, *, own_only: bool = False) -> Scored:
     """Judgments with the probabilities of all classes, or of the label that is given."""
     names = "abc"[: probability.shape[1]]
     items = [f"j{number:03d}" for number in range(len(gold))]

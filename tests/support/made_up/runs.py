@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import uvicorn
 from fakes.studies import RATINGS, items, requests_of, towns, write_study
 from PIL import Image
 from starlette.testclient import TestClient
@@ -28,12 +24,10 @@ from conjury.inference.panel.view.app import make_app
 from conjury.inference.panel.view.filters import Collection, Fired
 from conjury.inference.panel.view.labels import Event, Pairs, label_tables
 from conjury.inference.panel.view.sources import open_sources
-from conjury.inference.panel.web.serving import opened
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import write_table
+from made_up.panels import HERE, SECRET, hidden, in_thread
 
-SECRET = b"s" * 32
-HERE = {"base_url": "http://127.0.0.1"}
 TEXTS = [
     "A",
     "B",
@@ -131,27 +125,17 @@ def client_of(collection: Collection, **options: Any) -> TestClient:
 @contextmanager
 def served(collection: Collection, **options: Any) -> Iterator[str]:
     """Serve the pages in a thread; yield their address."""
-    with opened("127.0.0.1", 0) as listening:
-        port = listening.getsockname()[1]
-        app = make_app(collection, secret=SECRET, port=port, **options)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", proxy_headers=False))
-        thread = Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.01)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.should_exit = True
-            thread.join()
-            app.state.pages.close()
+    apps: list[Any] = []
 
+    def app_at(port: int) -> Any:
+        apps.append(make_app(collection, secret=SECRET, port=port, **options))
+        return apps[0]
 
-def hidden(html: str, name: str) -> str:
-    """Value of a hidden field."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', html)
-    assert found is not None, f"no field {name} in {html[:2000]}"
-    return found[1]
+    try:
+        with in_thread(app_at) as address:
+            yield address
+    finally:
+        apps[0].state.pages.close()
 
 
 def send_label(client: TestClient, fields: dict[str, str], **changed: str) -> Any:

@@ -1,4 +1,4 @@
-"""The data from which R made the reference tables: choices between posts, and between shown stimuli."""
+"""The data from which R made the reference tables, and those tables of preferences."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+PREFERENCES = FIXTURES / "preferences"
 
 
 @cache
@@ -30,3 +31,15 @@ def complete_posts() -> pd.DataFrame:
 
 def stimuli() -> pd.DataFrame:
     return _table("stimuli").copy()
+
+
+def preference_choices() -> pd.DataFrame:
+    """The choices from which R made the reference tables of preferences."""
+    frame = pd.read_csv(PREFERENCES / "choices.csv")
+    tones = pd.Categorical(frame["tone"], ["calm", "sharp", "rude", "mild"])
+    return frame.assign(tone=tones, topic=pd.Categorical(frame["topic"]))
+
+
+def preference_reference(name: str) -> pd.DataFrame:
+    """A reference table of preferences made by R."""
+    return pd.read_csv(PREFERENCES / f"{name}.csv")

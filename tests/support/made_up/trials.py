@@ -16,17 +16,18 @@ from conjury.analysis.trial import Drawn, run_trial, true_values
 from conjury.analysis.trial.file import Trial
 from conjury.inference.errors import MissingDependency
 
+OWN = "own_methods"  # this module, as a user has it beside the trial file
 CONTENT: dict[str, Any] = {
     "name": "own",
     "title": "Own trial",
     "draws": 6,
-    "processes": [{"name": "two", "process": "made_up_trials:two_groups", "expand": {"rows": [10, 40]}}],
-    "methods": [{"name": "means", "method": "made_up_trials:means", "expand": {"scale": [1.0, 2.0]}}],
+    "processes": [{"name": "two", "process": f"{OWN}:two_groups", "expand": {"rows": [10, 40]}}],
+    "methods": [{"name": "means", "method": f"{OWN}:means", "expand": {"scale": [1.0, 2.0]}}],
 }
 
 
 def written(folder: Path, **changes: object) -> Path:
-    (folder / "made_up_trials.py").write_text(Path(__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / f"{OWN}.py").write_text(Path(__file__).read_text(encoding="utf-8"), encoding="utf-8")
     file = folder / "own.yaml"
     file.write_text(yaml.safe_dump({**CONTENT, **changes}, sort_keys=False), encoding="utf-8")
     return file
@@ -122,9 +123,16 @@ def passport() -> Result:
 
 def result(draws: int = 40) -> Result:
     """The result of a trial with two parameters and two estimands."""
-    process = {"name": "two", "process": "made_up_trials:two_groups"}
+    process = {"name": "two", "process": f"{__name__}:two_groups"}
     grid = {"rows": [10, 40], "effect": [0.0, 0.5]}
     labels = {"rows": "Rows", "effect": "Effect"}
     estimands = {"population": "In the population", "sample": "In the sample"}
-    trial = {**CONTENT, "processes": [{**process, "expand": grid}], "labels": labels, "estimands": estimands}
+    methods = [{**CONTENT["methods"][0], "method": f"{__name__}:means"}]
+    trial = {
+        **CONTENT,
+        "methods": methods,
+        "processes": [{**process, "expand": grid}],
+        "labels": labels,
+        "estimands": estimands,
+    }
     return run_trial(Trial.model_validate(trial), draws=draws)

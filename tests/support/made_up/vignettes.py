@@ -9,11 +9,11 @@ from pathlib import Path
 import yaml
 from PIL import Image, ImageDraw
 
-FILE = Path(__file__).parents[1] / "fixtures" / "vignettes" / "records.yaml"
+FILE = Path(__file__).parents[2] / "fixtures" / "vignettes" / "records.yaml"
 RECORDS: dict[str, dict[str, object]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 POST, PROFILE, PRODUCT, TABLE = (RECORDS[name] for name in ("post", "profile", "product", "table"))
 ARABIC_POST = POST | RECORDS.pop("arabic_post")
-ENGLISH, ARABIC = str(POST["text"]), str(ARABIC_POST["text"])
+ARABIC = str(ARABIC_POST["text"])
 
 
 def picture(name: str, size: int) -> Image.Image:
