@@ -1,6 +1,7 @@
 """The contract of the rooms: which may import which, no circles, and folders that can be read at a glance.
 
-Imports inside functions and for types alone count like all others. Run from the root of a checkout.
+Imports inside functions and for types alone count like all others, and so do names given to `import_module`.
+Run from the root of a checkout.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ ROOMS = {
     "cli": ("main", "commands"),
 }
 LAYERS = ("cli", "analysis", "inference")
+ROOT = "cli.package"  # `import conjury`, above all rooms of all layers
 # What the analysis layer may know of the inference layer: tables, study files, designs and simulated truth,
 # but nothing that asks a model.
 NOT_FOR_ANALYSIS = ("collecting", "backends", "vignettes", "requests", "ledger", "humans", "perturb")
@@ -64,26 +66,80 @@ def modules(root: Path) -> dict[str, Path]:
 
 def imports(name: str, path: Path, known: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Yield the modules that a module imports, with the line."""
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        if node.level:
-            base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
-        elif (node.module or "").startswith("conjury."):
-            base = str(node.module).split(".")[1:]
-        else:
-            continue
-        origin = ".".join(part for part in base if part)
-        for alias in node.names:
-            target = f"{origin}.{alias.name}" if f"{origin}.{alias.name}" in known else origin
-            if target in known and target != name:
+        for origin in origins(node, name, package):
+            target = longest(origin, known)
+            if target is not None and target != name:
                 yield target, node.lineno
+
+
+def origins(node: ast.AST, name: str, package: str) -> Iterator[str]:
+    """Yield the dotted names that a node imports, without `conjury.`; `conjury` alone is ROOT."""
+    match node:
+        case ast.Import(names=aliases):
+            yield from (inside(alias.name) for alias in aliases)
+        case ast.ImportFrom(level=0, module=module, names=aliases):
+            yield from (inside(f"{module}.{alias.name}") for alias in aliases)
+        case ast.ImportFrom(level=level, module=module, names=aliases):
+            base = ".".join(part for part in (above(package, level), module) if part)
+            yield from (f"{base}.{alias.name}" for alias in aliases)
+        case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=[first, *_]):
+            written = literal(first, name, package) if called in ("import_module", "__import__") else ""
+            dots = len(written) - len(written.lstrip("."))
+            origin = f"{above(package, dots)}.{written[dots:]}" if dots else inside(written)
+            # A name that is only known to begin like the importer's package says nothing.
+            if not f"{name}.".startswith(f"{origin}."):
+                yield origin
+
+
+def inside(name: str) -> str:
+    """Return an absolute name without `conjury.`: ROOT if it is in no layer, "" for other libraries."""
+    first, _, rest = name.partition(".")
+    if first != "conjury":
+        return ""
+    return rest if rest.partition(".")[0] in LAYERS else ROOT
+
+
+def above(package: str, level: int) -> str:
+    """Return the package that relative names of a level begin with."""
+    parts = package.split(".")
+    return ".".join(parts[: len(parts) - level + 1])
+
+
+def literal(node: ast.expr, name: str, package: str) -> str:
+    """Return a string as far as it is written out; `__package__` and `__name__` are known."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            text = ""
+            for part in parts:
+                match part:
+                    case ast.Constant(value=str(piece)):
+                        text += piece
+                    case ast.FormattedValue(value=ast.Name(id="__package__")):
+                        text += f"conjury.{package}"
+                    case ast.FormattedValue(value=ast.Name(id="__name__")):
+                        text += f"conjury.{name}"
+                    case _:
+                        return text.rpartition(".")[0]
+            return text
+    return ""
+
+
+def longest(origin: str, known: Iterable[str]) -> str | None:
+    """Return the module that a dotted name is in: the longest known beginning."""
+    while origin and origin not in known:
+        origin = origin.rpartition(".")[0]
+    return origin or None
 
 
 def fault(importer: str, imported: str) -> str | None:
     """Say why a module may not import another; None where it may."""
     (layer, *own), (other, *theirs) = importer.split("."), imported.split(".")
+    if imported == ROOT:
+        return "conjury, the top of the package, lies above all rooms"
     if layer != other:
         if LAYERS.index(layer) > LAYERS.index(other):
             return f"{layer} lies below {other}"
@@ -91,7 +147,9 @@ def fault(importer: str, imported: str) -> str | None:
             return f"analysis does not know inference.{theirs[0]}"
         return None
     floors = {room: n for n, rooms in enumerate(ROOMS[layer]) for room in rooms.split()}
-    if not own or not theirs or own[0] == theirs[0]:
+    if own and not theirs:
+        return f"{other}, the top of the layer, lies above its rooms"
+    if not own or own[0] == theirs[0]:
         return None
     if own[0] not in floors or theirs[0] not in floors:
         return None if layer == "cli" else f"{own[0]} or {theirs[0]} is no room; add it to ROOMS"

@@ -14,6 +14,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from .frames.claims import Claims, claims_of
+from .frames.layouts import layouts
 from .numerics.intervals import UNBOUNDED, Support, inference
 
 if TYPE_CHECKING:
@@ -119,21 +120,20 @@ class Result:
         -------
         great_tables.GT
         """
-        paper = _paper("tables")
-        made: GT = paper.table_of(paper.tables_of_result(self, **options), part)
-        return made
+        laid_out: GT = layouts().table(self, part, **options)
+        return laid_out
 
     def to_latex(self, **options: Any) -> str:
         """All tables of the result in LaTeX (package booktabs); options as in `table`."""
-        return self._written("to_latex", options)
+        return str(layouts().text(self, "latex", **options))
 
     def to_markdown(self, **options: Any) -> str:
         """All tables of the result in Markdown; options as in `table`."""
-        return self._written("to_markdown", options)
+        return str(layouts().text(self, "markdown", **options))
 
     def to_html(self, **options: Any) -> str:
         """All tables of the result as HTML; options as in `table`."""
-        return self._written("to_html", options)
+        return str(layouts().text(self, "html", **options))
 
     def to_word(self, path: str | Path, **options: Any) -> Path:
         """Write all tables of the result as a Word document; options as in `table`.
@@ -143,11 +143,8 @@ class Result:
         MissingDependency
             Without pandoc's wheel, which the extra ``pdf`` installs.
         """
-        written: Path = _paper("writing").write_word(_paper("tables").tables_of_result(self, **options), path)
+        written: Path = layouts().word(self, path, **options)
         return written
-
-    def _written(self, how: str, options: Mapping[str, Any]) -> str:
-        return str(getattr(_paper("writing"), how)(_paper("tables").tables_of_result(self, **options)))
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -167,11 +164,6 @@ class Result:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind})\n{self.frame.to_string()}"
-
-
-def _paper(module: str) -> ModuleType:
-    """A module that lays results out; it lies above this room, so it is found by its name."""
-    return import_module(f"{__package__}.report.paper.{module}")
 
 
 @dataclass(frozen=True)

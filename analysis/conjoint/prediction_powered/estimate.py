@@ -23,7 +23,6 @@ from ...correction.debias import (
     joint_df,
     units_of,
 )
-from ...correction.pseudo_outcomes import cross_fitted, pseudo_outcomes
 from ...correction.sources import AT_MOST_HALF, PPI, check_correct, low_correlation, weight_columns
 from ...frames.variables import listed
 from ...numerics.linear import Regression, one_thread
@@ -279,6 +278,8 @@ def _by_pseudo_outcomes(
     make_plan: MakePlan,
 ) -> Debiased:
     """Coefficients from pseudo-outcomes of all tasks of the models, clustered by people and pairs."""
+    from ...correction.pseudo_outcomes import cross_fitted, pseudo_outcomes  # here: for correct="dsl" alone
+
     if len(np.unique(tasks.key_of_human)) < len(tasks.key_of_human):
         raise InputError(
             "correct='dsl' takes one person per task; some tasks have several, use correct='ppi'."

@@ -1,0 +1,68 @@
+"""Imports that the contract of the rooms must see, in a made-up tree of the layers."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from shared_folder import REPOSITORY
+
+ABOVE = "numerics may not import report"
+TOP = "lies above all rooms"
+
+
+_specification = importlib.util.spec_from_file_location("check_rooms", REPOSITORY / ".ci" / "check_rooms.py")
+assert _specification is not None
+assert _specification.loader is not None
+check_rooms = importlib.util.module_from_spec(_specification)
+_specification.loader.exec_module(check_rooms)
+
+
+def breaches(root: Path, line: str, module: str = "analysis/numerics/sums.py") -> list[str]:
+    """Return the breaches in a tree in which a module has a line."""
+    for layer in ("analysis", "inference", "cli"):
+        (root / layer).mkdir(exist_ok=True)
+    for name in ("analysis/report/pages.py", "analysis/numerics/sums.py", "cli/package/__init__.py"):
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+        for folder in (path.parent, root / "analysis"):
+            (folder / "__init__.py").touch()
+    (root / module).write_text(f"{line}\n")
+    return sorted(check_rooms.problems(root))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("from ..report.pages import page", ABOVE),
+        ("from ..report import pages", ABOVE),
+        ("def late():\n    from ..report import pages", ABOVE),
+        ("import conjury.analysis.report.pages", ABOVE),
+        ("import os, conjury.analysis.report.pages as pages", ABOVE),
+        ("from conjury.analysis.report import pages", ABOVE),
+        ("from importlib import import_module; import_module('conjury.analysis.report.pages')", ABOVE),
+        ("import importlib; importlib.import_module('..report.pages', __package__)", ABOVE),
+        ("from importlib import import_module; import_module(f'conjury.analysis.report.{name}')", ABOVE),
+        ("from importlib import import_module; import_module(f'{__package__}.sums')", None),
+        ("from importlib import import_module; import_module(f'{__package__}.{name}')", None),
+        ("__import__('conjury.analysis.report')", ABOVE),
+        ("from conjury import amce", TOP),
+        ("import conjury", TOP),
+        ("from importlib import import_module; import_module('conjury')", TOP),
+        ("import conjury.analysis", "lies above its rooms"),
+        ("import conjury.cli.package", TOP),
+        ("import numpy, conjuring.analysis.report", None),
+        ("from importlib import import_module; import_module('numpy')", None),
+    ],
+)
+def test_every_form_of_an_import_of_a_higher_room_is_seen(tmp_path, line: str, reason: str | None) -> None:
+    found = [one for one in breaches(tmp_path, line) if one.startswith("analysis/numerics/sums.py:")]
+    assert len(found) == (reason is not None)
+    assert all(str(reason) in one for one in found)
+
+
+def test_a_room_may_import_from_below_in_every_form(tmp_path) -> None:
+    for line in ("import conjury.analysis.numerics.sums", "from ..numerics import sums"):
+        assert breaches(tmp_path, line, "analysis/report/pages.py") == []
