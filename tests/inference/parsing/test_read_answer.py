@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ LABEL = ResponseSpec("label", labels=(LabelSpec("dark"), LabelSpec("dry", "Dry h
 LINES = ResponseSpec("line_labels", labels=(LabelSpec("setup"), LabelSpec("punchline")), lines=3)
 TEXT = ResponseSpec("text")
 FORMS = (CHOICE, SIX, LABEL, LINES, TEXT)
+BY_NAME = {form.form: form for form in FORMS}
 
 
 def read(text: str, response: ResponseSpec = CHOICE, rule: str = "default", **more: Any) -> list[Any]:
@@ -102,33 +102,11 @@ def test_every_dimension_has_a_reading_whatever_came(response, status, answer):
         assert {(reading.status, reading.value) for reading in readings} == {(status, None)}
 
 
-REFUSAL = "I'm sorry, but I can't help with that."
-
-
-@pytest.mark.parametrize(
-    ("answer", "response", "expected"),
-    [
-        (Answer("A", refusal="no"), CHOICE, [(None, "refused")]),
-        (Answer("A", filtered=True, finish_reason="content_filter"), CHOICE, [(None, "refused")]),
-        (Answer("A", finish_reason="length"), CHOICE, [("A", "ok")]),
-        (Answer("Both posts have, and", finish_reason="length"), CHOICE, [(None, "truncated")]),
-        (Answer('{"choice": "A", "reason": "it', finish_reason="length"), CHOICE, [("A", "ok")]),
-        (
-            Answer('{"scale_0": 3, "scale_1": 2, "sca', finish_reason="length"),
-            SIX,
-            [(3, "ok"), (2, "ok"), *[(None, "truncated")] * 4],
-        ),
-        (Answer(REFUSAL), SIX, [(None, "refused")] * 6),
-        (Answer('{"scale_0": 3, "scale_1": null}'), SIX, [(3, "ok"), *[(None, "unparsed")] * 5]),
-        (Answer(" Once upon a ", finish_reason="length"), TEXT, [("Once upon a", "truncated")]),
-        (Answer("I can't believe it's butter."), TEXT, [("I can't believe it's butter.", "ok")]),
-        (Answer("I cannot create that joke."), TEXT, [(None, "refused")]),
-    ],
-)
-def test_refusals_cuts_and_missing_values_have_their_status(answer, response, expected):
-    readings = read_answer(answer, response, {})
-    assert [(reading.value, reading.status) for reading in readings] == expected
-    if expected[-1] == (None, "unparsed"):
+@pytest.mark.parametrize(("answer", "form", "expected"), cases(__file__, "answers"))
+def test_refusals_cuts_and_missing_values_have_their_status(answer, form, expected):
+    readings = read_answer(Answer(**answer), BY_NAME[form], {})
+    assert [[reading.value, reading.status] for reading in readings] == expected
+    if expected[-1] == [None, "unparsed"]:
         assert readings[-1].note == "the scale is missing"
 
 
@@ -291,12 +269,11 @@ def test_a_long_list_is_cut_and_deep_nesting_does_no_harm():
     assert read_answer(deep, PURPOSES, {}, "published_first")[0].status == "unparsed"
 
 
+@pytest.mark.long
+@pytest.mark.timeout(20)  # in quadratic time the first of these takes minutes
 @pytest.mark.parametrize(
     ("opening", "n", "closing"),
     [('{"a":', 20_000, '"category"'), ('{"category":"', 8_000, ""), ('{"x": {"category": "dry"', 5_000, "")],
 )
-@pytest.mark.long
-def test_objects_that_never_close_are_given_up_in_time(opening, n, closing):
-    begun = time.process_time()
+def test_objects_that_never_close_are_given_up(opening, n, closing):
     assert read_answer(Answer(opening * n + closing), TYPE, {}, "published_first")[0].value is None
-    assert time.process_time() - begun < 3
