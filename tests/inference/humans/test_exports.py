@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import cases
 
 from conjury.analysis.raters import read_ratings
 from conjury.inference.errors import InputError, MissingDependency
@@ -43,33 +44,12 @@ def survey(folder: Path, text: str = SURVEY, layout: Layout | None = None, **rul
     return read_qualtrics_ratings(path, layout, Rules(scale=read_scale(WORDS), **rules))
 
 
-DROPPED = {  # what Qualtrics records, and the reason for which it leaves a response out
-    "preview": {"Status": ("Survey Preview", "1", "9", "17"), "DistributionChannel": ("preview",)},
-    "test": {"Status": ("Survey Test", "2", "10", "18"), "DistributionChannel": ("test", "gmtest")},
-    "spam": {"Status": ("Spam", "8", "12", "24", "40")},
-    "unfinished": {"Finished": ("False", "0")},
-    "likely a bot": {"Q_RecaptchaScore": ("0.45", "0.499")},
-    "likely fraud": {"Q_RelevantIDFraudScore": ("30", "31")},
-    "likely a duplicate": {
-        "Q_RelevantIDDuplicateScore": ("75", "76"),
-        "Q_RelevantIDDuplicate": ("true",),
-        "Q_BallotBoxStuffing": ("1",),
-    },
-    "": {
-        "Status": ("IP Address", "0", "16"),
-        "DistributionChannel": ("anonymous",),
-        "Finished": ("True", "1"),
-        "Q_RecaptchaScore": ("0.5", "0.6", ""),
-        "Q_RelevantIDFraudScore": ("29", ""),
-        "Q_RelevantIDDuplicateScore": ("74", ""),
-        "Q_RelevantIDDuplicate": ("false", ""),
-    },
-}
-
-
 def test_responses_are_marked_on_either_side_of_every_threshold_and_by_every_code(tmp_path) -> None:
-    cases = [(reason, *pair) for reason, columns in DROPPED.items() for pair in columns.items()]
-    rows = [{"reason": reason, column: value} for reason, column, values in cases for value in values]
+    rows = [
+        {"reason": reason, column: value}
+        for reason, column, values in cases(__file__, "marked")
+        for value in values
+    ]
     table = pd.DataFrame(rows)
     table = table.assign(ResponseId=[f"R_{k}" for k in range(len(rows))])
     text = table.drop(columns="reason").assign(j1_funny="Very funny").to_csv(index=False)

@@ -10,7 +10,6 @@ from conjury.cli import main as command
 from conjury.inference.errors import InputError
 from conjury.inference.parsing import read_completion
 from conjury.inference.parsing.quoted import decode_whole
-from conjury.inference.requests.templates import Templates
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.study.base import read_marked_yaml
@@ -37,26 +36,6 @@ def test_aliases_that_do_not_multiply_are_read(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\n")
     assert read_marked_yaml(path).content == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
-
-
-@pytest.mark.parametrize(
-    ("template", "text"),
-    [
-        ("{% for n in range(300) %}{{ n if n > 297 }}{% endfor %}", "298299"),
-        ("{{ x ~ '-' ~ 3 }} {{ 'ab' * 2 }} {{ '%s %d' % (x, 9) }}", "hé-3 abab hé 9"),
-        ("{{ '{:>3}'.format(1) }}.{{ '{}'.format(x) }}", "1.hé"),
-        ("{% macro twice(a) %}{{ a }}{{ a }}{% endmacro %}{{ twice(x) }}", "héhé"),
-        ("{{ x|replace('h', 'H') }}", "Hé"),
-        ("{% for k, v in {'a': 1}.items() %}{{ loop.index }}{{ k }}{{ v }}{% endfor %}", "1a1"),
-        ("{% for a in [] %}{{ a }}{% else %}none{% endfor %}", "none"),
-        ("{{ '{:,}'.format(50000) }} {{ '%d'|format(20250101) }}", "50,000 20250101"),
-        ("{{ y|default(20000) }} {{ 'Total: 1000000 for {}'.format(x) }}", "20000 Total: 1000000 for hé"),
-        ("{{ (x * 4000)|replace('z', x * 3000)|length }}", "8000"),
-    ],
-)
-def test_templates_within_the_limits_are_filled_as_before(tmp_path, template, text):
-    (tmp_path / "a.j2").write_text(template, encoding="utf-8")
-    assert Templates(tmp_path).render("a.j2", {"x": "hé"}) == text
 
 
 def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(monkeypatch, capsys):

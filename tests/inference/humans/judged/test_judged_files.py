@@ -16,44 +16,7 @@ from conjury.inference.humans.judged import Judged, read_judged
 from conjury.inference.humans.judged.columns import columns_of
 from conjury.inference.tables.items import item_column
 
-SAMPLE = {
-    "doc_id": 0,
-    "doc": {"question": "Is it spam?", "meta": {"lang": "en"}},
-    "target": "spam",
-    "arguments": {"gen_args_0": {"arg_0": "Is it spam?", "arg_1": {"until": ["\n"]}}},
-    "resps": [["It is spam."]],
-    "filtered_resps": [" spam\n"],
-    "filter": "none",
-    "metrics": ["exact_match"],
-    "doc_hash": "1",
-    "prompt_hash": "2",
-    "target_hash": "3",
-    "exact_match": 1.0,
-}
-COMPONENTS = [
-    {"pass": True, "score": 1, "reason": "", "assertion": {"type": "llm-rubric", "value": "polite"}},
-    {"pass": False, "score": 0, "reason": "Manual result", "assertion": {"type": "human"}},
-    {
-        "pass": True,
-        "score": 1,
-        "reason": "",
-        "componentResults": [{"pass": True, "assertion": {"type": "contains"}}],
-    },
-]
-RESULT = {
-    "promptIdx": 0,
-    "testIdx": 3,
-    "testCase": {"vars": {"text": "hi"}, "metadata": {"lang": "en"}},
-    "provider": {"id": "openai:gpt-5-mini", "label": ""},
-    "prompt": {"raw": "Answer {{text}}", "label": "short"},
-    "vars": {"text": "hi"},
-    "response": {"output": "Hello."},
-    "failureReason": 0,
-    "success": False,
-    "score": 0.5,
-    "namedScores": {"tone": 0.7},
-    "gradingResult": {"pass": False, "score": 0.5, "reason": "", "componentResults": COMPONENTS},
-}
+SAMPLE, RESULT = cases(__file__, "examples")
 
 
 def lines(path: Path, records: list[Any]) -> Path:
