@@ -24,14 +24,8 @@ from conjury.inference.study import load_any_study
 MODEL = "gpt-4o-mini"  # a model with a price
 PAIRS = 40
 
-TRUTH = """judge,judge_kind,prompt_id,parameter,feature,level,value
-judge,model,plain,part_worth,size,large,1.5
-judge,model,plain,position_bias,,,0.4
-judge,model,strict,part_worth,place,coast,0.8
-judge,model,strict,noise,,,0.1
-other,model,plain,part_worth,size,large,-1
-other,model,strict,part_worth,size,large,-1
-"""
+FAKES = Path(__file__).parent
+TRUTH = (FAKES / "towns_truth.csv").read_text(encoding="utf-8")
 RATINGS = {
     "form": "ratings",
     "scales": [
@@ -47,46 +41,9 @@ LABELS = [
 TEXTS = ["Hello.\nSecond line.", "A bad word.\nAnother.", "Nothing here.\nOr there.", "Last one.\nEnd."]
 
 
-def _attribute(name: str, *levels: str) -> dict[str, Any]:
-    return {
-        "id": name,
-        "label": name.title(),
-        "levels": [{"id": level, "label": level.title()} for level in levels],
-    }
-
-
 def towns() -> dict[str, Any]:
     """Return the content of a conjoint study with two prompts and two judges."""
-    return {
-        "name": "towns",
-        "title": "Which town to visit?",
-        "kind": "conjoint",
-        "question": "Which of the two towns would you visit?",
-        "attributes": [
-            _attribute("size", "small", "middling", "large"),
-            _attribute("place", "inland", "coast", "hills"),
-            _attribute("age", "old", "new"),
-            _attribute("river", "dry", "wide", "narrow"),
-            _attribute("trains", "rare", "often", "never"),
-        ],
-        "design": {"pairs": PAIRS, "respondents": 10, "tasks": 3},
-        "collect": {"noun": "Town", "swapped_share": 0.1, "seed": 3},
-        "prompts": [
-            {"id": "plain", "label": "Plain", "template": "plain.j2"},
-            {"id": "strict", "label": "Strict", "template": "strict.j2"},
-        ],
-        "judges": [
-            {"id": "human", "label": "People", "kind": "human"},
-            _judge("judge", settings={"temperature": 0, "seed": 1}),
-            _judge("other"),
-            {"id": "silent", "label": "Not asked", "kind": "model"},
-        ],
-        "clusters": {"human": "judge_id", "model": "pair_id"},
-        "bootstrap": {"unit": "pair_id"},
-        "analyses": [
-            {"name": "amce", "verb": "amce", "title": "Effects", "formula": "chosen ~ size + place"}
-        ],
-    }
+    return dict(yaml.safe_load((FAKES / "towns.yaml").read_text(encoding="utf-8")))
 
 
 def items(response: dict[str, Any], **ask: Any) -> dict[str, Any]:

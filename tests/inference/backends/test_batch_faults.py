@@ -289,22 +289,18 @@ def failed(code: int, **metadata: Any) -> dict[str, Any]:
 STATS = {"requestCount": "4", "successfulRequestCount": "3"}
 
 
-def test_answers_of_a_failed_batch_of_google_are_collected(tmp_path, ledger):
-    provider = Gemini(**failed(13, batchStats=STATS, output={"responsesFile": "files/result"}))
+@pytest.mark.parametrize("fetched", [True, False])
+def test_answers_of_a_failed_batch_of_google_are_collected_or_not_paid_twice_unasked(
+    tmp_path, ledger, fetched
+):
+    output = {"output": {"responsesFile": "files/result"}} if fetched else {}
+    provider = Gemini(**failed(13, batchStats=STATS, **output))
     backend = make_backend(GoogleBatches, tmp_path, provider, 4)
     submit(backend, ledger, 4)
-    collect(backend, ledger)
-    assert count(ledger) == {"answered": 3, "server": 1}
-    assert submit(backend, ledger, 4) == 1
-
-
-def test_answers_of_a_failed_batch_that_cannot_be_fetched_are_not_paid_twice_unasked(tmp_path, ledger):
-    backend = make_backend(GoogleBatches, tmp_path, Gemini(**failed(13, batchStats=STATS)), 4)
-    submit(backend, ledger, 4)
-    with pytest.raises(InputError, match="conjury retry"):
+    with nullcontext() if fetched else pytest.raises(InputError, match="conjury retry"):
         collect(backend, ledger)
-    assert count(ledger) == {"rejected": 4}
-    assert submit(backend, ledger, 4) == 0
+    assert count(ledger) == ({"answered": 3, "server": 1} if fetched else {"rejected": 4})
+    assert submit(backend, ledger, 4) == (1 if fetched else 0)
 
 
 @pytest.mark.parametrize(("code", "billed"), [(13, 4), (3, 0)])
@@ -361,28 +357,46 @@ def test_a_model_without_access_is_no_missing_file(tmp_path, ledger, monkeypatch
     assert provider.uploads == 1
 
 
-def test_requests_of_a_deleted_batch_wait_for_retry(tmp_path, ledger):
+def test_results_that_come_with_another_status_than_success_are_not_read(tmp_path, ledger):
+    provider = Messages()
+    provider.ended = True
+
+    def handle(request: Any) -> Any:
+        if request.url.path.endswith("results"):
+            return http.Response(300, text=f"{answer('x')}\n")
+        return provider(request)
+
+    backend = make_backend(AnthropicBatches, tmp_path, handle, 2)
+    submit(backend, ledger, 2)
+    with pytest.raises(InputError):
+        collect(backend, ledger)
+    assert "answered" not in count(ledger)
+
+
+def test_a_batch_without_counts_has_none_of_none():
+    service = OpenAIBatches(Endpoint("http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
+    state = {"id": "b", "object": "batch", "status": "validating"}
+    answered = http.MockTransport(lambda request: http.Response(200, json=state))
+    service.client = service.client.with_options(http_client=http.Client(transport=answered))
+    progress = service.retrieve("b")
+    assert (progress.done, progress.total) == (0, 0)
+
+
+def test_requests_of_a_batch_that_is_out_of_sight_wait_for_it_or_for_retry(tmp_path, ledger):
     provider = Gemini()
     backend = make_backend(GoogleBatches, tmp_path, provider, 4)
     submit(backend, ledger, 4)
-    provider.deleted = True
-    for _ in range(2):
-        with pytest.raises(InputError, match=r"has no batch batches/b1; check base_url.*`conjury retry"):
+    for again in (True, False):
+        provider.deleted = True
+        for _ in range(2):
+            with pytest.raises(InputError, match=r"has no batch batches/b1; check base_url.*`conjury retry"):
+                collect(backend, ledger)
+        assert count(ledger) == {"rejected": 4}
+        assert submit(backend, ledger, 4) == 0
+        if again:
+            provider.deleted = False
             collect(backend, ledger)
-    assert count(ledger) == {"rejected": 4}
-    assert submit(backend, ledger, 4) == 0
+            assert [batch.state for batch in ledger.batches()] == ["submitted"]
     assert ledger.ask_again(request.key for request in make_requests(4)) == 4
     collect(backend, ledger)
     assert submit(backend, ledger, 4) == 4
-
-
-def test_a_batch_that_was_out_of_sight_goes_on(tmp_path, ledger):
-    provider = Gemini()
-    backend = make_backend(GoogleBatches, tmp_path, provider, 4)
-    submit(backend, ledger, 4)
-    provider.deleted = True
-    with pytest.raises(InputError):
-        collect(backend, ledger)
-    provider.deleted = False
-    collect(backend, ledger)
-    assert [batch.state for batch in ledger.batches()] == ["submitted"]

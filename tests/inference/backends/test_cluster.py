@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -79,30 +81,23 @@ def test_requests_and_answers_come_back_as_they_were_written(tmp_path, ledger, a
     assert (first.key, first.body, first.seconds, first.kind) == ("k1", '{"é": 1}'.encode(), 0.5, "")
     assert (second.key, second.body, second.kind, second.error) == ("k2", None, "rejected", "no")
     assert first.batch == f"wave/{name.removesuffix(ENDING)}"
+    monkeypatch.setattr(files, "PARTITION_BYTES", 100)  # which large requests fill sooner
+    large = [(f"k{number}", "x" * 60) for number in range(5)]
+    assert [len(keys) for _, keys in place.write_requests("large", large, 32)] == [2, 2, 1]
 
 
-def test_large_requests_fill_a_partition_sooner(tmp_path, ledger, monkeypatch):
-    monkeypatch.setattr(files, "PARTITION_BYTES", 100)
-    place = Exchange.of_run(str(tmp_path), ledger, "judge")
-    rows = [(f"k{number}", "x" * 60) for number in range(5)]
-    assert [len(keys) for _, keys in place.write_requests("wave", rows, 32)] == [2, 2, 1]
-
-
-def test_a_block_that_is_asked_again_keeps_its_first_answers(tmp_path, ledger):
+def test_a_block_that_is_asked_again_keeps_its_first_answers_unless_their_file_was_never_finished(
+    tmp_path, ledger
+):
     place = Exchange.of_run(str(tmp_path), ledger, "judge")
     name = place.write_answers("wave", [answered("k1", "first"), answered("k2", "first")])
     assert place.write_answers("wave", [answered("k2", "second"), answered("k1", "second")]) == name
     assert [one.body for one in place.read_answers("wave", name)] == [b"first", b"first"]
-
-
-def test_a_file_that_was_never_finished_is_passed_over_and_can_be_written(tmp_path, ledger):
-    place = Exchange.of_run(str(tmp_path), ledger, "judge")
-    name = place.write_answers("wave", [answered("k1", "first")])
     path = next(tmp_path.rglob(name))
     path.write_bytes(path.read_bytes()[:50])
     assert place.read_answers("wave", name) is None
-    place.write_answers("wave", [answered("k1", "second")])
-    assert [one.body for one in place.read_answers("wave", name)] == [b"second"]
+    place.write_answers("wave", [answered("k1", "third"), answered("k2", "third")])
+    assert [one.body for one in place.read_answers("wave", name)] == [b"third", b"third"]
 
 
 def test_a_run_is_answered_and_its_partitions_are_plain_parquet(tmp_path, ledger):
@@ -149,18 +144,14 @@ def test_runs_that_share_an_address_do_not_read_each_others_answers(tmp_path, le
         assert len(made.asked) == 22
 
 
-def test_the_last_blocks_of_a_stopped_run_stay_to_be_asked(tmp_path, ledger):
-    made = backend(ledger, tmp_path)
-    recorder = LedgerRecorder(ledger)
-    made._answer = lambda *_: setattr(recorder, "stop", True) or set()
+@pytest.mark.parametrize(("stop", "kinds"), [(True, []), (False, ["server"] * 4)])
+def test_requests_without_an_answer_fail_for_a_passing_reason_or_stay_to_be_asked_after_a_stop(
+    tmp_path, ledger, stop, kinds
+):
+    made, recorder = backend(ledger, tmp_path), LedgerRecorder(ledger)
+    made._answer = lambda *_: setattr(recorder, "stop", stop) or set()
     made.run(ledger.pending(made_up_requests(4)), recorder)
-    assert recorder.outcomes == []
-
-
-def test_requests_without_an_answer_fail_for_a_passing_reason(tmp_path, ledger):
-    made = backend(ledger, tmp_path)
-    made._answer = lambda *_: set()
-    assert [outcome.kind for outcome in run(made, ledger, 4).outcomes] == ["server"] * 4
+    assert [outcome.kind for outcome in recorder.outcomes] == kinds
 
 
 def test_an_address_that_nodes_do_not_share_is_named(tmp_path, ledger):
@@ -199,6 +190,59 @@ def test_an_error_of_a_worker_is_named_in_the_words_of_the_worker(raised, senten
     assert "(no text here)" in str(stopped(ValueError("no text here"), "m"))
 
 
+@pytest.mark.parametrize(("limit", "reason"), [(0, "stop"), (2, "length"), (3, "stop")])
+def test_what_the_engine_generates_becomes_an_answer(limit, reason):
+    first = {
+        "7": {"decoded_token": "A", "logprob": -0.1},
+        "8": {"decoded_token": "B", "logprob": -math.inf},
+        "3": None,
+    }
+    row = {
+        "key": "k",
+        "generated_tokens": [7, 9],
+        "logprobs": [first],
+        "generated_text": "A.",
+        "limit": limit,
+    }
+    made = engines._from_vllm({**row, "num_input_tokens": 5, "time_taken_llm": 0.5}, "m")
+    answer = json.loads(made["body"])
+    (choice,) = answer["choices"]
+    assert (choice["message"]["content"], choice["finish_reason"]) == ("A.", reason)
+    assert (answer["usage"]["prompt_tokens"], answer["usage"]["completion_tokens"]) == (5, 2)
+    (token,) = choice["logprobs"]["content"]
+    assert {one["token"]: one["logprob"] for one in token["top_logprobs"]} == {"A": -0.1, "B": -9999.0}
+    assert engines._settled(made) == {**answered("k", made["body"]), "seconds": 0.5}
+    broken = engines._settled({"key": "k", engines.FAILED: " too long\nby far"})
+    assert (broken["body"], broken["kind"], broken["error"]) == (None, "rejected", "too long")
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [({}, 16), ({"max_tokens": 9}, 9), ({"structured_outputs": {"choice": ["A", "B"]}}, 0)],
+)
+def test_requests_for_the_engine_have_the_limit_that_cuts_their_answers(monkeypatch, settings, limit):
+    monkeypatch.setattr(engines, "_single_tokens", lambda weights, options: [7, 8])
+    row = engines._to_vllm({"body": json.dumps({"model": "m", "messages": ["Hi"], **settings})}, "w")
+    assert (row["messages"], row["limit"]) == (["Hi"], limit)
+    assert row["sampling_params"].get("allowed_token_ids") == (None if limit else [7, 8])
+
+
+def test_a_rehearsal_answers_in_the_form_that_is_asked_for():
+    integer = {"type": "integer", "minimum": 2, "maximum": 6}
+    parts = {
+        "n": integer,
+        "few": {"type": "array", "items": {"enum": ["x", "y", "z"]}},
+        "why": {"type": "string"},
+    }
+    form = {"json_schema": {"schema": {"type": "object", "properties": parts}}}
+    body = json.dumps({"response_format": form})
+    number = int.from_bytes(hashlib.sha256(body.encode()).digest()[:8], "big")
+    row = Rehearsal(0.0).answer("k", body)
+    text = json.loads(row["body"])["choices"][0]["message"]["content"]
+    assert json.loads(text) == {"n": 2 + number % 5, "few": ["xyz"[number % 3]], "why": "Rehearsed."}
+    assert row == {"key": "k", "body": row["body"], "kind": "", "error": "", "seconds": 0.0}
+
+
 def test_an_engine_is_found_by_name_and_its_settings_are_recorded(monkeypatch):
     with pytest.raises(InputError, match="there is no engine 'vlm'; use vllm or rehearsal"):
         Engine.of("m", None, {"name": "vlm"})
@@ -210,18 +254,11 @@ def test_an_engine_is_found_by_name_and_its_settings_are_recorded(monkeypatch):
     installed = {"vllm": "0.11.0", "torch": "2.8.0", "transformers": None}
     monkeypatch.setattr(engines, "versions", lambda: installed)
     told = engine.settings()
-    assert {
-        name: told[name]
-        for name in ("tensor_parallel_size", "pipeline_parallel_size", "replicas", "max_num_seqs")
-    } == {
-        "tensor_parallel_size": 4,
-        "pipeline_parallel_size": 1,
-        "replicas": 2,
-        "max_num_seqs": 64,
+    expected = {
+        **{"tensor_parallel_size": 4, "pipeline_parallel_size": 1, "replicas": 2, "max_num_seqs": 64},
+        **{"max_num_batched_tokens": None, "vllm": "0.11.0", "batch_invariant": False},
     }
-    assert told["max_num_batched_tokens"] is None
-    assert told["vllm"] == "0.11.0"
-    assert told["batch_invariant"] is False
+    assert {name: told[name] for name in expected} == expected
     assert "secret" not in json.dumps(told)
     monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")
     assert engine.settings()["batch_invariant"] is True

@@ -133,9 +133,6 @@ def test_the_user_has_to_name_the_server_and_the_variable(named: tuple[bool, boo
         find_endpoint(FOREIGN, "MY_KEY", named=Named(*named))
     assert remedy in str(refused.value)
     assert find_endpoint(FOREIGN, "MY_KEY", named=Named(True, True)).key == KEY
-
-
-def test_another_variable_goes_to_the_provider_by_the_word_of_the_user_alone() -> None:
     with pytest.raises(InputError, match=r"not sent to https://api\.openai\.com.*add --key-variable MY_KEY"):
         find_endpoint(None, "MY_KEY", named=BY_FILE)
     assert find_endpoint(None, "MY_KEY", named=Named(False, True)).key == KEY
@@ -198,21 +195,16 @@ def test_the_address_of_the_provider_in_its_variable_is_no_exception(monkeypatch
         find_endpoint(None, "OPENAI_API_KEY", named=BY_FILE)
 
 
-@pytest.mark.parametrize("host", ["10.1.2.3:8000", "192.168.0.9", "[fd00::1]:8000"])
-def test_a_private_network_is_trusted_by_name_alone(host: str) -> None:
-    url = f"http://{host}/v1"
-    with pytest.raises(InputError, match="if you trust that network"):
-        find_endpoint(url, "MY_KEY")
-    trust(trusted_address(url), ("MY_KEY",))
-    assert find_endpoint(url, "MY_KEY", named=BY_FILE).key == KEY
-
-
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1", "127.9.9.9", "localhost", "LocalHost.", "[::1]", "[::ffff:127.0.0.1]"]
-)
-def test_this_machine_is_asked_without_encryption(host: str) -> None:
-    endpoint = find_endpoint(f"http://{host}:8000/v1", "MY_KEY")
-    assert (endpoint.key, endpoint.direct) == (KEY, True)
+@pytest.mark.parametrize("host", cases(__file__, "this_machine"))
+def test_this_machine_is_asked_without_encryption_and_a_private_network_when_it_is_trusted(host: str) -> None:
+    private = host[:3] in ("10.", "192", "[fd")
+    url = f"http://{host}:8000/v1"
+    if private:
+        with pytest.raises(InputError, match="if you trust that network"):
+            find_endpoint(url, "MY_KEY")
+        trust(trusted_address(url), ("MY_KEY",))
+    endpoint = find_endpoint(url, "MY_KEY", **({"named": BY_FILE} if private else {}))
+    assert (endpoint.key, endpoint.direct) == (KEY, not private)
 
 
 @pytest.mark.parametrize("url", cases(__file__, "ambiguous_addresses"))

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import signal
-import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -115,12 +114,6 @@ def test_a_run_inside_an_event_loop_as_in_a_notebook_answers_and_raises_as_outsi
         with pytest.raises(InputError) as caught:
             failing()
         assert not isinstance(caught.value.__context__, RuntimeError)
-
-
-def test_a_limit_of_requests_per_minute_is_kept(server, ask):
-    ask(11, requests_per_minute=1200)
-    arrivals = server.counts()["arrivals"]
-    assert arrivals[-1] - arrivals[0] > 0.45
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -300,16 +293,6 @@ def test_all_faults_at_once_lose_and_swap_no_answer(server, ask, n):
 # --- waits, stops and interrupts ----------------------------------------------------------------------
 
 
-def test_nothing_new_is_sent_while_the_provider_asks_to_wait(server, ask):
-    server.configure(faults={"429_retry_after": 0.05}, retry_after=0.4, latency=0.005)
-    assert set(kinds(ask(100, concurrency=5))) == {""}
-    counts = server.counts()
-    assert counts["told_to_wait"]
-    for moment in counts["told_to_wait"]:
-        since = [arrival for arrival in counts["arrivals"] if moment < arrival < moment + 0.4]
-        assert len(since) < 5
-
-
 @pytest.mark.long
 def test_fewer_requests_fly_while_the_provider_turns_them_away(server, ask):
     server.configure(capacity=8, latency=0.02, retry_after=0.02)
@@ -329,30 +312,17 @@ def test_a_stop_lets_what_is_in_flight_finish_and_a_later_run_goes_on(server, as
 
 
 @pytest.mark.parametrize(
-    "settings", [{"faults": {"timeout": 1.0}}, {"faults": {"429_retry_after": 0.5}, "retry_after": 60}]
+    "settings", [{"faults": {"timeout": 1.0}}, {"faults": {"429_retry_after": 1.0}, "retry_after": 60}]
 )
 def test_what_does_not_end_within_the_grace_is_cancelled(server, ask, settings):
     server.configure(**settings)
-    began = time.monotonic()
-    recorder = MemoryRecorder(until=lambda _: time.monotonic() > began + 0.3)
+    recorder = MemoryRecorder(until=lambda _: len(server.counts()["arrivals"]) >= 4)
     assert kinds(ask(40, recorder, concurrency=4, grace=0.3)).count("cancelled") == 4
-    assert time.monotonic() - began < 3
-
-
-def test_a_wait_that_was_asked_for_holds_over_runs(server, ask):
-    backend = OpenAIBackend("tiny", base_url=server.url, concurrency=2, max_retries=0)
-    server.configure(faults={"429_retry_after": 1.0}, retry_after=0.5)
-    assert kinds(ask(backend=backend)) == ["rate_limit"]
-    told = time.monotonic()
-    server.configure()
-    assert kinds(ask(backend=backend)) == [""]
-    assert time.monotonic() - told > 0.3
 
 
 def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_early(server, ask):
     backend, recorder = OpenAIBackend("tiny", base_url=server.url, concurrency=3), MemoryRecorder()
     server.configure(faults={"429_retry_after": 1.0}, retry_after=7200)
-    began = time.monotonic()
     with pytest.raises(InputError, match=r"127\.0\.0\.1:\d+/v1 asks to wait for 120 minutes, until 20"):
         ask(20, recorder, backend=backend)
     assert set(kinds(recorder.outcomes)) <= {"rate_limit", "cancelled"}
@@ -361,7 +331,6 @@ def test_a_wait_of_more_than_ten_minutes_ends_the_run_and_any_that_comes_too_ear
     with pytest.raises(InputError, match="asks to wait"):
         ask(20, backend=backend)
     assert len(server.counts()["arrivals"]) == seen <= 3
-    assert time.monotonic() - began < 10
 
 
 def _interrupt(number: int, frame: Any) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from email.utils import formatdate
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("openai")
 
+from conjury.inference.backends.openai import client
 from conjury.inference.backends.openai.client import Pace, Stopped, asked_wait, next_limit
+from conjury.inference.backends.openai.live import OpenAIBackend
 
 
 def _settle(limit: float, capacity: int, rounds: int) -> list[float]:
@@ -69,14 +72,33 @@ def test_a_cancelled_wait_gives_its_place_to_the_next():
     asyncio.run(leave())
 
 
-def test_nothing_starts_while_held_and_everything_after():
-    async def wait() -> float:
-        pace, began = Pace(4), time.monotonic()
-        pace.hold(0.1)
-        await asyncio.gather(*(pace.turn() for _ in range(4)))
-        return time.monotonic() - began
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of the gate, which stands still until a test changes it."""
+    now = [100.0]
+    monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: now[0], time=time.time))
+    return now
 
-    assert 0.1 <= asyncio.run(wait()) < 1
+
+@pytest.mark.parametrize(
+    ("per_minute", "held", "after"),
+    [(None, 0.02, [(0.019, 0), (0.02, 4)]), (1200, 0, [(0, 1), (0.049, 1), (0.051, 2)])],
+)
+def test_nothing_starts_before_its_time_and_everything_after(clock, per_minute, held, after):
+    async def wait() -> None:
+        pace = OpenAIBackend(
+            "m", base_url="http://127.0.0.1:9/v1", concurrency=4, requests_per_minute=per_minute
+        ).pace
+        pace.hold(held)
+        tasks = [asyncio.create_task(pace.turn()) for _ in range(4)]
+        for moment, n in after:
+            clock[0] = 100 + moment
+            await asyncio.sleep(0.1)
+            assert pace.in_flight == n
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(wait())
 
 
 def test_those_who_wait_are_turned_away_at_the_end():
@@ -90,6 +112,14 @@ def test_those_who_wait_are_turned_away_at_the_end():
             await waiting
         with pytest.raises(Stopped):
             await pace.turn()
+        pace.open()
+        await pace.turn()
+        cancelled = asyncio.create_task(pace.turn())
+        await asyncio.sleep(0)
+        pace.close()
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        assert pace.in_flight == 1, "who was turned away had no place to leave"
 
     asyncio.run(close())
 

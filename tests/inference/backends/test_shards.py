@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from fakes.answers import completion
 from fakes.recorder import LedgerRecorder
 
@@ -150,32 +151,9 @@ def test_reordered_lines_are_told_by_their_keys():
     assert str(tally) == "3 answered"
 
 
-@pytest.mark.parametrize(
-    ("line", "kind", "error"),
-    [
-        (result("a", {"error": {"message": "Boom."}}, 500), "server", "HTTP 500: Boom."),
-        (result("a", {"error": {"message": "Slow."}}, 429), "rate_limit", "HTTP 429: Slow."),
-        (result("a", {"error": {"message": "Bad."}}, 400), "rejected", "HTTP 400: Bad."),
-        (result("a", {"error": {"message": "Long."}}, 413), "too_large", "HTTP 413: Long."),
-        (result("a", None, error={"code": "batch_expired", "message": "Late."}), "expired", "Late."),
-        (result("a", None, error={"code": "batch_cancelled", "message": "Off."}), "cancelled", "Off."),
-        (result("a", None, error={"code": "request_timeout", "message": "Out."}), "timeout", "Out."),
-        (result("a", None, error={"code": "new_code", "message": "Hm."}), "server", "Hm."),
-        (result("a", None, error="Text."), "server", "Text."),
-        (result("a", None), "server", "no reason given"),
-        (result("a", {}, 200), "invalid_response", "the answer is not a chat completion"),
-        (result("a", {"choices": []}), "invalid_response", "the answer has no choices"),
-        (b'{"custom_id": "a", "response": {"status_code": 200}}', "invalid_response", "the answer is no"),
-        (b'{"custom_id": "a", "response": {"status_code": "x", "body": {}}}', "server", ""),
-        (
-            b'{"custom_id": "a", "response": {"status_code": 400}, "error": {"error": {"message": "V."}}}',
-            "rejected",
-            "HTTP 400: V.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("line", "kind", "error"), cases(__file__, "failed_lines"))
 def test_a_line_without_an_answer_names_its_kind(line, kind, error):
-    told, tally = outcomes(line)
+    told, tally = outcomes(json.dumps({"custom_id": "a", **line}).encode())
     assert told["a"].kind == kind
     assert told["a"].error.startswith(error)
     assert told["a"].body is None

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from cases import cases
 
 pytest.importorskip("openai")
 
@@ -35,87 +36,13 @@ SCHEMA = answer_schema(
 )
 FORM = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-MESSAGES = [
-    {"role": "system", "content": "Be strict."},
-    {"role": "user", "content": [{"type": "text", "text": "Which?"}, IMAGE]},
-]
 
 
-def test_a_body_becomes_parameters_of_a_message():
-    body = {
-        **{
-            "model": "claude",
-            "messages": MESSAGES,
-            "temperature": 0,
-            "seed": 7,
-            "stop": "\n",
-            "max_tokens": 9,
-        },
-        **{"response_format": FORM, "thinking": {"type": "disabled"}, "output_config": {"effort": "low"}},
-    }
-    schema = {**SCHEMA, "properties": {"hate": {"type": "integer", "enum": [1, 2, 3]}}}
-    assert message_params(body) == {
-        "model": "claude",
-        "max_tokens": 9,
-        "system": "Be strict.",
-        "messages": [
-            {
-                "role": "user",
-                "content": [
-                    {"type": "text", "text": "Which?"},
-                    {
-                        "type": "image",
-                        "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
-                    },
-                ],
-            }
-        ],
-        "stop_sequences": ["\n"],
-        "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": schema}},
-        "temperature": 0,
-        "thinking": {"type": "disabled"},
-    }
-    plain = message_params({"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
-    assert plain == {
-        "model": "m",
-        "max_tokens": MAX_TOKENS["anthropic"],
-        "messages": [{"role": "user", "content": "Hi"}],
-    }
-    linked = {"type": "image_url", "image_url": {"url": "https://a.example/x.png"}}
-    shown = message_params({"model": "m", "messages": [{"role": "user", "content": [linked]}]})
-    assert shown["messages"][0]["content"][0]["source"] == {"type": "url", "url": "https://a.example/x.png"}
-
-
-def test_a_body_becomes_a_request_to_generate_content():
-    body = {
-        **{"model": "gemini", "messages": MESSAGES, "temperature": 0, "seed": 7, "stop": ["a", "b"]},
-        **{"max_tokens": 1, "logprobs": True, "top_logprobs": 5, "thinkingConfig": {"thinkingBudget": 0}},
-        **{"top_p": 0.5, "safetySettings": []},
-    }
-    assert content_request(body) == {
-        "systemInstruction": {"parts": [{"text": "Be strict."}]},
-        "contents": [
-            {
-                "role": "user",
-                "parts": [{"text": "Which?"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}],
-            }
-        ],
-        "safetySettings": [],
-        "generationConfig": {
-            **{"maxOutputTokens": 1, "stopSequences": ["a", "b"], "temperature": 0, "seed": 7, "topP": 0.5},
-            **{"responseLogprobs": True, "logprobs": 5, "thinkingConfig": {"thinkingBudget": 0}},
-        },
-    }
-    asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
-    assert content_request(asked) == {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
-    assert content_request({**asked, "response_format": FORM})["generationConfig"] == {
-        "responseMimeType": "application/json",
-        "responseJsonSchema": SCHEMA,
-    }
-    assert content_request({**asked, "structured_outputs": {"choice": ["B", "A"]}})["generationConfig"] == {
-        "responseMimeType": "text/x.enum",
-        "responseSchema": {"type": "STRING", "enum": ["B", "A"]},
-    }
+@pytest.mark.parametrize(("provider", "body", "expected"), cases(__file__, "bodies"))
+def test_a_body_becomes_parameters_of_a_message_or_a_request_to_generate_content(provider, body, expected):
+    before = json.dumps(body)
+    assert {"anthropic": message_params, "google": content_request}[provider](body) == expected
+    assert json.dumps(body) == before
 
 
 def test_what_a_provider_cannot_be_shown_or_asked_is_refused_with_the_remedy():
@@ -176,12 +103,10 @@ def no_media(name: str) -> tuple[str, bytes]:
     raise KeyError(name)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(bodies())
 def test_every_text_and_setting_arrives_and_nothing_that_is_not_accepted(body):
-    before = json.dumps(body)
     params, request = message_params(body), content_request(body)
-    assert json.dumps(body) == before
     assert fault_of({"requests": [{"custom_id": "a", "params": params}]}) == ""
     assert not UNSUPPORTED & set(params)
     assert not any(f'"{limit}"' in json.dumps(params.get("output_config", {})) for limit in LIMITS)
@@ -201,7 +126,7 @@ def test_every_text_and_setting_arrives_and_nothing_that_is_not_accepted(body):
     assert params["max_tokens"] == (MAX_TOKENS["anthropic"] if limit is None else limit)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(bodies())
 def test_a_line_names_its_request_and_no_other(body):
     request = Request(request_key("j", "p", "s", 1, body), "j", "p", "s", 1, body)
@@ -239,7 +164,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("provider", HOSTILE)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_whatever_comes_is_kept_whole_and_read_without_an_error(provider, data):
     translate, answers = HOSTILE[provider]
@@ -253,7 +178,7 @@ def test_whatever_comes_is_kept_whole_and_read_without_an_error(provider, data):
     stated_tokens(answer)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(shaped("custom_id", "key", "result", "response", "error"), max_size=4))
 def test_hostile_lines_end_no_more_than_the_requests_that_they_name(lines):
     written = [json.dumps(line).encode() for line in lines]
@@ -283,6 +208,19 @@ def test_a_message_is_read_without_its_thoughts(reason, finish):
     assert (answer.text, answer.finish_reason, answer.model) == ("A", finish, "claude-x")
     assert (answer.prompt_tokens, answer.completion_tokens) == (7, 4)
     assert answer.filtered == (reason == "refusal")
+
+
+BLOCKED = ("SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY")
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [("STOP", "stop"), ("MAX_TOKENS", "length"), *((reason, "content_filter") for reason in BLOCKED)],
+)
+def test_an_answer_of_google_ends_for_the_reason_that_is_stated(reason, finish):
+    candidate = {"content": {"parts": [{"text": "A"}]}, "finishReason": reason}
+    answer = read_completion(json.loads(content_completion({"candidates": [candidate]})))
+    assert (answer.finish_reason, answer.filtered) == (finish, finish == "content_filter")
 
 
 @pytest.mark.parametrize("code", [[1], {}, None, "3", True, 3.0, 10**9, -1])

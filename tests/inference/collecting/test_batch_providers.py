@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +25,7 @@ from fakes.studies import (
     write_study,
 )
 
-from conjury.cli.commands.runs import parse, retry, status
+from conjury.cli.commands.runs import parse, status
 from conjury.inference.backends.batches import service
 from conjury.inference.collecting.prices import read_prices
 from conjury.inference.errors import InputError
@@ -144,23 +143,6 @@ def test_every_form_of_answer_is_asked_for_and_read(tmp_path, server, provider, 
     assert len(judgments) == 4 * (2 if response is RATINGS else 1)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("provider", ["anthropic", pytest.param("google", marks=pytest.mark.long)])
-def test_failed_requests_are_asked_again_by_retry_alone(tmp_path, server, provider):
-    study = write_study(tmp_path / "towns", judge(towns(), provider))
-    run = tmp_path / "run"
-    server.configure(batches={"plans": [{"lines": {"0": "400", "1": "500"}}, {}]})
-    assert ask(study, run, server, pairs=2, wait=True) == 0
-    responses = table(run, "responses")
-    assert Counter(responses["error_kind"].dropna()) == {"rejected": 1}
-    assert ask(study, run, server, pairs=2, wait=True) == 0
-    assert table(run, "responses")["error_kind"].notna().sum() == 1
-    retry(str(study), status=["error"], out=run)
-    assert ask(study, run, server, pairs=2, wait=True) == 0
-    assert table(run, "responses")["error_kind"].isna().all()
-    assert set(server.counts()["answered"].values()) == {1}
-
-
 def test_a_limit_on_costs_holds_for_batches_of_each_provider(tmp_path, server, provider):
     study = write_study(
         tmp_path / "towns", judge(towns(), provider, answer="json", settings={"max_tokens": 50})
@@ -171,32 +153,14 @@ def test_a_limit_on_costs_holds_for_batches_of_each_provider(tmp_path, server, p
     assert 0 < len(sent) < 88
 
 
-@pytest.mark.parametrize(
-    ("provider", "options", "told"),
-    [
-        ("anthropic", {"batch": False}, "--backend anthropic asks in batches only; add --batch"),
-        ("google", {"batch": False}, "--backend google asks in batches only; add --batch"),
-        (
-            "anthropic",
-            {"answer": "token"},
-            "--answer token: Anthropic returns no log-probabilities; use json or",
-        ),
-        ("anthropic", {"answer": "choice"}, "no log-probabilities"),
-        ("google", {"answer": "token"}, "--answer token: gemini-2.5-flash thinks before .*thinkingBudget: 0"),
-        (
-            "anthropic",
-            {"batch": False, "export": Path("x")},
-            "--export applies to lines of OpenAI's protocol",
-        ),
-        ("google", {"batch": False, "results": Path("x")}, "--results applies to lines of OpenAI's protocol"),
-    ],
-)
+@pytest.mark.parametrize(("provider", "options", "told"), cases(__file__, "not_offered"))
 def test_what_a_provider_does_not_offer_is_refused_before_anything_is_sent(
     tmp_path, server, provider, options, told
 ):
     study = write_study(tmp_path / "towns", judge(towns(), provider))
+    paths = {name: Path("x") for name in ("export", "results") if name in options}
     with pytest.raises(InputError, match=told):
-        collect(study, tmp_path / "run", **{"base_url": server.root, "batch": True, **options})
+        collect(study, tmp_path / "run", **{"base_url": server.root, "batch": True, **options, **paths})
     assert server.counts()["keys"] == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -22,12 +21,6 @@ from conjury.inference.design.drawn import draw_design
 from conjury.inference.study import Study, load_study
 
 
-@cache
-def moderation_costs() -> pd.DataFrame:
-    study = load_study("moderation")
-    return expected_costs(study, draw_design(study, 20, 0.1, seed=1), read_prices())
-
-
 def costs_of(study: Study, pairs: int = 5, swapped: float = 0.0) -> pd.DataFrame:
     return expected_costs(study, draw_design(study, pairs, swapped, seed=1), read_prices())
 
@@ -37,8 +30,9 @@ def of(costs: pd.DataFrame, judge: str = "judge", shown: str = "text") -> dict[s
     return {str(name): value for name, value in row.items()}
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "judge"), [("moderation", "gpt4o"), ("towns", "judge")])
+@pytest.mark.parametrize(
+    ("name", "judge"), [("towns", "judge"), pytest.param("moderation", "gpt4o", marks=pytest.mark.long)]
+)
 def test_text_costs_what_a_dry_run_shows(name, judge, study, tmp_path):
     known = load_study("moderation" if name == "moderation" else study)
     if name == "moderation":
@@ -56,9 +50,9 @@ def test_text_costs_what_a_dry_run_shows(name, judge, study, tmp_path):
     assert row["batch_cost"] == pytest.approx(planned.cost / 2)
 
 
-@pytest.mark.long
 def test_pictures_cost_their_own_tokens_and_people_and_own_models_nothing():
-    costs = moderation_costs()
+    study = load_study("moderation")
+    costs = expected_costs(study, draw_design(study, 20, 0.1, seed=1), read_prices())
     text, images = of(costs, "gpt4o"), of(costs, "gpt4o", "images")
     assert (text["prompts"], images["prompts"]) == (3, 5)
     assert (text["requests"], images["requests"]) == (22 * 3, 22 * 5)

@@ -138,19 +138,16 @@ def test_swapped_means_exchanged_positions_of_the_same_pair(run):
     assert swapped["repeat"].all()
 
 
+def planned(study: Path, out: Path, **running: Any) -> Any:
+    asking = Asking(backend="simulated")
+    return preview(str(study), "judge", asking=asking, running=Running(**running), out=out).plan
+
+
 def test_costs_count_the_requests_and_parsers_are_free(run, tmp_path):
     responses = table(run / "run", "responses")
-    planned = preview(
-        str(run / "towns"), "judge", asking=Asking(backend="simulated"), out=tmp_path / "new"
-    ).plan
-    assert planned.total == (responses["occasion"] == 1).sum() == 44 * 6 + 44 * 6 + 6 * 6
-    part = preview(
-        str(run / "towns"),
-        "judge",
-        asking=Asking(backend="simulated"),
-        running=Running(pairs=7),
-        out=run / "run",
-    ).plan
+    whole = planned(run / "towns", tmp_path / "new")
+    assert whole.total == (responses["occasion"] == 1).sum() == 44 * 6 + 44 * 6 + 6 * 6
+    part = planned(run / "towns", run / "run", pairs=7)
     assert (part.total, part.answered, part.remaining) == (12 * 7 + 12 * 4 + 6 * 6,) * 2 + (0,)
     assert len(table(run / "run", "judgments")) == 2 * len(responses)
 
@@ -169,13 +166,7 @@ def test_occasions_ask_the_anchors_again_resume_and_change_nothing_of_the_first(
     assert collect(study, tmp_path / "run", backend="simulated") == 0
     before = table(tmp_path / "run", "responses")
     assert collect(study, tmp_path / "run", backend="simulated", prompts=["plain"], occasion=2) == 0
-    plan = preview(
-        str(study),
-        "judge",
-        asking=Asking(backend="simulated"),
-        running=Running(occasion=2),
-        out=tmp_path / "run",
-    ).plan
+    plan = planned(study, tmp_path / "run", occasion=2)
     assert (plan.total, plan.answered) == (60, 30)
     assert collect(study, tmp_path / "run", backend="simulated", occasion=2) == 0
     after = table(tmp_path / "run", "responses")
@@ -196,6 +187,8 @@ def test_a_request_is_the_same_on_a_later_occasion_with_the_seed_of_the_first(se
 
 def test_an_occasion_needs_anchors_and_answers_of_the_one_before(tmp_path):
     study = write(tmp_path / "a" / "towns", INSTRUMENT)
+    with pytest.raises(InputError, match="--samples 3: the instrument of the study has 2 samples"):
+        collect(study, tmp_path / "a" / "run", backend="simulated", samples=3)
     with pytest.raises(InputError, match="judge judge has no answers of occasion 1"):
         collect(study, tmp_path / "a" / "run", backend="simulated", occasion=2)
     assert collect(study, tmp_path / "a" / "run", backend="simulated", pairs=5) == 0
@@ -254,12 +247,6 @@ def test_prompts_that_do_not_show_a_facet_are_refused_before_anything_is_sent(se
         requests_of(rated)
 
 
-def test_samples_are_those_of_the_instrument(tmp_path):
-    study = write(tmp_path / "towns", INSTRUMENT)
-    with pytest.raises(InputError, match="--samples 3: the instrument of the study has 2 samples"):
-        collect(study, tmp_path / "run", backend="simulated", samples=3)
-
-
 def test_scales_run_in_both_directions_and_labels_in_both_orders(tmp_path):
     content = items(RATINGS) | {"instrument": {"facets": {"scale_direction": ["ascending", "descending"]}}}
     rated = write_study(tmp_path / "rated", content)
@@ -281,10 +268,8 @@ def test_scales_run_in_both_directions_and_labels_in_both_orders(tmp_path):
 
 def test_items_have_anchors_and_ordinary_judgments_are_those_of_the_first_occasion(server, tmp_path):
     content = items({"form": "label", "labels": LABELS})
-    content["instrument"] = {
-        "facets": {"option_order": ["given", "swapped"], "parser": ["strict", "lenient"]}
-    }
-    content["instrument"]["anchors"] = 2
+    facets = {"option_order": ["given", "swapped"], "parser": ["strict", "lenient"]}
+    content["instrument"] = {"facets": facets, "anchors": 2}
     study = write_study(tmp_path / "posts", content)
     (study / "plain.j2").write_text("{% for label in labels %}{{ label.id }} {% endfor %}", encoding="utf-8")
     for occasion in (1, 2):

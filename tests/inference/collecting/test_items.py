@@ -7,7 +7,6 @@ import io
 import json
 import re
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +54,6 @@ ASK = ("judges", 0, "ask")
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "study-file.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def run(tmp_path):
-    return tmp_path / "run"
-
-
 def at(*path: Any, **values: Any) -> Callable[[dict[str, Any]], None]:
     """Return a change of fields at a path of a study's content."""
 
@@ -74,22 +68,7 @@ def at(*path: Any, **values: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.fixture
 def mixed(tmp_path):
     """A study with a label, labels of lines, and a text that is asked for in English alone."""
-    content = items(KIND, answer="auto", samples=2)
-    levels = [{"id": name, "label": name.upper()} for name in ("en", "es", "de")]
-    content["strata"] = [{"id": "language", "label": "Language", "levels": levels}]
-    content["gold"] = {"file": "labels.csv"}
-    by_line = {"form": "line_labels", "key": "lines", "lines": "poem", "labels": LABELS}
-    content["prompts"] = [
-        {"id": "kind", "label": "Kind", "user": "kind.j2", "aliases": ["1"]},
-        {
-            "id": "lines",
-            "label": "Lines",
-            "user": "kind.j2",
-            "response": by_line,
-            "only": {"language": ["en", "es"]},
-        },
-        {"id": "reply", "label": "Reply", "response": {"form": "text"}, "only": {"language": ["en"]}},
-    ]
+    content = items(KIND, answer="auto", samples=2) | dict(cases(__file__, "poems"))
     study = write_study(tmp_path / "poems", content)
     (study / "kind.j2").write_text(
         "{{ strata.language }} {{ labels | map(attribute='id') | join }} {{ item }}"
@@ -214,50 +193,16 @@ def test_items_that_no_prompt_takes_are_refused(mixed, run):
         collect(mixed, run, dry_run=True)
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (at("prompts", 1, "response", labels=[LABELS[0]] * 2), "label 'hateful' is given twice"),
-        (at("prompts", 1, "response", form="choice", labels=None), "prompts.1.response"),
-        (at("prompts", 1, response={"form": "choice"}), "a choice needs two posts at once"),
-        (at("prompts", 1, response={**KIND, "labels": LABELS[:2]}), "'kind' has other labels"),
-        (at("response", reasoning="verdict"), "'verdict' is the key of the label as well"),
-        (at("response", "labels", 1, aliases=["Hate"]), "'hateful' and 'offensive' share the name"),
-        (at("prompts", 1, only={"language": []}), "'only' lists no value of 'language'"),
-        (at("prompts", 1, only={"language": ["e"]}), "lines: 'e' is unknown here"),
-        (at(*ASK, answer="choice"), "answers of form 'line_labels' are longer"),
-        (at("judges", 0, aliases=["judge"]), "judge 'judge' is given twice"),
-        (at("gold", file="gone.csv"), r"gold: there is no file gone\.csv"),
-        (at("gold", covers={"bad": ["fine"]}), "gold: 'bad' is unknown here"),
-        (at("gold", covers={"fine": ["bad"]}), "gold: 'bad' is unknown here"),
-        (at("gold", levels=[{"id": "a", "label": "A"}] * 2), "gold: level 'a' is given twice"),
-        (lambda c: (c.update(response=RATINGS), c["prompts"].pop(1)), "gold: no prompt asks for labels"),
-        (at(missing={"refusd": "wrong"}), "missing: 'refusd' is unknown here; did you mean 'refused'"),
-        (at(missing={"ok": "wrong"}), "missing: 'ok' is unknown here"),
-        (at(missing={"empty": "hatefull"}), "missing, empty: 'hatefull' is unknown here"),
-        (
-            at(response=RATINGS | {"scales": [{"id": "a", "label": "A", "maximum": 0}]}),
-            "a: the scale ends at 0",
-        ),
-        (at(response=RATINGS | {"scales": RATINGS["scales"][:1] * 2}), r"scale 'threat' is given twice"),
-        (at(response={"form": "choice"}), r"a choice needs two posts at once"),
-        (at(response={"form": "stars"}), r"response.*'stars'"),
-        (at(response={"form": "label", "labels": [LABELS[0]] * 2}), "given twice"),
-        (at(*ASK, answer="token"), "longer than one token; use json"),
-        (at("judges", 0, kind="human"), "people are not asked over an interface"),
-        (lambda c: c["judges"].append(c["judges"][0]), "judge 'judge' is given twice"),
-        (at("prompts", 0, template="gone.j2"), r"there is no file gone\.j2"),
-        (at("prompts", 0, template="../plain.j2"), "lies outside the folder of the study"),
-        (at("prompts", 0, aliases=["kind"]), "prompt 'kind' is given twice"),
-        (at("prompts", 0, cues="face"), r"\d+: kind: 'cues' picks pictures of a conjoint's"),
-        (at(*ASK, settings={"stop": {1, 2}}), "settings"),
-        (at(*ASK, settings={"temperature": float("nan")}), "settings"),
-        (at(*ASK, key_variable="sk-123"), "key_variable"),
-        (at(*ASK, engine={"since": date(2025, 1, 1)}), "engine"),
-    ],
-)
-def test_studies_that_contradict_themselves_are_refused(mixed, change, told):
-    change_study(mixed, change)
+CHANGES = {
+    "the lines alone, rated": lambda content: (content.update(response=RATINGS), content["prompts"].pop(1)),
+    "a judge twice": lambda content: content["judges"].append(content["judges"][0]),
+    "a set": at(*ASK, settings={"stop": {1, 2}}),
+}
+
+
+@pytest.mark.parametrize(("path", "values", "told"), cases(__file__, "contradictions"))
+def test_studies_that_contradict_themselves_are_refused(mixed, path, values, told):
+    change_study(mixed, CHANGES[path] if isinstance(path, str) else at(*path, **values))
     with pytest.raises(InputError, match=rf"study\.yaml:.*{told}") as caught:
         load_any_study(mixed)
     assert "\n" not in str(caught.value)

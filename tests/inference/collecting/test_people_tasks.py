@@ -37,11 +37,6 @@ RATERS = pd.DataFrame(
 )
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return tmp_path / "run"
-
-
 def with_people(study: Path, run: Path, **plan: Any) -> DrawnDesign:
     return add_people(study, PeoplePlan(**{"people": PEOPLE} | plan), out=run)
 
@@ -62,7 +57,17 @@ def people_answer(study: Path, run: Path) -> pd.DataFrame:
     return simulate(load_study(study), 5, raters=RATERS, truth=False, design=design).choices
 
 
-@pytest.mark.long
+SHOWN = ["profile_id", "size", "place", "age", "river", "trains"]
+
+
+def joined(people: pd.DataFrame, run: Path) -> pd.DataFrame:
+    """Rows of people and of the model under the first prompt, one to one by pair and position."""
+    models = table(run, "choices").query("prompt_id == 'plain'").astype({"position": "string"})
+    both = people.astype({"position": "string"}).merge(models, on=["pair_id", "position"], validate="1:1")
+    assert len(both) == len(people) == len(models)
+    return both
+
+
 def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study: Path, run: Path) -> None:
     design = with_people(study, run)
     assert design.panel is not None
@@ -70,8 +75,16 @@ def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study: Pa
     assert len(names) == PEOPLE * TASKS
     total = (PAIRS + 4 + len(names)) * PROMPTS
     assert planned(study, run, "panel") == (len(names) * PROMPTS,) * 2
+    assert planned(study, run, "panel", pairs=2) == (4, 4)
+    with pytest.raises(InputError, match="has 12 pairs, so the first 13 cannot be used"):
+        planned(study, run, "panel", pairs=13)
+    collect(study, run, backend="simulated", tasks="panel", pairs=2)
+    assert planned(study, run, "panel") == (24, 20)
     assert collect(study, run, backend="simulated", tasks="panel") == 0
     assert asked(run) == names
+    both = joined(people_answer(study, run), run)
+    for name in SHOWN:
+        assert (both[f"{name}_x"].astype(str) == both[f"{name}_y"].astype(str)).all()
     assert planned(study, run, "panel") == (len(names) * PROMPTS, 0)
     assert planned(study, run, "models") == ((PAIRS + 4) * PROMPTS,) * 2
     assert planned(study, run, "all") == (total, total - len(names) * PROMPTS)
@@ -81,28 +94,6 @@ def test_a_judge_answers_exactly_the_tasks_of_people_and_then_the_rest(study: Pa
     kept = table(run, "responses").set_index("request_key")["created"].loc[first.index]
     pd.testing.assert_series_equal(kept, first)
     assert planned(study, run, "all") == (total, 0)
-
-
-def test_rows_of_models_and_people_join_on_pair_and_position(study: Path, run: Path) -> None:
-    with_people(study, run)
-    collect(study, run, backend="simulated", tasks="panel")
-    people, models = people_answer(study, run), table(run, "choices")
-    models = models[models["prompt_id"] == "plain"].astype({"position": "string"})
-    both = people.astype({"position": "string"}).merge(models, on=["pair_id", "position"], validate="1:1")
-    assert len(both) == len(people) == len(models)
-    for name in ("profile_id", "size", "place", "river"):
-        assert (both[f"{name}_x"].astype(str) == both[f"{name}_y"].astype(str)).all()
-
-
-@pytest.mark.long
-def test_only_the_first_tasks_of_people_can_be_asked_about(study: Path, run: Path) -> None:
-    with_people(study, run)
-    assert planned(study, run, "panel", pairs=2) == (4, 4)
-    collect(study, run, backend="simulated", tasks="panel", pairs=2)
-    assert planned(study, run, "panel", pairs=2) == (4, 0)
-    assert planned(study, run, "panel") == (24, 20)
-    with pytest.raises(InputError, match="has 12 pairs, so the first 13 cannot be used"):
-        planned(study, run, "panel", pairs=13)
 
 
 @pytest.mark.long
@@ -158,35 +149,23 @@ def test_designs_without_people_still_load(study: Path, run: Path) -> None:
         read.asked("people")
 
 
-@pytest.mark.long
-def test_sampled_tasks_are_pairs_of_the_models_with_their_probability(study: Path, run: Path) -> None:
-    collect(study, run, backend="simulated")
-    design = with_people(study, run, sample="uniform")
+def test_tasks_can_be_sampled_from_the_first_pairs_with_their_probability(study: Path, run: Path) -> None:
+    collect(study, run, backend="simulated", pairs=20)
+    design = with_people(study, run, sample="uniform", pairs=20)
     assert design.panel is not None
-    tasks = design.panel.tasks
-    assert set(tasks["task_id"]) < set(design.tasks["task_id"])
-    assert (design.tasks["sampling_probability"] == PEOPLE * TASKS / PAIRS).all()
-    assert (tasks["sampling_probability"] == PEOPLE * TASKS / PAIRS).all()
+    tasks, first = design.panel.tasks, set(design.first_pairs(20)["task_id"])
+    assert set(tasks["task_id"]) < first
+    known = design.tasks["sampling_probability"].notna()
+    assert set(design.tasks.loc[known, "task_id"]) == first
+    for drawn in (design.tasks[known], tasks):
+        assert (drawn["sampling_probability"] == PEOPLE * TASKS / 20).all()
     both = tasks.merge(design.tasks, on=["task_id", "position"], suffixes=("", "_model"))
     assert (both["profile_id"] == both["profile_id_model"]).all()
     assert planned(study, run, "panel") == (24, 0)
     parse(str(study), out=run)
-    choices = validate(table(run, "choices"), "choices")
-    assert (choices["sampling_probability"] == PEOPLE * TASKS / PAIRS).all()
-    people = people_answer(study, run)
-    assert (people["sampling_probability"] == PEOPLE * TASKS / PAIRS).all()
-
-
-def test_tasks_can_be_sampled_from_the_first_pairs_alone(study: Path, run: Path) -> None:
-    collect(study, run, backend="simulated", pairs=20)
-    design = with_people(study, run, sample="uniform", pairs=20)
-    assert design.panel is not None
-    first = set(design.first_pairs(20)["task_id"])
-    assert set(design.panel.tasks["task_id"]) < first
-    known = design.tasks["sampling_probability"].notna()
-    assert set(design.tasks.loc[known, "task_id"]) == first
-    assert (design.tasks.loc[known, "sampling_probability"] == PEOPLE * TASKS / 20).all()
-    assert planned(study, run, "panel") == (24, 0)
+    for choices in (validate(table(run, "choices"), "choices"), people_answer(study, run)):
+        sampled = choices[choices["pair_id"].isin(tasks["task_id"])]
+        assert (sampled["sampling_probability"] == PEOPLE * TASKS / 20).all()
 
 
 def test_several_people_can_judge_each_sampled_task(study: Path, run: Path) -> None:
@@ -254,13 +233,8 @@ def test_models_are_asked_about_the_pairs_of_an_imported_survey(study: Path, run
     add_survey(study, survey, out=run)
     add_survey(study, survey, out=run)
     assert collect(study, run, backend="simulated", tasks="panel") == 0
-    people, models = pd.read_parquet(survey), table(run, "choices").query("prompt_id == 'plain'")
-    columns = ["size", "place", "age", "river", "trains"]
-    both = people.astype({"position": "string"}).merge(
-        models.astype({"position": "string"}), on=["pair_id", "position"], validate="1:1"
-    )
-    assert len(both) == len(people) == len(models)
-    for name in columns:
+    both = joined(pd.read_parquet(survey), run)
+    for name in SHOWN[1:]:
         assert (both[f"{name}_x"].astype(str) == both[f"{name}_y"].astype(str)).all()
 
 

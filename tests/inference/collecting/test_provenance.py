@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from fakes.studies import change_study, collect, table
 
 from conjury.cli.commands.runs import status
@@ -13,14 +12,13 @@ from conjury.inference.backends.openai.live import server_version
 from conjury.inference.collecting.provenance import version_notes
 
 
-@pytest.mark.long
 def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted(
     server, study, tmp_path, capsys
 ):
     run = tmp_path / "run"
     change_study(study, lambda content: content.update(instrument={"anchors": 3}))
     server.configure(fingerprint="fp_1", version="0.11.2")
-    assert collect(study, run, base_url=server.url) == 0
+    assert collect(study, run, base_url=server.url, pairs=4) == 0
     assert version_notes(run) == []
     assert "come from 2 versions" not in capsys.readouterr().out
     server.configure(fingerprint="fp_2", version="0.12.0")
@@ -31,7 +29,7 @@ def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted
         2: ["fp_2"],
     }
     (note,) = version_notes(run)
-    assert "Answers of judge judge come from 2 versions: gpt-4o-mini-fake, fp_1 (88 answers" in note
+    assert "Answers of judge judge come from 2 versions: gpt-4o-mini-fake, fp_1 (8 answers" in note
     assert "gpt-4o-mini-fake, fp_2 (6 answers" in note
     assert "come from 2 versions" in capsys.readouterr().out.replace("\n", " ")
     status(str(study), run)
@@ -42,10 +40,10 @@ def test_fingerprints_are_kept_with_answers_and_a_change_under_one_name_is_noted
 
 def test_answers_without_a_fingerprint_and_simulated_ones_are_no_versions(server, study, tmp_path):
     run = tmp_path / "run"
-    assert collect(study, run, base_url=server.url) == 0
+    assert collect(study, run, base_url=server.url, pairs=4) == 0
     assert table(run, "responses")["system_fingerprint"].isna().all()
     (served,) = json.loads((run / "provenance.json").read_text())["served"]
-    assert (served["system_fingerprint"], served["n"]) == (None, 88)
+    assert (served["system_fingerprint"], served["n"]) == (None, 8)
     assert version_notes(run) == []
     assert version_notes(tmp_path / "nothing") == []
 

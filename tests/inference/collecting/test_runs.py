@@ -14,6 +14,8 @@ from typing import Any
 import pandas as pd
 import pytest
 import typer
+from cases import cases
+from fakes.answers import completion as completion_of
 from fakes.server import FakeServer
 from fakes.studies import PAIRS, change_study, collect, table, towns, verdicts, write_study
 from pandas.testing import assert_frame_equal
@@ -55,11 +57,6 @@ def set_at(*path: Any, value: Any) -> Change:
         content[path[-1]] = value
 
     return change
-
-
-@pytest.fixture
-def run(tmp_path):
-    return tmp_path / "run"
 
 
 def begun_study(folder: Path, server: FakeServer, faults: dict[str, float], **options: Any) -> Path:
@@ -124,13 +121,7 @@ def test_a_run_without_a_design_draws_that_of_the_study_file_for_all_judges(stud
     responses, choices = table(run, "responses"), table(run, "choices")
     assert Counter(responses["judge_id"]) == {"judge": REQUESTS, "other": REQUESTS}
     assert responses["request_key"].is_unique
-    found = choices[choices["judge_id"] == "judge"]
-    assert found["pair_id"].nunique() == PAIRS + 4
-    truth = simulate(load_study(study), 3, swapped_share=0.1, judges=["judge"], truth=False).choices
-    assert found["chosen"].sum() == truth["chosen"].sum() == REQUESTS
-    key = ["prompt_id", "pair_id", "profile_id"]
-    picked = [set(frame.loc[frame["chosen"] == 1, key].itertuples(index=False)) for frame in (found, truth)]
-    assert picked[0] == picked[1]
+    assert choices.groupby("judge_id", observed=True)["pair_id"].nunique().tolist() == [PAIRS + 4] * 2
     assert collect(study, tmp_path / "again", backend="replay", recorded=run / "responses.parquet") == 0
     for made in (choices, table(tmp_path / "again", "choices")):
         assert (made["origin"] == "simulated").all()
@@ -193,36 +184,17 @@ def test_a_replay_of_more_samples_misses_them_and_of_changed_requests_is_refused
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (
-            ask(settings={"temperature": 1, "seed": 1}),
-            r"judges\.judge\.settings\.temperature \(from 0 to 1\)",
-        ),
-        (ask(settings={"temperature": 0, "seed": 1, "top_p": 1}), r"judges\.judge\.settings\.top_p\)"),
-        (ask(model="gpt-4o"), r"judges\.judge\.model \(from 'gpt-4o-mini' to 'gpt-4o'\)"),
-        (ask(answer="json"), r"judges\.judge\.answer"),
-        (set_at("question", value="Why?"), "question"),
-        (set_at("name", value="cities"), r"study \(from 'towns' to 'cities'\)"),
-        (set_at("collect", "show", value="delimited"), r"collect\.show \(from 'json' to 'delimited'\)"),
-        (set_at("collect", "fields", value=["size"]), r"collect\.fields"),
-        (set_at("response", value={"form": "choice", "options": ["B", "A"]}), r"response\.options"),
-        ("plain.j2", r"prompts\.plain\.template\)"),
-        ("rules.j2", r"prompts\.plain\.template\)"),
-        ("posts.parquet", r"subjects\.sha256\)"),
-    ],
-)
-def test_a_study_that_changed_since_is_refused_with_what_changed(begun, server, change, told):
+@pytest.mark.parametrize(("change", "value", "told"), cases(__file__, "changes"))
+def test_a_study_that_changed_since_is_refused_with_what_changed(begun, server, change, value, told):
     study, run = begun / "towns", begun / "run"
     before = table(run, "choices")
     if change == "posts.parquet":
         path = run / "design" / change
         pd.read_parquet(path).assign(media="town.png").to_parquet(path)
     elif isinstance(change, str):
-        (study / change).write_text("Other words.", encoding="utf-8")
+        (study / change).write_text(value, encoding="utf-8")
     else:
-        change_study(study, change)
+        change_study(study, set_at(*change, value=value))
     for dry_run in (False, True):
         with pytest.raises(InputError, match=f"have changed since it began .*{told}"):
             collect(study, run, base_url=server.url, pairs=2, dry_run=dry_run)
@@ -312,6 +284,26 @@ def test_a_dry_run_sends_and_writes_nothing(begun, run, server, capsys):
     assert collect(study, begun / "run", base_url=server.url, dry_run=True) == 0
     assert {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()} == before
     assert requests_seen(server) == 0
+
+
+def test_lines_are_exported_and_the_results_of_another_runner_are_read_once(study, run, tmp_path):
+    lines, results = tmp_path / "requests.jsonl", tmp_path / "results.jsonl"
+    options = {"prompts": ["plain"], "pairs": 3}
+    assert collect(study, run, export=lines, **options) == 0
+    asked = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+    assert len({line["custom_id"] for line in asked}) == 3
+    answers = [{"status_code": 200, "body": completion_of(line["body"])} for line in asked[:2]]
+    answered = [
+        {"custom_id": line["custom_id"], "response": response, "error": None}
+        for line, response in zip(asked, answers, strict=False)
+    ]
+    results.write_text("".join(json.dumps(line) + "\n" for line in answered), encoding="utf-8")
+    assert collect(study, run, results=results, **options) == 0
+    assert table(run, "judgments")["status"].tolist() == ["ok", "ok"]
+    with pytest.raises(InputError, match="contains no new answer to a request of this run"):
+        collect(study, run, results=results, **options)
+    assert collect(study, run, export=lines, **options) == 0
+    assert [json.loads(lines.read_text(encoding="utf-8"))] == asked[2:]
 
 
 @pytest.mark.long

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -35,11 +32,6 @@ def study(tmp_path: Path) -> Path:
     return write_study(tmp_path / "towns", content)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return tmp_path / "run"
-
-
 def answers(folder: Path, judge: str = "judge") -> pd.DataFrame:
     found = table(folder, "judgments")
     return found[found["judge_id"] == judge]
@@ -63,11 +55,24 @@ def test_a_run_ends_when_its_rule_is_met_and_a_later_one_asks_the_rest(study, ru
 
 
 @pytest.mark.long
-def test_a_run_whose_rule_is_never_met_asks_all(study, run, capsys):
-    assert collect(study, run, until="ci(size) < 0.0001 and ci(place) < 9", **SIMULATED) == 0
-    assert len(answers(run)) == TASKS
-    said = " ".join(capsys.readouterr().out.split())
-    assert "--until was not met: after 1,210 complete tasks ci(size) is 0." in said
+@pytest.mark.parametrize(
+    ("until", "pairs", "answered", "told"),
+    [
+        (
+            "ci(size) < 0.0001 and ci(place) < 9",
+            None,
+            TASKS,
+            "was not met: after 1,210 complete tasks ci(size) is 0.",
+        ),
+        ("ci(size) < 5", 120, 133, "was met, but stopped nothing: after 133 complete tasks"),
+    ],
+)
+def test_a_run_that_its_rule_does_not_stop_asks_all_and_says_why(
+    study, run, capsys, until, pairs, answered, told
+):
+    assert collect(study, run, until=until, pairs=pairs, **SIMULATED) == 0
+    assert len(answers(run)) == answered
+    assert f"--until {told}" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.long
@@ -93,24 +98,8 @@ def test_the_rule_of_a_judge_ignores_the_answers_of_others(study, run):
 
 def outcome(subject: str, kind: str = "", prompt: str = "plain", sample: int = 1) -> Answered:
     body = None if kind else {"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}
-    return Answered(
-        *(
-            f"{subject}{prompt}{sample}",
-            "judge",
-            prompt,
-            subject,
-            sample,
-            {},
-            1,
-            body,
-            kind,
-            "",
-            None,
-            0.1,
-            1,
-            "",
-        )
-    )
+    key = f"{subject}{prompt}{sample}"
+    return Answered(key, "judge", prompt, subject, sample, {}, 1, body, kind, "", None, 0.1, 1, "")
 
 
 @pytest.mark.parametrize("samples", [1, 2])
@@ -171,41 +160,6 @@ def test_live_answers_stop_soon_after_the_rule_is_met(study, run):
         arrivals = len(server.counts()["arrivals"])
     asked = answers(run)
     assert 100 <= len(asked) <= arrivals < 250
-
-
-@pytest.mark.long
-def test_a_rule_that_is_met_when_nothing_is_left_is_not_called_unmet(study, run, capsys):
-    assert collect(study, run, until="ci(size) < 5", pairs=120, **SIMULATED) == 0
-    assert "--until was met, but stopped nothing: after 133 complete tasks" in " ".join(
-        capsys.readouterr().out.split()
-    )
-
-
-@pytest.mark.long
-def test_checks_of_a_rule_load_nothing_while_answers_arrive(study, run):
-    code = f"""
-import sys
-from pathlib import Path
-from fakes.studies import collect
-from conjury.inference.collecting.stopping import Stopping
-check, loaded = Stopping.check, set()
-def watched(self):
-    before = set(sys.modules)
-    check(self)
-    loaded.update(name.partition(".")[0] for name in set(sys.modules) - before)
-Stopping.check = watched
-collect(Path({str(study)!r}), Path({str(run)!r}), until="ci(size) < 5", pairs=120, **{SIMULATED!r})
-print("loaded:", loaded & {{"formulaic", "pandera", "scipy", "narwhals"}})
-"""
-    support = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(support), str(support / "support")])},
-    )
-    assert done.stdout.rstrip().endswith("loaded: set()")
 
 
 def test_a_dry_run_says_that_costs_are_the_most(study, run, capsys):

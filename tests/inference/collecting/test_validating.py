@@ -129,6 +129,14 @@ def test_placeholders_without_a_value_are_reported_with_their_line_and_what_was_
     assert said(flats) == []
 
 
+def test_a_template_is_filled_with_an_item_that_its_prompt_is_put_to(claims):
+    condition = "{% if strata.claim_type != 'long' %}{{ 1 / 0 }}{% endif %}"
+    (claims / "prompts" / "label.j2").write_text(condition + "{{ item }}", encoding="utf-8")
+    assert len(said(claims)) == 1
+    change(claims / "study.yaml", ("label: Check,", "label: Check, only: {claim_type: [long]},"))
+    assert not any("label.j2" in problem for problem in said(claims))
+
+
 def test_templates_that_are_none_and_wrong_expressions_are_reported(flats, claims):
     (flats / "prompts" / "pair.j2").write_text("{{ A }\n")
     (problem,) = said(flats)
@@ -149,6 +157,18 @@ def test_items_labels_truth_and_pictures_that_do_not_fit_are_reported_with_row_o
     assert "labels.csv: 1 gold labels are none of the study's" in problems[1]
     assert "support 'suported' (1)" in problems[1]
     assert "'acuracy' is unknown here; did you mean 'accuracy'?" in problems[2]
+
+
+def test_tables_of_people_that_do_not_fit_and_empty_gold_labels_are_reported(claims, flats):
+    (problem,) = said(flats, claims / "people.csv")
+    assert "people.csv" in problem
+    change(claims / "people.csv", ("support,supported", "suport,supported"))
+    (problem,) = said(claims, claims / "people.csv")
+    assert "suport" in problem
+    header = (claims / "labels.csv").read_text(encoding="utf-8").splitlines()[0]
+    (claims / "labels.csv").write_text(f"{header}\n", encoding="utf-8")
+    (problem,) = validate(claims / "study.yaml").problems
+    assert "labels.csv: the file has no labels; add rows" in problem
 
 
 def test_pictures_that_are_not_there_are_named(claims):
@@ -194,33 +214,22 @@ def test_excluded_and_missing_ratings_may_have_any_value(replies):
 
 
 @pytest.mark.parametrize(
-    ("renamed", "sentence"),
+    ("renamed", "lacking"),
     [
-        (
-            {"judge_id": "rater", "value": "score"},
-            "people.csv: columns are missing for judgments (judge_id, value); add or rename them (there are: "
-            "rater, judge_kind, item_id, dimension, score, panel, origin).",
-        ),
+        ({"judge_id": "rater", "value": "score"}, "columns are missing for judgments (judge_id, value);"),
         (
             {"judge_id": "who", "judge_kind": "kind", "value": "points"},
-            "people.csv: columns are missing for judgments (judge_id, value) or for items (message, reply, "
-            "writer, message_id) or for gold labels (label_set, label); add or rename them (there are: who, "
-            "kind, item_id, dimension, points, panel, origin).",
+            "columns are missing for judgments (judge_id, value) or for items (message, reply, writer, "
+            "message_id) or for gold labels (label_set, label);",
         ),
     ],
 )
-def test_columns_that_a_table_lacks_are_named_and_ratings_are_never_read_as_items(replies, renamed, sentence):
-    pd.read_csv(replies / "people.csv").rename(columns=renamed).to_csv(replies / "people.csv", index=False)
-    assert said(replies, replies / "people.csv") == [sentence]
-
-
-def test_a_table_that_does_not_fit_the_study_is_reported(claims, flats):
-    change(claims / "people.csv", ("support,supported", "suport,supported"))
-    (problem,) = said(claims, claims / "people.csv")
-    assert "people.csv" in problem
-    assert "suport" in problem
-    (problem,) = said(flats, claims / "people.csv")
-    assert "people.csv" in problem
+def test_columns_that_a_table_lacks_are_named_and_ratings_are_never_read_as_items(replies, renamed, lacking):
+    people = pd.read_csv(replies / "people.csv").rename(columns=renamed)
+    people.to_csv(replies / "people.csv", index=False)
+    (problem,) = said(replies, replies / "people.csv")
+    assert problem.startswith(f"people.csv: {lacking}")
+    assert problem.endswith(f"(there are: {', '.join(people)}).")
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link to nothing", "link to itself"])
@@ -235,10 +244,3 @@ def test_a_truth_table_that_is_no_file_is_no_missing_truth_table(kind, flats, cl
             path.symlink_to(path.name if kind == "link to itself" else "nowhere.csv")
         (problem,) = validate(path.parent / "study.yaml").problems
         assert path.name in problem
-
-
-def test_gold_labels_without_a_row_are_a_problem(claims):
-    header = (claims / "labels.csv").read_text(encoding="utf-8").splitlines()[0]
-    (claims / "labels.csv").write_text(f"{header}\n", encoding="utf-8")
-    (problem,) = validate(claims / "study.yaml").problems
-    assert "labels.csv: the file has no labels; add rows" in problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def survey() -> Survey:
     return read_qualtrics(EXPORT)
 
 
-def edited(folder: Path, content: pd.DataFrame | tuple[str, str]) -> Path:
+def edited(folder: Path, content: pd.DataFrame | Sequence[str]) -> Path:
     """Write another table, or the export with the first of two texts replaced by the second."""
     path = folder / "export.csv"
     if isinstance(content, pd.DataFrame):
@@ -126,32 +127,12 @@ def test_ids_are_distinct_and_fit_a_study_file():
     assert make_ids(["word " * 20], "level")[0] == "_".join(["word"] * 9)
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "problem"),
-    [
-        (("Curse word,No,Yes", "Curse word,,Yes"), {}, "row 1 of column 'F-1-1-1' is empty"),
-        (("Number of likes,25 to 50,0 to 5,C", "Likes,25 to 50,0 to 5,C"), {}, "there are 3 attributes"),
-        (("0 to 5,Curse word", "0 to 5,Number of likes"), {}, "row 2 of column 'F-1-2' repeats attribute"),
-        (("R_2", "R_1"), {}, "row 2 of column 'ResponseId' repeats 'R_1'"),
-        (("R_2", ""), {}, "row 2 of column 'ResponseId' is empty"),
-        (("60,,,,", "60,,Post A,,"), {}, "row 4 of column 'vote1' answers a task whose profiles are missing"),
-        (("ResponseId", "ResponseID"), {}, "did you mean 'ResponseID'"),
-        (("F-2-2-2", "F-2-9-2"), {}, "3 profiles (numbered 1, 2, 9)"),
-        (("F-2-2,", "F-two,"), {}, "column 'F-2-2' is missing"),
-        (("vote2", "ballot"), {}, "no columns are numbered like the tasks 1, 2"),
-        (("second,Post A,Post B", "second,Post A,No"), {}, "row 2 of column 'vote2' contains 'No'"),
-        (TRUST, {}, "several sets of columns"),
-        (CONTROL, {"repeated": "control"}, "does not state which task it repeats; give control=TASK"),
-        (PLAIN[["ResponseId", "vote1", "vote2"]], {}, "there are no conjoint columns such as K-1-1-1"),
-        (PLAIN, {"outcomes": ["vote1"]}, "give one column per task, and the repeated task separately"),
-        (PLAIN, {"outcomes": ["vote1", "vote3"]}, "column 'vote3' is missing (did you mean 'vote2'?)"),
-        (PLAIN, {"prefix": "K"}, "no columns such as K-1-1-1; name one prefix of F"),
-        (PLAIN, {"first": "C", "second": "D"}, "no answer in vote1 and so on is 'C' or 'D'"),
-        (PLAIN, {"covariates": ["age"]}, "column 'age' is missing (did you mean 'Age'?)"),
-    ],
-)
+TABLES = {"TRUST": TRUST, "CONTROL": CONTROL, "PLAIN": PLAIN, "VOTES": PLAIN[["ResponseId", *VOTES[:2]]]}
+
+
+@pytest.mark.parametrize(("content", "options", "problem"), cases(__file__, "broken"))
 def test_a_broken_export_or_a_wrong_option_is_refused_with_its_cell(tmp_path, content, options, problem):
-    path = edited(tmp_path, content)
+    path = edited(tmp_path, TABLES[content] if isinstance(content, str) else content)
     with pytest.raises(InputError) as caught:
         read_qualtrics(path, **options)
     message = str(caught.value)

@@ -240,7 +240,6 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return logs
 
 
-@pytest.mark.long
 def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs):
     made = read_inspect(logs / "a").judgments
     assert len(made) == 3 * 2 * 3
@@ -260,7 +259,6 @@ def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs):
     assert "There are several tasks, so items are named TASK/SAMPLE." in both.notes
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("by", "judge"),
     [("grader", "mockllm/arbiter"), ("scorer", "model_graded_qa"), ("model", "mockllm/writer")],

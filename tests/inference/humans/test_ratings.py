@@ -98,31 +98,10 @@ def test_wrong_patterns_and_names_are_refused(pattern, named, problem):
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("file", "layout", "problem"),
-    [
-        ("mturk", Layout(), "choose one with --item (there are: Input.joke_id, Input.text)"),
-        ("ratings", Layout(), "no option names the columns of ratings; name one with --value"),
-        ("ratings", Layout(value={"w": "ratign"}), "missing (did you mean 'rating'?); correct --value"),
-        ("ratings", wit(), "the item of column 'rating' is unknown"),
-        ("ratings", wit(item="joke", judge="who"), "column 'who' is missing"),
-        ("ratings", wit(item="joke"), "row 2 of column 'rating' (and 0 more ratings) rates 'j1'"),
-        (
-            "ratings",
-            wit(item="joke", dimension="scale", dimensions={"z": "z"}),
-            "has one of the dimensions z",
-        ),
-        ("ratings", wit(item="j{place}"), "--item 'j{place}' needs the number of the place"),
-        (
-            "ratings",
-            wit(item="joke", sample="country"),
-            "row 1 of column 'country' (and 5 more rows) is no",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("file", "layout", "problem"), cases(__file__, "unknown_columns"))
 def test_unknown_columns_are_asked_for(file, layout, problem):
     with pytest.raises(InputError) as caught:
-        read_crowd(HUMANS / f"{file}.csv", "csv" if file == "ratings" else file, layout)
+        read_crowd(HUMANS / f"{file}.csv", "csv" if file == "ratings" else file, Layout(**layout))
     assert problem in str(caught.value)
 
 
@@ -238,25 +217,10 @@ def test_a_column_can_contain_who_is_a_model(write, column):
     assert kinds(made) == {"ann": "human", "x1": "model"}
 
 
-@pytest.mark.parametrize(
-    ("lines", "layout", "problem"),
-    [
-        (MIXED, wit(), r"gpt-4o may be a model; mark models .*--models NAME.*--people"),
-        (MIXED, wit(models=["gpt-4"]), r"no judge 'gpt-4' \(did you mean 'gpt-4o'\?\); correct --models"),
-        (
-            MIXED,
-            wit(models=["tiny"], people=True),
-            "--models and --people both state which judges are models",
-        ),
-        ((TYPED, "ann,human,a,1", "x,model,a,2"), wit(), "'type' .* --judge-kind type if"),
-        ((TYPED, "ann,robotic,a,1"), wit(kind="type"), "contains 'robotic'; write human or"),
-        ((TYPED, "ann,human,a,1", "b,,a,2"), wit(kind="type"), "row 2 .*'type' is empty"),
-        ((TYPED, "ann,human,a,1", "ann,model,b,1"), wit(kind="type"), "'ann' is a human and a model in col"),
-    ],
-)
+@pytest.mark.parametrize(("lines", "layout", "problem"), cases(__file__, "kinds"))
 def test_the_kind_of_a_judge_is_never_guessed(write, lines, layout, problem):
     with pytest.raises(InputError, match=problem):
-        read_crowd(write(*lines), "csv", layout)
+        read_crowd(write(*lines), "csv", wit(**layout))
 
 
 @pytest.mark.parametrize(("platform", "lines"), cases(__file__, "people"))

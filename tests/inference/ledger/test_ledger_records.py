@@ -32,8 +32,10 @@ def test_pending_writes_first_keeps_the_order_and_reads_little_ahead(ledger, pat
     with Ledger.open(path, write=False) as beside:
         assert states(beside)["pending"] >= 10
     assert first + list(stream) == requests
-    new = make_requests(30, prompt="q")
-    assert list(ledger.pending([*new, *new, new[0], new[0]], chunk=7)) == new, "each is asked once"
+    left, new = requests[:6], make_requests(30, prompt="q")
+    stream = ledger.pending([*left, *new, *left, *left[:1], *new, new[0]], chunk=7)
+    assert list(stream) == [*left, *new], "each is asked once"
+    assert list(ledger.pending(left, chunk=4)) == left, "the next call hands them out again"
 
 
 def test_pending_passes_over_what_is_answered_or_failed_for_good(ledger):
@@ -47,15 +49,6 @@ def test_pending_passes_over_what_is_answered_or_failed_for_good(ledger):
     ledger.record(Outcome(asked[1].key, answer()))
     ledger.flush()
     assert states(ledger) == {"answered": 2, "timeout": 1, "pending": 2}
-
-
-def test_a_request_left_from_before_is_asked_once_however_often_it_occurs(ledger):
-    left = make_requests(6)
-    assert list(ledger.pending(left)) == left
-    new = make_requests(3, prompt="q")
-    stream = ledger.pending([*left, *new, *left, *left[:1], *new], chunk=4)
-    assert list(stream) == [*left, *new]
-    assert list(ledger.pending(left, chunk=4)) == left, "the next call hands them out again"
 
 
 def test_request_and_answer_are_read_back_as_they_were(ledger):
@@ -86,8 +79,8 @@ def test_counts_tell_judges_and_prompts_apart_and_add_up_tokens(ledger):
 
 @pytest.mark.parametrize("message", ["Overloaded.", ""])
 def test_failed_exchanges_and_what_came_instead_of_an_answer_are_kept_once(ledger, path, message):
-    requests = make_requests(4)
-    first, second, third, fourth = ledger.pending(requests)
+    requests = make_requests(5)
+    first, second, third, fourth, fifth = ledger.pending(requests)
     tries = tuple(Attempt(503, message, seconds) for seconds in (1.0, 2.0, 3.0))
     error = f"HTTP 503: {message}" if message else "HTTP 503"
     told: list[Outcome] = []
@@ -109,7 +102,10 @@ def test_failed_exchanges_and_what_came_instead_of_an_answer_are_kept_once(ledge
     ]
     assert (read[3].kind, read[3].body) == ("invalid_response", None), "an answer that is no JSON object"
     assert (told[3].kind, told[3].refused_body) == ("invalid_response", b'{"choices": [')
-    assert list(ledger.pending(requests)) == [first, third, fourth]
+    assert list(ledger.pending(requests)) == [first, third, fourth, fifth]
+    ledger.record(Outcome(fifth.key, kind="timeout", error="late", attempts=(Attempt(500, "down", 1.0),)))
+    ledger.flush()
+    assert everything(ledger)[4].attempts == 2, "the last exchange was not the one that came too late"
     assert ledger.problems() == []
 
 

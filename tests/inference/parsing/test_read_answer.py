@@ -130,6 +130,8 @@ def test_strict_ratings_ask_for_all_scales_as_numbers_and_lenient_takes_fraction
     for broken in (whole.replace(":4", ':"4"'), whole.replace(',"scale_5":0', ""), whole + "."):
         assert read_answer(Answer(broken), SIX, {}, "strict")[4].status == "unparsed"
     one = ResponseSpec("ratings", scales=(ScaleSpec("humor", 1, 5),))
+    numbers = ("1", "5", "0", "6", "4.5", "+4")
+    assert [read(text, one, "strict")[0] for text in numbers] == [1, 5, *[None] * 4]
     texts = ("4/5", "Rating: 4", "four", "**4**", "4/4")
     assert [read(text, one) for text in texts] == [[4], [4], [4], [4], [None]]
 
@@ -188,6 +190,8 @@ def test_every_line_says_how_many_labels_were_given(rule, n):
 
 def test_numbered_labels_go_to_their_lines():
     text = '{"labels": [{"line": 3, "label": "punchline"}, {"line": 1, "label": "setup"}]}'
+    assert read("setup, punchline, setup", LINES) == ["setup", "punchline", "setup"]
+    assert read("setup, hello, setup", LINES) == [None] * 3
     assert read(text, LINES) == ["setup", None, "punchline"]
 
 
@@ -195,6 +199,8 @@ def test_readings_name_the_rule_that_read_them():
     assert read_answer(Answer("A"), CHOICE, {})[0].rule == "choice/lenient@1"
     assert read_answer(Answer("A"), CHOICE, {}, "choice/strict@1")[0].rule == "choice/strict@1"
     assert read_answer(Answer("x"), TEXT, {}, "strict")[0].rule == "text/whole@1"
+    notes = [read_answer(Answer(text), CHOICE, {}, "lenient")[0].note for text in ("A", "**A**")]
+    assert notes == ["", "without what adorns the name"]
 
 
 @pytest.mark.parametrize("rule", ["loose", "token", "choice/lenient@1", "label/lenient@99"])

@@ -112,25 +112,13 @@ def test_answers_without_a_choice_become_what_the_policy_states(load, policy, ch
     pd.testing.assert_frame_equal(load(pairs(), policy), load(pairs()))
 
 
-@pytest.mark.parametrize(
-    ("columns", "problem"),
-    [
-        (
-            {"scenario_id": ["7", "seven", "1", "2"]},
-            r"csv: row 2 of column 'scenario_id' .*'seven'",
-        ),
+def test_cells_that_do_not_fit_are_refused_by_row(load):
+    for columns, problem in (
+        ({"scenario_id": ["7", "seven", "1", "2"]}, r"csv: row 2 of column 'scenario_id' .*'seven'"),
         ({"judge_id": list("abcd")}, "row 1 of column 'pair_id' .*belongs to pair 0, which has one row"),
-    ],
-)
-def test_cells_that_do_not_fit_are_refused_by_row(load, columns, problem):
-    with pytest.raises(InputError, match=problem):
-        load(pairs(**columns))
-
-
-def test_a_folder_is_no_table(study, tmp_path):
-    for folder in (tmp_path, "."):
-        with pytest.raises(InputError, match="folder; name a file"):
-            load_choices(study, folder)
+    ):
+        with pytest.raises(InputError, match=problem):
+            load(pairs(**columns))
 
 
 # --- judges ---------------------------------------------------------------------------------------
@@ -200,11 +188,9 @@ def files(drawn):
     return {"a/choices.parquet": drawn, "b/choices.parquet": second.assign(judge_id=own, probability=0.5)}
 
 
-@pytest.mark.parametrize("name", ["saved.csv", "saved.parquet"])
-def test_only_choices_marked_by_the_simulator_count_as_simulated(study, drawn, load, tmp_path, name):
-    write = drawn.to_csv if name.endswith("csv") else drawn.to_parquet
-    write(tmp_path / name, index=False)
-    assert is_simulated(load_choices(study, tmp_path / name)).all()
+def test_only_choices_marked_by_the_simulator_count_as_simulated(study, drawn, load, tmp_path):
+    drawn.to_csv(tmp_path / "saved.csv", index=False)
+    assert is_simulated(load_choices(study, tmp_path / "saved.csv")).all()
     marked = load(pairs(origin=["simulated"] * 2 + ["France"] * 2))
     assert is_simulated(marked).tolist() == [True, True, False, False]
     assert not is_simulated(pairs()).any()
@@ -232,8 +218,6 @@ def test_notes_name_the_rows_and_assumptions_of_each_file(files):
         "b/choices.parquet: 20 rows, of own.",
         "b/choices.parquet: a column was read as text.",
     ]
-    named = dict(zip(("one.csv", "two.csv"), files.values(), strict=True))
-    assert next(stacking_notes(named, {"one.csv": [], "two.csv": []})) == "one.csv: 80 rows, of gpt4o."
 
 
 def test_one_judge_with_one_pair_in_two_files_is_refused(study, files):
@@ -290,6 +274,9 @@ def test_wide_tables_become_long_in_profile_then_task_then_respondent_order(wide
     expected = read_table(WIDE.with_name("wide_long.csv")).astype({"who": "string", "pick": "str"})
     pd.testing.assert_frame_equal(long, expected, check_exact=True)
     pd.testing.assert_frame_equal(cj_tidy(wide.set_axis([9, 9, 4]), PROFILES, PICK, id="who"), long)
+    twice = pd.concat([wide, wide], ignore_index=True)
+    with pytest.raises(InputError, match=r"row 4 of column 'who' .*repeats 'r3'"):
+        cj_tidy(twice, PROFILES, PICK, id="who")
     wide["city_1_left"] = wide["city_1_left"].cat.set_categories(["None", "Lyon"])
     joined = cj_tidy(wide, PROFILES, PICK, id="who")["city"]
     assert joined.cat.categories.tolist() == ["None", "Lyon", "Turin"]

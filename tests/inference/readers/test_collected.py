@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,24 +75,15 @@ def test_a_run_gives_tables_and_requests_as_they_were_sent(run: Path) -> None:
     assert found.files["requests"].name == "ledger.sqlite"
 
 
-def test_a_run_whose_study_does_not_ship_needs_its_name(run: Path, tmp_path: Path, study: Study) -> None:
+def test_a_run_whose_study_does_not_ship_needs_its_name(tmp_path: Path) -> None:
     other = load_any_study("multiturn").model_copy(update={"name": "of_our_own"})
-    folder = tmp_path / "own"
-    collect(
-        other,
-        "qwen3_8b",
-        prompts=["joke"],
-        out=folder,
-        asking=Asking(backend="simulated"),
-        running=Running(pairs=1),
-    )
-    found = read_collected(folder)
+    call = {"prompts": ["joke"], "out": tmp_path / "own", "running": Running(pairs=1)}
+    collect(other, "qwen3_8b", asking=Asking(backend="simulated"), **call)
+    found = read_collected(tmp_path / "own")
     assert found.study is None
-    assert found.notes == (
-        "The study file of of_our_own was not named, so checks that need it do not apply.",
-    )
+    assert "of_our_own" in found.notes[0]
     assert found.judgments is not None
-    named = read_collected(folder, other)
+    named = read_collected(tmp_path / "own", other)
     assert named.study is other
     assert named.items is not None
 
@@ -105,9 +95,8 @@ def test_a_results_folder_gives_the_data_that_it_contains(tmp_path: Path, choice
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     found = read_collected(tmp_path)
     assert found.study is not None
-    assert found.study.name == "moderation"
     assert found.choices is not None
-    assert len(found.choices) == len(choices)
+    assert (found.study.name, len(found.choices)) == ("moderation", len(choices))
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
@@ -212,17 +201,9 @@ def test_a_table_of_other_columns_is_refused_with_what_there_is(tmp_path: Path) 
 
 
 def test_texts_of_messages_are_those_of_parts_without_media() -> None:
-    body = {
-        "messages": [
-            {"role": "system", "content": "Rate."},
-            {
-                "role": "user",
-                "content": [{"type": "text", "text": "One"}, {"type": "image_url", "image_url": {}}],
-            },
-            {"role": "assistant", "content": "3"},
-            {"role": "user", "content": "Two"},
-        ]
-    }
+    parts = [{"type": "text", "text": "One"}, {"type": "image_url", "image_url": {}}]
+    said = [("system", "Rate."), ("user", parts), ("assistant", "3"), ("user", "Two")]
+    body = {"messages": [{"role": role, "content": content} for role, content in said]}
     assert texts_of(body) == ("Rate.", "One\n3\nTwo")
     assert texts_of({}) == ("", "")
 
@@ -240,20 +221,14 @@ def test_an_export_is_read_by_its_format(tmp_path: Path) -> None:
         read_export(file, "prolific")
 
 
-@pytest.mark.long
-def test_requests_of_a_large_ledger_are_read_in_bulk(tmp_path: Path) -> None:
-    n, path = 3_000, tmp_path / "ledger.sqlite"
-    message = {"role": "user", "content": "A text of usual length. " * 20}
+def test_requests_of_a_large_ledger_are_read_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, path = 300, tmp_path / "ledger.sqlite"
     asked = [
-        Request(f"k{k}", "m", "p", f"i{k}", 1, {"model": "m", "seed": k, "messages": [message]})
-        for k in range(n)
+        Request(f"k{k}", "m", "p", f"i{k}", 1, {"model": "m", "seed": k, "messages": []}) for k in range(n)
     ]
     with Ledger.open(path) as ledger:
         for request in ledger.pending(asked):
             ledger.record(Outcome(request.key, b'{"choices": []}'))
-        ledger.flush()
-    begun = time.process_time()
+    monkeypatch.setattr(Ledger, "request_body", lambda *_: pytest.fail("bodies are not read one by one"))
     found = requests_of(path, None)
-    assert time.process_time() - begun < 1.0  # 60,000 in a few seconds
-    assert len(found) == n
     np.testing.assert_array_equal(np.sort(found["seed"].to_numpy(int)), np.arange(n))

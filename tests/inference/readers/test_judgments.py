@@ -28,8 +28,6 @@ ROWS = pd.DataFrame(
         "task": ["a", "a", "b"],
     }
 )
-RATERS = pd.DataFrame({"rater": ["ann"], "item_id": "a", "rating": 1})
-UNNAMED = pd.DataFrame({"judge_id": ["ann", "made-up-gpt-9"], "item_id": "a", "value": [1, 2]})
 
 
 @pytest.fixture(scope="module")
@@ -57,24 +55,20 @@ def test_columns_are_filled_in_and_renamed_rows_are_chosen_and_files_stacked(tmp
     assert made["judge_id"].tolist() == ["ann", "bob"]
 
 
-@pytest.mark.parametrize(
-    ("frame", "options", "sentence"),
-    [
-        (ROWS.assign(judge_kind=None), {}, "'judge_kind' is empty|judge_kind"),
-        (ROWS.drop(columns="judge_kind"), {}, "column 'judge_kind' is missing"),
-        (ROWS, {"where": {"tusk": "a"}}, r"column 'tusk' is missing \(did you mean 'task'\?\)"),
-        (ROWS, {"where": {"task": "c"}}, "no row has 'c' in column 'task'; it contains a, b"),
-        (ROWS, {"renames": {"valu": "value"}}, r"no column 'valu' to rename \(did you mean 'value'\?\)"),
-        (RATERS, {}, r"'judge_id' is missing.*as --rename rater=judge_id"),
-        (RATERS, {"renames": {"rater": "judge_id"}}, r"'value' is missing.*as --rename rating=value"),
-        (UNNAMED, {"study": "oogiri"}, "made-up-gpt-9 may be a model that the study does not name"),
-    ],
-)
+FRAMES = {
+    "rows": ROWS,
+    "empty kinds": ROWS.assign(judge_kind=None),
+    "no kinds": ROWS.drop(columns="judge_kind"),
+    "raters": pd.DataFrame({"rater": ["ann"], "item_id": "a", "rating": 1}),
+    "unnamed": pd.DataFrame({"judge_id": ["ann", "made-up-gpt-9"], "item_id": "a", "value": [1, 2]}),
+}
+
+
+@pytest.mark.parametrize(("frame", "options", "sentence"), cases(__file__, "unfit"))
 def test_what_does_not_fit_is_refused(tmp_path, frame, options, sentence):
-    if "study" in options:
-        options = {"study": load_any_study(options["study"])}
+    named = {"study": load_any_study(options["study"])} if "study" in options else {}
     with pytest.raises(InputError, match=sentence):
-        load_judgments(written(tmp_path, frame), **options)
+        load_judgments(written(tmp_path, FRAMES[frame]), **options | named)
 
 
 # --- gold labels ----------------------------------------------------------------------------------

@@ -71,22 +71,10 @@ def test_images_are_named_by_their_bytes_and_sent_as_data_uris(tmp_path, kind):
     assert resolve({"messages": messages(ADDRESS)}, {}.__getitem__) == {"messages": messages(ADDRESS)}
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("gone.png", None, "cannot be read"),
-        ("text.png", b"not an image", "no image that can be read"),
-        ("cut.png", picture()[:20], "no image that can be read"),
-        ("page.bmp", picture(kind="BMP"), "models do not take BMP"),
-        (".", None, "cannot be read"),
-        ("nul\0.png", None, "lies outside|cannot be read"),
-        ("../secret.png", None, "lies outside"),
-        ("FOLDER/../secret.png", None, "lies outside"),
-        ("FOLDER/inside.png", picture(), "lies outside"),
-        ("link.png", None, "lies outside"),
-        ("out/secret.png", None, "lies outside"),
-    ],
-)
+CONTENTS = {"text": b"not an image", "cut": picture()[:20], "bmp": picture(kind="BMP"), "png": picture()}
+
+
+@pytest.mark.parametrize(("name", "content", "told"), cases(__file__, "refused_images"))
 def test_what_is_no_image_or_outside_the_folder_by_whatever_path_is_refused(tmp_path, name, content, told):
     folder = tmp_path / "study"
     folder.mkdir()
@@ -95,7 +83,7 @@ def test_what_is_no_image_or_outside_the_folder_by_whatever_path_is_refused(tmp_
     (folder / "out").symlink_to(tmp_path, target_is_directory=True)
     name = name.replace("FOLDER", str(folder))
     if content is not None:
-        (folder / name).write_bytes(content)
+        (folder / name).write_bytes(CONTENTS[content])
     with pytest.raises(InputError, match=told):
         read_medium(name, folder)
     (folder / "real.png").write_bytes(picture())
@@ -105,6 +93,8 @@ def test_what_is_no_image_or_outside_the_folder_by_whatever_path_is_refused(tmp_
 
 def test_images_that_are_too_large_are_refused(tmp_path, monkeypatch):
     (tmp_path / "big.png").write_bytes(picture())
+    monkeypatch.setattr(media, "PIXELS", 16)
+    assert read_medium("big.png", tmp_path).content == picture()
     monkeypatch.setattr(media, "PIXELS", 15)
     with pytest.raises(InputError, match="16 pixels, more than 15"):
         read_medium("big.png", tmp_path)
@@ -317,29 +307,25 @@ def test_what_a_judge_takes_is_asked_and_how_clips_are_cut_is_checked(clips, cha
 
 
 @PYAV
-def test_a_judge_is_asked_under_its_own_prompts_unless_others_are_named(clips, server, tmp_path):
+def test_a_run_of_clips_goes_on_where_it_stopped_under_the_prompts_of_the_judge_unless_others_are_named(
+    clips, server, tmp_path
+):
     def change(content: dict[str, Any]) -> None:
         content["prompts"].append({"id": "strict", "label": "Strict", "template": "strict.j2"})
         content["judges"][0].update(prompts=["strict"])
 
-    study, run = clips(), tmp_path / "run"
-    change_study(study, change)
-    collect(study, run, base_url=server.url)
-    assert table(run, "judgments")["prompt_id"].unique().tolist() == ["strict"]
-    collect(study, run, prompts=["plain"], base_url=server.url)
-    assert set(table(run, "judgments")["prompt_id"]) == {"strict", "plain"}
-
-
-@PYAV
-def test_a_run_of_clips_goes_on_where_it_stopped_and_is_whole(clips, server, tmp_path):
     study, run = clips("loud.mp4", "silent.webm", takes=["image", "audio"]), tmp_path / "run"
     write_clip(study / "silent.webm", frames=5)
+    change_study(study, change)
     collect(study, run, base_url=server.url, pairs=1)
     (first,) = table(run, "responses")["request_key"]
     server.configure(keep=True)
     collect(study, run, base_url=server.url)
     assert len(server.bodies()) == 1
-    found = table(run, "responses")["request_key"].tolist()
+    found = table(run, "responses")
     assert len(found) == 2
-    assert first in found
+    assert first in found["request_key"].tolist()
+    assert set(found["prompt_id"]) == {"strict"}
     assert find_problems(run / "ledger.sqlite") == []
+    collect(study, run, prompts=["plain"], base_url=server.url)
+    assert set(table(run, "judgments")["prompt_id"]) == {"strict", "plain"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,17 @@ from conjury.inference.parsing.quoted import decode_whole
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.study.base import read_marked_yaml
-from conjury.inference.tables.limits import DEPTH, DIGITS, TRUE_CELLS, exhausted, parse_json, reading
+from conjury.inference.tables import limits
+from conjury.inference.tables.limits import (
+    DEPTH,
+    DIGITS,
+    TRUE_CELLS,
+    check_text_size,
+    exhausted,
+    parse_json,
+    read_content,
+    reading,
+)
 
 
 def test_json_at_the_limits_is_read_and_beyond_refused():
@@ -23,6 +34,26 @@ def test_json_at_the_limits_is_read_and_beyond_refused():
         parse_json("[" * (DEPTH + 1) + "]" * (DEPTH + 1))
     with pytest.raises(ValueError, match="41 digits"):
         parse_json("9" * (DIGITS + 1))
+
+
+def test_files_at_the_limits_are_read_and_beyond_refused(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"x" * 10)
+    assert read_content(path, 10) == b"x" * 10
+    for limit, size in ((9, "9 bytes"), (2**20, "1 MiB")):
+        path.write_bytes(b"x" * (limit + 1))
+        with pytest.raises(InputError, match=f"contains more than {size}, the limit"):
+            read_content(path, limit)
+    for name, value in (("LINE_BYTES", 100), ("TABLE_BYTES", 1010), ("BLOCK", 1)):
+        monkeypatch.setattr(limits, name, value)
+    for line, rows, problem in (
+        (100, 10, None),
+        (101, 2, "a line of the CSV is longer than 100"),
+        (100, 11, "1,010"),
+    ):
+        path.write_text(("y" * line + "\n") * rows)
+        with nullcontext() if problem is None else pytest.raises(InputError, match=problem):
+            check_text_size(path)
 
 
 def test_halves_of_surrogate_pairs_are_replaced_and_whole_pairs_kept():

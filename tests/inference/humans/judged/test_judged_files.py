@@ -94,7 +94,6 @@ def test_tables_and_json_lines_are_read_as_they_are(tmp_path: Path) -> None:
         assert found["label"].isna().tolist() == [False, True]
 
 
-@pytest.mark.long
 def test_logs_of_inspect_have_a_row_per_sample(tmp_path: Path) -> None:
     inspect_ai = pytest.importorskip("inspect_ai")
     from inspect_ai.dataset import Sample
