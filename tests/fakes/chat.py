@@ -170,7 +170,6 @@ async def _started(
 
 
 def _limited(state: State) -> web.Response:
-    state.told_to_wait.append(state.now())
     return error(429, "Slow down.", "rate_limit_exceeded", retry_after=f"{state.settings.retry_after:g}")
 
 

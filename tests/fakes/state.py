@@ -60,7 +60,6 @@ class State:
         self.faults: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.arrivals: list[float] = []
-        self.told_to_wait: list[float] = []
         self.keys: set[str] = set()
         self.billed = [0, 0]
         self.dearest = self.n_billed = 0
@@ -114,7 +113,6 @@ class State:
             "answered": self.answered,
             "faults": self.faults,
             "arrivals": self.arrivals,
-            "told_to_wait": self.told_to_wait,
             "keys": sorted(self.keys),
             "peak": self.peak,
             "billed": self.billed,

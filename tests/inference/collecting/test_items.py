@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import re
 from collections.abc import Callable
@@ -13,7 +11,6 @@ from typing import Any
 import pandas as pd
 import pytest
 from cases import cases
-from fakes.answers import content_hash
 from fakes.studies import (
     LABELS,
     RATINGS,
@@ -24,17 +21,13 @@ from fakes.studies import (
     requests_of,
     table,
     towns,
-    write_media,
     write_study,
 )
-from PIL import Image
 
 from conjury.cli.commands.designs.card import draw_card
 from conjury.cli.commands.runs import parse
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.errors import InputError
-from conjury.inference.ledger import Ledger
-from conjury.inference.ledger.exchanges import resolve
 from conjury.inference.parsing.rules import full_rules
 from conjury.inference.study import load_any_study, load_study
 from conjury.inference.study.checks_items import OWN_SETTINGS
@@ -304,19 +297,6 @@ def test_answers_of_every_form_become_judgments(tmp_path, run, server, response)
     else:
         assert texts.str.startswith("Answer ").all()
         assert values["text"].tolist() == texts.tolist()
-
-
-def test_images_are_sent_as_data_and_judged(tmp_path, run, server):
-    study = write_media(tmp_path / "posts", "image", "a.png")
-    Image.new("RGB", (4, 4)).save(content := io.BytesIO(), "PNG")
-    (study / "a.png").write_bytes(content.getvalue())
-    assert collect(study, run, base_url=server.url) == 0
-    assert table(run, "judgments")["status"].eq("ok").all()
-    with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
-        ((answered,),) = ledger.answers()
-        sent = resolve(ledger.request_body(answered.key), ledger.media)
-    assert base64.b64encode(content.getvalue()).decode() in json.dumps(sent)
-    assert server.counts()["answered"] == {content_hash(sent): 1}
 
 
 def test_only_the_first_items_are_asked_and_the_rest_later_with_settings_by_number(tmp_path, run, server):

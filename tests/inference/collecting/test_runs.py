@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import typer
 from cases import cases
 from fakes.answers import completion as completion_of
 from fakes.server import FakeServer
@@ -22,7 +21,7 @@ from pandas.testing import assert_frame_equal
 
 from conjury.cli.commands.collect import show_end
 from conjury.cli.commands.designs.card import draw_card
-from conjury.cli.commands.runs import parse, retry, status, verify
+from conjury.cli.commands.runs import parse, retry, status
 from conjury.inference.backends.base import completion
 from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting import Asking, Running
@@ -401,21 +400,6 @@ def test_texts_of_a_provider_cannot_change_the_terminal(begun, tmp_path, capsys)
     assert shown.count("\\x1b[2Jgone") == 2
 
 
-def test_verify_finds_no_damage_in_a_good_run_and_names_it_in_a_bad_one(begun, capsys):
-    def exit_code() -> int:
-        with pytest.raises(typer.Exit) as ended:
-            verify(str(begun / "towns"), begun / "run")
-        return ended.value.exit_code
-
-    assert exit_code() == 0
-    assert "4 requests, no damage" in capsys.readouterr().out
-    with sqlite3.connect(begun / "run" / "ledger.sqlite") as db:
-        db.execute("UPDATE responses SET body = x'00' WHERE id = 1")
-    db.close()
-    assert exit_code() == 1
-    assert "1 problem" in capsys.readouterr().out
-
-
 def test_a_backend_that_breaks_leaves_what_was_answered(study, run, monkeypatch):
     entire = SimulatedBackend.run
 
@@ -460,16 +444,6 @@ def test_failures_are_named_with_the_answers_that_came_before(begun, run, server
     server.configure(faults={"wrong_schema": 1.0}, repeats=99)
     assert collect(study, run, prompts=["plain"], base_url=server.url, pairs=3) == 1
     assert set(table(run, "judgments")["status"]) == {"error"}
-
-
-@pytest.mark.long
-def test_transient_failures_are_asked_again_within_a_run(study, run, server):
-    server.configure(faults={"truncated_json": 0.3})
-    assert collect(study, run, base_url=server.url) == 0
-    assert table(run, "judgments")["status"].eq("ok").all()
-    counts = server.counts()
-    assert counts["faults"]["truncated_json"] > 10
-    assert set(counts["answered"].values()) == {1}
 
 
 @pytest.mark.long  # waits for the retries of a connection that is refused

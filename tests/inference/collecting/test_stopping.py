@@ -162,13 +162,6 @@ def test_live_answers_stop_soon_after_the_rule_is_met(study, run):
     assert 100 <= len(asked) <= arrivals < 250
 
 
-def test_a_dry_run_says_that_costs_are_the_most(study, run, capsys):
-    assert collect(study, run, until="ci(size) < 0.1", dry_run=True, **SIMULATED) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "Until ci(size) < 0.1; requests, price and time are upper bounds" in said
-    assert not run.exists()
-
-
 @pytest.mark.parametrize("options", [{"batch": True}, {"export": Path("x.jsonl")}])
 def test_requests_that_go_out_at_once_have_no_rule(study, run, options):
     with pytest.raises(InputError, match="--until stops a run while answers arrive"):

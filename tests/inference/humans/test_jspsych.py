@@ -58,14 +58,11 @@ def test_answers_of_a_form_are_dimensions_and_rows_without_an_item_are_none(tmp_
 @pytest.mark.parametrize(("content", "sentence"), cases(__file__, "refused"))
 def test_what_is_no_data_of_jspsych_is_refused(tmp_path: Path, content: str, sentence: str) -> None:
     path = tmp_path / "data.json"
+    with pytest.raises(InputError, match="there is no file with"):
+        read_trials(tmp_path)
     path.write_text(content)
     with pytest.raises(InputError, match=sentence):
         read_trials(path)
-
-
-def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no file with"):
-        read_trials(tmp_path)
 
 
 def test_columns_of_ratings_have_to_be_named(tmp_path: Path) -> None:
