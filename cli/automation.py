@@ -242,7 +242,7 @@ class Lines(logging.Formatter):
 
 def masked(value: Any) -> Any:
     """The same value with keys blanked out of its texts."""
-    from conjury.inference.backends.openai.failures import redact
+    from conjury.inference.tables.safe_text import redact
 
     if isinstance(value, dict):
         return {name: masked(one) for name, one in value.items()}

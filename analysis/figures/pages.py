@@ -1,10 +1,12 @@
-"""Parts of an HTML page with results: a figure that follows the reader's theme, a table, printable text."""
+"""Parts of an HTML page with results: a figure that follows the reader's theme, a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
+
+from conjury.inference.tables.safe_text import printable
 
 from .fitting import Drawable
 from .inline import inline_figure
@@ -21,12 +23,6 @@ figcaption { color: var(--muted); font-size: 0.9rem; }
 td { vertical-align: top; }
 td.number, th.number { text-align: right; }
 """
-
-
-def printable(text: object) -> str:
-    """Text in one line, with characters that a terminal would obey written out."""
-    line = " ".join(str(text).split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def figure_block(

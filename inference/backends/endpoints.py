@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from ..study.asking import PAID, Sampling
+from ..tables.safe_text import redact
 from .addresses import Address, read_address
-from .openai.failures import redact
 from .providers import ACCOUNTS, OPENAI, Account, is_known, is_own
 from .trusted import is_trusted
 

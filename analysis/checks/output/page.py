@@ -8,10 +8,11 @@ from typing import Any
 
 from conjury.inference.errors import counted
 from conjury.inference.tables.html_page import page
+from conjury.inference.tables.safe_text import printable
 
 from ...figures.diagnostics.checks import caption, only_zeros
 from ...figures.inline import color_variables
-from ...figures.pages import STYLE, figure_block, printable, table_block
+from ...figures.pages import STYLE, figure_block, table_block
 from ..rates import of_battery, stated
 from ..registry import Check, to_draw
 from .findings import Findings, evidence, in_words

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conjury.inference.errors import counted
+from conjury.inference.tables.safe_text import printable
 
-from ...figures.pages import printable
 from ..rates import of_battery
 from ..registry import Check
 from .findings import Findings, evidence, in_words

@@ -13,8 +13,8 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, counted, did_you_mean, listed
 from conjury.inference.tables.columns import fold
+from conjury.inference.tables.safe_text import printable
 
-from ...figures.pages import printable
 from ...numerics.types import Codes, Floats
 
 MISSING = ("", "na", "nan", "<na>", "none", "null")  # labels that are none, folded

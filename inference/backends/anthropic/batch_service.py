@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...tables.safe_text import redact
 from ..batches.http import Exchanges
 from ..batches.service import (
     DEFAULT,
@@ -33,7 +34,7 @@ from ..batches.service import (
 )
 from ..batches.shards import Limits, open_lines
 from ..endpoints import Endpoint
-from ..openai.failures import parse, redact
+from ..openai.failures import parse
 from .lines import LINES
 
 VERSION = "2023-06-01"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
 from ...ledger.exchanges import Attempt, Outcome, Request
+from ...tables.safe_text import mask_bytes
 from ..base import Recorder
-from ..openai.failures import mask_bytes
 from .service import BatchService, FileGone, Full, Gone, Incomplete, Progress, Sending, Unreachable
 from .shards import (
     Limits,

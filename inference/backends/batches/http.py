@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...tables.safe_text import redact
 from ..endpoints import Endpoint
 from ..openai.client import CONNECT, PATIENT, asked_wait, http
-from ..openai.failures import parse, redact
+from ..openai.failures import parse
 from .service import Unreachable, Waits, download_whole, gone, no_answer, no_json, refusal, store_lines
 
 Content = Callable[[], Iterable[bytes]]

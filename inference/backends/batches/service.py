@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import InputError
-from ..openai.failures import NO_CREDIT, concerns_all, mask_bytes, parse, read_failure
+from ...tables.safe_text import mask_bytes
+from ..openai.failures import NO_CREDIT, concerns_all, parse, read_failure
 from .shards import Limits, LineFormat, completed, writable
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...errors import InputError
+from ...tables.safe_text import redact
 from ..batches.http import Exchanges
 from ..batches.service import (
     DEFAULT,
@@ -30,7 +31,6 @@ from ..batches.service import (
 )
 from ..batches.shards import Limits
 from ..endpoints import Endpoint
-from ..openai.failures import redact
 from .lines import LINES
 
 VERSION = "v1beta"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...tables.safe_text import redact
 from ..batches.service import (
     DEFAULT,
     UNNAMED,
@@ -28,7 +29,6 @@ from ..batches.shards import Limits
 from ..endpoints import Endpoint
 from .client import VERSION, StatusError, http, open_plain_client
 from .client import Unreachable as NoAnswer
-from .failures import redact
 from .lines import ENDPOINT, LINES
 
 RUNNING = ("validating", "in_progress", "finalizing", "cancelling")

@@ -18,8 +18,9 @@ from typing import Any
 
 from ...errors import MissingDependency
 from ...ledger.exchanges import Attempt
+from ...tables.safe_text import redact
 from ..endpoints import Endpoint
-from .failures import NO_CREDIT, read_failure, redact
+from .failures import NO_CREDIT, read_failure
 
 try:
     import openai

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ...errors import InputError, listed
 from ...ledger.exchanges import Attempt, Outcome, Request, resolve
+from ...tables.safe_text import mask_bytes, redact
 from ..base import Recorder
 from ..endpoints import Endpoint, Named, find_endpoint
 from ..providers import OPENAI
@@ -39,9 +40,7 @@ from .failures import (
     filtered_completion,
     is_filtered,
     kind_of,
-    mask_bytes,
     read_failure,
-    redact,
     redirected,
 )
 

@@ -15,7 +15,7 @@ from typing import IO
 
 from ...errors import ConjuryError
 from ...ledger.exchanges import Outcome, Request
-from .failures import redact
+from ...tables.safe_text import redact
 from .live import OpenAIBackend
 from .processes import read_frame, write_frame, write_outcome
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from fakes.echoes import FORMS
 
-from conjury.inference.backends.openai.failures import mask, mask_bytes, read_failure, redact
+from conjury.inference.backends.openai.failures import read_failure
+from conjury.inference.tables.safe_text import mask, mask_bytes, redact
 
 KEYS = (
     "sk-proj-0123456789abcdef",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from html import escape
 
 from conjury.inference.tables.html_page import page
+from conjury.inference.tables.safe_text import printable
 
 from ....figures.inline import color_variables
-from ....figures.pages import STYLE, figure_block, printable, table_block
+from ....figures.pages import STYLE, figure_block, table_block
 from .report import Report, sections
 
 OPEN = """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....figures.pages import printable
+from conjury.inference.tables.safe_text import printable
+
 from .report import Report, Section, sections
 
 MOST_ROWS = 30  # of a section

@@ -1,0 +1,170 @@
+"""Text that can be shown: control characters written out, and keys blanked out in whatever encoding."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+MASK = "[key]"
+SHORTEST_SECRET = 8  # shorter keys are placeholders of local servers, and could be part of any word
+ESCAPES = (b"\\u00", b"\\U00", b"\\x", b"\\/", b"%", b"&#")  # one is where a character is escaped
+PIECES = ("token", "text")  # fields of lists whose values make up one text
+_AFTER_BACKSLASH = "bfnrtu"  # letters that mean another character after a backslash
+
+_SECRETS = re.compile(
+    r"(?i)(?P<name>bearer\s+|(?:api[-_]?key|key|token|access_token)=)[^\s&\"'<>]+"
+    r"|\b(?:sk|pk|gsk|xai)[-_][\w-]{12,}|\bhf_[A-Za-z0-9]{12,}|\bAIza[\w-]{20,}"
+    r"|(?<=://)[^/\s@]+@"
+)
+
+
+def printable(text: object) -> str:
+    """Text in one line, with characters that a terminal would obey written out."""
+    line = " ".join(str(text).split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def redact(text: str, secrets: Sequence[str] = ()) -> str:
+    """Blank out ``secrets`` and whatever else looks like a key."""
+    return _SECRETS.sub(lambda match: f"{match['name'] or ''}{MASK}", mask(text, secrets))
+
+
+class _Secret:
+    """Where one key stands in a text, and the plain forms that are looked for first."""
+
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+        cores = [core for shift in range(3) if len(core := _core(secret, shift)) >= SHORTEST_SECRET]
+        urlsafe = [core.translate(str.maketrans("+/", "-_")) for core in cores]
+        encoded = secret.encode().hex()
+        numbers = [separator.join(str(byte) for byte in secret.encode()[:3]) for separator in (",", ", ")]
+        plain = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
+        self.plain = tuple(form.encode() for form in dict.fromkeys(plain))
+        forms = "|".join(["".join(map(_escaped, form)) for form in (secret, *cores, *urlsafe)])
+        listed = r",\s*".join(str(byte) for byte in secret.encode())
+        before = r"(?P<kept>(?<!\\)(?:\\\\)*)" if secret[0] in _AFTER_BACKSLASH else "(?P<kept>)"
+        pattern = rf"{before}(?:{forms}|(?i:{encoded}))|(?<!\d){listed}(?!\d)"
+        self.text = re.compile(pattern)
+        self.bytes = re.compile(pattern.encode())
+
+    def mask(self, text: str) -> str:
+        return self.text.sub(lambda match: f"{match['kept'] or ''}{_mask(match[0])}", text)
+
+    def mask_bytes(self, content: bytes) -> bytes:
+        return self.bytes.sub(
+            lambda match: (match["kept"] or b"") + _mask(match[0].decode()).encode(), content
+        )
+
+
+def mask(text: str, secrets: Sequence[str]) -> str:
+    """Blank out keys in a text: as they are, escaped, percent-encoded, in base64 or hexadecimal."""
+    for secret in map(_secret, secrets):
+        if secret is not None:
+            text = secret.mask(text)
+    return text
+
+
+def mask_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
+    r"""Blank out keys in what was received; all else stays as it is, byte for byte.
+
+    JSON in another encoding than UTF-8 is brought to that. Keys that are spread over the tokens of
+    log-probabilities or over the parts of a message are found as well; such JSON is written anew.
+    """
+    known = [secret for secret in map(_secret, secrets) if secret is not None]
+    if not known:
+        return content
+    content = _as_utf8(content)
+    escapes = any(escape in content for escape in ESCAPES)
+    for secret in known:
+        if escapes or any(form in content for form in secret.plain):
+            content = secret.mask_bytes(content)
+    if any(f'"{name}"'.encode() in content for name in PIECES):
+        content = _mask_pieces(content, known)
+    return content
+
+
+@lru_cache(maxsize=8)
+def _secret(secret: str) -> _Secret | None:
+    return _Secret(secret) if len(secret) >= SHORTEST_SECRET else None
+
+
+def _core(secret: str, shift: int) -> str:
+    """Return the characters of base64 that a secret alone decides, ``shift`` bytes into a group of three."""
+    coded = base64.b64encode(b"\0" * shift + secret.encode()).decode()
+    return coded[-(-shift * 8 // 6) : (shift + len(secret)) * 8 // 6]
+
+
+def _escaped(character: str) -> str:
+    """Return a pattern of all ways to write a character."""
+    code = ord(character)
+    plain = re.escape(character)
+    if character == "/":
+        plain = r"\\*/"
+    ways = (
+        rf"\\+(?:u|U0000)(?i:00{code:02x})",
+        rf"\\+x(?i:{code:02x})",
+        rf"%(?:25)*(?i:{code:02x})",
+        rf"&#0*{code};",
+        rf"&#[xX]0*(?i:{code:x});",
+    )
+    return f"(?:{'|'.join((plain, *ways))})"
+
+
+def _mask(found: str) -> str:
+    """Return what stands in place of a key; where it was a list of numbers, numbers."""
+    return "0" if re.fullmatch(r"[\d,\s]+", found) and "," in found else MASK
+
+
+def _as_utf8(content: bytes) -> bytes:
+    encoding = json.detect_encoding(content)
+    if encoding == "utf-8":
+        return content
+    try:
+        return content.decode(encoding).encode()
+    except UnicodeError:
+        return content
+
+
+def _mask_pieces(content: bytes, known: Sequence[_Secret]) -> bytes:
+    """Blank out keys that are spread over the members of a list."""
+    try:
+        parsed = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    found = [_blank_list(parts, name, known) for parts in _lists(parsed) for name in PIECES]
+    return json.dumps(parsed).encode() if any(found) else content
+
+
+def _lists(parsed: Any) -> Iterator[list[Any]]:
+    """Yield all lists at any depth: parts of messages and tokens, wherever a provider puts them."""
+    ahead = [parsed]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, list):
+            yield value
+        if isinstance(value, dict | list):
+            ahead.extend(value.values() if isinstance(value, dict) else value)
+
+
+def _blank_list(parts: list[Any], name: str, known: Sequence[_Secret]) -> bool:
+    texts = [part.get(name) if isinstance(part, dict) else None for part in parts]
+    pieces = [text if isinstance(text, str) else "" for text in texts]
+    if len(pieces) < 2 or not any(pieces):
+        return False
+    joined, found = "".join(pieces), False
+    for secret in known:
+        for match in secret.text.finditer(joined):
+            place = 0
+            for part, piece in zip(parts, pieces, strict=True):
+                end = place + len(piece)
+                if piece and place < match.end() and end > match.start():
+                    kind = {"type": "text"} if part.get("type") == "text" else {}
+                    part.clear()
+                    part |= {**kind, name: MASK}
+                    found = True
+                place = end
+    return found
