@@ -47,7 +47,8 @@ WARM = (
     "numpy", "pandas", "scipy.stats", "scipy.optimize", "statsmodels.api", "sklearn.metrics",
     "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet", "formulaic", "pandera",
     "yaml", "jinja2", "pydantic", "typer", "rich.table", "httpx", "aiohttp", "bs4", "great_tables",
-    "narwhals", "hypothesis", "_hypothesis_pytestplugin", "xdist.plugin", "pytest_timeout",
+    "narwhals", "hypothesis", "_hypothesis_pytestplugin", "xdist.plugin", "pytest_timeout", "sqlalchemy",
+    "starlette.applications", "uvicorn", "markdown_it", "ibis", "duckdb", "PIL.Image", "numba", "pytensor",
 )  # fmt: skip
 
 
@@ -152,6 +153,8 @@ def main() -> int:
     until = began + (CHANGED_SECONDS if given.changed else 60 * given.minutes)
     os.chdir(ROOT)
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False  # or each process would compile all modules
     mutants = drawn(given)
     print(f"{len(mutants)} mutants in {len({m.file for m in mutants})} files", flush=True)
     verdicts = Verdicts(BUILT / "verdicts.jsonl")
