@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from tables_of_cases import cases_of
 
 from conjury.analysis.audit.arithmetic import Group, Printed
 from conjury.analysis.audit.arithmetic.findings import REGISTERED
@@ -53,20 +54,7 @@ def test_printed_regressions_are_never_inconsistent(digits, fits):
 
 @pytest.mark.parametrize(
     ("numbers", "settings", "under"),
-    [
-        ({"estimate": "0.200", "std_error": "0.050", "lower": "0.118", "upper": "0.282"}, {}, "90% interval"),
-        (
-            {"estimate": "0.200", "std_error": "0.050", "lower": "0.150", "upper": "0.250"},
-            {},
-            "interval of one standard error",
-        ),
-        ({"estimate": "0.100", "std_error": "0.056", "p": "0.037"}, {}, "one-sided p"),
-        (
-            {"estimate": "0.200", "std_error": "0.050", "p": "0.010"},
-            {},
-            "Student's t with 5 degrees of freedom",
-        ),
-    ],
+    cases_of(__file__, "numbers_of_another_convention_are_conditional_on_it"),
 )
 def test_numbers_of_another_convention_are_conditional_on_it(numbers, settings, under):
     [found] = findings("effect", numbers, **settings)

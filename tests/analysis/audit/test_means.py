@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tables_of_cases import cases_of
 
 from conjury.analysis.audit.arithmetic import (
     Finding,
@@ -383,20 +384,7 @@ def test_published_size_of_a_row_is_used() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
-    [
-        ({}, "row 1: scale is missing"),
-        ({"scale": [5, 1], "n": 3}, "row 1: scale 5 to 1 is not a whole number of steps"),
-        ({"scale": [1, 5], "step": 3, "n": 3}, "not a whole number of steps"),
-        ({"scale": [1, 5], "step": 0, "n": 3}, "give positive numbers"),
-        ({"scale": "1-5", "n": 3}, "give its two ends"),
-        ({"scale": [1, "x"], "n": 3}, "'x' is not a number"),
-        ({"scale": [0, 1000], "n": 3}, "takes up to 101"),
-        ({"scale": [1, 5], "n": 0}, "row 1: n is 0; give whole numbers"),
-        ({"scale": [1, 5], "n": 2.5}, "give whole numbers"),
-        ({"scale": [1, 5], "n": []}, "give whole numbers"),
-        ({"scale": [1, 5], "n": 3, "items": [1, 2]}, "items is [1, 2]; give one whole number"),
-        ({"scale": [1, 5], "n": 3, "divisor": "n+1"}, "use n-1 or n"),
-    ],
+    cases_of(__file__, "bad_settings_are_refused_with_one_sentence"),
 )
 def test_bad_settings_are_refused_with_one_sentence(settings: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError) as caught:

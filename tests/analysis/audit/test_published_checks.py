@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from published_formats import WRITERS
+from tables_of_cases import cases_of
 
 from conjury.analysis.audit.arithmetic import Finding
 from conjury.analysis.audit.published import check_table, check_tables, read_description, write_description
@@ -187,24 +188,7 @@ def test_columns_that_say_nothing_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
-    [
-        ("mean_sd", "means", r"table.yaml:4: check 'means' is unknown here"),
-        ("{mean: mean, sd: sd}", "{sd: sd}", r"table.yaml:7: the check mean_sd needs mean; add it"),
-        ("sd: sd}", "sds: sd}", r"table.yaml:7: 'sds' is unknown here; did you mean 'sd'"),
-        ("scale: [1, 5]", "skale: [1, 5]", r"table.yaml:9: 'skale' is unknown here; did you mean 'scale'"),
-        ("{column: n}", "{column: n, part: all}", r"table.yaml:10: groups.0.settings.n.part: "),
-        ("by: group", "by: groups", r"has no column 'groups' \(did you mean 'group'\?\); its columns"),
-        ("by: group", "tables: [2]", r"there is no table 2 in .*table.csv, which has 1"),
-        ("by: group", "by: n", r"ratings, n 10 has two numbers for 'mean' \(rows 2 and 3\)"),
-        ("mean: mean", "mean: group", r"row 2, column 'group': 'A' is not a published number"),
-        ("scale: [1, 5]", "scale: [5, 1]", r"table.yaml: ratings, A: "),
-        ("title: Ratings", "titel: Ratings", r"table.yaml:2: titel: 'titel' is unknown here; did you"),
-        ("groups:", "groups: []\nx:", "table.yaml"),
-        ("by: group", "by: []\n    rows: {group: [A, B]}", "has two numbers for 'mean'"),
-        ("by: group", "by: group\n    rows: {group: [A, b]}", "has 'b' in the column 'group' "),
-        ("n: {column: n}", "n: {by: group, values: {A: 3, B: 4}}", "'n' has no value for 'C'"),
-        ("n: {column: n}", "n: {column: n, where: {group: [A, B]}}", None),
-    ],
+    cases_of(__file__, "descriptions_that_do_not_fit_are_refused_with_file_and_line"),
 )  # fmt: skip
 def test_descriptions_that_do_not_fit_are_refused_with_file_and_line(
     old: str, new: str, sentence: str | None, tmp_path: Path

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from published_formats import WRITERS, to_csv, to_markdown
+from tables_of_cases import cases_of
 
 from conjury.analysis.audit.published import Table, read_tables
 from conjury.analysis.audit.published.cells import is_missing, parts_of
@@ -27,35 +28,11 @@ def one(path: Path) -> Table:
 
 @pytest.mark.parametrize(
     ("text", "parts"),
-    [
-        ("2.630", {"value": "2.630"}),
-        ("-.50", {"value": "-.50"}),
-        ("\u22120.12", {"value": "\u22120.12"}),
-        ("92.1%", {"value": "92.1%"}),
-        ("1,203.50", {"value": "1,203.50"}),
-        ("3.0 (0.58)", {"value": "3.0", "parenthesis": "0.58"}),
-        ("3.0 (SD = 0.58)", {"value": "3.0", "parenthesis": "0.58"}),
-        ("3.0 \u00b1 0.58", {"value": "3.0", "plus_minus": "0.58"}),
-        ("-0.12***", {"value": "-0.12", "stars": "***"}),
-        ("0.43** (0.02) [0.39, 0.47]\u2020", {
-            "value": "0.43", "stars": "**", "parenthesis": "0.02", "lower": "0.39", "upper": "0.47",
-        }),
-        ("[0.51; 0.55]", {"lower": "0.51", "upper": "0.55"}),
-        ("(95% CI: -0.05 to 0.20)", {"lower": "-0.05", "upper": "0.20"}),
-        ("[0.51\u20130.55]", {"lower": "0.51", "upper": "0.55"}),
-        ("0.10^a", {"value": "0.10"}),
-        ("<.001", {"below": "<", "value": ".001"}),
-        ("(0.03)", {"parenthesis": "0.03"}),
-        ("GPT-4.1", {}),
-        ("4th", {}),
-        ("3/5", {}),
-        ("2024-01-02", {}),
-        ("", {}),
-        ("1" * 500, {}),
-    ],
+    cases_of(__file__, "cells_are_taken_apart_into_numbers_with_roles"),
 )  # fmt: skip
 def test_cells_are_taken_apart_into_numbers_with_roles(text: str, parts: dict[str, str]) -> None:
     assert parts_of(text) == parts
+    assert parts_of("1" * 500) == {}
 
 
 def test_dashes_and_abbreviations_state_that_a_number_is_missing() -> None:

@@ -56,16 +56,9 @@ def study_of_labels(seed: int, n: int) -> CollectedData:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(20))
 def test_findings_on_drawn_labels_have_no_missing_numbers_and_no_part_above_its_whole(seed: int) -> None:
-    for check in run_checks(study_of_labels(seed, 1 + 7 * (seed % 2))):
-        check_grammar(check.finding)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(6, 30))
-def test_findings_on_many_drawn_labels_have_no_missing_numbers_and_no_part_above_its_whole(seed: int) -> None:
-    for check in run_checks(study_of_labels(seed, 60)):
+    for check in run_checks(study_of_labels(seed, (1, 8, 60, 60)[seed % 4])):
         check_grammar(check.finding)
 
 

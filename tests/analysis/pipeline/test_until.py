@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes.studies import LABELS, RATINGS, items, towns, write_study
+from tables_of_cases import cases_of
 
 from conjury.analysis.conjoint import amce, sequential
 from conjury.analysis.numerics.confidence_sequences import half_widths
@@ -112,20 +113,7 @@ def test_means_of_ratings_have_the_width_of_their_sequence(rating_study):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        ("ci(size)", "conditions are ci"),
-        ("ci(size) > 0.1", "conditions are ci"),
-        ("ci(size) < 0", "a width above 0"),
-        ("ci(size) < -1", "a width above 0"),
-        ("ci(size) < 1e", "conditions are ci"),
-        ("ci(size) < 0.1 or ci(place) < 0.1", "conditions are ci"),
-        ("", "conditions are ci"),
-        ("ci(siz) < 0.1", "no interval of 'siz'.*name one of size, place"),
-        ("ci(trains) < 0.1", "no interval of 'trains'"),
-        ("ci(size=huge) < 0.1", "no interval of this level; name one of middling, large"),
-        ("ci(size=small) < 0.1", "name one of middling, large"),
-        ("ci(agreement) < 0.1", "name one of size, place"),
-    ],
+    cases_of(__file__, "bad_expressions_name_what_is_possible"),
 )
 def test_bad_expressions_name_what_is_possible(conjoint, text, said):
     with pytest.raises(InputError, match=said):

@@ -11,6 +11,7 @@ from made_up import label_results as labels
 from made_up.rating_results import means
 from made_up.results import amce_frame, record, write_items
 from snapshots import shown
+from tables_of_cases import cases_of
 
 from conjury.analysis.figures import alt
 from conjury.analysis.figures.diagnostics.checks import caption
@@ -36,17 +37,7 @@ LABELS = {
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("agreement is 82% (gpt4o baseline; n = 80)", "agreement is 82% (GPT-4o, Policy only; n = 80)"),
-        ("slur = sexism with 90, human; p", "Insult: Sexist slur with 90, Human panel; p"),
-        ("slur=sexism has 12; slur=other", "Insult: Sexist slur has 12; slur=other"),
-        (
-            "rows of balanced_accuracy, macro_f1, mcc",
-            "rows of balanced accuracy, macro-F1, Matthews correlation",
-        ),
-        ("implicit_vs_explicit: human: 7 items", "implicit vs explicit: Human panel: 7 items"),
-        ("column 'gpt4o' and human raters", "column 'gpt4o' and human raters"),
-    ],
+    cases_of(__file__, "judges_prompts_levels_and_metrics_have_their_labels_in_sentences"),
 )
 def test_judges_prompts_levels_and_metrics_have_their_labels_in_sentences(text: str, expected: str) -> None:
     assert in_words(text, LABELS) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from tables_of_cases import cases_of
 
 from conjury.analysis.checks.provenance.model_returned import model_returned
 from conjury.analysis.checks.provenance.naming import family_of, same_model
@@ -42,16 +43,7 @@ def responses(n: int = 4, samples: int = 2, **columns: object) -> pd.DataFrame:
 
 @pytest.mark.parametrize(
     ("asked", "returned"),
-    [
-        ("gpt-4o", "gpt-4o-2024-08-06"),
-        ("gpt-4o-2024-08-06", "gpt-4o"),
-        ("models/gemini-2.5-flash", "gemini-2.5-flash"),
-        ("gemini-2.5-flash", "gemini-2.5-flash-preview-05-20"),
-        ("gemini-1.5-pro", "gemini-1.5-pro-002"),
-        ("Qwen/Qwen3-8B", "qwen3_8b"),
-        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet-20241022"),
-        ("openrouter/meta-llama/llama-3.1-8b-instruct:free", "meta-llama/llama-3.1-8b-instruct"),
-    ],
+    cases_of(__file__, "names_with_another_provider_date_or_version_are_of_one_model"),
 )
 def test_names_with_another_provider_date_or_version_are_of_one_model(asked: str, returned: str) -> None:
     assert same_model(asked, returned)
@@ -59,16 +51,7 @@ def test_names_with_another_provider_date_or_version_are_of_one_model(asked: str
 
 @pytest.mark.parametrize(
     ("asked", "returned"),
-    [
-        ("gpt-4o", "gpt-4o-mini"),
-        ("gpt-4o", "gpt-4o-mini-2024-07-18"),
-        ("gpt-4", "gpt-4o"),
-        ("gemini-2.5-flash", "gemini-2.5-flash-lite"),
-        ("Qwen/Qwen3-8B", "Qwen/Qwen3-32B"),
-        ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B-AWQ"),
-        ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06"),
-        ("llama-3.1-8b", "llama-3.1-8b-instruct"),
-    ],
+    cases_of(__file__, "names_of_other_sizes_and_kinds_are_of_other_models"),
 )
 def test_names_of_other_sizes_and_kinds_are_of_other_models(asked: str, returned: str) -> None:
     assert not same_model(asked, returned)
@@ -166,21 +149,7 @@ def test_seeds_do_not_matter_at_temperature_zero_or_with_one_sample() -> None:
 
 @pytest.mark.parametrize(
     ("name", "family"),
-    [
-        ("gpt-4.1-2025-04-14", "GPT"),
-        ("o3-mini", "GPT"),
-        ("openai/gpt-oss-20b", "GPT"),
-        ("claude_sonnet_4", "Claude"),
-        ("gemini_2_5_pro", "Gemini and Gemma"),
-        ("google/gemma-3-4b-it", "Gemini and Gemma"),
-        ("mistralai/Ministral-8B-Instruct-2410", "Mistral"),
-        ("OpenGVLab/InternVL3-2B", "InternLM"),
-        ("HuggingFaceTB/SmolLM2-135M-Instruct", "SmolLM"),
-        ("EleutherAI/gpt-neo-1.3B", "Pythia and GPT-NeoX"),
-        ("microsoft/phi-4", "Phi"),
-        ("human", None),
-        ("worker_12", None),
-    ],
+    cases_of(__file__, "families_are_named"),
 )
 def test_families_are_named(name: str, family: str | None) -> None:
     assert family_of(name) == family

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tables_of_cases import cases_of
 
 from conjury.analysis.benchmark import by_label, differences, score
 from conjury.analysis.numerics import significance
@@ -94,30 +95,7 @@ def test_results_that_follow_the_registration_are_as_registered(registered, tmp_
 
 @pytest.mark.parametrize(
     ("changed", "aspect", "verdict"),
-    [
-        ({"amce": {"formula": "chosen ~ slur"}}, "Analysis Effects of all attributes: formula", "deviates"),
-        (
-            {"amce": {"exclude": {"slur": ["none"]}}},
-            "Analysis Effects of all attributes: exclude",
-            "deviates",
-        ),
-        ({"amce": {"alpha": 0.1}}, "Alpha", "deviates"),
-        ({"amce": {"vcov": "CR2"}}, "Analysis Effects of all attributes: standard errors", "deviates"),
-        ({"amce": {"id": "text"}}, "Analysis Effects of all attributes: clusters", "deviates"),
-        (
-            {"amce_people": {"adjusted": None}},
-            "Analysis Effects of all attributes: models minus people: adjustment",
-            "deviates",
-        ),
-        ({"without": "mm"}, "Analysis Marginal means", "not in the results"),
-        ({"judges": ["gpt4o"]}, "Judge Human panel", "not in the results"),
-        ({"judges": ["gpt4o", "human", "other"]}, "Judge other", "not registered"),
-        (
-            {"manifest": {"created": "2026-01-01T00:00:00+00:00"}},
-            "Registered before the results were computed",
-            "deviates",
-        ),
-    ],
+    cases_of(__file__, "each_deviation_is_found_and_no_other"),
 )
 def test_each_deviation_is_found_and_no_other(registered, tmp_path, changed, aspect, verdict) -> None:
     found = compare(registered, results(tmp_path / "r", registered, **changed)).frame
