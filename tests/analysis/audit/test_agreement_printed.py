@@ -7,20 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from published_numbers import findings, verdict
 from sklearn.metrics import cohen_kappa_score
 
-from conjury.analysis.audit.arithmetic import Group, Printed, agreement_is_possible
+from conjury.analysis.audit.arithmetic import agreement_is_possible
 from conjury.analysis.audit.arithmetic.agreement import of_pairs, squares
-from conjury.analysis.audit.arithmetic.findings import REGISTERED
 from conjury.analysis.audit.arithmetic.numbers import Interval
-
-
-def findings(numbers: dict[str, str], **settings):
-    read = {
-        role: Printed.read(text, percent=role == "percent_agreement" or role.startswith("share:"))
-        for role, text in numbers.items()
-    }
-    return list(REGISTERED["agreement"].run(Group(read, settings)))
 
 
 def coefficients(ratings: np.ndarray, labels: int) -> dict[str, float]:
@@ -58,7 +50,10 @@ def test_agreement_of_real_ratings_is_never_inconsistent(n):
         numbers = {role: f"{value:.{digits[role]}f}" for role, value in found.items()}
         items, raters = ratings.shape
         for settings in ({"labels": labels}, {"labels": labels, "raters": raters, "items": items}):
-            assert {one.verdict for one in findings(numbers, **settings)} <= {"consistent", "untested"}
+            assert {one.verdict for one in findings("agreement", numbers, **settings)} <= {
+                "consistent",
+                "untested",
+            }
 
 
 def test_agreement_of_two_raters_is_never_inconsistent():
@@ -72,11 +67,11 @@ def test_agreement_of_two_raters_is_never_inconsistent():
             "percent_agreement": f"{100 * (first == second).mean():.1f}",
             "cohen_kappa": f"{kappa:.2f}",
         }
-        assert findings(numbers, labels=labels)[0].verdict == "consistent"
+        assert verdict("agreement", numbers, labels=labels) == "consistent"
 
 
 def test_the_harm_paper_states_no_agreement_of_pairs():
-    [found] = list(findings({"percent_agreement": "92.1", "fleiss_kappa": "0.87"}, labels=2, raters=7))
+    [found] = findings("agreement", {"percent_agreement": "92.1", "fleiss_kappa": "0.87"}, labels=2, raters=7)
     assert found.verdict == "conditional"
     assert "agreement of all raters" in found.under
     assert "0.84" in found.nearest or "0.85" in found.nearest
@@ -111,27 +106,5 @@ def test_sums_of_squared_shares_are_those_of_a_search():
         assert float(min(values) - least) < 0.01
 
 
-def test_alpha_that_no_number_of_ratings_explains_is_inconsistent_and_missing_ratings_are_a_definition():
-    assert findings({"fleiss_kappa": "0.87", "krippendorff_alpha": "0.85"})[0].verdict == "inconsistent"
-    [found] = findings({"fleiss_kappa": "0.87", "krippendorff_alpha": "0.90"}, items=1000, raters=7)
-    assert found.under == ("missing ratings, which alpha uses and kappa does not",)
-
-
-def test_percent_agreement_of_few_pairs_lies_on_their_grid():
-    [found] = findings({"percent_agreement": "51.0"}, items=5, raters=3)
-    assert found.verdict == "inconsistent"
-    assert "0.466667 or 0.533333" in found.nearest
-    assert findings({"percent_agreement": "53.3"}, items=5, raters=3)[0].verdict == "consistent"
-
-
-def test_degenerate_agreement_is_answered():
-    assert (
-        findings({"percent_agreement": "100.0", "fleiss_kappa": "1.00"}, labels=2, raters=5)[0].verdict
-        == "consistent"
-    )
-    assert (
-        findings({"percent_agreement": "90.0", "fleiss_kappa": "1.00"}, labels=2, raters=5)[0].verdict
-        != "consistent"
-    )
-    assert findings({"fleiss_kappa": "0.50"})[0].verdict == "untested"
+def test_agreement_of_four_raters_below_chance_is_possible():
     assert agreement_is_possible("50.0", "-0.33", labels=2, raters=4)

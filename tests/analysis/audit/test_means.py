@@ -12,22 +12,19 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tables_of_cases import cases_of
+from cases import cases
+from published_numbers import findings as of_check
 
 from conjury.analysis.audit.arithmetic import (
     Finding,
-    Group,
-    Printed,
     mean_is_possible,
     mean_sd_is_possible,
     possible_sds,
     sample_sizes,
 )
-from conjury.analysis.audit.arithmetic.findings import REGISTERED
 from conjury.analysis.audit.arithmetic.means import (
     Definition,
     chance,
-    check_mean_sd,
     nearest_pair,
     neighbours,
 )
@@ -162,12 +159,6 @@ def test_debit_of_scrutiny_refuses_none_that_some_counts_have_and_accepts_some_t
     assert (len(table), accepted) == (280, 24)
 
 
-def test_grimmer_accepts_pairs_that_no_ratings_have_and_refuses_none_that_some_have() -> None:
-    wrong = [row for row in reference() if row["grimmer"] != row["closure"]]
-    assert wrong
-    assert {row["closure"] for row in wrong} == {"0"}
-
-
 def real_table(draws: random.Random) -> tuple[list[int], int, int, str, str, str, str]:
     """Published numbers of real ratings: scale, n, items, divisor, rounding, mean and standard deviation."""
     low, points = draws.randint(-3, 2), draws.randint(2, 11)
@@ -199,33 +190,16 @@ def test_tables_of_real_ratings_are_never_called_inconsistent(n_tables: int) -> 
     draws = random.Random(19)
     for _ in range(n_tables):
         scale, n, items, divisor, rounding, mean, sd = real_table(draws)
-        assert mean_sd_is_possible(mean, sd, n, scale, items=items, divisor=divisor, rounding=rounding), (
-            scale,
-            n,
-            items,
-            divisor,
-            rounding,
-            mean,
-            sd,
-        )
+        how = {"items": items, "divisor": divisor, "rounding": rounding}
+        assert mean_sd_is_possible(mean, sd, n, scale, **how), (scale, n, how, mean, sd)
 
 
 def findings(mean: str, sd: str | None = None, *, percent: bool = False, **settings: object) -> list[Finding]:
-    numbers = {"mean": Printed.read(mean, percent)}
-    if sd is not None:
-        numbers["sd"] = Printed.read(sd, percent)
-    return list(check_mean_sd(Group(numbers, settings, "row 1")))
+    return of_check("mean_sd", {"mean": mean} | ({"sd": sd} if sd else {}), percent, **settings)
 
 
 def verdicts(mean: str, sd: str | None = None, *, percent: bool = False, **settings: object) -> list[str]:
     return [finding.verdict for finding in findings(mean, sd, percent=percent, **settings)]
-
-
-def test_check_is_registered_with_its_roles_and_settings() -> None:
-    check = REGISTERED["mean_sd"]
-    assert check.needs == ("mean",)
-    assert check.run is check_mean_sd
-    assert set(check.settings) >= {"scale", "n", "items", "raters", "step", "divisor"}
 
 
 def test_possible_numbers_are_consistent_and_say_how_likely_that_was() -> None:
@@ -372,19 +346,16 @@ def test_unknown_sample_size_reports_the_sizes_that_fit() -> None:
     assert verdicts("6.00", scale=[1, 5]) == ["inconsistent"]
 
 
-def test_one_of_several_stated_sizes_is_enough() -> None:
+def test_one_of_several_stated_sizes_is_enough_and_the_published_size_of_a_row_is_used() -> None:
     assert verdicts("3.44", scale=[1, 5], n=[24, 25]) == ["consistent"]
     assert verdicts("3.44", scale=[1, 5], n=[4, 5]) == ["inconsistent"]
-
-
-def test_published_size_of_a_row_is_used() -> None:
-    group = Group({"mean": Printed.read("3.44"), "n": Printed.read("25")}, {"scale": [1, 5]})
-    assert [finding.verdict for finding in check_mean_sd(group)] == ["consistent"]
+    for n, expected in (("25", "consistent"), ("24", "conditional")):
+        assert of_check("mean_sd", {"mean": "3.44", "n": n}, scale=[1, 5])[0].verdict == expected
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
-    cases_of(__file__, "bad_settings_are_refused_with_one_sentence"),
+    cases(__file__, "bad_settings_are_refused_with_one_sentence"),
 )
 def test_bad_settings_are_refused_with_one_sentence(settings: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -433,22 +404,9 @@ def test_ratings_of_models_are_those_of_399_topics_and_of_no_other_number(oogiri
         assert sample_sizes(pairs, [0, 4], largest=450, divisor="n") == []
 
 
-@pytest.mark.long
-def test_stated_200_topics_do_not_fit_and_other_sizes_are_reported(oogiri: pd.DataFrame) -> None:
-    row = oogiri[(oogiri["table"] == "4") & (oogiri["response_type"] == "High")].iloc[0]
-    finding = findings(row["mean"], row["sd"], scale=[0, 4], n=200)[1]
-    assert finding.verdict in ("conditional", "inconsistent")
-    assert findings(row["mean"], row["sd"], scale=[0, 4], n=399)[1].verdict == "consistent"
-
-
 def test_standard_deviations_of_people_are_those_of_averages_of_four_raters(oogiri: pd.DataFrame) -> None:
     people = oogiri[oogiri["rater"] == "human"]
-    of_averages = [
-        mean_sd_is_possible(row.mean, row.sd, SIZES[row.modality], [0, 4], items=4)
-        for row in people[["mean", "sd", "modality"]].itertuples(index=False, name="Row")
-    ]
-    of_ratings = [
-        mean_sd_is_possible(row.mean, row.sd, 4 * SIZES[row.modality], [0, 4])
-        for row in people[["mean", "sd", "modality"]].itertuples(index=False, name="Row")
-    ]
+    rows = [(m, sd, SIZES[of]) for m, sd, of in people[["mean", "sd", "modality"]].to_numpy()]
+    of_averages = [mean_sd_is_possible(m, sd, n, [0, 4], items=4) for m, sd, n in rows]
+    of_ratings = [mean_sd_is_possible(m, sd, 4 * n, [0, 4]) for m, sd, n in rows]
     assert (len(of_averages), sum(of_averages), sum(of_ratings)) == (144, 144, 97)

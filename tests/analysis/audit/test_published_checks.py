@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from published_formats import WRITERS
-from tables_of_cases import cases_of
 
 from conjury.analysis.audit.arithmetic import Finding
 from conjury.analysis.audit.published import check_table, check_tables, read_description, write_description
@@ -188,7 +188,7 @@ def test_columns_that_say_nothing_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
-    cases_of(__file__, "descriptions_that_do_not_fit_are_refused_with_file_and_line"),
+    cases(__file__, "descriptions_that_do_not_fit_are_refused_with_file_and_line"),
 )  # fmt: skip
 def test_descriptions_that_do_not_fit_are_refused_with_file_and_line(
     old: str, new: str, sentence: str | None, tmp_path: Path

@@ -6,8 +6,8 @@ import gzip
 from pathlib import Path
 
 import pytest
+from cases import cases
 from published_formats import WRITERS, to_csv, to_markdown
-from tables_of_cases import cases_of
 
 from conjury.analysis.audit.published import Table, read_tables
 from conjury.analysis.audit.published.cells import is_missing, parts_of
@@ -28,7 +28,7 @@ def one(path: Path) -> Table:
 
 @pytest.mark.parametrize(
     ("text", "parts"),
-    cases_of(__file__, "cells_are_taken_apart_into_numbers_with_roles"),
+    cases(__file__, "cells_are_taken_apart_into_numbers_with_roles"),
 )  # fmt: skip
 def test_cells_are_taken_apart_into_numbers_with_roles(text: str, parts: dict[str, str]) -> None:
     assert parts_of(text) == parts

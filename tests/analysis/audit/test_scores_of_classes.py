@@ -7,10 +7,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from published_numbers import findings
 from sklearn import metrics
 
-from conjury.analysis.audit.arithmetic import Finding, Group, Printed
-from conjury.analysis.audit.arithmetic.findings import REGISTERED
+from conjury.analysis.audit.arithmetic import Finding, Printed
 from conjury.analysis.audit.arithmetic.scores.averages import mean_over_folds, possible_sums
 from conjury.analysis.audit.arithmetic.scores.definitions import Definition, squared
 from conjury.analysis.audit.arithmetic.scores.layout import Layout, Matrix, layout_of
@@ -18,13 +18,6 @@ from conjury.analysis.audit.arithmetic.scores.measures import OVERALL, RATIOS, M
 from conjury.analysis.audit.arithmetic.scores.search import Problem, search
 from conjury.analysis.audit.published.checking import under_alternative
 from conjury.inference.errors import InputError
-
-EXTRA = [pytest.param(80, marks=pytest.mark.long)]
-
-
-def findings(numbers: dict[str, str], **settings):
-    printed = {role: Printed.read(text) for role, text in numbers.items()}
-    return list(REGISTERED["scores"].run(Group(printed, settings)))
 
 
 def compositions(n: int, cells: int):
@@ -92,15 +85,14 @@ def measures(k: int) -> list[Measure]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n_pairs", [30, pytest.param(150, marks=pytest.mark.long)])
 @pytest.mark.parametrize("known", SMALL, ids=str)
-def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: Layout, n_pairs: int) -> None:
+def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: Layout) -> None:
     matrices = sorted(enumerated(known), key=str)
     scores = measures(len(known.classes))
     value = {m: [exact(m, one, known) for one in matrices] for m in scores}
     generator = np.random.default_rng(5)
     pairs = list(combinations(scores, 2))
-    chosen = [(one,) for one in scores] + [pairs[i] for i in generator.choice(len(pairs), n_pairs)]
+    chosen = [(one,) for one in scores] + [pairs[i] for i in generator.choice(len(pairs), 60)]
     answers = []
     for needed in chosen:
         origin = int(generator.integers(len(matrices)))
@@ -158,9 +150,8 @@ def counts_of(gold: np.ndarray) -> dict[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_tables", [20, *EXTRA])
-def test_scores_of_real_tables_of_three_and_four_classes_are_never_inconsistent(n_tables: int) -> None:
-    generator = np.random.default_rng(2)
+def test_scores_of_real_tables_of_three_and_four_classes_are_never_inconsistent() -> None:
+    generator, n_tables = np.random.default_rng(2), 60
     decided = 0
     for _ in range(n_tables):
         gold, given = sample(generator, int(generator.integers(3, 5)), int(generator.integers(10, 400)))
@@ -189,17 +180,17 @@ def published() -> tuple[dict[str, float], dict[str, int]]:
 def test_a_finding_names_a_matrix_or_the_definition_under_which_there_is_one(published) -> None:
     scores, counts = published
     numbers = {name: f"{scores[name]:.4f}" for name in ("recall:1", "accuracy", "macro_f1")}
-    [found] = findings(numbers, counts=counts)
+    [found] = findings("scores", numbers, counts=counts)
     assert found.verdict == "consistent"
     assert "right; given: " in found.reason
     assert found.chance < 0.7
     numbers["accuracy"] = f"{scores['balanced_accuracy']:.4f}"
-    [other] = findings(numbers, counts=counts)
+    [other] = findings("scores", numbers, counts=counts)
     assert other.verdict == "conditional"
     assert "accuracy: balanced accuracy" in other.under
     assert "units of the last digit" in other.nearest
     numbers["accuracy"] = "0.9990"
-    [wrong] = findings(numbers, counts=counts)
+    [wrong] = findings("scores", numbers, counts=counts)
     assert wrong.verdict == "inconsistent"
     assert wrong.n_definitions > 3
 
@@ -234,36 +225,41 @@ def test_missing_answers_are_wrong_excluded_or_a_class() -> None:
     f1 = f"{metrics.f1_score(gold, as_class, average='macro', labels=[0, 1, 2], zero_division=0):.4f}"
     f1_4 = f"{metrics.f1_score(gold, as_class, average='macro', zero_division=0):.4f}"
     assert (
-        findings({"accuracy": wrong, "macro_f1": f1}, counts=counts, missing=n_missing)[0].verdict
+        findings("scores", {"accuracy": wrong, "macro_f1": f1}, counts=counts, missing=n_missing)[0].verdict
         == "consistent"
     )
-    [found] = findings({"accuracy": excluded}, counts=counts, missing=n_missing, missing_as="excluded")
+    [found] = findings(
+        "scores", {"accuracy": excluded}, counts=counts, missing=n_missing, missing_as="excluded"
+    )
     assert found.verdict == "consistent"
     assert (
         "missing answers excluded"
-        in findings({"accuracy": excluded}, counts=counts, missing=n_missing)[0].under
+        in findings("scores", {"accuracy": excluded}, counts=counts, missing=n_missing)[0].under
     )
-    [found] = findings({"accuracy": wrong, "macro_f1": f1_4}, counts=counts, answered=150 - n_missing)
+    [found] = findings(
+        "scores", {"accuracy": wrong, "macro_f1": f1_4}, counts=counts, answered=150 - n_missing
+    )
     assert found.verdict in ("consistent", "conditional")
     assert found.verdict == "consistent" or "missing answers as one more class" in found.under
-    [found] = findings({"accuracy": excluded}, counts=counts, missing="unknown", missing_as="excluded")
+    [found] = findings(
+        "scores", {"accuracy": excluded}, counts=counts, missing="unknown", missing_as="excluded"
+    )
     assert found.verdict in ("consistent", "untested")
 
 
 @pytest.mark.long
 def test_few_right_items_need_a_macro_f1_above_zero_of_unknown_labels() -> None:
-    [found] = findings({"accuracy": "0.200", "macro_f1": "0.000"}, n=499, labels=10)
+    [found] = findings("scores", {"accuracy": "0.200", "macro_f1": "0.000"}, n=499, labels=10)
     assert "no confusion matrix of 499 items with 10 classes has them" in found.reason
     assert found.verdict == "inconsistent"
-    [found] = findings({"accuracy": "0.200", "macro_f1": "0.113"}, n=499, labels=10)
+    [found] = findings("scores", {"accuracy": "0.200", "macro_f1": "0.113"}, n=499, labels=10)
     assert found.verdict in ("consistent", "untested")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n_means", [6, pytest.param(60, marks=pytest.mark.long)])
-def test_means_over_runs_of_real_tables_are_never_inconsistent(n_means: int) -> None:
+def test_means_over_runs_of_real_tables_are_never_inconsistent() -> None:
     generator = np.random.default_rng(3)
-    for _ in range(n_means):
+    for _ in range(15):
         gold, _ = sample(generator, 3, 60)
         runs = [np.where(generator.random(60) < 0.7, gold, generator.integers(0, 3, 60)) for _ in range(5)]
         scores = [scores_of(gold, given) for given in runs]
@@ -271,10 +267,10 @@ def test_means_over_runs_of_real_tables_are_never_inconsistent(n_means: int) -> 
             name: f"{np.mean([one[name] for one in scores]):.4f}"
             for name in ("accuracy", "macro_f1", "recall:1")
         }
-        [found] = findings(numbers, counts=counts_of(gold), runs=5)
+        [found] = findings("scores", numbers, counts=counts_of(gold), runs=5)
         assert found.verdict in ("consistent", "untested"), numbers
     numbers = {"accuracy": "0.7001", "macro_f1": "0.7000"}
-    [found] = findings(numbers, counts=counts_of(gold), runs=5)
+    [found] = findings("scores", numbers, counts=counts_of(gold), runs=5)
     assert found.verdict in ("inconsistent", "untested", "conditional")
     assert found.verdict != "consistent"
 
@@ -302,23 +298,24 @@ def test_scores_over_folds_are_shares_or_untested() -> None:
     counts = {"a": 20, "b": 15, "c": 10}
     found = {
         one.numbers: one.verdict
-        for one in findings({"accuracy": "0.733", "macro_f1": "0.700"}, counts=counts, folds=5)
+        for one in findings("scores", {"accuracy": "0.733", "macro_f1": "0.700"}, counts=counts, folds=5)
     }
     assert found[("accuracy",)] == "consistent"
     assert found[("macro_f1",)] == "untested"
-    [off] = findings({"recall:c": "0.55"}, counts=counts, folds=2)
+    [off] = findings("scores", {"recall:c": "0.55"}, counts=counts, folds=2)
     assert off.verdict != "consistent"
 
 
-def test_contradictory_settings_are_refused_with_one_sentence() -> None:
-    counts = {"a": 20, "b": 15, "c": 10}
-    with pytest.raises(InputError, match="'recall' of 3 classes is of one of them"):
-        findings({"recall": "0.5"}, counts=counts)
-    with pytest.raises(InputError, match="'f1:d' has no label"):
-        findings({"f1:d": "0.5"}, counts=counts)
-    with pytest.raises(InputError, match="answered is 50, and there are 45 items"):
-        findings({"accuracy": "0.5"}, counts=counts, answered=50)
-    with pytest.raises(InputError, match="missing is 'many'"):
-        findings({"accuracy": "0.5"}, counts=counts, missing="many")
-    with pytest.raises(InputError, match="folds is 90"):
-        findings({"accuracy": "0.5"}, counts=counts, folds=90)
+@pytest.mark.parametrize(
+    ("role", "settings", "sentence"),
+    [
+        ("recall", {}, "'recall' of 3 classes is of one of them"),
+        ("f1:d", {}, "'f1:d' has no label"),
+        ("accuracy", {"answered": 50}, "answered is 50, and there are 45 items"),
+        ("accuracy", {"missing": "many"}, "missing is 'many'"),
+        ("accuracy", {"folds": 90}, "folds is 90"),
+    ],
+)
+def test_contradictory_settings_are_refused_with_one_sentence(role, settings, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        findings("scores", {role: "0.5"}, counts={"a": 20, "b": 15, "c": 10}, **settings)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from published_numbers import findings, verdict
 from sklearn import metrics
 
-from conjury.analysis.audit.arithmetic import Group, Printed, confusion_matrices
-from conjury.analysis.audit.arithmetic.findings import REGISTERED
+from conjury.analysis.audit.arithmetic import confusion_matrices
 from conjury.analysis.audit.arithmetic.scores import SCORES, exact_score
 from conjury.inference.errors import InputError
 
@@ -19,14 +19,6 @@ COUNTS = {"safe": 400, "implicit": 350, "explicit": 250}
 SETTINGS = {"counts": COUNTS, "classes": {"harmful": ["implicit", "explicit"]}, "positive": "harmful"}
 
 REFERENCE = Path(__file__).parents[2] / "fixtures" / "audit" / "mlscorecheck.csv"
-
-
-def findings(numbers: dict[str, str], percent: bool = False, **settings):
-    return list(
-        REGISTERED["scores"].run(
-            Group({role: Printed.read(text, percent) for role, text in numbers.items()}, settings)
-        )
-    )
 
 
 def scores_of(tp: int, tn: int, p: int, n: int) -> dict[str, float]:
@@ -59,11 +51,10 @@ def test_exact_scores_are_those_of_scikit_learn():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n_tables", [20, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("digits", [2, 3])
-def test_scores_of_real_tables_are_never_inconsistent(digits, n_tables):
+def test_scores_of_real_tables_are_never_inconsistent(digits):
     rng = np.random.default_rng(digits)
-    for _ in range(n_tables):
+    for _ in range(60):
         p, n = int(rng.integers(1, 300)), int(rng.integers(1, 300))
         tp, tn = int(rng.integers(0, p + 1)), int(rng.integers(0, n + 1))
         found = scores_of(tp, tn, p, n)
@@ -71,8 +62,8 @@ def test_scores_of_real_tables_are_never_inconsistent(digits, n_tables):
         numbers = {
             str(name): f"{found[str(name)]:.{digits}f}" for name in names if not np.isnan(found[str(name)])
         }
-        [verdict] = findings(numbers, counts={"negative": n, "positive": p})
-        assert verdict.verdict == "consistent", (numbers, p, n)
+        [found_one] = findings("scores", numbers, counts={"negative": n, "positive": p})
+        assert found_one.verdict == "consistent", (numbers, p, n)
 
 
 def test_verdicts_equal_enumeration_of_all_tables():
@@ -105,15 +96,15 @@ def printed_table(tp_parts: dict[str, int], tn: int) -> dict[str, str]:
 
 def test_subclasses_share_one_table_and_another_f1_is_named():
     numbers = printed_table({"implicit": 200, "explicit": 230}, 310)
-    [found] = findings(numbers, percent=True, **SETTINGS)
+    [found] = findings("scores", numbers, percent=True, **SETTINGS)
     assert found.verdict == "consistent"
     assert found.chance is not None
     assert found.chance < 0.05
     f1 = scores_of(430, 310, 600, 400)["f1"]
-    [other] = findings(numbers | {"macro_f1": f"{100 * f1:.1f}"}, percent=True, **SETTINGS)
+    [other] = findings("scores", numbers | {"macro_f1": f"{100 * f1:.1f}"}, percent=True, **SETTINGS)
     assert other.verdict == "conditional"
     assert other.under == ("macro_f1: F1 of the positive class",)
-    [wrong] = findings(numbers | {"accuracy": "99.0"}, percent=True, **SETTINGS)
+    [wrong] = findings("scores", numbers | {"accuracy": "99.0"}, percent=True, **SETTINGS)
     assert wrong.verdict == "inconsistent"
     assert "units of the last digit" in wrong.nearest
 
@@ -127,35 +118,17 @@ def test_a_mean_over_runs_is_no_confusion_matrix():
     }
     numbers = {name: f"{value:.4f}" for name, value in means.items()}
     counts = {"negative": 60, "positive": 40}
-    assert findings(numbers, counts=counts, runs=5)[0].verdict == "consistent"
+    assert verdict("scores", numbers, counts=counts, runs=5) == "consistent"
     pooled = scores_of(sum(tp for tp, _ in tables), sum(tn for _, tn in tables), 200, 300)
     numbers = {name: f"{pooled[name]:.4f}" for name in means}
-    assert findings(numbers, counts=counts, runs=5, pooled=True)[0].verdict == "consistent"
-
-
-def test_shares_of_few_items_lie_on_their_grid():
-    [found] = findings({"accuracy": "0.52"}, n=20)
-    assert found.verdict == "conditional"
-    assert all(name.startswith("n = ") or name in ("truncated", "rounded up") for name in found.under)
-    assert findings({"accuracy": "0.55"}, n=20)[0].verdict == "consistent"
-    assert findings({"accuracy": "0.510"}, n=20, runs=5)[0].verdict == "consistent"
-
-
-def test_f1_is_the_harmonic_mean_without_any_counts():
-    assert findings({"precision": "0.60", "recall": "0.40", "f1": "0.48"})[0].verdict == "consistent"
-    assert findings({"precision": "0.60", "recall": "0.40", "f1": "0.52"})[0].verdict == "conditional"
-
-
-@pytest.mark.parametrize("counts", [{"a": 0, "b": 5}, {"a": 5, "b": 0}])
-def test_empty_classes_are_answered(counts):
-    assert findings({"accuracy": "1.00"}, counts=counts)[0].verdict == "consistent"
+    assert verdict("scores", numbers, counts=counts, runs=5, pooled=True) == "consistent"
 
 
 def test_contradictory_counts_are_refused():
     with pytest.raises(InputError, match="n is 999, and the counts sum to 1000"):
-        findings({"accuracy": "0.5"}, counts=COUNTS, n=999)
+        findings("scores", {"accuracy": "0.5"}, counts=COUNTS, n=999)
     with pytest.raises(InputError, match="has no label 'harmful'"):
-        findings({"accuracy": "0.5"}, counts=COUNTS, positive="harmful")
+        findings("scores", {"accuracy": "0.5"}, counts=COUNTS, positive="harmful")
     with pytest.raises(InputError, match="is no score"):
         confusion_matrices({"acc": "0.5"}, 1, 1)
     assert "accuracy" in SCORES

@@ -15,8 +15,6 @@ from conjury.analysis.checks import Check, run_checks
 from conjury.analysis.checks.registry import CHECKS, Question, Verdict, check, exceeds
 from conjury.analysis.checks.running import (
     CODES,
-    OF_CONJOINTS,
-    Content,
     check_collected,
     chosen,
     controlled,
@@ -117,19 +115,6 @@ def test_bad_settings_are_refused() -> None:
         run_checks(CollectedData(), seed=-1)
 
 
-def test_content_knows_the_kind_of_a_study(study: Study) -> None:
-    conjoint = Content(CollectedData(study=study), 0.05, 1, None)
-    items = Content(CollectedData(study=load_any_study("multiturn")), 0.05, 1, None)
-    assert (conjoint.get("conjoint"), conjoint.get("item_study")) == (study, None)
-    assert (items.get("conjoint"), items.get("judged")) == (None, None)
-    assert items.get("item_study").name == "multiturn"
-    assert items.get("alpha") == 0.05
-
-
-def test_checks_of_conjoints_are_those_that_need_choices() -> None:
-    assert {"CJ101", "CJ303"} <= set(OF_CONJOINTS)
-
-
 @pytest.fixture
 def with_checks(tmp_path: Path, study: Study):
     """Write a study file with a section about checks."""
@@ -157,30 +142,25 @@ def test_a_suppressed_check_is_run_and_carries_its_reason(with_checks, study: St
     assert (again.verdict, again.suppressed) == ("warning", "Known.")
 
 
+TWICE = "{code: CJ108, because: x}, {code: CJ108, because: y}"
+UNKNOWN = "checks:\n  ignore:\n    - {code: CJ101, because: x}\n    - {code: CJ198, because: y}"
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
         ("checks: {ignore: [{code: CJ108}]}", r"because is missing; add it"),
         ('checks: {ignore: [{code: CJ108, because: "  "}]}', r"checks.ignore.0.because"),
         ("checks: {ignore: [{code: stimuli, because: x}]}", r"checks.ignore.0.code"),
-        (
-            "checks: {ignore: [{code: CJ108, because: x}, {code: CJ108, because: y}]}",
-            r"check 'CJ108' is given twice",
-        ),
+        (f"checks: {{ignore: [{TWICE}]}}", r"check 'CJ108' is given twice"),
         ("checks: {skip: [CJ108]}", r"'skip' is unknown here; .*ignore"),
+        (UNKNOWN, "there is no check CJ198"),
     ],
 )
 def test_a_bad_suppression_is_refused_with_its_line(with_checks, section: str, message: str) -> None:
     file = with_checks(section)
     line = len(file.read_text(encoding="utf-8").splitlines())
     with pytest.raises(InputError, match=rf"study.yaml:{line}: .*{message}"):
-        load_any_study(file)
-
-
-def test_suppressing_a_check_that_does_not_exist_is_refused_with_its_line(with_checks) -> None:
-    file = with_checks("checks:\n  ignore:\n    - {code: CJ101, because: x}\n    - {code: CJ198, because: y}")
-    line = len(file.read_text(encoding="utf-8").splitlines())
-    with pytest.raises(InputError, match=rf"study.yaml:{line}: there is no check CJ198"):
         check_collected(file)
 
 

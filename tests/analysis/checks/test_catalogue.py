@@ -20,7 +20,7 @@ from conjury.analysis.checks.rates import (
     stated,
 )
 from conjury.analysis.checks.registry import Question
-from conjury.analysis.checks.running import CODES, NAMES, ORDERED
+from conjury.analysis.checks.running import ORDERED
 from conjury.inference.tables.files import ROOT
 
 PAGE = ROOT / "docs" / "howto" / "analysing" / "checks.md"
@@ -48,24 +48,12 @@ def test_the_documentation_lists_all_checks() -> None:
     assert written == table(), "Run this test with CONJURY_SNAPSHOTS=write."
 
 
-def test_codes_and_names_are_unique() -> None:
-    assert len(set(CODES)) == len(CODES) == len(set(NAMES)) == len(NAMES)
-
-
 @of_each
 def test_a_check_is_one_module_of_its_kind_with_its_name(question: Question) -> None:
     assert re.fullmatch(r"CJ[1-5]\d\d", question.code)
     [run] = [run for other, run in ORDERED if other is question]
     assert re.fullmatch(rf"conjury\.analysis\.checks\.{question.kind}(\.\w+)*", run.__module__)
     assert run.__name__ == run.__module__.rpartition(".")[2] == question.name
-
-
-@of_each
-def test_texts_are_sentences_and_the_question_ends_with_a_question_mark(question: Question) -> None:
-    assert question.text.endswith("?")
-    assert question.consequence.endswith(".")
-    assert question.remedy.endswith(".")
-    assert not question.title.endswith(".")
 
 
 @of_each

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.collected import ASKED, CLASSES, collected, gold, items, labels_given, ratings
+from made_up.collected import ASKED, CLASSES, SPANISH, collected, gold, items, labels_given, ratings
 
 from conjury.analysis.checks import Check, run_checks
 from conjury.inference.readers.collected import CollectedData
@@ -147,10 +147,6 @@ def _twice(data: CollectedData) -> CollectedData:
     return replace(data, items=frame, labels=labels)
 
 
-SPANISH = (
-    "El texto no es una broma sobre la familia, y por eso la etiqueta que se da con más frecuencia para los "
-    "chistes de este tipo es la de una agresión que no se dice de forma directa."
-)
 CASES: dict[str, tuple[Break, str, str]] = {  # what is changed, the verdict, and a part of the finding
     "shifted_answers: labels of the item before": (_shifted, "error", r"lag .1"),
     "shifted_answers: ratings two items late": (_shifted_ratings, "error", r"lag .2"),

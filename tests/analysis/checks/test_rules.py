@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_up.collected import SPANISH
 
 from conjury.analysis.checks.answers.labels.label_variants import spellings
 from conjury.analysis.checks.answers.outages import least_probable_run
 from conjury.analysis.checks.answers.texts.error_texts import ERROR
 from conjury.analysis.checks.answers.texts.other_language import language_of
 from conjury.analysis.checks.design.items_in_strata import twins
-
-SPANISH = (
-    "El texto no es una broma sobre la familia, y por eso la etiqueta que se da con más frecuencia para los "
-    "chistes de este tipo es la de una agresión que no se dice de forma directa."
-)
 
 
 @pytest.mark.parametrize(

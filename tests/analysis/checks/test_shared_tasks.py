@@ -9,7 +9,6 @@ import pytest
 from conjury.analysis.checks import Check
 from conjury.analysis.checks.design.shared_tasks import shared_tasks
 from conjury.analysis.checks.judged import split
-from conjury.analysis.checks.running import NAMES
 from conjury.inference.design.drawn import DrawnDesign, draw_design, with_panel
 from conjury.inference.design.panels import Panel, sample_people
 from conjury.inference.design.profiles import enumerate_profiles
@@ -111,7 +110,3 @@ def test_the_share_of_tasks_that_a_model_was_asked_is_stated(study, choices) -> 
 def test_one_kind_of_judges_shares_no_tasks(study, choices, kind) -> None:
     alone = choices[(choices["judge_kind"] == kind).to_numpy(bool)].reset_index(drop=True)
     assert run(study, alone).verdict == "not_applicable"
-
-
-def test_the_check_is_one_of_a_diagnosis() -> None:
-    assert "shared_tasks" in NAMES

@@ -73,32 +73,6 @@ def test_prompts_with_baselines_of_their_own_have_panels_of_their_own() -> None:
     assert {0.7 in lines for name, lines in apart.items() if "Other" not in name} == {False}
 
 
-def test_policies_and_recalls_of_kinds_of_harm_are_figures_of_their_own() -> None:
-    result = made.harm()
-    assert "recalls" in parts(result)
-    assert len(legend(figures.draw(result, part="policies"))) == 3
-    figure = figures.draw(result, part="recalls", **WORDS)
-    assert len(titles(figure)) == 8
-    assert legend(figure) == ["Implicit", "Explicit"]
-    assert "implicit" in figures.alt(result, made.WORDS, "recalls").lower()
-
-
-def test_panels_of_few_judges_have_rows_of_their_own() -> None:
-    result = made.scores(judges=made.JUDGES)
-    baseline = result.frame["judge_kind"] == "baseline"
-    english, first = result.frame["language"] == "en", result.frame["judge"].isin(made.JUDGES[:3])
-    frame = result.frame[baseline | (english & first) | (~english & ~first)]
-    figure = draw(frame, "scores", settings=result.settings, **WORDS)
-    panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert len(panels) == 8
-    for axes in panels:
-        lines = [line for line in axes.get_lines() if line.get_marker() == "o"]
-        drawn = sum(len(np.atleast_1d(line.get_ydata())) for line in lines)
-        low, high = sorted(axes.get_ylim())
-        assert high - low == drawn == (3 if "English" in axes.get_title(loc="left") else 4)
-    assert len(set(row_labels(*panels))) == len(made.JUDGES)
-
-
 def test_cells_of_small_matrices_contain_their_percent_and_unused_answers_have_no_column() -> None:
     frame = made.confusion(labels=["safe", "harmful"], judges=["gpt"]).frame
     shares = [int(text.get_text()) for text in draw(frame, "confusion").axes[0].texts]
@@ -114,36 +88,6 @@ def test_answers_that_cover_a_gold_label_are_right() -> None:
     covers = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
     text = figures.alt(Result(frame, "confusion", settings={"covers": covers}))
     assert "Implicit 60%, Safe 100%; most frequent mistake: Implicit called Safe" in text
-
-
-@pytest.mark.long
-def test_heads_of_matrices_break_between_words_and_empty_places_are_at_the_end() -> None:
-    names = {
-        "deepseek_reasoner": "DeepSeek-Reasoner", "llama_3_1_8b": "Llama-3.1-8B", "jais": "Jais",
-        "qwen2_5_14b": "Qwen2.5-14B", "acegpt_v2_32b_chat": "AceGPT-v2-32B-Chat", "gpt_5_2": "GPT-5.2",
-        "kim": "Kim",
-    }  # fmt: skip
-    labels: dict[Any, str] = {("judges", key): name for key, name in names.items()}
-    frame = made.confusion(labels=["safe", "harmful"], judges=list(names)).frame
-    twice = pd.concat([frame, frame.assign(prompt="image")], ignore_index=True)
-    figure = draw(twice, "confusion", labels=labels)
-    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert len(shown) == 14
-    for axes in shown:
-        judge, prompt = axes.get_title(loc="left").replace("-\n", "-").replace(",\n", ", ").split(", ")
-        assert judge.replace("\n", " ") in names.values()
-        assert prompt in ("Lines", "Image")
-    edges = [round(axes.get_position().y0, 3) for axes in shown]
-    across = edges.count(edges[0])
-    assert edges.count(edges[-1]) < across
-    last = [(axes.texts[-1].get_text(), labelled(axes)[-1]) for axes in shown if axes.texts]
-    named = ["No answer" in pair for pair in last]
-    assert named == [False] * (len(shown) - across) + [True] * across
-    figure = figures.draw(made.confusion(), **WORDS)  # thirteen labels
-    first, *_, end = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert figure.get_figheight() <= 9.6
-    assert first.get_title(loc="left") == "Qwen3-8B"
-    assert end.get_position().x0 == pytest.approx(first.get_position().x0, abs=0.01)
 
 
 def test_labels_that_are_never_given_are_at_the_edge_and_those_hardly_ever_gold_are_not_drawn() -> None:

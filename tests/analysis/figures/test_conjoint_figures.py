@@ -21,8 +21,7 @@ from matplotlib.figure import Figure
 
 from conjury.analysis import conjoint, figures
 from conjury.analysis.audit import compare_moderation
-from conjury.analysis.conjoint import amce, bootstrap, cj, cj_anova, cj_freqs, cj_props, cj_table, mm, wald
-from conjury.analysis.figures.diagnostics.checks import CAPTIONS, caption
+from conjury.analysis.conjoint import amce, bootstrap, cj, cj_freqs, cj_props, mm
 from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.theme import LIGHT
 from conjury.inference.errors import InputError
@@ -57,17 +56,11 @@ def test_attributes_have_one_axis(name: str) -> None:
     panels = figures.draw(example(name).result, **example(name).options).axes
     assert len(panels) > 1
     assert len({axes.get_xlim() for axes in panels}) == 1
-
-
-def test_effects_can_have_an_axis_for_each_attribute() -> None:
     assert len({axes.get_xlim() for axes in draw(HUMAN, share_x=False).axes}) == len(ATTRIBUTES)
 
 
-def test_effects_have_a_point_per_level_in_panels_by_size_with_named_references() -> None:
-    labels = {"slur": "Insult", ("slur", "none"): "Nothing"}
-    figure = draw(HUMAN, labels=labels, interval="bootstrap")
-    expected = [0.0] * len(ATTRIBUTES) + HUMAN["estimate"][HUMAN["std_error"].notna()].tolist()
-    assert points(*figure.axes) == pytest.approx(sorted(expected))
+def test_effects_have_panels_by_size_with_named_references_and_the_limits_asked_for() -> None:
+    figure = draw(HUMAN, labels={"slur": "Insult", ("slur", "none"): "Nothing"}, interval="bootstrap")
     assert interval_starts(figure) == pytest.approx(sorted(HUMAN["boot_lower"].dropna()))
     assert titles(figure) == ["Insult", "Identity", "Curse"]
     assert {"Generic (reference)", "Nothing", "Black male"} <= set(row_labels(*figure.axes))
@@ -92,16 +85,6 @@ def test_series_differ_in_colour_and_marker_and_a_judge_keeps_its_colour() -> No
     labels[("judges", "model_x")] = "Model X"
     labelled = draw(ONE.assign(judge="Model X"), labels=labels).axes[0].lines
     assert labelled[0].get_color() == alone[0].get_color()
-
-
-def test_judges_of_one_figure_differ_in_colour_wherever_a_long_study_lists_them() -> None:
-    labels = {("judges", f"model_{k}"): f"Model {k}" for k in range(1, 15)}
-    three = amce_frame({name: [""] for name in ("human", "model_1", "model_8")})
-    (shown,) = draw(three, labels=labels).legends
-    assert len({line.get_color() for line in shown.get_lines()}) == 3
-    other = amce_frame({name: [""] for name in ("human", "model_7")})
-    (shown,) = draw(other, labels=labels).legends
-    assert len({line.get_color() for line in shown.get_lines()}) == 2
 
 
 def test_alternative_texts_list_24_estimates_and_of_more_name_the_least_and_the_largest() -> None:
@@ -150,19 +133,6 @@ def test_effects_and_means_are_drawn_around_their_null_value_and_name_their_inte
     assert lines_at(mm(ratings, FORMULA).plot()) == set()
 
 
-@pytest.mark.long
-def test_groups_and_differences_between_them_are_named_by_label(choices: pd.DataFrame) -> None:
-    labels = {("who", "anonymous"): "Nobody"}
-    for estimate in ("amce", "mm", "frequencies"):
-        figure = cj(choices, FORMULA, estimate=estimate, by="who").plot(labels=labels)
-        assert legend(figure) == ["Black male", "Nobody"]
-    assert len(legend(cj(choices, "chosen ~ tone", by=["who", "topic"]).plot())) == 4
-    for verb in (conjoint.amce_diffs, conjoint.mm_diffs):
-        figure = verb(choices.assign(who=choices["tone"]), "chosen ~ topic", "who", "pair_id").plot()
-        assert legend(figure) == ["Kind minus rude", "Plain minus rude"]
-        assert lines_at(figure) == {0.0}
-
-
 def test_each_reference_has_a_panel_of_its_feature_only(choices: pd.DataFrame) -> None:
     figure = conjoint.amce_by_reference(choices, FORMULA, "tone", "pair_id").plot()
     assert titles(figure) == ["Reference: Rude", "Reference: Kind", "Reference: Plain"]
@@ -183,13 +153,6 @@ def test_joint_proportions_of_two_features_become_a_heat_map(choices: pd.DataFra
     figure = draw(frame, "cj_props")
     assert [patch.get_xy() for patch in figure.axes[0].patches if patch.get_hatch()] == [(1, 1)]
     assert texts(figure) == ["50", "30", "20", "0"]
-
-
-def test_tests_and_lists_of_levels_have_no_figure(choices: pd.DataFrame) -> None:
-    made = (cj_anova(choices, FORMULA, "who"), cj_table(choices, FORMULA), wald(amce(choices, FORMULA)))
-    for result in made:
-        with pytest.raises(InputError, match=r"no figure; print their table with \.frame"):
-            result.plot()
 
 
 def test_frequencies_are_shares_of_a_judge_around_the_equal_share(choices: pd.DataFrame) -> None:
@@ -255,12 +218,6 @@ def test_engines_are_drawn_at_their_disagreement_and_missing_ones_are_named() ->
     ]
 
 
-def test_errors_of_simulated_estimates_are_drawn_around_zero() -> None:
-    frame = EFFECTS.assign(true=EFFECTS["estimate"] - 0.01)
-    assert points(*draw(frame, "truth").axes) == pytest.approx([0.01] * len(frame))
-    assert f"{len(frame)} of {len(frame)} intervals" in alt(frame, "truth")
-
-
 def filled(figure: Figure) -> int:
     """Dots with a face that is not the background."""
     faces = [dot.get_facecolor() for axes in figure.axes for dot in axes.collections if dot.get_sizes().size]
@@ -299,16 +256,6 @@ def test_the_bounds_and_every_interval_of_an_equivalence_test_are_drawn(choices:
     assert "6 different" in alt(equivalence(), "equivalence")
 
 
-def test_target_and_design_are_two_series(choices: pd.DataFrame) -> None:
-    options = {"id": "pair_id", "opponent": False, "target": {"topic": {"work": 0.8, "sport": 0.2}}}
-    effects, means = (verb(choices, FORMULA, **options) for verb in (conjoint.pamce, conjoint.pmm))
-    figure = draw(effects.frame, "target", {"design": amce(choices, FORMULA, "pair_id").frame})
-    assert legend(figure) == ["Target", "Design"]
-    assert len(effects.plot().axes) == 2
-    drawn = draw(means.frame, "target", {"design": mm(choices, FORMULA, "pair_id").frame})
-    assert str(drawn.get_supxlabel()) == "Marginal mean"
-
-
 def bars(figure: Figure) -> list[float]:
     return [round(float(bar.get_width()), 6) for axes in figure.axes for bar in axes.patches]
 
@@ -316,18 +263,13 @@ def bars(figure: Figure) -> list[float]:
 def test_bars_are_the_shares_of_the_design_and_points_those_drawn() -> None:
     table = design().query("feature == 'curse'").assign(shown=[40, 60])
     figure = draw(table, "design_shares")
-    assert bars(figure) == [0.5, 0.5]
     drawn = [float(x) for line in figure.axes[0].lines for x in np.atleast_1d(line.get_xdata())]
-    assert drawn == pytest.approx([0.4, 0.6])
+    assert (bars(figure), drawn) == ([0.5, 0.5], pytest.approx([0.4, 0.6]))
     assert row_labels(*figure.axes) == ["No curse (reference)", "Curse"]
-    assert legend(figure) == ["Share in the design", "In the pairs drawn"]
-    restricted = draw(table.assign(probability=[0.2, 0.8]), "design_shares")
-    assert bars(restricted) == [0.2, 0.8, 0.5, 0.5]
-    assert "Before restrictions" in legend(restricted)
+    assert bars(draw(table.assign(probability=[0.2, 0.8]), "design_shares")) == [0.2, 0.8, 0.5, 0.5]
     assert bars(draw(table.assign(shown=0), "design_shares")) == [0.5, 0.5]
     derived = draw(design().assign(derived=lambda frame: frame["feature"] == "curse"), "design_shares")
     assert titles(derived) == ["Slur", "Identity"]
-    assert len({axes.get_xlim() for axes in derived.axes}) == 1
 
 
 @pytest.mark.parametrize("plan", [5.0, 3000.0, 2e6])
@@ -381,12 +323,6 @@ def test_observed_runs_are_drawn_at_their_number_of_respondents() -> None:
 def test_axes_of_nothing_but_zeros_reach_one(name: str, table: dict[str, list[object]]) -> None:
     low, high = draw(pd.DataFrame({"judge": ["a"], "prompt": [""], **table}), name).axes[0].get_xlim()
     assert -0.1 < low < 1 <= high
-
-
-def test_every_check_has_a_caption_with_the_level_of_its_intervals() -> None:
-    assert set(CAPTIONS) == set(CHECKS)
-    assert "90% confidence intervals" in caption("profile_order", "Profile-order effects", 0.1)
-    assert "{" not in "".join(caption(name, "Title", 0.05) for name in CHECKS)
 
 
 def test_people_corrected_and_a_model_have_different_colours_wherever_the_study_lists_the_model() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from drawn import drawn_points, vertical_lines
 from made_up.figures import example, long_labels
 
@@ -49,77 +50,16 @@ def candidates(result: Result) -> Iterator[tuple[np.ndarray, set[str]]]:
                     yield np.array([*(row[name] for name in names), *[np.nan] * (3 - len(names))]), codes
 
 
-PLACES: dict[str, tuple[int, set[float]]] = {  # points that each figure has, and its lines of no difference
-    "amce": (9, {0.0}),
-    "amce, judges": (21, {0.0}),
-    "mm": (9, {0.5}),
-    "target": (12, {0.0}),
-    "prediction_powered": (21, {0.0}),
-    "prediction_powered, groups": (18, {0.0}),
-    "bounds": (9, {0.0}),
-    "interaction": (12, {0.0}),
-    "equivalence": (6, {0.0}),
-    "reliability": (2, {50.0, 88.5}),
-    "choice_level": (2, {0.5}),
-    "choice_level, ties": (12, {0.5}),
-    "choice_level, amce": (5, {0.0}),
-    "preference_cycles": (4, {0.0}),
-    "importance": (3, set()),
-    "choice_shares": (3, {0.333}),
-    "substitution": (3, {0.0}),
-    "design_probabilities": (6, {0.0}),
-    "attribute_independence": (3, {1.0}),
-    "position_share": (2, {50.0}),
-    "profile_order": (6, {0.0}),
-    "repeat_agreement": (2, {50.0}),
-    "missing_choices": (6, {0.0}),
-    "shared_tasks": (2, {0.0}),
-    "check": (12, set()),
-    "means": (27, set()),
-    "bounds, ratings": (27, set()),
-    "prediction_powered_items, strata": (48, set()),
-    "prediction_powered_items, scores": (6, set()),
-    "correlations": (24, {0.0}),
-    "biases": (24, {0.0, 1.0}),
-    "tier_accuracy": (36, set()),
-    "agreement": (12, set()),
-    "alt_test": (16, {0.5}),
-    "alt_test, annotators": (7, {0.0, 0.1}),
-    "both_answers": (16, {0.5}),
-    "rater_model": (12, {0.5}),
-    "rater_model, judges": (20, {0.0}),
-    "rater_model, check": (24, set()),
-    "label_model, check": (12, set()),
-    "choice_model": (6, {0.0}),
-    "scores": (24, {0.08, 0.4}),
-    "scores, policies": (72, set()),
-    "scores, recalls": (48, set()),
-    "bounds, scores": (12, {0.1}),
-    "robustness": (24, {0.0}),
-    "differences": (6, {0.0}),
-    "annotators": (4, set()),
-    "mixed": (6, {0.0}),
-    "rates": (20, set()),
-    "order_effects": (18, {0.5}),
-    "order_effects, effects": (10, {0.0}),
-    "variance_components": (16, set()),
-    "flips": (28, {0.0}),
-    "drift": (3, {0.0}),
-    "beyond_quality": (5, {0.0}),
-    "judging": (25, set()),
-    "run_comparison": (10, {0.0}),
-}
-
-
-@pytest.mark.parametrize("name", PLACES)
-def test_points_lines_and_labels_are_those_of_one_row_of_the_table(name: str) -> None:
+@pytest.mark.parametrize(("name", "n_points", "lines"), cases(__file__, "places"))
+def test_points_lines_and_labels_are_those_of_one_row_of_the_table(
+    name: str, n_points: int, lines: list[float]
+) -> None:
     """Each point is at an estimate, the line through it ends at its limits, and its words are of that row."""
     shown = example(name)
     figure = figures.draw(shown.result, labels=LABELS, **shown.options)
-    n_points, lines = PLACES[name]
     points, rows = drawn_points(figure), list(candidates(shown.result))
     numbers = np.array([row for row, _ in rows])
-    assert vertical_lines(figure) == lines
+    assert vertical_lines(figure) == set(lines)
     if name == "tier_accuracy":  # rates of chance are behind the estimates of the same row
         points = [point for point in points if "Chance" not in point.words]
         n_points -= len(points)

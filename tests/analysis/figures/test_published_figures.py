@@ -26,6 +26,9 @@ def test_a_number_with_two_findings_of_one_check_is_counted_once_with_the_graves
     assert once.to_numpy().sum() == counts.to_numpy().sum() == 31
     assert (once["consistent"].sum(), counts["consistent"].sum()) == (19, 0)
     assert counts["inconsistent"].sum() == once["inconsistent"].sum() + 19
+    text = alt(result)
+    assert "Counts that sum to a total: 9 consistent as published" in text
+    assert "4 inconsistent as published" in text
 
 
 @pytest.mark.parametrize(("low", "high", "step"), [(0, 4, 1.0), (1, 3, 0.5)])
@@ -51,9 +54,3 @@ def test_a_result_without_means_has_no_picture_of_them_and_an_empty_one_no_figur
         draw(without, part="means")
     with pytest.raises(InputError, match="no published number was checked"):
         draw(Result(result.frame.iloc[:0], result.kind, (), {}, {}))
-
-
-def test_the_description_names_counts_by_verdict() -> None:
-    text = alt(checked_numbers())
-    assert "Counts that sum to a total: 9 consistent as published" in text
-    assert "4 inconsistent as published" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 from drawn import legend, row_labels, shaded, titles
 from made_up import rating_results as ratings
-from made_up.figures import MODELS, RATERS, STRATA, example
+from made_up.figures import MODELS, STRATA, example
 from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt, draw, parts
@@ -51,16 +52,6 @@ def test_judges_without_estimates_are_not_described_and_all_items_are_the_first_
     gap = result("correlations", **{name: frame[name].where(known) for name in frame.columns[-4:]})
     assert "gemini" not in alt(gap)
     assert rows(draw(gap))[0] == "All items"
-
-
-def test_radars_need_three_dimensions_and_one_column() -> None:
-    made = result("means")
-    assert len(draw(made, part="radar", strata=["high", "low"]).axes) == 2
-    assert len(draw(made, part="radar", lines="stratum").axes) == len(RATERS)
-    assert parts(ratings.means()) == ["radar"]
-    assert parts(ratings.means(types=False)) == []
-    assert ratings.means().plot(part="radar").axes[0].name == "polar"
-    assert alt(ratings.means(), {}, "radar")
 
 
 @pytest.mark.parametrize(
@@ -105,29 +96,20 @@ def test_pairs_of_few_raters_have_numbers_and_gaps_are_explained(tmp_path) -> No
     made = result("agreement")
     figure = draw(made, part="pairs")
     assert len(texts(figure)) == 4 * 3
-    assert not figure.get_supxlabel()
     pairs = made.extra["pairs"]
     gap = pairs.assign(n_items=np.where(pairs["judge"] == "person_000", 3, 40))
     assert "fewer than 10 shared items" in draw(Result(gap, "agreement_pairs")).get_supxlabel()
     few = replace(made, extra={"pairs": pairs.assign(n_items=3)})
-    assert (parts(made), parts(few)) == (["pairs"], [])
+    assert (parts(made), parts(few), figure.get_supxlabel()) == (["pairs"], [], "")
     one = made.frame.query("dimension == 'novelty'")
     for table, kind in ((one, "agreement"), (pairs, "agreement_pairs")):  # read back from text
         table.assign(dimension="").to_csv(tmp_path / "table.csv", index=False)
         assert titles(draw(Result(pd.read_csv(tmp_path / "table.csv"), kind))) == []
-    names = [f"p{k}" for k in range(30)]
-    every = [("wit", a, b) for k, a in enumerate(names) for b in names[k + 1 :]]
-    many = pd.DataFrame(every, columns=["dimension", "judge", "other"]).assign(
-        judge_kind="human",
-        other_kind="human",
-        coefficient="cohen",
-        weights="nominal",
-        estimate=0.4,
-        n_items=20,
-    )
+    every = pd.DataFrame(combinations([f"p{k}" for k in range(30)], 2), columns=["judge", "other"])
+    like = {name: pairs[name].iloc[0] for name in ("dimension", "coefficient", "weights", "n_items")}
+    many = every.assign(**like, judge_kind="human", other_kind="human", estimate=0.4)
     axes, _ = draw(Result(many, "agreement_pairs")).axes
-    assert len(axes.get_yticklabels()) == 30
-    assert not axes.texts
+    assert (len(axes.get_yticklabels()), list(axes.texts)) == (30, [])
 
 
 def test_both_rates_are_drawn_for_each_dimension_and_the_best_model_is_first() -> None:
@@ -218,16 +200,15 @@ def test_checks_of_labels_dimensions_and_choices_have_the_same_layout() -> None:
     other = table.head(1).assign(statistic="ratings", value=np.nan)
     check = pd.concat([table, other, table.assign(dimension="wit")])
     made = Result(check, "dimension_model", extra={"check": check})
-    sizes = predicted_shares(made).groupby("dimension", sort=False).size()
-    assert sizes.to_dict() == {"fun": 10, "wit": 10}
-    assert "GPT-4.1, Overall fun" in titles(draw(made, part="check", labels=ratings.LABELS))
-    statistics = ["share", "share", "SD between raters"]
-    check = pd.DataFrame({"statistic": statistics, "feature": ["tone", "position", "tone"]}).assign(
-        level=["very_loud", "A", "very_loud"], observed=[0.9, 0.5, 0.1], expected=0.5, lower=0.4, upper=0.6
-    )
+    assert predicted_shares(made)["dimension"].value_counts().to_dict() == {"fun": 10, "wit": 10}
+    statistics = {
+        "statistic": ["share", "share", "SD between raters"],
+        "feature": ["tone", "position", "tone"],
+    }
+    levels = {"level": ["very_loud", "A", "very_loud"], "observed": [0.9, 0.5, 0.1]}
+    check = pd.DataFrame(statistics | levels).assign(expected=0.5, lower=0.4, upper=0.6)
     prior = check.assign(lower=0.1, upper=0.95)
     made = Result(check, "choice_model", extra={"check": check, "prior_check": prior})
-    assert parts(made) == ["check"]
     figure = draw(made, part="check", labels={("tone", "very_loud"): "Very loud!"})
     assert rows(figure) == ["Tone: Very loud!", "Position: A"]
     assert predicted_shares(made)["prior_upper"].tolist() == [0.95, 0.95]
@@ -240,20 +221,14 @@ def test_estimates_are_drawn_against_the_truth_by_kind_on_equal_axes() -> None:
     made = Result(ratings.recovered(), "recovery")
     figure = draw(made, labels=ratings.LABELS)
     assert titles(figure) == ["Mean rating", "Higher than people"]
-    lines = [line for line in figure.axes[0].lines if line.get_marker() != "None"]
+    axes = figure.axes[0]
+    lines = [line for line in axes.lines if line.get_marker() != "None"]
     hollow = [line for line in lines if line.get_markerfacecolor() != line.get_color()]
     assert sum(len(np.atleast_1d(line.get_xdata())) for line in hollow) == 1
+    assert (axes.get_xlim(), axes.get_aspect()) == (axes.get_ylim(), 1)
     text = alt(made, ratings.LABELS)
     assert "Mean rating: 1 of 2 intervals contain" in text
     assert "Higher than people: 0 of 0 intervals contain" in text
-    judges = ["human", *(f"model{k}" for k in range(12))]
-    many = pd.DataFrame({"judge": judges, "truth": np.linspace(0.2, 0.6, 13)}).assign(
-        quantity="accuracy", estimate=0.5, lower=0.1, upper=0.9, inside=True
-    )
-    figure = draw(Result(many, "recovery"))
-    assert legend(figure) == ["People", "Models"]
-    assert figure.axes[0].get_xlim() == figure.axes[0].get_ylim()
-    assert figure.axes[0].get_aspect() == 1
 
 
 @pytest.mark.long

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.studies import LABELS, RATINGS, items, towns, write_study
-from tables_of_cases import cases_of
 
 from conjury.analysis.conjoint import amce, sequential
 from conjury.analysis.numerics.confidence_sequences import half_widths
@@ -113,7 +113,7 @@ def test_means_of_ratings_have_the_width_of_their_sequence(rating_study):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    cases_of(__file__, "bad_expressions_name_what_is_possible"),
+    cases(__file__, "bad_expressions_name_what_is_possible"),
 )
 def test_bad_expressions_name_what_is_possible(conjoint, text, said):
     with pytest.raises(InputError, match=said):

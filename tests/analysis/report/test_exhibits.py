@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 from made_up.results import (
     CHECKS,
-    COMPARED,
-    LEVEL_WITH_MARKUP,
     amce_frame,
     bounded,
     difference_frame,
@@ -30,7 +28,6 @@ from conjury.analysis.figures.labels import Labels
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
 from conjury.analysis.report.exhibits import KINDS
-from conjury.analysis.report.exhibits.conjoint import reference_of
 from conjury.analysis.report.exhibits.diagnosed.diagnostics import engines_table
 from conjury.analysis.report.tables import interval, number, p_value, starred, stars
 from conjury.inference.errors import InputError
@@ -94,8 +91,6 @@ def test_more_than_six_judges_are_split_into_labelled_tables(copy) -> None:
     text = shown(change(copy, "amce", amce_frame({name: [""] for name in judges})), "amce")
     heads = re.findall(r"^Level \| (.*)$", text, re.MULTILINE)
     assert heads == [" | ".join(judges[:4]), " | ".join(judges[4:])]
-    assert "@tbl-amce and @tbl-amce-2" in text
-    assert "Part 2 of 2: judge\\_4 to judge\\_7." in text
 
 
 def test_only_judges_with_several_prompts_have_a_figure_of_prompts(copy) -> None:
@@ -113,13 +108,6 @@ def test_differences_are_recognised_by_verb_and_groups_whatever_their_name(copy)
         "these results have none",
     ):  # fmt: skip
         assert part in text
-
-
-def test_the_reference_is_the_first_level_that_is_not_excluded(results, tmp_path) -> None:
-    write_manifest(tmp_path, analyses=[record("a", "amce_diffs", "A", exclude={"slur": ["generic"]})])
-    for folder, label in ((results, "Generic insult"), (tmp_path, LEVEL_WITH_MARKUP)):
-        report = Report(folder)
-        assert reference_of(report, report.of_kind("amce_diffs")[0], "slur") == label
 
 
 def test_judges_with_few_answers_or_one_position_are_named(copy) -> None:
@@ -188,34 +176,6 @@ def test_without_a_current_diagnosis_one_sentence_says_what_to_run(results, diag
     write_manifest(diagnosed, diagnosed={"robustness": ["errors"], "notes": [note]})
     assert shown(Report(diagnosed), "reliability").strip() == note
     assert "its notes give the reason" in shown(Report(diagnosed), "detectable")
-
-
-def test_the_command_for_planning_names_the_study_as_it_was_given(diagnosed) -> None:
-    where = ", run in the folder of that study file."
-    towns = {"study": "towns", "study_argument": "my towns.yaml"}
-    for given, command in (
-        ({}, "`conjury power moderation`."),
-        ({"study": "towns"}, f"`conjury power STUDY`{where}"),
-        (towns, f"`conjury power 'my towns.yaml'`{where}"),
-    ):
-        report = Report(diagnosed)
-        report.manifest.update(given)
-        assert command in shown(report, "detectable")
-
-
-def test_methods_of_a_comparison_name_engines_reference_and_data_where_they_are_known(results, copy) -> None:
-    text = Report(results, "compared").methods()
-    for part in (
-        "`chosen ~ slur + identity`", "choices of Model X under the prompt Context matters", "1,200 rows",
-        "engines survey, native and cregg; survey is the reference", "clustered by `pair_id`", "cover 90%",
-    ):  # fmt: skip
-        assert part in text
-    note = COMPARED["notes"][0].replace("<", "&lt;").replace(">", "&gt;")
-    assert Report(results, "compared").notes() == f"- {note}"
-    write_manifest(copy, compared={"analysis": "amce"})
-    report = Report(copy, "compared")
-    assert "from the survey engine" in shown(report, "engines")
-    assert not re.search("is the reference|prompt|None|rows?|independent", report.methods())
 
 
 def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
@@ -295,27 +255,3 @@ def test_the_exhibit_of_bounds_names_the_smallest_tipping_share_or_that_nothing_
         text = shown(Report(write_items(folder, {"coverage": result, "bounds": result})), "bounds")
         assert sentence in text
         assert "Of 2 judges, 1 lacks answers: Model x gave 900 of 1,000 choices (90.0%)" in text
-
-
-def test_only_estimates_that_are_not_significant_are_said_to_be_uninformative(diagnosed) -> None:
-    effects = pd.read_parquet(diagnosed / "tables" / "amce.parquet")
-    power = pd.read_parquet(diagnosed / "tables" / "power.parquet").assign(effect_found=10.0)
-    for p, text in (
-        (0.2, "6 of 6 estimates are below the minimum detectable effect and not significant, so their "),
-        (
-            0.01,
-            "6 of 6 estimates are significant though below the minimum detectable effect, so they probably ",
-        ),
-    ):
-        change(diagnosed, "amce", effects.assign(p=p))
-        printed = shown(change(diagnosed, "power", power), "detectable")
-        assert text in printed
-        assert ("uninformative" in printed) is (p > 0.05)
-
-
-def test_the_report_says_that_every_answer_contains_a_choice_only_where_every_one_does(results, copy) -> None:
-    text = shown(Report(results), "answers")
-    assert text.startswith("10 of 2,000 answers (0.5%) contain no valid choice. ")
-    table = pd.read_parquet(copy / "tables" / "answers.parquet")
-    only_ok = change(copy, "answers", table[table["status"] == "ok"])
-    assert shown(only_ok, "answers").startswith("Every one of 1,990 answers contains a valid choice. ")

@@ -85,12 +85,6 @@ def test_heads_of_tables_are_repeated_on_every_page(strained: Source) -> None:
     assert {word.page for word in found if word.text == "Precision"} == rows
 
 
-def test_lines_of_cards_stay_lines(strained: Source) -> None:
-    found = words(typeset(strained.folder, strained.markdown))
-    at = {word.text: word.box[1] for word in found if word.text in ("walks", "sits", "Nobody")}
-    assert at["walks"] > at["sits"] + 5 > at["Nobody"] + 10
-
-
 def test_without_the_header_of_the_project_file_pages_are_not_sound(strained: Source) -> None:
     pdf = typeset(strained.folder, strained.markdown, header=False)
     assert len(overlapping(words(pdf))) > 100

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 from made_up import label_results as labels
 from made_up.rating_results import means
 from made_up.results import amce_frame, record, write_items
 from snapshots import shown
-from tables_of_cases import cases_of
 
 from conjury.analysis.figures import alt
-from conjury.analysis.figures.diagnostics.checks import caption
-from conjury.analysis.frames.claims import by_kind
 from conjury.analysis.report import Report
 from conjury.analysis.report.blocks import MOST_LINES, table_blocks
 from conjury.analysis.report.exhibits.diagnosed.robustness import verdicts
@@ -37,7 +35,7 @@ LABELS = {
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    cases_of(__file__, "judges_prompts_levels_and_metrics_have_their_labels_in_sentences"),
+    cases(__file__, "judges_prompts_levels_and_metrics_have_their_labels_in_sentences"),
 )
 def test_judges_prompts_levels_and_metrics_have_their_labels_in_sentences(text: str, expected: str) -> None:
     assert in_words(text, LABELS) == expected
@@ -99,11 +97,6 @@ def test_parts_of_a_table_are_named(tmp_path: Path) -> None:
     assert any(name == r"GPT\*4" for _, name in captions)
 
 
-def test_several_tables_have_their_verb_in_the_plural(tmp_path: Path) -> None:
-    text = shown(Report(write_items(tmp_path, {"scores": labels.scores()})), "scores")
-    assert "@tbl-scores and @tbl-scores-2 have the numbers." in text
-
-
 def test_descriptions_of_figures_have_true_minus_signs() -> None:
     frame = amce_frame({"model_x": [""]}).assign(estimate=-0.25, lower=-0.3, upper=-0.2)
     text = alt(Result(frame, "amce"))
@@ -111,33 +104,11 @@ def test_descriptions_of_figures_have_true_minus_signs() -> None:
     assert not re.search(r"-\d", text)
 
 
-def test_what_follows_from_odds_of_right_answers_is_not_about_conjoints() -> None:
-    assert "right" in by_kind()["mixed"].says
-    assert "AMCE" not in str(by_kind()["mixed"])
-
-
-@pytest.mark.parametrize("many", [True, False])
-def test_differences_of_many_judges_have_the_caption_of_a_matrix(tmp_path: Path, many: bool) -> None:
-    result = labels.differences([f"j{k}" for k in range(9)] if many else ["a", "b"])
-    text = shown(Report(write_items(tmp_path, {"differences": result})), "differences")
-    assert ("dots: adjusted p below 0.05" in text) == many
-    assert ("Points: paired differences" in text) != many
-
-
 def test_scores_of_several_answers_have_as_many_digits_as_scores(tmp_path: Path) -> None:
     text = shown(Report(write_items(tmp_path, {"passes": labels.passes()})), "passes")
     cells = re.findall(r"\d\.\d+(?= \|)", text)
     assert cells
     assert all(len(cell) == 4 for cell in cells)
-
-
-def test_captions_of_checks_explain_judges_with_the_same_numbers() -> None:
-    rows = [(judge, "", "tone", level, 0.1) for judge in "ab" for level in ("rude", "kind")]
-    table = pd.DataFrame(rows, columns=["judge", "prompt", "feature", "level", "estimate"])
-    name, title = "position_balance", "Balance"
-    assert "counted as more were shown the same pairs" in caption(name, title, 0.05, "", table)
-    other = table.assign(estimate=range(len(table)))
-    assert "counted as more" not in caption(name, title, 0.05, "", other)
 
 
 def test_wide_tables_are_split_by_columns_that_name_the_parts() -> None:

@@ -14,21 +14,20 @@ from made_up.results import (
     COMPARED,
     LEVEL_WITH_MARKUP,
     record,
-    write_diagnosed,
     write_items,
     write_manifest,
     write_results,
 )
 from snapshots import shown
+from typer.main import get_command
 
-from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.manifest import describe_run, with_folders
 from conjury.analysis.report import Report, load, markup
-from conjury.analysis.report.blocks import picture
 from conjury.analysis.report.markup import new_mark, to_html
 from conjury.analysis.report.methods import describe_analysis, plain
 from conjury.analysis.report.versions import versions_blocks
 from conjury.analysis.results import Result
+from conjury.cli.main import app
 from conjury.inference.errors import InputError
 
 PARTS = ["amce", "people", "further_amce", "amce_diffs", "mm", "prompts", "published", "recovery", "cj_freqs"]
@@ -103,25 +102,30 @@ def test_only_sections_with_content_are_printed_below_their_headings(tmp_path, c
     assert " ".join(parts) == "## Outer {#sec-outer} ### Inner {#sec-inner} A lead. Content."
 
 
-@pytest.mark.parametrize(
-    ("about", "commands"),
-    [
-        ("fit", ["conjury fit STUDY --data FILE --out ../results/none"]),
-        ("corrected", ["conjury fit STUDY --data FILE --correct ppi --out ../results/none"]),
-        ("diagnosed", ["conjury fit", "conjury diagnose STUDY --results ../results/none"]),
-        ("compared", ["conjury fit", "conjury compare STUDY --results ../results/none"]),
-        ("checked", ["conjury check WHAT --out ../results/none"]),
-        ("published_numbers", ["conjury check-table FILE --out ../results/none"]),
-        ("tried", ["conjury trial NAME --out ../results/none"]),
-    ],
-)
-def test_a_document_without_results_says_only_how_to_compute_them(
-    about, commands, capsys, monkeypatch
-) -> None:
+ABOUT = {
+    "fit": ["fit"],
+    "items": ["fit"],
+    "corrected": ["fit"],
+    "diagnosed": ["fit", "diagnose"],
+    "compared": ["fit", "compare"],
+    "checked": ["check"],
+    "published_numbers": ["check-table"],
+    "tried": ["trial"],
+}
+
+
+@pytest.mark.parametrize("about", ABOUT)
+def test_a_document_without_results_says_only_how_to_compute_them(about, capsys, monkeypatch) -> None:
+    """The commands exist with these options."""
     monkeypatch.setenv("QUARTO_DOCUMENT_FILE", "any.qmd")
     report = load("../results/none", about)
-    for part in (*commands, "There are no results in `../results/none` yet", "any.qmd -P results:FOLDER"):
-        assert part in report.opening()
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    typed = [text.split() for text in re.findall("`conjury ([^`]+)`", report.opening())]
+    assert [name for name, *_ in typed] == ABOUT[about]
+    for name, *words in typed:
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, name
+    assert "any.qmd -P results:FOLDER" in report.opening()
     with report.section("## Effects {#sec-effects}"):
         report.show("amce")
         print(report.methods())
@@ -221,26 +225,6 @@ def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(results
     assert sorted(path.name for path in elsewhere.iterdir()) == [".quarto", "_quarto.yml"]
 
 
-def test_figures_keep_their_size_on_screen_and_fit_on_paper(elsewhere) -> None:
-    with styled(LIGHT):
-        small, tall = new_figure(4.0, 2.0), new_figure(7.2, 9.6)
-    markdown = picture("small", small, "A line.")
-    assert markdown.count('<div class="drawing" style="width: 384px">') == 1
-    assert markdown.count('{width="4.00in" fig-alt="A line."}') == 1
-    markdown = picture("tall", tall, "A line.")
-    assert 'style="width: 691px"' in markdown
-    assert f'{{width="{7.2 * 8.2 / 9.6:.2f}in" ' in markdown
-
-
-@pytest.mark.long
-def test_all_figures_of_a_run_are_named_by_their_results(results, tmp_path) -> None:
-    names = [name for name, _ in Report(results).figures()]
-    assert names == ["amce", "amce_slur", "amce_by_identity", "mm", "frequencies", "published"]
-    names = [name for name, _ in Report(write_diagnosed(tmp_path / "results")).figures("diagnosed")]
-    by_judge = [f"{name}_{k}" for name in ("corrected", "errors", "power") for k in (1, 2)]
-    assert names == [*by_judge, "reliability"]
-
-
 def test_a_kind_without_an_exhibit_is_shown_as_a_table(tmp_path) -> None:
     frame = pd.DataFrame({"judge": ["gpt_4_1"], "estimate": [0.25], "n": [12]})
     text = shown(Report(write_items(tmp_path, {"new": Result(frame, "new_kind")})), "new_kind")
@@ -282,23 +266,6 @@ def test_methods_give_estimand_engine_clusters_intervals_rows_and_what_was_chose
         "null value 0.00",
     ):  # fmt: skip
         assert part in text
-
-
-def test_methods_do_not_mention_what_was_not_run() -> None:
-    for verb in ("cj_freqs", "cj_props"):
-        given = {
-            "verb": verb,
-            "id": "pair_id",
-            "n_clusters": 9,
-            "h0": 0.0,
-            "family": "gaussian",
-            "alpha": 0.05,
-        }
-        assert not re.search("luster|null|family|ntervals", describe_analysis(given))
-    text = describe_analysis({"verb": "mm", "formula": "y ~ a", "alpha": 0.1, "draws": None, "id": None})
-    assert not re.search("bootstrap|excluded|family|weighted|null value", text)
-    assert "treat every row as independent" in text
-    assert "Intervals cover 90%" in text
 
 
 PAGE = """# {text} {{#sec-a}}
@@ -345,19 +312,3 @@ def test_placeholders_differ_between_pages_and_none_remains(page_of, monkeypatch
     letters = iter("a" * 20 + "b" * 20)
     monkeypatch.setattr("secrets.choice", lambda _: next(letters))
     assert new_mark("x CONJURY" + "A" * 20 + "0end") == "conjury" + "b" * 20
-
-
-@pytest.mark.parametrize(
-    "about",
-    ["fit", "items", "corrected", "compared", "diagnosed", "checked", "published_numbers", "tried"],
-)
-def test_the_commands_of_a_document_without_results_exist_with_these_options(about: str) -> None:
-    from typer.main import get_command
-
-    from conjury.cli.main import app
-
-    commands = get_command(app).commands  # type: ignore[attr-defined]
-    for text in re.findall("`conjury ([^`]+)`", load("../results/none", about).opening()):
-        name, *words = text.split()
-        known = {option for parameter in commands[name].params for option in parameter.opts}
-        assert {word for word in words if word.startswith("--")} <= known, text

@@ -15,6 +15,10 @@ SENTENCE = (
     "laughed at the story about the train which never came although everybody waited for it in the rain"
 )
 WORDS = SENTENCE.split()
+SPANISH = (
+    "El texto no es una broma sobre la familia, y por eso la etiqueta que se da con más frecuencia para los "
+    "chistes de este tipo es la de una agresión que no se dice de forma directa."
+)
 
 
 def texts(n: int, rng: np.random.Generator, words: int = 14) -> list[str]:

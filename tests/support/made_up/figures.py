@@ -97,20 +97,16 @@ def intervals(keys: Mapping[str, Sequence[Any]], seed: int = 1, low: float = 0.1
     )
 
 
+def plain(kind: str, keys: Mapping[str, Sequence[Any]], by: Sequence[str] | None = None,
+          **how: Any) -> Callable[[], Result]:  # fmt: skip
+    """A result of one table with a row for each combination of keys."""
+    settings = {} if by is None else {"by": list(by)}
+    return lambda: Result(intervals(keys, **how), kind, settings={"alpha": 0.05, **settings})
+
+
 def means() -> Result:
     frame = intervals({"dimension": DIMENSIONS, "group": RATERS, "response_type": STRATA}, high=4.0)
     return Result(frame, "means", settings={"by": ["response_type"], "alpha": 0.05})
-
-
-def correlations() -> Result:
-    keys = {"dimension": DIMENSIONS, "judge": MODELS, "response_type": ("overall", *STRATA)}
-    return Result(intervals({**keys, "coefficient": ("pearson", "spearman")}), "correlations")
-
-
-def biases() -> Result:
-    quantities = ("difference", "sd_ratio_one_person", "own", "own_minus_other")
-    frame = intervals({"dimension": DIMENSIONS, "judge": MODELS, "quantity": quantities})
-    return Result(frame, "biases")
 
 
 def distributions() -> Result:
@@ -150,12 +146,6 @@ def rating_lines() -> Result:
     bands = intervals({**keys, "x": (0.0, 2.0, 4.0)}, high=3.0)
     extra = {"points": points.drop(columns=["estimate", "std_error", "lower", "upper"]), "bands": bands}
     return Result(intervals(keys), "rating_lines", extra=extra)
-
-
-def tier_accuracy() -> Result:
-    judges = ("one person", *MODELS)
-    keys = {"dimension": DIMENSIONS[-1:], "judge": judges, "quantity": ("complete_order", "ordered_pairs")}
-    return Result(intervals({**keys, "ties": ("wrong", "split", "right")}, chance=0.2), "tier_accuracy")
 
 
 def agreement() -> Result:
@@ -220,13 +210,6 @@ def alt_power() -> Result:
                   extra={"needed": needed})  # fmt: skip
 
 
-def both_answers() -> Result:
-    quantities = ("winning_rate", "advantage_probability", "closer_than_human", "better_than_human")
-    return Result(
-        intervals({"model": MODELS, "dimension": DIMENSIONS[:2], "quantity": quantities}), "both_answers"
-    )
-
-
 def shares(groups: Sequence[str] = RATERS, **keys: Sequence[Any]) -> pd.DataFrame:
     frame = intervals({"group": groups, **(keys or {"category": [float(k) for k in range(4)]})})
     return frame.assign(observed=frame["estimate"] + 0.01, expected=frame["estimate"])
@@ -269,36 +252,6 @@ def choice_model() -> Result:
                   extra={"raters": raters, "check": check})  # fmt: skip
 
 
-def recovery() -> Result:
-    frame = intervals({"quantity": ("expected_rating", "accuracy"), "judge": RATERS})
-    frame = frame.assign(truth=frame["estimate"] + 0.02, inside=True)
-    return Result(frame, "recovery")
-
-
-def annotators() -> Result:
-    keys = {"dimension": ("safe_vs_harmful",), "language": ("en", "es"), "coefficient": ("percent", "fleiss")}
-    frame = intervals(keys)
-    return Result(frame, "annotators", settings={"by": ["language"]})
-
-
-def lengths() -> Result:
-    keys = {"judge": benchmark.FEW, "task": list(benchmark.TASKS), "metric": ("accuracy", "missing_rate")}
-    frame = intervals({**keys, "length": (120.0, 800.0, 4000.0)})
-    return Result(frame, "errors", settings={"by": []})
-
-
-def mixed() -> Result:
-    frame = benchmark.differences().frame
-    return Result(frame.assign(odds_ratio=np.exp(frame["estimate"])), "mixed", settings={"by": []})
-
-
-def rates() -> Result:
-    keys = {"class": ("harmful", "safe"), "language": ("en", "es")}
-    methods = ("naive", "human", "rogan_gladen", "efficient", "mle")
-    frame = intervals({**keys, "method": methods}, n_labelled=40, n_unlabelled=400)
-    return Result(frame, "rates", settings={"by": ["language"], "alpha": 0.05})
-
-
 def published_scores() -> Result:
     frame = pd.DataFrame({"metric": ["accuracy", "accuracy", "macro_f1"], "printed": [0.1, 0.4, 0.3]})
     return Result(frame.assign(recomputed=[0.11, 0.4, 0.32], aligned=[0.12, 0.41, 0.33]), "published_scores")
@@ -339,12 +292,33 @@ BENCHMARK: dict[str, Made] = {
     "differences, many judges": lambda: benchmark.differences([f"judge_{k}" for k in range(10)]),
     "readings": readings,
     "readings, compared": (readings, {"part": "compared"}),
-    "annotators": annotators,
-    "errors": lengths,
-    "mixed": mixed,
+    "annotators": plain(
+        "annotators",
+        {"dimension": ["safe_vs_harmful"], "language": ["en", "es"], "coefficient": ["percent", "fleiss"]},
+        by=["language"],
+    ),
+    "errors": plain(
+        "errors",
+        {"judge": benchmark.FEW, "task": list(benchmark.TASKS), "metric": ["accuracy", "missing_rate"]}
+        | {"length": [120.0, 800.0, 4000.0]},
+        by=[],
+    ),
+    "mixed": lambda: Result(
+        benchmark.differences().frame.assign(odds_ratio=lambda table: np.exp(table["estimate"])),
+        "mixed",
+        settings={"by": []},
+    ),
     "published_scores": published_scores,
-    "rates": rates,
+    "rates": plain(
+        "rates",
+        {"class": ["harmful", "safe"], "language": ["en", "es"]}
+        | {"method": ["naive", "human", "rogan_gladen", "efficient", "mle"]},
+        by=["language"],
+        n_labelled=40,
+        n_unlabelled=400,
+    ),
 }
+OF_MODELS = {"dimension": DIMENSIONS, "judge": MODELS}
 RATINGS: dict[str, Made] = {
     "means": means,
     "means, radar": (means, {"part": "radar"}),
@@ -354,20 +328,35 @@ RATINGS: dict[str, Made] = {
     "prediction_powered_items, dimensions": lambda: few_people_means(DIMENSIONS),
     "prediction_powered_items, labels": few_people_shares,
     "prediction_powered_items, scores": few_people_scores,
-    "correlations": correlations,
-    "biases": biases,
+    "correlations": plain(
+        "correlations",
+        OF_MODELS | {"response_type": ["overall", *STRATA], "coefficient": ["pearson", "spearman"]},
+    ),
+    "biases": plain(
+        "biases",
+        OF_MODELS | {"quantity": ["difference", "sd_ratio_one_person", "own", "own_minus_other"]},
+    ),
     "distributions": distributions,
     "dimension_correlations": dimension_correlations,
     "dimension_model": dimension_model,
     "rating_lines": rating_lines,
-    "tier_accuracy": tier_accuracy,
+    "tier_accuracy": plain(
+        "tier_accuracy",
+        {"dimension": DIMENSIONS[-1:], "judge": ["one person", *MODELS]}
+        | {"quantity": ["complete_order", "ordered_pairs"], "ties": ["wrong", "split", "right"]},
+        chance=0.2,
+    ),
     "agreement": agreement,
     "agreement, pairs": (agreement, {"part": "pairs"}),
     "alt_test": alt_test,
     "alt_test, annotators": (alt_test, {"show": "annotators", "model": "gpt_4_1"}),
     "epsilon_curve": epsilon_curve,
     "alt_power": alt_power,
-    "both_answers": both_answers,
+    "both_answers": plain(
+        "both_answers",
+        {"model": MODELS, "dimension": DIMENSIONS[:2]}
+        | {"quantity": ["winning_rate", "advantage_probability", "closer_than_human", "better_than_human"]},
+    ),
     "rater_model": rater_model,
     "rater_model, judges": (rater_model, {"part": "judges"}),
     "rater_model, check": (rater_model, {"part": "check"}),
@@ -376,7 +365,12 @@ RATINGS: dict[str, Made] = {
     "label_model, check": (label_model, {"part": "check"}),
     "choice_model": choice_model,
     "choice_model, check": (choice_model, {"part": "check"}),
-    "recovery": recovery,
+    "recovery": lambda: Result(
+        intervals({"quantity": ["expected_rating", "accuracy"], "judge": RATERS}).assign(
+            truth=lambda table: table["estimate"] + 0.02, inside=True
+        ),
+        "recovery",
+    ),
 }
 
 
@@ -638,19 +632,11 @@ def _judging() -> Result:
 
 def _runs() -> Result:
     """Two runs of a judge."""
-    frame = _judging_table()
-    return compare_runs(frame, frame.assign(judge=frame["other"]), "judge", "ann")
-
-
-def _judging_table() -> pd.DataFrame:
     random = np.random.default_rng(6)
     truth = random.choice(["no harm", "harm", "unclear"], 120)
-    return pd.DataFrame(
-        {
-            name: np.where(random.random(120) < right, truth, "harm")
-            for name, right in (("judge", 0.7), ("other", 0.8), ("ann", 0.95))
-        }
-    )
+    right = {"judge": 0.7, "other": 0.8, "ann": 0.95}
+    frame = pd.DataFrame({name: np.where(random.random(120) < p, truth, "harm") for name, p in right.items()})
+    return compare_runs(frame, frame.assign(judge=frame["other"]), "judge", "ann")
 
 
 VALIDATION: dict[str, Made] = {
@@ -668,18 +654,8 @@ PUBLISHED: dict[str, Made] = {
     "published_numbers": checked_numbers,
     "published_numbers, means": (checked_numbers, {"part": "means"}),
 }
-EXAMPLES = {
-    **CONJOINT,
-    **PREFERENCES,
-    **CHECKS,
-    **OF_ALL_CHECKS,
-    **RATINGS,
-    **BENCHMARK,
-    **TRIALS,
-    **INSTRUMENT,
-    **PUBLISHED,
-    **VALIDATION,
-}
+EXAMPLES = CONJOINT | PREFERENCES | CHECKS | OF_ALL_CHECKS | RATINGS | BENCHMARK | TRIALS | INSTRUMENT
+EXAMPLES |= PUBLISHED | VALIDATION
 
 
 @cache

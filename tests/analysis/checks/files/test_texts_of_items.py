@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from tables_of_cases import cases_of
+from cases import cases
 
 from conjury.analysis.checks.files.hidden_instructions import hidden_instructions, instructions_in
 from conjury.analysis.checks.files.mangled_text import in_ids, in_text, in_texts, mangled_text
@@ -63,15 +63,9 @@ def test_columns_of_perturbed_texts_are_compared_with_the_text_of_their_row() ->
         perturbed_typo=["One joke. ", "Two  jokes.", "Three joeks."]
     )
     check = unchanged_copies(table)
-    assert check.verdict == "error"
-    assert check.table.iloc[0]["condition"] == "typo"
-    assert check.table.iloc[0]["unchanged"] == 2
-
-
-def test_originals_alone_have_no_copies_to_compare() -> None:
-    assert unchanged_copies(items_of("One.", "Two.")).verdict == "not_applicable"
-    orphan = copies(["A.", "B."]).iloc[2:]
-    assert unchanged_copies(orphan).verdict == "not_applicable"
+    assert (check.verdict, *check.table.iloc[0][["condition", "unchanged"]]) == ("error", "typo", 2)
+    for alone in (items_of("One.", "Two."), copies(["A.", "B."]).iloc[2:]):
+        assert unchanged_copies(alone).verdict == "not_applicable"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +83,7 @@ def test_differences_are_named(one: str, other: str, what: str) -> None:
     assert difference(one, other) == what
 
 
-HIDDEN = cases_of(__file__, "hidden")
+HIDDEN = cases(__file__, "hidden")
 
 
 @pytest.mark.parametrize(("text", "kind"), HIDDEN)
@@ -97,7 +91,7 @@ def test_hidden_instructions_are_detected(text: str, kind: str) -> None:
     assert kind in dict(instructions_in(text))
 
 
-HARMLESS = cases_of(__file__, "harmless")
+HARMLESS = cases(__file__, "harmless")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -115,10 +109,13 @@ def test_an_item_with_an_instruction_is_named_in_the_finding() -> None:
     assert check.table.set_index("kind").loc["phrase", ["n", "estimate"]].tolist() == [1, 1 / 3]
 
 
-def test_one_invisible_character_is_no_alarm_and_several_are_a_warning() -> None:
+def test_one_invisible_character_is_no_alarm_several_are_a_warning_and_placeholders_are_noted() -> None:
     texts = ["A jo\u200bke."] + ["A joke."] * 9
     assert hidden_instructions(items_of(*texts)).verdict == "pass"
     assert hidden_instructions(items_of("A jo\u200bke.", "A\u200b joke.", "A third.")).verdict == "warning"
+    media = pd.DataFrame({"item_id": ["a"], "media": ["a.png"]})
+    assert hidden_instructions(media).verdict == "not_applicable"
+    assert "placeholders" in hidden_instructions(items_of("Joke 1 (made up)", "Joke 2 (made up)")).finding
 
 
 def test_conversations_are_no_hidden_instructions() -> None:
@@ -135,16 +132,9 @@ def test_items_of_shipped_studies_are_neither_mangled_nor_instructions(name: str
     assert mangled_text(items, None, study).verdict == "pass"
 
 
-def test_items_without_texts_are_not_checked() -> None:
-    media = pd.DataFrame({"item_id": ["a"], "media": ["a.png"]})
-    assert hidden_instructions(media).verdict == "not_applicable"
-    made_up = items_of("Joke 1 (made up)", "Joke 2 (made up)")
-    assert "placeholders" in hidden_instructions(made_up).finding
-
-
 @pytest.mark.parametrize(
     ("text", "kind"),
-    cases_of(__file__, "mangled_texts_are_named"),
+    cases(__file__, "mangled_texts_are_named"),
 )
 def test_mangled_texts_are_named(text: str, kind: str) -> None:
     assert in_text(text) == kind

@@ -12,8 +12,6 @@ from conjury.analysis.checks.people.constant_raters import constant_raters, long
 from conjury.analysis.checks.people.impossible_times import impossible_times
 from conjury.analysis.checks.people.model_like_people import model_like_people, stratified_p
 from conjury.analysis.checks.people.panels import spread_of, upper_tail
-from conjury.inference.simulation.ratings import simulate_ratings
-from conjury.inference.study import load_any_study
 
 ITEMS, PEOPLE = 40, 8
 
@@ -22,46 +20,28 @@ def panel(seed: int = 1, people: int = PEOPLE, items: int = ITEMS, noise: float 
     """Labels a, b and c of people who give an item's label, or any other with a probability."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(3, size=items)
-    frames = []
-    for person in range(people):
-        given = np.where(rng.random(items) < noise, rng.integers(3, size=items), truth)
-        frames.append(pd.DataFrame({"judge_id": f"r{person}", "item": range(items), "code": given}))
-    frame = pd.concat(frames, ignore_index=True)
-    return pd.DataFrame(
-        {
-            "judge_id": frame["judge_id"],
-            "judge_kind": "human",
-            "item_id": "i" + frame["item"].astype(str).str.zfill(3),
-            "sample": 1,
-            "dimension": "kind",
-            "value": np.array(list("abc"))[frame["code"]],
-            "status": "ok",
-        }
-    )
+    codes = [np.where(rng.random(items) < noise, rng.integers(3, size=items), truth) for _ in range(people)]
+    keys = pd.MultiIndex.from_product([[f"r{k}" for k in range(people)], [f"i{k:03d}" for k in range(items)]])
+    frame = keys.to_frame(index=False, name=["judge_id", "item_id"])
+    given = np.array(list("abc"))[np.concatenate(codes)]
+    return frame.assign(judge_kind="human", sample=1, dimension="kind", value=given, status="ok")
 
 
 def with_answers(table: pd.DataFrame, person: str, values: list[str]) -> pd.DataFrame:
-    mine = (table["judge_id"] == person).to_numpy(dtype=bool)
     changed = table["value"].to_numpy(dtype=object).copy()
-    changed[mine] = values
+    changed[(table["judge_id"] == person).to_numpy(dtype=bool)] = values
     return table.assign(value=changed)
 
 
-def test_attentive_people_pass() -> None:
-    check = constant_raters(panel(), 0.05)
-    assert check.verdict == "pass"
-    assert check.p is not None
-    assert check.p > 0.05
-
-
 def test_a_person_who_gives_one_answer_throughout_stands_out() -> None:
+    sound = constant_raters(panel(), 0.05)
+    assert (sound.verdict, sound.p is not None and sound.p > 0.05) == ("pass", True)
     check = constant_raters(with_answers(panel(), "r3", ["b"] * ITEMS), 0.05)
     assert check.verdict == "error"
     assert check.finding.startswith("1 of 8 people, who gave 12.5% of all answers, answers in a constant way")
     assert "The clearest is r3: all 40 answers on kind are the same" in check.finding
     assert check.rows is not None
-    assert set(check.rows["judge_id"]) == {"r3"}
-    assert check.rows["what"].tolist() == ["all answers"]
+    assert check.rows[["judge_id", "what"]].to_numpy().tolist() == [["r3", "all answers"]]
 
 
 @pytest.mark.parametrize("pattern", [["a", "b"], ["a", "b", "c"], ["a"] * 25 + ["b", "c", "b", "a", "c"] * 3])
@@ -164,12 +144,7 @@ def timed(seconds: dict[str, list[float]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "sample", "seconds"])
 
 
-def test_usual_times_pass() -> None:
-    rng = np.random.default_rng(1)
-    table = timed({f"r{k}": np.round(rng.lognormal(2, 0.5, 30), 0).clip(1).tolist() for k in range(5)})
-    check = impossible_times(table)
-    assert check.verdict == "pass"
-    assert check.finding == "None of 150 times of 5 people is impossible."
+USUAL = np.random.default_rng(2).lognormal(2, 0.5, 200).round(3).tolist()
 
 
 @pytest.mark.parametrize(
@@ -182,14 +157,14 @@ def test_usual_times_pass() -> None:
     ],
 )
 def test_impossible_times_are_named(times: list[float], kind: str) -> None:
-    usual = np.random.default_rng(2).lognormal(2, 0.5, 200).round(3).tolist()
-    check = impossible_times(timed({"r1": times, "r2": usual}))
+    check = impossible_times(timed({"r1": times, "r2": USUAL}))
     assert check.verdict in ("warning", "error")
     table = check.table.set_index("label")
-    assert table.loc[kind, "people"] == 1
-    assert table["people"].sum() == 1
+    assert table.loc[kind, "people"] == table["people"].sum() == 1
     assert check.rows is not None
     assert set(check.rows["judge_id"]) == {"r1"}
+    usual = impossible_times(timed({"r1": [round(x) for x in USUAL[:99]], "r2": USUAL}))
+    assert usual.finding == "None of 299 times of 2 people is impossible."
 
 
 def test_times_below_those_of_reading_count_words() -> None:
@@ -240,13 +215,14 @@ LONG = "the joke works because the ladder is both the gift and the problem and n
         ("Como modelo de lenguaje no tengo humor.", "phrase of a model"),
         ("Certainly! Here is my rating of it.", "phrase of a model"),
         (LONG.upper(), "text of a model"),
+        ("certainly not", None),
     ],
 )
-def test_texts_of_people_that_are_those_of_a_model_are_an_error(text: str, what: str) -> None:
-    check = model_like_people(comments(r1=text, r2="meh, i have heard it before", m1=LONG))
-    assert check.verdict == "error"
-    assert check.rows is not None
-    assert check.rows[["judge_id", "what"]].to_numpy().tolist() == [["r1", what]]
+def test_texts_of_people_that_are_those_of_a_model_are_an_error(text: str, what: str | None) -> None:
+    check = model_like_people(comments(r1=text, r2="i hope this is a joke", m1=LONG))
+    assert check.verdict == ("error" if what else "pass")
+    rows = [] if check.rows is None else check.rows[["judge_id", "what"]].to_numpy().tolist()
+    assert rows == ([["r1", what]] if what else [])
 
 
 def test_long_texts_that_two_people_share_and_markdown_are_a_warning() -> None:
@@ -257,12 +233,6 @@ def test_long_texts_that_two_people_share_and_markdown_are_a_warning() -> None:
     marked = model_like_people(comments(r1="**Funny:** yes", r2="## Rating\n4"))
     assert marked.verdict == "warning"
     assert model_like_people(comments(r1="**Funny:** yes", r2="so *funny*")).verdict == "pass"
-
-
-def test_ordinary_comments_pass() -> None:
-    check = model_like_people(comments(r1="funny!", r2="certainly not", r3="i hope this is a joke", m1=LONG))
-    assert check.verdict == "pass"
-    assert check.finding == "No text of people looks like that of a model."
 
 
 def with_model(table: pd.DataFrame, seed: int = 9) -> pd.DataFrame:
@@ -304,9 +274,3 @@ def test_the_stratified_test_is_the_share_of_all_exchanges() -> None:
         for second in permutations(hit[4:]):
             counts.append(int((np.array([*first, *second]) & exposed).sum()) >= x)
     assert stratified_p(hit, exposed, stratum) == pytest.approx(np.mean(counts))
-
-
-def test_simulated_panels_and_models_pass_both_tests() -> None:
-    made = simulate_ratings(load_any_study("oogiri"), 3, topics=20, people=32)
-    assert constant_raters(made.judgments, 0.05).verdict == "pass"
-    assert model_like_people(made.judgments).verdict == "pass"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from tables_of_cases import cases_of
+from cases import cases
 
 from conjury.analysis.checks.provenance.model_returned import model_returned
 from conjury.analysis.checks.provenance.naming import family_of, same_model
@@ -43,7 +43,7 @@ def responses(n: int = 4, samples: int = 2, **columns: object) -> pd.DataFrame:
 
 @pytest.mark.parametrize(
     ("asked", "returned"),
-    cases_of(__file__, "names_with_another_provider_date_or_version_are_of_one_model"),
+    cases(__file__, "names_with_another_provider_date_or_version_are_of_one_model"),
 )
 def test_names_with_another_provider_date_or_version_are_of_one_model(asked: str, returned: str) -> None:
     assert same_model(asked, returned)
@@ -51,7 +51,7 @@ def test_names_with_another_provider_date_or_version_are_of_one_model(asked: str
 
 @pytest.mark.parametrize(
     ("asked", "returned"),
-    cases_of(__file__, "names_of_other_sizes_and_kinds_are_of_other_models"),
+    cases(__file__, "names_of_other_sizes_and_kinds_are_of_other_models"),
 )
 def test_names_of_other_sizes_and_kinds_are_of_other_models(asked: str, returned: str) -> None:
     assert not same_model(asked, returned)
@@ -70,20 +70,13 @@ def test_answers_of_the_model_that_was_asked_pass_with_or_without_requests() -> 
     assert model_returned(responses(), requests(), ASKED).verdict == "pass"
     assert model_returned(responses(), None, ASKED).verdict == "pass"
     assert "the model requested is not known" in model_returned(responses()).finding
-
-
-def test_two_versions_under_one_name_are_a_warning() -> None:
     named = ["gpt-4o-2024-08-06"] * 4 + ["gpt-4o-2024-11-20"] * 4
     check = model_returned(responses(model_returned=named), requests(), ASKED)
     assert check.verdict == "warning"
     assert "gpt-4o-2024-08-06 (4), gpt-4o-2024-11-20 (4)" in check.finding
-
-
-def test_simulated_answers_name_no_model() -> None:
-    assert (
-        model_returned(responses(model_returned="simulated"), requests(), ASKED).verdict == "not_applicable"
-    )
-    assert model_returned(responses(model_returned=None)).verdict == "not_applicable"
+    for nobody in ("simulated", None):
+        unnamed = model_returned(responses(model_returned=nobody), requests(), ASKED)
+        assert unnamed.verdict == "not_applicable"
 
 
 def test_settings_that_the_study_states_pass() -> None:
@@ -115,13 +108,10 @@ def test_another_setting_than_the_study_states_is_found(column: str, value: obje
     assert check.rows["setting"].tolist() == [column] * 3
 
 
-def test_two_temperatures_of_one_judge_are_an_error_even_where_none_is_stated() -> None:
+def test_two_temperatures_are_an_error_even_where_none_is_stated_and_limits_may_differ_by_prompt() -> None:
     check = settings_sent(requests(temperature=[0.0] * 4 + [1.0] * 4))
     assert check.verdict == "error"
     assert "Requests to m have 2 values of temperature (0, 1)" in check.finding
-
-
-def test_limits_of_tokens_may_differ_between_prompts() -> None:
     two = pd.concat([requests(max_tokens=1), requests(prompt_id="long", max_tokens=500)])
     assert settings_sent(two).verdict == "pass"
 
@@ -135,21 +125,16 @@ def test_samples_with_one_seed_are_found_and_copies_among_them_are_an_error() ->
     assert same_seed(requests(seed=7), responses(text=texts)).verdict == "warning"
 
 
-def test_samples_with_seeds_of_their_own_pass() -> None:
+def test_seeds_of_their_own_pass_and_do_not_matter_at_temperature_zero_or_with_one_sample() -> None:
     check = same_seed(requests(), responses())
-    assert check.verdict == "pass"
-    assert check.table["estimate"].tolist() == [0]
-
-
-def test_seeds_do_not_matter_at_temperature_zero_or_with_one_sample() -> None:
-    assert same_seed(requests(seed=7, temperature=0.0)).verdict == "not_applicable"
-    assert same_seed(requests(samples=1, seed=7)).verdict == "not_applicable"
-    assert same_seed(requests(seed=None)).verdict == "not_applicable"
+    assert (check.verdict, check.table["estimate"].tolist()) == ("pass", [0])
+    for asked in (requests(seed=7, temperature=0.0), requests(samples=1, seed=7), requests(seed=None)):
+        assert same_seed(asked).verdict == "not_applicable"
 
 
 @pytest.mark.parametrize(
     ("name", "family"),
-    cases_of(__file__, "families_are_named"),
+    cases(__file__, "families_are_named"),
 )
 def test_families_are_named(name: str, family: str | None) -> None:
     assert family_of(name) == family
@@ -181,6 +166,8 @@ def test_a_judge_of_texts_of_its_family_is_a_warning_where_no_study_names_who_wr
         ["m", "GPT 4o", 4, 1],
     ]
     assert same_family(items.assign(generator="human"), asked=asked).verdict == "pass"
+    for bare in (items.drop(columns="generator"), items):  # without generators, or without models
+        assert same_family(bare).verdict == "not_applicable"
 
 
 def test_a_study_that_names_who_wrote_the_items_and_has_people_can_estimate_the_preference() -> None:
@@ -193,24 +180,13 @@ def test_a_study_that_names_who_wrote_the_items_and_has_people_can_estimate_the_
     assert "so the preference can be estimated" in check.finding
 
 
-def test_without_generators_or_models_families_do_not_apply() -> None:
-    items = pd.DataFrame({"item_id": ["a"], "text": ["x"]})
-    assert same_family(items).verdict == "not_applicable"
-    assert same_family(items.assign(generator="gpt-4o")).verdict == "not_applicable"
-
-
 def test_fingerprints_that_change_and_pauses_are_a_warning() -> None:
-    prints = ["fp_1"] * 5 + ["fp_2"] * 3
-    check = versions(responses(system_fingerprint=prints))
+    check = versions(responses(system_fingerprint=["fp_1"] * 5 + ["fp_2"] * 3))
     assert check.verdict == "warning"
     assert "2 fingerprints of servers, in succession: fp_1 (5), fp_2 (3)" in check.finding
     assert versions(responses()).verdict == "pass"
     late = pd.to_datetime(["2026-01-01"] * 4 + ["2026-03-01"] * 4, utc=True)
     paused = versions(responses(created=late))
-    assert paused.verdict == "warning"
-    assert "pause for 59 days" in paused.finding
-
-
-def test_without_dates_and_fingerprints_versions_do_not_apply() -> None:
-    assert versions(responses().drop(columns=["created", "system_fingerprint"])).verdict == "not_applicable"
-    assert versions(responses(text=None)).verdict == "not_applicable"
+    assert (paused.verdict, "pause for 59 days" in paused.finding) == ("warning", True)
+    for bare in (responses().drop(columns=["created", "system_fingerprint"]), responses(text=None)):
+        assert versions(bare).verdict == "not_applicable"

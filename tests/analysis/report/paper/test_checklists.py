@@ -17,7 +17,7 @@ from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
 from conjury.analysis.report.paper.checklists.items import RESULTS, RUN, STUDY, Item
 from conjury.analysis.report.paper.distribution import dependent_attributes
-from conjury.analysis.report.paper.facts import MARK, Facts, RunFacts
+from conjury.analysis.report.paper.facts import Facts, RunFacts
 from conjury.analysis.report.paper.preregistration import registration
 from conjury.analysis.report.paper.registration_text import in_words
 from conjury.inference.study import list_studies, load_any_study
@@ -57,12 +57,6 @@ def items_of(facts: Facts, title: str = "GUIDE-LLM") -> dict[str, Item]:
 @pytest.fixture(scope="module")
 def moderation():
     return load_any_study("moderation")
-
-
-def test_guide_has_its_fourteen_core_and_eight_optional_items(moderation) -> None:
-    codes = list(items_of(Facts(moderation)))
-    core = ["A.1", "A.2", "B.1", "B.2", "B.3", "B.4", "B.5", "C.1", "C.2", "D.1", "E.1", "E.2", "F.1", "G.1"]
-    assert codes == [*core, *(f"O.{k}" for k in range(1, 9))]
 
 
 def test_a_run_fills_versions_dates_settings_statuses_and_tokens(moderation) -> None:
@@ -207,20 +201,6 @@ def test_attributes_that_are_tied_through_others_are_one_group(moderation) -> No
     assert dependent_attributes(moderation) == []
 
 
-def test_without_results_the_absence_of_analyses_is_not_claimed(moderation) -> None:
-    items = items_of(Facts(moderation), "Conjoint practice")
-    assert {items[code].answer for code in ("10", "11", "13")} == {"Run `conjury fit`."}
-
-
-def test_what_only_the_author_knows_is_marked(moderation) -> None:
-    facts = Facts(moderation, run_facts())
-    text = in_markdown(facts, checklists_of(facts))
-    open_fields = sum(bool(one.author) for each in checklists_of(facts) for one in each.items)
-    assert text.count(f"**{MARK}:") == open_fields > 8
-    for code in ("G.1", "B.4", "D.1", "A.1"):
-        assert items_of(facts)[code].author
-
-
 @pytest.mark.long
 def test_checks_reliability_and_power_of_results_answer_the_conjoint_list(moderation, tmp_path) -> None:
     before = items_of(
@@ -252,14 +232,6 @@ def test_a_single_uneven_attribute_is_named_in_the_distribution(moderation) -> N
     assert "Generic insult 0.4, Sexist slur 0.1" in answer
 
 
-def test_prompts_are_printed_in_full_with_what_they_include(moderation) -> None:
-    facts = Facts(moderation)
-    texts = dict(checklists_of(facts)[0].texts)
-    assert len(texts) == len({prompt.template for prompt in moderation.prompts})
-    assert not [text for text in texts.values() if "{% include" in text]
-    assert all(text in in_markdown(facts, checklists_of(facts)) for text in texts.values())
-
-
 def test_text_of_a_study_cannot_act_in_a_checklist(moderation) -> None:
     hostile = moderation.model_copy(
         update={"title": "<script>|*x*|</script>", "question": "a | b `c` $d$ @e"}
@@ -269,14 +241,6 @@ def test_text_of_a_study_cannot_act_in_a_checklist(moderation) -> None:
     assert "<script>" not in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
-
-
-@pytest.mark.parametrize("name", list_studies())
-def test_every_study_that_ships_has_checklists(name: str) -> None:
-    facts = Facts(load_any_study(name))
-    text = in_markdown(facts, checklists_of(facts))
-    assert text.startswith("# Checklists: ")
-    assert "None" not in re.sub(r"~~~~.*?~~~~", "", text, flags=re.S)
 
 
 def test_simulated_answers_are_called_so(moderation, tmp_path: Path) -> None:

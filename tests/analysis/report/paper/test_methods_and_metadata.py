@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from pathlib import Path
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 from made_up.results import write_results
 
-from conjury.analysis.pipeline.manifest import describe_file, file_hash
 from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.metadata import (
     CRATE,
@@ -98,18 +96,3 @@ def test_a_date_of_publication_is_for_the_author(tmp_path) -> None:
     assert "dateCreated" not in made
     assert made["citeAs"].endswith(f"({MARK}).")
     assert not [one for one in crate if "dateCreated" in one or "endTime" in one]
-
-
-def test_the_hash_of_a_file_is_the_same_everywhere(tmp_path) -> None:
-    path = tmp_path / "b.txt"
-    path.write_bytes(b"abc" * 500_000)
-    wanted = hashlib.sha256(b"abc" * 500_000).hexdigest()
-    assert (
-        file_hash(path) == describe_file(path, 1, "", 1)["sha256"] == files_of(tmp_path)[0].sha256 == wanted
-    )
-
-
-def test_simulated_data_are_called_so() -> None:
-    simulated = About(**{**vars(ABOUT), "simulated": True})
-    assert "The data are simulated." in json.dumps(ro_crate(simulated, []))
-    assert "simulated" not in json.dumps(ro_crate(ABOUT, []))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tables_of_cases import cases_of
+from cases import cases
 
 from conjury.analysis.benchmark import by_label, differences, score
 from conjury.analysis.numerics import significance
@@ -95,7 +94,7 @@ def test_results_that_follow_the_registration_are_as_registered(registered, tmp_
 
 @pytest.mark.parametrize(
     ("changed", "aspect", "verdict"),
-    cases_of(__file__, "each_deviation_is_found_and_no_other"),
+    cases(__file__, "each_deviation_is_found_and_no_other"),
 )
 def test_each_deviation_is_found_and_no_other(registered, tmp_path, changed, aspect, verdict) -> None:
     found = compare(registered, results(tmp_path / "r", registered, **changed)).frame
@@ -194,32 +193,6 @@ def test_unknown_templates_and_judges_are_refused() -> None:
         registration(study, template="prp")
     with pytest.raises(InputError, match="did you mean 'gpt4o'"):
         registration(study, judges=["gpt4"])
-
-
-def test_a_registration_of_people_alone_is_about_people_alone() -> None:
-    text = in_words(registration(load_any_study("moderation"), judges=["human"]))
-    assert "People judge; no model does." in text
-    assert "1,854 respondents judge 15 tasks each." in text
-    assert "Each model" not in text
-    assert "for models" not in text
-    alone = in_words(registration(load_any_study("moderation"), judges=["gpt4o"]))
-    assert "No person judges." in alone
-    for part in ("respondents", "for people", "among people", "The first task", "screened out"):
-        assert part not in alone
-
-
-def test_an_order_is_drawn_only_for_people_that_take_part() -> None:
-    assert "no order of items is drawn" in in_words(registration(load_any_study("multiturn")))
-    assert "for each person" not in in_words(registration(load_any_study("multiturn")))
-    assert "Which items each person judges, and in which order" in in_words(
-        registration(load_any_study("oogiri"))
-    )
-
-
-def test_a_question_that_the_study_file_does_not_answer_is_marked() -> None:
-    text = in_words(registration(load_any_study("multiturn")))
-    assert f"## Sample size\n\n**{MARK}: what the study file does not state.**" in text
-    assert not re.search(r"## [^\n]+\n\n+## ", text)
 
 
 def test_replacement_tests_are_adjusted_as_fit_adjusts_them() -> None:
