@@ -19,5 +19,6 @@ def test_published_numbers_have_the_verdict_that_their_definitions_allow(case: d
     assert case.get("nearest", "") in found.nearest
     assert case.get("reason", "") in found.reason
     assert len(listed) == case.get("n", len(listed))
-    assert found.n_definitions >= case.get("definitions", 1)
+    assert found.n_definitions == case.get("definitions", found.n_definitions)
+    assert found.chance == case.get("chance", found.chance)
     assert "unlikely" not in case or (found.chance is not None and found.chance < case["unlikely"])

@@ -13,7 +13,6 @@ from made_up.results import (
     ATTRIBUTES,
     amce_frame,
     corrected,
-    difference_frame,
     engines_summary,
     frequencies_frame,
 )
@@ -169,23 +168,6 @@ def test_frequencies_are_shares_of_a_judge_around_the_equal_share(choices: pd.Da
     assert titles(cj_freqs(choices, FORMULA).plot()) == ["Tone", "Topic"]
     booted = bootstrap(cj_freqs, choices, FORMULA, draws=20, seed=1).plot()
     assert all(axes.collections for axes in booted.axes)
-
-
-@pytest.mark.long
-def test_interactions_have_a_panel_per_level_of_either_attribute(choices: pd.DataFrame) -> None:
-    both = {"feature": "slur", "by": "identity"}
-    frame = difference_frame()
-    assert titles(draw(frame, **both)) == ["Sexism", "Racism", "None"]
-    assert titles(draw(frame, **both, panels="by")) == ["Black male", "White female"]
-    assert alt(frame, **both).startswith("Differences in the effect of slur by identity.")
-    means = draw(frame.assign(statistic="mm_difference"), **both)
-    assert means.get_supxlabel() == "Difference in the marginal mean of slur"
-    for kind, label in (
-        ("amie", "Interaction of tone and topic, beyond both effects"),
-        ("acie", "Difference in the effect of tone"),
-    ):
-        found = conjoint.interaction(choices, FORMULA, "tone", "topic", id="pair_id", kind=kind)
-        assert str(found.plot(feature="tone", by="topic").get_supxlabel()).startswith(label)
 
 
 def test_ours_minus_published_is_the_difference_in_both_joins() -> None:

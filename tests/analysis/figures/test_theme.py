@@ -107,16 +107,6 @@ def test_a_failed_save_keeps_the_old_file_and_leaves_no_other(tmp_path: Path, mo
     assert (tmp_path / "plot.svg").read_text() == "old"
 
 
-def test_a_file_takes_one_drawing_after_the_layout(tmp_path: Path, monkeypatch) -> None:
-    figure, drawings = figure_of(), []
-    real = type(figure).draw
-    monkeypatch.setattr(
-        type(figure), "draw", lambda self, renderer: drawings.append(1) or real(self, renderer)
-    )
-    save(figure, tmp_path / "one", ("png", "svg", "pdf"))
-    assert len(drawings) == 4
-
-
 def test_dollar_signs_in_labels_are_text_and_not_mathematics(tmp_path: Path) -> None:
     labels = {"human": "costs $5 or $\\frac$"}
     figure = figure_of("position_share", labels=labels)

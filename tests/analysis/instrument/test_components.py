@@ -22,15 +22,8 @@ from conjury.analysis.numerics.variance_components import (
 from conjury.inference.errors import InputError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "instrument"
-HAND = pd.DataFrame(
-    {
-        "judge_id": "m",
-        "judge_kind": "model",
-        "item_id": list("aabbcc"),
-        "prompt_id": ["p", "q"] * 3,
-        "value": [1, 2, 4, 5, 6, 9],
-    }
-)
+HAND = pd.DataFrame({"item_id": list("aabbcc"), "prompt_id": ["p", "q"] * 3, "value": [1, 2, 4, 5, 6, 9]})
+HAND = HAND.assign(judge_id="m", judge_kind="model")
 
 
 def estimates(found) -> dict[str, float]:
@@ -190,6 +183,8 @@ def test_the_cheapest_plan_reaches_phi_and_nothing_cheaper_does() -> None:
     cheaper = [plan for plan in every if np.prod(plan) < row["requests"]]
     plans = [dict(zip(("prompt_id", "option_order", "repeats"), plan, strict=True)) for plan in cheaper]
     assert decision_study(result, plans).frame["phi"].max() < 0.8
+    with pytest.raises(InputError, match="no facet of the result"):
+        decision_study(result, [{"orders": 2}])
     with pytest.raises(InputError, match=r"reaches a Phi of 0\.999"):
         decision_study(result, [{}], wanted=0.999, most={"prompt_id": 2, "repeats": 2})
 
@@ -215,19 +210,19 @@ def test_judges_have_rows_of_their_own_or_are_a_facet() -> None:
     assert "object:judge_id" in set(crossed.frame["component"])
 
 
-def test_designs_that_say_nothing_are_refused() -> None:
-    with pytest.raises(InputError, match="all answers are the same"):
-        variance_components(HAND.assign(value=1))
-    with pytest.raises(InputError, match="fewer than two objects"):
-        variance_components(HAND.assign(item_id="a"))
-    with pytest.raises(InputError, match="no variance components can be separated"):
-        variance_components(HAND.drop_duplicates("item_id"))
-    with pytest.raises(InputError, match="Labels have no variance"):
-        variance_components(HAND.assign(value=list("xyxyxy")))
-    with pytest.raises(InputError, match="unbalanced"):
-        variance_components(HAND.iloc[:5], method="anova")
-    with pytest.raises(InputError, match="no facet of the result"):
-        decision_study(variance_components(HAND, draws=10), [{"orders": 2}])
+@pytest.mark.parametrize(
+    ("data", "how", "message"),
+    [
+        (HAND.assign(value=1), {}, "all answers are the same"),
+        (HAND.assign(item_id="a"), {}, "fewer than two objects"),
+        (HAND.drop_duplicates("item_id"), {}, "no variance components can be separated"),
+        (HAND.assign(value=list("xyxyxy")), {}, "Labels have no variance"),
+        (HAND.iloc[:5], {"method": "anova"}, "unbalanced"),
+    ],
+)
+def test_designs_that_say_nothing_are_refused(data, how, message) -> None:
+    with pytest.raises(InputError, match=message):
+        variance_components(data, **how)
 
 
 @pytest.mark.slow
@@ -250,13 +245,7 @@ def test_intervals_of_components_and_phi_cover_at_their_level() -> None:
 
 
 def test_components_that_did_not_vary_have_no_interval_of_width_zero() -> None:
-    values = {"a": 3, "b": 4, "c": 2, "d": 5}
-    table = pd.DataFrame(
-        [
-            {"judge_id": "m", "judge_kind": "model", "item_id": item, "prompt_id": prompt, "value": value}
-            for (item, value), prompt in product(values.items(), "xy")
-        ]
-    )
+    table = HAND.assign(value=[3, 3, 4, 4, 2, 2])
     result = variance_components(table, draws=200)
     found = result.frame.set_index("component")
     assert found.loc["object", "lower"] < found.loc["object", "estimate"] < found.loc["object", "upper"]

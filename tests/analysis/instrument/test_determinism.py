@@ -46,14 +46,6 @@ def test_answers_that_never_change_have_an_upper_limit():
     assert always["lower"].between(0.5, 1, inclusive="neither").all()
 
 
-def test_one_condition_has_one_row_for_each_quantity():
-    frame = determinism(pairs(1, prompt_id="only", parsed_changed=[True], text_changed=[False])).frame
-    assert frame[["condition", "quantity", "n", "estimate"]].values.tolist() == [
-        ["", "parsed answer", 1, 1.0],
-        ["", "text", 1, 0.0],
-    ]
-
-
 def test_facets_that_vary_are_conditions_and_judges_stay_apart():
     order = np.tile(["given", "reversed"], 20)
     both = pd.concat([pairs(option_order=order), pairs(judge_id="other", option_order="given")])

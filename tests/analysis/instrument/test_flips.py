@@ -14,15 +14,9 @@ from conjury.inference.errors import InputError
 
 def labels(values: str, prompts: int = 2) -> pd.DataFrame:
     n = len(values) // prompts
-    return pd.DataFrame(
-        {
-            "judge_id": "m",
-            "judge_kind": "model",
-            "item_id": np.repeat([f"i{k}" for k in range(n)], prompts),
-            "prompt_id": [f"p{k}" for k in range(prompts)] * n,
-            "value": list(values),
-        }
-    )
+    keys = {"item_id": np.repeat([f"i{k}" for k in range(n)], prompts)}
+    table = pd.DataFrame({**keys, "prompt_id": [f"p{k}" for k in range(prompts)] * n, "value": list(values)})
+    return table.assign(judge_id="m", judge_kind="model")
 
 
 def test_pairwise_and_any_flips_are_counted_by_hand() -> None:
@@ -51,16 +45,7 @@ def test_the_net_share_is_the_mean_squared_difference_of_probabilities() -> None
 
 
 def test_net_by_hand_with_two_samples() -> None:
-    table = pd.DataFrame(
-        {
-            "judge_id": "m",
-            "judge_kind": "model",
-            "item_id": "a",
-            "prompt_id": ["p", "p", "q", "q"],
-            "sample": [1, 2, 1, 2],
-            "value": ["x", "y", "y", "y"],
-        }
-    )
+    table = labels("xyyy").assign(item_id="a", prompt_id=list("ppqq"), sample=[1, 2, 1, 2])
     both = pd.concat([table, table.assign(item_id="b", value=["x", "x", "y", "y"])])
     found = flips(both, facet="prompt_id").frame.query("first == 'p'").set_index("quantity")["estimate"]
     assert found["flips"] == (0.5 + 1) / 2
@@ -82,17 +67,13 @@ def test_intervals_are_clustered_by_object_or_by_a_column() -> None:
     assert flips(grouped, facet="prompt_id", margin=0.5, cluster="topic").frame.iloc[-1]["n_clusters"] == 10
 
 
-def test_missing_answers_are_excluded_and_constant_judges_never_flip() -> None:
+def test_answers_that_are_missing_or_not_ok_are_excluded_and_constant_judges_never_flip() -> None:
     data = labels("aabbaabb")
     data.loc[0, "value"] = None
     row = flips(data).frame.iloc[-1]
     assert (row["estimate"], row["n"]) == (0, 3)
     assert 0 < row["upper"] < 1
-
-
-def test_labels_with_a_status_are_compared_where_it_is_ok() -> None:
-    data = labels("aabbabab").assign(status="ok")
-    data.loc[0, "status"] = "refused"
+    data = labels("aabbabab").assign(status=["refused"] + ["ok"] * 7)
     row = flips(data.assign(value=data["value"].astype("str"))).frame.iloc[-1]
     assert (row["estimate"], row["n"]) == (2 / 3, 3)
 

@@ -65,17 +65,9 @@ def test_slopes_and_clustered_errors_are_those_of_least_squares() -> None:
 def test_intervals_of_few_rows_cover_and_have_a_width() -> None:
     rng, covered, points = np.random.default_rng(1), [], []
     for _ in range(200):
-        people = rng.integers(1, 6, 10)
-        table = pd.DataFrame(
-            {
-                "judge_id": "m",
-                "judge_kind": "model",
-                "item_id": [f"i{k}" for k in range(10)],
-                "words": rng.normal(size=10),
-                "people": people,
-                "value": people + rng.normal(size=10),
-            }
-        )
+        table = pd.DataFrame({"item_id": [f"i{k}" for k in range(10)], "people": rng.integers(1, 6, 10)})
+        table = table.assign(judge_id="m", judge_kind="model", words=rng.normal(size=10))
+        table["value"] = table["people"] + rng.normal(size=10)
         row = by_comparison(preferences_beyond_quality(table, "words", "people"))
         covered.append((row["lower"] <= 0) & (row["upper"] >= 0) | row["lower"].isna())
         points.append(row["upper"] - row["lower"] < 1e-9)
@@ -126,18 +118,20 @@ def test_ratings_of_profiles_have_no_share_of_people_to_compare_with() -> None:
     assert found == {"unadjusted", "matched", "adjusted"}
 
 
-def test_what_cannot_be_estimated_is_refused() -> None:
-    data = ratings(20)
-    with pytest.raises(InputError, match="does not vary"):
-        preferences_beyond_quality(data.assign(words=3), "words", "people")
-    with pytest.raises(InputError, match="no decision has both"):
-        preferences_beyond_quality(data.assign(people=np.nan), "words", "people")
+@pytest.mark.parametrize(
+    ("changed", "factor", "message"),
+    [
+        ({"words": 3}, "words", "does not vary"),
+        ({"people": np.nan}, "words", "no decision has both"),
+        ({}, "author", "has no numbers"),
+        ({"value": "yes"}, "words", "Labels have no slope"),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused(changed, factor, message) -> None:
+    with pytest.raises(InputError, match=message):
+        preferences_beyond_quality(ratings(20).assign(**changed), factor, "people")
     with pytest.raises(InputError, match="no logarithm"):
-        preferences_beyond_quality(data.assign(words=0), "words", "people", log=True)
-    with pytest.raises(InputError, match="has no numbers"):
-        preferences_beyond_quality(data, "author", "people")
-    with pytest.raises(InputError, match="Labels have no slope"):
-        preferences_beyond_quality(data.assign(value="yes"), "words", "people")
+        preferences_beyond_quality(ratings(20).assign(words=0), "words", "people", log=True)
 
 
 def test_a_constant_that_rounds_has_no_interval() -> None:

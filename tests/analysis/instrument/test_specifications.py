@@ -96,14 +96,10 @@ def test_simultaneous_bands_cover_all_cells_at_their_level() -> None:
     assert 0.915 <= hits / n <= 0.985
 
 
-def test_judges_have_curves_of_their_own() -> None:
-    both = pd.concat([crossed_choices(60), crossed_choices(60, seed=2).assign(judge_id="other")])
-    frame = specifications(both, FORMULA, draws=100).frame
-    assert frame.groupby("judge").size().to_dict() == {"gpt": 8, "other": 8}
-
-
-def test_few_clusters_are_noted() -> None:
+def test_few_clusters_are_noted_and_judges_have_curves_of_their_own() -> None:
     few = specifications(crossed_choices(12), "chosen ~ tone", draws=100)
     assert any("with 12 clusters intervals and bands are too narrow" in note for note in few.notes)
-    many = specifications(crossed_choices(60), "chosen ~ tone", draws=100)
+    both = pd.concat([crossed_choices(60), crossed_choices(60, seed=2).assign(judge_id="other")])
+    many = specifications(both, FORMULA, draws=100)
     assert not any("too narrow" in note for note in many.notes)
+    assert many.frame.groupby("judge").size().to_dict() == {"gpt": 8, "other": 8}

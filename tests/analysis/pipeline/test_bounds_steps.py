@@ -15,16 +15,11 @@ from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
 from conjury.analysis.pipeline.items import plan_labels, plan_ratings
 from conjury.analysis.pipeline.run import FitOptions, Plan, run
 from conjury.analysis.results import Step
-from conjury.inference.study import ItemStudy, Study, load_any_study, load_study
+from conjury.inference.study import ItemStudy, Study, load_any_study
 
 OPTIONS = FitOptions(draws=0)
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 BOUNDS = ["amce_bounds", "mm_bounds", "amce_speech_bounds", "amce_slur_bounds"]
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
 
 
 @pytest.fixture(scope="module")
@@ -112,18 +107,6 @@ def test_a_group_without_bounds_is_counted_as_it_answered(study: Study, choices:
     counts = found.extra["answered"].set_index("judge")
     assert counts.loc["other", ["n_answered", "n_asked"]].tolist() == [540, 600]
     assert found.settings["n_missing"] == 120
-
-
-def test_choices_are_counted_whether_they_are_forced_or_not(study: Study, choices: pd.DataFrame) -> None:
-    given, models = choices["chosen"].notna(), choices["judge_kind"] == "model"
-    third = pd.Series(np.arange(len(choices)) % 3 == 0, index=choices.index).astype("Int8")
-    unforced = choices.assign(chosen=third.where(given))[models]
-    both = pd.concat([unforced, choices[~models]], ignore_index=True)
-    found = bounds_of(plan_of(study, both))["mm_bounds"].call()
-    counts = found.extra["answered"].set_index("judge")
-    assert counts.loc["gpt4o", ["n_answered", "n_asked"]].tolist() == [540, 600]
-    assert counts.loc["people", ["n_answered", "n_asked"]].tolist() == [150, 150]
-    assert (found.settings["counted"], found.settings["n_missing"]) == ("choices", 60)
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,7 @@ from conjury.analysis.pipeline.engines import compare_engines, largest_differenc
 from conjury.analysis.pipeline.run import FitOptions, Group
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.simulation import simulate
-from conjury.inference.study import Study, load_study
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
+from conjury.inference.study import Study
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,10 @@ from conjury.analysis.conjoint import amce_diffs, mm
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
 from conjury.analysis.pipeline.run import FitOptions, Group, Plan, Sources
 from conjury.inference.errors import InputError
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import Study
 
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 BOTH = {"correct": "ppi", "human": "people", "model": "gpt4o", "id": "judge_id"}
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,9 @@ from made_up.ratings import crossed_ratings
 
 from conjury.analysis.pipeline.instruments import has_facets, instrument_steps
 from conjury.analysis.pipeline.run import FitOptions
-from conjury.inference.study import Study, load_any_study, load_study
+from conjury.inference.study import Study, load_any_study
 
 OPTIONS = FitOptions(draws=0)
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
 
 
 def test_choices_with_facets_have_steps_that_run(study: Study) -> None:

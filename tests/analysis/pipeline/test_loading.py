@@ -9,14 +9,9 @@ import pytest
 
 from conjury.analysis.pipeline.loading import Selection, read_choices_of
 from conjury.inference.simulation import simulate
-from conjury.inference.study import Study, load_study
+from conjury.inference.study import Study
 from conjury.inference.tables.columns import companion
 from conjury.inference.tables.writing import whole
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return load_study("moderation")
 
 
 @pytest.fixture(scope="module")

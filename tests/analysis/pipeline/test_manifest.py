@@ -31,22 +31,16 @@ def test_every_shape_of_results_is_one_list() -> None:
     [effects] = results_of({"analyses": [ANALYSIS]})
     assert (effects.kind, effects.groups, effects.part) == ("amce", ({"judge": "human"},), "fit")
     [means] = results_of({"results": [RESULT]})
-    settings = {"draws": 9, "verdict": ["Fine."], "passed": True}
-    assert means == Recorded(
-        "means", "means", "Means", settings, notes=("A note.",), extra=("main",), seconds=1.5
-    )
+    known = {"settings": {"draws": 9, "verdict": ["Fine."], "passed": True}, "notes": ("A note.",)}
+    assert means == Recorded("means", "means", "Means", **known, extra=("main",), seconds=1.5)
     [people] = results_of({"analyses": [{**ANALYSIS, "verb": "amce_diffs", "figure": "people"}]})
-    assert people.kind == "people"
     [scores] = results_of({"results": [RESULT | {"kind": "beside_print"}]})
-    assert scores.kind == "published_scores"
+    assert (people.kind, scores.kind) == ("people", "published_scores")
     diagnosed = {"robustness": ["errors", "power"], "alpha": 0.1, "seed": 3}
     found = results_of({"analyses": [ANALYSIS], "compared": {"title": "Effects"}, "diagnosed": diagnosed})
-    assert [(made.name, made.kind, made.part) for made in found] == [
-        ("amce", "amce", "fit"),
-        ("engines", "engines", "compared"),
-        ("diagnosis", "diagnosis", "diagnosed"),
-        ("errors", "standard_errors", "diagnosed"),
-        ("power", "detectable", "diagnosed"),
+    assert [f"{made.part}: {made.name}, {made.kind}" for made in found] == [
+        *("fit: amce, amce", "compared: engines, engines", "diagnosed: diagnosis, diagnosis"),
+        *("diagnosed: errors, standard_errors", "diagnosed: power, detectable"),
     ]
     with pytest.raises(InputError, match=r"format 3.*update conjury, or run `conjury fit` again"):
         results_of({"format": 3, "results": []})

@@ -142,12 +142,9 @@ def test_a_folder_with_parts_of_others_is_refused_and_left_alone(tmp_path: Path,
     with refused, ResultsFolder(tmp_path).replaced():
         pytest.fail(ENTERED)
     assert names(tmp_path) == {file}
-
-
-def test_empty_parts_are_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    replace(ResultsFolder(tmp_path), "amce")
-    assert names(tmp_path) == tables("amce")
+    (tmp_path / "empty" / "data").mkdir(parents=True)  # no obstacle
+    replace(ResultsFolder(tmp_path / "empty"), "amce")
+    assert names(tmp_path / "empty") == tables("amce")
 
 
 def test_a_foreign_file_is_never_written_over(folder: ResultsFolder) -> None:

@@ -81,21 +81,16 @@ def test_refused_answers_count_as_the_study_states(tmp_path, choices):
     assert widths[0] < 0.9 * widths[1]
 
 
-def test_all_conditions_have_to_be_met(conjoint, choices):
+def test_all_conditions_have_to_be_met_and_few_tasks_or_no_answers_are_never_enough(conjoint, choices):
     met, text = stopping_rule(conjoint, "ci(size) < 2 and ci(place) < 2")(pd.DataFrame(), choices, 600)
-    assert met
-    assert text.count("(wanted: < 2)") == 2
+    assert (met, text.count("(wanted: < 2)")) == (True, 2)
     assert not stopping_rule(conjoint, "ci(size) < 2 and ci(place) < 0.01")(pd.DataFrame(), choices, 600)[0]
-
-
-def test_few_tasks_or_no_answers_are_never_enough(conjoint, choices):
     rule = stopping_rule(conjoint, "ci(size) < 100")
     few = choices[choices["pair_id"].isin(choices["pair_id"].unique()[:80])]
     assert rule(pd.DataFrame(), few, 600) == (False, "ci(size) is unbounded (wanted: < 100)")
     silent = choices.assign(chosen=pd.array([pd.NA] * len(choices), dtype="Int8"))
-    assert not rule(pd.DataFrame(), silent, 600)[0]
-    only = choices[choices["size"].astype(str) == "small"]
-    assert not rule(pd.DataFrame(), only, 600)[0]
+    for table in (silent, choices[choices["size"].astype(str) == "small"]):
+        assert not rule(pd.DataFrame(), table, 600)[0]
 
 
 def test_means_of_ratings_have_the_width_of_their_sequence(rating_study):

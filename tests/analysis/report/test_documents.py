@@ -60,25 +60,15 @@ def real_ratings(folder: Path) -> Path:
 
 
 def items_with_labels(folder: Path) -> Path:
-    line = {
-        "card": 0,
-        "task": "line",
-        "reason": "hard",
-        "item_id": "m01",
-        "media": None,
-        "text": "A <b>man</b>.",
-    }
-    card = line | {"gold": "1 setup", "judge": "qwen3_8b", "prompt": "", "status": "ok"}
+    card = {"card": 0, "task": "line", "reason": "hard", "item_id": "m01", "media": None}
+    card |= {"text": "A <b>man</b>.", "gold": "1 setup", "judge": "qwen3_8b", "prompt": "", "status": "ok"}
     card |= {"answer": "1 timing", "raw": "Line 1: timing"}
+    names = ("passes", "confusion", "by_label", "differences", "robustness")
     results = {
         "readings": labels.readings(),
         "scores": labels.scores(by=()),
         "scores_language": labels.scores(),
-        "passes": labels.passes(),
-        "confusion": labels.confusion(),
-        "by_label": labels.by_label(),
-        "differences": labels.differences(),
-        "robustness": labels.robustness(),
+        **{name: getattr(labels, name)() for name in names},
         "cards": Result(pd.DataFrame([card]), "cards"),
     }
     return write_items(folder, results, study="multiturn", labels={"judges": {"qwen3_8b": "Qwen3-8B"}})
@@ -129,17 +119,22 @@ def unanswered_labels(folder: Path) -> Path:
     return write_items(folder, {"by_label": labels.by_label(), "scores_bounds": found}, study="multiturn")
 
 
+def stamped(folder: Path, part: str, command: str) -> Path:
+    """The folder, with the same software and time in its manifest wherever it is written."""
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text(encoding="utf-8"))
+    run = {**SOFTWARE, "command": command}
+    parts = {part: manifest["parts"][part] | run}
+    file.write_text(json.dumps(manifest | run | {"parts": parts}), encoding="utf-8")
+    return folder
+
+
 def tried(folder: Path) -> Path:
     found = trials.result()
     found.extra["seconds"]["seconds"] = 0.002
     found = replace(found, settings={**found.settings, "processor_seconds": 1.0})
     write_trial(folder, "own", found, 1.0, lambda folder, part: [])
-    file = folder / "manifest.json"
-    manifest = json.loads(file.read_text(encoding="utf-8"))
-    run = {**SOFTWARE, "command": "conjury trial own"}
-    parts = {"own": manifest["parts"]["own"] | run}
-    file.write_text(json.dumps(manifest | run | {"parts": parts}), encoding="utf-8")
-    return folder
+    return stamped(folder, "own", "conjury trial own")
 
 
 def checked_tables(folder: Path) -> Path:
@@ -148,12 +143,8 @@ def checked_tables(folder: Path) -> Path:
     for source in sources:
         source.write_text("mean\n2.3\n", encoding="utf-8")
     write_checked_tables(folder, found, sources, 1.0, lambda folder, part: [])
-    file = folder / "manifest.json"
-    manifest = json.loads(file.read_text(encoding="utf-8"))
-    run = {**SOFTWARE, "command": "conjury check-table ratings.csv scores.csv --out results"}
-    parts = {"published_numbers": manifest["parts"]["published_numbers"] | run}
-    file.write_text(json.dumps(manifest | run | {"parts": parts}), encoding="utf-8")
-    return folder
+    command = "conjury check-table ratings.csv scores.csv --out results"
+    return stamped(folder, "published_numbers", command)
 
 
 DOCUMENTS: dict[str, tuple[str, Callable[[Path], Path]]] = {

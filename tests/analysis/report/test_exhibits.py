@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from made_up.results import (
     write_diagnosed,
     write_items,
     write_manifest,
-    write_results,
     write_simulated_results,
 )
 from snapshots import shown
@@ -33,16 +31,6 @@ from conjury.analysis.report.tables import interval, number, p_value, starred, s
 from conjury.inference.errors import InputError
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory) -> Path:
-    return write_results(tmp_path_factory.mktemp("made_up") / "results")
-
-
-@pytest.fixture
-def copy(results, tmp_path) -> Path:
-    return Path(shutil.copytree(results, tmp_path / "copy"))
 
 
 @pytest.fixture
@@ -91,23 +79,6 @@ def test_more_than_six_judges_are_split_into_labelled_tables(copy) -> None:
     text = shown(change(copy, "amce", amce_frame({name: [""] for name in judges})), "amce")
     heads = re.findall(r"^Level \| (.*)$", text, re.MULTILINE)
     assert heads == [" | ".join(judges[:4]), " | ".join(judges[4:])]
-
-
-def test_only_judges_with_several_prompts_have_a_figure_of_prompts(copy) -> None:
-    assert re.findall(r"#fig-prompts-\d", shown(Report(copy), "prompts")) == ["#fig-prompts-1"]
-    one = amce_frame({"human": [""], "model_x": ["baseline"]})
-    assert shown(change(copy, "amce", one), "prompts").strip() == ""
-
-
-def test_differences_are_recognised_by_verb_and_groups_whatever_their_name(copy) -> None:
-    differences = record("by_author", "amce_diffs", "Topics", by=["topic"])
-    write_manifest(copy, analyses=[record("amce", "amce", "All"), differences])
-    text = shown(change(copy, "by_author", difference_frame("topic")), "amce_diffs")
-    for part in (
-        "::: {#tbl-by-author}", "Differences in the effect of insult by topic. ", "compared with *Everyday*",
-        "these results have none",
-    ):  # fmt: skip
-        assert part in text
 
 
 def test_judges_with_few_answers_or_one_position_are_named(copy) -> None:
@@ -165,17 +136,6 @@ def test_the_largest_ratio_in_words_is_that_of_the_table(diagnosed) -> None:
     none = shown(change(diagnosed, "errors", errors[of_method == "survey"]), "standard_errors")
     assert none.startswith("There are no standard errors by stimuli: ")
     assert none.count(". ") == 0
-
-
-def test_without_a_current_diagnosis_one_sentence_says_what_to_run(results, diagnosed) -> None:
-    for kind in ("reliability", "standard_errors", "detectable"):
-        text = shown(Report(results), kind)
-        assert "run `conjury diagnose moderation --results FOLDER`" in text
-        assert len(text.splitlines()) == 1
-    note = "Reliability was not estimated: nothing was repeated."
-    write_manifest(diagnosed, diagnosed={"robustness": ["errors"], "notes": [note]})
-    assert shown(Report(diagnosed), "reliability").strip() == note
-    assert "its notes give the reason" in shown(Report(diagnosed), "detectable")
 
 
 def test_references_and_groups_are_named_in_the_table_of_engines() -> None:

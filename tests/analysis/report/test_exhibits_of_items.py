@@ -99,14 +99,6 @@ def test_the_observed_share_of_equal_ratings_follows_the_expected_one(text_of) -
     assert "0.38 [0.36, 0.41]" in rows[at - 1]
 
 
-def test_where_ratings_are_at_the_end_of_the_scale_their_correlation_is_first(text_of) -> None:
-    text = text_of(replace(ratings.rater_model(), settings={"at_the_end": ["gpt_4_1"], "alpha": 0.05}))
-    table = text[text.index("Quantity | ") :]
-    assert table.index("Correlation of ratings with the consensus") < table.index("Latent correlation")
-    assert table.count(f"[0.50, 0.70]{DAGGER}") == 1
-    assert "Not identified" in text
-
-
 def test_both_answers_keep_intervals_and_models_that_have_both(text_of) -> None:
     model = ratings.rater_model()
     text = text_of({"alt_test": ratings.alt_test(), "raters_fun": model}, "both_answers")
@@ -135,25 +127,6 @@ def test_only_real_judgments_are_compared_with_published_numbers(tmp_path, simul
     assert ("simulated and are not compared" in text) is simulated
 
 
-def test_published_numbers_of_a_study_are_checked_or_a_comparison_is_offered(text_of) -> None:
-    text = text_of(ratings.means(), "published_checks", study="oogiri")
-    assert "399 topics, 200 with text and 199 with an image" in text
-    assert "stars of correlations" in text.casefold()
-    assert "gpt_4_1" not in text
-    assert not text_of(ratings.means(), "published_checks", study="multiturn").strip()
-    assert "--parser published" in text_of(labels.scores(), "published_scores", study="multiturn")
-
-
-@pytest.mark.parametrize("surplus", [True, False])
-def test_labels_beyond_the_lines_shown_are_a_column_of_parsed_answers(text_of, surplus: bool) -> None:
-    result = labels.readings()
-    last = result.frame["rule"] == result.frame["rule"].iloc[-1]
-    frame = result.frame.assign(task="line", n_surplus=last * 7) if surplus else result.frame
-    text = text_of(replace(result, frame=frame))
-    assert ("Surplus labels" in text) is surplus
-    assert ("| 7\n" in text) is surplus
-
-
 def test_scores_are_compared_with_the_most_frequent_label(text_of) -> None:
     result = labels.scores(by=())
     over = result.extra["over_baseline"].assign(lower=-0.3, upper=[-0.1, 0.1] * 6)
@@ -175,27 +148,6 @@ def test_scores_are_compared_with_the_most_frequent_label(text_of) -> None:
     assert ("@tbl-scores" in nothing, "{#fig-scores}" in nothing) == (True, False)
 
 
-def test_only_the_first_scores_show_how_missing_answers_count(text_of) -> None:
-    text = text_of({"scores": labels.scores(by=()), "scores_language": labels.scores()}, "scores")
-    shown_of = {kind: re.findall(rf"#{kind}-scores[\w-]*", text) for kind in ("fig", "tbl")}
-    assert shown_of["fig"] == ["#fig-scores", "#fig-scores-policies", "#fig-scores-language"]
-    assert shown_of["tbl"] == ["#tbl-scores", "#tbl-scores-2", "#tbl-scores-language"]
-
-
-@pytest.mark.parametrize("name", ["scores", "passes"])
-def test_baselines_are_the_last_rows_of_each_group(text_of, name: str) -> None:
-    result = getattr(labels, name)(by=())
-    own = result.frame[~result.frame["judge"].isin(["majority class", "random"])]
-    first, late = (own[own["task"] == task] for task in ("joke_type", "line"))
-    one = own[own["judge"] == labels.FEW[0]]
-    base = one.assign(judge="random", judge_kind="baseline", prompt="")
-    early = pd.concat([first[first["judge"] == labels.FEW[0]], base, late], ignore_index=True)
-    rows = text_of(replace(result, frame=early, extra={})).splitlines()
-    at = [k for k, row in enumerate(rows) if row.startswith("Random label | ")]
-    assert at
-    assert all(not re.match(r"(Qwen|OLMo|Falcon)", rows[k + 1]) for k in at)
-
-
 def test_labels_given_significantly_too_often_are_named_and_those_never_given_marked(
     text_of,
 ) -> None:
@@ -210,14 +162,6 @@ def test_labels_given_significantly_too_often_are_named_and_those_never_given_ma
     text = text_of(replace(result, frame=result.frame.assign(**never)))
     assert text.count(f"0.00 {DOWN}") == 1
     assert "120" in text
-
-
-def test_copies_among_answers_are_reported_in_bold(text_of) -> None:
-    samples = pd.DataFrame({"judge": ["a", "b", "b"], "stratum": ["", "", "language en"], "n_samples": 5})
-    groups = {"n_silent": [0, 0, 1], "n_distinct": [5, 5, 1], "groups": ["ABCDE", "ABCDE", "AAAA-"]}
-    text = text_of(replace(labels.passes(), extra={"samples": samples.assign(**groups)}))
-    assert "**Some answers are copies of each other**: in 1 of 2 cells" in text
-    assert "copies" not in text_of(labels.passes())
 
 
 HOSTILE = [

@@ -8,21 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from cases import cases
-from made_up import label_results as labels
 from made_up.rating_results import means
 from made_up.results import amce_frame, record, write_items
-from snapshots import shown
 
 from conjury.analysis.figures import alt
 from conjury.analysis.report import Report
-from conjury.analysis.report.blocks import MOST_LINES, table_blocks
-from conjury.analysis.report.exhibits.diagnosed.robustness import verdicts
-from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import describe_analysis
-from conjury.analysis.report.paper.tables import tables_of_result
-from conjury.analysis.report.tables import in_words, side_by_side, styled_table
+from conjury.analysis.report.tables import in_words, side_by_side
 from conjury.analysis.results import Result
-from conjury.inference.tables.files import QUARTO
 
 LABELS = {
     ("judges", "gpt4o"): "GPT-4o",
@@ -69,46 +62,11 @@ def test_methods_say_which_clusters_are_those_of_people_and_of_models() -> None:
     assert "clustered by `pair_id`." in describe_analysis({**given, "id": "pair_id", "groups": same})
 
 
-def test_judges_with_the_same_verdict_on_reliability_share_a_sentence() -> None:
-    judges = pd.DataFrame(
-        {"judge": list("abcd"), "prompt": "", "verdict": ["Above.", "Above.", "Below.", "Above."]}
-    )
-    assert verdicts(judges) == "a; b; d: above. c: below."
-    assert verdicts(judges.assign(verdict="Above.")) == "All 4 judges: above."
-
-
-def test_long_tables_are_folded_on_a_page_and_short_ones_are_not() -> None:
-    frame = pd.DataFrame({"Judge": [f"judge {k}" for k in range(MOST_LINES)], "Score": "0.1"})
-    long = table_blocks("long", [styled_table(frame)], "Long.")
-    short = table_blocks("short", [styled_table(frame.head(9))], "Short.")
-    page = to_html(f"See @tbl-long.\n\n{long}\n\n{short}", QUARTO, "references.bib")
-    assert re.findall(r'<summary>Table of \d+ lines</summary>\s*<figure id="([\w-]+)"', page) == ["tbl-long"]
-    assert page.count("</details>") == 1
-    assert page.index("</details>") < page.index('id="tbl-short"')
-
-
-def test_parts_of_a_table_are_named(tmp_path: Path) -> None:
-    result = means(types=False)
-    text = shown(
-        Report(write_items(tmp_path, {"means": result}, labels={"judges": {"gpt_4_1": "GPT*4"}})), "means"
-    )
-    captions = re.findall(r"Part (\d) of \d: (.*)\.$", text, re.MULTILINE)
-    assert ("1", "People") in captions
-    assert any(name == r"GPT\*4" for _, name in captions)
-
-
 def test_descriptions_of_figures_have_true_minus_signs() -> None:
     frame = amce_frame({"model_x": [""]}).assign(estimate=-0.25, lower=-0.3, upper=-0.2)
     text = alt(Result(frame, "amce"))
     assert "\N{MINUS SIGN}0.250 [\N{MINUS SIGN}0.300, \N{MINUS SIGN}0.200]" in text
     assert not re.search(r"-\d", text)
-
-
-def test_scores_of_several_answers_have_as_many_digits_as_scores(tmp_path: Path) -> None:
-    text = shown(Report(write_items(tmp_path, {"passes": labels.passes()})), "passes")
-    cells = re.findall(r"\d\.\d+(?= \|)", text)
-    assert cells
-    assert all(len(cell) == 4 for cell in cells)
 
 
 def test_wide_tables_are_split_by_columns_that_name_the_parts() -> None:
@@ -119,10 +77,3 @@ def test_wide_tables_are_split_by_columns_that_name_the_parts() -> None:
         "e to g": ["bias", "Judge", *"efg"],
     }
     assert [len(part.columns) for part in side_by_side(shown.iloc[:, :7], 2).values()] == [7]
-
-
-def test_tables_for_a_paper_have_the_same_parts_as_those_of_a_report() -> None:
-    found = tables_of_result(means(types=False), labels={("judges", "gpt_4_1"): "GPT-4.1"})
-    assert len(found) > 1
-    assert found[0].caption.endswith(f"Part 1 of {len(found)}: People.")
-    assert all("<table" in table.html for table in found)

@@ -14,13 +14,13 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from hostile import chromium
-from made_up.results import COMPARED, LEVEL_WITH_MARKUP, write_manifest, write_results
+from made_up.results import COMPARED, LEVEL_WITH_MARKUP, write_manifest
 from typer.testing import CliRunner
 
 from conjury.analysis.figures.theme import DARK, LIGHT, THEMES, colors_of, new_figure, styled
 from conjury.analysis.report.blocks import picture
 from conjury.analysis.report.markup import read_bibliography, to_html
-from conjury.analysis.report.render import cell_options, read_source, read_text, render, reports
+from conjury.analysis.report.render import read_text, render, reports
 from conjury.cli.main import app
 from conjury.inference.errors import ConjuryError, InputError, MissingDependency
 from conjury.inference.tables.files import QUARTO
@@ -29,11 +29,6 @@ SOURCES = pytest.mark.parametrize("source", sorted(QUARTO.glob("[!_]*.qmd")), id
 ORDER = ["moderation", "conjoint", "correction", "estimators", "trials", "diagnostics", "checks", "oogiri"]
 ORDER += ["raters", "multiturn", "harm_or_humor", "benchmark", "published"]
 SVG = "return [...document.querySelectorAll('.drawing svg')].filter(i => i.checkVisibility())"
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory) -> Path:
-    return write_results(tmp_path_factory.mktemp("made_up") / "results")
 
 
 @pytest.fixture(scope="module")
@@ -66,25 +61,6 @@ def other_study(results, tmp_path) -> Path:
     (copy / "tables" / "published.parquet").unlink()
     write_manifest(copy, study="towns", title='Towns: <b>"where"</b>', study_argument="towns.yaml")
     return copy
-
-
-@SOURCES
-def test_cells_use_known_options_show_no_last_expression_and_name_a_results_folder(source: Path) -> None:
-    _, notebook = read_source(source)
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    assert any("parameters" in cell_options(cell).get("tags", []) for cell in code)
-    for cell in code:
-        options = cell_options(cell)
-        assert set(options) <= {"tags", "output"}
-        assert options.get("output") in (None, "asis")
-        asked = re.match(r"(results|report) = |report\.(\w+)\(|print\(", cell.splitlines()[-1].strip())
-        assert asked
-        assert asked[2] in {"show", "versions", None}
-    text = read_text(source)
-    folder = "demo" if source.stem in ("moderation", "diagnostics", "estimators") else source.stem
-    assert f'results = "../results/{folder}"\n' in text
-    assert re.search(r'^report = load\(results(, about="\w+")?\)$', text, re.MULTILINE)
-    assert "@sec-" not in text  # a section that can be absent
 
 
 @SOURCES
@@ -160,21 +136,6 @@ def test_the_page_contains_figures_captions_and_tables_but_nothing_external_and_
     assert not list(QUARTO.glob("*.html"))
     assert [path.name for path in page.parent.iterdir()] == ["moderation.html"]
     assert stat.S_IMODE(page.stat().st_mode) == 0o644
-
-
-@pytest.mark.slow
-def test_the_report_on_any_study_has_its_title_and_names_no_other(other_study, tmp_path, no_quarto) -> None:
-    markup = (
-        render("conjoint", other_study, tmp_path / "reports")
-        .path.read_text(encoding="utf-8")
-        .replace("&#34;", "&quot;")
-    )
-    title = "Towns: &lt;b&gt;&quot;where&quot;&lt;/b&gt;"
-    assert f"<title>{title}</title>" in markup
-    assert f"<h1>{title}</h1>" in markup
-    assert markup.count("run <code>conjury diagnose towns.yaml --results FOLDER</code>") == 3
-    source = read_text(QUARTO / "conjoint.qmd")
-    assert not re.search(r"\bposts?\b|insult|slur|davidson|moderat", source, re.IGNORECASE)
 
 
 @pytest.mark.long

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,7 +14,6 @@ from made_up.results import (
     record,
     write_items,
     write_manifest,
-    write_results,
 )
 from snapshots import shown
 from typer.main import get_command
@@ -31,23 +28,6 @@ from conjury.cli.main import app
 from conjury.inference.errors import InputError
 
 PARTS = ["amce", "people", "further_amce", "amce_diffs", "mm", "prompts", "published", "recovery", "cj_freqs"]
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory) -> Path:
-    return write_results(tmp_path_factory.mktemp("made_up") / "results")
-
-
-@pytest.fixture
-def copy(results, tmp_path) -> Path:
-    return Path(shutil.copytree(results, tmp_path / "copy"))
-
-
-@pytest.fixture
-def elsewhere(tmp_path, monkeypatch) -> Path:
-    (tmp_path / "place").mkdir()
-    monkeypatch.chdir(tmp_path / "place")
-    return tmp_path / "place"
 
 
 def test_a_folder_without_results_or_with_a_broken_manifest_is_refused(tmp_path) -> None:
@@ -195,34 +175,6 @@ def test_text_of_a_study_cannot_become_markdown_or_html(results, capsys) -> None
     assert "&lt;refused&gt;" in report.notes()
     assert LEVEL_WITH_MARKUP not in report.opening()
     assert plain("<i>*a* [b](c) `d` @fig-x</i>") == "&lt;i&gt;\\*a\\* \\[b\\](c) \\`d\\` \\@fig-x&lt;/i&gt;"
-
-
-def test_tables_are_printed_as_raw_html_blocks_with_label_and_caption(results, capsys) -> None:
-    Report(results).show("answers")
-    printed = capsys.readouterr().out
-    html = r"```\{=html\}\n<div id=\"gt-answers\".*</div>\n\n?```"
-    assert re.search(rf"::: \{{#tbl-answers\}}\n+{html}\n+Answers by .*\n+:::", printed, re.DOTALL)
-    assert "99.50%" in printed
-    assert "font-family" not in printed
-
-
-@pytest.mark.long
-def test_figures_are_printed_in_both_colours_with_alt_text_from_the_data(results, elsewhere, capsys) -> None:
-    Report(results).show("amce")
-    printed = capsys.readouterr().out
-    frame = pd.read_parquet(results / "tables" / "amce.parquet")
-    main = frame[(frame["variant"] == "") & (frame["prompt"] != "context")]
-    assert f"{main['estimate'].max():.3f} &#91;" in printed
-    (figure,) = re.findall(r"!\[\]\((\S+/amce\.svg)\)", printed)
-    assert Path(figure).is_file()
-    assert printed.count('<svg role="img" aria-label="') == 1
-    assert ">Insult</text>" in printed
-    assert list(elsewhere.iterdir()) == []
-    (elsewhere / "_quarto.yml").write_text("project:\n  type: default\n")
-    Report(results).show("amce")
-    assert "![](.quarto/conjury-figures/amce.svg)" in capsys.readouterr().out
-    assert (elsewhere / ".quarto" / "conjury-figures" / "amce.svg").is_file()
-    assert sorted(path.name for path in elsewhere.iterdir()) == [".quarto", "_quarto.yml"]
 
 
 def test_a_kind_without_an_exhibit_is_shown_as_a_table(tmp_path) -> None:

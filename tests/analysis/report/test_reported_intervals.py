@@ -23,26 +23,12 @@ BOTH = {"human": "normal", "model": "bootstrap"}
 
 def estimates(judge: str, place: float) -> pd.DataFrame:
     """Two levels; limits of the bootstrap are 0.3 wider than those of standard errors."""
-    return pd.DataFrame(
-        {
-            "judge": judge,
-            "prompt": "",
-            "variant": "",
-            "statistic": "amce",
-            "feature": "reply",
-            "level": ["none", "agree"],
-            "estimate": [0.0, place],
-            "std_error": [np.nan, 0.05],
-            "z": [np.nan, place / 0.05],
-            "p": [np.nan, 0.01],
-            "lower": [np.nan, place - 0.1],
-            "upper": [np.nan, place + 0.1],
-            "boot_std_error": [np.nan, 0.2],
-            "boot_p": [np.nan, 0.4],
-            "boot_lower": [np.nan, place - 0.4],
-            "boot_upper": [np.nan, place + 0.4],
-        }
-    )
+    keys = {"judge": judge, "prompt": "", "variant": "", "statistic": "amce", "feature": "reply"}
+    second = {"estimate": place, "std_error": 0.05, "z": place / 0.05, "p": 0.01}
+    second |= {"lower": place - 0.1, "upper": place + 0.1, "boot_std_error": 0.2, "boot_p": 0.4}
+    second |= {"boot_lower": place - 0.4, "boot_upper": place + 0.4}
+    numbers = {name: [0.0 if name == "estimate" else np.nan, value] for name, value in second.items()}
+    return pd.DataFrame({**keys, "level": ["none", "agree"], **numbers})
 
 
 def made(intervals: dict[str, str] | None, judges: tuple[str, ...] = ("human", "gpt")) -> Result:

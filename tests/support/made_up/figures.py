@@ -116,23 +116,21 @@ def distributions() -> Result:
     )
 
 
+def pairs_of_dimensions(second: str) -> pd.DataFrame:
+    """Correlations of each pair of dimensions for each group, from -0.4 to 0.9."""
+    keys = [(g, *pair) for g in RATERS for pair in combinations(DIMENSIONS, 2)]
+    frame = pd.DataFrame(keys, columns=["group", "dimension", second])
+    return frame.assign(estimate=np.linspace(-0.4, 0.9, len(frame)))
+
+
 def dimension_correlations() -> Result:
-    pairs = list(combinations(DIMENSIONS, 2))
-    frame = pd.DataFrame(
-        [(g, *pair) for g in RATERS for pair in pairs], columns=["group", "dimension", "other"]
-    )
-    numbers = np.linspace(-0.4, 0.9, len(frame))
     settings = {"main": DIMENSIONS[-1], "coefficient": "spearman"}
-    return Result(frame.assign(estimate=numbers), "dimension_correlations", settings=settings)
+    return Result(pairs_of_dimensions("other"), "dimension_correlations", settings=settings)
 
 
 def dimension_model() -> Result:
-    pairs = list(combinations(DIMENSIONS, 2))
-    keys = [(g, *pair) for g in RATERS for pair in pairs]
-    frame = pd.DataFrame(keys, columns=["group", "dimension", "other_dimension"])
-    estimate = np.linspace(-0.4, 0.9, len(frame))
-    frame = frame.assign(quantity="correlation", level="total", estimate=estimate, lower=estimate - 0.1,
-                         upper=estimate + 0.1)  # fmt: skip
+    frame = pairs_of_dimensions("other_dimension").assign(quantity="correlation", level="total")
+    frame = frame.assign(lower=frame["estimate"] - 0.1, upper=frame["estimate"] + 0.1)
     strongest = intervals({"group": RATERS, "dimension": DIMENSIONS[:2]}, level="total", main=DIMENSIONS[-1])
     strongest = strongest.assign(probability=strongest["estimate"])
     return Result(frame, "dimension_model", settings={"main": DIMENSIONS[-1]}, extra={"strongest": strongest})
@@ -151,42 +149,31 @@ def rating_lines() -> Result:
 def agreement() -> Result:
     who = pd.DataFrame({"among": ["human", "model", "human"], "against": [None, None, "gpt_4_1"]})
     keys = {"dimension": DIMENSIONS[:2], "coefficient": ("krippendorff", "gwet"), "weights": ("ordinal",)}
-    frame = intervals(keys).merge(who, how="cross")[
-        ["dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper"]
-    ]
-    raters = ["person_000", "person_001", *MODELS]
-    pairs = pd.DataFrame(list(combinations(raters, 2)), columns=["judge", "other"])
-    kinds = {name: "human" if name.startswith("person") else "model" for name in raters}
-    pairs = pairs.assign(dimension=DIMENSIONS[0], judge_kind=pairs["judge"].map(kinds),
-                         other_kind=pairs["other"].map(kinds), coefficient="cohen", weights="ordinal",
-                         estimate=np.linspace(-0.1, 0.8, len(pairs)), n_items=40)  # fmt: skip
-    pairs = pairs[["dimension", *pairs.columns.drop("dimension")]]
-    return Result(frame, "agreement", settings={"cluster": "topic_id", "alpha": 0.05}, extra={"pairs": pairs})
+    frame = intervals(keys).merge(who, how="cross")
+    first = ["dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper"]
+    pairs = pd.DataFrame(combinations(["person_000", "person_001", *MODELS], 2), columns=["judge", "other"])
+    kinds = {f"{one}_kind": np.where(pairs[one].str[0] == "p", "human", "model") for one in pairs}
+    like = {"coefficient": "cohen", "weights": "ordinal", "n_items": 40}
+    pairs = pairs.assign(**kinds, **like, estimate=np.linspace(-0.1, 0.8, len(pairs)))
+    pairs.insert(0, "dimension", DIMENSIONS[0])
+    settings = {"cluster": "topic_id", "alpha": 0.05}
+    return Result(frame[first], "agreement", settings=settings, extra={"pairs": pairs})
 
 
 def alt_test() -> Result:
     frame = intervals({"model": MODELS, "dimension": DIMENSIONS[:2], "scoring": ("neg_rmse", "accuracy")})
-    frame = frame.assign(
-        winning_rate=frame["estimate"],
-        winning_rate_lower=frame["lower"],
-        winning_rate_upper=frame["upper"],
-        advantage_probability=frame["estimate"],
-        advantage_probability_lower=frame["lower"],
-        advantage_probability_upper=frame["upper"],
-        passes=frame["estimate"] > 0.5,
-        n_annotators=4,
-        epsilon=0.1,
-    )
+    rates = {
+        f"{rate}{end}": frame[name]
+        for rate in ("winning_rate", "advantage_probability")
+        for end, name in (("", "estimate"), ("_lower", "lower"), ("_upper", "upper"))
+    }
+    frame = frame.assign(**rates, passes=frame["estimate"] > 0.5, n_annotators=4, epsilon=0.1)
     people = [f"person_{k:03d}" for k in range(4)]
     keys = {"model": MODELS, "dimension": DIMENSIONS[:2], "scoring": ("neg_rmse",), "annotator": people}
-    each = intervals(keys, low=-0.2, high=0.3)
-    each = each.assign(
-        difference=each["estimate"],
-        wins=each["estimate"] < 0.1,
-        epsilon=0.1,
-        n_items=60,
-        left_out=pd.Series([None, "10 items, fewer than 30"] + [None] * (len(each) - 2), dtype="string"),
-    )
+    each = intervals(keys, low=-0.2, high=0.3, epsilon=0.1, n_items=60)
+    reasons = [None, "10 items, fewer than 30"] + [None] * (len(each) - 2)
+    each = each.assign(difference=each["estimate"], wins=each["estimate"] < 0.1)
+    each["left_out"] = pd.Series(reasons, dtype="string")
     return Result(frame.drop(columns=["estimate"]), "alt_test", extra={"annotators": each})
 
 
@@ -258,16 +245,9 @@ def published_scores() -> Result:
 
 
 def readings() -> Result:
-    made = benchmark.readings()
-    compared = pd.DataFrame(
-        {
-            "judge": benchmark.FEW,
-            "prompt": "joke",
-            "status": ["agree", "different", "neither"],
-            "n": [10, 4, 3],
-        }
-    )
-    return Result(made.frame, "readings", extra={"compared": compared})
+    compared = pd.DataFrame({"judge": benchmark.FEW, "status": ["agree", "different", "neither"]})
+    compared = compared.assign(prompt="joke", n=[10, 4, 3])
+    return Result(benchmark.readings().frame, "readings", extra={"compared": compared})
 
 
 Made = Callable[[], Any] | tuple[Callable[[], Any], dict[str, Any]]  # a result, and the options of its figure
@@ -482,12 +462,7 @@ def profiles() -> dict[str, dict[str, str]]:
 def people_of_a_panel(names: tuple[str, ...] = ("screened out", "left", "failed checks")) -> Result:
     """People who started, left for reasons, finished, were excluded, and are analysed."""
     left = [("not finished", name, 3 + k) for k, name in enumerate(names)]
-    rows = [
-        ("started", "", 60),
-        *left,
-        ("finished", "", 48),
-        ("excluded", "too fast to have read the texts", 5),
-    ]
+    rows = [("started", "", 60), *left, ("finished", "", 48), ("excluded", "too fast to have read", 5)]
     frame = pd.DataFrame([*rows, ("analysed", "", 43)], columns=["step", "reason", "n"])
     return Result(frame, "people_flow")
 
@@ -602,10 +577,7 @@ CHECKS: dict[str, Made] = {
 def _general() -> Result:
     """The table of a check without a figure of its own, in two panels."""
     rows = {"judge": ["human", "model_x"], "prompt": ["baseline"], "label": ["high", FILLER, "low"]}
-    frame = pd.concat(
-        [intervals(rows, low=0.1, high=0.4).assign(panel=panel) for panel in ("novelty", "empathy")],
-        ignore_index=True,
-    )
+    frame = intervals({"panel": ["novelty", "empathy"], **rows}, low=0.1, high=0.4)
     settings = {"name": "made_up", "axis": "Share of answers that were repeated", "percent": True}
     return Result(frame, "check", settings=settings)
 
@@ -618,24 +590,23 @@ def _battery() -> Result:
     return Result(pd.DataFrame({"code": codes, "verdict": verdicts, "suppressed": reasons}), "battery")
 
 
+def answers_of(rates: Mapping[str, float], n: int, seed: int, *labels: str) -> pd.DataFrame:
+    """Labels of a judge and of people, who give the true one or say that there is harm."""
+    random = np.random.default_rng(seed)
+    truth = random.choice(labels, n)
+    return pd.DataFrame({name: np.where(random.random(n) < p, truth, "harm") for name, p in rates.items()})
+
+
 def _judging() -> Result:
     """A judge next to three people, with subgroups."""
-    random = np.random.default_rng(5)
-    truth = random.choice(["no harm", "harm"], 150)
-    given = {
-        name: np.where(random.random(150) < right, truth, "harm")
-        for name, right in (("judge", 0.8), ("ann", 0.9), ("ben", 0.85), ("eva", 0.95))
-    }
-    frame = pd.DataFrame({**given, "language": random.choice(["English", "German"], 150)})
+    frame = answers_of({"judge": 0.8, "ann": 0.9, "ben": 0.85, "eva": 0.95}, 150, 5, "no harm", "harm")
+    frame["language"] = np.where(np.arange(150) % 2 == 0, "English", "German")
     return judge(frame, "judge", ["ann", "ben", "eva"], by="language")
 
 
 def _runs() -> Result:
     """Two runs of a judge."""
-    random = np.random.default_rng(6)
-    truth = random.choice(["no harm", "harm", "unclear"], 120)
-    right = {"judge": 0.7, "other": 0.8, "ann": 0.95}
-    frame = pd.DataFrame({name: np.where(random.random(120) < p, truth, "harm") for name, p in right.items()})
+    frame = answers_of({"judge": 0.7, "other": 0.8, "ann": 0.95}, 120, 6, "no harm", "harm", "unclear")
     return compare_runs(frame, frame.assign(judge=frame["other"]), "judge", "ann")
 
 

@@ -91,15 +91,11 @@ def bounded(frame: pd.DataFrame, keys: tuple[str, ...] = ("judge", "prompt"), **
     tested = frame["std_error"].notna().to_numpy()
     turns = tested & (rows % 3 > 0)
     known = frame.drop(columns=[name for name in frame if name.startswith("boot_")])
-    table = known.assign(
-        bound_lower=frame["estimate"] - half,
-        bound_upper=frame["estimate"] + half,
-        ci_lower=frame["lower"] - half,
-        ci_upper=frame["upper"] + half,
-        tipping_estimate=0.5,
-        tipping_interval=np.where(turns, (1 + rows) / (2 + len(rows)), np.nan),
-        conclusion=np.where(turns, "turns", np.where(tested, "holds", "none")),
-    )
+    estimate, lower, upper = (frame[name] for name in ("estimate", "lower", "upper"))
+    table = known.assign(bound_lower=estimate - half, bound_upper=estimate + half)
+    table = table.assign(ci_lower=lower - half, ci_upper=upper + half, tipping_estimate=0.5)
+    table["tipping_interval"] = np.where(turns, (1 + rows) / (2 + len(rows)), np.nan)
+    table["conclusion"] = np.where(turns, "turns", np.where(tested, "holds", "none"))
     before = list(table.columns).index("estimate")
     table.insert(before, "n_answered", 90 - 5 * place)
     table.insert(before + 1, "n_asked", 100)
@@ -112,16 +108,10 @@ def bounded(frame: pd.DataFrame, keys: tuple[str, ...] = ("judge", "prompt"), **
 
 
 def engines_summary() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "engine": ["survey", "native", "cregg"],
-            "available": [True, True, False],
-            "seconds": [0.01, 0.8, None],
-            "max_abs_difference_estimate": [0.0, 3e-15, None],
-            "max_rel_difference_std_error": [0.0, 4e-13, None],
-            "note": ["", "", "R is missing"],
-        }
-    )
+    rows = [("survey", True, 0.01, 0.0, 0.0, ""), ("native", True, 0.8, 3e-15, 4e-13, "")]
+    rows.append(("cregg", False, None, None, None, "R is missing"))  # type: ignore[arg-type]
+    largest = ["max_abs_difference_estimate", "max_rel_difference_std_error"]
+    return pd.DataFrame(rows, columns=["engine", "available", "seconds", *largest, "note"])
 
 
 def frequencies_frame() -> pd.DataFrame:

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pandas as pd
 
-from conjury.analysis.frames.rounding import percentage
 from conjury.analysis.report.sentences import corrections, missing, published
 from conjury.analysis.report.tables import number
 from sentence_cases.drawing import Draws, case, frame, is_missing, out_of
@@ -212,8 +211,3 @@ def rerun(draws: Draws) -> str:
     if exact_ones < n:
         assert out_of(text) == (exact_ones, n)
     return text
-
-
-def one_percent(share: float) -> str:
-    """A share with one decimal."""
-    return percentage(share, 1)

@@ -7,7 +7,6 @@ import pytest
 
 from conjury.analysis.checks.files.lengths import lengths
 from conjury.analysis.checks.files.repeated_keys import repeated_keys
-from conjury.inference.study import load_any_study
 
 
 def items(n: int = 20, **columns: object) -> pd.DataFrame:
@@ -112,34 +111,3 @@ def test_samples_lines_and_conditions_are_no_repetitions_and_ids_read_as_numbers
     assert repeated_keys().verdict == "not_applicable"
     labels = pd.DataFrame({"item_id": ["1", "2", "1.0"], "label_set": "t", "label": ["a", "b", "a"]})
     assert repeated_keys(labels=labels).table.iloc[0]["repeated"] == 1
-
-
-@pytest.mark.long
-@pytest.mark.shared
-def test_the_public_jokes_have_173_items_with_other_numbers_of_labels_than_lines_and_two_repeated_texts() -> (
-    None
-):
-    import multiturn_tables as public
-
-    from conjury.analysis.checks.design.items_in_strata import items_in_strata
-    from conjury.analysis.checks.files.hidden_instructions import hidden_instructions
-    from conjury.analysis.checks.files.mangled_text import mangled_text
-    from conjury.analysis.checks.files.unchanged_copies import unchanged_copies
-
-    study = load_any_study("multiturn")
-    table = pd.read_parquet(public.FOLDER / "items.parquet")
-    check = lengths(table, public.labels("raw"), None, study)  # type: ignore[arg-type]
-    assert check.verdict == "error"
-    assert "differs from the number of lines in 173 of 214 items of English (80.8%)" in check.finding
-    spanish = check.table.loc[check.table["label"] == "gold labels and lines of Spanish"].iloc[0]
-    assert (spanish["n"], spanish["n_differ"]) == (173, 0)
-    repeated = items_in_strata(table, public.labels("raw"), study)  # type: ignore[arg-type]
-    assert repeated.verdict == "error"
-    assert repeated.table.set_index("label")["n"].to_dict() == {
-        "same text": 4,
-        "nearly the same text": 1,
-        "in different strata": 0,
-        "with different gold labels": 2,
-    }
-    assert hidden_instructions(table).verdict == mangled_text(table).verdict == "pass"
-    assert unchanged_copies(table).verdict == "not_applicable"  # the folder has no texts of perturbed jokes

@@ -15,7 +15,7 @@ from made_up.results import write_diagnosed, write_results
 from conjury.analysis.pipeline.manifest import Recorded
 from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
-from conjury.analysis.report.paper.checklists.items import RESULTS, RUN, STUDY, Item
+from conjury.analysis.report.paper.checklists.items import RESULTS, STUDY, Item
 from conjury.analysis.report.paper.distribution import dependent_attributes
 from conjury.analysis.report.paper.facts import Facts, RunFacts
 from conjury.analysis.report.paper.preregistration import registration
@@ -31,20 +31,14 @@ SERVED = {
 
 
 def run_facts(**changed: object) -> RunFacts:
-    counts = pd.DataFrame(
-        [("gpt4o", "baseline", "answered", 1200, 90_000, 1200)],
-        columns=["judge_id", "prompt_id", "state", "n", "prompt_tokens", "completion_tokens"],
-    )
-    statuses = pd.DataFrame(
-        {"judge_id": "gpt4o", "prompt_id": "baseline", "status": ["ok", "refused"], "n": [1188, 12]}
-    )
+    who = {"judge_id": "gpt4o", "prompt_id": "baseline"}
+    tokens = {"prompt_tokens": 90_000, "completion_tokens": 1200}
     how = {"model": "gpt-4o-2024-08-06", "backend": "openai", "answer": "token", "top_logprobs": 20}
-    asked = {"gpt4o": {**how, "settings": {"temperature": 0}}}
     known = {
-        "judges": asked,
+        "judges": {"gpt4o": {**how, "settings": {"temperature": 0}}},
         "served": [SERVED],
-        "counts": counts,
-        "statuses": statuses,
+        "counts": pd.DataFrame([{**who, "state": "answered", "n": 1200, **tokens}]),
+        "statuses": pd.DataFrame({**who, "status": ["ok", "refused"], "n": [1188, 12]}),
         "rules": ["choice@1"],
     }
     return RunFacts("run", **{**known, **changed})  # type: ignore[arg-type]
@@ -70,14 +64,6 @@ def test_a_run_fills_versions_dates_settings_statuses_and_tokens(moderation) -> 
     assert "ok 1,188, refused 12" in items["E.2"].answer
     assert items["O.8"].answer == "1,200 requests, 90,000 tokens in and 1,200 tokens out."
     assert "Gemini" not in items["B.1"].answer
-
-
-def test_without_a_run_nothing_is_claimed_about_one(moderation) -> None:
-    items = items_of(Facts(moderation))
-    assert items["B.1"].source == STUDY
-    assert items["O.8"].answer == ""
-    assert items["O.6"].author
-    assert items["E.1"].state == "author"
 
 
 def written(
@@ -123,24 +109,6 @@ def test_requests_without_answers_are_no_answers(moderation) -> None:
     pending = run_facts().counts.assign(state="pending")
     items = items_of(Facts(moderation, run_facts(counts=pending, served=[], rules=[])))
     assert {items[code].state for code in ("A.1", "B.1", "B.3", "B.5", "E.2")} == {"planned"}
-
-
-def test_results_show_who_was_compared_and_not_how_models_were_asked(moderation, tmp_path) -> None:
-    answers = [("gpt4o", "baseline", 300), ("gpt4o", "context_aware", 300), ("human", "", 900)]
-    items = items_of(Facts(moderation, None, written(tmp_path / "r", answers, [])))
-    assert (items["A.1"].state, items["A.1"].source) == ("done", RESULTS)
-    assert items["O.3"].answer == "Compared: 1 model under 2 prompts."
-    assert items["O.3"].state == "done"
-    assert {items[code].state for code in ("A.2", "B.1", "B.3", "B.5", "C.1")} == {"planned"}
-    assert "people judged as well" in items["A.2"].answer
-
-
-def test_prompts_were_sent_as_printed_only_if_their_templates_are_unchanged(moderation) -> None:
-    facts = Facts(moderation, run_facts(same_texts=["baseline"]))
-    assert (items_of(facts)["C.1"].state, items_of(facts)["C.1"].source) == ("done", RUN)
-    assert len(checklists_of(facts)[0].texts) == 1
-    changed = Facts(moderation, run_facts(same_texts=["context_aware"]))
-    assert items_of(changed)["C.1"].state == "planned"
 
 
 def test_the_sample_size_is_that_of_the_results(moderation, tmp_path) -> None:
@@ -218,15 +186,11 @@ def test_checks_reliability_and_power_of_results_answer_the_conjoint_list(modera
 
 def test_a_single_uneven_attribute_is_named_in_the_distribution(moderation) -> None:
     assert "equally likely" in items_of(Facts(moderation), "Conjoint practice")["3"].answer
-    attribute = moderation.attributes[0]
-    shares = [0.4] + [0.1] * 6
-    levels = [
-        level.model_copy(update={"probability": share})
-        for level, share in zip(attribute.levels, shares, strict=True)
-    ]
-    uneven = moderation.model_copy(
-        update={"attributes": [attribute.model_copy(update={"levels": levels}), *moderation.attributes[1:]]}
-    )
+    first, *others = moderation.attributes
+    shares = zip(first.levels, [0.4] + [0.1] * 6, strict=True)
+    levels = [level.model_copy(update={"probability": share}) for level, share in shares]
+    attributes = [first.model_copy(update={"levels": levels}), *others]
+    uneven = moderation.model_copy(update={"attributes": attributes})
     uneven._file = moderation._file
     answer = items_of(Facts(uneven), "Conjoint practice")["3"].answer
     assert "Generic insult 0.4, Sexist slur 0.1" in answer
@@ -241,11 +205,3 @@ def test_text_of_a_study_cannot_act_in_a_checklist(moderation) -> None:
     assert "<script>" not in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
-
-
-def test_simulated_answers_are_called_so(moderation, tmp_path: Path) -> None:
-    asked = {"gpt4o": {**run_facts().judges["gpt4o"], "backend": "simulated"}}
-    facts = Facts(moderation, run_facts(judges=asked))
-    assert "Answers are simulated" in in_markdown(facts, checklists_of(facts))
-    real = Facts(moderation, run_facts())
-    assert "Answers are simulated" not in in_markdown(real, checklists_of(real))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up.results import write_results
 
 from conjury.analysis.report.paper.facts import MARK
 from conjury.analysis.report.paper.metadata import (
@@ -24,11 +22,6 @@ from conjury.analysis.report.paper.methods_text import methods_of
 from conjury.inference.errors import InputError
 
 ABOUT = About("moderation", "Which post?", "Tables.", "2026-01-02T00:00:00+00:00", "CC-BY-4.0", "A. Author")
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory) -> Path:
-    return write_results(tmp_path_factory.mktemp("made_up") / "results")
 
 
 def test_every_citation_has_an_entry_and_every_entry_a_citation(results) -> None:
