@@ -13,7 +13,7 @@ from published_numbers import findings
 def test_published_numbers_have_the_verdict_that_their_definitions_allow(case: dict[str, Any]) -> None:
     listed = findings(case["check"], case["numbers"], case.get("percent", False), **case.get("settings", {}))
     found = listed[case.get("of", 0)]
-    assert found.verdict == case["verdict"], found
+    assert (found.check, found.verdict) == (case["check"], case["verdict"]), found
     assert list(found.under) == case.get("under", list(found.under))
     assert "among" not in case or any(case["among"] in one for one in found.under)
     assert case.get("nearest", "") in found.nearest

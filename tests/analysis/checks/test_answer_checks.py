@@ -168,6 +168,11 @@ def test_those_who_fail_attention_and_decide_otherwise_are_found(run, people: pd
     found = run(attention_filters, decide(marked, failed, noise))
     assert found.verdict == "error"
     assert found.remedy
+    unknown = np.repeat(respondent_of(people) % 3 == 0, 2)  # as if they had not taken part
+    some = marked.assign(attention_passed=pd.array(marked["attention_passed"], dtype="boolean"))
+    some.loc[unknown, "attention_passed"] = pd.NA
+    found, rest = (run(attention_filters, one).table for one in (some, marked[~unknown]))
+    assert found["passed"].tolist() == pytest.approx(rest["passed"].tolist())
     without = run(attention_filters, people)
     assert (without.verdict, without.figure) == ("not_applicable", False)
     with pytest.raises(InputError, match="'awake'"):

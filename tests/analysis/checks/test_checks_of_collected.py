@@ -150,7 +150,7 @@ def _twice(data: CollectedData) -> CollectedData:
 CASES: dict[str, tuple[Break, str, str]] = {  # what is changed, the verdict, and a part of the finding
     "shifted_answers: labels of the item before": (_shifted, "error", r"lag .1"),
     "shifted_answers: ratings two items late": (_shifted_ratings, "error", r"lag .2"),
-    "copied_runs: second sample is the first": (_copied, "error", r"2 of 3 pairs|2 of them"),
+    "copied_runs: second sample is the first": (_copied, "error", r"^2 of 3 pairs.* 2 of them in over 90%"),
     "missing_as_right: blank gold": (_blank_gold, "error", "10 gold labels are blank"),
     "refusals_by_attribute: Spanish refused": (_missing_in_spanish, "error", "missing for es"),
     "outages: thirty times explicit": (_outage, "error", "times 'explicit'"),

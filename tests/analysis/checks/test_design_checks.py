@@ -11,7 +11,7 @@ from conjury.analysis.checks.design.clusters import clusters
 from conjury.analysis.checks.design.counting import effective_number
 from conjury.analysis.checks.design.design_card import design_card
 from conjury.analysis.checks.design.design_probabilities import design_probabilities, fit_of_levels
-from conjury.analysis.checks.design.drawing import Draw, draw_counts, how_drawn, misfit
+from conjury.analysis.checks.design.drawing import Draw, against, draw_counts, how_drawn, misfit
 from conjury.analysis.checks.design.impossible_profiles import impossible_profiles
 from conjury.analysis.checks.design.position_balance import marginal_homogeneity, position_balance
 from conjury.analysis.checks.design.respondent_balance import respondent_balance, spread_over_units
@@ -229,3 +229,9 @@ def test_effective_rows_fall_where_clusters_repeat_themselves(study: Study, mode
     thrice = design_card(study, split(study, again)).table
     assert thrice["rows"].sum() == 3 * once["rows"].sum()
     assert thrice["estimate"].sum() == pytest.approx(once["estimate"].sum(), rel=0.02)
+
+
+def test_p_values_count_the_draws_that_are_as_extreme_on_the_nearer_side() -> None:
+    drawn = np.arange(1.0, 1000.0)
+    assert against(900, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
+    assert against(100, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)

@@ -124,6 +124,8 @@ def test_only_real_judgments_are_compared_with_published_numbers(tmp_path, simul
     text = shown(Report(folder), "published_means", "published_correlations")
     assert ("3 published numbers" in text) is not simulated
     assert ("The folder has the other 1." in text) is not simulated
+    ratings.published().head(2).to_parquet(folder / "tables" / "published_means.parquet")
+    assert "The folder has the other" not in shown(Report(folder), "published_means")
     assert ("simulated and are not compared" in text) is simulated
 
 

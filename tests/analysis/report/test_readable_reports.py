@@ -14,7 +14,7 @@ from made_up.results import amce_frame, record, write_items
 from conjury.analysis.figures import alt
 from conjury.analysis.report import Report
 from conjury.analysis.report.methods import describe_analysis
-from conjury.analysis.report.tables import in_words, side_by_side
+from conjury.analysis.report.tables import in_words, side_by_side, with_gaps
 from conjury.analysis.results import Result
 
 LABELS = {
@@ -77,3 +77,8 @@ def test_wide_tables_are_split_by_columns_that_name_the_parts() -> None:
         "e to g": ["bias", "Judge", *"efg"],
     }
     assert [len(part.columns) for part in side_by_side(shown.iloc[:, :7], 2).values()] == [7]
+
+
+def test_empty_cells_are_explained_where_there_are_any() -> None:
+    assert with_gaps("Note.", pd.DataFrame([["", "0.1"]]), "no data") == "Note. Empty cells: no data."
+    assert with_gaps("Note.", pd.DataFrame([["0.2", "0.1"]]), "no data") == "Note."

@@ -152,6 +152,12 @@ def test_the_first_effects_of_all_levels_are_the_main_ones(tmp_path) -> None:
     assert [made.name for made in report.of_kind("further_amce")] == ["cut"]
 
 
+def test_figures_of_a_run_are_named_by_their_results_and_drawn_when_they_are_needed(results) -> None:
+    figures = dict(Report(results).figures())
+    assert list(figures) == ["amce", "amce_slur", "amce_by_identity", "mm", "frequencies", "published"]
+    assert len(figures["mm"]().axes) == 3
+
+
 def test_commands_and_files_are_named_without_their_folder_unless_names_repeat() -> None:
     typed = ["conjury", "fit", "moderation", "--data", "FILE", "--variant", "x=/a/e.csv"]
     command = describe_run([part.replace("FILE", "/a/b c/d.csv") for part in typed])
@@ -241,13 +247,16 @@ PAGE = """# {text} {{#sec-a}}
 
 @pytest.fixture
 def page_of(tmp_path):
-    entry = "@article{key2020,\n  author = {Key, A.},\n  title = {A title},\n  year = {2020},\n}\n"
+    entry = (
+        "@article{key2020,\n  author = {Key, A. and Lock, B.},\n  title = {A title},\n  year = {2020},\n}\n"
+    )
     (tmp_path / "references.bib").write_text(entry, encoding="utf-8")
     return lambda text: to_html(PAGE.format(text=text), tmp_path, "references.bib")
 
 
 def test_text_that_looks_like_a_placeholder_stays_text(page_of) -> None:
     usual = page_of("W")
+    assert ">Key and Lock 2020</a>" in usual
     for text in (*(f"conjurytoken{n}end" for n in range(8)), "conjuryreferences"):
         page = page_of(text)
         assert page.replace(text, "W") == usual

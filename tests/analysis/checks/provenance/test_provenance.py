@@ -188,5 +188,9 @@ def test_fingerprints_that_change_and_pauses_are_a_warning() -> None:
     late = pd.to_datetime(["2026-01-01"] * 4 + ["2026-03-01"] * 4, utc=True)
     paused = versions(responses(created=late))
     assert (paused.verdict, "pause for 59 days" in paused.finding) == ("warning", True)
+    fortnight = pd.to_datetime(["2026-01-01"] * 4 + ["2026-01-15"] * 4, utc=True)
+    assert versions(responses(created=fortnight)).verdict == "pass"
+    longer = fortnight + pd.to_timedelta([0] * 4 + [1] * 4, unit="s")
+    assert versions(responses(created=longer)).verdict == "warning"
     for bare in (responses().drop(columns=["created", "system_fingerprint"]), responses(text=None)):
         assert versions(bare).verdict == "not_applicable"

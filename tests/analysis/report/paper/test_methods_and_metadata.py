@@ -82,6 +82,7 @@ def test_a_date_of_publication_is_for_the_author(tmp_path) -> None:
     files = files_of(tmp_path)
     made, root = croissant(ABOUT, files, tmp_path), ro_crate(ABOUT, files)["@graph"][1]
     assert "datePublished" not in made
+    assert made["citeAs"] == "A. Author: Which post? (2026)."
     assert (made["dateCreated"], root["dateCreated"]) == ("2026-01-02", ABOUT.created)
     assert root["datePublished"] == MARK
     unknown = About("x", "x", "x", "")
