@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -397,6 +398,22 @@ def test_nothing_is_sent_after_a_stop_and_waiting_ends(backend, server, tmp_path
     recorder.stop = False
     batches.wait(recorder, ledger, interval=600.0, progress=stop)
     assert states(ledger) == ["submitted"]
+
+
+def test_waiting_looks_often_at_whether_to_stop_and_not_beyond_its_interval(backend, ledger, monkeypatch):
+    batches, slept = backend({"polls": 3}), []
+    submit(batches, ledger, 1)
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    monkeypatch.setattr(batch_backend, "time", clock)
+    batches.wait(LedgerRecorder(ledger), ledger, interval=0.5)
+    assert slept[:3] == pytest.approx([0.2, 0.2, 0.1])
+    assert sum(slept) == pytest.approx(3 * 0.5)
 
 
 def test_waiting_survives_a_provider_that_is_away_for_a_while(backend, ledger):

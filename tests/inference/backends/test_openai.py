@@ -100,6 +100,15 @@ def test_requests_are_taken_lazily_and_no_more_than_allowed_are_in_flight(server
     assert server.counts()["peak"] == 8
 
 
+@pytest.mark.parametrize(("models", "told"), [([], "has 0 models"), (["a", "b"], r"has 2 models \(a, b\)")])
+def test_the_model_of_a_server_is_the_only_one_that_it_has(server, models, told):
+    server.configure(models=["tiny"])
+    assert openai_backend.served_model(server.url, "OPENAI_API_KEY") == "tiny"
+    server.configure(models=models)
+    with pytest.raises(InputError, match=told):
+        openai_backend.served_model(server.url, "OPENAI_API_KEY")
+
+
 def test_a_run_inside_an_event_loop_as_in_a_notebook_answers_and_raises_as_outside(server, ask):
     async def notebook() -> list[Outcome]:
         return ask(3)

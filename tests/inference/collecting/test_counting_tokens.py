@@ -165,3 +165,23 @@ def test_batches_are_filled_up_to_the_limit_and_none_is_sent_beyond():
     for key in "01":
         batches.settle(key, 4.0, 0.0, 0, answered=True)
     assert batches.admit("2", 4.0) == "stop"
+
+
+@pytest.mark.parametrize(
+    ("costs", "in_flight", "dearest"),
+    [
+        ([3.0, 3.0, 3.0], 0, 3.0),
+        ([1.0, 2.0, 4.0, 8.0], 0, 1 + 7**2 / 1),  # grows from 2 to 8 over a base of 1
+        ([1.0, 2.0, 4.0, 8.0], 1, 2 * 8**2 / 1),  # two in flight rise as from the first answer
+        ([5.0, 1.0, 2.0], 0, 1 + 4**2 / 4),
+    ],
+)
+def test_rising_costs_leave_room_for_the_dearest_answer_of_those_in_flight(costs, in_flight, dearest):
+    for spare, room in ((0.0, "send"), (-0.001, "wait" if in_flight else "stop")):
+        run = spending(sum(costs) + dearest + spare, batch=True)
+        for number, cost in enumerate(costs):
+            run.admit(str(number), 0.0)
+            run.settle(str(number), cost, 0.0, 0, answered=True)
+        for number in range(in_flight):
+            assert run.admit(f"flying {number}", 0.0) == "send"
+        assert run.admit("next", 0.0) == room

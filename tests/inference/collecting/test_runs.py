@@ -165,7 +165,6 @@ def test_a_replay_gives_the_tables_of_the_recorded_run(recorded, study, run, ser
     assert_frame_equal(again, first)
 
 
-@pytest.mark.long
 def test_a_replay_of_more_samples_misses_them_and_of_changed_requests_is_refused(begun, run):
     study, options = begun / "towns", {"backend": "replay", "recorded": begun / "run" / "responses.parquet"}
     assert collect(study, run, samples=2, pairs=4, **options) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from datetime import date
 
 import numpy as np
@@ -239,10 +238,8 @@ def test_every_likes_count_and_the_whole_range_of_days_occur(posts):
 
 
 def test_a_post_depends_on_seed_and_profile_alone(profiles, some, posts, kit):
-    start = time.perf_counter()
     many = profiles.iloc[np.union1d(np.arange(0, len(profiles), 7), some.index)]
     whole = kit.posts(many, seed=1)
-    assert time.perf_counter() - start < 30  # 0.5 s where measured
     assert whole["profile_id"].tolist() == many["profile_id"].tolist()
     pd.testing.assert_frame_equal(posts, whole.loc[some.index])
     other = kit.posts(some, seed=6)

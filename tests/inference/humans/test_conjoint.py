@@ -86,6 +86,13 @@ def test_levels_come_in_order_of_appearance_or_of_the_labels_table(survey, tmp_p
     labels.write_text("attribute,level\nCurse word,No\nCurse word,Yes\nNumber of likes,0 to 5\n")
     with pytest.raises(InputError, match="'F-1-1-1' contains '25 to 50', which is not a known level of"):
         read_qualtrics(EXPORT, labels=labels)
+    for row, problem in (
+        ("Curse word,No", "row 2 of column 'level' lists 'No' again"),
+        ("Curse word,", "is empty"),
+    ):
+        labels.write_text(f"attribute,level\nCurse word,No\n{row}\n")
+        with pytest.raises(InputError, match=problem):
+            read_qualtrics(EXPORT, labels=labels)
 
 
 @pytest.mark.parametrize("names", cases(__file__, "names"))

@@ -125,6 +125,7 @@ def test_strata_and_names_of_copies_come_from_the_items_and_the_perturbation(rea
     assert found.judgments["language"].tolist() == ["en", "es"]
     found = read(*(completion(DRY, perturbation=name) for name in ("none", "orthographic"))).judgments
     assert found["item_id"].tolist() == ["en_04", "en_04__orthographic"]
+    assert read(without("run")).judgments["sample"].tolist() == [1]
     assert found["base_item_id"].tolist() == ["en_04"] * 2
     assert found["condition"].tolist() == ["none", "orthographic"]
 

@@ -215,6 +215,11 @@ def test_an_export_is_read_by_its_format(tmp_path: Path) -> None:
     found = read_export(file, "csv", **options)
     assert found.judgments is not None
     assert found.judgments["value"].tolist() == [1, 2]
+    survey = Path(__file__).resolve().parents[2] / "fixtures" / "tables" / "qualtrics.csv"
+    choices = read_export(survey, "qualtrics").choices
+    assert choices is not None
+    assert set(choices["judge_id"]) == {"R_1", "R_2", "R_3"}
+    assert choices.groupby(["judge_id", "pair_id"]).size().eq(2).all()
     with pytest.raises(InputError, match="'oops' is unknown"):
         read_export(file, "oops")
     with pytest.raises(InputError, match="contains no answers"):

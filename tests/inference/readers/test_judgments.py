@@ -64,6 +64,14 @@ FRAMES = {
 }
 
 
+def test_judges_that_the_study_names_as_models_are_models_and_all_others_people(tmp_path, study):
+    frame = ROWS.drop(columns="judge_kind").assign(judge_id=["ann", "bob", "qwen3_8b"])
+    notes: list[str] = []
+    made = load_judgments(written(tmp_path, frame), study=study, notes=notes)
+    assert made["judge_kind"].tolist() == ["human", "human", "model"]
+    assert notes[0].startswith("judgments.csv has no judge_kind: 2 judges that the study does not name")
+
+
 @pytest.mark.parametrize(("frame", "options", "sentence"), cases(__file__, "unfit"))
 def test_what_does_not_fit_is_refused(tmp_path, frame, options, sentence):
     named = {"study": load_any_study(options["study"])} if "study" in options else {}
@@ -159,6 +167,7 @@ def test_the_label_of_more_than_half_is_gold_and_ties_are_counted():
     assert gold["tied"].tolist() == [False, True, False, False]
     assert gold["share"].round(4).fillna(-1).tolist() == [0.6667, 0.5, -1, 0.4]
     assert set(gold["label_set"]) == {"harm"}
+    assert notes_of_majority(majority_labels(votes(z="a"), "harm")) == []
     [note] = notes_of_majority(majority_labels(votes(w="aabcd", y="ab", z="a"), "harm"))
     assert note.startswith("2 of 3 items have no label of more than half of the votes")
     assert "1 have a tied vote, 1 a label with most votes" in note
@@ -173,6 +182,8 @@ def test_the_class_of_more_than_half_decides_before_its_labels(given, label, sha
     assert (gold["label"] if label else pd.isna(gold["label"])) == (label or True)
     assert gold["share"] == pytest.approx(share)
     assert (gold["tied"], gold["level_tied"]) == tuple(tied)
+    notes = notes_of_majority(majority_labels(votes(x=given, y="sss"), "harm", covers=covers))
+    assert any(note.startswith("1 of 2 items have a majority for a class") for note in notes) == tied[1]
 
 
 def test_a_person_has_one_vote_per_item_models_have_none_and_order_does_not_matter():
