@@ -107,6 +107,10 @@ def test_the_model_of_a_server_is_the_only_one_that_it_has(server, models, told)
     server.configure(models=models)
     with pytest.raises(InputError, match=told):
         openai_backend.served_model(server.url, "OPENAI_API_KEY")
+    for status, said in ((300, "redirect"), (400, "does not list its models")):
+        server.configure(status=status, error={"message": "No."})
+        with pytest.raises(InputError, match=said):
+            openai_backend.served_model(server.url, "OPENAI_API_KEY")
 
 
 def test_a_run_inside_an_event_loop_as_in_a_notebook_answers_and_raises_as_outside(server, ask):

@@ -300,7 +300,9 @@ def test_lines_are_exported_and_the_results_of_another_runner_are_read_once(stud
     assert table(run, "judgments")["status"].tolist() == ["ok", "ok"]
     with pytest.raises(InputError, match="contains no new answer to a request of this run"):
         collect(study, run, results=results, **options)
-    assert collect(study, run, export=lines, **options) == 0
+    running = Running(export=lines, pairs=3)
+    done = collect_by(study, "judge", prompts=["plain"], out=run, running=running)
+    assert (done.exported, done.waiting) == (1, 0)
     assert [json.loads(lines.read_text(encoding="utf-8"))] == asked[2:]
 
 

@@ -156,6 +156,7 @@ def test_a_drafted_study_takes_the_choices(survey, tmp_path):
     assert study.feature_labels == {"curse_word": "Curse word", "number_of_likes": "Number of likes"}
     assert study.level_labels["number_of_likes"]["level_0_to_5"] == "0 to 5"
     assert study.design.repeat_first
+    assert [(one.verb, one.h0) for one in study.analyses if one.verb == "mm"] == [("mm", 0.5)]
     assert choices["chosen"].equals(survey.choices["chosen"])
 
 

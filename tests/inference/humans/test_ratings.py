@@ -158,8 +158,11 @@ def test_encodings_and_delimiters_are_found(tmp_path):
     unicode, other = HUMANS / "lancers.csv", tmp_path / "lancers.csv"
     other.write_bytes(unicode.read_text(encoding="utf-8").encode("cp932"))
     layout = Layout(value={"funny": "面白さ"}, item="回答番号")
-    made = [read_crowd(path, "lancers", layout).judgments for path in (unicode, other)]
-    pd.testing.assert_frame_equal(*made)
+    named = tmp_path / "named.csv"
+    named.write_text(unicode.read_text(encoding="utf-8").replace("承認状態", "Status"), encoding="utf-8")
+    made, *others = (read_crowd(path, "lancers", layout).judgments for path in (unicode, other, named))
+    for one in others:
+        pd.testing.assert_frame_equal(made, one)
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,8 @@ def test_strict_ratings_ask_for_all_scales_as_numbers_and_lenient_takes_fraction
     one = ResponseSpec("ratings", scales=(ScaleSpec("humor", 1, 5),))
     numbers = ("1", "5", "0", "6", "4.5", "+4")
     assert [read(text, one, "strict")[0] for text in numbers] == [1, 5, *[None] * 4]
+    plain = ResponseSpec("ratings", scales=(ScaleSpec("humor"),))
+    assert [read(text, plain, "strict")[0] for text in ("-1", "0", "4", "5")] == [None, 0, 4, None]
     texts = ("4/5", "Rating: 4", "four", "**4**", "4/4")
     assert [read(text, one) for text in texts] == [[4], [4], [4], [4], [None]]
 
@@ -199,6 +201,12 @@ def test_readings_name_the_rule_that_read_them():
     assert read_answer(Answer("A"), CHOICE, {})[0].rule == "choice/lenient@1"
     assert read_answer(Answer("A"), CHOICE, {}, "choice/strict@1")[0].rule == "choice/strict@1"
     assert read_answer(Answer("x"), TEXT, {}, "strict")[0].rule == "text/whole@1"
+    once, doubled = '{"category": "dry"}', '{"category": "dry", "category": "dry"}'
+    known = [read_answer(Answer(text), LABEL, {}, "lenient")[0] for text in (once, doubled)]
+    assert [(reading.value, "the same key twice" in reading.note) for reading in known] == [
+        ("dry", False),
+        ("dry", True),
+    ]
     notes = [read_answer(Answer(text), CHOICE, {}, "lenient")[0].note for text in ("A", "**A**")]
     assert notes == ["", "without what adorns the name"]
 

@@ -141,6 +141,8 @@ def test_what_is_no_whole_clip_is_refused_in_one_sentence(tmp_path, name):
 
 def test_clips_that_are_too_large_or_too_long_are_refused(tmp_path, monkeypatch):
     path = write_clip(tmp_path / "clip.mp4", frames=50)
+    monkeypatch.setattr(video, "LONGEST", read_clip(path).seconds)
+    assert read_clip(path).seconds == pytest.approx(2.0, abs=0.002)
     monkeypatch.setattr(video, "LONGEST", 1.0)
     with pytest.raises(InputError, match="lasts 2 s, more than 1; cut it shorter"):
         read_clip(path)
