@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up.choices import FORMULA, LEVELS, panel_and_model
+from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_diffs, interaction, mm
 from conjury.analysis.conjoint.prediction_powered.covariate import covariates
@@ -147,10 +148,16 @@ def test_degrees_of_freedom_are_those_of_people(people, tasks):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_few_pairs_that_differ_by_chance_leave_people_alone():
-    choices = apart(panel_and_model(3, people=4, tasks=3, other=0))
-    found = mm(choices, "chosen ~ topic", id="judge_id", correct="covariate")
-    pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
+@pytest.mark.parametrize(("pairs", "refused"), [(13, False), (14, True)])
+def test_pairs_that_differ_by_chance_leave_people_alone_below_seven_expected_equal_ones(pairs, refused):
+    every = apart(panel_and_model(3, people=10, tasks=6, other=0), "tone")
+    choices = every[every["pair_id"].isin(every["pair_id"].drop_duplicates().head(pairs))]
+    if refused:
+        with pytest.raises(InputError, match="same level of 'tone' in both profiles"):
+            mm(choices, "chosen ~ tone", id="judge_id", correct="covariate")
+    else:
+        found = mm(choices, "chosen ~ tone", id="judge_id", correct="covariate")
+        pd.testing.assert_frame_equal(found.frame[NUMBERS], found.human.frame[NUMBERS])
 
 
 @pytest.mark.long
@@ -187,26 +194,19 @@ def differing(choices):
     return choices.assign(tone=tone)
 
 
-@pytest.mark.parametrize(
-    ("change", "options", "sentence"),
-    [
-        (differing, {}, "attributes of a profile depend on those of the other profile"),
-        (lambda table: table.assign(pair_id="pair"), {}, "'pair_id' name several pairs"),
-        (None, {"tuning": "scalar"}, "no weights to tune; omit tuning"),
-        (None, {"folds": 2}, "no weights to tune; omit folds"),
-        (None, {"family": "quasibinomial"}, "only linear regressions"),
-        (None, {"model": "gpt9"}, "model names 'gpt9'"),
-        (None, {"id": None}, "needs the clusters of people"),
-    ],
-)
-def test_what_cannot_be_adjusted_is_refused(change, options, sentence):
-    choices = panel_and_model(1, other=20)
-    with pytest.raises(InputError, match=sentence):
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "correct=covariate"))
+def test_what_cannot_be_adjusted_is_refused(match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
         amce(
-            choices if change is None else change(choices),
+            panel_and_model(1, other=20).assign(**columns),
             FORMULA,
             **{"id": "judge_id", "correct": "covariate", **options},
         )
+
+
+def test_designs_in_which_profiles_depend_on_each_other_are_refused():
+    with pytest.raises(InputError, match="attributes of a profile depend on those of the other profile"):
+        adjusted(differing(panel_and_model(1, other=20)))
 
 
 def test_a_plan_needs_further_tasks_of_the_model():

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from shared_folder import REPOSITORY
+from written_cases import refusals
 
+from conjury.analysis import conjoint
 from conjury.analysis.conjoint import (
     amce,
-    amce_by_reference,
     amce_diffs,
     bootstrap,
     cj,
     cj_anova,
     cj_freqs,
     cj_props,
-    cj_table,
     mm,
     mm_diffs,
 )
@@ -326,61 +326,20 @@ PEOPLE = given(judge_kind="human", judge_id=np.repeat(["r1", "r2"], N // 2), pai
 TWO_IDS = TWICE[["pair_id"]].join(DATA[["y", "b"]])
 BY_A_AND_G = TWICE.drop(columns=["a", "y"]).join(DATA[["a", "y"]])
 
-REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
-    "one cluster": ("single cluster", lambda: amce(given(k=1), FORMULA, "k")),
+REFUSED_BY_PYTHON: dict[str, tuple[str, Callable[[], object]]] = {
     "one row": ("single level", lambda: amce(DATA.iloc[:1], FORMULA)),
     "no rows": ("no rows", lambda: amce(DATA.iloc[:0], FORMULA)),
     "no rows to count": ("no rows", lambda: cj_freqs(DATA.iloc[:0], "~ a")),
     "no columns": ("no rows", lambda: amce(pd.DataFrame(), FORMULA)),
-    "missing outcome": ("outcome is missing in every row", lambda: amce(given(y=np.nan), FORMULA)),
-    "missing feature": ("'a' is missing in every row", lambda: amce(given(a=None), FORMULA)),
-    "one level": ("single level in use \\('x'\\)", lambda: amce(given(a="x"), FORMULA)),
     "empty together": ("No row has the outcome and every feature", lambda: amce(HALVES, FORMULA)),
-    "zero weights": ("all zero", lambda: amce(given(w=0), FORMULA, weights="w")),
-    "negative weights": ("negative in row 1", lambda: amce(given(w=-1), FORMULA, weights="w")),
-    "missing weights": ("missing in row 1", lambda: mm(given(w=np.nan), FORMULA, weights="w")),
-    "weights as text": ("'w' contains text", lambda: mm(given(w="one"), FORMULA, weights="w")),
-    "infinite weights": ("infinite", lambda: mm(given(w=np.inf), FORMULA, weights="w")),
     "missing id": ("empty in row 1", lambda: amce(given(k=[None] + [1] * (N - 1)), FORMULA, "k")),
-    "one group": ("fewer than two groups", lambda: amce_diffs(given(g="m"), FORMULA, "g")),
-    "no group": ("fewer than two groups", lambda: mm_diffs(given(g=None), FORMULA, "g")),
-    "no group in cj": ("No row", lambda: cj(given(g=None), FORMULA, by="g")),
-    "numeric feature": ("numeric", lambda: amce(DATA, "y ~ w")),
-    "text outcome": ("contains text", lambda: amce(given(s="yes"), "s ~ a")),
-    "category outcome": ("contains text", lambda: amce(DATA, "a ~ b")),
     "date outcome": ("numbers are needed", lambda: amce(given(s=pd.Timestamp("2020-01-01")), "s ~ a")),
     "complex outcome": ("numbers are needed", lambda: amce(given(s=1j), "s ~ a")),
-    "infinite outcome": ("infinite in row 1", lambda: amce(given(y=-np.inf), FORMULA)),
-    "outcome out of range": ("range 0 to 1", lambda: amce(given(y=3), FORMULA, family="quasibinomial")),
     "two features": ("2 columns named 'a'", lambda: amce(TWICE, "y ~ a")),
     "two outcomes": ("2 columns named 'y'", lambda: amce(TWICE, "y ~ b")),
-    "two ids": (
-        "2 columns named 'pair_id'",
-        lambda: bootstrap(amce, TWO_IDS, "y ~ b"),
-    ),
+    "two ids": ("2 columns named 'pair_id'", lambda: bootstrap(amce, TWO_IDS, "y ~ b")),
     "two groups": ("2 columns named 'g'", lambda: cj(BY_A_AND_G, "y ~ a", by="g")),
     "two groups to count": ("2 columns named 'g'", lambda: cj_freqs(TWICE, "~ b", by="g")),
-    "outcome as feature": ("both sides", lambda: amce(DATA, "y ~ a + y")),
-    "no such feature": ("no column 'q'", lambda: amce(DATA, "y ~ q")),
-    "no such outcome": ("no column 'q'", lambda: amce(DATA, "q ~ a")),
-    "no such id": ("no column 'q'", lambda: amce(DATA, FORMULA, "q")),
-    "no such weights": ("no column 'q'", lambda: amce(DATA, FORMULA, weights="q")),
-    "no such group": ("no column 'q'", lambda: amce_diffs(DATA, FORMULA, "q")),
-    "no such group to count": ("no column 'q'", lambda: cj_freqs(DATA, "~ a", by="q")),
-    "unknown engine": ("no engine 'foo'", lambda: amce(DATA, FORMULA, engine="foo")),
-    "unknown engine to count": ("no engine 'foo'", lambda: cj_freqs(DATA, "~ a", engine="foo")),
-    "unknown engine of a test": ("no engine 'foo'", lambda: cj_anova(DATA, FORMULA, "g", engine="foo")),
-    "engine of a table": ("takes no 'engine'", lambda: cj_table(DATA, "~ a", engine="cregg")),
-    "unknown family": ("family is 'foo'", lambda: amce(DATA, FORMULA, family="foo")),
-    "unknown level order": ("level_order", lambda: mm(DATA, FORMULA, level_order="foo")),
-    "unknown estimate": ("no estimate 'foo'", lambda: cj(DATA, FORMULA, estimate="foo")),
-    "short feature order": ("each feature once", lambda: amce(DATA, FORMULA, feature_order=["a"])),
-    "wrong feature order": ("each feature once", lambda: amce(DATA, FORMULA, feature_order=["a", "q"])),
-    "double feature order": ("each feature once", lambda: amce(DATA, FORMULA, feature_order=["a", "b", "b"])),
-    "mixed feature order": ("each feature once", lambda: amce(DATA, FORMULA, feature_order=["a", 3])),
-    "stray label": ("'q', which is no feature", lambda: amce(DATA, FORMULA, feature_labels={"q": "Q"})),
-    "one label for two": ("one label", lambda: amce(DATA, FORMULA, feature_labels={"a": "b"})),
-    "unknown reference": ("'q' is no level", lambda: amce(DATA, FORMULA, reference={"a": "q"})),
     "no data frame": ("data is a dict", lambda: amce({"y": [1]}, FORMULA)),
     "no data frame to count": ("data is a list", lambda: cj_freqs([1], "~ a")),
     "lists as levels": ("lists", lambda: amce(given(u=UNHASHABLE), "y ~ u")),
@@ -390,50 +349,33 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
     "lists as outcome": ("numbers are needed", lambda: amce(given(u=UNHASHABLE), "u ~ a")),
     "too many features": ("combinations", lambda: amce(MANY.assign(y=1), f"y ~ {ALL_FORTY}")),
     "too many combinations": ("combinations", lambda: cj_props(MANY, "~ f0 + f1 + f2 + f3 + f4 + f5")),
-    "margin out of range": ("margin is 3", lambda: cj_props(DATA, "~ a + b", margin=3)),
-    "margin as text": ("margin is 'a'", lambda: cj_props(DATA, "~ a + b", margin="a")),
-    "groups by outcome": ("outcomes or weights", lambda: cj(DATA, "y ~ a", by="y")),
-    "groups by weights": ("outcomes or weights", lambda: cj(DATA, "y ~ a", by="w", weights="w")),
-    "groups by number": ("by is 3", lambda: cj(DATA, "y ~ a", by=3)),
-    "two columns of differences": ("one column", lambda: amce_diffs(DATA, "y ~ a", ["g", "b"])),
-    "differences without groups": ("one column", lambda: cj(DATA, "y ~ a", estimate="mm_differences")),
-    "only the group": ("no feature besides 'g'", lambda: amce_diffs(DATA, "y ~ g", "g")),
-    "null of a difference": ("takes no 'h0'", lambda: mm_diffs(DATA, "y ~ a", "g", h0=0.5)),
-    "null of an effect": ("takes no 'h0'", lambda: cj(DATA, "y ~ a", by="g", h0=0.5)),
-    "null in a bootstrap": ("takes no 'h0'", lambda: bootstrap(mm_diffs, DATA, "y ~ a", by="g", h0=0.5)),
-    "no formula": ("formula is None", lambda: amce(DATA, None)),
-    "formula as list": ("formula is \\['y'", lambda: amce(DATA, ["y", "a"])),
-    "formula without outcome": ("no outcome", lambda: amce(DATA, "~ a")),
-    "no such variable": ("variable is 'q'", lambda: amce_by_reference(DATA, FORMULA, "q")),
     "nothing to stack": ("no table", lambda: stack([])),
-    # options that the verb would ignore
-    "groups of a bootstrap": ("amce takes no 'by'", lambda: bootstrap(amce, DATA, "y ~ a", by="g")),
-    "groups of means": ("mm takes no 'by'", lambda: bootstrap(mm, DATA, "y ~ a", by="g")),
-    "groups by reference": ("no 'by'", lambda: amce_by_reference(DATA, "y ~ a", "a", by="g")),
-    "variable of differences": ("no 'variable'", lambda: amce_diffs(DATA, "y ~ a", "g", variable="b")),
-    "margin of differences": ("no 'margin'", lambda: amce_diffs(DATA, "y ~ a", "g", margin=1)),
-    "level of counts": ("no 'alpha'", lambda: cj_freqs(DATA, "~ a", alpha=0.2)),
-    "family of counts": ("no 'family'", lambda: cj_freqs(DATA, "~ a", family="quasibinomial")),
-    "reference of counts": ("no 'reference'", lambda: cj_props(DATA, "~ a", reference={"a": "y"})),
-    "groups of shares": ("cj_props takes no 'by'", lambda: cj_props(DATA, "~ a", by="g")),
-    "misspelt": ("no option 'weight'", lambda: amce_diffs(DATA, "y ~ a", "g", weight="y")),
-    "null as text": ("h0 is '0.5'", lambda: mm(DATA, "y ~ a", h0="0.5")),
-    "null missing": ("h0 is nan", lambda: mm(DATA, "y ~ a", h0=float("nan"))),
-    "group twice": ("twice", lambda: cj(DATA, "y ~ a", by=["g", "g"])),
-    "seed below zero": ("seed is -1", lambda: bootstrap(amce, DATA, "y ~ a", seed=-1)),
     "pairs numbered by respondent": (
         "belongs to several respondents",
         lambda: bootstrap(amce, PEOPLE, "y ~ a"),
     ),
-    "feature only crossed": (r"write a \* b", lambda: amce(DATA, "y ~ a:b")),
-    "feature nested": (r"write a \* b", lambda: amce(DATA, "y ~ a / b")),
-    "one feature only crossed": (r"write a \* b", lambda: amce(DATA, "y ~ b + a:b")),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_bad_input_is_refused_in_one_sentence(name: str) -> None:
-    says, call = REFUSED[name]
+def of_line(columns: dict[str, Any], options: dict[str, Any]) -> Callable[[], object]:
+    """The call of a line of the file of refusals."""
+    given_options = {"formula": FORMULA, **options}
+    verb, formula = getattr(conjoint, given_options.pop("verb")), given_options.pop("formula")
+    first = [getattr(conjoint, given_options.pop("estimator"))] if "estimator" in options else []
+    return lambda: verb(*first, given(**columns), formula, **given_options)
+
+
+@pytest.mark.parametrize(
+    ("says", "call"),
+    [
+        *(pytest.param(*case, id=name) for name, case in REFUSED_BY_PYTHON.items()),
+        *(
+            pytest.param(case.values[0], of_line(*case.values[1:]), id=case.id)
+            for case in refusals("conjoint", "any verb")
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(says: str, call: Callable[[], object]) -> None:
     with pytest.raises(InputError, match=says) as caught:
         call()
     sentence = str(caught.value)

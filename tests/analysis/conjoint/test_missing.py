@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, bounds, cj, mm, mm_diffs
 from conjury.inference.errors import InputError
@@ -221,23 +223,12 @@ def test_a_conclusion_holds_where_no_completion_reaches_the_null_value():
     assert found.notes[0] == "295 of 300 choices were answered."
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"estimator": cj}, "cj has no bounds; the estimators are amce, mm"),
-        ({"engine": "statsmodels"}, "computed by engine 'native', not 'statsmodels'"),
-        ({"family": "quasibinomial"}, "need a linear estimate; omit family="),
-        ({"direction": "up"}, "direction is 'up'; give 'for', 'against' or None"),
-        ({"formula": "rating ~ tone"}, "'rating' leaves the range 0 to 1; give limits"),
-        ({"formula": "rating ~ tone", "limits": (1, 3)}, "leaves its limits 1 to 3"),
-        ({"formula": "rating ~ tone", "limits": (5, 1)}, "give the least and the largest"),
-        ({"formula": "rating ~ tone", "forced": True}, "do not sum to 1 in every choice"),
-    ],
-)
-def test_what_cannot_be_bounded_is_refused(choices, change, message):
-    call = {"estimator": amce, "data": choices, "formula": "chosen ~ tone"} | change
-    with pytest.raises(InputError, match=message):
-        bounds(**call)
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "bounds"))
+def test_what_cannot_be_bounded_is_refused(choices, match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
+        bounds(amce, choices, **{"formula": "chosen ~ tone", **options})
+    with pytest.raises(InputError, match="cj has no bounds; the estimators are amce, mm"):
+        bounds(cj, choices, "chosen ~ tone")
 
 
 @pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
@@ -308,7 +299,9 @@ def test_refusals_that_count_as_not_chosen_are_answers_as_for_the_estimator(choi
     refused = choices["pair_id"] < 5
     status = np.where(refused, "refused", "ok")
     table = choices.assign(chosen=choices["chosen"].mask(refused, 0.0), status=status)
-    found = bounds(verb, table, "chosen ~ tone", id="pair_id")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = bounds(verb, table, "chosen ~ tone", id="pair_id")
     usual = verb(table, "chosen ~ tone", id="pair_id")
     np.testing.assert_allclose(found.frame["estimate"], usual.frame["estimate"])
     np.testing.assert_allclose(found.frame["bound_lower"], usual.frame["estimate"])

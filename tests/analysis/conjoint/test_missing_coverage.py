@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up.choices import forced_choices
 
 from conjury.analysis.conjoint import amce, bounds
 
@@ -23,13 +23,8 @@ def simulate(rng, lost_if_kind_wins, lost_if_rude_wins):
     chosen = np.stack([first, ~first], axis=1).astype(float)
     rate = np.where(wins, lost_if_kind_wins, lost_if_rude_wins)
     chosen[differ & (rng.random(PAIRS) < rate)] = np.nan
-    return pd.DataFrame(
-        {
-            "pair_id": np.repeat(np.arange(PAIRS), 2),
-            "tone": pd.Categorical(np.where(kind, "kind", "rude").ravel(), ["rude", "kind"]),
-            "chosen": chosen.ravel(),
-        }
-    )
+    table = forced_choices({"tone": ["rude", "kind"]}, {"tone": kind.astype(int)}, first)
+    return table.assign(chosen=chosen.ravel())
 
 
 def shares(lost, simulations, direction=None):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.formula.api as smf
 from fits import fit_study
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, cj, mm, mm_diffs
@@ -108,8 +107,6 @@ def test_a_study_without_a_null_value_tests_against_one_half() -> None:
 
 # --- probabilities -------------------------------------------------------------------------------
 
-RIGHT = "slur + identity + curse"
-
 
 @pytest.fixture(scope="module")
 def study() -> Study:
@@ -127,40 +124,6 @@ def rows(study: Study) -> pd.DataFrame:
     return found.assign(chosen=chosen, probability=np.column_stack([likely, 1 - likely]).ravel())
 
 
-def test_effects_and_errors_are_those_of_statsmodels(rows) -> None:
-    ours = amce(rows, f"probability ~ {RIGHT}", id="pair_id", vcov="CR1S").frame.dropna(subset="std_error")
-    plain = rows.astype(dict.fromkeys(("slur", "identity"), str))
-    theirs = smf.ols(
-        "probability ~ C(slur, Treatment('generic')) + C(identity, Treatment('anonymous')) + curse", plain
-    ).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["pair_id"])[0]})
-    for row in ours.itertuples():
-        (name,) = [term for term in theirs.params.index if term.endswith(f"[T.{row.level}]")]
-        assert row.estimate == pytest.approx(theirs.params[name], abs=1e-12)
-        assert row.std_error == pytest.approx(theirs.bse[name], rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    "engine",
-    ["statsmodels", "linearmodels", *BY_R],
-)
-def test_engines_agree_on_probabilities(rows, engine: str) -> None:
-    keys = ["feature", "level"]
-    for verb, right, options in (
-        (amce, RIGHT, {}),
-        (mm, RIGHT, {"h0": 0.5}),
-        (amce_diffs, "slur + identity", {"by": "curse"}),
-    ):
-        ours, theirs = (
-            verb(rows, f"probability ~ {right}", id="pair_id", engine=name, **options)
-            .frame.astype(dict.fromkeys(keys, "string"))
-            .set_index(keys)
-            .sort_index()
-            for name in ("native", engine)
-        )
-        numbers = ["estimate", "std_error"]
-        pd.testing.assert_frame_equal(ours[numbers], theirs[numbers], rtol=1e-8, atol=1e-10)
-
-
 @pytest.mark.cregg
 @pytest.mark.parametrize(
     "options", [{}, {"level_order": "descending", "feature_order": ["identity", "slur"]}]
@@ -172,17 +135,6 @@ def test_differences_by_cregg_come_in_the_order_of_all_engines(rows, options) ->
     )
     keys = ["by", "feature", "level"]
     assert native[keys].astype(str).to_numpy().tolist() == cregg[keys].astype(str).to_numpy().tolist()
-
-
-def test_probabilities_have_means_of_one_half_and_smaller_errors_than_choices_drawn_from_them(rows) -> None:
-    assert rows["probability"].mean() == pytest.approx(0.5)
-    drawn = bootstrap(mm, rows, "probability ~ curse", unit="pair_id", draws=50, seed=1, h0=0.5).frame
-    assert (drawn["std_error"] > 0).all()
-    choice, probability = (
-        amce(rows, f"{y} ~ curse", id="pair_id").frame.iloc[1] for y in ("chosen", "probability")
-    )
-    assert probability["std_error"] < 0.8 * choice["std_error"]
-    assert probability["estimate"] == pytest.approx(choice["estimate"], abs=0.1)
 
 
 def test_a_study_about_probabilities_changes_left_sides_and_leaves_out_judges_without_them(
@@ -211,17 +163,3 @@ def test_answers_without_a_choice_follow_the_refusal_policy(study, rows, tmp_pat
     first = found["probability"].head(2)
     assert first.isna().all() if expected is None else (first == expected).all()
     assert found["probability"].tail(2).sum() == pytest.approx(1)
-
-
-def test_figures_say_that_they_are_about_probabilities(rows) -> None:
-    def below(figure) -> str:
-        return " ".join(figure.get_supxlabel().split())
-
-    effects = amce(rows, f"probability ~ {RIGHT}").plot(bounds="")
-    assert below(effects) == "Average marginal component effect on the probability of being chosen"
-    assert "probability" not in below(amce(rows, f"chosen ~ {RIGHT}").plot())
-    means = mm(rows, "probability ~ curse").plot(bounds="")
-    assert below(means) == "Marginal mean of the probability of being chosen"
-    differences = amce_diffs(rows, "probability ~ slur", by="curse")
-    drawn = differences.plot(feature="slur", by="curse", bounds="")
-    assert below(drawn) == "Difference in the effect of slur on the probability of being chosen"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fits import fit_study
+from made_up.choices import forced_choices
 from snapshots import shown
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, people_diffs
@@ -48,16 +49,9 @@ def world(
             utility = utility + taste[number, :1] * (tone == 1) + taste[number, 1:] * author
             who = np.array([f"person_{k}" for k in number], dtype=object)
         first = utility[:, 0] - utility[:, 1] + random.logistic(size=len(pair)) > 0
-        columns = {
-            "judge_id": np.repeat(who, 2),
-            "judge_kind": kind,
-            "pair_id": np.repeat([f"pair_{k}" for k in pair], 2),
-            "position": ["A", "B"] * len(pair),
-            "chosen": np.column_stack([first, ~first]).ravel().astype(int),
-            "tone": pd.Categorical.from_codes(tone.ravel(), LEVELS["tone"]),
-            "author": pd.Categorical.from_codes(author.ravel(), LEVELS["author"]),
-        }
-        tables.append(pd.DataFrame(columns))
+        described = {"judge_kind": kind, "pair_id": np.repeat([f"pair_{k}" for k in pair], 2)}
+        codes = {"tone": tone, "author": author}
+        tables.append(forced_choices(LEVELS, codes, first, judge_id=np.repeat(who, 2), **described))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -285,56 +279,35 @@ def test_a_study_may_ask_for_its_own_comparison(study, choices) -> None:
     assert "'judge_id' is unknown here" in problem.sentence
 
 
-def write(folder, study, fitted):
+def told(folder, study, fitted) -> str:
+    """The comparison with people, as the report of these results tells of it."""
     labels = {
-        "features": study.feature_labels,
-        "levels": study.level_labels,
-        "judges": study.judge_labels,
-        "prompts": study.prompt_labels,
+        name: getattr(study, f"{name[:-1]}_labels") for name in ("features", "levels", "judges", "prompts")
     }
-    ResultsFolder(folder).write(
-        fitted.tables, {"format": 2, "labels": labels, "results": entries_of(fitted.results)}
-    )
-    return Report(folder)
+    tables = {"format": 2, "labels": labels, "results": entries_of(fitted.results)}
+    ResultsFolder(folder).write(fitted.tables, tables)
+    return shown(Report(folder), "people")
 
 
-@pytest.mark.long
-def test_the_report_opens_the_comparison_with_numbers(
-    tmp_path, monkeypatch, study, fitted, alone, capsys
+def test_the_report_counts_models_differences_and_shared_pairs(
+    tmp_path, monkeypatch, study, choices, fitted, alone
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    report = write(tmp_path / "results", study, fitted)
-    told = shown(report, "people")
-    frame = fitted.tables["amce_people"].query("prompt == 'baseline'")
-    count = int((frame["p_adjusted"] < 0.05).sum())
-    assert told.startswith(f"GPT-4o differs from people in {count} of 18 AMCEs")
-    assert "of 24 marginal means" in told
-    assert "judged different pairs" in told
-    assert told.count("::: {#fig-") == told.count("::: {#tbl-") == 1
-    assert "gpt4o" not in told.split("::: {#fig")[0]
-    figure = dict(report.figures())["amce_people"]()
-    assert figure.axes[0].get_title(loc="left") == "Insult"
-    assert "model minus people" in figure.get_supxlabel()
-    assert len({axes.get_xlim() for axes in figure.axes}) == 1
-    methods = report.methods()
-    assert "each model minus all people" in methods
-    assert "by `judge_id` for people and by `pair_id` for models." in methods
-    assert "Holm" in methods
-    capsys.readouterr()
-    write(tmp_path / "alone", study, alone).show("people")
-    assert capsys.readouterr().out.strip() == ""
-
-
-def test_several_models_and_shared_pairs_are_counted_in_words(tmp_path, monkeypatch, study, choices) -> None:
-    monkeypatch.chdir(tmp_path)
+    found = fitted.tables["amce_people"].query("prompt == 'baseline'")
+    differing = int((found["p_adjusted"] < 0.05).sum())
+    one = told(tmp_path / "one", study, fitted)
+    assert one.startswith(f"GPT-4o differs from people in {differing} of 18 AMCEs")
+    assert "of 24 marginal means" in one
+    assert "judged different pairs" in one
+    assert told(tmp_path / "alone", study, alone).strip() == ""
     models = choices[(choices["judge_kind"] == "model") & (choices["prompt_id"] == "baseline")]
     other = models.assign(judge_id="gemma3_4b", chosen=1 - models["chosen"])
     first = models[~models["repeat"].astype(bool)].iloc[:800]
     who = np.repeat([f"person_{k}" for k in range(4)], 200)
     seen = first.assign(judge_id=who, judge_kind="human", prompt_id=None)
     made = fit(study, pd.concat([seen, models, other], ignore_index=True))
-    told = shown(write(tmp_path / "results", study, made), "people")
-    assert "2 of 2 models differ from people in AMCEs" in told
-    assert "People judged 400 pairs, 400 of which a model judged as well" in told
+    two = told(tmp_path / "two", study, made)
+    assert "2 of 2 models differ from people in AMCEs" in two
+    assert "People judged 400 pairs, 400 of which a model judged as well" in two
     counts = made.by_name["amce_people"].settings["groups"][0]["pairs"]
     assert counts == {"people": 400, "model": 800, "shared": 400}

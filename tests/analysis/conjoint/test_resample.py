@@ -11,24 +11,21 @@ import pandas as pd
 import pytest
 import scipy.stats
 from scipy.special import ndtr, ndtri
+from written_cases import calls, refusals
 
+from conjury.analysis import conjoint
 from conjury.analysis.conjoint import (
     amce,
-    amce_by_reference,
     amce_diffs,
     bootstrap,
-    cj,
-    cj_anova,
     cj_freqs,
     cj_props,
     mm,
-    mm_diffs,
     resample,
 )
 from conjury.analysis.conjoint.resample import draw_weights
 from conjury.analysis.numerics import intervals
 from conjury.analysis.numerics.bootstrap import cross
-from conjury.analysis.numerics.intervals import limits
 from conjury.analysis.numerics.panel import Clusters
 from conjury.inference.errors import InputError
 
@@ -55,23 +52,7 @@ def choices(pairs: int = 150, seed: int = 4) -> pd.DataFrame:
 
 
 DATA = choices()
-CALLS: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {
-    "amce": (amce, FORMULA, {}),
-    "amce_weighted": (amce, FORMULA, {"weights": "w"}),
-    "amce_restricted": (amce, "chosen ~ a * b", {}),
-    "amce_logit": (amce, FORMULA, {"family": "quasibinomial"}),
-    "amce_reference": (amce, FORMULA, {"reference": {"a": "z"}}),
-    "amce_by_reference": (amce_by_reference, FORMULA, {"variable": "a"}),
-    "mm": (mm, FORMULA, {}),
-    "mm_weighted": (mm, FORMULA, {"weights": "w"}),
-    "amce_diffs": (amce_diffs, FORMULA, {"by": "g"}),
-    "mm_diffs": (mm_diffs, FORMULA, {"by": "g"}),
-    "cj_amce": (cj, FORMULA, {"by": "g"}),
-    "cj_mm": (cj, FORMULA, {"by": ["g", "b"], "estimate": "mm"}),
-    "cj_frequencies": (cj, FORMULA, {"by": "g", "estimate": "frequencies"}),
-    "cj_freqs": (cj_freqs, "~ a + b", {"weights": "w"}),
-    "cj_props": (cj_props, "~ a + b", {"margin": 2}),
-}
+CALLS = calls("bootstrap")
 
 
 def drawn(estimator: Any = amce, data: Any = DATA, formula: str = FORMULA, **options: Any):
@@ -275,14 +256,6 @@ def test_p_of_a_basic_interval_counts_draws_beyond_the_reflected_null(null: floa
     assert found.p[0] == pytest.approx(p, rel=1e-9)
 
 
-def test_quantiles_leave_missing_values_out() -> None:
-    values = np.random.default_rng(1).random((50, 3))
-    values[:20, 1], values[:, 2] = np.nan, np.nan
-    found = limits._quantiles(values, 0.3)
-    np.testing.assert_allclose(found[:2], [np.quantile(values[:, 0], 0.3), np.quantile(values[20:, 1], 0.3)])
-    assert np.isnan(found[2])
-
-
 def test_bootstrap_errors_agree_with_clustered_ones_and_those_of_counts_with_the_binomial() -> None:
     large = choices(2000)
     for estimator, options in ((amce, {}), (amce_diffs, {"by": "g"})):
@@ -305,6 +278,7 @@ def test_the_table_has_the_columns_of_the_estimator() -> None:
     assert found.provenance.interval == "percentile"
     extra = {"unit": "pair", "n_units": 150, "draws": 9, "seed": None, "method": "percentile"}
     assert found.provenance.extra == extra
+    assert len(bootstrap(mm, DATA, "chosen ~ a", seed=1).replicates) == 1000
 
 
 def test_an_estimate_that_never_varies_has_no_interval() -> None:
@@ -317,31 +291,24 @@ def test_an_estimate_that_never_varies_has_no_interval() -> None:
         drawn()
 
 
-SPARSE = DATA.assign(k=[None] + [1] * 299)
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "bootstrap"))
+def test_what_cannot_be_drawn_is_refused(match, columns, options) -> None:
+    estimator = getattr(conjoint, options.get("estimator", "amce"))
+    with pytest.raises(InputError, match=match):
+        drawn(**{"data": DATA.assign(**columns), **options, "estimator": estimator})
 
 
 @pytest.mark.parametrize(
     ("says", "call"),
     [
-        ("needs a column 'nope'", lambda: drawn(unit="nope")),
         ("'pair' or 'pair_id'", lambda: drawn(data=DATA.drop(columns="pair_id"))),
         ("or 'judge_id'", lambda: drawn(mm, DATA[["chosen", "a"]], "chosen ~ a", unit="respondent")),
-        ("empty in row 1", lambda: drawn(data=SPARSE, unit="k")),
-        ("no interval 'normal'", lambda: drawn(method="normal")),
-        ("single value", lambda: drawn(data=DATA.assign(k=1), unit="k")),
-        ("cj_anova cannot be bootstrapped", lambda: drawn(cj_anova, by="g")),
+        ("empty in row 1", lambda: drawn(data=DATA.assign(k=[None] + [1] * 299), unit="k")),
         ("cannot be bootstrapped", lambda: drawn(np.mean)),
-        ("omit engine", lambda: drawn(engine="survey")),
-        ("draws is 1;", lambda: drawn(draws=1)),
-        ("draws is 10.0;", lambda: drawn(draws=10.0)),
-        ("seed is 'x'", lambda: drawn(seed="x")),
         ("data is a list", lambda: drawn(data=[1])),
-        ("no bca interval", lambda: drawn(cj_freqs, formula="~ a", method="bca")),
-        ("no studentized interval", lambda: drawn(cj_props, formula="~ a", method="studentized")),
-        ("one column", lambda: drawn(cj, estimate="mm_differences")),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(says: str, call: Callable[[], object]) -> None:
+def test_data_that_cannot_be_drawn_are_refused(says: str, call: Callable[[], object]) -> None:
     with pytest.raises(InputError, match=says):
         call()
 

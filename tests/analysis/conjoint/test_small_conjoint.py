@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from fits import fit_study
 from made_up.choices import HOTEL_FORMULA, hotel_choices, hotel_design, hotels_drawn_twice, write_hotels
 from made_up.results import write_manifest
 from scipy.stats import binom
+from written_cases import calls
 
 from conjury.analysis import conjoint
 from conjury.analysis.checks import diagnose
@@ -22,21 +22,15 @@ from conjury.analysis.conjoint import (
     RepeatsExcluded,
     amce,
     bootstrap,
-    errors_under_choices,
     include_repeats,
-    mixed,
-    mm,
-    pamce,
     reliability,
     wild,
 )
 from conjury.analysis.conjoint.reliability.correction import Corrected
 from conjury.analysis.pipeline.robustness import robustness
-from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report
 from conjury.inference.design.drawn import load_design, save_design
 from conjury.inference.errors import InputError
-from conjury.inference.readers.prepare import load_choices
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables import write_table
@@ -131,43 +125,6 @@ def test_a_judge_that_follows_the_position_is_not_advised_a_correction_that_is_r
     assert "For the other judges: Correct AMCEs" in check.remedy
 
 
-@pytest.mark.long
-def test_a_few_repeats_of_a_kind_count_no_more_than_others(choices: pd.DataFrame) -> None:
-    swapped = choices.loc[choices["repeat"], "pair_id"].unique()
-    original = choices[choices["pair_id"] == choices["repeat_of"].dropna().iloc[0]]
-    one = original.assign(
-        pair_id="again", repeat=True, repeat_of=original["pair_id"], chosen=1 - original["chosen"]
-    )
-    table = pd.concat([choices[choices["pair_id"] != swapped[0]], one], ignore_index=True)
-    found = reliability(table, seed=1, draws=500).frame.set_index("sides")
-    assert found["n_compared"].to_dict() == {"swapped": 59, "same": 1, "either": 60}
-    agreed = found.loc["swapped", "agreement"] * 59
-    either = found.loc["either"]
-    assert either["agreement"] == pytest.approx(agreed / 60, rel=1e-12)
-    assert either["std_error"] == pytest.approx(np.sqrt(agreed / 60 * (1 - agreed / 60) / 59), rel=0.05)
-    assert found["verdict"].nunique() == 1
-    assert found.loc["same", "upper"] - found.loc["same", "lower"] > 0.5
-    assert corrected(table).tau["agreement"].item() == pytest.approx(either["agreement"], rel=1e-12)
-
-
-def test_both_kinds_weigh_the_same_where_each_is_plentiful() -> None:
-    rng = np.random.default_rng(13)
-    n, bias, noise = 20_000, 0.3, 0.1
-    stable = rng.random(n) < 0.5
-    truth = np.concatenate([stable, stable[:18_000], ~stable[:2_000]])
-    answer = np.where(rng.random(2 * n) < bias, True, truth ^ (rng.random(2 * n) < noise))
-    pair = np.concatenate([np.arange(n), np.arange(18_000), np.arange(2_000)])
-    flip, sample = np.arange(2 * n) >= 38_000, np.repeat([0, 1, 0], [n, 18_000, 2_000])
-    first = pd.DataFrame({"pair_id": pair, "chosen": answer.astype(int), "repeat": flip, "sample": sample})
-    sides = [
-        first.assign(position="A", profile_id=2 * pair + flip),
-        first.assign(position="B", profile_id=2 * pair + ~flip, chosen=1 - first["chosen"]),
-    ]
-    table = pd.concat(sides, ignore_index=True).assign(judge_id="m", judge_kind="model")
-    row = reliability(table, seed=1, draws=50).frame.set_index("sides").loc["either"]
-    assert row["tau"] == pytest.approx((1 - (1 - bias) * (1 - 2 * noise)) / 2, abs=0.015)
-
-
 LINKS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "repeat_of": lambda d: d.assign(pair_id=d["pair_id"].str.replace("_swapped", "_x")),
     "suffix": lambda d: d.drop(columns="repeat_of"),
@@ -216,35 +173,27 @@ def test_designs_saved_without_links_are_read_with_them(study: Study, tmp_path: 
 
 # --- effects -------------------------------------------------------------------------------------
 
-VERBS: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "amce": lambda d: amce(d, HOTEL_FORMULA, id="pair_id"),
-    "amce statsmodels": lambda d: amce(d, HOTEL_FORMULA, id="pair_id", engine="statsmodels"),
-    "amce linearmodels": lambda d: amce(d, HOTEL_FORMULA, id="pair_id", engine="linearmodels"),
-    "amce_by_reference": lambda d: conjoint.amce_by_reference(d, HOTEL_FORMULA, "meal", id="pair_id"),
-    "mm": lambda d: mm(d, HOTEL_FORMULA, id="pair_id"),
-    "cj": lambda d: conjoint.cj(d, HOTEL_FORMULA, id="pair_id", estimate="mm", by="position"),
-    "amce_diffs": lambda d: conjoint.amce_diffs(d, HOTEL_FORMULA, by="position", id="pair_id"),
-    "mm_diffs": lambda d: conjoint.mm_diffs(d, HOTEL_FORMULA, by="position", id="pair_id"),
-    "cj_anova": lambda d: conjoint.cj_anova(d, HOTEL_FORMULA, by="position"),
-    "cj_freqs": lambda d: conjoint.cj_freqs(d, HOTEL_FORMULA),
-    "cj_props": lambda d: conjoint.cj_props(d, "~ price + meal"),
-    "interaction": lambda d: conjoint.interaction(d, HOTEL_FORMULA, "price", "meal", id="pair_id"),
-    "conditional_amce": lambda d: conjoint.conditional_amce(d, HOTEL_FORMULA, "price", "meal", id="pair_id"),
-    "pamce": lambda d: pamce(d, HOTEL_FORMULA, {"meal": {"none": 0.5, "breakfast": 0.5}}, id="pair_id"),
+VERBS = calls("verbs that exclude repeats")
+OTHERS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "wild": lambda d: wild(amce(d, HOTEL_FORMULA, id="price", vcov="CR1"), draws=19, seed=1),
-    "mixed": lambda d: mixed(d, "chosen ~ price + meal", random="place"),
     "bootstrap": lambda d: bootstrap(amce, d, HOTEL_FORMULA, draws=9, seed=1),
     "bootstrap of counts": lambda d: bootstrap(conjoint.cj_freqs, d, HOTEL_FORMULA, draws=9, seed=1),
-    "errors_under_choices": lambda d: errors_under_choices(d, HOTEL_FORMULA, stimuli=[], draws=9, seed=1),
 }
 
 
+def called(name: str, data: pd.DataFrame) -> Any:
+    if name in OTHERS:
+        return OTHERS[name](data)
+    verb, formula, options = VERBS[name]
+    return verb(data, formula, **options)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [*VERBS, *OTHERS])
 def test_every_verb_excludes_repeats_and_says_so_once(choices: pd.DataFrame, verb: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        made = VERBS[verb](choices)
+        made = called(verb, choices)
     told = [one for one in caught if one.category is RepeatsExcluded]
     assert len({str(one.message) for one in told}) == 1
     assert "120 rows of repeated pairs" in str(told[0].message)
@@ -253,26 +202,8 @@ def test_every_verb_excludes_repeats_and_says_so_once(choices: pd.DataFrame, ver
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RepeatsExcluded)
-        alone = VERBS[verb](choices[~choices["repeat"]])
+        alone = called(verb, choices[~choices["repeat"]])
     pd.testing.assert_frame_equal(made.frame, alone.frame)
-
-
-def test_python_and_the_command_agree_on_a_file_that_collect_writes(
-    study: Study, choices: pd.DataFrame, tmp_path: Path
-) -> None:
-    write_table(choices, tmp_path / "choices.parquet")
-    by_command = fit_study(
-        study, {"": load_choices(study, tmp_path / "choices.parquet")}, FitOptions(draws=0)
-    )
-    fitted = by_command.tables["amce"]
-    for data in (pd.read_parquet(tmp_path / "choices.parquet"), tmp_path / "choices.parquet"):
-        if isinstance(data, pd.DataFrame):
-            data = data.astype({name: choices[name].dtype for name in ("price", "meal", "place", "pool")})
-        with pytest.warns(RepeatsExcluded):
-            made = amce(data, HOTEL_FORMULA, id="pair_id")
-        assert (made.provenance.n_rows, made.provenance.n_clusters) == (1200, 600)
-        np.testing.assert_allclose(made.frame["std_error"], fitted["std_error"], rtol=1e-12)
-        np.testing.assert_allclose(made.frame["estimate"], fitted["estimate"], rtol=1e-12)
 
 
 def test_included_repeats_share_the_cluster_of_the_pair_that_they_repeat(study: Study) -> None:

@@ -196,12 +196,6 @@ except r.MissingDependency as error:
 
 
 @pytest.mark.long
-def test_importing_the_bridge_does_not_import_rpy2() -> None:
-    code = "import sys, conjury.analysis.r; print(any(name.startswith('rpy2') for name in sys.modules))"
-    assert run_python(code).stdout.strip() == "False"
-
-
-@pytest.mark.long
 def test_without_r_one_sentence_says_how_to_install_it(tmp_path: Path) -> None:
     code = "from conjury.analysis import r; print(r.available().problem)"
     shown = run_python(code, R_HOME=str(tmp_path), PATH=str(tmp_path))

@@ -16,6 +16,9 @@ from conjury.analysis.frames.passport import (
     situation_of,
 )
 from conjury.analysis.numerics.panel import effective_clusters
+from conjury.analysis.trial.parts import find
+from conjury.analysis.trial.passport.ratings import ratings
+from conjury.analysis.trial.passport.repeats import repeated_tasks
 from conjury.analysis.trial.passport.worlds import alike, cluster_sizes, in_proportion
 
 
@@ -36,6 +39,23 @@ def test_items_of_a_cluster_are_alike_and_shares_stay() -> None:
     assert drawn.mean() == pytest.approx(0.3, abs=0.01)
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(0.36, abs=0.02)
     assert np.bincount(in_proportion(shares, 1000)).tolist() == [700, 300]
+
+
+def test_true_values_of_repeats_are_those_of_people_of_whom_half_err_twice_as_often() -> None:
+    truth = repeated_tasks(np.random.default_rng(1), n=40, prevalence=0.1).truth.set_index("quantity")[
+        "truth"
+    ]
+    agreement = (((2 / 15) ** 2 + (13 / 15) ** 2) + ((1 / 15) ** 2 + (14 / 15) ** 2)) / 2
+    assert truth["agreement"] == pytest.approx(agreement)
+    assert (1 - truth["tau"]) ** 2 + truth["tau"] ** 2 == pytest.approx(agreement)
+
+
+def test_the_replacement_test_is_measured_at_the_level_of_the_trial() -> None:
+    data = ratings(np.random.default_rng(1), n=60).data
+    found = find("method", "passport_alt_test")(data, alpha=0.1).set_index("quantity")
+    assert set(found.index) == {"winning_rate", "advantage_probability"}
+    assert (found["lower"] <= found["estimate"]).all()
+    assert (found["estimate"] <= found["upper"]).all()
 
 
 def made_up(monkeypatch: pytest.MonkeyPatch, coverage: float, upper: float) -> None:

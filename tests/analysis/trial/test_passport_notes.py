@@ -5,17 +5,36 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
+from conjury.analysis.benchmark import calibration, passes, score
+from conjury.analysis.benchmark import probabilities as scores_of
+from conjury.analysis.conjoint import (
+    amce,
+    amce_diffs,
+    bootstrap,
+    bounds,
+    cj,
+    conditional_amce,
+    mm,
+    people_diffs,
+    pmm,
+    reliability,
+    target_sensitivity,
+)
 from conjury.analysis.frames import passport
 from conjury.analysis.frames.passport import LIKE_THIS, Measurement, Situation, may_fail, measurements
+from conjury.analysis.instrument import drift
+from conjury.analysis.raters import alt_test, biases, correlations, means
 from conjury.analysis.trial import load_trial
 from conjury.analysis.trial.drawing import _call, draw_data, seeded
-from conjury.analysis.trial.parts import true_values
+from conjury.analysis.trial.parts import Drawn, true_values
 from conjury.analysis.trial.passport import (
     choices,
     corrections,
@@ -130,204 +149,83 @@ def test_reasons_for_silence_are_about_methods_of_the_passport() -> None:
     assert len(worst()) > 20
 
 
-def drawn(n: int, **shape: Any) -> pd.DataFrame:
-    frame: pd.DataFrame = choices.choices(np.random.default_rng(1), n=n, **shape).data.frame
-    return frame
+Frame = pd.DataFrame
+F = choices.FORMULA
+TARGETED = (F, preferences.TARGET)
 
 
-def of_amce(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import amce
-
-    return amce(drawn(n, prevalence=0.1), choices.FORMULA, id="pair_id").notes
-
-
-def of_mm(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import mm
-
-    return mm(drawn(n, clusters=3 if n < 1000 else 500), choices.FORMULA, id="respondent").notes
-
-
-def of_diffs(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import amce_diffs
-
-    frame = drawn(n, prevalence=0.02 if n < 1000 else 0.3)
-    return amce_diffs(frame, choices.FORMULA, by="group", id="pair_id").notes
-
-
-def of_cj(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import cj
-
-    shape: dict[str, Any] = {"clusters": 20 if n < 1000 else 500, "shape": "zipf" if n < 1000 else "equal"}
-    return cj(drawn(n, **shape), choices.FORMULA, estimate="mm", by="group", id="respondent").notes
-
-
-def of_conditional(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import conditional_amce
-
-    frame = drawn(n, prevalence=0.1)
-    return conditional_amce(frame, choices.FORMULA, "author", "tone", id="pair_id").notes
-
-
-def of_target(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import pmm
-
-    frame = drawn(n, prevalence=0.1)
-    return pmm(frame, choices.FORMULA, preferences.TARGET, opponent=False).notes
-
-
-def of_target_sensitivity(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import target_sensitivity
-
-    frame = drawn(n, prevalence=0.1)
-    return target_sensitivity(frame, choices.FORMULA, preferences.TARGET, opponent=False).notes
-
-
-def of_bootstrap(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import amce, bootstrap
-
-    frame = drawn(n, prevalence=0.1, clusters=10 if n < 1000 else 500)
-    return bootstrap(amce, frame, choices.FORMULA, unit="respondent", draws=20, seed=1).notes
-
-
-def of_bounds(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import bounds, mm
-
-    frame = drawn(n, clusters=30 if n < 1000 else 500, shape="zipf" if n < 1000 else "equal")
-    return bounds(mm, frame, choices.FORMULA, id="respondent").notes
-
-
-def of_people_diffs(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import people_diffs
-
-    shape: dict[str, Any] = {
-        "clusters": 30 if n < 1000 else 300,
-        "shape": "dominating" if n < 1000 else "equal",
-    }
-    frame = corrections.people_and_model(np.random.default_rng(1), n=n, **shape).data.frame
+def compared(frame: Frame) -> Any:
     of_people = frame.loc[frame["judge_kind"] == "human", "pair_id"]
-    return people_diffs(frame[frame["pair_id"].isin(of_people)], choices.FORMULA).notes
+    return people_diffs(frame[frame["pair_id"].isin(of_people)], F)
 
 
-def of_corrected(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import amce
-
-    clusters = 5 if n < 1000 else 300
-    frame = corrections.people_and_model(np.random.default_rng(1), n=n, clusters=clusters).data.frame
-    return amce(frame, choices.FORMULA, id="judge_id", correct="ppi").notes
-
-
-def of_reliability(n: int) -> tuple[str, ...]:
-    from conjury.analysis.conjoint import reliability
-
-    frame = repeats.repeated_tasks(np.random.default_rng(1), n=n, clusters=n // 4).data.frame
-    return reliability(frame, draws=50, seed=1).notes
-
-
-def of_drift(n: int) -> tuple[str, ...]:
-    from conjury.analysis.instrument import drift
-
-    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
-    frame = repeats.samples(np.random.default_rng(1), n=n, **shape).data.frame
+def drifted(frame: Frame) -> Any:
     frame = frame.assign(sample=frame["sample"] % 2).rename(columns={"prompt_id": "occasion"})
-    return drift(frame, cluster="group").notes
+    return drift(frame, cluster="group")
 
 
-def of_passes(n: int) -> tuple[str, ...]:
-    from conjury.analysis.benchmark import passes, score
-
-    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
-    frame = repeats.samples(np.random.default_rng(1), n=n, **shape).data.frame.drop(columns="prompt_id")
+def passed(frame: Frame) -> Any:
     items = frame[["item_id", "group"]].drop_duplicates()
     gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "yes"})
-    return passes(score(frame, gold, classes=["yes", "no"], items=items), cluster="group", draws=50).notes
+    judged = frame.drop(columns="prompt_id")
+    return passes(score(judged, gold, classes=["yes", "no"], items=items), cluster="group", draws=50)
 
 
-def of_probabilities(n: int) -> tuple[str, ...]:
-    from conjury.analysis.benchmark import calibration, score
-    from conjury.analysis.benchmark import probabilities as scores_of
-
-    frame = probabilities.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data.frame
+def scored(frame: Frame) -> Any:
     gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})
-    scored = score(frame.drop(columns="gold"), gold, items=frame[["item_id", "group"]])
-    return (*calibration(scored, draws=50).notes, *scores_of(scored, draws=50).notes)
+    return score(frame.drop(columns="gold"), gold, items=frame[["item_id", "group"]])
 
 
-def rated(n: int, **shape: Any) -> pd.DataFrame:
-    return ratings.judgments(ratings.ratings(np.random.default_rng(1), n=n, **shape).data)
-
-
-def of_means(n: int) -> tuple[str, ...]:
-    from conjury.analysis.raters import means
-
-    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
-    return means(rated(n, **shape), cluster="group", draws=50).notes
-
-
-def of_biases(n: int) -> tuple[str, ...]:
-    from conjury.analysis.raters import biases
-
-    return biases(rated(n), draws=50).notes
-
-
-def of_correlations(n: int) -> tuple[str, ...]:
-    from conjury.analysis.raters import correlations
-
-    shape: dict[str, Any] = {"clusters": 15, "shape": "dominating"} if n < 1000 else {}
-    return correlations(rated(n, **shape), cluster="group", draws=50).notes
-
-
-def of_alt_test(n: int) -> tuple[str, ...]:
-    from conjury.analysis.raters import alt_test
-
-    return alt_test(rated(n, clusters=20 if n < 1000 else 0), "a", cluster="group", draws=50).notes
-
-
-DOORS: dict[Callable[[int], tuple[str, ...]], tuple[int, str, str, str]] = {
-    of_amce: (30, "amce, vcov=survey", "author=cem", "author=cem"),
-    of_mm: (90, "mm, vcov=survey", "mean tone=rude", "tone=rude"),
-    of_diffs: (300, "differences of groups, vcov=survey", "difference author=cem", "author=cem"),
-    of_cj: (300, "choices, part=cj_mm", "cj_mm: x author cem", "x: author=cem"),
-    of_conditional: (
-        100,
-        "choices, part=conditional_amce",
-        "conditional_amce: author cem rude",
-        "rude: author=cem",
-    ),
-    of_target: (100, "choices, part=pmm", "pmm: tone rude", "tone=rude"),
-    of_target_sensitivity: (
-        100,
-        "choices, part=target_sensitivity",
-        "target_sensitivity: tone rude",
-        "tone=rude",
-    ),
-    of_bootstrap: (200, "bootstrap, interval=percentile", "author=cem", "author=cem"),
-    of_bounds: (300, "bounds of AMCEs", "mean tone=kind", "tone=kind"),
-    of_people_diffs: (300, "people and a model", "model minus people: author=cem", "author=cem"),
-    of_corrected: (100, "corrected effects, correct=ppi", "author=cem", "author=cem"),
-    of_reliability: (40, "reliability", "tau", "tau"),
-    of_drift: (200, "drift", "drift", "judge"),
-    of_passes: (200, "passes", "pass_at_k 1", "pass_at_k of 1"),
-    of_probabilities: (30, "calibration", "reliability", "reliability"),
-    of_means: (200, "means", "mean of a", "mean of a"),
-    of_biases: (10, "biases", "quality a range scale_used", "scale_used of a"),
-    of_correlations: (200, "correlations", "quality a pearson", "pearson of a"),
-    of_alt_test: (200, "replacement test", "winning_rate", "winning_rate"),
+DOORS: dict[str, tuple[Callable[..., Drawn], Callable[[Any], Any]]] = {
+    "amce": (choices.choices, lambda d: amce(d, F, id="pair_id")),
+    "mm": (choices.choices, lambda d: mm(d, F, id="respondent")),
+    "amce_diffs": (choices.choices, lambda d: amce_diffs(d, F, by="group", id="pair_id")),
+    "cj": (choices.choices, lambda d: cj(d, F, estimate="mm", by="group", id="respondent")),
+    "conditional_amce": (choices.choices, lambda d: conditional_amce(d, F, "author", "tone", id="pair_id")),
+    "pmm": (choices.choices, lambda d: pmm(d, *TARGETED, opponent=False)),
+    "target_sensitivity": (choices.choices, lambda d: target_sensitivity(d, *TARGETED, opponent=False)),
+    "bootstrap": (choices.choices, lambda d: bootstrap(amce, d, F, unit="respondent", draws=20, seed=1)),
+    "bounds": (choices.choices, lambda d: bounds(mm, d, F, id="respondent")),
+    "people_diffs": (corrections.people_and_model, compared),
+    "corrected": (corrections.people_and_model, lambda d: amce(d, F, id="judge_id", correct="ppi")),
+    "reliability": (repeats.repeated_tasks, lambda d: reliability(d, draws=50, seed=1)),
+    "drift": (repeats.samples, drifted),
+    "passes": (repeats.samples, passed),
+    "probabilities": (probabilities.probabilities, lambda d: calibration(scored(d), draws=50)),
+    "means": (ratings.ratings, lambda d: means(d, cluster="group", draws=50)),
+    "biases": (ratings.ratings, lambda d: biases(d, draws=50)),
+    "correlations": (ratings.ratings, lambda d: correlations(d, cluster="group", draws=50)),
+    "alt_test": (ratings.ratings, lambda d: alt_test(d, "a", cluster="group", draws=50)),
 }
+NOTED = yaml.safe_load((Path(__file__).resolve().parents[2] / "fixtures" / "passport_notes.yaml").read_text())
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
-def test_results_of_sparse_tables_have_the_note_and_of_large_ones_none(
-    door: Callable[[int], tuple[str, ...]], quick: None
-) -> None:
-    sparse, method, quantity, words = DOORS[door]
+def notes_of(door: str, n: int, shape: dict[str, Any]) -> list[str]:
+    """Notes about coverage of a table of this size and shape."""
+    draw, call = DOORS[door]
+    data = draw(np.random.default_rng(1), n=n, **shape).data
+    table = ratings.judgments(data) if draw is ratings.ratings else data.frame
+    return [note for note in call(table).notes if LIKE_THIS in note]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_results_of_sparse_tables_have_the_note_and_of_large_ones_none(door: str, quick: None) -> None:
+    case = NOTED[door]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        notes = [note for note in door(sparse) if LIKE_THIS in note]
-        none = [note for note in door(2500) if LIKE_THIS in note]
-    failed = [one for one in measurements()[method, quantity] if one.fails]
-    texts = [(f"{LIKE_THIS} ({one.label};", f"{words} ({one.coverage:.0%})") for one in failed]
+        notes, none = notes_of(door, case["sparse"], case["few"]), notes_of(door, 2500, case["many"])
+    failed = [one for one in measurements()[case["method"], case["quantity"]] if one.fails]
+    texts = [(f"{LIKE_THIS} ({one.label};", f"{case['words']} ({one.coverage:.0%})") for one in failed]
     assert none == []
     assert not failed or any(note.startswith(start) and row in note for note in notes for start, row in texts)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_probabilities_of_sparse_tables_have_the_note_and_of_large_ones_none(quick: None) -> None:
+    for n in (30, 2500):
+        data = probabilities.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data
+        notes = scores_of(scored(data.frame), draws=50).notes
+        assert any(LIKE_THIS in note for note in notes) == (n == 30)
 
 
 def test_tables_far_from_all_measurements_are_left_before_anything_is_counted() -> None:

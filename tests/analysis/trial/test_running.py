@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -217,19 +216,6 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     two = run(tmp_path, tmp_path / "two", options={"workers": 2}, draws=250)
     pd.testing.assert_frame_equal(one.frame, two.frame)
     assert content_of(tmp_path / "one") == content_of(tmp_path / "two")
-
-
-@pytest.mark.slow
-def test_a_script_without_a_guard_is_told_what_it_needs(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from conjury.analysis.trial import load_trial, run_trial\n"
-        "run_trial(load_trial('small'), draws=150, methods=['cr1'], workers=2)\n",
-        encoding="utf-8",
-    )
-    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert ran.returncode != 0
-    assert "put the call below `if __name__ == '__main__':`" in ran.stderr
 
 
 class FakeRay(ModuleType):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from made_up.trials import CONTENT, written
+from written_cases import refusals
 
 from conjury.analysis.trial import list_trials, load_trial
 from conjury.inference.errors import InputError
@@ -33,39 +34,12 @@ def test_trials_that_ship_are_valid_and_say_what_they_ask(name: str) -> None:
     assert trial.draws >= 250
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"processes": [{"name": "a", "process": "clusterz"}]}, "process 'clusterz' is unknown"),
-        (
-            {"processes": [{"name": "a", "process": "unequal_cluster"}]},
-            "did you mean 'unequal_clusters'",
-        ),
-        ({"methods": [{"name": "a", "method": "nowhere:f"}]}, "module nowhere cannot be imported"),
-        ({"methods": [{"name": "a", "method": "own_methods:f"}]}, "own_methods has no function f"),
-        (
-            {"methods": [{"name": "a", "method": "own_methods:means", "options": {"skale": 2}}]},
-            "has no option 'skale' (did you mean 'scale'?)",
-        ),
-        (
-            {"methods": [{"name": "a", "method": "wild_bootstrap"}]},
-            "wild_bootstrap needs id; add it",
-        ),
-        ({"performance": ["bias", "coverge"]}, "'coverge' is not a measure (did you mean 'coverage'?)"),
-        ({"performance": []}, "performance: at least 1"),
-        ({"until": {"coverage": 0}}, "a Monte Carlo standard error above 0 belongs here"),
-        ({"draws": 1}, "draws"),
-        ({"methods": [CONTENT["methods"][0], CONTENT["methods"][0]]}, "'means' is given twice"),  # type: ignore[index]
-        ({"seeds": 1}, "seeds"),
-    ],
-)
-def test_a_wrong_file_is_refused_with_line_and_remedy(
-    tmp_path: Path, changes: dict[str, object], sentence: str
-) -> None:
+@pytest.mark.parametrize(("match", "columns", "changes"), refusals("trial", "file"))
+def test_a_wrong_file_is_refused_with_line_and_remedy(tmp_path: Path, match, columns, changes) -> None:
     with pytest.raises(InputError) as refusal:
         load_trial(written(tmp_path, **changes))
     message = str(refusal.value)
-    assert sentence in message, message
+    assert match in message, message
     assert re.search(r"own\.yaml:\d+: ", message)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,21 @@ judges:
 analyses:
   - {name: amce, verb: amce, title: Effects, formula: chosen ~ price + meal + place + pool}
 """
+
+
+def forced_choices(
+    levels: Mapping[str, Sequence[str]], codes: Mapping[str, np.ndarray], first: Any, **columns: Any
+) -> pd.DataFrame:
+    """Levels by their codes, (..., 2) for each attribute, and whether the first profile is chosen, (...)."""
+    first = np.ravel(first).astype(bool)
+    table: dict[str, Any] = {
+        "pair_id": np.repeat(np.arange(first.size), 2),
+        "position": np.tile(["A", "B"], first.size),
+        "chosen": np.stack([first, ~first], axis=-1).ravel().astype(int),
+    }
+    for name, own in levels.items():
+        table[name] = pd.Categorical.from_codes(np.ravel(codes[name]), list(own))
+    return pd.DataFrame(table).assign(**columns)
 
 
 def crossed_choices(

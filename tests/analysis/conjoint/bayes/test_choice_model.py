@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.choices import forced_choices
 from scipy import stats
 from scipy.special import expit
+from written_cases import refusals
 
-from conjury.analysis.conjoint import amce, amce_diffs, choice_model, cj, mm
+from conjury.analysis import conjoint
+from conjury.analysis.conjoint import amce, choice_model, mm
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceFit
 from conjury.analysis.conjoint.engines.bayes.engine import Part, averages, thinned
 from conjury.analysis.conjoint.engines.bayes.paired import (
@@ -29,6 +32,7 @@ from conjury.inference.simulation import Simulation, simulate
 from conjury.inference.study import load_study
 
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
+LEVELS = {"tone": ["calm", "loud", "odd"], "size": ["small", "big"]}
 MEAN = np.array([1.0, -0.8, 0.6])  # of tone=loud, tone=odd, size=big
 SPREAD = np.array([1.2, 0.3, 0.8])
 
@@ -43,20 +47,11 @@ def _panel(
     worth = np.concatenate([np.zeros((raters, 1)), own[:, :2]], axis=1)
     utility = np.take_along_axis(worth[:, None, :], tone, axis=2) + own[:, 2, None, None] * size
     first = rng.random((raters, tasks)) < expit(0.4 + utility[..., 0] - utility[..., 1])
-    chosen = np.stack([first, ~first], axis=-1).astype(int)
-    who, task, side = np.indices(chosen.shape)
-    table = pd.DataFrame(
-        {
-            "judge_id": [f"r{w:02d}" for w in who.ravel()],
-            "judge_kind": "human",
-            "pair_id": [f"r{w:02d}_{t}" for w, t in zip(who.ravel(), task.ravel(), strict=True)],
-            "position": np.array(["A", "B"])[side.ravel()],
-            "tone": pd.Categorical.from_codes(tone.ravel(), ["calm", "loud", "odd"]),
-            "size": pd.Categorical.from_codes(size.ravel(), ["small", "big"]),
-            "chosen": chosen.ravel(),
-        }
-    )
-    return table, own
+    who, task = (np.repeat(index.ravel(), 2) for index in np.indices(first.shape))
+    names = [f"r{w:02d}" for w in who]
+    pairs = [f"r{w:02d}_{t}" for w, t in zip(who, task, strict=True)]
+    codes = {"tone": tone, "size": size}
+    return forced_choices(LEVELS, codes, first, judge_id=names, judge_kind="human", pair_id=pairs), own
 
 
 @pytest.fixture(scope="module")
@@ -267,26 +262,19 @@ def test_people_are_raters_and_a_single_model_is_none() -> None:
 SMALL = _small()
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (lambda: bayes(SMALL.assign(pair_id="same")), "has 8 rows in column 'pair_id'"),
-        (lambda: bayes(SMALL.assign(chosen=0.3)), "contains 0.3 in row 1"),
-        (lambda: bayes(SMALL.assign(chosen=np.nan)), "missing in every row|one is chosen"),
-        (lambda: bayes(SMALL.assign(position="A")), "have position 'A'"),
-        (lambda: bayes(SMALL.drop(columns="pair_id")), "no column 'pair_id'"),
-        (lambda: bayes(SMALL, formula="chosen ~ size", id="position"), "differs between the two profiles"),
-        (lambda: bayes(SMALL, amce_diffs, by="size"), "bayes has no amce_diffs; it has amce and mm"),
-        (lambda: bayes(SMALL, cj, estimate="mm", by="size"), "bayes has no cj_mm"),
-        (lambda: bayes(SMALL.assign(weight=1.0), weights="weight"), "accepts no weights"),
-        (lambda: bayes(SMALL, family="quasibinomial"), "omit family"),
-        (lambda: bayes(SMALL, vcov="CR2"), "vcov='survey'"),
-        (lambda: FitOptions(engine="bayes"), "one judge at a time"),
-    ],
-)
-def test_what_is_no_forced_choice_or_not_estimated_is_refused_in_one_sentence(call, told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        call()
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "bayes"))
+def test_what_is_no_forced_choice_or_not_estimated_is_refused_in_one_sentence(
+    match, columns, options
+) -> None:
+    with pytest.raises(InputError, match=match):
+        bayes(SMALL.assign(**columns), **{**options, "verb": getattr(conjoint, options.get("verb", "amce"))})
+
+
+def test_choices_without_pairs_and_studies_of_several_judges_are_refused() -> None:
+    with pytest.raises(InputError, match="no column 'pair_id'"):
+        bayes(SMALL.drop(columns="pair_id"))
+    with pytest.raises(InputError, match="one judge at a time"):
+        FitOptions(engine="bayes")
 
 
 def bayes(table, verb=amce, formula="chosen ~ tone", id="judge_id", **options):

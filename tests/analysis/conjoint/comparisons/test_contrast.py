@@ -201,13 +201,6 @@ def bare(fit: Estimates, **changes: str) -> Estimates:
     return Estimates(fit.frame, None, replace(fit.provenance, **changes))
 
 
-@pytest.mark.r
-def test_fits_by_survey_are_contrasted_and_tested_alike() -> None:
-    ours, theirs = (plain(engine=engine) for engine in ("native", "survey"))
-    same(contrast(ours, "tone").frame, contrast(theirs, "tone").frame)
-    np.testing.assert_allclose(wald(ours).frame["chi2"], wald(theirs).frame["chi2"], rtol=1e-8)
-
-
 def test_joint_tests_equal_those_of_survey() -> None:
     expected = pd.read_csv(FIXTURES / "comparisons" / "wald_survey.csv")
     found = wald(plain()).frame

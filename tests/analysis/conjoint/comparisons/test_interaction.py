@@ -57,17 +57,6 @@ def test_effects_against_baselines_equal_those_of_club_sandwich() -> None:
     np.testing.assert_allclose(found[columns], expected[columns], rtol=1e-8)
 
 
-def test_effects_against_baselines_are_differences_of_differences() -> None:
-    data = full_design(2)
-    mean = data.groupby(["a", "b"], observed=True)["y"].mean()
-    with pytest.warns(UserWarning, match="No standard error"):
-        found = crossed(data[data["c"] == "p"].drop(columns="c"), "y ~ a + b").frame
-    for row in found.itertuples():
-        exact = mean[row.level, row.b] - mean[row.level, "u"] - mean["x", row.b] + mean["x", "u"]
-        assert row.estimate == pytest.approx(exact, abs=1e-12)
-    assert len(found) == 4
-
-
 @pytest.mark.parametrize(
     ("distribution", "p", "q"),
     [

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_diffs, contrast, mm, pamce, pmm, target_sensitivity, wald
 from conjury.analysis.conjoint.comparisons.target_weights import target_weights
@@ -188,25 +189,21 @@ def test_effective_sizes_are_those_of_kish_and_few_rows_are_warned_of() -> None:
     assert found.provenance.extra["target_weights"][0]["share"] < 0.2
 
 
-@pytest.mark.parametrize(
-    ("target", "options", "words"),
-    [
-        ({"b": {"u": 0.5, "w": 0.5}}, {}, "no level of 'b'"),
-        ({"b": {"u": 0.5, "v": 0.6}}, {}, "sum to 1.1"),
-        ({"d": {"u": 1.0}}, {}, "no column 'd'"),
-        ({}, {}, "target is empty"),
-        ("even", {}, "or 'uniform'"),
-        (TARGET, {"pair": "a"}, "rows by 'a', not two"),
-        (TARGET, {"design": {"b": {"u": 0.5, "v": 0.5}}}, "design lacks the attribute 'c'"),
-        (TARGET, {"design": {"b": {"u": 1.0}, "c": {"p": 0.5, "q": 0.5}}}, "b=v a positive probability"),
-        (TARGET, {"engine": "statsmodels"}, "native engine"),
-        (TARGET, {"data": drawn(50, 8).drop(columns="pair_id")}, "opponent=False"),
-        (TARGET, {"formula": "chosen ~ a * b + c"}, "drawn independently"),
-    ],
-)
-def test_a_target_that_cannot_be_reached_is_refused(target, options, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        pamce(**{"data": drawn(50, 7), "formula": FORMULA, "target": target, **options})
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "pamce"))
+def test_a_target_that_cannot_be_reached_is_refused(match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
+        pamce(**{"data": drawn(50, 7), "formula": FORMULA, "target": TARGET, **options})
+
+
+def test_data_without_the_profiles_of_the_target_are_refused() -> None:
+    data = drawn(50, 7).query("c == 'q'")
+    with pytest.raises(InputError, match="No row has a profile that occurs in the target"):
+        target_weights(data, ["a", "c"], {"c": {"p": 1.0}}, opponent=False, design=UNIFORM)
+
+
+def test_opponents_need_their_choices() -> None:
+    with pytest.raises(InputError, match="opponent=False"):
+        pamce(drawn(50, 8).drop(columns="pair_id"), FORMULA, TARGET)
 
 
 def test_rows_without_a_choice_are_clusters_of_their_own() -> None:

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from reference_tables import FIXTURES
 from scipy.stats import nct, norm, t
+from written_cases import refusals
 
 from conjury.analysis.conjoint import power
-from conjury.analysis.figures import alt, save
+from conjury.analysis.figures import alt
 from conjury.analysis.numerics.operating import operating
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
@@ -252,76 +253,14 @@ def test_interactions_have_the_variance_of_four_cells() -> None:
 def test_several_effects_and_sizes_give_a_row_for_each() -> None:
     found = power({"a": 2, "b": 3}, amce=[0.02, 0.05], pairs=[100, 1000, 10_000]).frame
     assert len(found) == 2 * 2 * 3
+    assert power({"a": [0.4, 0.3, 0.3]}, amce=0.02, pairs=100).frame["level"].tolist() == ["2", "3"]
     assert found.groupby(["feature", "effect"], observed=True)["power"].is_monotonic_increasing.all()
 
 
-TOPIC = {"topic": 5}
-ENOUGH: dict[str, Any] = {"amce": 0.02, "pairs": 100}
-
-
-@pytest.mark.parametrize(
-    ("design", "given", "told"),
-    [
-        (TOPIC, {"amce": 0.02}, "pairs and power are missing; omit exactly one"),
-        (TOPIC, ENOUGH | {"power": 0.8}, "none is missing"),
-        (TOPIC, ENOUGH | {"difference": 0.1}, "given as amce and as difference"),
-        (TOPIC, ENOUGH | {"amce": 0.6}, "larger than 0.5"),
-        (TOPIC, ENOUGH | {"amce": 0}, "effect is 0; give a number other than 0"),
-        (
-            TOPIC,
-            {"amce": 0.02, "power": 80},
-            "power is 80 .did you mean 0.8.*; give a number between 0 and 1",
-        ),
-        (TOPIC, ENOUGH | {"pairs": 0}, "pairs is 0; give a number of at least 1"),
-        (TOPIC, ENOUGH | {"pairs": "many"}, "pairs is 'many'"),
-        (TOPIC, ENOUGH | {"profiles": 200}, "as pairs and as profiles"),
-        (TOPIC, {"amce": 0.02, "respondents": 100}, "give tasks"),
-        (TOPIC, {"interaction": 0.02, "pairs": 100}, "name it with by"),
-        (TOPIC, ENOUGH | {"by": 2}, "remove by"),
-        (TOPIC, {"interaction": 0.02, "pairs": 100, "by": "reply"}, "'reply' is not an attribute"),
-        (TOPIC, ENOUGH | {"features": ["topik"]}, "did you mean 'topic'"),
-        (TOPIC, ENOUGH | {"alpha": 5}, "alpha is 5"),
-        (TOPIC, ENOUGH | {"tests": 0}, "tests is 0"),
-        (TOPIC, ENOUGH | {"icc": 0.1}, "give tasks"),
-        (TOPIC, ENOUGH | {"tasks": 5, "icc": 0.1, "effect_sd": 0.1}, "give one of them"),
-        (TOPIC, ENOUGH | {"reliability": 0.5}, "no effect can be detected"),
-        (TOPIC, ENOUGH | {"estimand": "corrected"}, "needs a reliability"),
-        (TOPIC, {"difference": 0.02, "pairs": 100, "same_pairs": 1.0}, "give a number below 1"),
-        (TOPIC, ENOUGH | {"samples": 3}, "share of noise"),
-        (TOPIC, ENOUGH | {"stimulus_sd": 0.1}, "names no stimuli"),
-        (TOPIC, ENOUGH | {"stimulus_sd": 0.1, "stimuli": 0}, "stimuli contains a number below 1"),
-        (TOPIC, ENOUGH | {"groups": (0.5, 0.6)}, "sum to 1"),
-        (TOPIC, ENOUGH | {"same_pairs": 0.5}, "same_pairs belongs to a difference"),
-        (
-            TOPIC,
-            ENOUGH | {"convention": "cjpowr", "tasks": 5},
-            "only AMCEs and interactions of independent rows",
-        ),
-        (TOPIC, ENOUGH | {"convention": "cjpowR"}, "use pair or cjpowr"),
-        ({}, ENOUGH, "no attributes"),
-        (1, ENOUGH, "has 1 levels"),
-        ({"a": [0.5, 0.6]}, ENOUGH, "sum to 1.1"),
-        ({"a": {"x": 1.5, "y": -0.5}}, ENOUGH, "-0.5 is not a probability"),
-        ({"a": "two"}, ENOUGH, "give its number of levels"),
-        ("moderation", ENOUGH, "The design is str"),
-    ],
-)
-def test_questions_without_an_answer_and_designs_without_levels_are_refused(design, given, told) -> None:
-    with pytest.raises(InputError, match=told):
-        power(design, **given)
-
-
-@pytest.mark.long
-def test_figures_have_a_line_for_each_kind_of_attribute_and_a_panel_for_each_effect(tmp_path) -> None:
-    found = power({"a": 2, "b": 2, "c": 5}, amce=[0.02, 0.05], pairs=5000)
-    figure = found.plot(labels={"a": "First"})
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["First,\nB", "C"]
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Effect 0.02", "Effect 0.05"]
-    marked = [line for line in figure.axes[0].lines if line.get_linestyle() == "None"]
-    expected = found.frame.loc[found.frame["effect"] == 0.02, "power"].unique()
-    np.testing.assert_allclose(sorted(np.asarray(marked[0].get_ydata(), float)), sorted(expected))
-    twice = [save(found.plot(), tmp_path / name, formats=("svg",))[0].read_bytes() for name in "ab"]
-    assert twice[0] == twice[1]
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "power"))
+def test_questions_without_an_answer_and_designs_without_levels_are_refused(match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
+        power(**{"design": {"topic": 5}, **options})
 
 
 def test_the_figure_of_detectable_effects_falls_with_the_number_of_pairs() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from conjury.analysis.conjoint import amce, amce_diffs, power, power_by_simulation
-from conjury.cli.main import app
 from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
@@ -222,20 +218,6 @@ def test_restrictions_without_a_meaning_are_refused(design, options, told: str) 
         power(design, **{"amce": 0.1, "pairs": 100, **options})
 
 
-def test_simulations_and_the_command_refuse_tables_of_cells(tmp_path) -> None:
+def test_simulations_refuse_tables_of_cells() -> None:
     with pytest.raises(InputError, match=r"in which all levels combine freely.*DataFrame.*power\(\)"):
         power_by_simulation(CELLS, "panel", n_sims=1)
-    CELLS.to_csv(tmp_path / "cells.csv", index=False)
-    result = CliRunner().invoke(app, ["power", str(tmp_path / "cells.csv")])
-    assert isinstance(result.exception, InputError)
-    assert "all levels combine freely" in str(result.exception)
-
-
-def test_the_command_tells_of_analyses_that_join_features(tmp_path: Path) -> None:
-    shutil.copytree(load_study("moderation").folder, tmp_path / "moderation")
-    file = tmp_path / "moderation" / "study.yaml"
-    text = file.read_text()
-    assert "slur + identity" in text
-    file.write_text(text.replace("slur + identity", "slur * identity", 1))
-    result = CliRunner().invoke(app, ["power", str(file)])
-    assert "uses interactions (*)" in " ".join(result.stdout.split())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.optimize import brentq
 from scipy.special import expit
+from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, mm, power, power_by_simulation
 from conjury.analysis.conjoint.estimates import Estimates
@@ -34,32 +37,14 @@ PANEL = truth(
     ("panel", "reliability", "", "", RELIABILITY),
     ("panel", "heterogeneity_sd", "tone", "rude", TASTES),
 )
-CONTENT = """\
-name: small
-title: Small
-kind: conjoint
-question: Which one?
-attributes:
-  - id: tone
-    label: Tone
-    levels: [{id: kind, label: Kind, probability: 0.7}, {id: rude, label: Rude, probability: 0.3}]
-  - id: topic
-    label: Topic
-    levels: [{id: a, label: a}, {id: b, label: b}, {id: c, label: c}, {id: d, label: d}]
-stimuli: [{id: text, label: Text, attribute: topic, count: 900}]
-design: {pairs: 500, respondents: 60, tasks: 8, repeat_first: true}
-prompts: [{id: plain, label: Plain}]
-judges: [{id: panel, label: Panel, kind: human}, {id: machine, label: Machine, kind: model}]
-clusters: {human: judge_id, model: pair_id}
-bootstrap: {unit: pair_id}
-"""
+FILE = Path(__file__).resolve().parents[3] / "fixtures" / "small_power_study.yaml"
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """Two attributes, rendered by so many texts that profiles are as good as independent."""
     folder = tmp_path_factory.mktemp("small")
-    (folder / "study.yaml").write_text(CONTENT, encoding="utf-8")
+    shutil.copyfile(FILE, folder / "study.yaml")
     return load_study(folder)
 
 
@@ -139,28 +124,19 @@ def test_monte_carlo_errors_are_those_of_the_draws(study: Study) -> None:
     assert row["coverage"] == ((mine["lower"] <= 0) & (mine["upper"] >= 0)).mean()
 
 
-def _without_p(choices: pd.DataFrame) -> Estimates:
-    made = amce(choices, "chosen ~ tone")
-    return Estimates(made.frame.drop(columns="p"), made.vcov, made.provenance)
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "power_by_simulation"))
+def test_simulations_of_nothing_are_refused(study: Study, match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
+        simulated(study, **{"pairs": 40, "n_sims": 1, "truth": MACHINE, **options})
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"judge": "nobody"}, "'nobody' is unknown"),
-        ({"feature": "tone"}, "give all three or none"),
-        ({"feature": "tone", "level": "kind", "effect": 0.1}, "other than the first"),
-        ({"feature": "tune", "level": "rude", "effect": 0.1}, "'rude' of 'tune' cannot be scaled"),
-        ({"feature": "tone", "level": "rude", "effect": 0.8}, "No part-worth gives rude of tone"),
-        ({"n_sims": 0}, "n_sims is 0"),
-        ({"workers": 0}, "workers is 0"),
-        ({"alpha": 2}, "alpha is 2"),
-        ({"estimator": _without_p}, "no column 'p'"),
-    ],
-)
-def test_simulations_of_nothing_are_refused(study: Study, given: dict[str, Any], told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        simulated(study, **{"pairs": 40, "n_sims": 1, "truth": MACHINE, **given})
+def test_an_estimator_without_p_values_is_refused(study: Study) -> None:
+    def without_p(choices: pd.DataFrame) -> Estimates:
+        made = amce(choices, "chosen ~ tone")
+        return Estimates(made.frame.drop(columns="p"), made.vcov, made.provenance)
+
+    with pytest.raises(InputError, match="no column 'p'"):
+        simulated(study, pairs=40, n_sims=1, estimator=without_p)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from made_up.choices import tasks
 from reference_tables import preference_choices, preference_reference
 from scipy.special import ndtr
 
-from conjury.analysis.conjoint import afcp, choice_level, preference_cycles
+from conjury.analysis.conjoint import afcp, preference_cycles
 from conjury.inference.errors import InputError
 
 HANDS = {"hand": ["rock", "paper", "scissors", "well"], "other": ["yes", "no"]}
@@ -65,15 +65,6 @@ def test_direct_and_indirect_preferences_and_their_tests_equal_those_of_afcp() -
         assert (own.chi2, own.df) == pytest.approx((row.wald_stat_all, row.L_other), rel=1e-8)
 
 
-def test_afcps_of_probit_judges_are_those_of_the_closed_form() -> None:
-    found = afcp(tasks(HANDS, probit, 40_000, seed=1), "chosen ~ hand").frame
-    steps = [
-        HANDS["hand"].index(a) - HANDS["hand"].index(b)
-        for a, b in zip(found["level"], found["reference"], strict=True)
-    ]
-    assert (np.abs(found["estimate"] - ndtr(0.3 * np.array(steps))) < 3.5 * found["std_error"]).all()
-
-
 def test_a_cycle_is_found_in_its_direction_and_no_other() -> None:
     found = preference_cycles(tasks(HANDS, circular, 6_000, seed=2), "chosen ~ hand", id="judge_id")
     one = found.frame[found.frame["p_cycle_holm"] < 0.05]
@@ -111,14 +102,6 @@ def test_intervals_of_afcps_and_of_cycles_cover_the_truth_with_few_judges() -> N
         size += float((tests["p"].iloc[:-1] < 0.05).mean()) / 50
     assert 0.92 <= np.mean(inside) <= 0.98
     assert size < 0.07
-
-
-def test_afcps_are_choice_level_means_of_all_pairs() -> None:
-    data = tasks(HANDS, probit, 500, seed=4)
-    both = [estimator(data, "chosen ~ hand", ties="half", same="other") for estimator in (afcp, choice_level)]
-    np.testing.assert_allclose(both[0].frame["estimate"], both[1].frame["estimate"])
-    np.testing.assert_allclose(both[0].vcov, both[1].vcov)
-    assert both[0].frame["statistic"].unique().tolist() == ["afcp"]
 
 
 def test_pairs_that_never_meet_are_named() -> None:

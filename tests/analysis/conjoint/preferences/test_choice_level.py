@@ -10,6 +10,7 @@ import pytest
 from made_up.choices import tasks
 from reference_tables import preference_choices, preference_reference
 from scipy.special import ndtr
+from written_cases import refusals
 
 from conjury.analysis.conjoint import adjust, choice_level, contrast, mm, wald
 from conjury.inference.errors import InputError
@@ -103,33 +104,21 @@ def test_ties_are_counted_and_treated_as_asked(ties: Any, estimate: float, teste
     assert found.notes[0].startswith("2 of 10 answers compared are ties")
 
 
-def test_wins_losses_and_ties_sum_to_one() -> None:
-    data = by_hand(ties=2)
-    found = [
-        choice_level(data, "chosen ~ author", [sides]) for sides in (("Black", "white"), ("white", "Black"))
-    ]
-    shares = [one.frame["estimate"].iloc[0] for one in found] + [found[0].extra["tasks"]["ties"].iloc[0]]
-    assert sum(shares) == pytest.approx(1)
-
-
-def test_missing_answers_are_no_ties() -> None:
-    data = by_hand(ties=2).assign(status="ok")
-    data.loc[16:, "status"] = "refused"
-    counts = choice_level(data, "chosen ~ author", [("Black", "white")]).extra["tasks"].iloc[0]
-    assert counts[["n_tasks", "n_answered", "n_ties"]].tolist() == [10, 8, 0]
-
-
-def test_probabilities_of_one_half_are_no_ties() -> None:
-    data = by_hand().assign(chosen=[0.5, 0.5] * 4 + [0.7, 0.3] * 4)
-    found = choice_level(data, "chosen ~ author", [("Black", "white")])
-    assert found.frame["estimate"].iloc[0] == pytest.approx(0.6)
-    assert found.extra["tasks"]["n_ties"].tolist() == [0]
-
-
-def test_weights_count_tasks() -> None:
-    data = by_hand().assign(weight=np.repeat([1.0, 1, 1, 1, 1, 1, 3, 3], 2))
-    found = choice_level(data, "chosen ~ author", [("Black", "white")], weights="weight").frame
-    assert found["estimate"].iloc[0] == pytest.approx(0.5)
+@pytest.mark.parametrize(
+    ("ties", "columns", "options", "estimate", "counts"),
+    [
+        pytest.param(2, {"status": ["ok"] * 16 + ["refused"] * 4}, {}, 0.75, [10, 8, 0], id="refusals"),
+        pytest.param(0, {"chosen": [0.5, 0.5] * 4 + [0.7, 0.3] * 4}, {}, 0.6, [8, 8, 0], id="probabilities"),
+        pytest.param(0, {"weight": [1] * 12 + [3] * 4}, {"weights": "weight"}, 0.5, [8, 8, 0], id="weights"),
+    ],
+)
+def test_refusals_and_even_probabilities_are_no_ties_and_weights_count_tasks(
+    ties: int, columns: dict[str, Any], options: dict[str, Any], estimate: float, counts: list[int]
+) -> None:
+    data = by_hand(ties).assign(**columns)
+    found = choice_level(data, "chosen ~ author", [("Black", "white")], **options)
+    assert found.frame["estimate"].iloc[0] == pytest.approx(estimate)
+    assert found.extra["tasks"].iloc[0][["n_tasks", "n_answered", "n_ties"]].tolist() == counts
 
 
 def test_comparisons_that_share_tasks_have_a_covariance() -> None:
@@ -167,44 +156,38 @@ def test_tasks_in_which_both_profiles_are_of_both_kinds_are_excluded() -> None:
     assert "tasks in which each profile is of both kinds are excluded" in found.notes[0]
 
 
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "choice_level"))
+def test_what_is_not_defined_is_refused_in_a_sentence(match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
+        choice_level(by_hand().assign(**columns), "chosen ~ author", **options)
+
+
 @pytest.mark.parametrize(
-    ("change", "options", "words"),
+    ("data", "formula", "options", "words"),
     [
-        ({}, {"comparisons": [("Black", ["white", "Black"])]}, "with itself"),
-        ({}, {"comparisons": [("Black", "green")]}, "'green' is no level"),
-        ({}, {"comparisons": ["Black"]}, "give pairs"),
-        ({}, {"comparisons": [("Black", "white")] * 2}, "each once"),
-        ({}, {"comparisons": [("Black", "white")], "estimand": "amce"}, "at least two"),
-        ({"author": ["white"] * 8 + ["Black"] * 8}, {"comparisons": [("Black", "white")]}, "not defined"),
-        ({"author": ["white"] * 16}, {}, "two levels of 'author'"),
-        ({"text": list(range(16))}, {"id": "text"}, "differs between the two profiles"),
-        ({"chosen": [4] * 16}, {}, "outside 0 to 1"),
-        ({"pair_id": [1] * 16}, {}, "16 profiles"),
-        ({"pair_id": list(range(16))}, {}, "No task has two profiles"),
-        ({"chosen": [0] * 16}, {"ties": "exclude"}, "Every task compared is tied"),
-        ({}, {"ties": "none"}, "ties is 'none'"),
-        ({"status": ["refused"] * 16}, {"comparisons": [("Black", "white")]}, "not defined"),
+        (by_hand().drop(columns="pair_id"), "chosen ~ author", {}, "add pair_id"),
+        (by_hand(), "chosen ~ author + topic", {}, "one attribute"),
+        (by_hand().assign(judge_id=1), "chosen ~ author", {"id": "judge_id"}, "single cluster"),
+        (
+            tasks(LEVELS, probit, 400, seed=5),
+            "chosen ~ author",
+            {"comparisons": [("Black", "white"), (["Black", "Asian"], "white")], "vcov": "HC1"},
+            "HC1 treats as independent",
+        ),
     ],
 )
-def test_what_is_not_defined_is_refused_in_a_sentence(
-    change: dict[str, Any], options: dict[str, Any], words: str
+def test_data_without_tasks_or_independent_rows_are_refused(
+    data: pd.DataFrame, formula: str, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        choice_level(by_hand().assign(**change), "chosen ~ author", **options)
+        choice_level(data, formula, **options)
 
 
-def test_without_columns_of_tasks_the_profiles_cannot_be_put_together() -> None:
-    with pytest.raises(InputError, match="add pair_id"):
-        choice_level(by_hand().drop(columns="pair_id"), "chosen ~ author")
-    with pytest.raises(InputError, match="one attribute"):
-        choice_level(by_hand(), "chosen ~ author + topic")
-
-
-def test_rows_are_not_independent_where_comparisons_share_tasks() -> None:
-    data = tasks(LEVELS, probit, 400, seed=5)
-    pairs = [("Black", "white"), (["Black", "Asian"], "white")]
-    with pytest.raises(InputError, match="HC1 treats as independent"):
-        choice_level(data, "chosen ~ author", pairs, vcov="HC1")
+def test_two_judges_are_clusters_enough() -> None:
+    data = by_hand().assign(judge_id=[1] * 8 + [2] * 8)
+    found = choice_level(data, "chosen ~ author", [("Black", "white")], id="judge_id").frame.iloc[0]
+    # of a mean of wins, 4 of 4 and 2 of 4 around 3/4
+    assert found["std_error"] == pytest.approx(np.sqrt(2 * (1**2 + 1**2)) / 8)
 
 
 def test_limits_of_differences_of_means_are_not_cut_at_zero() -> None:
@@ -212,11 +195,6 @@ def test_limits_of_differences_of_means_are_not_cut_at_zero() -> None:
     row = contrast(mm(data, "chosen ~ author"), "author", "white", "Asian").frame.iloc[0]
     assert row["estimate"] - row["lower"] == pytest.approx(row["upper"] - row["estimate"])
     assert row["lower"] < row["estimate"] < 0
-
-
-def test_a_single_judge_has_no_error_between_judges() -> None:
-    with pytest.raises(InputError, match="single cluster"):
-        choice_level(by_hand().assign(judge_id=1), "chosen ~ author", id="judge_id")
 
 
 def test_a_judge_who_always_chooses_the_same_has_a_share_without_an_error() -> None:

@@ -125,6 +125,7 @@ def test_logit_shares_cover_those_of_logistic_judges() -> None:
     row = found.extra["pairs"].query("profile == 'cheap' and rival == 'middle'").iloc[0]
     assert row["lower"] < expit(0.4 - 0.2) < row["upper"]
     assert frame["rent"].tolist() == ["500", "900", "700"]
+    assert found.notes == ()
 
 
 def test_the_logit_is_that_of_statsmodels_on_differences() -> None:
@@ -154,6 +155,7 @@ def test_average_shares_cover_those_of_linear_judges_and_are_means_over_rivals()
     means = found.extra["pairs"].groupby("profile")["estimate"].mean() * 2 / 3
     np.testing.assert_allclose(frame["estimate"], means[frame["profile"]])
     assert (frame["df"] > 10).all()
+    assert found.notes == ()
 
 
 def test_two_profiles_have_the_probability_of_the_pair_under_both_rules() -> None:

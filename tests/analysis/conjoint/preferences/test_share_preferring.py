@@ -1,8 +1,6 @@
-"""Bounds on shares of judges against populations of judges who are known."""
+"""Bounds on shares of judges against their formula, and where the share is known."""
 
 from __future__ import annotations
-
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,28 +10,7 @@ from made_up.choices import tasks
 from conjury.analysis.conjoint import amce, share_preferring
 from conjury.inference.errors import InputError
 
-SIZES = (3, 2, 2)
 LEVELS = {"a": ["a0", "a1", "a2"], "b": ["b0", "b1"], "c": ["c0", "c1"]}
-
-
-def amce_of(order: dict[tuple[int, ...], int]) -> float:
-    """AMCE of a1 against a0 of a judge who ranks all profiles, under independent uniform levels."""
-    profiles = list(product(*map(range, SIZES)))
-
-    def chosen(level: int) -> float:
-        own = [profile for profile in profiles if profile[0] == level]
-        wins = [(order[p] > order[q]) + 0.5 * (p == q) for p in own for q in profiles]
-        return float(np.mean(wins))
-
-    return chosen(1) - chosen(0)
-
-
-def judge(random: np.random.Generator, prefers: bool, lead: float, third: float) -> float:
-    """AMCE of a judge with an additive order in which the attribute matters as ``lead`` says."""
-    worth = [np.array([0.0, 1.0 if prefers else -1.0, third]) * lead, *(random.normal(size=(2, 2)))]
-    total = {p: sum(w[level] for w, level in zip(worth, p, strict=True)) for p in product(*map(range, SIZES))}
-    ranked = sorted(total, key=total.__getitem__)
-    return amce_of({profile: place for place, profile in enumerate(ranked)})
 
 
 def bounds(pi: float) -> tuple[float, float]:
@@ -41,22 +18,6 @@ def bounds(pi: float) -> tuple[float, float]:
     p, equal = 2 / 3, 1 / 4
     least, most = p * equal / 2, 1 - p / 2
     return (pi + least) / (most + least), (pi + most) / (most + least)
-
-
-def test_the_least_and_the_largest_amce_of_a_judge_are_attained() -> None:
-    random = np.random.default_rng(1)
-    assert judge(random, True, lead=1e-6, third=5.0) == pytest.approx(1 / 12)
-    assert judge(random, True, lead=1e6, third=0.5) == pytest.approx(2 / 3)
-    assert judge(random, False, lead=1e6, third=-0.5) == pytest.approx(-2 / 3)
-
-
-def test_the_share_of_every_population_of_transitive_judges_is_within_the_bounds() -> None:
-    random = np.random.default_rng(2)
-    for _ in range(12):
-        prefers = random.random(15) < random.random()
-        each = [judge(random, bool(one), 10 ** random.normal(), random.normal()) for one in prefers]
-        lower, upper = bounds(float(np.mean(each)))
-        assert lower - 1e-9 <= prefers.mean() <= upper + 1e-9
 
 
 def test_bounds_are_computed_from_the_shares_of_levels() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.choices import forced_choices
 from reference_tables import FIXTURES
 from scipy.special import expit
 from scipy.stats import t as student
@@ -17,8 +18,6 @@ from conjury.analysis.conjoint.reliability.agreement import sign_test
 from conjury.analysis.conjoint.reliability.correction import Corrected
 from conjury.analysis.conjoint.reliability.repeats import first_answers
 from conjury.inference.errors import InputError
-from conjury.inference.simulation import simulate
-from conjury.inference.study import load_study
 from conjury.inference.tables import validate
 
 FORMULA = "chosen ~ tone + topic"
@@ -45,24 +44,16 @@ def panel(
     codes["profile_id"] = np.arange(2 * respondents * tasks).reshape(respondents, tasks, 2)
     shown = {name: np.concatenate([own, own[:, :repeats, ::-1]], axis=1) for name, own in codes.items()}
     profile = shown.pop("profile_id").ravel()
-    size = answers.size * 2
     task = np.tile(np.repeat(np.arange(1, tasks + repeats + 1), 2), respondents)
     judge = np.repeat([f"r{i:04d}" for i in range(respondents)], 2 * (tasks + repeats))
-    table = pd.DataFrame(
-        {
-            "judge_id": judge,
-            "judge_kind": "human",
-            "pair_id": np.repeat(np.arange(size // 2), 2),
-            "task": task,
-            "position": np.tile(["A", "B"], size // 2),
-            "profile_id": profile,
-            "chosen": np.stack([answers, ~answers], axis=-1).ravel().astype(int),
-            "status": "ok",
-            "repeat": task > tasks,
-            **{n: pd.Categorical.from_codes(own.ravel(), LEVELS[n]) for n, own in shown.items()},
-        }
-    )
-    return table.assign(**more)
+    described = {
+        "judge_id": judge,
+        "judge_kind": "human",
+        "task": task,
+        "profile_id": profile,
+        "status": "ok",
+    }
+    return forced_choices(LEVELS, shown, answers, repeat=task > tasks, **described | more)
 
 
 def joined(**panels: pd.DataFrame) -> pd.DataFrame:
@@ -496,37 +487,3 @@ def test_effects_are_unbiased_and_covered_where_answers_lean_to_a_side(lean: flo
         held.append((frame["lower"] <= truth) & (truth <= frame["upper"]))
     assert np.abs(np.mean(found, axis=0) / truth - 1).max() < 0.02
     assert np.abs(np.mean(held, axis=0) - 0.95).max() < 4 * np.sqrt(0.95 * 0.05 / panels)
-
-
-@pytest.mark.long
-def test_effects_of_stable_picks_are_recovered_from_simulated_panels() -> None:
-    study = load_study("moderation")
-    worth = {("slur", "racism"): 2.5, ("identity", "black_male"): -1.0, ("topic", "politics"): 0.8}
-    rows = [("part_worth", feature, level, value) for (feature, level), value in worth.items()]
-    noisy, exact = (
-        pd.DataFrame(
-            [*rows, ("reliability", "", "", value)], columns=["parameter", "feature", "level", "value"]
-        ).assign(judge="human", judge_kind="human", prompt_id="")
-        for value in (0.75, 1.0)
-    )
-    made = simulate(study, 1, respondents=1_500, raters=noisy, truth=False)
-    truth = simulate(study, 1, respondents=1, raters=exact, profiles=made.profiles).truth
-    truth = truth[(truth["statistic"] == "amce") & (truth["by"].fillna("") == "")]
-    formula = "chosen ~ slur + identity + topic + reply + curse + engagement"
-    found = amce(made.choices, formula, id="judge_id", correct="reliability")
-    for feature, level in worth:
-        row, raw, true = (
-            frame[(frame["feature"] == feature) & (frame["level"] == level)].iloc[0]
-            for frame in (found.frame, found.uncorrected.frame, truth)
-        )
-        assert abs(row["estimate"] - true["estimate"]) < 4 * row["std_error"]
-        assert abs(raw["estimate"] - true["estimate"]) > 4 * raw["std_error"]
-
-
-def test_figure_shows_observed_beside_corrected(small_panel) -> None:
-    table = small_panel.assign(half=np.where(small_panel["task"] > 2, "late", "early"))
-    for verb, options in ((amce, {}), (mm, {}), (mm_diffs, {"by": "half"})):
-        figure = corrected(verb, table, 0.1, **options).plot()
-        sources = [text.get_text().split(", ")[0] for text in figure.legends[0].get_texts()]
-        assert sources == ["As observed", "Corrected"]
-        assert "by" in options or len(figure.axes) == 2

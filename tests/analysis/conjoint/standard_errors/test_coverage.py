@@ -176,17 +176,6 @@ def test_estimates_are_unbiased_and_intervals_cover_at_their_nominal_rate(judge:
         assert_errors_match_spread(trial)
 
 
-@pytest.mark.long
-def test_the_checks_notice_errors_that_are_15_percent_too_small_and_a_shift_of_half_an_error() -> None:
-    trial = trials("gpt4o")["normal"]
-    half = 0.85 * (trial.upper - trial.lower) / 2
-    with pytest.raises(AssertionError):
-        assert_covers(Trial(trial.truth, trial.estimate, trial.estimate - half, trial.estimate + half), 0.95)
-    shift = 0.5 * trial.estimate.std(axis=0)
-    with pytest.raises(AssertionError):
-        assert_unbiased(Trial(trial.truth + shift, trial.estimate, trial.lower, trial.upper))
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("judge", "name"), CASES)

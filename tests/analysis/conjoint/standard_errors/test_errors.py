@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from reference_tables import FIXTURES, stimuli
 from shared_folder import SHARED
+from written_cases import refusals
 
-from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, cj, errors_under_choices, mm, wild
+from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, errors_under_choices, mm, wild
 from conjury.analysis.conjoint.engines import native
 from conjury.analysis.conjoint.estimands import plan_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.figures import alt, draw
-from conjury.analysis.figures.conjoint.error_choices import ratio_ranges
 from conjury.analysis.numerics.panel import Clusters
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -205,16 +205,6 @@ def test_few_clusters_of_a_level_or_a_group_are_named_with_a_remedy() -> None:
             errors(**options)
 
 
-def test_means_and_differences_take_the_same_conventions() -> None:
-    for options in ({"id": "text", "vcov": "CR2"}, {"id": CROSSED, "vcov": "CR1"}, {"vcov": "HC2"}):
-        every = partial(cj, stimuli(), "chosen ~ tone", by="author", **options)
-        means = mm(stimuli(), "chosen ~ tone", **options).frame
-        assert (means["std_error"] > 0).all()
-        assert means["df"].notna().all()
-        assert amce_diffs(stimuli(), "chosen ~ tone", by="author", **options).frame["df"].notna().all()
-        assert every().frame["df"].notna().any()
-
-
 def dense_cr2(
     y: np.ndarray, x: np.ndarray, clusters: np.ndarray, contrast: np.ndarray
 ) -> tuple[float, float]:
@@ -271,23 +261,10 @@ def test_a_cluster_that_alone_holds_a_level_leaves_cr2_finite() -> None:
     assert np.isfinite(amce(data, "y ~ a", id="g", vcov="CR2").frame["std_error"].iloc[1])
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"vcov": "CR9"}, "There is no vcov 'CR9'"),
-        ({"vcov": "CR1"}, "CR1 needs clusters"),
-        ({"vcov": "HC1", "id": "text"}, "HC1 treats rows as independent"),
-        ({"vcov": "CR2", "id": CROSSED}, "one cluster column"),
-        ({"vcov": "CR2", "id": "text", "weights": "weight"}, "without weights"),
-        ({"vcov": "CR2", "id": "text", "family": "quasibinomial"}, "family='gaussian'"),
-        ({"id": CROSSED, "engine": "statsmodels"}, "use engine='native'"),
-        ({"id": ["text", "text"]}, "names a column twice"),
-        ({"id": ["text", "texture"]}, "no column 'texture'"),
-    ],
-)
-def test_a_covariance_without_meaning_is_refused(options: dict, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        amce(stimuli(), FORMULA, **options)
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "standard errors"))
+def test_a_covariance_without_meaning_is_refused(match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
+        errors(**options)
 
 
 @pytest.mark.shared
@@ -378,23 +355,19 @@ def test_what_cannot_be_computed_is_left_out_with_its_reason(data) -> None:
         errors_under_choices(data, "chosen ~ loudness", pair="judge_id")
 
 
-def test_the_figure_has_a_panel_an_attribute_and_a_grid_of_ratios(found) -> None:
+def test_the_figure_has_a_panel_for_each_attribute_and_its_words_the_largest_ratios(found) -> None:
     figure = found.plot(labels={"tone": "How it is said"})
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["How it is said", "Author", "Reply", "Standard errors over those of independent rows"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [WORDS[k] for k in (0, 1, 6, 9)]
-    drawn = [line for line in figure.axes[0].get_lines() if line.get_marker() not in ("None", "")]
-    looks = {(line.get_color(), line.get_marker()) for line in drawn}
-    assert len(looks) == len({color for color, _ in looks}) == len({mark for _, mark in looks}) == 4
-    assert min(line.get_markersize() for line in drawn) >= 3.5
     grid = [label.get_text() for label in figure.axes[-1].get_yticklabels()]
     assert grid == [word for word in WORDS if "wild" not in word]
     told = alt(Result(found.frame, "standard_errors"))
     assert "5 effects under 4 of 10 choices" in told
-    ratios = ratio_ranges(found.frame)
+    largest = found.frame.groupby(["feature", "choice"], observed=True)["ratio"].max()
     for feature in ("tone", "author", "reply"):
-        largest = ratios[(feature, "max")]
-        assert f"{feature.capitalize()} {largest.max():.1f}, {largest.idxmax()}" in told
+        own = largest[feature]
+        assert f"{feature.capitalize()} {own.max():.1f}, {own.idxmax()}" in told
     for frame, words in (
         (pd.concat([found.frame] * 2), "one judge and prompt"),
         (found.frame[:0], "no rows"),

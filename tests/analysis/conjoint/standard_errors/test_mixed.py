@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference_tables import FIXTURES, stimuli
+from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, mixed
 from conjury.analysis.numerics.mixed import Products, fit
@@ -164,25 +165,12 @@ ODD = stimuli().assign(
 )
 
 
-@pytest.mark.parametrize(
-    ("data", "random", "options", "words"),
-    [
-        (ODD, "row", {}, "level of its own"),
-        (ODD, "tone:nothing", {}, "no column 'nothing'"),
-        (ODD, (), {}, "name one column"),
-        (ODD, ("text", "text"), {}, "several different ones"),
-        (ODD, ("text", "text_number"), {}, "define the same groups of rows"),
-        (ODD, "one", {}, "single level"),
-        (ODD.assign(rating=2.0), "text", {}, "same in every row"),
-        (ODD, "text", {"engine": "spss"}, "no engine 'spss'"),
-        (ODD, "text", {}, r"30 levels, more than 29"),
-    ],
-)
-def test_what_cannot_be_fitted_is_refused_in_a_sentence(data, random, options, words, monkeypatch) -> None:
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "mixed"))
+def test_what_cannot_be_fitted_is_refused_in_a_sentence(match, columns, options, monkeypatch) -> None:
     module = import_module("conjury.analysis.conjoint.standard_errors.mixed")
-    monkeypatch.setattr(module, "MOST_LEVELS", 29 if "levels" in words else module.MOST_LEVELS)
-    with pytest.raises(InputError, match=words):
-        mixed(data, FORMULA, random, **options)
+    monkeypatch.setattr(module, "MOST_LEVELS", 29 if "levels" in match else module.MOST_LEVELS)
+    with pytest.raises(InputError, match=match):
+        mixed(ODD.assign(**columns), FORMULA, **options)
 
 
 @pytest.mark.long

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.choices import forced_choices
+from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, sequential
 from conjury.analysis.frames.sequences import default_looks, with_sequence
@@ -20,13 +22,8 @@ def choices(pairs: int, effect: float = 0.2, seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     size = rng.integers(0, 2, (pairs, 2))
     first = rng.random(pairs) < 0.5 + effect * (size[:, 0] - size[:, 1])
-    return pd.DataFrame(
-        {
-            "pair_id": np.repeat([f"p{n}" for n in range(pairs)], 2),
-            "size": pd.Categorical.from_codes(size.ravel(), ["small", "large"]),
-            "chosen": np.stack([first, ~first], axis=1).ravel().astype(int),
-        }
-    )
+    pairs_of = np.repeat([f"p{n}" for n in range(pairs)], 2)
+    return forced_choices({"size": ["small", "large"]}, {"size": size}, first, pair_id=pairs_of)
 
 
 def test_each_look_has_the_estimates_of_the_clusters_so_far():
@@ -119,19 +116,9 @@ def test_looks_are_spread_from_the_fewest_units_to_all():
     assert (default_looks(1_000)[0], default_looks(1_000)[-1], len(default_looks(1_000))) == (100, 1_000, 20)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"looks": [50, 40]}, "increasing numbers of units"),
-        ({"looks": []}, "increasing numbers of units"),
-        ({"looks": [1, 40]}, "at least 2"),
-        ({"looks": [500]}, "The first look is at 500 units, but the data have 60; look earlier"),
-        ({"target": 0}, "target is 0; give a number of units above 0"),
-        ({"alpha": 1.5}, "alpha is 1.5"),
-    ],
-)
-def test_impossible_looks_are_refused(options, said):
-    with pytest.raises(InputError, match=said):
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "sequential"))
+def test_impossible_looks_are_refused(match, columns, options) -> None:
+    with pytest.raises(InputError, match=match):
         sequential(amce, choices(60), "chosen ~ size", id="pair_id", **options)
 
 

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.choices import profiles_with_gaps
-from scipy.sparse import csr_array
+from made_up.choices import forced_choices, profiles_with_gaps
 from stored import F, in_duckdb
+from written_cases import calls, refusals
 
 from conjury.analysis.conjoint import (
     Bootstrap,
     adjust,
     amce,
-    amce_by_reference,
-    amce_diffs,
     bootstrap,
     cj,
-    cj_freqs,
-    cj_props,
     mm,
-    mm_diffs,
 )
 from conjury.analysis.conjoint.engines import unit_sums
 from conjury.analysis.conjoint.engines.replicates import influence_moments, replicate
-from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.conjoint.plan import CountPlan, Plan
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.conjoint.run import plan_for
@@ -42,22 +34,7 @@ from conjury.inference.errors import InputError
 ibis = pytest.importorskip("ibis", reason="Ibis is not installed (the extra database)")
 
 DRAWS = 40
-Call = tuple[Callable[..., Estimates], str, dict[str, Any]]
-CALLS: dict[str, Call] = {
-    "amce": (amce, F, {}),
-    "amce of few cells": (amce, "y ~ a", {}),
-    "weights": (amce, F, {"weights": "w"}),
-    "restricted": (amce, "y ~ a * b + c", {}),
-    "a score": (amce, "score ~ a + b", {"reference": {"a": "z"}}),
-    "logistic": (amce, "y ~ a + b", {"family": "quasibinomial"}),
-    "each reference": (amce_by_reference, F, {"variable": "a"}),
-    "means": (mm, F, {}),
-    "differences": (amce_diffs, F, {"by": "g"}),
-    "differences of means": (mm_diffs, F, {"by": "g"}),
-    "groups": (cj, F, {"by": "g", "estimate": "mm"}),
-    "frequencies": (cj_freqs, "~ a + b", {"weights": "w"}),
-    "shares": (cj_props, "~ a + b", {}),
-}
+CALLS = calls("bootstrap of stored tables")
 WAYS = {
     **dict.fromkeys(["amce of few cells", "restricted", "a score", "logistic"], unit_sums.BY_CELLS),
     **dict.fromkeys(["frequencies", "shares"], unit_sums.BY_COUNTS),
@@ -81,7 +58,7 @@ def weights_of(data: pd.DataFrame, units: list[str], seed: int) -> tuple[np.ndar
     return rows, sizes
 
 
-def plan_in_memory(call: Call, data: pd.DataFrame) -> Plan | CountPlan:
+def plan_in_memory(call: tuple[Any, ...], data: pd.DataFrame) -> Plan | CountPlan:
     verb, formula, options = call
     name = "cj_mm" if verb is cj else verb.__name__
     request = make_request(name, formula, **{k: v for k, v in options.items() if k != "estimate"})
@@ -123,33 +100,10 @@ def test_replicates_are_those_of_rows_in_memory_with_the_same_weights(name: str,
     assert found.settings["computed_from"] == WAYS.get(name, unit_sums.BY_PRODUCTS)
 
 
-def test_products_of_units_are_those_of_their_rows() -> None:
-    rng = np.random.default_rng(1)
-    sizes = np.array([0, 1, 2, 17, 33, 100, 0, 1])
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    design = rng.integers(0, 2, (12, 4)).astype(np.int8)
-    cell, weight, total = rng.integers(0, 12, starts[-1]), rng.random(starts[-1]), rng.random(starts[-1])
-    rows = [csr_array((values, cell, starts), shape=(8, 12)) for values in (weight, total)]
-    pairs, moments = unit_sums.unit_products(design, *rows)
-    first, second = np.triu_indices(4)
-    for unit in range(8):
-        own = slice(starts[unit], starts[unit + 1])
-        columns = design[cell[own]].astype(float)
-        np.testing.assert_allclose(pairs[unit], (columns.T @ (columns * weight[own, None]))[first, second])
-        np.testing.assert_allclose(moments[unit], columns.T @ total[own])
-
-
-def test_a_unit_with_more_rows_than_cells_counts_with_all_of_them() -> None:
+@pytest.mark.parametrize("largest", [0, 300])
+def test_a_unit_that_is_drawn_twice_counts_twice_with_all_of_its_rows(largest: int) -> None:
     data = profiles_with_gaps(600)
-    data["respondent"] = np.where(np.arange(600) % 2, 0, data["respondent"])
-    found = bootstrap(amce, in_duckdb(data), F, unit="respondent", draws=DRAWS, seed=2)
-    weights, _ = weights_of(data, ["respondent"], 2)
-    copies = data.loc[np.repeat(data.index, weights[:, 0].astype(int))]
-    np.testing.assert_allclose(found.replicates[0], amce(copies, F).frame["estimate"], rtol=1e-10)
-
-
-def test_a_unit_that_is_drawn_twice_counts_twice() -> None:
-    data = profiles_with_gaps(600)
+    data["respondent"] = np.where(np.arange(600) % 2 & (largest > 0), 0, data["respondent"])
     found = bootstrap(amce, in_duckdb(data), F, unit="respondent", draws=DRAWS, seed=2)
     weights, _ = weights_of(data, ["respondent"], 2)
     for draw in range(3):
@@ -237,15 +191,9 @@ def test_one_parquet_file_is_read(tmp_path: Path) -> None:
 def test_means_of_forced_choices_keep_their_null_and_pairs_are_the_default_unit() -> None:
     rng = np.random.default_rng(2)
     first = rng.integers(0, 2, 200)
-    data = pd.DataFrame(
-        {
-            "pair_id": np.repeat(np.arange(200), 2),
-            "judge_id": np.repeat(["h1", "h2"], 200),
-            "judge_kind": "human",
-            "chosen": np.stack([first, 1 - first], axis=1).ravel().astype(float),
-            "tone": rng.choice(["kind", "rude"], 400),
-        }
-    )
+    judges = np.repeat(["h1", "h2"], 200)
+    tone = {"tone": rng.integers(0, 2, 400)}
+    data = forced_choices({"tone": ["kind", "rude"]}, tone, first, judge_id=judges, judge_kind="human")
     found = bootstrap(mm, in_duckdb(data), "chosen ~ tone", draws=50, seed=1)
     assert (found.provenance.null, found.settings["n_units"]) == (0.5, 200)
     shared = data.assign(pair_id=np.tile(np.repeat(np.arange(100), 2), 2))
@@ -253,27 +201,16 @@ def test_means_of_forced_choices_keep_their_null_and_pairs_are_the_default_unit(
         bootstrap(mm, in_duckdb(shared), "chosen ~ tone", draws=50)
 
 
-REFUSED: dict[str, tuple[Call, dict[str, Any], str]] = {
-    "studentized": (CALLS["amce"], {"method": "studentized"}, "need a standard error in every draw"),
-    "rows": (CALLS["amce"], {"unit": "row"}, "have no names to draw by; give a column that numbers them"),
-    "no pairs": (CALLS["amce"], {"unit": "pair"}, "unit='pair' needs a column 'pair' or 'pair_id'"),
-    "crossed": (CALLS["amce"], {"unit": ["text", "g"], "method": "bca"}, "crossed units has no bca interval"),
-    "counts": (CALLS["shares"], {"method": "bca"}, "Counts have no bca interval"),
-    "one unit": (CALLS["amce"], {"unit": "one"}, "'one' contains a single cluster"),
-    "missing units": (CALLS["amce"], {"unit": "g"}, "'g' identifies units but is empty in"),
-    "strata": (CALLS["amce"], {"strata": "g"}, "omit strata"),
-    "no column": ((amce, "y ~ nosuch", {}), {}, "no column 'nosuch'"),
-    "many cells": (CALLS["logistic"], {"draws": 100}, "give draws=6 at most, or name fewer features"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_drawn_is_refused_in_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (verb, formula, given), options, sentence = REFUSED[name]
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "bootstrap of stored tables"))
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(
+    match: str, columns: dict[str, Any], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(unit_sums, "MOST_SUMS", 100)
-    data = profiles_with_gaps(300).assign(one=1)
-    with pytest.raises(InputError, match=re.escape(sentence)):
-        bootstrap(verb, in_duckdb(data), formula, **{"unit": "text", "draws": 10, **given, **options})
+    verb, formula, given = CALLS[options.get("call", "amce")]
+    changed = {key: value for key, value in options.items() if key != "call"}
+    arguments: dict[str, Any] = {"formula": formula, "unit": "text", "draws": 10, **given, **changed}
+    with pytest.raises(InputError, match=match):
+        bootstrap(verb, in_duckdb(profiles_with_gaps(300).assign(one=1, **columns)), **arguments)
 
 
 def test_a_table_that_changes_between_queries_is_refused() -> None:

@@ -11,20 +11,18 @@ import golden
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.choices import profiles_with_gaps
+from made_up.choices import forced_choices, profiles_with_gaps
 from stored import F, in_duckdb, same
+from written_cases import calls
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import (
     FewClusters,
     amce,
-    amce_by_reference,
     amce_diffs,
-    cj,
     cj_freqs,
     cj_props,
     mm,
-    mm_diffs,
 )
 from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries
 from conjury.analysis.conjoint.estimates import Estimates
@@ -42,25 +40,14 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-CALLS: dict[str, tuple[Callable[..., Estimates], str, dict[str, Any]]] = {
-    **{f"amce {kind}": (amce, F, {"id": "respondent", "vcov": kind}) for kind in queries.SUMMED},
-    "crossed": (amce, F, {"id": ["respondent", "text"]}),
-    "crossed CR1S": (amce, F, {"id": ["respondent", "text"], "vcov": "CR1S"}),
-    "weights": (amce, F, {"id": "respondent", "weights": "w"}),
-    "restricted": (amce, "y ~ a * b + c", {"id": "text", "reference": {"a": "z"}}),
-    "logistic": (amce, F, {"id": "respondent", "family": "quasibinomial"}),
-    "a score": (amce, "score ~ a + b + c", {"id": "respondent", "vcov": "CR1"}),
-    "each reference": (amce_by_reference, F, {"id": "respondent", "variable": "a"}),
-    "means": (mm, F, {"id": "respondent"}),
-    "differences of means": (mm_diffs, F, {"id": "respondent", "by": "g"}),
-    "differences": (amce_diffs, F, {"id": ["respondent"], "by": "g", "alpha": 0.1}),
-    "groups": (cj, F, {"id": "respondent", "by": ["g", "b"], "estimate": "mm"}),
-}
+CALLS = calls("stored tables")
 
 
-@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Column 'g' is missing", "ignore:No estimate")
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    ["amce CR1", *(pytest.param(name, marks=pytest.mark.long) for name in CALLS if name != "amce CR1")],
+)
 def test_estimates_by_clusters_are_those_of_rows_in_memory(name: str, way: str) -> None:
     verb, formula, options = CALLS[name]
     data = profiles_with_gaps()
@@ -151,15 +138,8 @@ def test_counts_are_those_of_rows_in_memory(verb: Callable[..., Estimates], opti
 def test_means_of_forced_choices_are_tested_against_chance_and_repeats_are_excluded(way: str) -> None:
     rng = np.random.default_rng(2)
     first = rng.integers(0, 2, 400)
-    data = pd.DataFrame(
-        {
-            "pair_id": np.repeat(np.arange(400), 2),
-            "judge_id": np.repeat(["m1", "m2"], 400),
-            "chosen": np.stack([first, 1 - first], axis=1).ravel().astype(float),
-            "tone": rng.choice(["kind", "rude"], 800),
-            "repeat": np.arange(800) % 40 < 4,
-        }
-    )
+    described = {"judge_id": np.repeat(["m1", "m2"], 400), "repeat": np.arange(800) % 40 < 4}
+    data = forced_choices({"tone": ["kind", "rude"]}, {"tone": rng.integers(0, 2, 800)}, first, **described)
     with pytest.warns(UserWarning, match="80 rows of repeated pairs") as warned:
         found = mm(in_duckdb(data), "chosen ~ tone", id="pair_id")
     assert found.provenance.null == 0.5
@@ -197,29 +177,21 @@ def test_a_cluster_with_most_rows_is_named_as_in_memory(way: str, weights: str |
 
 
 NAMES_OF_QUERIES = [
-    "m0",
-    "x0",
-    "X1",
-    "r0",
-    "f0",
-    "c0",
-    "answered",
-    "size",
-    "rows0",
-    "s0",
-    "total",
+    ["m0", "x0", "X1", "r0"],
+    ["f0", "c0", "answered", "size"],
+    ["rows0", "s0", "total", "c1"],
 ]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", NAMES_OF_QUERIES)
-def test_no_name_of_a_column_meets_those_of_queries(name: str, way: str) -> None:
-    data = profiles_with_gaps(500).rename(columns={"respondent": name})
-    same(amce(in_duckdb(data), F, id=name), amce(data, F, id=name))
-    attribute = profiles_with_gaps(500).rename(columns={"a": name})
-    formula = f"y ~ {name} + b"
-    same(amce(in_duckdb(attribute), formula, id="text"), amce(attribute, formula, id="text"))
-    same(cj_freqs(in_duckdb(attribute), f"~ {name}"), cj_freqs(attribute, f"~ {name}"))
+@pytest.mark.parametrize("names", NAMES_OF_QUERIES, ids=str)
+def test_no_name_of_a_column_meets_those_of_queries(names: list[str], way: str) -> None:
+    for turn in range(4):
+        a, b, c, unit = names[turn:] + names[:turn]
+        data = profiles_with_gaps(500).rename(columns={"a": a, "b": b, "c": c, "respondent": unit})
+        formula = f"y ~ {a} + {b} + {c}"
+        same(amce(in_duckdb(data), formula, id=unit), amce(data, formula, id=unit))
+        same(cj_freqs(in_duckdb(data), f"~ {a}"), cj_freqs(data, f"~ {a}"))
 
 
 def test_outcomes_that_are_not_a_number_are_missing(way: str, tmp_path: Path) -> None:

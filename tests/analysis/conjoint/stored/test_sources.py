@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 from made_up.choices import profiles_with_gaps
 from stored import F, in_duckdb, same
+from written_cases import refusals
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
 from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries, stored_rows
@@ -63,35 +63,19 @@ def test_numbers_of_a_partition_are_no_levels_and_columns_that_are_missing_are_n
         amce(folder, "y ~ respondent")
 
 
-REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "text": ({"y": "yes"}, {}, "Column 'y' contains text where numbers are needed"),
-    "infinite": ({"y": np.inf}, {}, "Column 'y' is infinite in some rows"),
-    "missing units": ({"text": None}, {"id": "text"}, "'text' identifies units but is empty in 3,000 rows"),
-    "one cluster": ({"text": "t"}, {"id": "text"}, "'text' contains a single cluster"),
-    "negative weights": ({"w": -1.0}, {"weights": "w"}, "Weights 'w' must be finite, zero or more"),
-    "no weights": (
-        {"w": 0.0},
-        {"weights": "w"},
-        "Weights 'w' must be finite, zero or more, and",
-    ),
-    "missing weights": ({"w": np.nan}, {"weights": "w"}, "Weights 'w' are missing in 3,000 rows"),
-    "no answers": ({"y": np.nan}, {}, "The outcome is missing in every row"),
-    "one level": ({"a": "x"}, {}, "Feature 'a' has a single level in use ('x')"),
-    "all repeats": ({"repeat": True}, {}, "All rows are marked as repeats"),
-    "no chances": ({"y": 2.0}, {"family": "quasibinomial"}, "Outcome 'y' leaves the range 0 to 1"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(("match", "columns", "options"), refusals("conjoint", "stored tables"))
 @pytest.mark.parametrize("most", [5_000_000, 10])
 def test_what_cannot_be_estimated_is_refused_in_one_sentence(
-    name: str, most: int, monkeypatch: pytest.MonkeyPatch
+    match: str, columns: dict[str, Any], options: dict[str, Any], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns, options, sentence = REFUSED[name]
     monkeypatch.setattr(queries, "MOST_ROWS", most)
-    data = profiles_with_gaps().assign(**columns)
-    with pytest.raises(InputError, match=re.escape(sentence)):
-        amce(in_duckdb(data), F, **options)
+    with pytest.raises(InputError, match=match):
+        amce(in_duckdb(profiles_with_gaps().assign(**columns)), F, **options)
+
+
+@pytest.mark.parametrize("most", [5_000_000, 10])
+def test_tables_without_rows_are_refused(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "MOST_ROWS", most)
     with pytest.raises(InputError, match="The data have no rows"):
         amce(in_duckdb(profiles_with_gaps().iloc[:0]), F)
 
@@ -112,8 +96,9 @@ def test_other_engines_and_tests_of_rows_need_memory() -> None:
 def test_addresses_without_files_and_missing_libraries_are_refused_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match=r"no Parquet files can be read .*; check the address\.$"):
-        amce(tmp_path, F)
+    for address in (tmp_path, "foo://bucket"):
+        with pytest.raises(InputError, match=r"no Parquet files can be read .*; check the address\.$"):
+            amce(address, F)
     monkeypatch.setattr("conjury.inference.errors.find_spec", lambda name: None)
     with pytest.raises(MissingDependency, match=r"pip install 'conjury\[database\]'"):
         amce(tmp_path, F)
@@ -137,23 +122,46 @@ def test_the_wild_bootstrap_draws_clusters_where_their_sums_fit_into_memory() ->
     pd.testing.assert_frame_equal(found.frame, expected.frame, rtol=1e-10, check_categorical=False)
 
 
-def test_names_that_queries_keep_are_refused() -> None:
-    data = profiles_with_gaps(100).rename(columns={"a": "conjury_rows"})
-    with pytest.raises(InputError, match="begins with 'conjury_', which is kept for queries; rename it"):
-        amce(in_duckdb(data), "y ~ conjury_rows + b", id="text")
+@pytest.mark.parametrize(
+    ("limits", "data", "formula", "words"),
+    [
+        (
+            [],
+            profiles_with_gaps(100).rename(columns={"a": "conjury_rows"}),
+            "y ~ conjury_rows + b",
+            "which is kept for queries",
+        ),
+        (
+            [(stored_rows, "MOST_CELLS", 5)],
+            profiles_with_gaps(300),
+            F,
+            "more than 5 combinations that occur; name fewer",
+        ),
+        (
+            [(queries, "MOST_COEFFICIENTS", 4)],
+            profiles_with_gaps(300),
+            F,
+            "5 coefficients at once are too many for a query",
+        ),
+    ],
+)
+def test_what_is_too_much_for_queries_or_named_as_they_name_is_refused(
+    limits: list[tuple[Any, str, int]],
+    data: pd.DataFrame,
+    formula: str,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module, name, value in [(queries, "MOST_ROWS", 10), *limits]:
+        monkeypatch.setattr(module, name, value)
+    with pytest.raises(InputError, match=words):
+        amce(in_duckdb(data), formula, id="text")
 
 
 def test_a_table_that_is_drawn_anew_by_each_query_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "MOST_ROWS", 10)
     with pytest.raises(InputError, match=r"Two queries of one table gave .* rows; .*\.cache\(\)"):
         amce(in_duckdb(profiles_with_gaps(2_000)).sample(0.3), F, id="text")
-
-
-def test_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "MOST_ROWS", 10)
-    monkeypatch.setattr(stored_rows, "MOST_CELLS", 5)
-    with pytest.raises(InputError, match="more than 5 combinations that occur; name fewer"):
-        amce(in_duckdb(profiles_with_gaps(300)), F, id="text")
 
 
 def test_a_file_whose_name_has_signs_of_a_glob_is_that_file(tmp_path: Path) -> None:
@@ -166,18 +174,6 @@ def test_a_file_whose_name_has_signs_of_a_glob_is_that_file(tmp_path: Path) -> N
             profiles_with_gaps(100).assign(a=pd.Categorical(["z", "y"] * 50, ["z", "y", "x"])), file
         )
     assert amce(f"{tmp_path}/data1*.parquet", F, id="text").frame["level"].iloc[0] == "x"
-
-
-def test_addresses_of_unknown_kinds_are_refused() -> None:
-    with pytest.raises(InputError, match="foo://bucket: no Parquet files can be read"):
-        amce("foo://bucket", F)
-
-
-def test_too_many_coefficients_for_a_query_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "MOST_ROWS", 10)
-    monkeypatch.setattr(queries, "MOST_COEFFICIENTS", 4)
-    with pytest.raises(InputError, match="5 coefficients at once are too many for a query"):
-        amce(in_duckdb(profiles_with_gaps(300)), F, id="text")
 
 
 def test_products_are_summed_in_as_many_queries_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
