@@ -46,7 +46,7 @@ def regression_with_covariate(choices, interacted):
     return np.linalg.lstsq(np.hstack([shown, added]), human["chosen"], rcond=None)[0][1 : shown.shape[1]]
 
 
-@pytest.mark.parametrize(("people", "slopes"), [(60, "by level"), (8, "common")])
+@pytest.mark.parametrize(("people", "slopes"), [(14, "by level"), (13, "common")])
 def test_effects_are_those_of_the_regression_with_the_covariate(people, slopes):
     choices = panel_and_model(1, people=people, other=50)
     found = adjusted(choices)

@@ -127,6 +127,9 @@ def test_models_answer_as_people_do_more_often_the_higher_the_correlation(rho: f
     wide = data[data["position"] == "A"].pivot_table(index="pair_id", columns="judge_kind", values="chosen")
     same = (wide["human"] == wide["model"]).loc[wide["human"].notna()].mean()
     assert same > 0.75 if rho else same < 0.62
+    first = drawn("people_and_model", people=2, other=40_000, rho=rho).data.query("position == 'A'")
+    share = first.loc[first["judge_kind"] == "model", "chosen"].mean()
+    assert share == pytest.approx(0.6103, abs=0.01)  # of probits of 0.3 and 0.7 times the difference
 
 
 def test_labels_and_refusals_are_drawn_as_stated() -> None:

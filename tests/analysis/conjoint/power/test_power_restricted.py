@@ -123,6 +123,7 @@ def test_free_designs_and_free_interactions_are_special_cases() -> None:
     by_cells = power(attribute_cells(study), amce=0.03, pairs=5000)
     pd.testing.assert_frame_equal(power(study, amce=0.03, pairs=5000).frame, by_cells.frame, rtol=1e-10)
     assert by_cells.notes == ("speech follows from slur; each is planned without the other.",)
+    assert power(attribute_cells(study), amce=0.03, pairs=5000, features=["topic"]).notes == ()
     shares = {"a": {"x": 0.2, "y": 0.8}, "b": {"u": 0.5, "v": 0.1, "w": 0.4}, "c": {"s": 0.5, "t": 0.5}}
     rows = [
         (*levels, np.prod([own[level] for own, level in zip(shares.values(), levels, strict=True)]))

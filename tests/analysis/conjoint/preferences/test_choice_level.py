@@ -183,13 +183,6 @@ def test_data_without_tasks_or_independent_rows_are_refused(
         choice_level(data, formula, **options)
 
 
-def test_two_judges_are_clusters_enough() -> None:
-    data = by_hand().assign(judge_id=[1] * 8 + [2] * 8)
-    found = choice_level(data, "chosen ~ author", [("Black", "white")], id="judge_id").frame.iloc[0]
-    # of a mean of wins, 4 of 4 and 2 of 4 around 3/4
-    assert found["std_error"] == pytest.approx(np.sqrt(2 * (1**2 + 1**2)) / 8)
-
-
 def test_limits_of_differences_of_means_are_not_cut_at_zero() -> None:
     data = tasks(LEVELS, probit, 400, seed=6)
     row = contrast(mm(data, "chosen ~ author"), "author", "white", "Asian").frame.iloc[0]

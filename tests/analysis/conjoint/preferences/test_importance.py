@@ -128,6 +128,16 @@ def test_logit_shares_cover_those_of_logistic_judges() -> None:
     assert found.notes == ()
 
 
+def test_two_clusters_are_enough_and_one_is_not() -> None:
+    for clusters, known in ((2, True), (1, False)):
+        data = LOGISTIC.assign(half=LOGISTIC["pair_id"] % clusters)
+        if known:
+            assert choice_shares(data, F, PROFILES, id="half").frame["std_error"].notna().all()
+        else:
+            with pytest.raises(InputError, match="single cluster"):
+                choice_shares(data, F, PROFILES, id="half")
+
+
 def test_the_logit_is_that_of_statsmodels_on_differences() -> None:
     import statsmodels.api as sm
 

@@ -51,6 +51,7 @@ CALLS = calls("stored tables")
 def test_estimates_by_clusters_are_those_of_rows_in_memory(name: str, way: str) -> None:
     verb, formula, options = CALLS[name]
     data = profiles_with_gaps()
+    data.loc[data["respondent"].isin([3, 4]), ["y", "score"]] = np.nan  # clusters without an answer
     found = verb(in_duckdb(data), formula, **options)
     assert found.settings["computed_from"] == WAYS[way]
     same(found, verb(data, formula, **options))
@@ -191,7 +192,9 @@ def test_no_name_of_a_column_meets_those_of_queries(names: list[str], way: str) 
         data = profiles_with_gaps(500).rename(columns={"a": a, "b": b, "c": c, "respondent": unit})
         formula = f"y ~ {a} + {b} + {c}"
         same(amce(in_duckdb(data), formula, id=unit), amce(data, formula, id=unit))
-        same(cj_freqs(in_duckdb(data), f"~ {a}"), cj_freqs(data, f"~ {a}"))
+        if turn % 2 == 0:
+            right = formula.removeprefix("y ")
+            same(cj_freqs(in_duckdb(data), right), cj_freqs(data, right))
 
 
 def test_outcomes_that_are_not_a_number_are_missing(way: str, tmp_path: Path) -> None:
