@@ -107,7 +107,7 @@ def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) 
     for group, (feature, level), reference in zip(groups, rows, plan.is_reference, strict=True):
         name = features.get(feature, "")
         levels = [str(one) for one in plan.cells.levels[name]] if name in shares else []
-        if reference or level not in levels:
+        if reference or level not in levels or not shares[name][levels.index(level)]:
             continue
         alike = separator.join(_alike(shares[name], levels.index(level), rarest, "mm" in reported))
         words = f"{feature}={level}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from conjury.analysis.frames.passport import (
@@ -17,11 +16,6 @@ from conjury.analysis.frames.passport import (
     situation_of,
 )
 from conjury.analysis.numerics.panel import effective_clusters
-from conjury.analysis.results import Result
-from conjury.analysis.trial.parts import find
-from conjury.analysis.trial.passport import preferences
-from conjury.analysis.trial.passport.probabilities import probabilities
-from conjury.analysis.trial.passport.ratings import ratings
 from conjury.analysis.trial.passport.repeats import repeated_tasks
 from conjury.analysis.trial.passport.worlds import alike, cluster_sizes, in_proportion
 
@@ -51,36 +45,10 @@ def test_true_values_of_repeats_are_those_of_people_of_whom_half_err_twice_as_of
     ]
     agreement = (((2 / 15) ** 2 + (13 / 15) ** 2) + ((1 / 15) ** 2 + (14 / 15) ** 2)) / 2
     assert truth["agreement"] == pytest.approx(agreement)
+    many = repeated_tasks(np.random.default_rng(1), n=40_000, clusters=4_000, prevalence=0.1).data.frame
+    picked = [rows.loc[rows["chosen"] == 1, "profile_id"].to_numpy() for _, rows in many.groupby("repeat")]
+    assert (picked[0] == picked[1]).mean() == pytest.approx(agreement, abs=0.007)
     assert (1 - truth["tau"]) ** 2 + truth["tau"] ** 2 == pytest.approx(agreement)
-
-
-def test_the_replacement_test_is_asked_at_the_level_of_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, object] = {}
-    names = ("winning_rate", "advantage_probability")
-    row = {f"{name}{end}": 0.5 for name in names for end in ("", "_lower", "_upper")}
-
-    def alt_test(table: pd.DataFrame, **options: object) -> Result:
-        asked.update(options)
-        return Result(pd.DataFrame([row]), "alt_test")
-
-    monkeypatch.setattr("conjury.analysis.raters.alt_test", alt_test)
-    data = ratings(np.random.default_rng(1), n=20, clusters=4).data
-    found = find("method", "passport_alt_test")(data, alpha=0.1)
-    assert asked == {"model": "a", "alpha": 0.1, "cluster": "group"}
-    assert found["quantity"].tolist() == list(names)
-
-
-@pytest.mark.parametrize("part", ["cj_amce", "cj_mm"])
-def test_effects_by_group_are_measured_for_both_groups(part: str) -> None:
-    sample = preferences.choices(np.random.default_rng(1), n=300).data
-    found = find("method", "passport_preference")(sample, part=part)
-    groups = {name.removeprefix(f"{part}: ").split()[0] for name in found["quantity"]}
-    assert groups == set(sample.frame["group"].astype(str))
-
-
-def test_items_of_a_cluster_share_a_class_as_often_as_it_occurs() -> None:
-    frame = probabilities(np.random.default_rng(1), n=20_000, clusters=4_000, prevalence=0.2).data.frame
-    assert (frame["gold"] == frame["gold"].mode()[0]).mean() == pytest.approx(0.8, abs=0.015)
 
 
 def made_up(monkeypatch: pytest.MonkeyPatch, coverage: float, upper: float) -> None:

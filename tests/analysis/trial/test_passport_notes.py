@@ -32,9 +32,10 @@ from conjury.analysis.frames import passport
 from conjury.analysis.frames.passport import LIKE_THIS, Measurement, Situation, may_fail, measurements
 from conjury.analysis.instrument import drift
 from conjury.analysis.raters import alt_test, biases, correlations, means
+from conjury.analysis.results import Result
 from conjury.analysis.trial import load_trial
 from conjury.analysis.trial.drawing import _call, draw_data, seeded
-from conjury.analysis.trial.parts import Drawn, true_values
+from conjury.analysis.trial.parts import Drawn, find, true_values
 from conjury.analysis.trial.passport import (
     choices,
     corrections,
@@ -226,6 +227,59 @@ def test_probabilities_of_sparse_tables_have_the_note_and_of_large_ones_none(qui
         data = probabilities.probabilities(np.random.default_rng(1), n=n, prevalence=0.2).data
         notes = scores_of(scored(data.frame), draws=50).notes
         assert any(LIKE_THIS in note for note in notes) == (n == 30)
+
+
+def test_the_replacement_test_is_asked_at_the_level_of_the_trial(
+    quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, object] = {}
+    names = ("winning_rate", "advantage_probability")
+    row = {f"{name}{end}": 0.5 for name in names for end in ("", "_lower", "_upper")}
+
+    def alt_test(table: pd.DataFrame, **options: object) -> Result:
+        asked.update(options)
+        return Result(pd.DataFrame([row]), "alt_test")
+
+    monkeypatch.setattr("conjury.analysis.raters.alt_test", alt_test)
+    data = ratings.ratings(np.random.default_rng(1), n=20, clusters=4).data
+    found = find("method", "passport_alt_test")(data, alpha=0.1)
+    assert asked == {"model": "a", "alpha": 0.1, "cluster": "group"}
+    assert found["quantity"].tolist() == list(names)
+
+
+@pytest.mark.parametrize("part", preferences.PARTS)
+def test_every_part_of_the_preferences_is_measured(part: str, quick: None) -> None:
+    sample = choices.choices(np.random.default_rng(1), n=300).data
+    found = find("method", "passport_preference")(sample, part=part)
+    assert found["quantity"].str.startswith(f"{part}: ").all()
+    assert np.isfinite(found["estimate"]).all()
+    if part.startswith("cj_"):
+        groups = {name.removeprefix(f"{part}: ").split()[0] for name in found["quantity"]}
+        assert groups == set(sample.frame["group"].astype(str))
+
+
+def test_corrected_effects_and_means_are_measured(quick: None) -> None:
+    sample = corrections.people_and_model(np.random.default_rng(1), n=100, clusters=20).data
+    found = find("method", "passport_corrected_effects")(sample, correct="ppi")
+    means = found["quantity"].str.startswith("mean ")
+    assert found.loc[means, "estimate"].between(0, 1).all()
+    assert (means.sum(), (~means).sum()) == (5, 3)  # of two and three levels
+
+
+def test_items_of_a_cluster_share_a_class_as_often_as_it_occurs(quick: None) -> None:
+    frame = probabilities.probabilities(
+        np.random.default_rng(1), n=20_000, clusters=4_000, prevalence=0.2
+    ).data.frame
+    assert (frame["gold"] == frame["gold"].mode()[0]).mean() == pytest.approx(0.8, abs=0.015)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_levels_that_never_occur_leave_the_notes_as_they_are(quick: None) -> None:
+    frame = choices.choices(np.random.default_rng(1), n=90, clusters=3).data.frame
+    wide = frame.assign(tone=frame["tone"].cat.add_categories("never"))
+    notes, same = (mm(data, F, id="respondent").notes for data in (frame, wide))
+    assert any("tone=rude" in note for note in notes)
+    assert same == notes
 
 
 def test_tables_far_from_all_measurements_are_left_before_anything_is_counted() -> None:

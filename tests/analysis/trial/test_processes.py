@@ -63,6 +63,10 @@ def test_true_values_of_choices_are_what_many_pairs_estimate(
 
 def test_true_values_for_these_and_all_texts_are_not_the_same() -> None:
     one = drawn("texts", texts=4, text_sd=0.6)
+    many = drawn("texts", pairs=4_000)
+    assert estimated(many.data).loc["tone=rude", "estimate"] == pytest.approx(
+        true(many, "all_texts")["tone=rude"], abs=0.06
+    )
     gap = (true(one, "these_texts") - true(one, "all_texts")).abs()
     assert gap["topic=law"] > 0.02
     assert gap["tone=rude"] < 0.02
@@ -108,6 +112,8 @@ def test_true_values_among_people_hold_for_stable_picks_and_for_people_beside_a_
     apart = first[first.groupby("pair_id")["tone"].transform("nunique") == 2]
     found = estimated(apart, "judge_id", "chosen ~ tone").loc["tone=rude"]
     assert abs(found["estimate"] - true(one, "where_levels_differ")["tone=rude"]) < 4 * found["std_error"]
+    differing = drawn("swapping_errors", people=1_000, reliability=1.0, taste=3.0)
+    assert_close(differing.data[~differing.data["repeat"]], true(differing, "stable_picks"), unit="judge_id")
     both = drawn("people_and_model", people=4_000, other=10)
     assert_close(both.data.query("judge_kind == 'human'"), true(both, "people"), unit="judge_id")
 

@@ -256,6 +256,16 @@ def test_cr2_errors_of_groups_and_of_clusters_of_few_rows_are_those_of_the_defin
     assert_cr2(frame, data, design, "task", np.eye(len(design))[1:])
 
 
+def test_degrees_of_freedom_of_rows_are_rows_less_columns_of_the_groups_compared() -> None:
+    data = stimuli().dropna(subset="chosen")
+    sizes = data["author"].value_counts(sort=False)
+    one = amce(data, "chosen ~ tone", vcov="HC2").frame["df"].dropna()
+    assert (one == len(data) - 3).all()
+    found = amce_diffs(data, "chosen ~ tone", by="author", vcov="HC1").frame
+    for author, rows in found.groupby("author", observed=True):
+        assert (rows["df"] == sizes[author] + sizes.iloc[0] - 2 * 3).all()
+
+
 def test_a_cluster_that_alone_holds_a_level_leaves_cr2_finite() -> None:
     data = pd.DataFrame({"y": [1.0, 0, 1, 1, 0, 1, 0, 1], "a": list("xyxyxyzz"), "g": np.arange(8) // 2})
     assert np.isfinite(amce(data, "y ~ a", id="g", vcov="CR2").frame["std_error"].iloc[1])

@@ -157,7 +157,7 @@ def test_levels_in_few_clusters_are_named_as_in_memory(way: str) -> None:
     data = profiles_with_gaps(800)
     data.loc[data["text"].isin(["t1", "t2", "t3"]), "a"] = "rare"
     data = data[(data["a"] != "rare") | data["text"].isin(["t1", "t2", "t3"])]
-    with pytest.warns(FewClusters) as found:
+    with pytest.warns(FewClusters, match="a=rare has 3") as found:
         amce(in_duckdb(data), F, id="text")
     with pytest.warns(FewClusters) as expected:
         amce(data, F, id="text")
