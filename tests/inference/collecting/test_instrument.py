@@ -112,6 +112,7 @@ def test_the_question_shows_the_facets_and_the_answer_is_coded_alike(run):
     said = responses["text"].loc[judgments["request_key"]].to_numpy()
     coded = pd.Series(said).map({"A": "A", "1": "A", "First": "A", "B": "B", "2": "B", "Second": "B"})
     assert (judgments["value"].astype("string") == coded.astype("string").to_numpy()).all()
+    assert set(coded) == {"A", "B"}
 
 
 @pytest.mark.parametrize("options", [["A", "B"], ["1", "2"], ["First", "Second"]])

@@ -63,7 +63,15 @@ def test_no_template_takes_more_than_its_time_and_memory(text: str, tmp_path: Pa
 QUICK = {
     "numbers": ["squares", "powers", "rounding", "bytes of a number", "a power", "a long literal"],
     "texts": ["captures", "tabs", "translations", "many fields", "wraps", "indents"],
-    "lists": ["decimals", "nested", "compared", "nested mappings", "products of products", "sorted letters"],
+    "lists": [
+        "JSON",
+        "decimals",
+        "nested",
+        "compared",
+        "nested mappings",
+        "products of products",
+        "sorted letters",
+    ],
     "times": ["stripping"],
 }
 
