@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fits import fit_labels
+from made_up.labels import answers_to, gold_of
 
 from conjury.analysis.audit.recovery import label_recovery
 from conjury.analysis.benchmark import passes, score, scores
@@ -20,7 +21,6 @@ from conjury.analysis.benchmark.cards import cards, length_effects
 from conjury.analysis.benchmark.data.answered import Answered, missing_in_words, score_study
 from conjury.analysis.benchmark.data.scoring import rule_of
 from conjury.analysis.figures import alt as alt_of
-from conjury.analysis.figures.labels import task_in_words
 from conjury.analysis.pipeline.items import by_published_rules, plan_labels
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.results import Result
@@ -107,13 +107,11 @@ def test_a_stratum_with_prompts_of_its_own_splits_every_table() -> None:
 
 def test_missing_answers_are_wrong_excluded_or_scored_as_the_study_says() -> None:
     known = study("harm_or_humor")
-    judged = pd.DataFrame({"item_id": list("abcd"), "value": ["harmful", None, None, None]})
-    judged = judged.assign(
-        judge_id="one", judge_kind="model", dimension="harm", status=["ok", "empty", "refused", "error"]
-    )
-    gold = pd.DataFrame({"item_id": list("abcd"), "label_set": "harm", "label": "explicit"})
-    found = scores(score_study(Answered(known, judged, gold), judged), metrics=["accuracy"], draws=0).frame
-    ours = found[found["judge"] == "one"].set_index("missing")
+    status = ["ok", "empty", "refused", "error"]
+    judged = answers_to("abcd", ["harmful", None, None, None], status=status)
+    given = Answered(known, judged, gold_of("abcd", "explicit"))
+    found = scores(score_study(given, judged), metrics=["accuracy"], draws=0).frame
+    ours = found[found["judge"] == "gpt"].set_index("missing")
     assert ours["estimate"].to_dict() == pytest.approx({"wrong": 1 / 4, "missing": 1.0, "study": 2 / 3})
     assert ours["n_units"].to_dict() == {"wrong": 4, "missing": 1, "study": 3}
     assert "empty: 'Harmful'; refused, truncated, unparsed: wrong; error: excluded" in missing_in_words(known)
@@ -129,6 +127,7 @@ def test_pooled_scores_and_lengths_name_the_strata_that_they_pool() -> None:
     assert (pooled.frame["judge"] == "majority class by stratum").any()
     assert not (split.frame["judge"] == "majority class by stratum").any()
     assert lengths.settings["by"] == ["language"]
+    assert "passes" not in planned  # of one answer per item
 
 
 def test_perturbed_items_are_compared_and_not_scored() -> None:
@@ -146,8 +145,8 @@ def test_perturbed_items_are_compared_and_not_scored() -> None:
 @pytest.mark.long
 def test_people_whose_votes_are_gold_are_compared_with_each_other_and_not_scored() -> None:
     given = answered("harm_or_humor")
-    people = given.labels.assign(judge_kind="human", prompt_id=None, sample=1, status="ok", rule=None)
-    people = people.rename(columns={"label_set": "dimension", "label": "value"}).drop(columns="raw")
+    people = given.labels.rename(columns={"label_set": "dimension", "label": "value"}).drop(columns="raw")
+    people = people.assign(judge_kind="human", prompt_id=None, sample=1, status="ok", rule=None)
     judgments = both(given.judgments, *(people.assign(judge_id=name) for name in ("ann", "bob")))
     fitted = fit_labels(replace(given, judgments=judgments), OPTIONS)
     assert set(fitted.by_name["scores_modality"].frame.query("judge_kind != 'baseline'")["judge"]) == {"one"}
@@ -233,23 +232,17 @@ def test_what_scoring_excludes_is_noted_once() -> None:
         assert not set(planned[name].call().notes) & set(read.scored.notes)
 
 
-def test_tasks_are_named_by_the_prompt_that_asks_for_them() -> None:
-    assert task_in_words(study("multiturn"), "line") == "Purpose of lines"
-    assert task_in_words(study("harm_or_humor"), "harm") == "Harm"
-
-
-def harm_judgments(items: Iterable[str], value: Any) -> pd.DataFrame:
-    base = {"judge_id": "gpt", "judge_kind": "model", "dimension": "harm"}
-    return pd.DataFrame({"item_id": list(items), "value": value, **base})
+def of_lengths(n: int) -> pd.DataFrame:
+    """Items with texts of 1, 2, ... letters."""
+    return pd.DataFrame(
+        {"item_id": [f"j{k:02d}" for k in range(n)], "text": ["x" * (k + 1) for k in range(n)]}
+    )
 
 
 def test_length_effects_are_scores_of_groups_of_items() -> None:
-    items = pd.DataFrame(
-        {"item_id": [f"j{k}" for k in range(40)], "text": ["x" * (k + 1) for k in range(40)]}
-    )
-    gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "safe"})
-    gold.loc[0, "label"] = "harmful"
-    scored = score(harm_judgments(items["item_id"], ["safe"] * 20 + ["harmful"] * 20), gold)
+    items = of_lengths(40)
+    gold = gold_of(items["item_id"], ["harmful"] + ["safe"] * 39)
+    scored = score(answers_to(items["item_id"], ["safe"] * 20 + ["harmful"] * 20), gold)
     found = length_effects(scored, items, draws=50, metrics=["accuracy"])
     assert found.frame["estimate"].tolist() == [0.9, 1.0, 0.0, 0.0]
     assert found.frame["longest"].tolist() == [10, 20, 30, 40]
@@ -262,11 +255,10 @@ def test_differences_between_languages_are_no_effect_of_length() -> None:
     """Short items in one language are all right, long ones in another all but one wrong."""
     n = np.arange(80)
     language = np.repeat(["en", "es"], 40)
-    items = pd.DataFrame({"item_id": [f"j{k:02d}" for k in n], "text": ["x" * (k + 1) for k in n]})
-    items["language"] = language
-    gold = pd.DataFrame({"item_id": items["item_id"], "label_set": "harm", "label": "safe"})
+    items = of_lengths(80).assign(language=language)
+    gold = gold_of(items["item_id"], "safe")
     value = np.where((language == "en") ^ (n % 10 == 0), "safe", "harmful")
-    made = score(harm_judgments(items["item_id"], value), gold, items=items)
+    made = score(answers_to(items["item_id"], value), gold, items=items)
     across = length_effects(made, items, metrics=["accuracy"], draws=200).extra["ends"]
     assert across["estimate"].item() < -0.7
     found = length_effects(made, items, within=["language"], draws=200)
@@ -285,9 +277,9 @@ def test_differences_between_languages_are_no_effect_of_length() -> None:
 
 
 def test_cards_show_the_item_that_every_judge_misses_with_its_raw_answer() -> None:
-    judged = harm_judgments(["j1", "j1", "j2", "j2"], [*["safe"] * 3, "harmful"])
-    judged = judged.assign(judge_id=["a", "b"] * 2, prompt_id="joke", sample=1)
-    gold = pd.DataFrame({"item_id": ["j1", "j2"], "label_set": "harm", "label": ["harmful", "safe"]})
+    judged = answers_to(["j1", "j1", "j2", "j2"], [*["safe"] * 3, "harmful"], prompt_id="joke", sample=1)
+    judged["judge_id"] = ["a", "b"] * 2
+    gold = gold_of(["j1", "j2"], ["harmful", "safe"])
     items = pd.DataFrame({"item_id": ["j1", "j2"], "text": ["A dog.", "A cat."]})
     raw = judged[["judge_id", "prompt_id", "item_id", "sample"]].assign(text=["r1", "r2", "r3", "r4"])
     found = cards(score(judged, gold), items, responses=raw).frame

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.labels import noted
+from made_up.labels import answers_to, gold_of, noted
 from sklearn.metrics import f1_score
 
 from conjury.analysis.benchmark import Scored, confusion, readings, score, scores
@@ -17,12 +17,11 @@ COVERS = {"harmful": ["implicit", "explicit"], "safe": ["safe"]}
 
 
 def judged(*items: str, value: Any = "safe", **columns: Any) -> pd.DataFrame:
-    base = {"judge_id": "gpt", "judge_kind": "model", "dimension": "harm"}
-    return pd.DataFrame({"item_id": list(items), **base, "value": value, **columns})
+    return answers_to(items, value, **columns)
 
 
 def gold(**labels: str) -> pd.DataFrame:
-    return pd.DataFrame({"item_id": list(labels), "label_set": "harm", "label": list(labels.values())})
+    return gold_of([*labels], [*labels.values()])
 
 
 def harm() -> Scored:
@@ -47,8 +46,7 @@ def line_judgments(*lines: int, value: str | None = "setup", **columns: Any) -> 
 
 
 def line_labels(*labels: str) -> pd.DataFrame:
-    names = [f"line_{line}" for line in range(1, len(labels) + 1)]
-    return pd.DataFrame({"item_id": "j1", "label_set": names, "label": labels})
+    return gold_of(["j1"] * len(labels), labels, [f"line_{line + 1}" for line in range(len(labels))])
 
 
 def test_answers_count_for_the_gold_labels_that_their_class_covers() -> None:

@@ -7,22 +7,19 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.labels import answers_to, gold_of
 
 from conjury.analysis.benchmark import bounds, score, scores
 from conjury.analysis.numerics.intervals import wilson
 
 CLASSES = ["a", "b", "c"]
 LOST = 3
-METRICS = [
-    *("accuracy", "balanced_accuracy", "specificity", "recall_b", "specificity_c", "share_a"),
-]
+METRICS = ["accuracy", "balanced_accuracy", "specificity", "recall_b", "specificity_c", "share_a"]
 
 
 def labels(values: list[str | None], gold: list[str], **more: object) -> tuple[pd.DataFrame, pd.DataFrame]:
     items = [f"i{k:02d}" for k in range(len(gold))]
-    judged = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": items, "dimension": "kind"})
-    table = pd.DataFrame({"item_id": items, "label_set": "kind", "label": gold})
-    return judged.assign(value=values, **more), table
+    return answers_to(items, values, **more), gold_of(items, gold)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +128,7 @@ def test_a_judge_without_an_answer_has_a_note_and_no_rows(answered) -> None:
     both = pd.concat([judged, judged.assign(judge_id="silent", value=None)], ignore_index=True)
     found = bounds(score(both, table), draws=0)
     assert set(found.frame["judge"]) == {"gpt"}
-    assert "silent: none of 10 labels of 'kind' was given" in found.notes[1]
+    assert "silent: none of 10 labels of 'harm' was given" in found.notes[1]
     assert found.notes[0] == "7 of 20 labels were answered."
 
 
@@ -147,12 +144,7 @@ def at_one(values: list[str | None], metric: str, **more: object) -> pd.Series:
     ("values", "metric", "direction", "trials"),
     [
         (PERFECT, "accuracy", None, 40),
-        (
-            [None if value == "n" and k < 10 else value for k, value in enumerate(PERFECT)],
-            "recall_y",
-            None,
-            20,
-        ),
+        ([*["y", None] * 5, *PERFECT[10:]], "recall_y", None, 20),
         ([*PERFECT[:8], *[None] * 32], "accuracy", "for", 8),
     ],
 )

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up.labels import answers_of_judges, noted, scored_answers
+from made_up.labels import answers_of_judges, answers_to, gold_of, noted, scored_answers
 from scipy.stats import ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar
 
@@ -156,14 +156,9 @@ def test_mcnemar_uses_one_sample_per_unit_and_a_note_says_that_lines_count_as_in
 def test_clusters_of_items_are_named_where_mcnemars_tests_or_scores_of_labels_ignore_them() -> None:
     ids = [f"i{k:02d}" for k in range(60)]
     items = pd.DataFrame({"item_id": ids, "topic": ["t0"] * 50 + [f"t{k}" for k in range(1, 11)]})
-    gold = pd.DataFrame({"item_id": ids, "label_set": "d", "label": ["a", "b"] * 30})
-    parts = [
-        pd.DataFrame(
-            {"judge_id": name, "judge_kind": "model", "item_id": ids, "dimension": "d", "value": values}
-        )
-        for name, values in (("m", ["a", "b"] * 25 + ["a"] * 10), ("k", ["a"] * 60))
-    ]
-    scored = score(pd.concat(parts, ignore_index=True), gold, items=items)
+    given = answers_to(ids, ["a", "b"] * 25 + ["a"] * 10)
+    both = pd.concat([given, given.assign(judge_id="other", value="a")], ignore_index=True)
+    scored = score(both, gold_of(ids, ["a", "b"] * 30), items=items)
     result = differences(scored, metrics=["accuracy"], draws=50, cluster="topic")
     assert noted(result, "treat the items of a cluster (topic) as independent")
     assert not noted(differences(scored, metrics=["accuracy"], draws=50), "of a cluster")
@@ -242,16 +237,15 @@ def test_people_are_compared_with_models_under_every_prompt() -> None:
 
 
 def test_judges_are_compared_on_original_items() -> None:
-    judged = pd.DataFrame(
-        [
-            ("a", "j1", None, "x"),
-            ("a", "j1x", "typos", "y"),
-            ("b", "j1", "none", "x"),
-            ("b", "j1x", "typos", "x"),
-        ],
-        columns=["judge_id", "item_id", "condition", "value"],
-    ).assign(judge_kind="model", base_item_id="j1", dimension="joke")
-    gold = pd.DataFrame({"item_id": ["j1"], "label_set": "joke", "label": "x"})
+    rows = [
+        ("a", "j1", None, "x"),
+        ("a", "j1x", "typos", "y"),
+        ("b", "j1", "none", "x"),
+        ("b", "j1x", "typos", "x"),
+    ]
+    judged = pd.DataFrame(rows, columns=["judge_id", "item_id", "condition", "value"])
+    judged = judged.assign(judge_kind="model", base_item_id="j1", dimension="joke")
+    gold = gold_of(["j1"], "x", "joke")
     scored = score(judged, gold, classes=["x", "y"])
     found = compared(scored)
     assert found.frame["estimate"].tolist() == [0.0]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.labels import answers_to, gold_of
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.benchmark import by_label, confusion, score, scores
@@ -22,9 +23,7 @@ def table(right: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     items = [f"j{number:03d}" for number in range(len(right))]
     labels = np.where(np.arange(len(right)) % 2, "a", "b")
     answers = np.where(right, labels, np.where(labels == "a", "b", "a"))
-    judged = pd.DataFrame({"item_id": items, "value": answers})
-    judged = judged.assign(judge_id="gpt", judge_kind="model", dimension="harm")
-    return judged, pd.DataFrame({"item_id": items, "label_set": "harm", "label": labels})
+    return answers_to(items, answers), gold_of(items, labels)
 
 
 def five_times(judged: pd.DataFrame) -> pd.DataFrame:

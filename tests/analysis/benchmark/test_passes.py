@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.labels import noted
+from made_up.labels import gold_of, noted
 
 from conjury.analysis.benchmark import Scored, passes, score
 from conjury.analysis.benchmark.pass_at_k import (
@@ -33,12 +33,9 @@ def scored(answers: list[list[str | None]], gold: list[str]) -> Scored:
         for sample, value in enumerate(own, 1)
     ]
     judged = pd.DataFrame(rows, columns=["item_id", "sample", "value", "status"])
-    labels = pd.DataFrame({"item_id": [f"j{item}" for item in range(len(gold))], "label": gold})
-    return score(
-        judged.assign(judge_id="gpt", judge_kind="model", dimension="harm"),
-        labels.assign(label_set="harm"),
-        classes=["a", "b", "c"],
-    )
+    judged = judged.assign(judge_id="gpt", judge_kind="model", dimension="harm")
+    items = [f"j{item}" for item in range(len(gold))]
+    return score(judged, gold_of(items, gold), classes=["a", "b", "c"])
 
 
 def of(gold: int, *samples: int) -> Answers:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.labels import noted
+from made_up.labels import answers_to, gold_of, noted
 from made_up.labels import scored_probabilities as scored
 
 from conjury.analysis.benchmark import Scored, probabilities, score
@@ -108,16 +108,13 @@ def test_invalid_probabilities_are_refused() -> None:
 
 
 def test_probabilities_without_a_label_are_excluded_with_the_judge_named() -> None:
-    judged = pd.DataFrame(
-        {"judge_id": ["gpt"] * 3 + ["pal"] * 3, "judge_kind": "model", "item_id": ["j1", "j2", "j3"] * 2,
-         "dimension": "harm", "value": ["safe", "harmful", "harmful", None, None, None],
-         "status": ["ok"] * 3 + ["refused"] * 3, "probability": [0.9, 0.6, 0.8] * 2}
-    )  # fmt: skip
-    gold = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "label": ["safe", "harmful", "safe"]})
-    gold = gold.assign(label_set="harm")
+    items, gold = ["j1", "j2", "j3"], gold_of(["j1", "j2", "j3"], ["safe", "harmful", "safe"])
+    given = answers_to(items, ["safe", "harmful", "harmful"], probability=[0.9, 0.6, 0.8], status="ok")
+    silent = given.assign(judge_id="pal", value=None, status="refused")
+    judged = pd.concat([given, silent], ignore_index=True)
     found = probabilities(score(judged, gold), draws=0)
     assert "pal" not in set(found.frame["judge"])
     assert any(note.startswith("pal") and "excluded" in note for note in found.notes)
-    alone = score(judged[judged["judge_id"] == "pal"], gold, classes={"harm": ["safe", "harmful"]})
+    alone = score(silent, gold, classes={"harm": ["safe", "harmful"]})
     with pytest.raises(InputError, match="no answer to harm has a label with its probability"):
         probabilities(alone, draws=0)

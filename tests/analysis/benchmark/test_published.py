@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from made_up import label_results as made
+from made_up.labels import answers_to, gold_of
 
-from conjury.analysis.audit import compare_harm, compare_multiturn
-from conjury.analysis.audit.multiturn import (
-    accuracy_of_k,
-    gold_string,
-    hard_label_auc,
-    published_protocol,
-    union_f1,
-)
+from conjury.analysis.audit import compare_harm, compare_multiturn, multiturn
 from conjury.analysis.figures import draw
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 
 def judged(values: dict[str, str | None], dimension: str = "joke_type", sample: int = 1) -> pd.DataFrame:
-    frame = pd.DataFrame({"item_id": list(values), "value": list(values.values())}).assign(
-        judge_id="gpt", judge_kind="model", dimension=dimension, sample=sample
-    )
+    frame = answers_to([*values], [*values.values()], sample=sample).assign(dimension=dimension)
     position = frame["item_id"].str[2:].astype(int)
     return frame.assign(language=frame["item_id"].str[:2], position=position)
 
 
 def gold(values: dict[str, str], dimension: str = "joke_type") -> pd.DataFrame:
-    return pd.DataFrame({"item_id": list(values), "label_set": dimension, "label": list(values.values())})
+    return gold_of([*values], [*values.values()], dimension)
 
 
 def of_lines(make, values: list[str]) -> pd.DataFrame:
@@ -37,7 +31,7 @@ def of_lines(make, values: list[str]) -> pd.DataFrame:
 
 
 def estimates(answers: pd.DataFrame, labels: pd.DataFrame, **options: object) -> dict:
-    frame = published_protocol(answers, labels, **{"k": [1], **options}).frame
+    frame = multiturn.published_protocol(answers, labels, **{"k": [1], **options}).frame
     return frame.set_index(["set", "metric", "k"])["estimate"].to_dict()
 
 
@@ -52,14 +46,8 @@ def test_every_answer_is_scored_on_the_next_joke_and_the_last_on_none() -> None:
     labels = gold({"en1": "witty", "en2": "dark", "en3": "dry"})
     assert accuracy(THREE, labels) == pytest.approx(2 / 3)
     assert accuracy(THREE, labels, shifted=False) == 0
-    answers = {
-        "en1": "dark",
-        "en2": "dry",
-        "en3": "witty",
-        "es1": "topical",
-        "es2": "wordplay",
-        "es3": "dark",
-    }
+    spanish = {"es1": "topical", "es2": "wordplay", "es3": "dark"}
+    answers = {"en1": "dark", "en2": "dry", "en3": "witty", **spanish}
     late = ["aggressive", "dark", "dry", "witty", "aggressive", "topical"]
     right = estimates(judged(answers), gold(dict(zip(answers, late, strict=True))))
     assert right["full", "accuracy", 1] == pytest.approx(4 / 6)  # all but the two with an empty answer
@@ -80,7 +68,7 @@ def test_samples_are_pooled_for_f1_and_any_of_them_counts_for_accuracy() -> None
     assert numbers["en", "accuracy", 1] == numbers["en", "accuracy", 2] == 1
     assert numbers["en", "macro_f1", 1] == 1
     assert numbers["en", "macro_f1", 2] == pytest.approx((6 / 7 + 0) / 2)  # dark, and dry, never gold
-    assert set(published_protocol(judged({"en1": "dry"}), gold({"en1": "dry"})).frame["k"]) == {1}
+    assert set(multiturn.published_protocol(judged({"en1": "dry"}), gold({"en1": "dry"})).frame["k"]) == {1}
 
 
 def test_f1_is_a_mean_that_includes_strings_that_are_no_labels() -> None:
@@ -96,10 +84,10 @@ def test_hard_labels_have_the_area_under_one_point() -> None:
     truth, given = rng.integers(0, 3, 50), rng.integers(0, 4, (50, 2))
     pooled, answers = np.tile(truth, 2), given.T.ravel()
     each = [sk.roc_auc_score(pooled == code, answers == code) for code in range(3)]
-    assert hard_label_auc(truth, given) == pytest.approx(np.mean(each), abs=1e-12)
+    assert multiturn.hard_label_auc(truth, given) == pytest.approx(np.mean(each), abs=1e-12)
     theirs = sk.f1_score(pooled, answers, average="macro", labels=range(4), zero_division=0)
-    assert union_f1(truth, given) == pytest.approx(theirs, abs=1e-12)
-    assert accuracy_of_k(truth, given) == np.mean((given == truth[:, None]).any(axis=1))
+    assert multiturn.union_f1(truth, given) == pytest.approx(theirs, abs=1e-12)
+    assert multiturn.accuracy_of_k(truth, given) == np.mean((given == truth[:, None]).any(axis=1))
 
 
 @pytest.mark.parametrize(
@@ -112,35 +100,22 @@ def test_hard_labels_have_the_area_under_one_point() -> None:
 )
 def test_lines_are_scored_up_to_the_last_gold_label(answers, labels, share: float, n_units: int) -> None:
     truth = of_lines(gold, labels) if labels else gold({"en1": "setup"}, "line_3")
-    frame = published_protocol(of_lines(judged, answers), truth, k=[1], shifted=False).frame
+    frame = multiturn.published_protocol(of_lines(judged, answers), truth, k=[1], shifted=False).frame
     row = frame.loc[frame["metric"] == "accuracy"].iloc[0]
     assert (row["estimate"], row["n_units"]) == (share, n_units)
 
 
-@pytest.mark.parametrize(
-    ("label", "task", "v1", "v2"),
-    [
-        ("Satire", "joke_type", "NA", "satire/parody/irony"),
-        ("parody", "joke_type", "parody", "satire/parody/irony"),
-        (" absurdism", "joke_type", "surreal/absurdism", "surreal/absurdism"),
-        ("absurdist", "joke_type", "NA", "NA"),
-        ("anecdotal", "joke_type", "observational/anecdotal", "observational/anecdotal"),
-        ("probing escalation", "line", "escalation", "escalation"),
-        ("wrap-up punchline", "line", "punchline", "punchline"),
-        ("clarification / setup", "line", "setup", "setup"),
-        ("Timing", "line", "NA", "timing"),
-        ("Punchiline", "line", "NA", "NA"),
-        ("", "line", "NA", "NA"),
-    ],
-)
-def test_gold_labels_are_named_by_both_versions(label: str, task: str, v1: str, v2: str) -> None:
-    assert (gold_string(label, task, 1), gold_string(label, task, 2)) == (v1, v2)
+@pytest.mark.parametrize("task", ["joke_type", "line"])
+def test_gold_labels_are_named_by_both_versions(task: str) -> None:
+    rows = pd.read_csv(Path(__file__).parent / "gold_labels.csv", keep_default_na=False)
+    rows = rows[rows["task"] == task]
+    for version in (1, 2):
+        found = [multiturn.gold_string(label, task, version) for label in rows["label"]]
+        assert found == rows[f"v{version}"].tolist()
 
 
-COPIES = pd.DataFrame(
-    {"item_id": ["en1_typo", "en2_typo"], "base_item_id": ["en1", "en2"], "value": ["dry", "dark"]}
-)
-COPIES = COPIES.assign(judge_id="gpt", judge_kind="model", dimension="joke_type", language="en")
+COPIES = answers_to(["en1_typo", "en2_typo"], ["dry", "dark"], base_item_id=["en1", "en2"], language="en")
+COPIES["dimension"] = "joke_type"
 
 
 @pytest.mark.parametrize("where", ["judgments", "items"])
@@ -149,7 +124,7 @@ def test_copies_have_the_gold_labels_of_their_originals(where: str) -> None:
     if where == "items":
         items = COPIES[["item_id", "base_item_id", "language"]].assign(condition="orthographic")
         answers = COPIES.drop(columns=["base_item_id", "language"])
-    frame = published_protocol(answers, labels, items=items, shifted=False, k=[1]).frame
+    frame = multiturn.published_protocol(answers, labels, items=items, shifted=False, k=[1]).frame
     assert frame.loc[frame["metric"] != "auc", "estimate"].tolist() == [1, 1]
     assert set(frame["n_units"]) == {2}
     assert set(frame["condition"]) == {"orthographic" if where == "items" else "none"}
@@ -165,7 +140,7 @@ def test_copies_are_put_in_the_order_of_their_originals_and_each_condition_is_sh
     copies = pd.concat([COPIES, COPIES.iloc[:1].assign(item_id="en3_typo", base_item_id="en3", value="dry")])
     plain = copies.assign(item_id=copies["base_item_id"], value=["dark", "dark", "dark"], condition="none")
     both = pd.concat([copies.iloc[::-1].assign(condition="ortho"), plain], ignore_index=True)
-    frame = published_protocol(both, labels, k=[1]).frame.query("metric == 'accuracy'")
+    frame = multiturn.published_protocol(both, labels, k=[1]).frame.query("metric == 'accuracy'")
     # the copies' answers dry, dark, dry meet dry and dark; the originals' answers are dark throughout
     assert frame.set_index("condition")["estimate"].to_dict() == {
         "orthographic": pytest.approx(2 / 3),
@@ -175,12 +150,12 @@ def test_copies_are_put_in_the_order_of_their_originals_and_each_condition_is_sh
 
 def test_items_without_a_gold_label_are_excluded_and_counted() -> None:
     answers = judged({"en1": "dry", "en2": "dark", "en3": "dry"})
-    result = published_protocol(answers, gold({"en1": "dry", "en3": "dry"}), shifted=False, k=[1])
+    result = multiturn.published_protocol(answers, gold({"en1": "dry", "en3": "dry"}), shifted=False, k=[1])
     accuracies = result.frame.query("metric == 'accuracy'")
     assert accuracies[["estimate", "n_units"]].values.tolist() == [[1, 2]]
     assert "joke_type: 1 judged item has no gold label and is excluded." in result.notes
     with pytest.raises(InputError, match=r"no judged item has a gold label .*'en1'.* base_item_id"):
-        published_protocol(answers, gold({"j1": "dry"}), k=[1])
+        multiturn.published_protocol(answers, gold({"j1": "dry"}), k=[1])
 
 
 def test_raw_gold_labels_are_taken_from_their_column() -> None:
@@ -198,7 +173,8 @@ def test_the_language_is_that_of_judgments_or_of_items(items: list[str], languag
     complete = len(items) == language.count("en") + language.count("es") == 2
     given = answers.drop(columns="language") if complete else answers
     pd.testing.assert_frame_equal(
-        published_protocol(given, labels, items=table).frame, published_protocol(answers, labels).frame
+        multiturn.published_protocol(given, labels, items=table).frame,
+        multiturn.published_protocol(answers, labels).frame,
     )
 
 
@@ -208,7 +184,7 @@ def test_the_language_is_that_of_judgments_or_of_items(items: list[str], languag
 )
 def test_answers_that_cannot_be_scored_are_refused(change: dict, options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        published_protocol(judged({"en1": "dry"}).assign(**change), gold({"en1": "dry"}), **options)
+        multiturn.published_protocol(judged({"en1": "dry"}).assign(**change), gold({"en1": "dry"}), **options)
 
 
 def test_scores_of_published_judges_are_compared_with_their_published_numbers() -> None:
@@ -228,9 +204,8 @@ def test_scores_of_published_judges_are_compared_with_their_published_numbers() 
 @pytest.mark.long
 def test_answers_to_perturbed_items_are_compared_with_published_numbers_by_condition() -> None:
     labels = gold({"j1": "dry", "j2": "dry", "j3": "dry"})
-    plain = pd.DataFrame({"item_id": labels["item_id"]}).assign(
-        judge_id="qwen3_8b", judge_kind="model", dimension="joke_type", value="dry", language="en"
-    )
+    plain = answers_to(labels["item_id"], "dry", language="en")
+    plain = plain.assign(judge_id="qwen3_8b", dimension="joke_type")
     copies = plain.assign(
         item_id=plain["item_id"] + "__drift", base_item_id=plain["item_id"], value="dark", condition="drift"
     )

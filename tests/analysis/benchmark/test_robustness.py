@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.labels import noted
+from made_up.labels import gold_of, noted
 
 from conjury.analysis.benchmark import Scored, differences, robustness, score, scores
 from conjury.inference.errors import InputError
@@ -19,8 +19,7 @@ def scored_rows(rows: list[tuple[object, ...]], n: int) -> Scored:
     """Scored answers (judge, item, original, condition, sample, value) to items whose gold is x."""
     names = ["judge_id", "item_id", "base_item_id", "condition", "sample", "value"]
     frame = pd.DataFrame(rows, columns=names).assign(judge_kind="model", dimension="joke")
-    gold = pd.DataFrame({"item_id": [f"j{i}" for i in range(n)], "label_set": "joke", "label": "x"})
-    return score(frame, gold, classes=["x", "y"])
+    return score(frame, gold_of([f"j{i}" for i in range(n)], "x", "joke"), classes=["x", "y"])
 
 
 def judged(seed: int = 1, n: int = 40, absent: int = 0) -> Scored:
@@ -70,10 +69,8 @@ def test_estimates_are_perturbed_minus_original_on_the_same_items() -> None:
     assert 0 < len(plain.frame) == (~scored.is_perturbed).sum() < len(scored.frame)
     names = {"judge": "judge_id", "task": "dimension"}
     table = plain.frame.rename(columns=names).assign(value=np.where(plain.frame["correct"], "x", "y"))
-    gold = pd.DataFrame({"item_id": plain.frame["item_id"].unique(), "label_set": "joke", "label": "x"})
-    again = score(
-        table[["judge_id", "judge_kind", "item_id", "dimension", "value"]], gold, classes=["x", "y"]
-    )
+    columns = ["judge_id", "judge_kind", "item_id", "dimension", "value"]
+    again = score(table[columns], gold_of(table["item_id"].unique(), "x", "joke"), classes=["x", "y"])
     pd.testing.assert_frame_equal(scores(plain, draws=0).frame, scores(again, draws=0).frame)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
+from stored import in_duckdb
 
 from conjury.analysis.benchmark import by_label, confusion, differences, metrics, passes, score, scores
 from conjury.analysis.benchmark.intervals import Plan
@@ -46,10 +45,6 @@ def made(n: int = 60, seed: int = 1) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
     language = rng.choice(["en", "es"], n)
     columns = {"item_id": items, "language": language, "topic_id": np.arange(n) % 10}
     return pd.concat(parts, ignore_index=True), known, pd.DataFrame(columns)
-
-
-def in_duckdb(data: pd.DataFrame) -> Any:
-    return ibis.memtable(pa.Table.from_pandas(data, preserve_index=False))
 
 
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
@@ -115,22 +110,12 @@ def test_a_policy_may_count_missing_answers_as_a_class() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("function", "options"),
-    [
-        (
-            partial(scores, interval="bootstrap"),
-            {"metrics": ["accuracy", "macro_f1", "mcc", *(f"{kind}_rude" for kind in KINDS)]},
-        ),
-        pytest.param(
-            partial(by_label, interval="bootstrap"), {"by": ["language"]}, marks=pytest.mark.database
-        ),
-    ],
-    ids=["scores", "labels"],
-)
+@pytest.mark.parametrize("function", [scores, pytest.param(by_label, marks=pytest.mark.database)])
 def test_intervals_are_those_of_memory_with_the_same_weights(
-    function: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    metrics = ["accuracy", "macro_f1", "mcc", *(f"{kind}_rude" for kind in KINDS)]
+    options = {"metrics": metrics} if function is scores else {"by": ["language"]}
     judgments, labels, items = made(80)
     labels = labels[labels["label_set"] == "tone"]
     items["topic_id"] = np.arange(len(items)) % 5  # so that every topic is everywhere
@@ -141,7 +126,7 @@ def test_intervals_are_those_of_memory_with_the_same_weights(
 
     monkeypatch.setattr(Plan, "weights", weights)
     monkeypatch.setattr(unit_batches, "ROWS_AT_A_TIME", 100)
-    plan = {"draws": 50, "seed": 3, "cluster": "topic_id"}
+    plan = {"draws": 50, "seed": 3, "cluster": "topic_id", "interval": "bootstrap"}
     expected = function(score(judgments, labels, items=items), **plan, **options)
     same(function(score(in_duckdb(judgments), labels, items=items), **plan, **options), expected)
     assert (expected.frame.filter(like="std_error").notna().mean() > 0.5).all()

@@ -1,4 +1,4 @@
-"""Coverage of corrected estimates under simulation: quantiles, unequal sampling, crossed clusters, a matrix.
+"""Coverage of corrected means, quantiles and effects, and the widths that plans predict, under simulation.
 
 Few draws, which find intervals that are far too short. Larger runs are in
 docs/howto/analysing/corrections.md.
@@ -7,6 +7,7 @@ docs/howto/analysing/corrections.md.
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ import pytest
 from made_up.choices import FORMULA, panel_and_model
 
 from conjury.analysis.conjoint import amce
+from conjury.analysis.conjoint.prediction_powered import PredictionPowered
+from conjury.analysis.correction import label_plan
 from conjury.analysis.correction.items import Corrected, Rows, bounded, correct, quantile, weighted_mean
 from conjury.analysis.numerics.panel import Clusters
 
@@ -39,14 +42,63 @@ def corrected_of(
     human: np.ndarray, model: np.ndarray, labelled: np.ndarray, other: np.ndarray, weight: np.ndarray
 ) -> Corrected:
     """Correct weighted means of people's answers (n, m) to some items by a model's, to these and others."""
-    own = np.ones(len(other))
     rows = Rows(
         weighted_mean(human[labelled], weight[labelled]),
         [weighted_mean(model[labelled], weight[labelled])],
-        [weighted_mean(model[other], own)],
-        {"item_id": Clusters(np.concatenate([labelled, other]), len(human))},
+        [weighted_mean(model[other], np.ones(len(other)))],
+        {"item_id": Clusters(np.concatenate([labelled, other]), len(model))},
     )
     return correct(rows, "coefficient", 5, 1)
+
+
+def means_of(people: np.ndarray, answers: np.ndarray) -> Corrected:
+    """Correct the mean of people's answers to the first items."""
+    items = np.arange(len(answers))
+    columns = people[:, None], answers[:, None]
+    return corrected_of(*columns, *np.split(items, [len(people)]), np.ones(len(items)))
+
+
+def covered(made: list[Corrected], truth: float) -> tuple[float, float, float]:
+    """Shares of intervals of people alone and of corrected ones with the truth, and the ratio of widths."""
+    found = [pd.concat([bounded(one.human, 0.05), bounded(one.corrected, 0.05)]) for one in made]
+    lower, upper = (np.array([table[name] for table in found]) for name in ("lower", "upper"))
+    alone, corrected = ((lower <= truth) & (truth <= upper)).mean(axis=0)
+    width = (upper - lower).mean(axis=0)
+    return float(alone), float(corrected), float(width[1] / width[0])
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
+@pytest.mark.parametrize("n", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_intervals_of_means_cover(n: int, rho: float) -> None:
+    rng, draws, made = np.random.default_rng(17), 600, []
+    for _ in range(draws):
+        model = rng.normal(0, 1, n + 1_000)
+        made.append(means_of(rho * model[:n] + np.sqrt(1 - rho**2) * rng.normal(0, 1, n), model))
+    alone, corrected, width = covered(made, 0.0)
+    noise = 3 * np.sqrt(0.05 * 0.95 / draws)
+    assert abs(alone - 0.95) < noise
+    assert corrected > 0.95 - noise - (0.015 if n == 20 else 0.005)
+    assert 0.98 < width < 1.05 if rho == 0 else width < (0.95 if rho == 0.6 else 0.6)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["10k_prompts", "cebab_stars", "framing"])
+def test_hidden_ratings_are_covered(shared: Path, name: str) -> None:
+    table = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet").query("dataset == @name")
+    values = table["value"].replace({"yes": 1.0, "no": 0.0})
+    table = table.assign(value=pd.to_numeric(values, errors="coerce")).dropna(subset="value")
+    people, model = (
+        table[own].groupby("item_id")["value"].mean()
+        for own in (table["judge_kind"] == "human", table["judge_id"] == "gpt-4o")
+    )
+    both = pd.concat([people, model], axis=1, join="inner").to_numpy()
+    rng, made = np.random.default_rng(5), []
+    for _ in range(500):
+        human, answers = both[rng.permutation(len(both))].T
+        made.append(means_of(human[: len(both) // 10], answers))
+    _, corrected, width = covered(made, both[:, 0].mean())
+    assert corrected > 0.93
+    assert width < 1.03
 
 
 def test_quantiles_of_ratings_are_covered() -> None:
@@ -63,17 +115,13 @@ def test_quantiles_of_ratings_are_covered() -> None:
 
 def test_means_of_items_that_are_sampled_with_unequal_probabilities_are_covered() -> None:
     human, model, chance, chosen = sampled(200, 2)
-    truth, tables = 3.0, []
-    for people, answers, p, own in zip(human, model, chance, chosen, strict=True):
-        columns = people[:, None], answers[:, None]
-        made = corrected_of(*columns, np.flatnonzero(own), np.arange(len(p)), 1 / p)
-        both = pd.concat([bounded(made.human, 0.05), bounded(made.corrected, 0.05)])
-        tables.append(both[["lower", "upper"]].to_numpy())
-    limits = np.array(tables)
-    inside = ((limits[..., 0] <= truth) & (truth <= limits[..., 1])).mean(axis=0)
-    width = (limits[..., 1] - limits[..., 0]).mean(axis=0)
-    assert inside[1] > 0.9
-    assert width[1] < 0.85 * width[0]
+    made = [
+        corrected_of(people[:, None], answers[:, None], np.flatnonzero(own), np.arange(len(p)), 1 / p)
+        for people, answers, p, own in zip(human, model, chance, chosen, strict=True)
+    ]
+    _, inside, width = covered(made, 3.0)
+    assert inside > 0.9
+    assert width < 0.85
 
 
 def with_texts(seed: int, rho: float) -> pd.DataFrame:
@@ -99,7 +147,7 @@ def truth() -> np.ndarray:
     return amce(people, FORMULA, id="judge_id").frame["estimate"].to_numpy()
 
 
-def covered(
+def effects_covered(
     draws: int, truth: np.ndarray, crossed: bool, rho: float = 0.8, **options: object
 ) -> tuple[float, float]:
     """Share of intervals of corrected effects that contain the truth, and the ratio of widths."""
@@ -118,15 +166,35 @@ def covered(
 
 
 def test_effects_with_a_matrix_of_weights_are_covered(truth: np.ndarray) -> None:
-    inside, ratio = covered(15, truth, False, id="judge_id", tuning="matrix")
+    inside, ratio = effects_covered(15, truth, False, id="judge_id", tuning="matrix")
     assert inside > 0.85
     assert ratio < 1.0
-    _, ratio = covered(15, truth, False, rho=0.0, id="judge_id", tuning="matrix")
+    _, ratio = effects_covered(15, truth, False, rho=0.0, id="judge_id", tuning="matrix")
     assert ratio < 1.05  # 1.09 before the matrix was shrunk
 
 
 def test_effects_with_crossed_clusters_are_covered(truth: np.ndarray) -> None:
     # one in five texts leaves no choice, so that effects are four fifths of those of all
-    inside, ratio = covered(15, 0.8 * truth, True, id=["judge_id", "text"])
+    inside, ratio = effects_covered(15, 0.8 * truth, True, id=["judge_id", "text"])
     assert inside > 0.85
     assert ratio < 1.02
+
+
+def study(seed: int, people: int, other: int, rho: float) -> PredictionPowered:
+    choices = panel_and_model(seed, people=people, tasks=8, other=other, rho=rho, taste=0.0)
+    found = amce(choices, FORMULA, id="judge_id", correct="ppi")
+    assert isinstance(found, PredictionPowered)
+    return found
+
+
+@pytest.mark.parametrize(("people", "draws"), [(30, 24), (100, 12)])
+@pytest.mark.parametrize(
+    "rho", [pytest.param(0.0, marks=pytest.mark.slow), 0.6, pytest.param(0.9, marks=pytest.mark.slow)]
+)
+def test_predicted_widths_are_those_of_corrected_estimates(rho: float, people: int, draws: int) -> None:
+    large = study(1, 1500, 12_000, rho)  # whose correlations count as true
+    plan, widths = label_plan(large, [people], other=1000).frame, []
+    for seed in range(draws):
+        found = study(1000 + seed, people, 1000, rho).frame
+        widths.append((found["upper"] - found["lower"])[found["std_error"].notna()].to_numpy(float))
+    assert np.mean(widths) == pytest.approx(plan["width"].mean(), rel=0.04)

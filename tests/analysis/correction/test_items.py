@@ -10,8 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import ndtri
+from scipy.stats import hypergeom
 
 from conjury.analysis.benchmark import score, scores
+from conjury.analysis.correction.selection import selection_p
+from conjury.analysis.numerics.panel import Clusters
 from conjury.analysis.raters import means, prediction_powered
 from conjury.inference.errors import InputError
 
@@ -47,12 +50,17 @@ def pair(human: Sequence[Any], model: Sequence[Any]) -> pd.DataFrame:
     return pd.concat([judged(human, "ann", "human"), judged(model, "gpt", "model")])
 
 
-@pytest.mark.parametrize(("outcome", "prediction"), [("y", "y_model"), ("b", "b_p"), ("b", "b_model")])
+PAIRS = pytest.mark.parametrize(("outcome", "prediction"), [("y", "y_model"), ("b", "b_p"), ("b", "b_model")])
+
+
+def ppi_py(outcome: str, prediction: str, lam: str) -> pd.DataFrame:
+    rows = "data == 'simple' and outcome == @outcome and prediction == @prediction and lam == @lam"
+    return pd.read_csv(REFERENCES / "ppi_py.csv").query(rows).set_index("function")
+
+
+@PAIRS
 def test_means_with_weight_one_are_those_of_ppi_py(outcome: str, prediction: str) -> None:
-    known = pd.read_csv(REFERENCES / "ppi_py.csv").query(
-        "data == 'simple' and outcome == @outcome and prediction == @prediction and lam == '1'"
-    )
-    wanted = known.set_index("function")
+    wanted = ppi_py(outcome, prediction, "1")
     table = simple(outcome, prediction)
     made = by_source(table, tuning="none", folds=1).loc["corrected"]
     np.testing.assert_allclose(made["estimate"], wanted["estimate"]["ppi_mean_pointestimate"], rtol=1e-11)
@@ -67,14 +75,11 @@ def test_means_with_weight_one_are_those_of_ppi_py(outcome: str, prediction: str
     np.testing.assert_allclose(made["std_error"], ours, rtol=1e-10)
 
 
-@pytest.mark.parametrize(("outcome", "prediction"), [("y", "y_model"), ("b", "b_p"), ("b", "b_model")])
+@PAIRS
 def test_the_tuned_weight_of_a_mean_is_that_of_ppi_py_but_for_the_variance_it_pools(
     outcome: str, prediction: str
 ) -> None:
-    known = pd.read_csv(REFERENCES / "ppi_py.csv").query(
-        "data == 'simple' and outcome == @outcome and prediction == @prediction and lam == 'tuned' "
-        "and function == 'ppi_mean_pointestimate'"
-    )
+    known = ppi_py(outcome, prediction, "tuned").loc["ppi_mean_pointestimate"]
     table = simple(outcome, prediction)
     model = table.loc[table["judge_id"] == "gpt", "value"].to_numpy(float)
     n, rest = 300, 1000
@@ -82,9 +87,7 @@ def test_the_tuned_weight_of_a_mean_is_that_of_ppi_py_but_for_the_variance_it_po
     # ppi_py: covariance with denominator n, over (1/n + 1/N) times the variance of all the model's answers
     apart = model[:n].var(ddof=1) / n + model[n:].var(ddof=1) / rest
     pooled = (1 / n + 1 / rest) * model.var(ddof=1)
-    np.testing.assert_allclose(
-        made["weight"] * apart / pooled * (n - 1) / n, known["used"].iloc[0], rtol=1e-9
-    )
+    assert made["weight"] * apart / pooled * (n - 1) / n == pytest.approx(known["used"], rel=1e-9)
 
 
 def test_a_tuned_mean_is_the_optimal_one() -> None:
@@ -98,11 +101,10 @@ def test_a_tuned_mean_is_the_optimal_one() -> None:
     np.testing.assert_allclose(
         made["estimate"], human.mean() + weight * (other.mean() - labelled.mean()), rtol=1e-12
     )
-    known = pd.read_csv(REFERENCES / "ipd.csv").query(
-        "outcome == 'y' and method == 'pspa' and model == 'mean'"
-    )
-    np.testing.assert_allclose(made["estimate"], known["estimate"].iloc[0], rtol=1e-4)
-    np.testing.assert_allclose(made["std_error"], known["std_error"].iloc[0], rtol=3e-3)
+    ipd = pd.read_csv(REFERENCES / "ipd.csv")
+    (known,) = ipd.query("outcome == 'y' and method == 'pspa' and model == 'mean'").itertuples()
+    assert made["estimate"] == pytest.approx(known.estimate, rel=1e-4)
+    assert made["std_error"] == pytest.approx(known.std_error, rel=3e-3)
 
 
 def test_people_alone_have_the_t_interval_of_a_mean() -> None:
@@ -207,16 +209,14 @@ def test_items_of_several_people_count_once_and_people_may_be_clusters() -> None
     human, model = drawn(200, 40)
     rng = np.random.default_rng(4)
     severity = rng.normal(0, 1, 8)
-    parts = [
+    people = pd.concat(
         judged(human + severity[k] + rng.normal(0, 0.3, 40), f"p{k}", "human").iloc[k % 2 :: 2 - k % 2]
         for k in range(8)
-    ]
-    people = pd.concat(parts)
+    )
     table = pd.concat([people, judged(model, "gpt", "model")])
     made = by_source(table)
-    np.testing.assert_allclose(
-        made.loc["human only", "estimate"], people.groupby("item_id")["value"].mean().mean(), rtol=1e-12
-    )
+    mean = people.groupby("item_id")["value"].mean().mean()
+    assert made.loc["human only", "estimate"] == pytest.approx(mean, rel=1e-12)
     crossed = by_source(table, cluster=["item_id", "judge_id"])
     assert crossed.loc["human only", "std_error"] > 1.5 * made.loc["human only", "std_error"]
     assert crossed.loc["human only", "df"] == 7
@@ -225,28 +225,21 @@ def test_items_of_several_people_count_once_and_people_may_be_clusters() -> None
 def test_strata_are_those_of_each_alone() -> None:
     human, model = drawn(300, 90)
     table = pair(human, model)
-    items = pd.DataFrame({"item_id": table["item_id"].unique()}).assign(kind=lambda t: np.arange(len(t)) % 3)
-    items["kind"] = items["kind"].map({0: "a", 1: "b", 2: "c"})
+    items = pd.DataFrame({"item_id": table["item_id"].unique(), "kind": ["a", "b", "c"] * 100})
     whole = means(table, items, by="kind", overall=True, correct="ppi").frame.set_index(["kind", "source"])
     alone = by_source(table[table["item_id"].isin(items.loc[items["kind"] == "b", "item_id"])])
     for source in ("human only", "corrected", "gpt only"):
-        np.testing.assert_allclose(
-            whole.loc[("b", source), "std_error"], alone.loc[source, "std_error"], rtol=1e-12
-        )
+        assert whole.loc[("b", source), "std_error"] == pytest.approx(alone.loc[source, "std_error"])
     assert ("overall", "corrected") in whole.index
 
 
 def test_a_cluster_holds_its_items_together() -> None:
     human, model = drawn(300, 90)
-    doubled = pd.concat(
-        [pair(human, model), pair(human, model).assign(item_id=lambda t: t["item_id"] + "again")]
-    )
+    once = pair(human, model)
+    doubled = pd.concat([once, once.assign(item_id=once["item_id"] + "again")])
     topic = doubled["item_id"].str.removesuffix("again")
-    made = by_source(doubled.assign(topic=topic), cluster="topic", folds=1)
-    wanted = by_source(pair(human, model), folds=1)
-    np.testing.assert_allclose(
-        made.loc["corrected", "std_error"], wanted.loc["corrected", "std_error"], rtol=1e-12
-    )
+    made, wanted = by_source(doubled.assign(topic=topic), cluster="topic", folds=1), by_source(once, folds=1)
+    assert made.loc["corrected", "std_error"] == pytest.approx(wanted.loc["corrected", "std_error"])
 
 
 def test_sampling_probabilities_undo_the_choice_of_items() -> None:
@@ -254,12 +247,8 @@ def test_sampling_probabilities_undo_the_choice_of_items() -> None:
     quality = rng.normal(3, 1, 4000)
     chosen = np.where(quality > 3, 0.3, 0.05)
     labelled = rng.random(4000) < chosen
-    table = pd.concat(
-        [
-            judged(quality, "ann", "human")[labelled],
-            judged(quality + rng.normal(0, 0.3, 4000), "gpt", "model"),
-        ]
-    )
+    model = judged(quality + rng.normal(0, 0.3, 4000), "gpt", "model")
+    table = pd.concat([judged(quality, "ann", "human")[labelled], model])
     table["sampling_probability"] = np.concatenate([chosen[labelled], chosen])
     made = by_source(table)
     assert made.loc["corrected", "lower"] < 3 < made.loc["corrected", "upper"]
@@ -299,16 +288,16 @@ def labelled(
     return judgments, every.iloc[:few], every.assign(label=noisy(0.08)), every
 
 
+def corrected_scores(
+    judgments: pd.DataFrame, few: pd.DataFrame, model: pd.DataFrame, **options: Any
+) -> pd.DataFrame:
+    return scores(score(judgments, few), correct="ppi", model=score(judgments, model), **options).frame
+
+
 def test_accuracy_is_a_mean_of_hits() -> None:
     judgments, few, model, _ = labelled()
-    made = scores(
-        score(judgments, few),
-        correct="ppi",
-        model=score(judgments, model),
-        metrics=["accuracy"],
-        missing=["wrong"],
-        folds=1,
-    ).frame.set_index("source")
+    made = corrected_scores(judgments, few, model, metrics=["accuracy"], missing=["wrong"], folds=1)
+    made = made.set_index("source")
     own = judgments["value"].to_numpy()
     hits = pair((own[:100] == few["label"]).astype(float), (own == model["label"]).astype(float))
     wanted = by_source(hits, folds=1)
@@ -320,18 +309,10 @@ def test_accuracy_is_a_mean_of_hits() -> None:
 @pytest.mark.long
 def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
     judgments, few, model, _ = labelled()
-    names = [
-        "macro_f1",
-        "mcc",
-        "precision_harmful",
-        "recall_harmful",
-        "specificity_harmful",
-        "balanced_accuracy",
-    ]
-    options = {"metrics": names, "missing": ["wrong"]}
-    made = scores(score(judgments, few), correct="ppi", model=score(judgments, model), **options).frame
+    of_class = [f"{name}_harmful" for name in ("precision", "recall", "specificity")]
+    options = {"metrics": ["macro_f1", "mcc", *of_class, "balanced_accuracy"], "missing": ["wrong"]}
+    made = corrected_scores(judgments, few, model, **options)
     own = made[made["source"] == "human only"].set_index("metric")
-
     human = score(judgments, few)
 
     def found(kept: np.ndarray) -> np.ndarray:
@@ -359,47 +340,43 @@ def test_units_chosen_by_the_certainty_of_the_judge_need_their_probabilities() -
     assert made.settings["weighted"]
 
 
-def test_scores_need_labels_of_a_model() -> None:
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": False}, "needs the labels of a model"),
+        ({"model": False, "correct": None, "folds": 3}, "folds applies to correct='ppi'"),
+        ({"metrics": ["missing_rate"]}, "none depends on labels"),
+        ({"strata": ["judge"]}, "strata has no effect with correct='ppi': there are no baselines"),
+        ({"draws": 0}, "draws has no effect with correct='ppi': intervals need no bootstrap"),
+    ],
+)
+def test_scores_that_cannot_be_corrected_so_are_refused(options: dict[str, Any], message: str) -> None:
     judgments, few, model, _ = labelled()
-    scored = score(judgments, few)
-    with pytest.raises(InputError, match="needs the labels of a model"):
-        scores(scored, correct="ppi")
-    with pytest.raises(InputError, match="folds applies to correct='ppi'"):
-        scores(scored, folds=3)
-    with pytest.raises(InputError, match="none depends on labels"):
-        scores(scored, correct="ppi", model=score(judgments, model), metrics=["missing_rate"])
+    labels = {"model": score(judgments, model)} if options.pop("model", True) else {}
+    with pytest.raises(InputError, match=message):
+        scores(score(judgments, few), **{"correct": "ppi", **labels, **options})
 
 
-def test_options_of_the_bootstrap_and_of_baselines_are_refused_with_a_correction() -> None:
-    judgments, few, model, _ = labelled()
-    scored = score(judgments, few)
-    with pytest.raises(InputError, match="strata has no effect with correct='ppi': there are no baselines"):
-        scores(scored, correct="ppi", model=score(judgments, model), strata=["judge"])
-    with pytest.raises(
-        InputError, match="draws has no effect with correct='ppi': intervals need no bootstrap"
-    ):
-        scores(scored, correct="ppi", model=score(judgments, model), draws=0)
+def test_means_take_a_model_with_a_correction_alone_and_draws_without() -> None:
     with pytest.raises(InputError, match="model applies to correct='ppi'"):
         means(pair(*drawn(60, 20)), model="gpt")
     with pytest.raises(InputError, match="draws has no effect with correct='ppi'"):
-        means(pair(*drawn(60, 12)), correct="ppi", draws=100)
+        means(pair(*drawn(60, 20)), correct="ppi", draws=100)
 
 
 def test_units_are_counted_once_however_often_they_were_answered() -> None:
     judgments, few, model, _ = labelled()
     twice = pd.concat([judgments.assign(sample=1), judgments.assign(sample=2)])
-    options = {"metrics": ["accuracy"], "missing": ["wrong"], "correct": "ppi"}
-    once = scores(score(judgments, few), model=score(judgments, model), **options).frame
-    made = scores(score(twice, few), model=score(twice, model), **options).frame
-    for name in ("n_labelled", "n_other"):
-        assert made[name].tolist() == once[name].tolist()
+    options = {"metrics": ["accuracy"], "missing": ["wrong"]}
+    once, made = (corrected_scores(rows, few, model, **options) for rows in (judgments, twice))
+    counts = ["n_labelled", "n_other"]
+    pd.testing.assert_frame_equal(made[counts], once[counts])
 
 
 def test_intervals_of_scores_end_where_scores_end() -> None:
     judgments, few, model, _ = labelled()
-    tiny = few.iloc[:3]
-    made = scores(score(judgments, tiny), correct="ppi", model=score(judgments, model), missing=["wrong"])
-    of_people = made.frame[made.frame["source"] == "human only"].set_index("metric")
+    made = corrected_scores(judgments, few.iloc[:3], model, missing=["wrong"])
+    of_people = made[made["source"] == "human only"].set_index("metric")
     assert of_people["upper"].max() <= 1
     assert of_people["lower"].drop("mcc").min() >= 0
     assert of_people["lower"].min() >= -1
@@ -410,3 +387,41 @@ def test_there_is_no_gain_where_the_corrected_estimate_has_no_variance() -> None
     table = pair(human, [*human, *["usual"] * 30])
     made = prediction_powered(table, statistic="share", folds=1, tuning="none").frame
     assert made["gain"].isna().all()
+
+
+def test_a_sample_that_is_not_random_has_twice_the_smaller_tail_of_fishers_exact_test() -> None:
+    value, chosen = np.zeros(60), np.arange(60) < 20
+    value[[*range(9), *range(50, 56)]] = 1
+    known = hypergeom(60, 15, 20)  # 9 of the 15 are among the 20
+    found = selection_p(value[:, None], chosen, Clusters.of_rows(60))
+    assert found == pytest.approx(2 * min(known.cdf(9), known.sf(8)))
+    flipped = selection_p(np.column_stack([value, 1 - value]), chosen, Clusters.of_rows(60))
+    assert flipped == pytest.approx(found)
+
+
+def test_classes_and_judges_of_both_tables_of_labels_have_to_fit() -> None:
+    judgments, few, model, _ = labelled()
+    odd = model.assign(label=model["label"].where(model.index < 399, "odd"))
+    options = {"correct": "ppi", "metrics": ["accuracy"]}
+    answered = judgments.assign(value=judgments["value"].where(judgments.index != 50, "odd"))
+    for rows, fits in ((judgments, True), (answered, False)):
+        people = score(rows, few, classes=[*CLASSES])
+        by_model = score(rows, odd, classes=[*CLASSES, "odd"])
+        if fits:
+            assert len(scores(people, model=by_model, **options).frame)
+            continue
+        with pytest.raises(InputError, match="its classes differ from those of scored"):
+            scores(people, model=by_model, **options)
+    other = score(judgments.assign(judge_id="B"), model)
+    with pytest.raises(InputError, match=r"no unit of judge 'A' has a label by .+; give"):
+        scores(score(judgments, few), model=other, **options)
+
+
+def test_few_clusters_with_most_labelled_units_are_named() -> None:
+    judgments, few, model, _ = labelled()
+    topic = np.where(np.arange(400) < 90, 0, np.arange(400))
+    items = judgments[["item_id"]].assign(topic=topic.astype(str))
+    both = (score(judgments, labels, items=items) for labels in (few, model))
+    options = {"correct": "ppi", "metrics": ["accuracy"], "cluster": "topic"}
+    found = scores(next(both), model=next(both), **options)
+    assert any("A, labelled items: The 11 clusters weigh as 1.2 equal ones" in note for note in found.notes)

@@ -8,14 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.correction import label_plan
-from conjury.analysis.correction.planning import (
-    Costs,
-    adjusted,
-    largest_ratio,
-    precision,
-    split_budget,
-)
+from conjury.analysis.correction import label_plan, planning
 from conjury.analysis.results import Result
 
 RHO = np.array([0.3, 0.6, 0.9])
@@ -29,11 +22,13 @@ def table(rho: Any = (0.6,), sd: float = 0.4) -> pd.DataFrame:
 
 @pytest.mark.parametrize("task", [0.0005, 0.003, 0.02])
 def test_the_best_split_is_that_of_the_closed_form_where_tuning_costs_nothing(task: float) -> None:
-    costs = Costs(person=4.0, task=task, tasks=10.0)
-    found = split_budget(RHO, 1e5, costs, together=False)
+    costs = planning.Costs(person=4.0, task=task, tasks=10.0)
+    found = planning.split_budget(RHO, 1e5, costs, together=False)
     share = found.people * 10 / (found.people * 10 + found.other)
     best = np.minimum(np.sqrt(task / 0.4 * (1 - RHO**2) / RHO**2), 1.0)  # Angelopoulos et al. (2025)
-    pays = task / 0.4 < largest_ratio(RHO)  # elsewhere people alone beat the optimum of the closed form
+    pays = task / 0.4 < planning.largest_ratio(
+        RHO
+    )  # elsewhere people alone beat the optimum of the closed form
     assert share == pytest.approx(np.where(pays, best, 1.0), rel=0.02)
     least = (RHO * np.sqrt(task) + np.sqrt((1 - RHO**2) * 0.4)) ** 2 / 0.4
     assert found.ratio == pytest.approx(np.where(pays, least, 1.0), rel=3e-3)
@@ -44,18 +39,18 @@ def test_the_best_split_is_that_of_the_closed_form_where_tuning_costs_nothing(ta
 
 def test_a_model_is_asked_where_its_price_is_below_the_limit_alone() -> None:
     for rho in RHO:
-        limit = 0.4 * float(largest_ratio(np.array([rho]))[0])
+        limit = 0.4 * float(planning.largest_ratio(np.array([rho]))[0])
         for factor, is_asked in ((0.9, True), (1.1, False)):
-            found = split_budget(np.array([rho]), 1e5, Costs(4.0, factor * limit, 10.0))
+            found = planning.split_budget(np.array([rho]), 1e5, planning.Costs(4.0, factor * limit, 10.0))
             assert (found.other[0] > 0) == is_asked
             assert found.ratio[0] <= 1
             assert is_asked or found.people[0] == 25_000
 
 
 def test_one_split_for_all_rows_is_that_of_their_mean_explained_share() -> None:
-    costs = Costs(4.0, 0.003, 10.0)
-    both = split_budget(RHO, 1e5, costs, together=True)
-    mean = split_budget(np.sqrt([(RHO**2).mean()]), 1e5, costs)
+    costs = planning.Costs(4.0, 0.003, 10.0)
+    both = planning.split_budget(RHO, 1e5, costs, together=True)
+    mean = planning.split_budget(np.sqrt([(RHO**2).mean()]), 1e5, costs)
     assert both.people == pytest.approx(mean.people[0], rel=0.01)
     assert both.ratio == pytest.approx(mean.ratio[0], rel=1e-3)
 
@@ -74,7 +69,7 @@ def test_the_loss_by_tuning_is_that_of_simulated_weights(rho: float, share: floa
     weight = weight * np.clip(1 - (1 - squared) / (22 * squared), 0, None)
     realised = np.mean(1 - 2 * weight * rho + weight**2 / share)
     other = people * 10 * share / (1 - share) if share < 1 else np.inf
-    expected = precision(np.array([rho]), np.array([people]), 10, other).ratio[0]
+    expected = planning.precision(np.array([rho]), np.array([people]), 10, other).ratio[0]
     assert expected == pytest.approx(realised, abs=0.015)
     assert realised > 1 - rho**2 * share  # what a known weight gives
 
@@ -145,6 +140,13 @@ def test_a_result_gives_correlation_spread_tasks_and_degrees_of_freedom() -> Non
     assert 0.28 < rows["rho_lower"] < rows["rho_adjusted"] < rows["rho"] == 0.5 < rows["rho_upper"] < 0.67
 
 
+def test_without_degrees_of_freedom_there_are_those_of_the_number_of_people() -> None:
+    stated, missing = measured(60), measured(60)
+    stated.extra["human"]["df"] = 59.0
+    del missing.extra["human"]["df"]
+    pd.testing.assert_frame_equal(label_plan(missing, [30]).frame, label_plan(stated, [30]).frame)
+
+
 def test_chance_correlations_of_few_people_promise_nothing_and_are_named() -> None:
     plan = label_plan(measured(5), [100])
     assert plan.extra["rows"]["rho_adjusted"].tolist() == [0.0]
@@ -161,7 +163,7 @@ def test_adjusted_correlations_are_unbiased_squared_where_nothing_correlates() -
     centred = [part - part.mean(axis=1, keepdims=True) for part in (human, model)]
     rho = (centred[0] * centred[1]).sum(1) / np.sqrt((centred[0] ** 2).sum(1) * (centred[1] ** 2).sum(1))
     assert (rho**2).mean() == pytest.approx(1 / 11, rel=0.1)
-    assert (adjusted(rho, 12) == 0).mean() > 0.6
+    assert (planning.adjusted(rho, 12) == 0).mean() > 0.6
 
 
 @pytest.mark.parametrize("people", [2, 4])

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 
 from conjury.analysis.audit.recovery import rating_recovery as recovery
 from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.numerics.intervals import SHARE, inference, wilson
+from conjury.analysis.numerics.intervals import SHARE, inference, limits, wilson
 from conjury.analysis.raters import (
     agreement,
     alt_test,
@@ -89,21 +90,9 @@ def test_shares_that_every_draw_gives_have_no_interval() -> None:
 
 
 def rated(values: dict[str, list[float]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            (
-                judge,
-                "model" if judge.startswith("gpt") else "human",
-                f"i{k}",
-                value,
-                f"t{k // 3}",
-                "hml"[k % 3],
-            )
-            for judge, own in values.items()
-            for k, value in enumerate(own)
-        ],
-        columns=["judge_id", "judge_kind", "item_id", "value", "topic", "tier"],
-    )
+    table = by_judge(values)
+    item = table["item_id"].str[1:].astype(int)
+    return table.assign(topic=item // 3, tier=item.mod(3).map(dict(enumerate("hml"))))
 
 
 FALLING = [4.0, 3, 2] * 8
@@ -194,3 +183,11 @@ def test_wilsons_limits_of_shares_of_zero_and_one_end_there_exactly(trials: floa
     assert (lower[0], upper[1]) == (0.0, 1.0)
     assert 0 < upper[0] < 1
     assert 0 < lower[1] < 1
+
+
+def test_p_of_percentiles_counts_draws_beyond_the_null_ties_by_half_and_one_draw_more() -> None:
+    drawn = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, np.nan])[:, None]  # 1.5 of 5 lie below 0
+    sample = limits.Sample(np.array([1.2]), drawn, np.array([True]))
+    assert limits.percentile(sample, 0.05).p[0] == pytest.approx(2 * (1.5 + 0.5) / (5 + 1))
+    # reflected at the estimate, 0 is 2.4, below which 4 lie
+    assert limits.basic(sample, 0.05).p[0] == pytest.approx(2 * (1 - (4 + 0.5) / (5 + 1)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 
 from conjury.analysis.raters import Result, agreement
 from conjury.inference.errors import InputError
@@ -170,7 +171,7 @@ def test_pairs_variances_and_the_decision_study_come_along() -> None:
 def test_generalisability_divides_what_raters_add_by_their_number() -> None:
     table = judged()
     table["value"] += 1.5 * table["judge_id"].isin(["p0", "p1", "gpt"])
-    made = run(table, ["g_relative", "g_absolute"])
+    made = run(table, ["g_relative", "g_absolute", "icc2", "icc3"])
     parts = made.extra["variance_components"].query("against.isna()").set_index(["among", "component"])
     study = made.extra["decision_study"].query("against.isna()").set_index(["among", "coefficient", "raters"])
     for among, k in (("human", 3), ("model", 2)):
@@ -181,6 +182,8 @@ def test_generalisability_divides_what_raters_add_by_their_number() -> None:
         assert value(made, "g_relative", among=among) == pytest.approx(relative)
         alone = study["estimate"][among, "g_absolute", 1]
         assert alone == pytest.approx(item / (item + rater + residual))
+        assert value(made, "icc2", among=among) == pytest.approx(alone)
+        assert value(made, "icc3", among=among) == pytest.approx(item / (item + residual))
         assert study["estimate"][among, "g_absolute", k] == pytest.approx(absolute)
 
 
@@ -215,6 +218,10 @@ def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note()
     assert np.isnan(value(few, "cohen", "lower", among="human"))
     assert np.isfinite(value(few, "conger", "lower", among="human"))
     assert told(few, "share few items")
+    pair = by_judge({"ann": [k % 3 if k < 25 else None for k in range(40)],
+                     "bob": [(k + k // 7) % 3 if k >= 20 else None for k in range(40)]})  # fmt: skip
+    drawn = run(pair, ["cohen"], draws=30, interval="bootstrap")  # of all pairs of raters, the only one
+    assert np.isfinite(value(drawn, "cohen", "lower", among="human"))
     crowd = table.copy()
     person = crowd["judge_kind"] == "human"
     crowd.loc[person, "judge_id"] = [f"crowd{k}" for k in range(int(person.sum()))]

@@ -13,14 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.panel import Panel, panel_from
+from conjury.analysis.raters.agreement import bounds, chance_corrected, icc, pairs
 from conjury.analysis.raters.agreement import chance_corrected as corrected
-from conjury.analysis.raters.agreement import icc, pairs
-from conjury.analysis.raters.agreement.chance_corrected import (
-    NAMES,
-    krippendorff,
-    krippendorff_influence,
-    weight_matrix,
-)
 from conjury.analysis.raters.agreement.icc import kendall_w, restricted
 
 KINDS = ["fleiss", "gwet", "brennan_prediger", "conger"]
@@ -48,11 +42,14 @@ def ones(panel: Panel) -> Floats:
 def every(panel: Panel, drawn: Floats | None = None) -> dict[str, Floats]:
     """Every coefficient that panels have; complete ones have more."""
     drawn = ones(panel) if drawn is None else drawn
-    made = {"alpha ordinal": krippendorff(panel, None, drawn), "icc1": icc.one_way(panel, drawn)}
-    for name in NAMES:
-        weights = weight_matrix(name, panel.categories)
+    made = {
+        "alpha ordinal": chance_corrected.krippendorff(panel, None, drawn),
+        "icc1": icc.one_way(panel, drawn),
+    }
+    for name in chance_corrected.NAMES:
+        weights = chance_corrected.weight_matrix(name, panel.categories)
         made[f"percent {name}"] = corrected.observed(panel, weights, drawn)
-        made[f"alpha {name}"] = krippendorff(panel, weights, drawn)
+        made[f"alpha {name}"] = chance_corrected.krippendorff(panel, weights, drawn)
         made[f"cohen {name}"] = pairs.mean_kappa(panel, weights, drawn)
         for kind in KINDS:
             made[f"{kind} {name}"] = corrected.coefficient(panel, weights, drawn, kind)
@@ -97,7 +94,7 @@ def test_names_of_raters_items_and_nominal_categories_are_no_matter(values: Floa
     renamed = replace(panel, category=np.array(names)[panel.category])
     one, other = (
         {kind: corrected.coefficient(which, EYE, ones(panel), kind) for kind in KINDS}
-        | {"alpha": krippendorff(which, EYE, ones(panel))}
+        | {"alpha": chance_corrected.krippendorff(which, EYE, ones(panel))}
         for which in (renamed, panel)
     )
     assert_same(one, other)
@@ -122,9 +119,9 @@ def assert_slope(own: Floats, of: Callable[[Floats], Floats]) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(tables(), st.sampled_from(NAMES))
+@given(tables(), st.sampled_from(chance_corrected.NAMES))
 def test_influences_are_the_slopes_of_the_estimate(values: Floats, name: str) -> None:
-    panel, weights = panel_from(values, SCALE), weight_matrix(name, SCALE)
+    panel, weights = panel_from(values, SCALE), chance_corrected.weight_matrix(name, SCALE)
     for kind in KINDS:
         own = corrected.coefficient_influence(panel, weights, kind)
         if np.isfinite(own).all():
@@ -138,9 +135,9 @@ def test_influence_of_items_on_alpha_is_its_slope_up_to_the_small_sample_factor(
     values = np.where(rng.random((400, 5)) < 0.5, np.nan, rng.integers(0, 4, (400, 5)).astype(float))
     panel = panel_from(values[(~np.isnan(values)).any(axis=1)], SCALE)
     nudged = 1e-4 * np.eye(panel.n_items)
-    for weights in (None, *(weight_matrix(name, SCALE) for name in NAMES)):
-        own = np.nan_to_num(krippendorff_influence(panel, weights))
-        up, down = (krippendorff(panel, weights, 1 + sign * nudged) for sign in (1, -1))
+    for weights in (None, *(chance_corrected.weight_matrix(name, SCALE) for name in chance_corrected.NAMES)):
+        own = np.nan_to_num(chance_corrected.krippendorff_influence(panel, weights))
+        up, down = (chance_corrected.krippendorff(panel, weights, 1 + sign * nudged) for sign in (1, -1))
         assert own == pytest.approx((up - down) / 2e-4 * panel.n_items, abs=0.01)
 
 
@@ -149,11 +146,11 @@ def sides_of(first: Floats, second: Floats) -> pairs.Sides:
 
 
 @settings(max_examples=30, deadline=None)
-@given(tables(complete=True), st.sampled_from(pairs.KINDS), st.sampled_from([None, *NAMES]))
+@given(tables(complete=True), st.sampled_from(pairs.KINDS), st.sampled_from([None, *chance_corrected.NAMES]))
 def test_two_sides_have_influences_that_are_slopes(values: Floats, kind: str, name: str | None) -> None:
     kind = "krippendorff" if name is None else kind
     sides = sides_of(*np.split(values, [values.shape[1] // 2], axis=1))
-    weights = None if name is None else weight_matrix(name, SCALE)
+    weights = None if name is None else chance_corrected.weight_matrix(name, SCALE)
     own = pairs.paired_influence(sides, weights, kind)
     assume(np.isfinite(own).all())
 
@@ -171,9 +168,9 @@ def test_two_sides_have_influences_that_are_slopes(values: Floats, kind: str, na
 @given(tables(complete=True))
 def test_two_sides_of_one_rater_each_are_the_panel_of_two(values: Floats) -> None:
     panel, sides = panel_from(values[:, :2], SCALE), sides_of(values[:, :1], values[:, 1:2])
-    for name in (None, *NAMES):
-        weights = None if name is None else weight_matrix(name, SCALE)
-        expected = {"krippendorff": krippendorff(panel, weights, ones(panel))}
+    for name in (None, *chance_corrected.NAMES):
+        weights = None if name is None else chance_corrected.weight_matrix(name, SCALE)
+        expected = {"krippendorff": chance_corrected.krippendorff(panel, weights, ones(panel))}
         for kind in () if weights is None else KINDS:
             two = "cohen" if kind == "conger" else kind
             expected[two] = corrected.coefficient(panel, weights, ones(panel), kind)
@@ -199,3 +196,10 @@ def test_analytical_errors_are_those_of_the_bootstrap_and_cover() -> None:
     assert 0.91 < covered / 300 < 0.98
     drawn = rng.multinomial(panel.n_items, np.full(panel.n_items, 1 / panel.n_items), 800).astype(float)
     assert error == pytest.approx(corrected.coefficient(panel, EYE, drawn, "gwet").std(), rel=0.1)
+
+
+@pytest.mark.parametrize("used", [[1, 1, 1], [1, 0, 1, 1], [1, 1] + [0] * 40])
+def test_one_item_is_added_to_pairs_that_differ_and_one_to_those_that_agree(used: list[int]) -> None:
+    one, other, against, favour = bounds.cells_of(np.array(used, dtype=bool))
+    assert [against.sum(), favour.sum()] == pytest.approx([1, 1])
+    assert (against > 0).tolist() == (one != other).tolist() == (favour == 0).tolist()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from made_up.ratings import by_judge
 from scipy.stats import false_discovery_control, ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
@@ -30,17 +31,6 @@ REFERENCE = Path(__file__).parents[2] / "fixtures" / "raters" / "alt_test_refere
 Function = Callable[[Any, list[Any]], float]
 
 
-def long(answers: dict[str, list[Any]], models: tuple[str, ...] = ("gpt",)) -> pd.DataFrame:
-    """Judgments from a column a judge; None is no judgment."""
-    rows = [
-        (judge, "model" if judge in models else "human", f"i{item}", value)
-        for judge, values in answers.items()
-        for item, value in enumerate(values)
-        if value is not None
-    ]
-    return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
-
-
 def random_answers(n: int, names: str = "ann bob cy gpt") -> dict[str, list[Any]]:
     rng = np.random.default_rng(5)
     return {name: rng.integers(0, 3, n).tolist() for name in names.split()}
@@ -56,7 +46,7 @@ def ragged(seed: int = 1, labels: bool = False, n: int = 60) -> pd.DataFrame:
         skipped = rng.random(n) < (0.0 if judge == "gpt" else 0.15 + 0.1 * (number == 3))
         given = [f"label {value}" if labels else float(value) for value in values]
         answers[judge] = [None if skip else value for value, skip in zip(given, skipped, strict=True)]
-    return long(answers, ("gpt", "llama"))
+    return by_judge(answers)
 
 
 def each(test: AltTest) -> pd.DataFrame:
@@ -134,45 +124,45 @@ def test_ragged_panels_give_what_loops_over_items_give(name: str, model: str) ->
 
 def test_without_spread_only_a_difference_below_epsilon_wins() -> None:
     same = [0, 1] * 20
-    table = long({"ann": same, "bob": same, "cy": same, "gpt": same})
+    table = by_judge({"ann": same, "bob": same, "cy": same, "gpt": same})
     tie = alt_test(table, epsilon=0.01)
     assert (each(tie)[["rho_model", "rho_human"]] == 1).all(axis=None)
     assert (tie.passes, tie.advantage_probability) == (True, 1)
     assert (alt_test(table, epsilon=0.0).winning_rate, alt_test(table, epsilon=0.001).winning_rate) == (0, 1)
     assert told(alt_test(table), "same difference on every item")
-    worse = long({"ann": same, "bob": same, "cy": same, "gpt": [1 - value for value in same]})
+    worse = by_judge({"ann": same, "bob": same, "cy": same, "gpt": [1 - value for value in same]})
     assert each(alt_test(worse, epsilon=0.2))["p"].tolist() == [1, 1, 1]
 
 
 def test_scores_that_differ_by_rounding_alone_are_tied() -> None:
-    table = long({"ann": [0.3] * 40, "bob": [0.1] * 40, "cy": [0.7] * 40, "gpt": [0.1 + 0.2] * 40})
+    table = by_judge({"ann": [0.3] * 40, "bob": [0.1] * 40, "cy": [0.7] * 40, "gpt": [0.1 + 0.2] * 40})
     made = each(alt_test(table, scoring="neg_rmse"))
     assert made.loc["ann", ["rho_model", "rho_human"]].tolist() == [1, 1]
 
 
 def test_annotators_with_few_items_are_left_out_but_remain_a_measure() -> None:
     answers = random_answers(50)
-    without = each(alt_test(long(answers)))["rho_model"]
+    without = each(alt_test(by_judge(answers)))["rho_model"]
     answers["dee"] = [*answers["gpt"][:10], 0, 0, *[None] * 38]
-    made = alt_test(long(answers))
+    made = alt_test(by_judge(answers))
     dee = each(made).loc["dee"]
     assert dee["left_out"] == "12 items, fewer than 30"
     assert dee[["wins", "p"]].isna().all()
     assert made.frame[["n_annotators", "n_left_out"]].to_numpy().tolist() == [[3, 1]]
     assert told(made, "1 of 4 annotators", "dee")
     assert not np.allclose(each(made).loc[without.index, "rho_model"].astype(float), without.astype(float))
-    constant = alt_test(long(random_answers(50) | {"cy": [1] * 50}))
+    constant = alt_test(by_judge(random_answers(50) | {"cy": [1] * 50}))
     assert constant.frame["n_annotators"].tolist() == [3]
     assert told(constant, "cy: the same rating for every item")
 
 
 def test_two_annotators_are_tested_with_a_warning_and_one_is_refused() -> None:
     answers = random_answers(40, "ann bob gpt")
-    ten = long({name: values[:10] for name, values in answers.items()})
-    assert told(alt_test(long(answers)), "2 annotators are tested")
+    ten = by_judge({name: values[:10] for name, values in answers.items()})
+    assert told(alt_test(by_judge(answers)), "2 annotators are tested")
     assert told(alt_test(ten, min_instances=5), "t test is unreliable")
     with pytest.raises(InputError, match="only ann rates"):
-        alt_test(long({name: answers[name] for name in ("ann", "gpt")}))
+        alt_test(by_judge({name: answers[name] for name in ("ann", "gpt")}))
     with pytest.raises(InputError, match=r"No annotator rated 30 items .*the most is 10"):
         alt_test(ten)
     table = ragged()
@@ -323,7 +313,7 @@ def summed(panel: Panel) -> tuple[Units, Evidence, np.ndarray]:
 def table_of(n: int, skill: np.ndarray = SKILL) -> pd.DataFrame:
     panel = drawn_panel(np.random.default_rng(1), n, skill)
     answers = dict(zip([*panel.people, "gpt"], [*panel.packed.T, panel.answers[0, 0]], strict=True))
-    return long({name: [f"label {value}" for value in values] for name, values in answers.items()})
+    return by_judge({name: [f"label {value}" for value in values] for name, values in answers.items()})
 
 
 def test_intervals_hold_the_estimates_and_people_drawn_widen_them() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up import rating_results as made_up
+from made_up.ratings import by_judge
 from scipy.special import ndtri
 
 from conjury.analysis.figures import draw as figure_of
@@ -47,9 +48,9 @@ def test_simulated_studies_are_compared_as_alt_test_compares_tables(kind: Kind, 
     people, machine = drawn.people[0], answers(made, drawn.truth, drawn.luck, drawn.drawn, 0.6)[0]
     used = found.used[0]
     assert (used.sum(axis=1) == per_item).all()
-    rows = [(f"p{j}", "human", f"i{i}", float(people[i, j])) for i, j in zip(*np.nonzero(used), strict=True)]
-    rows += [("gpt", "model", f"i{i}", float(value)) for i, value in enumerate(machine)]
-    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    given = np.where(used, people, None).T
+    table = by_judge({**{f"p{k}": own for k, own in enumerate(given)}, "gpt": machine.astype(object)})
+    table = table.astype({"value": float})
     each = alt_test(table, scoring=made.scoring, min_instances=5).extra["annotators"].set_index("annotator")
     shares = found.model_wins[0].sum(axis=0) / used.sum(axis=0)
     assert each.loc[[f"p{k}" for k in range(4)], "rho_model"].tolist() == pytest.approx(shares, abs=1e-12)
@@ -95,12 +96,8 @@ def panel() -> pd.DataFrame:
     """Ratings of 60 items by four people and a model that agree."""
     rng = np.random.default_rng(1)
     quality = rng.normal(2, 1, 60)
-    rows = [
-        (judge, "model" if judge == "gpt_4_1" else "human", item, value)
-        for judge in (*"abcd", "gpt_4_1")
-        for item, value in enumerate(np.clip(np.round(quality + rng.normal(0, 0.6, 60)), 0, 4))
-    ]
-    return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    judges = (*"abcd", "gpt_4_1")
+    return by_judge({judge: np.clip(np.round(quality + rng.normal(0, 0.6, 60)), 0, 4) for judge in judges})
 
 
 def test_power_of_the_panel_at_hand_grows_with_items_and_spares_models_behind(panel: pd.DataFrame) -> None:

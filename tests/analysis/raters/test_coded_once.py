@@ -8,20 +8,7 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from conjury.analysis.raters import (
-    Result,
-    agreement,
-    alt_test,
-    biases,
-    correlations,
-    coverage,
-    dimension_correlations,
-    distributions,
-    means,
-    rating_lines,
-    read_dimensions,
-    tier_accuracy,
-)
+from conjury.analysis import raters
 from conjury.inference.errors import InputError
 
 from .descriptive.conftest import Tables, simulated
@@ -29,17 +16,19 @@ from .descriptive.conftest import Tables, simulated
 SOME = {"draws": 30, "cluster": "topic_id"}
 TIERS = {"levels": ["high", "mid", "low"], "column": "response_type", "within": "topic_id", "draws": 30}
 DIMENSIONS = ["novelty", "empathy", "funniness"]
-ANALYSES: dict[str, Callable[..., Result]] = {
-    "coverage": lambda given, items, **_: coverage(given),
-    "distributions": lambda given, items, **_: distributions(given, items, by="modality"),
-    "means": partial(means, by="modality", **SOME),
-    "correlations": partial(correlations, **SOME),
-    "rating_lines": partial(rating_lines, **SOME),
-    "dimension_correlations": partial(dimension_correlations, dimensions=DIMENSIONS, **SOME),
-    "tier_accuracy": partial(tier_accuracy, **TIERS),
-    "biases": partial(biases, generator="generator", **SOME),
-    "agreement": lambda given, items, **o: agreement(given, ["fleiss", "icc1"], items=items, **SOME, **o),
-    "alt_test": lambda given, items, **o: alt_test(given, items=items, min_instances=5, **SOME, **o),
+ANALYSES: dict[str, Callable[..., raters.Result]] = {
+    "coverage": lambda given, items, **_: raters.coverage(given),
+    "distributions": lambda given, items, **_: raters.distributions(given, items, by="modality"),
+    "means": partial(raters.means, by="modality", **SOME),
+    "correlations": partial(raters.correlations, **SOME),
+    "rating_lines": partial(raters.rating_lines, **SOME),
+    "dimension_correlations": partial(raters.dimension_correlations, dimensions=DIMENSIONS, **SOME),
+    "tier_accuracy": partial(raters.tier_accuracy, **TIERS),
+    "biases": partial(raters.biases, generator="generator", **SOME),
+    "agreement": lambda given, items, **o: raters.agreement(
+        given, ["fleiss", "icc1"], items=items, **SOME, **o
+    ),
+    "alt_test": lambda given, items, **o: raters.alt_test(given, items=items, min_instances=5, **SOME, **o),
 }
 
 
@@ -48,7 +37,7 @@ def few() -> Tables:
     return simulated(6)
 
 
-def values(result: Result) -> pd.DataFrame:
+def values(result: raters.Result) -> pd.DataFrame:
     keys = [name for name, kind in result.frame.dtypes.items() if kind.kind not in "fi"]
     return result.frame.astype(dict.fromkeys(keys, "string")).sort_values(keys).reset_index(drop=True)
 
@@ -59,7 +48,7 @@ def test_coded_ratings_any_order_of_rows_and_the_same_seed_give_the_same_numbers
     name: str, few: Tables
 ) -> None:
     judgments, items = few
-    coded, run = read_dimensions(judgments), ANALYSES[name]
+    coded, run = raters.read_dimensions(judgments), ANALYSES[name]
     given, again = run(judgments, items), run(coded, items)
     pd.testing.assert_frame_equal(given.frame, again.frame)
     for part, table in given.extra.items():
@@ -75,8 +64,8 @@ def test_coded_ratings_any_order_of_rows_and_the_same_seed_give_the_same_numbers
 
 @pytest.mark.long
 def test_dimensions_of_coded_ratings_are_chosen_by_name(few: Tables) -> None:
-    coded = read_dimensions(few[0])
+    coded = raters.read_dimensions(few[0])
     chosen = ["funniness", "novelty"]
-    assert [one.dimension for one in read_dimensions(coded, chosen)] == chosen
+    assert [one.dimension for one in raters.read_dimensions(coded, chosen)] == chosen
     with pytest.raises(InputError, match="no dimension 'novelt'"):
-        read_dimensions(coded, "novelt")
+        raters.read_dimensions(coded, "novelt")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 
 from conjury.analysis.checks.effects import hotelling_test
 from conjury.analysis.checks.judged import first_chosen
@@ -15,9 +15,8 @@ from conjury.inference.errors import InputError
 
 def test_a_line_through_equal_means_that_rounding_parts_is_refused() -> None:
     # 3.3 of one person, and the mean of three times 3.3, which is 3.2999999999999994
-    rows = [("m", "model", f"i{k}", float(k)) for k in range(12)]
-    rows += [(f"p{j}", "human", f"i{k}", 3.3) for k in range(12) for j in range(1 + 2 * (k % 2))]
-    judgments = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    few = [3.3 if item % 2 else None for item in range(12)]
+    judgments = by_judge({"gpt": range(12), "ann": [3.3] * 12, "bob": few, "cy": few})
     means = judgments[judgments["judge_kind"] == "human"].groupby("item_id")["value"].mean()
     assert np.ptp(means) > 0
     with pytest.raises(InputError, match="differing ratings by people"):

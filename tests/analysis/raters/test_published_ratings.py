@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 
 from conjury.analysis.audit.arithmetic import mean_is_possible, mean_sd_is_possible
 from conjury.analysis.audit.oogiri import (
@@ -23,10 +24,9 @@ from conjury.inference.tables.files import PUBLISHED
 def judged() -> tuple[pd.DataFrame, pd.DataFrame]:
     kinds = {"modality": ["text", "image"] * 20, "response_type": ["high"] * 20 + ["low"] * 20}
     items = pd.DataFrame({"item_id": [f"i{k}" for k in range(40)], **kinds})
-    judges = pd.DataFrame({"judge_id": ["ann", "bob", "gpt_4_1"], "judge_kind": ["human", "human", "model"]})
-    rows = judges.merge(items[["item_id"]], how="cross").assign(dimension="funniness")
     items["topic_id"] = [f"t{k % 20}" for k in range(40)]
-    return rows.assign(value=np.random.default_rng(0).integers(0, 5, len(rows))), items
+    values = np.random.default_rng(0).integers(0, 5, (3, 40))
+    return by_judge(dict(zip(("ann", "bob", "gpt_4_1"), values, strict=True)), dimension="funniness"), items
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +49,7 @@ def test_every_printed_number_stands_beside_ours(judged: tuple[pd.DataFrame, pd.
     for result, message in (
         (distributions(*judged), "give means by response_type"),
         (means(*judged, by=("modality",), draws=5), "has no column 'response_type'"),
-        (
-            means(judgments.assign(dimension="wit"), items, by="response_type", draws=5),
-            "no published number",
-        ),
+        (means(judgments.assign(dimension="wit"), items, by="response_type", draws=5), "no published number"),
     ):
         with pytest.raises(InputError, match=message):
             published_means(result)
@@ -63,37 +60,21 @@ def test_printed_tables_have_every_number() -> None:
     assert len(printed("oogiri_correlations.csv")) == 3 * 9 * 6 * 2
 
 
-@pytest.fixture(scope="module")
-def of_models() -> list[tuple[str, str, str]]:
-    """Mean, standard deviation and modality of each rating by models, as printed."""
-    table = pd.read_csv(PUBLISHED / "oogiri_means.csv", dtype=str)
-    rows = table.loc[table["rater"] != "human", ["mean", "sd", "modality"]]
-    return list(rows.itertuples(index=False, name=None))
-
-
-def test_printed_means_of_models_are_those_of_399_topics_and_not_of_200(
-    of_models: list[tuple[str, str, str]],
-) -> None:
+def test_printed_numbers_of_models_are_of_399_topics_not_200_with_the_divisor_n_minus_1() -> None:
+    table = pd.read_csv(PUBLISHED / "oogiri_means.csv", dtype=str).query("rater != 'human'")
+    rows = list(table[["mean", "sd", "modality"]].itertuples(index=False, name=None))
     stated, found = {"all": 200, "text": 100, "image": 100}, {"all": 399, "text": 200, "image": 199}
-    off = [
-        sum(not mean_is_possible(mean, sizes[modality], [0, 4]) for mean, _, modality in of_models)
+    means_off = [
+        sum(not mean_is_possible(mean, sizes[modality], [0, 4]) for mean, _, modality in rows)
         for sizes in (stated, found)
     ]
-    assert (len(of_models), off) == (432, [309, 0])
-
-
-def test_printed_deviations_of_models_are_those_with_the_divisor_n_minus_1(
-    of_models: list[tuple[str, str, str]],
-) -> None:
-    sizes = {"all": 399, "text": 200, "image": 199}
-    off = [
+    deviations_off = [
         sum(
-            not mean_sd_is_possible(mean, sd, sizes[modality], [0, 4], divisor=divisor)
-            for mean, sd, modality in of_models
+            not mean_sd_is_possible(mean, sd, found[kind], [0, 4], divisor=divisor) for mean, sd, kind in rows
         )
         for divisor in ("n-1", "n")
     ]
-    assert off == [0, 362]
+    assert (len(rows), means_off, deviations_off) == (432, [309, 0], [0, 362])
 
 
 def test_printed_stars_fit_399_topics_but_for_one(checks: pd.DataFrame) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from made_up.ratings import by_judge
 
 from conjury.analysis.pipeline import items as fit
 from conjury.analysis.pipeline.run import FitOptions
@@ -117,12 +118,6 @@ def test_bad_tables_are_refused_with_the_row(
         read_ratings(frame, **options)
 
 
-def ladders(**values: list[int]) -> pd.DataFrame:
-    """Ratings of the same items, in order, by people."""
-    rows = [(name, f"i{k}", value) for name, ratings in values.items() for k, value in enumerate(ratings)]
-    return pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human")
-
-
 SHORT, LONG = [0, 3, 1, 4, 2, 2, 4, 0, 1, 3], [10, 80, 40, 100, 50, 60, 90, 5, 30, 70]
 FIVE = [k % 5 for k in range(10)]
 
@@ -137,7 +132,7 @@ FIVE = [k % 5 for k in range(10)]
     ],
 )
 def test_raters_of_the_same_items_on_other_scales_are_refused(judges: dict[str, Any], message: str) -> None:
-    frame = ladders(**judges)
+    frame = by_judge(judges)
     with pytest.raises(InputError, match=message):
         read_ratings(frame)
     read_ratings(frame, scale=range(-100, 101))
@@ -156,7 +151,7 @@ def test_raters_of_the_same_items_on_other_scales_are_refused(judges: dict[str, 
     ],
 )
 def test_tables_that_can_be_of_one_scale_are_read(judges: dict[str, list[int]]) -> None:
-    assert len(read_ratings(ladders(**judges)).judges) == len(judges)
+    assert len(read_ratings(by_judge(judges)).judges) == len(judges)
 
 
 @given(
@@ -175,18 +170,16 @@ def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.nd
 @pytest.mark.parametrize(
     ("frame", "note"),
     [
+        (by_judge({"ann": [3, 3], "bob": [2, 4], "cy": [1]}), "cy: one rating each."),
+        (by_judge({"ann": [3, 3], "bob": [2, 4]}), "ann: the same rating for every item."),
+        (by_judge({"ann": [1, 4], "bob": [10, 50]}), "do not overlap at all: ann (1 to 4); bob (10 to 50)"),
+        (by_judge({"ann": [1, 5], "bob": [1, 50]}), "ann rates from 1 to 5 and bob rates from 1 to 50"),
         (
-            pd.concat([table(), table(judge_id="cy", judge_kind="human").tail(1)]).assign(
-                value=[3, 2, 3, 3, 4, 4, 1]
-            ),
-            "cy: one rating each.",
+            by_judge({"ann": [0, 4], "bob": [1, 3], "cy": [2, 80]}),
+            "cy rates from 2 to 80, others mostly from 1 to 4",
         ),
-        (table(value=[3, 2, 3, 3, 4, 4]), "ann: the same rating for every item."),
-        (ladders(ann=[1, 4], bob=[10, 50]), "do not overlap at all: ann (1 to 4); bob (10 to 50)"),
-        (ladders(ann=[1, 5], bob=[1, 50]), "ann rates from 1 to 5 and bob rates from 1 to 50"),
-        (ladders(ann=[0, 4], bob=[1, 3], cy=[2, 80]), "cy rates from 2 to 80, others mostly from 1 to 4"),
         (
-            ladders(ann=[9, *FIVE[1:]], bob=FIVE),
+            by_judge({"ann": [9, *FIVE[1:]], "bob": FIVE}),
             "Value 9 occurs once, outside 0 to 4: state the scale to refuse it.",
         ),
     ],
@@ -196,8 +189,8 @@ def test_odd_raters_and_values_are_told(frame: pd.DataFrame, note: str) -> None:
 
 
 def test_tables_of_one_scale_and_stated_scales_have_no_note() -> None:
-    assert not notes_of(ladders(ann=FIVE, bob=FIVE))
-    assert "overlap" not in notes_of(ladders(ann=[1, 4], bob=[10, 50]), scale=[1, 4, 10, 50])
+    assert not notes_of(by_judge({"ann": FIVE, "bob": FIVE}))
+    assert "overlap" not in notes_of(by_judge({"ann": [1, 4], "bob": [10, 50]}), scale=[1, 4, 10, 50])
 
 
 def test_items_join_judgments_by_text_and_lend_only_columns_that_judgments_lack() -> None:
@@ -244,7 +237,6 @@ def test_agreement_is_given_the_scale_of_each_dimension_of_a_study(monkeypatch: 
     monkeypatch.setattr(fit, "agreement", instead)
     study = load_any_study("oogiri")
     assert isinstance(study, ItemStudy)
-    judgments = pd.DataFrame({"judge_id": ["ann"], "judge_kind": "human", "item_id": "a", "value": 1})
-    steps = {one.name: one for one in fit.plan_ratings(study, judgments, None, FitOptions()).steps}
-    steps["agreement"].call()
+    plan = fit.plan_ratings(study, by_judge({"ann": [1]}), None, FitOptions())
+    {one.name: one for one in plan.steps}["agreement"].call()
     assert given["scale"] == {scale.id: range(5) for scale in study.scales}

@@ -10,17 +10,7 @@ import pandas as pd
 import pytest
 from refusals import refused
 
-from conjury.analysis.raters import (
-    agreement,
-    alt_test,
-    alt_test_power,
-    biases,
-    bounds,
-    correlations,
-    dimension_model,
-    label_model,
-    rater_model,
-)
+from conjury.analysis import raters
 from conjury.analysis.raters.validation import compare_runs, judge
 from conjury.analysis.raters.validation.gates import gates_of, outcomes
 from conjury.inference.errors import InputError
@@ -59,17 +49,17 @@ def judged(judge_by: Any = ("a", "b"), human: Any = ("a", "b"), **options: Any) 
 
 
 VERBS: dict[str, Callable[..., Any]] = {
-    "agreement": of_ratings(agreement, draws=0),
-    "alt_test": lambda scoring=None, **o: of_ratings(alt_test)(
+    "agreement": of_ratings(raters.agreement, draws=0),
+    "alt_test": lambda scoring=None, **o: of_ratings(raters.alt_test)(
         scoring=SCORINGS.get(scoring, scoring) if isinstance(scoring, str) else scoring, **o
     ),
-    "alt_test_power": alt_test_power,
-    "dimension_model": of_ratings(dimension_model, "wit", "tact"),
-    "label_model": of_ratings(label_model),
-    "rater_model": of_ratings(rater_model),
-    "correlations": of_ratings(correlations, "wit", "tact"),
-    "bounds": of_ratings(bounds, scale=range(5)),
-    "biases": of_ratings(biases),
+    "alt_test_power": raters.alt_test_power,
+    "dimension_model": of_ratings(raters.dimension_model, "wit", "tact"),
+    "label_model": of_ratings(raters.label_model),
+    "rater_model": of_ratings(raters.rater_model),
+    "correlations": of_ratings(raters.correlations, "wit", "tact"),
+    "bounds": of_ratings(raters.bounds, scale=range(5)),
+    "biases": of_ratings(raters.biases),
     "judge": lambda judge=("a", "b"), **o: judged(judge, **o),
     "compare_runs": lambda second, **o: compare_runs(RUN, pd.DataFrame(second), "verdict", **o),
     "limit": lambda text: outcomes(judge(RUN, "verdict", "label"), gates_of([text], [])),

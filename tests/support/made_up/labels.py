@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,9 +61,17 @@ def scored_probabilities(probability: np.ndarray, gold: np.ndarray, *, own_only:
     names = "abc"[: probability.shape[1]]
     items = [f"j{number:03d}" for number in range(len(gold))]
     value = [names[code] for code in probability.argmax(axis=1)]
-    judged = pd.DataFrame({"item_id": items, "value": value})
-    judged = judged.assign(judge_id="gpt", judge_kind="model", dimension="harm")
     columns = {f"probability_{name}": probability[:, code] for code, name in enumerate(names)}
-    judged = judged.assign(**({"probability": probability.max(axis=1)} if own_only else columns))
-    labels = pd.DataFrame({"item_id": items, "label_set": "harm", "label": [names[code] for code in gold]})
-    return score(judged, labels, classes=list(names))
+    judged = answers_to(items, value, **({"probability": probability.max(axis=1)} if own_only else columns))
+    return score(judged, gold_of(items, [names[code] for code in gold]), classes=list(names))
+
+
+def answers_to(items: Sequence[str], value: Any = "safe", **columns: Any) -> pd.DataFrame:
+    """Judgments of harm by the model gpt, with these values and further columns."""
+    known = {"item_id": list(items), "value": value, "judge_id": "gpt", "judge_kind": "model"}
+    return pd.DataFrame({**known, "dimension": "harm", **columns})
+
+
+def gold_of(items: Sequence[str], label: Any, label_set: Any = "harm") -> pd.DataFrame:
+    """Gold labels of items."""
+    return pd.DataFrame({"item_id": list(items), "label_set": label_set, "label": label})

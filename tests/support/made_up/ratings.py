@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice, product
 from typing import Any
@@ -185,3 +185,14 @@ def ratings_in_tiers() -> pd.DataFrame:
         ],
         columns=["judge_id", "judge_kind", "item_id", "topic_id", "dimension", "response_type", "value"],
     )  # fmt: skip
+
+
+def by_judge(values: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
+    """One row per judge and item ``i0``, ``i1``, ...; None is no judgment, and names of models begin so."""
+    rows = [
+        (judge, "model" if judge.startswith(("gpt", "llama", "claude")) else "human", f"i{item}", value)
+        for judge, answers in values.items()
+        for item, value in enumerate(answers)
+        if value is not None
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).assign(**columns)

@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 
 from conjury.analysis.correction import covering_interval
-from conjury.analysis.raters import bounds, means
+from conjury.analysis.raters import Result, bounds, means
 
 SCALE = (0.0, 1.0, 2.0, 3.0)
 NUMBERS = ["bound_lower", "bound_upper"]
@@ -18,13 +19,11 @@ NUMBERS = ["bound_lower", "bound_upper"]
 @pytest.fixture(scope="module")
 def ratings() -> pd.DataFrame:
     """Three people and a model rate six items in two topics; four ratings are missing."""
-    rows = list(itertools.product(["ann", "bob", "eve", "gpt"], [f"i{k}" for k in range(6)]))
-    table = pd.DataFrame(rows, columns=["judge_id", "item_id"])
-    kind = np.where(table["judge_id"] == "gpt", "model", "human")
-    value = np.random.default_rng(3).integers(0, 4, len(table)).astype(float)
-    table = table.assign(judge_kind=kind, value=value, topic=np.where(table["item_id"] < "i3", "x", "y"))
-    lost = [0, 7, 13, 19]
-    return table.assign(value=table["value"].mask(table.index.isin(lost)))
+    rng, lost = np.random.default_rng(3), [0, 7, 13, 19]
+    values = rng.integers(0, 4, 24).astype(float)
+    values[lost] = np.nan
+    table = by_judge(dict(zip(("ann", "bob", "eve", "gpt"), values.reshape(4, 6), strict=True)))
+    return table.assign(topic=np.where(table["item_id"] < "i3", "x", "y"))
 
 
 def completions(table: pd.DataFrame, values):
@@ -35,15 +34,18 @@ def completions(table: pd.DataFrame, values):
         yield table.assign(value=whole)
 
 
+def assert_extremes(found: pd.DataFrame, completed: list[Result]) -> None:
+    every = np.array([one.frame["estimate"] for one in completed])
+    limits = [every.min(axis=0), every.max(axis=0)]
+    np.testing.assert_allclose(found[NUMBERS].T, limits, atol=1e-12)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("by", [(), ("topic",)])
 def test_bounds_are_the_extremes_of_all_completions(ratings, by) -> None:
     found = bounds(ratings, scale=SCALE, by=by, draws=0).frame
-    every = np.array(
-        [means(t, scale=SCALE, by=by, draws=0).frame["estimate"] for t in completions(ratings, (0.0, 3.0))]
-    )
-    np.testing.assert_allclose(found["bound_lower"], every.min(axis=0), atol=1e-12)
-    np.testing.assert_allclose(found["bound_upper"], every.max(axis=0), atol=1e-12)
+    whole = completions(ratings, (0.0, 3.0))
+    assert_extremes(found, [means(table, scale=SCALE, by=by, draws=0) for table in whole])
     usual = means(ratings, scale=SCALE, by=by, draws=0).frame
     np.testing.assert_allclose(found["estimate"], usual["estimate"])
     assert found["n_asked"].sum() - found["n_answered"].sum() == 4
@@ -54,15 +56,10 @@ def test_shares_of_labels_and_proportions_are_bounded_by_completions(ratings) ->
     labelled = ratings.assign(value=ratings["value"].map(dict(zip(SCALE, "wxyz", strict=True))))
     share = bounds(labelled, statistic="share", draws=0).frame.query("label == 'z'")
     high = bounds(ratings, scale=SCALE, statistic="proportion", at_least=3, draws=0).frame
-    every = np.array(
-        [
-            means(t.assign(value=(t["value"] == 3).astype(float)), draws=0).frame["estimate"]
-            for t in completions(ratings, (0.0, 3.0))
-        ]
-    )
-    for table in (share, high):
-        np.testing.assert_allclose(table["bound_lower"], every.min(axis=0), atol=1e-12)
-        np.testing.assert_allclose(table["bound_upper"], every.max(axis=0), atol=1e-12)
+    whole = [table.assign(value=table["value"] == 3) for table in completions(ratings, (0.0, 3.0))]
+    every = [means(table.astype({"value": float}), draws=0) for table in whole]
+    for found in (share, high):
+        assert_extremes(found, every)
 
 
 def test_covering_intervals_are_those_of_imbens_and_manski(ratings) -> None:
@@ -75,7 +72,7 @@ def test_covering_intervals_are_those_of_imbens_and_manski(ratings) -> None:
 
 def test_the_tipping_share_moves_a_mean_to_the_null_value() -> None:
     values = [3.0] * 6 + [1.0] * 2 + [np.nan] * 2
-    table = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": range(10), "value": values})
+    table = by_judge({"gpt": values})
     row = bounds(table, scale=SCALE, null=2.25, draws=0).frame.iloc[0]
     assert (row["estimate"], row["bound_lower"]) == pytest.approx((2.5, 2.0))
     assert np.isnan(row["tipping_estimate"])  # without draws there is no interval, and so no conclusion
@@ -102,7 +99,7 @@ def test_constant_answers_and_silent_groups_have_bounds_or_a_note(ratings) -> No
 )
 def test_constant_answers_have_the_interval_of_the_completed_tables(n, options) -> None:
     values = [3.0] * (n - 1) + [np.nan]
-    table = pd.DataFrame({"judge_id": "gpt", "judge_kind": "model", "item_id": range(n), "value": values})
+    table = by_judge({"gpt": values})
     row = bounds(table, draws=200, null=0.1, **options).frame.iloc[0]
     assert row["bound_lower_error"] > 0
     assert row["ci_lower"] < row["bound_lower"] < row["bound_upper"] == row["ci_upper"]
@@ -113,9 +110,7 @@ def test_constant_answers_have_the_interval_of_the_completed_tables(n, options) 
 
 
 def test_where_nothing_is_missing_intervals_are_those_of_means() -> None:
-    table = pd.DataFrame(
-        {"judge_id": "gpt", "judge_kind": "model", "item_id": range(8), "value": [0, 1, 2, 3, 1, 1, 2, 0]}
-    )
+    table = by_judge({"gpt": [0, 1, 2, 3, 1, 1, 2, 0]})
     found = bounds(table, scale=SCALE, draws=100).frame
     assert found[["ci_lower", "ci_upper"]].to_numpy() == pytest.approx(found[["lower", "upper"]].to_numpy())
     usual = means(table, scale=SCALE, draws=100).frame

@@ -5,17 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 from scipy import stats
 
+from conjury.analysis import raters
 from conjury.analysis.numerics.significance import adjusted
-from conjury.analysis.raters import (
-    correlations,
-    dimension_correlations,
-    distributions,
-    means,
-    rating_lines,
-    with_items,
-)
 
 from .conftest import Tables, simulated
 
@@ -25,7 +19,7 @@ SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stat
 
 @pytest.fixture(scope="module")
 def correlated(tables: Tables) -> pd.DataFrame:
-    return correlations(*tables, by="response_type", cluster="topic_id", draws=30).frame
+    return raters.correlations(*tables, by="response_type", cluster="topic_id", draws=30).frame
 
 
 def by_hand(tables: Tables, dimension: str, judge: str = "human") -> pd.Series:
@@ -38,22 +32,15 @@ def types_of(tables: Tables) -> pd.Series:
     return tables[1].set_index("item_id")["response_type"]
 
 
-def rated(rows: dict[tuple[str, str], dict[str, np.ndarray]]) -> pd.DataFrame:
-    """A table with columns of values for each judge."""
-    parts = [
-        pd.DataFrame({"judge_id": judge, "judge_kind": kind, "dimension": name, "value": values}).assign(
-            item_id=[f"i{k}" for k in range(len(values))]
-        )
-        for (judge, kind), columns in rows.items()
-        for name, values in columns.items()
-    ]
-    return pd.concat(parts, ignore_index=True)
+def rated(columns: dict[str, dict[str, np.ndarray]]) -> pd.DataFrame:
+    """A table with the values of each judge on each dimension."""
+    return pd.concat([by_judge(values, dimension=name) for name, values in columns.items()])
 
 
 def test_means_and_deviations_are_those_of_item_means_and_strata_cross(tables: Tables) -> None:
     kept = {"by": "response_type", "cluster": "topic_id"}
-    made = means(*tables, **kept, draws=20).frame  # type: ignore[arg-type]
-    joined = means(with_items(*tables), **kept, draws=20).frame  # type: ignore[arg-type]
+    made = raters.means(*tables, **kept, draws=20).frame  # type: ignore[arg-type]
+    joined = raters.means(raters.with_items(*tables), **kept, draws=20).frame  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(made, joined)
     for judge in ("human", "gpt"):
         expected = by_hand(tables, "empathy", judge).groupby(types_of(tables)).agg(["mean", "std", "size"])
@@ -62,7 +49,7 @@ def test_means_and_deviations_are_those_of_item_means_and_strata_cross(tables: T
         ours = ours.set_index(ours["response_type"].astype(str)).loc[expected.index]
         found = ours[["estimate", "sd", "n_items", "n_ratings"]].to_numpy(dtype=float)
         assert found == pytest.approx(expected.to_numpy(dtype=float))
-    crossed = means(*tables, by=("modality", "response_type"), cluster="topic_id", draws=5).frame
+    crossed = raters.means(*tables, by=("modality", "response_type"), cluster="topic_id", draws=5).frame
     assert len(crossed) == 3 * 4 * 2 * 8
     assert list(crossed["modality"].cat.categories) == ["image", "text"]
     assert (crossed["n_items"] == 12).all()
@@ -72,19 +59,19 @@ def test_panels_of_people_are_groups_beside_all_people_who_count_alike(tables: T
     judgments, items = tables
     student = judgments["judge_id"].str[-1].isin(["0", "1"])
     panel = student.map({True: "students", False: "nurses"}).where(judgments["judge_kind"] == "human")
-    made = means(judgments.assign(panel=panel), items, draws=5).frame
+    made = raters.means(judgments.assign(panel=panel), items, draws=5).frame
     groups = ["human", "students", "nurses", "gpt", "gemini", "claude"]
     assert list(made["group"].cat.categories) == groups
     both = made[made["dimension"] == "novelty"].set_index("group")["estimate"]
     assert both["human"] == pytest.approx((both["students"] + both["nurses"]) / 2)
     rows = [("ann", "human", 1, 0), ("ann", "human", 2, 2), ("bob", "human", 1, 4), ("gpt", "model", 1, 3)]
     table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "sample", "value"]).assign(item_id="a")
-    human = means(table, draws=5).frame.set_index("group").loc["human"]
+    human = raters.means(table, draws=5).frame.set_index("group").loc["human"]
     assert human[["estimate", "n_ratings"]].tolist() == [2.5, 3]
 
 
 def test_shares_of_ratings_sum_to_one_and_unused_values_are_there(tables: Tables) -> None:
-    made = distributions(*tables, scale=range(6)).frame
+    made = raters.distributions(*tables, scale=range(6)).frame
     assert made.groupby(["dimension", "group"], observed=True)["estimate"].sum().tolist() == pytest.approx(
         [1.0] * 12
     )
@@ -115,7 +102,7 @@ def test_adjustment_takes_all_rows_of_a_coefficient_as_its_family(correlated: pd
 def test_intervals_widen_where_topics_move_both_sides() -> None:
     tables = simulated(40, dimensions=["wit"], topic_sd=1.5)
     by_topic, by_item = (
-        correlations(*tables, coefficients="pearson", cluster=cluster, draws=300).frame
+        raters.correlations(*tables, coefficients="pearson", cluster=cluster, draws=300).frame
         for cluster in ("topic_id", None)
     )
     assert (by_topic["std_error"] > 1.05 * by_item["std_error"]).all()
@@ -127,11 +114,11 @@ def test_items_that_one_side_did_not_rate_and_constant_models_are_left_out_and_t
     judgments, items = tables
     gpt, topic = judgments["judge_id"] == "gpt", judgments["item_id"].str.split("_").str[0]
     lost = (gpt & (topic == "t0")) | ((judgments["judge_kind"] == "human") & (topic == "t1"))
-    made = correlations(judgments[~lost], items, coefficients=["pearson"], draws=10)
+    made = raters.correlations(judgments[~lost], items, coefficients=["pearson"], draws=10)
     counts = made.frame[made.frame["dimension"] == "novelty"].set_index("judge")["n_items"]
     assert counts.to_dict() == {"gpt": 176, "gemini": 184, "claude": 184}
     assert any("human (8), gpt (8)" in note for note in made.notes)
-    made = correlations(judgments.assign(value=judgments["value"].mask(gpt, 4.0)), items, draws=10)
+    made = raters.correlations(judgments.assign(value=judgments["value"].mask(gpt, 4.0)), items, draws=10)
     constant = made.frame["judge"] == "gpt"
     assert made.frame.loc[constant, ["estimate", "lower", "p", "p_holm"]].isna().all(axis=None)
     assert made.frame.loc[~constant, "p_holm"].notna().all()
@@ -139,7 +126,7 @@ def test_items_that_one_side_did_not_rate_and_constant_models_are_left_out_and_t
 
 
 def test_dimension_correlations_are_those_of_pandas(tables: Tables) -> None:
-    made = dimension_correlations(*tables, main="funniness", draws=30)
+    made = raters.dimension_correlations(*tables, main="funniness", draws=30)
     expected = pd.DataFrame({name: by_hand(tables, name) for name in DIMENSIONS}).corr("spearman")
     for row in made.frame[made.frame["group"] == "human"].itertuples():
         assert row.estimate == pytest.approx(expected.loc[row.dimension, row.other])
@@ -155,26 +142,26 @@ def test_dimension_correlations_are_those_of_pandas(tables: Tables) -> None:
 
 def test_the_strongest_correlate_of_the_main_dimension_is_found_by_absolute_value() -> None:
     rng = np.random.default_rng(0)
-    rows = {}
-    for judge, kind, drives in (("ann", "human", "empathy"), ("gpt", "model", "novelty")):
-        values = {name: rng.normal(size=300) for name in ("novelty", "empathy")}
-        rows[judge, kind] = {**values, "fun": values[drives] + rng.normal(size=300)}
-    main = dimension_correlations(rated(rows), main="fun", draws=200).extra["main"]
+    judges = {"ann": "empathy", "gpt": "novelty"}  # and what drives how funny each finds an item
+    rows = {name: {judge: rng.normal(size=300) for judge in judges} for name in ("novelty", "empathy")}
+    rows["fun"] = {judge: rows[drives][judge] + rng.normal(size=300) for judge, drives in judges.items()}
+    main = raters.dimension_correlations(rated(rows), main="fun", draws=200).extra["main"]
     best = main.set_index(["group", "other"])
     assert best.loc[("human", "empathy"), "probability"] > 0.99
     assert best.loc[("gpt", "novelty"), "probability"] > 0.99
     assert best.loc[("gpt", "novelty"), "difference_lower"] > 0.3
     fun = rng.normal(size=60)
     ann = {"fun": fun, "wit": fun + rng.normal(size=60), "dull": -fun + 0.1 * rng.normal(size=60)}
-    made = dimension_correlations(rated({("ann", "human"): ann}), main="fun", draws=20)
+    made = raters.dimension_correlations(
+        rated({name: {"ann": values} for name, values in ann.items()}), main="fun", draws=20
+    )
     dull = made.extra["main"].set_index("other").loc["dull"]
     assert dull[["rank", "probability"]].tolist() == [1, 1.0]
-    note = "dull is most strongly correlated with fun, by absolute value (-0.9"
-    assert any(note in one for one in made.notes)
+    assert any("correlated with fun, by absolute value (-0.9" in note for note in made.notes)
 
 
 def test_lines_are_least_squares_and_bands_hold_them(tables: Tables) -> None:
-    made = rating_lines(*tables, by="response_type", dimensions="novelty", draws=50)
+    made = raters.rating_lines(*tables, by="response_type", dimensions="novelty", draws=50)
     low = types_of(tables) == "low"
     x, y = (by_hand(tables, "novelty", judge)[low[low].index] for judge in ("human", "gpt"))
     row = made.frame[(made.frame["judge"] == "gpt") & (made.frame["response_type"] == "low")].iloc[0]

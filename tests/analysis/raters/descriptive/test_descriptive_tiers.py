@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 from scipy import stats
 
 from conjury.analysis.raters import Result, tier_accuracy
@@ -73,16 +74,17 @@ def test_one_person_is_the_mean_over_people_where_each_order_can_be_listed() -> 
     assert split == pytest.approx((wrong + right) / 2)
 
 
+def of_one_judge(topics: list[tuple[int, ...]]) -> pd.DataFrame:
+    """Orders by a model that rates the three tiers of each topic so."""
+    table = by_judge({"gpt": np.ravel(topics)})
+    table = table.assign(topic_id=np.repeat(np.arange(len(topics)), 3), tier=TIERS * len(topics))
+    return tier_accuracy(table, column="tier", levels=TIERS, within="topic_id", draws=200).frame
+
+
 @pytest.mark.parametrize("in_order", [0, 1, 4, 20])
 def test_p_is_that_of_shuffling_tiers_and_limits_stay_between_none_and_all(in_order: int) -> None:
     """One rating of three tiers per topic: the first topics are in order, the others not."""
-    rows = [
-        ("gpt", "model", f"t{t}_{tier}", f"t{t}", tier, value)
-        for t in range(20)
-        for tier, value in zip(TIERS, (3, 2, 1) if t < in_order else (2, 3, 1), strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "topic_id", "tier", "value"])
-    made = tier_accuracy(table, column="tier", levels=TIERS, within="topic_id", draws=200).frame
+    made = of_one_judge([(3, 2, 1) if topic < in_order else (2, 3, 1) for topic in range(20)])
     row = made[made["quantity"] == "complete_order"].iloc[0]
     tails = stats.binom.cdf(in_order, 20, 1 / 6), stats.binom.sf(in_order - 1, 20, 1 / 6)
     assert row["p"] == pytest.approx(max(min(2 * min(tails), 1), 1e-4), rel=0.05, abs=2e-5)
@@ -94,13 +96,7 @@ def test_p_is_that_of_shuffling_tiers_and_limits_stay_between_none_and_all(in_or
 
 def test_a_share_of_none_is_not_far_above_chance_where_ties_vary_between_topics() -> None:
     """No topic is in order when ties count as wrong, while chance depends on the ties of a topic."""
-    rows = [
-        ("gpt", "model", f"t{t}_{tier}", f"t{t}", tier, value)
-        for t in range(60)
-        for tier, value in zip(TIERS, (2, 3, 1) if t % 7 == 0 else (2, 2, 1), strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "topic_id", "tier", "value"])
-    made = tier_accuracy(table, column="tier", levels=TIERS, within="topic_id", draws=200).frame
+    made = of_one_judge([(2, 3, 1) if topic % 7 == 0 else (2, 2, 1) for topic in range(60)])
     row = made[(made["quantity"] == "complete_order") & (made["ties"] == "wrong")].iloc[0]
     assert row["estimate"] == 0
     assert row["upper"] == pytest.approx(0.0602, abs=1e-4)
@@ -109,6 +105,10 @@ def test_a_share_of_none_is_not_far_above_chance_where_ties_vary_between_topics(
 
 
 def test_limits_of_an_excess_cover_at_their_rate() -> None:
+    one, other = ([np.array([end]) for end in ends] for ends in ((0.6, 0.5, 0.75), (0.3, 0.1, 0.4)))
+    low, high = difference_limits(tuple(one), tuple(other), np.array([0.5]))
+    reached = np.sqrt([0.01 - 0.01 + 0.01, 0.0225 - 0.03 + 0.04])  # a^2 - 2 r a b + b^2 of the distances
+    assert [low[0], high[0]] == pytest.approx([0.3 - reached[0], 0.3 + reached[1]])
     random, inside = np.random.default_rng(3), []
     for _ in range(200):
         ties = random.random(60) < 0.5
@@ -158,4 +158,5 @@ def test_ties_of_means_do_not_hang_on_the_order_of_ratings() -> None:
     items = pd.DataFrame({"item_id": [f"t0_{tier}" for tier in TIERS], "topic_id": "t0"})
     made = item_scores(table.assign(dimension="funny"), items.assign(response_type=TIERS))
     assert np.ptp(made.of("funny", "human")) == 0
+    assert np.isnan(with_ties(np.array([np.nan, np.nan]))).all()
     assert with_ties(np.array([np.nan, 0.3, 0.1 + 0.2, 0.4, -0.3])).tolist()[1:] == [0.3, 0.3, 0.4, -0.3]

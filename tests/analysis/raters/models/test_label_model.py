@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 from scipy import stats
 
 from conjury.analysis.raters import ModelFit, label_model
@@ -121,22 +122,17 @@ def panel(accuracies: list[float], seed: int) -> pd.DataFrame:
 
 
 @pytest.mark.bayes
-def test_one_who_labels_at_random_is_not_pulled_to_the_panel_and_is_named() -> None:
-    fit = label_model(panel([0.85, 0.8, 0.9, 0.75, 0.85, 1 / 3], 0), draws=300, seed=1)
-    guesser = accuracies(fit).loc["w5"]
-    assert guesser["estimate"] < 0.42
-    assert guesser["lower"] < 1 / 3 < guesser["upper"]
-    (note,) = (note for note in fit.notes if "follows the panel less" in note)
-    assert note.startswith("'w5' ")
+@pytest.mark.parametrize(("last", "seed"), [(1 / 3, 0), (0.8, 1)], ids=["a guesser", "equals"])
+def test_one_who_labels_at_random_is_not_pulled_to_the_panel_and_alone_is_named(
+    last: float, seed: int
+) -> None:
+    fit = label_model(panel([0.85, 0.8, 0.9, 0.75, 0.85, last], seed), draws=300, seed=1)
+    estimates, named = accuracies(fit), [note for note in fit.notes if "follows the panel" in note]
     assert fit.frame["rhat"].max() < 1.05
-
-
-@pytest.mark.bayes
-def test_in_a_panel_of_equals_nobody_is_named() -> None:
-    fit = label_model(panel([0.85, 0.8, 0.9, 0.75, 0.85, 0.8], 1), draws=300, seed=1)
-    assert not any("follows the panel" in note for note in fit.notes)
-    assert accuracies(fit)["estimate"].between(0.7, 0.95).all()
-    assert fit.frame["rhat"].max() < 1.05
+    assert estimates["estimate"].drop("w5").between(0.7, 0.95).all()
+    assert estimates.loc["w5", "lower"] < last < estimates.loc["w5", "upper"]
+    assert (estimates.loc["w5", "estimate"] < 0.42) == (last < 0.5)
+    assert [note.startswith("'w5' ") for note in named] == ([True] if last < 0.5 else [])
 
 
 @pytest.mark.bayes
@@ -195,24 +191,9 @@ def test_a_constant_rater_samples_of_a_model_and_an_unused_label_are_taken(label
         pd.testing.assert_frame_equal(found.extra[name], once_more.extra[name])
 
 
-@pytest.mark.bayes
-@pytest.mark.shared
-def test_real_labels_of_people_and_models_are_described(shared: Path) -> None:
-    table = pd.read_parquet(shared / "data" / "ratings" / "annotations.parquet")
-    framing = table[(table["dataset"] == "framing") & table["value"].isin(["yes", "no"])]
-    items = framing["item_id"].unique()[:500]
-    found = label_model(framing[framing["item_id"].isin(items)], draws=400, tune=400, seed=1)
-    accuracy = found.frame[found.frame["quantity"] == "accuracy"].set_index("judge")["estimate"]
-    assert accuracy.between(0.6, 0.95).all()
-    assert accuracy["gpt-4o"] > accuracy["mistral-v03"]
-    assert found.frame["rhat"].max() < 1.05
-    assert any("agreement of people is" in note for note in found.notes)
-
-
-def given(judges: str, values: list[Any], start: str = "i") -> pd.DataFrame:
+def given(judges: str, values: list[Any]) -> pd.DataFrame:
     """The same labels of the same items by each judge."""
-    rows = [(judge, "human", f"{start}{k}", at) for judge in judges.split() for k, at in enumerate(values)]
-    return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+    return by_judge(dict.fromkeys(judges.split(), values))
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +226,7 @@ def test_few_numbers_are_names_in_their_own_order() -> None:
 
 def test_single_labels_panels_of_two_and_chains_that_name_classes_otherwise_are_told() -> None:
     yes_no = ["no", "yes"] * 2
-    data = read_labels(pd.concat([given("ann bob", yes_no), given("ann", ["no"], "alone")]))
+    data = read_labels(pd.concat([given("ann bob", yes_no), given("ann", ["no"]).assign(item_id="alone")]))
     assert any("more than two judges" in note for note in data.notes)
     half = np.full((1, 10, 2, 2, 2), 0.5) + 0.3 * np.array([[1, -1], [-1, 1]])
     fresh = np.full((2, 10, 1, FRESH, 2, 2), 0.5)

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 
 from conjury.analysis.raters import read_ratings
 from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
@@ -67,13 +68,19 @@ def test_an_item_with_two_values_of_a_covariate_is_refused():
     ("people", "items", "expected"), [(2, 3000, FEW), (10, 300, FEW), (20, 100, FEW), (20, 101, MANY)]
 )
 def test_few_people_or_few_ratings_get_more_chains_and_draws_to_adapt_in(people, items, expected):
-    rows = [(f"p{j}", "human", i, (i + j) % 4) for j in range(people) for i in range(items)]
-    assert usual_numbers(arranged(table_of(rows))) == expected
+    ratings = {f"p{j}": (np.arange(items) + j) % 4 for j in range(people)}
+    assert usual_numbers(arranged(by_judge(ratings))) == expected
 
 
 def test_the_grid_is_finer_where_items_have_more_ratings():
     people = [judgments(judge_id=judgments()["judge_id"] + str(k), judge_kind="human") for k in range(5)]
     assert grid_step(arranged(pd.concat(people))) < grid_step(arranged(judgments()))
+    single = pd.concat([judgments(), judgments().query("judge_id == 'gpt'").assign(judge_id="llama")])
+    gpt = single[single["judge_id"] == "gpt"]
+    asked = pd.concat([single.assign(sample=1), *(gpt.assign(sample=k) for k in range(2, 9))])
+    many = pd.concat([asked.assign(item_id=asked["item_id"] + name) for name in "abcd"])
+    assert arranged(many).own.any()
+    assert grid_step(arranged(many)) < grid_step(arranged(single))
     assert grid(0.4).weights.sum() == pytest.approx(1)
     assert grid(0.4).n_window % 4 == 0
 
@@ -105,13 +112,7 @@ def test_a_person_with_one_rating_for_everything_is_named():
 
 
 def rated_by(**judges):
-    rows = [
-        (judge, "model" if judge == "gpt" else "human", item, value)
-        for judge, values in judges.items()
-        for item, value in enumerate(values)
-        if value is not None
-    ]
-    return arranged(table_of(rows), scale=range(5))
+    return arranged(by_judge(judges), scale=range(5))
 
 
 def test_shares_of_equal_ratings_are_of_different_people_and_of_models_with_people():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.ratings import Panel, panel_grid, panel_ratings
+from made_up.ratings import Panel, by_judge, panel_grid, panel_ratings
 from scipy.stats import chisquare
 
 from conjury.analysis.raters import rater_model, read_ratings
@@ -283,13 +283,11 @@ def judged(quality: np.ndarray, seed: int) -> pd.DataFrame:
     """Ratings 0-4 of items by six people and a model, whose thresholds lie evenly."""
     rng = np.random.default_rng(seed)
     cuts = np.array([-2.4, -0.8, 0.8, 2.4])
-    rows = []
+    answers = {}
     for judge, slope in {**dict.fromkeys(["p0", "p1", "p2", "p3", "p4", "p5"], 2.0), "gpt": 1.5}.items():
         latent = slope * quality + rng.logistic(size=len(quality)) / LINK_SD["logit"]
-        values = (latent[:, None] > cuts).sum(axis=1)
-        kind = "model" if judge == "gpt" else "human"
-        rows += [(judge, kind, item, int(value)) for item, value in enumerate(values)]
-    return pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"])
+        answers[judge] = (latent[:, None] > cuts).sum(axis=1)
+    return by_judge(answers)
 
 
 @pytest.mark.bayes

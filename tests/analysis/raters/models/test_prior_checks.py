@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.ratings import group_ratings
+from made_up.ratings import by_judge, group_ratings
 from scipy import stats
 from scipy.special import comb, expit
 
@@ -43,13 +43,8 @@ Changes = dict[str, Any] | None
 
 def labelled(n_items: int = 30, labels: tuple[str, ...] = LABELS) -> Labelled:
     """Items with labels by three people and two models."""
-    judges = {"ann": "human", "bob": "human", "cy": "human", "gpt": "model", "llama": "model"}
-    rows = [
-        (name, kind, f"i{item}", labels[(item + len(name)) % len(labels)])
-        for name, kind in judges.items()
-        for item in range(n_items)
-    ]
-    return read_labels(pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value"]))
+    answers = {name: np.arange(n_items) + len(name) for name in ("ann", "bob", "cy", "gpt", "llama")}
+    return read_labels(by_judge({name: np.take(labels, at, mode="wrap") for name, at in answers.items()}))
 
 
 def rated(n_cuts: int = 3, per_item: int = 1, n_judges: int = 1) -> GroupRatings:

@@ -71,13 +71,3 @@ def test_samples_of_clusters_draw_no_cluster_that_has_no_item() -> None:
     expected = Samples(cluster, 50, 1).replicate(mean)[1]
     assert np.array_equal(Samples(cluster * 5 + 2, 50, 1).replicate(mean)[1], expected)
     assert not len(Samples(np.full(12, 3), 50, 1).replicate(mean)[1])
-
-
-def test_ratings_of_a_panel_are_compared() -> None:
-    rng = np.random.default_rng(1)
-    quality = rng.integers(1, 6, 60)
-    names = ["judge", "ann", "bob", "eve"]
-    table = pd.DataFrame({name: quality + rng.integers(0, 2, 60) for name in names}).astype(float)
-    frame = judge(table, "judge", names[1:], scale="interval").frame.set_index("name")
-    assert frame.loc["icc", "n"] == 60
-    assert frame.loc["icc", "estimate"] > 0.5

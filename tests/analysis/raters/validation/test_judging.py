@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
+from made_up.ratings import by_judge
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
@@ -19,6 +21,8 @@ from conjury.analysis.raters.validation.labels import with_people
 from conjury.inference.errors import InputError
 
 CLASSES = ("ok", "spam", "scam")
+MISSING = float("nan")
+WILSON = partial(proportion_confint, method="wilson")
 
 
 def table(n: int = 150, people: int = 1, seed: int = 1, classes: Sequence[str] = CLASSES) -> pd.DataFrame:
@@ -83,17 +87,13 @@ def test_agreement_with_several_people_is_that_with_one_of_them_at_random() -> N
 
 
 def long(data: pd.DataFrame, people: int) -> pd.DataFrame:
-    parts = [
-        pd.DataFrame({"judge_id": name, "judge_kind": kind, "item_id": data.index, "value": data[name]})
-        for name, kind in [("judge", "model"), *((f"p{k}", "human") for k in range(people))]
-    ]
-    return pd.concat(parts, ignore_index=True)
+    return by_judge({"gpt": data["judge"], **{f"p{k}": data[f"p{k}"] for k in range(people)}})
 
 
 def test_the_replacement_test_is_that_of_judgments_in_long_form() -> None:
     data = table(people=3)
     found = judge(data, "judge", ["p0", "p1", "p2"])
-    known = alt_test(long(data, 3), "judge", draws=1000)
+    known = alt_test(long(data, 3), "gpt", draws=1000)
     for name in ("winning_rate", "advantage_probability", "smallest_epsilon"):
         assert row(found, name)["estimate"] == pytest.approx(known.frame[name].iloc[0])
     assert row(found, "advantage_probability")["lower"] == pytest.approx(
@@ -126,11 +126,15 @@ def test_errors_by_class_are_hand_counts_against_the_majority() -> None:
         assert row(found, f"precision[{name}]")["estimate"] == pytest.approx(precision)
         f1 = 2 * recall * precision / (recall + precision)
         assert row(found, f"f1[{name}]")["estimate"] == pytest.approx(f1)
+    verdict, tied = " ".join(found.verdict), int(gold.isna().sum())
+    recalls = numbers(found).loc[[f"recall[{name}]" for name in CLASSES]]
+    worst = recalls.loc[recalls["estimate"].astype(float).idxmin()]
+    assert f"({1 - worst['upper']:.1%} to {1 - worst['lower']:.1%})" in verdict
+    assert any(note.startswith(f"{tied} rows on which people are tied") for note in found.notes)
     crossed = found.extra["confusion"].pivot(index="people", columns="judge", values="n")
     known = pd.crosstab(gold[gold.notna()], data["judge"][gold.notna()])
-    assert crossed.loc[list(CLASSES), list(CLASSES)].equals(
-        known.loc[list(CLASSES), list(CLASSES)].astype(int)
-    )
+    cells = list(CLASSES), list(CLASSES)
+    assert crossed.loc[cells].equals(known.loc[cells].astype(int))
 
 
 def test_two_people_count_with_each_of_their_labels_so_that_no_item_is_excluded() -> None:
@@ -211,10 +215,7 @@ def test_ratings_have_the_intraclass_correlation_of_pingouin_and_a_bias() -> Non
 
     random = np.random.default_rng(4)
     quality = random.normal(50, 10, 120)
-    data = pd.DataFrame(
-        {"judge": quality + random.normal(3, 5, 120), "h": quality + random.normal(0, 5, 120)}
-    )
-    data = data.round(1)
+    data = pd.DataFrame({"judge": random.normal(quality + 3, 5), "h": random.normal(quality, 5)}).round(1)
     found = judge(data, "judge", "h")
     stacked = data.reset_index().melt("index", var_name="rater")
     known = pingouin.intraclass_corr(stacked, targets="index", raters="rater", ratings="value")
@@ -270,32 +271,22 @@ def few(judged: Sequence[Any], people: Sequence[Any], **options: Any) -> Validat
     return judge(pd.DataFrame({"judge": judged, "human": people}), "judge", "human", **options)
 
 
-def test_one_item_has_estimates_and_no_interval_of_kappa() -> None:
-    found = few(["a"], ["a"])
-    assert row(found, "accuracy")["estimate"] == 1.0
-    assert np.isnan(row(found, "kappa")["estimate"])
-    assert any("no value" in sentence for sentence in found.verdict)
-
-
-def test_five_items_in_full_agreement_have_a_wide_interval() -> None:
-    kappa = row(few(list("aabba"), list("aabba")), "kappa")
-    assert kappa["estimate"] == 1.0
-    assert kappa["upper"] == 1.0
-    assert kappa["lower"] < 0.1
-
-
-def test_one_class_alone_has_no_kappa() -> None:
-    found = few(["a"] * 30, ["a"] * 30)
-    assert np.isnan(row(found, "kappa")["estimate"])
-    assert row(found, "accuracy")["lower"] == pytest.approx(proportion_confint(30, 30, method="wilson")[0])
-
-
-def test_a_constant_judge_is_at_chance() -> None:
-    found = few(["a"] * 40, ["a", "b"] * 20)
-    kappa = row(found, "kappa")
-    assert kappa["estimate"] == pytest.approx(0.0)
-    assert kappa["lower"] <= 0.0 <= kappa["upper"]
-    assert any("not clearly better than chance" in sentence for sentence in found.verdict)
+@pytest.mark.parametrize(
+    ("judged", "people", "kappa", "accuracy"),
+    [
+        ("a", "a", (MISSING,) * 3, (1, WILSON(1, 1))),
+        ("aabba", "aabba", (1, -0.253205, 1), (1, WILSON(5, 5))),
+        ("a" * 30, "a" * 30, (MISSING,) * 3, (1, WILSON(30, 30))),
+        ("a" * 40, "ab" * 20, (0, -0.128563, 0.131907), (0.5, WILSON(20, 40))),
+    ],
+    ids=["one item", "five in full agreement", "one class alone", "a constant judge"],
+)
+def test_tables_in_which_something_does_not_vary_have_the_limits_that_are_known(
+    judged: str, people: str, kappa: tuple[float, ...], accuracy: tuple[float, tuple[float, float]]
+) -> None:
+    found = numbers(few([*judged], [*people]))[["estimate", "lower", "upper"]].astype(float)
+    assert tuple(found.loc["kappa"]) == pytest.approx(kappa, nan_ok=True, abs=1e-4)
+    assert tuple(found.loc["accuracy"]) == pytest.approx((accuracy[0], *accuracy[1]))
 
 
 def test_missing_answers_are_excluded_and_counted() -> None:
@@ -311,6 +302,12 @@ def test_spellings_of_one_label_count_as_one() -> None:
     assert any("OK and ok" in note for note in found.notes)
 
 
+def test_numbers_next_to_a_label_are_labels() -> None:
+    texts = [str(k) for k in range(12)]
+    assert few(texts, texts).settings["scale"] == "interval"
+    assert few(texts, [*texts[:11], "good"]).settings["scale"] == "nominal"
+
+
 def test_labels_can_be_renamed_and_classes_ordered() -> None:
     found = few(["yes", "no"] * 5, [1, 0] * 5, relabel={"yes": "1", "no": "0"}, positive="1")
     assert row(found, "accuracy")["estimate"] == 1.0
@@ -324,6 +321,14 @@ def test_texts_and_many_subgroups_are_refused() -> None:
         judge(data, "judge", "human")
     with pytest.raises(InputError, match="99 subgroups"):
         judge(data.assign(judge="a"), "judge", "human", by="by")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_people_called_after_different_judges_label_different_answers(order: int) -> None:
+    people = ["v3_human", "v4_human"][::order]
+    data = pd.DataFrame({name: ["a", "b"] * 10 for name in ("v3_judge", "v4_judge", *people)})
+    with pytest.raises(InputError, match="are called after 'v3_judge' and 'v4_judge'"):
+        judge(data, "v3_judge", people)
 
 
 def counted_pairs(both: int, judge_only: int, human_only: int, neither: int) -> Validation:
@@ -370,6 +375,24 @@ def test_intervals_of_coefficients_cover_at_small_sizes(name: str, n: int, cells
     assert inside / known > 0.93
 
 
+def test_labels_selected_by_the_answer_are_weighted_to_all_judged_rows_and_copies_add_nothing() -> None:
+    random = np.random.default_rng(3)
+    truth = random.choice(["ok", "spam"], 1000, p=[0.8, 0.2])
+    judged = np.where(random.random(1000) < 0.85, truth, random.choice(["ok", "spam"], 1000))
+    seen = random.random(1000) < np.where(judged == "spam", 0.6, 0.1)
+    data = pd.DataFrame({"judge": judged, "p0": np.where(seen, truth, None)})
+    once = row(judge(data, "judge", "p0"), "accuracy")
+    given = [judged == name for name in ("ok", "spam")]
+    right = [own.mean() * (truth == judged)[own & seen].mean() for own in given]
+    assert once["estimate"] == pytest.approx(sum(right))
+    twice = pd.concat([data.assign(item=range(1000), copy=k) for k in range(2)], ignore_index=True)
+    copied, naive = (row(judge(twice, "judge", "p0", id=name), "accuracy") for name in ("item", None))
+    errors = [one["std_error"] / once["std_error"] for one in (copied, naive)]
+    assert errors == pytest.approx([1, np.sqrt(0.5)], rel=0.1)
+    perfect = row(judge(data.assign(p0=np.where(seen, judged, None)), "judge", "p0"), "accuracy")
+    assert 0.9 < perfect["lower"] < perfect["estimate"] == perfect["upper"] == 1
+
+
 def test_a_judges_distance_from_people_allows_for_answers_that_were_not_seen() -> None:
     label = np.array(["no"] * 94 + ["yes"] * 6, dtype=object)
     data = pd.DataFrame({"judge": label, "p0": label, "p1": label})
@@ -383,14 +406,14 @@ def test_a_judges_distance_from_people_allows_for_answers_that_were_not_seen() -
     assert row(turned, "kappa_difference")["lower"] == pytest.approx(row(found, "kappa_difference")["lower"])
 
 
-def test_two_rows_do_not_show_how_many_labels_are_needed() -> None:
-    few = judge(pd.DataFrame({"v": ["a", "b"], "h": ["a", "b"]}), "v", "h")
-    assert few.extra["precision"]["n_for_width"].isna().all()
-    assert not any("would make its interval" in sentence for sentence in few.verdict)
-    more = judge(pd.DataFrame({"v": ["a", "b"] * 5, "h": ["a", "b"] * 5}), "v", "h").extra["precision"]
-    needed = int(more.set_index("measure").loc["kappa", "n_for_width"])
-    whole = judge(pd.DataFrame({"v": ["a", "b"] * (needed // 2)}).assign(h=lambda t: t["v"]), "v", "h")
-    assert row(whole, "kappa")["upper"] - row(whole, "kappa")["lower"] == pytest.approx(0.1, abs=0.02)
+def test_full_agreement_needs_labels_for_a_width_and_two_rows_do_not_show_how_many() -> None:
+    def equal(n: int) -> Validation:
+        return few(["a", "b"] * (n // 2), ["a", "b"] * (n // 2))
+
+    assert equal(2).extra["precision"]["n_for_width"].isna().all()
+    needed = int(equal(10).extra["precision"].set_index("measure").loc["kappa", "n_for_width"])
+    whole = row(equal(needed), "kappa")
+    assert whole["upper"] - whole["lower"] == pytest.approx(0.1, abs=0.02)
 
 
 def test_no_number_of_labels_separates_kappa_from_one() -> None:

@@ -12,7 +12,6 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
-from conjury.analysis.numerics.significance import bonett_price, discordance
 from conjury.analysis.raters.agreement.differences import of_judges
 from conjury.analysis.raters.validation import Validation, compare_runs, judge
 from conjury.analysis.raters.validation.gates import gates_of, outcomes
@@ -54,12 +53,13 @@ def test_a_difference_in_agreement_has_mcnemars_mid_p_and_the_interval_of_bonett
     first, second = runs()
     found = row(compare_runs(first, second, "verdict", "label", id="id"), "accuracy_difference")
     right = [one["verdict"] == first["label"] for one in (first, second)]
-    only = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
-    exact = mcnemar([[0, only[0]], [only[1], 0]], exact=True).pvalue
+    one, other = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
+    exact = mcnemar([[0, one], [other, 0]], exact=True).pvalue
     assert found["p"] < exact < found["p"] + 0.1
-    assert found["estimate"] == pytest.approx((only[1] - only[0]) / 200)
-    _, lower, upper = bonett_price(discordance(right[1].to_numpy(), right[0].to_numpy()), 0.05)
-    assert (found["lower"], found["upper"]) == pytest.approx((lower, upper))
+    assert found["estimate"] == pytest.approx((other - one) / 200)
+    worse, better = (one + 1) / 202, (other + 1) / 202
+    half = 1.959964 * np.sqrt((worse + better - (better - worse) ** 2) / 202)
+    assert (found["lower"], found["upper"]) == pytest.approx((better - worse - half, better - worse + half))
 
 
 def test_kappas_of_both_runs_are_those_of_each_alone_and_their_difference_is_paired() -> None:
@@ -116,10 +116,8 @@ def test_differences_of_coefficients_allow_for_answers_that_were_not_seen() -> N
     assert row(found, "kappa_difference")["detectable"] > 0.7
     same = compare_runs(first, first, "verdict", "label", id="id")
     equal = row(same, "kappa_difference")
-    assert equal["estimate"] == 0.0
-    assert equal["p"] == 1.0
-    assert equal["lower"] < -0.3
-    assert equal["upper"] > 0.3
+    assert (equal["estimate"], equal["p"]) == (0, 1)
+    assert equal["lower"] < -0.3 < 0.3 < equal["upper"]
     assert equal["p_equivalence"] > 0.05
 
 
@@ -158,16 +156,6 @@ def test_equivalence_of_ratings_is_that_of_two_one_sided_tests() -> None:
     assert found["margin"] == 1.0
 
 
-def test_the_same_answers_twice_are_equivalent_and_never_different() -> None:
-    first, _ = runs()
-    found = compare_runs(first, first, "verdict", "label", id="id")
-    assert row(found, "flips")["estimate"] == 0.0
-    assert row(found, "accuracy_difference")["estimate"] == 0.0
-    assert row(found, "accuracy_difference")["p"] == 1.0
-    assert row(found, "accuracy_difference")["p_equivalence"] < 0.001
-    assert "equivalent within 5.0%" in " ".join(found.verdict)
-
-
 def test_items_are_paired_by_id_and_repeats_in_their_order() -> None:
     first = pd.DataFrame({"id": ["a", "a", "b", "c"], "v": ["x", "y", "x", "y"]})
     second = pd.DataFrame({"id": ["d", "b", "a", "a"], "v": ["y", "x", "x", "x"]})
@@ -190,13 +178,6 @@ def test_clusters_widen_intervals() -> None:
     assert naive["std_error"] < 0.6 * once["std_error"]
 
 
-def test_a_single_pair_has_no_verdict_on_differences() -> None:
-    one = pd.DataFrame({"id": [1], "verdict": ["a"], "label": ["a"]})
-    found = compare_runs(one, one, "verdict", "label", id="id")
-    assert row(found, "flips")["estimate"] == 0.0
-    assert len(found.verdict) >= 2
-
-
 # Limits for continuous integration.
 
 
@@ -214,10 +195,8 @@ def test_limits_are_met_or_not_by_any_number_of_the_page() -> None:
 
 def test_a_limit_without_a_value_fails() -> None:
     found = judge(pd.DataFrame({"a": ["x"], "b": ["x"]}), "a", "b")
-    assert [one.passes for one in outcomes(found, gates_of(["kappa.lower=0"], ["kappa.upper=1"]))] == [
-        False,
-        False,
-    ]
+    gates = outcomes(found, gates_of(["kappa.lower=0"], ["kappa.upper=1"]))
+    assert [one.passes for one in gates] == [False, False]
 
 
 @pytest.mark.parametrize("name", ["id", "item_id", "prompt", "ticket", "number"])
@@ -246,10 +225,11 @@ def test_tables_that_number_their_rows_by_themselves_are_paired_by_their_order()
 
 
 def test_a_coefficient_without_a_value_is_no_number_in_a_sentence() -> None:
-    table = pd.DataFrame({"verdict": ["a"] * 4, "label": ["a"] * 4})
-    text = " ".join(compare_runs(table, table[["verdict"]], "verdict", "label").verdict)
-    assert "The kappa with people has no value in A and B." in text
-    assert "nan" not in text
+    for n in (1, 4):
+        table = pd.DataFrame({"verdict": ["a"] * n, "label": ["a"] * n})
+        text = " ".join(compare_runs(table, table[["verdict"]], "verdict", "label").verdict)
+        assert "The kappa with people has no value in A and B." in text
+        assert "nan" not in text
 
 
 def test_few_clusters_with_most_rows_are_named() -> None:
