@@ -93,6 +93,8 @@ def test_true_and_false_of_excluded_say_whether_a_row_is_left_out(flags: list[ob
         (table(value=[1, 2, 3, 0, 7, 4]), {"scale": range(5)}, "row 5 of column 'value' contains 7"),
         (table(item_id="a"), {}, "row 4 .* repeats the judgment of item 'a' by 'ann'"),
         (two_prompts(), {}, "repeats the judgment of item 'a' by 'ann'"),
+        (table(judge_id=["ann", None, "gpt"] * 2), {}, r"row 2 of column 'judge_id' .*is empty"),
+        (table(item_id=[*"aaab", None, "b"]), {}, r"row 5 of column 'item_id' .*is empty"),
         (table(judge_kind="robot"), {}, "row 1 of column 'judge_kind' .* 'robot'"),
         (
             table(judge_kind=["human", "human", "model", "model"] + ["human"] * 2),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,10 @@ def digest(column: pd.Series[Any]) -> float:
 
 
 def numbers_of(fit: ModelFit) -> dict[str, float]:
-    tables = {"frame": fit.frame, "diagnostics": fit.diagnostics, **fit.extra}
+    in_notes = pd.DataFrame(
+        {"numbers": [float(one) for one in re.findall(r"\d+\.?\d*", " ".join(fit.notes))]}
+    )
+    tables = {"notes": in_notes, "frame": fit.frame, "diagnostics": fit.diagnostics, **fit.extra}
     return {
         f"{name}: {column}": digest(table[column])
         for name, table in tables.items()

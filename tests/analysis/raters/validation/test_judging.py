@@ -386,7 +386,9 @@ def test_labels_selected_by_the_answer_are_weighted_to_all_judged_rows_and_copie
     right = [own.mean() * (truth == judged)[own & seen].mean() for own in given]
     assert once["estimate"] == pytest.approx(sum(right))
     twice = pd.concat([data.assign(item=range(1000), copy=k) for k in range(2)], ignore_index=True)
-    copied, naive = (row(judge(twice, "judge", "p0", id=name), "accuracy") for name in ("item", None))
+    apart = twice.drop(columns="item").assign(place=range(2000))
+    copied = row(judge(twice, "judge", "p0", id="item"), "accuracy")
+    naive = row(judge(apart, "judge", "p0"), "accuracy")
     errors = [one["std_error"] / once["std_error"] for one in (copied, naive)]
     assert errors == pytest.approx([1, np.sqrt(0.5)], rel=0.1)
     perfect = row(judge(data.assign(p0=np.where(seen, judged, None)), "judge", "p0"), "accuracy")

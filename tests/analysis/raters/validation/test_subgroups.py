@@ -122,6 +122,8 @@ def test_what_could_be_detected_allows_for_the_number_of_tests() -> None:
     frame = judge(data, "judge", "label", by="by").frame
     tested = frame[frame["measure"] == "accuracy_difference"]
     error = tested["std_error"].to_numpy(dtype=float)
+    none = detectable(np.array([0.0, np.nan, 1.0]), np.full(3, np.inf), 0.05)
+    assert none == pytest.approx([np.nan, np.nan, 2.8016], nan_ok=True, rel=1e-4)
     assert tested["detectable"].to_numpy() == pytest.approx(detectable(error, np.full(4, np.inf), 0.05 / 4))
 
 
