@@ -118,13 +118,13 @@ def _draw_map(
 
 
 def _correlations_alt(result: Drawable, style: Style) -> str:
-    """Name the strongest correlate of the main dimension for each group of raters."""
+    """Name the strongest correlate of the main dimension, of either sign, for each group of raters."""
     names, main = style.names, str(result.settings.get("main"))
     frame = of_all_items(result.frame)
     frame = frame[(frame["dimension"] == main) | (frame["other"] == main)].dropna(subset="estimate")
     texts = [f"Correlations between dimensions. Strongest correlate of {names.of('dimension', main)}:"]
     for group, one in frame.groupby("group", sort=False, observed=True):
-        best = one.iloc[int(one["estimate"].to_numpy(float).argmax())]
+        best = one.iloc[int(np.abs(one["estimate"].to_numpy(float)).argmax())]
         other = best["other"] if best["dimension"] == main else best["dimension"]
         texts.append(f"{names.of('group', group)}: {names.of('dimension', other)} ({best['estimate']:.2f}).")
     return " ".join(texts)
@@ -176,7 +176,7 @@ def _strongest_cells(values: np.ndarray, main: int) -> list[tuple[int, int]]:
     sides = (
         [cell for cell in cells if np.isfinite(values[cell])] for cells in (below, [(j, i) for i, j in below])
     )
-    return [max(known, key=lambda cell: values[cell]) for known in sides if known]
+    return [max(known, key=lambda cell: abs(values[cell])) for known in sides if known]
 
 
 def _model_alt(result: Drawable, style: Style) -> str:

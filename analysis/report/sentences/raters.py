@@ -180,11 +180,11 @@ class Strongest:
 
 
 def strongest(part: pd.DataFrame, group: str, others: Sequence[str]) -> Strongest | None:
-    """Find the strongest correlate; None where all are missing."""
+    """Find the strongest correlate, of either sign; None where all are missing."""
     values = part["estimate"].to_numpy(float)
     if np.isnan(values).all():
         return None
-    at = int(np.nanargmax(values))
+    at = int(np.nanargmax(np.abs(values)))
     probability = float(part["probability"].iloc[at])
     return Strongest(group, others[at], float(values[at]), probability, int(np.isfinite(values).sum()))
 

@@ -280,7 +280,7 @@ def strongest(draws: Draws) -> str:
     assert (record is None) == (not values)
     if record is None:
         return ""
-    assert r[others.index(record.other)] == max(values)
+    assert abs(r[others.index(record.other)]) == max(map(abs, values))
     text = raters.strongest_in_words(record)
     assert ("of draws" in text) == (not is_missing(record.probability))
     assert ("100%" in text) == (record.probability == 1)

@@ -1,0 +1,327 @@
+"""Two studies whose numbers contrast, from judgments to sentences, which are computed here by other code.
+
+Judges are ahead, behind and neither, the best is not the first, sizes and shares of answers are unequal, and
+one class is absent.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations, permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from made_up.results import write_items
+from scipy import stats
+from snapshots import shown
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from conjury.analysis import benchmark, raters
+from conjury.analysis.report import Report
+from conjury.analysis.report.exhibits import KINDS
+from conjury.analysis.results import Result
+
+GOLD = ["calm"] * 30 + ["angry"] * 18 + ["odd"] * 12
+CLASSES = ("calm", "angry", "odd", "mixed")  # the last is never gold
+RIGHT = {"middling": (16, 10, 6), "strong": (26, 16, 9), "weak": (6, 4, 1), "silent": (6, 3, 1)}
+NAMES = {
+    f"{name}_model": f"{name.capitalize()} model" for name in (*RIGHT, "ahead", "level", "behind", "brief")
+}
+WORDS = {
+    "judges": NAMES | {"human": "People"},
+    "prompts": {"plain": "Plain"},
+    "levels": {"dimension": {"fun": "Overall fun", "wit": "Wit", "clear": "Clarity"}},
+}
+
+
+def report_of(folder: Path, results: dict[str, Result], *kinds: str) -> str:
+    """What the report of these results prints."""
+    report = Report(write_items(folder, results, labels=WORDS))
+    printed = shown(report, *(kinds or [one.kind for one in results.values()]))
+    return printed.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MINUS SIGN}", "-")
+
+
+@cache
+def answers() -> pd.DataFrame:
+    """Labels of four judges, one of them asked about fewer items and one that mostly refuses."""
+    rows = []
+    for name, counts in RIGHT.items():
+        left = dict(zip(CLASSES, counts, strict=False))
+        for place, gold in enumerate(GOLD):
+            right = left[gold] > 0
+            left[gold] -= right
+            wrong = "odd" if name == "weak" and gold != "odd" else CLASSES[CLASSES.index(gold) - 1]
+            value, status = gold if right else wrong, "ok"
+            if not right and (name == "silent" or (name == "middling" and place % 20 == 19)):
+                value, status = None, "refused" if place % 3 else "empty"
+            if name != "strong" or place >= 4:
+                rows.append((f"{name}_model", f"j{place:02d}", value, status, gold))
+    table = pd.DataFrame(rows, columns=["judge_id", "item_id", "value", "status", "gold"])
+    return table.assign(judge_kind="model", dimension="tone", prompt_id="plain", rule="label/strict@1")
+
+
+@cache
+def scored() -> benchmark.Scored:
+    gold = pd.DataFrame({"item_id": [f"j{k:02d}" for k in range(60)], "label_set": "tone", "label": GOLD})
+    return benchmark.score(answers().drop(columns="gold"), gold, classes=list(CLASSES))
+
+
+def against_most_frequent(own: pd.DataFrame) -> tuple[float, float]:
+    """Bonett and Price's interval of the accuracy of answers minus that of always "calm"."""
+    right, other, n = own["value"].eq(own["gold"]), own["gold"].eq("calm"), len(own) + 2
+    more, less = ((right & ~other).sum() + 1) / n, ((other & ~right).sum() + 1) / n
+    half = stats.norm.ppf(0.975) * np.sqrt((more + less - (more - less) ** 2) / n)
+    return more - less - half, more - less + half
+
+
+def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_frequent_label(tmp_path) -> None:
+    found = benchmark.scores(scored(), metrics=["accuracy", "macro_f1", "missing_rate"], draws=50)
+    text = report_of(tmp_path, {"scores": found})
+    shares, limits = {}, []
+    for name, own in answers().groupby("judge_id", sort=False):
+        shares[name] = own["value"].eq(own["gold"]).agg(["sum", "size"])
+        limits.append(against_most_frequent(own))
+    best = max(shares, key=lambda name: shares[name]["sum"] / shares[name]["size"])
+    low, high = proportion_confint(*shares[best], method="wilson")
+    below, above = sum(b < 0 for _, b in limits), sum(a > 0 for a, _ in limits)
+    assert (best, below, above) == ("strong_model", 2, 1)
+    cell = f"{shares[best]['sum'] / shares[best]['size']:.2f} [{low:.2f}, {high:.2f}]"
+    assert f"The highest share of correct answers is that of {NAMES[best]} ({cell})" in text
+    always = "lower accuracy than always answering the most frequent label"
+    assert f"; {below} of {len(shares)} judges have {always}, {above} higher accuracy." in text
+    assert "on the same items whose 95% interval does not contain 0" in text
+    for name, (right, n) in shares.items():
+        low, high = proportion_confint(right, n, method="wilson")
+        row = next(line for line in text.splitlines() if line.startswith(f"{NAMES[name]} |"))
+        assert f"| {right / n:.2f} [{low:.2f}, {high:.2f}]" in row
+
+
+def test_readings_name_the_judge_with_fewest_labels_and_bounds_those_that_lack_answers(tmp_path) -> None:
+    results = {
+        "readings": benchmark.readings(answers().drop(columns="gold")),
+        "bounds": benchmark.bounds(scored(), metrics=["accuracy"], missing="missing", draws=50),
+    }
+    text = report_of(tmp_path, results)
+    given = answers().groupby("judge_id")["value"].agg(["count", "size"])
+    share = (given["count"] / given["size"]).sort_values()
+    assert share.index[:2].tolist() == ["silent_model", "middling_model"]
+    assert share.iloc[1] < share.iloc[2] == 1
+    assert f"Fewest answers with a label: {NAMES[share.index[0]]}, Plain, {100 * share.iloc[0]:.0f}%." in text
+    lacking = "; ".join(
+        f"{NAMES[name]} gave {n} of {asked} labels ({100 * n / asked:.1f}%)"
+        for name, (n, asked) in given.loc[share.index[:2]].iterrows()
+    )
+    assert f"Of 4 judges, 2 lack answers: {lacking}; the others answered all." in text
+    excluding, turning = 0, 0
+    for _, own in answers().groupby("judge_id"):
+        right, answered, asked = own["value"].eq(own["gold"]).sum(), own["value"].notna().sum(), len(own)
+        low, high = proportion_confint(right, answered, method="wilson")
+        excluding += not low <= 0.25 <= high
+        worst = proportion_confint(right, asked, method="wilson")[0]
+        turning += low > 0.25 > worst
+    assert (excluding, turning) == (3, 1)
+    start = f"Of {excluding} intervals that exclude the value of random answers, {turning} would contain it"
+    assert start in text
+    assert NAMES["silent_model"] in text.split("The smallest tipping share is")[1].split("):")[0]
+
+
+def test_mistakes_name_the_judge_that_gives_a_label_too_often_and_the_most_frequent_confusions(
+    tmp_path,
+) -> None:
+    results = {
+        "by_label": benchmark.by_label(scored(), draws=200),
+        "confusion": benchmark.confusion(scored()),
+        "differences": benchmark.differences(scored(), metrics=["accuracy"], draws=50),
+    }
+    text = report_of(tmp_path, results)
+    table = answers()
+    ratio = (table["value"] == "odd").groupby(table["judge_id"]).sum() / 12
+    assert ratio.idxmax() == "weak_model"
+    assert ratio.drop("weak_model").max() < 1.5 < ratio.max()
+    assert "1 of 4 judges gives a label too often" in text
+    assert f"the largest ratio of each: {NAMES['weak_model']}, Odd ({ratio.max():.1f})." in text
+    wrong = table[table["value"].ne(table["gold"]) & table["value"].notna()]
+    counts = wrong.groupby(["judge_id", "gold", "value"]).size().sort_values()
+    (_, gold, value), times = counts.index[-1], counts.iloc[-1]
+    share = f"{100 * times / GOLD.count(gold):.0f}%"
+    assert f"{gold.capitalize()} | {value.capitalize()} | {times} | {share}" in text
+    asked = table.groupby("judge_id")["item_id"].agg(frozenset)
+    pairs = list(combinations(asked, 2))
+    same = sum(one == other for one, other in pairs)
+    assert f"In {same} of {len(pairs)} comparisons both sides answered the same items; the others use" in text
+
+
+def test_perturbed_items_have_their_significant_differences_counted_by_sign(tmp_path) -> None:
+    """One judge loses under both conditions, one gains under one of them, one stays as it is."""
+    changes = {"strong": (-20, -24), "middling": (1, -1), "weak": (2, 25)}
+    rows = []
+    for name, (typos, dialect) in changes.items():
+        right = np.arange(60) < {"strong": 50, "middling": 30, "weak": 10}[name]
+        for condition, moved in (("none", 0), ("typos", typos), ("dialect", dialect)):
+            now = np.arange(60) < right.sum() + moved
+            rows += [(f"{name}_model", f"j{k:02d}", condition, bool(own)) for k, own in enumerate(now)]
+    table = pd.DataFrame(rows, columns=["judge_id", "item", "condition", "right"])
+    suffix = table["condition"].where(table["condition"] != "none", "")
+    judged = table.assign(
+        item_id=table["item"] + suffix, base_item_id=table["item"], judge_kind="model", dimension="tone",
+        value=np.where(table["right"], "yes", "no"),
+    )  # fmt: skip
+    gold = pd.DataFrame({"item_id": table["item"].unique(), "label_set": "tone", "label": "yes"})
+    other = pd.DataFrame({"item_id": ["extra"], "label_set": "tone", "label": "no"})
+    whole = benchmark.score(judged.drop(columns=["item", "right"]), pd.concat([gold, other]))
+    found = benchmark.robustness(whole, metrics=["accuracy"], draws=200)
+    text = report_of(tmp_path, {"robustness": found})
+    wide = table.pivot(index=["judge_id", "item"], columns="condition", values="right").astype(float)
+    apart = wide[["typos", "dialect"]].sub(wide["none"], axis=0).groupby("judge_id")
+    t = apart.mean() / apart.sem()
+    p = 2 * stats.t.sf(t.abs().to_numpy().ravel(), 59)
+    clear = multipletests(p, method="holm")[0]
+    n, negative = clear.sum(), (clear & (t.to_numpy().ravel() < 0)).sum()
+    assert (n, negative) == (3, 2)
+    start = f"{n} of {len(p)} differences in accuracy are significant after adjustment for their number"
+    assert f"{start}, {negative} of them negative." in text
+
+
+@cache
+def ratings() -> pd.DataFrame:
+    """Ratings by five people and four models, of whom one is closer to people, one is not, one is brief."""
+    rng, rows = np.random.default_rng(4), []
+    quality = rng.normal(50, 12, 60)
+    spread = {"behind_model": 40.0, "level_model": 11.0, "ahead_model": 2.0, "brief_model": 25.0}
+    spread |= dict.fromkeys(("ann", "bob", "eva", "ian", "zoe"), 9.0)
+    sign = {"fun": 1.0, "wit": 0.4, "clear": -0.9}
+    for dimension, weight in sign.items():
+        for name, noise in spread.items():
+            own = weight * (quality - 50) + rng.normal(0, noise, 60)
+            asked = 12 if name == "brief_model" else 60
+            kind = "model" if name.endswith("_model") else "human"
+            value = np.round(50 + own)[:asked].clip(0, 100)
+            rows += [(name, kind, f"i{k:02d}", dimension, one) for k, one in enumerate(value)]
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "dimension", "value"])
+    lost = table["judge_id"].eq("level_model") & (table.index % 3 == 0)
+    lost |= table["judge_id"].eq("zoe") & (table.index % 10 == 0)
+    return table.assign(value=table["value"].mask(lost), status=np.where(lost, "refused", "ok"))
+
+
+def wide(dimension: str = "fun") -> pd.DataFrame:
+    """Ratings of one dimension, judges as columns."""
+    own = ratings()[ratings()["dimension"] == dimension]
+    return own.pivot(index="item_id", columns="judge_id", values="value")
+
+
+PEOPLE = ["ann", "bob", "eva", "ian", "zoe"]
+
+
+def winning_rate(model: str, epsilon: float = 0.1) -> float:
+    """The share of people against whom a model wins, by loops over items (Calderon and others)."""
+    table, p = wide(), []
+    for person in PEOPLE:
+        others = [name for name in PEOPLE if name != person]
+        apart = []
+        for _, row in table.dropna(subset=[person, model]).iterrows():
+            rest = row[others].dropna()
+            far = [np.sqrt(((row[name] - rest) ** 2).mean()) for name in (person, model)]
+            apart.append(float(far[0] <= far[1]) - float(far[1] <= far[0]))
+        p.append(stats.ttest_1samp(apart, epsilon, alternative="less").pvalue)
+    return float(multipletests(p, alpha=0.05, method="fdr_by")[0].mean())
+
+
+def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_test(tmp_path) -> None:
+    found = raters.alt_test(ratings(), dimension="fun", draws=20)
+    text = report_of(tmp_path, {"alt_test": found}, "alt_test")
+    rates = {name: winning_rate(f"{name}_model") for name in ("behind", "level", "ahead")}
+    passed = [NAMES[f"{name}_model"] for name, rate in rates.items() if rate >= 0.5]
+    assert passed == ["Ahead model"]
+    assert f"1 of 3 replacement tests is passed: {passed[0]}" in text
+    assert "1 model could not be tested." in text
+    for name, rate in rates.items():
+        row = next(line for line in text.splitlines() if line.startswith(f"{NAMES[f'{name}_model']} |"))
+        assert f"| {rate:.2f} |" in row
+        assert f"| {'yes' if rate >= 0.5 else 'no'} |" in row
+
+
+def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_either_sign(tmp_path) -> None:
+    results = {
+        "correlations": raters.correlations(ratings(), draws=50),
+        "dimension_correlations": raters.dimension_correlations(ratings(), main="fun", draws=50),
+    }
+    text = report_of(tmp_path, results)
+    report = Report(tmp_path)
+    (record,) = report.of_kind("correlations")
+    headline = KINDS["correlations"].headline(report.read(record), record, report)
+    headline = headline.replace("\N{NO-BREAK SPACE}", " ")
+    measures = {"Pearson": stats.pearsonr, "Spearman's \N{GREEK SMALL LETTER RHO}": stats.spearmanr}
+    values = {
+        (coefficient, name, dimension): measure(*paired(wide(dimension), f"{name}_model")).statistic
+        for coefficient, measure in measures.items()
+        for name in ("behind", "level", "ahead", "brief")
+        for dimension in ("fun", "wit", "clear")
+    }
+    called = WORDS["levels"]["dimension"]
+    coefficient, name, dimension = max(values, key=values.__getitem__)
+    assert name == "ahead"
+    assert headline.startswith(
+        f"The highest correlation of a model with people is {max(values.values()):.2f} ["
+    )
+    assert headline.endswith(f"({coefficient}), of {NAMES['ahead_model']} for {called[dimension]}.")
+    sentence = text.split("Strongest correlate of Overall fun: ")[1].split(".\n")[0]
+    for group in ("human", "behind_model", "ahead_model"):
+        mean = {
+            one: wide(one)[PEOPLE if group == "human" else [group]].mean(axis=1)
+            for one in ("fun", "wit", "clear")
+        }
+        r = {one: stats.spearmanr(mean["fun"], mean[one]).statistic for one in ("wit", "clear")}
+        strongest = max(r, key=lambda one: abs(r[one]))
+        assert f"{WORDS['judges'][group]}: {called[strongest]} ({r[strongest]:.2f}, " in sentence
+    assert "People: Clarity (-0." in sentence
+
+
+def paired(table: pd.DataFrame, model: str) -> tuple[pd.Series, pd.Series]:
+    """Mean ratings by people, and those by a model, of items that both rated."""
+    own = table.dropna(subset=model)
+    return own[PEOPLE].mean(axis=1), own[model]
+
+
+def test_ratings_that_are_missing_are_counted_by_who_lacks_them(tmp_path) -> None:
+    found = raters.bounds(ratings(), scale=range(101), dimensions="fun", draws=20)
+    text = report_of(tmp_path, {"bounds": found})
+    own = ratings()[ratings()["dimension"] == "fun"]
+    group = own["judge_id"].where(own["judge_kind"] == "model", "human")
+    given = own.groupby(group)["value"].agg(["count", "size"])
+    share = (given["count"] / given["size"]).sort_values()
+    lacking = "; ".join(
+        f"{WORDS['judges'][name]} gave {given['count'][name]} of {given['size'][name]} ratings "
+        f"({100 * share[name]:.1f}%)"
+        for name in share.index[share < 1]
+    )
+    assert share.index[:2].tolist() == ["level_model", "human"]
+    assert f"Of 5 groups of judges, 2 lack answers: {lacking}; the others answered all." in text
+
+
+def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path) -> None:
+    rng, rows = np.random.default_rng(6), []
+    for topic in range(12):
+        for tier in ("high", "mid", "low"):
+            best = {"high": 3, "mid": 2, "low": 1}[tier]
+            for name, kind, noise in (
+                ("behind_model", "model", 9),
+                ("ann", "human", 1),
+                ("ahead_model", "model", 0.5),
+            ):
+                rows.append((name, kind, f"t{topic}{tier}", best + noise * rng.normal(), f"t{topic}", tier))
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value", "topic", "tier"])
+    options = {"levels": ["high", "mid", "low"], "column": "tier", "within": "topic"}
+    text = report_of(tmp_path, {"tier_accuracy": raters.tier_accuracy(table, draws=20, **options)})
+    shares = {}
+    for name, own in table.groupby("judge_id"):
+        of_topics = own.pivot(index="topic", columns="tier", values="value")
+        shares[name] = ((of_topics["high"] > of_topics["mid"]) & (of_topics["mid"] > of_topics["low"])).mean()
+    assert shares["ahead_model"] > shares["behind_model"]
+    sentence = text.split("Complete order, ties split: ")[1].split("\n")[0]
+    for name in ("ahead_model", "behind_model"):
+        assert f"{NAMES[name]} {100 * shares[name]:.1f}%" in sentence
+    assert f"People {100 * shares['ann']:.1f}%" in sentence
+    chance = 1 / len(list(permutations(options["levels"])))
+    assert sentence.startswith(sentence.split("; chance")[0] + f"; chance is {100 * chance:.1f}%.")
