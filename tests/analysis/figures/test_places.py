@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 from cases import cases
 from drawn import drawn_points, vertical_lines
 from made_up.figures import example, long_labels
+from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis import figures
 from conjury.analysis.results import Result
@@ -50,14 +52,73 @@ def candidates(result: Result) -> Iterator[tuple[np.ndarray, set[str]]]:
                     yield np.array([*(row[name] for name in names), *[np.nan] * (3 - len(names))]), codes
 
 
+def true_values(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(true=frame["estimate"] - np.linspace(-0.05, 0.04, len(frame)))
+
+
+def detectable_effects(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(effect_design=np.linspace(0.02, 0.05, len(frame)),
+                        effect_found=np.linspace(0.06, 0.1, len(frame)))  # fmt: skip
+
+
+VARIED = {"truth": true_values, "detectable": detectable_effects}  # tables of equal numbers, made unequal
+
+
+def errors_of_estimates(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(**frame[["estimate", "lower", "upper"]].sub(frame["true"], axis=0))
+
+
+def effects_without_signs(frame: pd.DataFrame) -> pd.DataFrame:
+    names = ["estimate", "effect_design", "effect_found"]
+    long = frame.melt(["feature", "level"], names, value_name="share")
+    return long.assign(share=long["share"].abs(), share_lower=np.nan, share_upper=np.nan)
+
+
+def shares_of_levels(frame: pd.DataFrame) -> pd.DataFrame:
+    counts = frame["estimate"].groupby(frame["feature"].astype(str))
+    share = 100 * frame["estimate"] / counts.transform("sum")
+    return frame[["feature", "level"]].assign(share=share, share_lower=np.nan, share_upper=np.nan)
+
+
+def measures(measure: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """A measure of a trial with Wilson's limits, of bias with 1.96 Monte Carlo standard errors."""
+
+    def table(frame: pd.DataFrame) -> pd.DataFrame:
+        own = frame[frame["measure"] == measure]
+        n = own["draws"] - own["failures"]
+        lower, upper = proportion_confint(own["estimate"].clip(0, 1) * n, n, method="wilson")
+        if measure == "bias":
+            half = 1.959964 * own["mc_error"]
+            lower, upper = own["estimate"] - half, own["estimate"] + half
+        return own[["estimate"]].assign(lower=lower, upper=upper)
+
+    return table
+
+
+DERIVED: dict[
+    str, Callable[[pd.DataFrame], pd.DataFrame]
+] = {  # what is drawn of a table, where it is not in it
+    "truth": errors_of_estimates,
+    "detectable": effects_without_signs,
+    "frequencies": shares_of_levels,
+    "decision_study": lambda frame: frame[~frame["cheapest"]].rename(columns={"phi": "estimate"}),
+    "trial": measures("coverage"),
+    "trial, bias": measures("bias"),
+    "trial, power": measures("power"),
+}
+
+
 @pytest.mark.parametrize(("name", "n_points", "lines"), cases(__file__, "places"))
 def test_points_lines_and_labels_are_those_of_one_row_of_the_table(
     name: str, n_points: int, lines: list[float]
 ) -> None:
     """Each point is at an estimate, the line through it ends at its limits, and its words are of that row."""
     shown = example(name)
-    figure = figures.draw(shown.result, labels=LABELS, **shown.options)
-    points, rows = drawn_points(figure), list(candidates(shown.result))
+    result = replace(shown.result, frame=VARIED.get(name, lambda frame: frame)(shown.result.frame))
+    figure = figures.draw(result, labels=LABELS, **shown.options)
+    if name in DERIVED:
+        result = Result(DERIVED[name](result.frame), result.kind)
+    points, rows = drawn_points(figure), list(candidates(result))
     numbers = np.array([row for row, _ in rows])
     assert vertical_lines(figure) == set(lines)
     if name == "tier_accuracy":  # rates of chance are behind the estimates of the same row
@@ -66,7 +127,10 @@ def test_points_lines_and_labels_are_those_of_one_row_of_the_table(
     assert len(points) == n_points
     assert len({point.place for point in points}) == n_points
     unit = (
-        100 if re.search(r"\(%\)|percent", figure.get_supxlabel() + figure.axes[0].get_xlabel(), re.I) else 1
+        100
+        if name not in DERIVED
+        and re.search(r"\(%\)|percent", figure.get_supxlabel() + figure.axes[0].get_xlabel(), re.I)
+        else 1
     )
     for point in points:
         drawn = np.array([point.x, *point.limits])
