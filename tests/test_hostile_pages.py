@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from html import unescape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fakes.studies import change_study, towns, write_study
 from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines, look, payloads
 from made_up import label_results as made
 from made_up.results import manifest, record, write_results
+from snapshots import undrawn
 
 from conjury.analysis.audit.published import Description, check_table
 from conjury.analysis.figures.labels import Names
@@ -24,11 +26,10 @@ from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import card_markdown
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import plain
-from conjury.analysis.report.render import assemble, execute, read_source, render, set_parameter
+from conjury.analysis.report.render import render
 from conjury.cli.main import main
 from conjury.inference.perturb import perturb_items, sheet
 from conjury.inference.tables import write_table
-from conjury.inference.tables.files import QUARTO
 
 
 @pytest.fixture(scope="module")
@@ -73,29 +74,40 @@ def results(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
+@pytest.fixture(scope="module", params=["conjoint", "estimators"])
+def rendered(
+    request: pytest.FixtureRequest, results: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
+    """The Markdown of a report after execution, in which Quarto looks for shortcodes, and its page."""
+    folder, markdown = tmp_path_factory.mktemp("rendered"), []
+
+    def recorded(text: str, *rest: Any) -> str:
+        markdown.append(text)
+        return to_html(text, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder))
+        patch.setattr(import_module("conjury.analysis.report.render"), "to_html", recorded)
+        page = render(request.param, results, folder / "reports").path
+    return markdown[0], page
+
+
 @pytest.mark.long
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["conjoint", "estimators"])
 def test_a_report_shows_hostile_text_in_every_place(
-    name: str, results: Path, browser: Any, secrets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rendered: tuple[str, Path], browser: Any, secrets: Path
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    seen = look(browser, render(name, results, tmp_path / "reports").path)
+    seen = look(browser, rendered[1])
     check_seen(seen, secrets)
     for word in (f"document.title='{TAKEN}'", "conjurytoken3end", "{{< include", "{% include"):
         assert word in seen.text
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["conjoint", "estimators"])
 def test_what_quarto_is_handed_holds_no_shortcode_cell_or_raw_block_of_a_study(
-    name: str, results: Path, tmp_path: Path
+    rendered: tuple[str, Path],
 ) -> None:
-    """The Markdown after execution is what Quarto reads; it looks for shortcodes in all of it."""
-    _, notebook = read_source(QUARTO / f"{name}.qmd")
-    set_parameter(notebook, "results", str(results))
-    execute(notebook, tmp_path)
-    check_markdown(assemble(notebook))
+    check_markdown(rendered[0])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -237,7 +249,8 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
             "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [lines], "files": []}  # fmt: skip
     (tmp_path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
     report = Report(tmp_path, "items")
-    report.show(result.kind)
+    with undrawn():
+        report.show(result.kind)
     check_markdown("\n\n".join([report.opening(), report.notes(), capsys.readouterr().out]))
 
 

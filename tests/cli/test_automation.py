@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from fakes.server import FakeServer
 
 from conjury.cli import automation
@@ -21,63 +22,12 @@ from conjury.cli.main import COMMANDS, OnDemand, main
 from conjury.inference.tables import read_table
 
 Run = Callable[..., Any]
-SIMULATED = "collect study.yaml --judge mini --backend simulated --pairs 40"
+BASE, QUICK, LONG, BAYES, EXAMPLES = (
+    dict(cases(__file__, lane)) for lane in ("base", "quick", "long", "bayes", "examples")
+)
+SIMULATED = BASE["collect"]
 PEOPLE = "--judge verdict --human ann,ben,eva"
-BASE = {  # what other commands read, in this order
-    "init": "init minimal flats",
-    "collect": SIMULATED,
-    "simulate": "simulate study.yaml --out choices.csv",
-    "example": "example judge",
-}
-QUICK = {
-    "validate": "validate study.yaml",
-    "trust": "trust",
-    "status": "status study.yaml",
-    "parse": "parse study.yaml --rule strict",
-    "ledger verify": "ledger verify study.yaml",
-    "retry": "retry study.yaml --status refused",
-    "view": "view study.yaml --html view.html --most 2",
-    "power": "power study.yaml --out power.csv",
-    "convert": "convert choices.csv --out copy.parquet",
-    "export": "export study.yaml --to jspsych --people 2 --out fielded",
-    "perturb": "perturb multiturn --kinds orthographic --out copies.csv",
-    "judge": f"judge comments.csv {PEOPLE}",
-    "compare-runs": "compare-runs comments.csv new_prompt.csv --judge verdict",
-}
-LONG = {
-    "check": "check study.yaml --select CJ2",
-    "fit": "fit study.yaml --data runs/minimal/choices.parquet --draws 0",
-    "doctor": "doctor",
-    "methods": "methods results",
-    "checklist": "checklist study.yaml --results results --run runs/minimal",
-    "metadata": "metadata results",
-    "preregister": "preregister study.yaml",
-    "design": "design study.yaml --pairs 60 --out drawn",
-    "render": "render study.yaml --pairs 2 --workers 1 --out pictures",
-    "gallery": "gallery study.yaml --n 2 --out pictures",
-    "compare": "compare study.yaml --engines native,statsmodels",
-    "diagnose": "diagnose study.yaml",
-    "tables": "tables results --to markdown --figures single",
-    "report": "report conjoint",
-    "import": "import conjoint_export.csv --out hotels.csv --draft-study hotels.yaml",
-    "agreement": "agreement judgments.csv --where task=stars --draws 0 --results rated",
-    "alt-test": "alt-test judgments.csv --where task=stars --draws 0 --results rated",
-    "check-table": "check-table harm_or_humor_counts",
-    "trial": "trial class_rates --draws 2 --workers 1 --out trials",
-    "panel serve": "panel study.yaml --demo --people 3 --no-stay --out people",
-    "panel status": "panel status study.yaml --out people",
-    "panel export": "panel export study.yaml --out people --to exported",
-    "panel forget": "panel forget demo-prolific_pid-00001 --out people",
-    "demo": "demo minimal first",
-}
 FITTED = ("methods", "checklist", "metadata", "compare", "diagnose", "tables", "report")  # read results
-BAYES = {"raters": "raters judgments.csv --where task=stars --draws 20 --tune 20 --chains 1 --results rated"}
-EXAMPLES = {
-    "import": "example qualtrics-conjoint",
-    "agreement": "example ratings",
-    "alt-test": "example ratings",
-}
-EXAMPLES |= {"raters": "example ratings"}
 OF_THEIR_KIND = ("check", "judge", "compare-runs", "check-table")  # documents that existed before
 
 

@@ -21,8 +21,6 @@ from conjury.inference.study import load_study
 Refused = Callable[..., str]
 FIT = "fit moderation --draws 0 --out out --data"
 BASE = "fit moderation --draws 0 --data"
-COMPARE = "compare moderation --data choices.csv --results out"
-SIMULATE = "simulate moderation --out"
 
 
 @pytest.fixture(scope="module")
@@ -121,69 +119,11 @@ def test_a_parquet_header_that_claims_three_gigabytes_is_refused_before_memory_i
     assert f"claims {rows:,} rows" in refused(FIT, "huge.parquet")
 
 
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        (f"{FIT} choices.csv --id txt", "--id txt: choices.csv has no column 'txt' (did you mean 'text'?); "),
-        (f"{FIT} choices.csv --engine fortran", "no engine 'fortran'"),
-        (f"{FIT} choices.csv --interval wide", "no interval 'wide'"),
-        (f"{FIT} choices.csv --variant choices.csv", "give NAME=VALUE"),
-        (f"{FIT} choices.csv --rename model", "give NAME=VALUE"),
-        (f"{FIT} choices.csv --levels absent.json", "absent.json"),
-        (f"{FIT} choices.csv --judge gpt4", "did you mean 'gpt4o'"),
-        (f"{FIT} choices.csv --prompt base", "no prompt 'base'"),
-        (f"{FIT} choices.csv --alpha 0", "alpha is 0"),
-        (f"{FIT} choices.csv --alpha 2", "alpha is 2"),
-        (f"{FIT} choices.csv --alpha nan", "alpha is nan"),
-        (f"{FIT} choices.csv --draws 1", "draws is 1"),
-        (f"{FIT} choices.csv --draws=-1", "draws is -1"),
-        (f"{FIT} choices.csv --variant ../elsewhere=choices.csv", "letters, digits and underscores"),
-        (f"{FIT} choices.csv --variant a/b=choices.csv", "letters, digits and underscores"),
-        (f"{FIT} choices.csv --variant 'two words=choices.csv'", "letters, digits and underscores"),
-        (f"{FIT} choices.csv --variant b=choices.csv --variant b=choices.csv", "gives 'b' twice"),
-        ("fit nonsense --data choices.csv", "no study 'nonsense'"),
-        (f"{COMPARE} --engines native,fortran", "no engine 'fortran'"),
-        (f"{COMPARE} --engines ,", "No engine is named"),
-        (f"{COMPARE} --analysis nonsense", "'nonsense' is unknown"),
-        (f"{COMPARE} --analysis frequencies", "only counts"),
-        (f"{BASE} choices.csv --out choices.csv", "choices.csv is a file"),
-        (f"{BASE} choices.csv --out choices.csv/out", "cannot be written"),
-        ("report moderation --results absent", "contains no results"),
-        ("report moderation --results choices.csv", "contains no results"),
-        ("report nonsense --results absent", "no report 'nonsense'"),
-        ("compare moderation --results absent", "absent contains no choices"),
-        ("report moderation", "conjury: results contains no|--results"),
-        ("compare moderation", "conjury: results contains no|--results"),
-        (f"{SIMULATE} a.csv --pairs 0", "--pairs is 0"),
-        (f"{SIMULATE} a.csv --respondents=-1", "--respondents is -1"),
-        (f"{SIMULATE} a.csv --judge gpt9", "'gpt9' is unknown"),
-        (f"{SIMULATE} a.txt --pairs 20", "a.txt: tables are files that end in"),
-        (
-            f"{SIMULATE} c.csv --swapped-share 2",
-            "The share of swapped pairs is 2 (did you mean 0.02?); give a number from 0 to 1",
-        ),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(
-    command: str, told: str, made: pd.DataFrame, refused: Refused
-) -> None:
-    made.to_csv("choices.csv", index=False)
-    sentence = refused(command, prints=True)
-    assert [part for part in told.split("|") if part not in sentence] == []
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_refused(made: pd.DataFrame, refused: Refused) -> None:
     made.to_csv("choices.csv", index=False)
     Path("closed").mkdir(mode=0o500)
     assert "cannot be written" in refused(BASE, "choices.csv", "--out", "closed/out", prints=True)
-
-
-@pytest.mark.parametrize("command", ["fit", "fit moderation", "nonsense", "simulate --seed=-1"])
-def test_options_that_the_parser_does_not_know_end_with_code_2(
-    command: str, here: Callable[..., tuple[int, str, str]]
-) -> None:
-    assert here(command)[0] == 2
 
 
 def test_negative_weights_and_wrong_outcomes_are_refused_by_the_functions(made: pd.DataFrame) -> None:

@@ -100,20 +100,6 @@ def test_votes_of_annotators_are_gold_where_no_labels_are_named(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("fit moderation --data data.csv --gold labels.csv", "apply to studies of labels"),
-        ("fit oogiri --data data.csv --gold labels.csv", "apply to studies of labels"),
-        ("fit multiturn --data data.csv --engine survey", "--engine applies to conjoint studies"),
-    ],
-)
-def test_options_of_other_studies_are_refused(refused: Told, command: str, told: str) -> None:
-    Path("data.csv").write_text("judge_id,judge_kind,item_id,value\n", encoding="utf-8")
-    assert told in refused(command)
-
-
-@pytest.mark.long
 def test_help_lists_every_report_that_ships() -> None:
     told = str(get_type_hints(report, include_extras=True)["name"].__metadata__[0].help)
     assert [name for name in reports() if name not in told] == []

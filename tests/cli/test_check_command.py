@@ -136,28 +136,6 @@ def test_output_for_programs_is_ascii(place: Path, conjury: Run) -> None:
         assert "é.csv" in json.dumps(json.loads(out), ensure_ascii=False)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ("nowhere", "nowhere: there is no such file, folder or study"),
-        ("moderation --select CJ9", "--select: there is no check 'CJ9'"),
-        ("moderation --ignore desing_card", "--ignore: there is no check 'desing_card' (did you mean"),
-        ("moderation --output xml", "--output 'xml' is unknown; use text, json, sarif"),
-        ("moderation --fail-on pass", "--fail-on 'pass' is unknown"),
-        ("moderation --alpha 0", "alpha is 0"),
-        ("moderation --filter awake", "--filter awake: choices have no such column"),
-        ("moderation --value score", "--value applies to exports only; add --format"),
-        ("moderation oogiri --format csv", "--format takes one export"),
-        ("moderation oogiri", "are two studies"),
-        ("moderation --study nothing", "There is no study 'nothing'"),
-    ],
-)
-def test_bad_input_ends_with_one_sentence(
-    arguments: str, complaint: str, refused: Callable[..., str]
-) -> None:
-    assert complaint in refused(f"check {arguments}")
-
-
 def test_checks_of_a_file_of_ones_own_are_reported_and_counted(place: Path, conjury: Run) -> None:
     (place / "mine.py").write_text(
         """

@@ -63,23 +63,6 @@ def test_exit_codes_follow_the_gravest_verdict(arguments: str, code: int, place:
     assert conjury(f"check-table {arguments}", cwd=place).code == code
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ("none.csv", "there is no such file"),
-        ("small.csv --fail-on odd", "--fail-on 'odd' is unknown; use inconsistent, conditional."),
-        ("small.csv --columns none.yaml", "none.yaml: there is no such file"),
-        ("small.csv --write-description", "small.yaml already exists"),
-        ("small.csv --out small.csv", "small.csv is a file; give a folder for results."),
-    ],
-)
-def test_bad_input_ends_with_one_sentence(arguments: str, sentence: str, place: Path, conjury: Run) -> None:
-    ended = conjury(f"check-table {arguments}", cwd=place)
-    assert ended.code == 2
-    assert sentence in ended.err
-    assert ended.err.count("\n") == 1
-
-
 def test_files_that_cannot_be_written_end_with_the_document_of_the_error_alone(
     place: Path, conjury: Run
 ) -> None:

@@ -18,12 +18,11 @@ from typing import Any
 import pytest
 from fakes.echoes import FORMS, PLACES
 from fakes.server import FakeServer
-from fakes.studies import RATINGS, collect, everything_said, items, table, towns, write_study
+from fakes.studies import collect, everything_said, table, towns, write_study
 from interrupts import interruptible_process
 
 from conjury.inference.ledger import Ledger
 
-Refused = Callable[..., str]
 KEY = "quince-SENTINEL-0123456789abcdef"
 REQUESTS = 88
 
@@ -200,78 +199,6 @@ def test_a_folder_that_cannot_be_written_ends_a_run_with_one_sentence(server: Fa
             path.chmod(0o755)
 
 
-ASK = "collect towns --judge judge"
-NOBODY_THERE = "http://127.0.0.1:9/v1"
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("design posts", "Study posts does not state who rates what; add 'assignment"),
-        ("design towns --pairs 0", "number of pairs is 0"),
-        ("design towns --swapped-share 1.5", "1.5"),
-        ("design towns --seed -1", "--seed"),
-        ("design nowhere", "no study 'nowhere'"),
-        ("collect towns --judge jugde", "did you mean 'judge'"),
-        ("collect towns --judge human", "these are people"),
-        ("collect towns --judge silent", "does not state how to ask"),
-        (ASK, "environment variable OPENAI_API_KEY contains no key"),
-        (f"{ASK} --prompt plane", "did you mean 'plain'"),
-        (f"{ASK} --pairs 41", "The design has 40 pairs"),
-        (f"{ASK} --pairs 0", "--pairs"),
-        (f"{ASK} --stimuli video", "--stimuli video"),
-        (
-            f"{ASK} --stimuli images",
-            "80 of 80 profiles have no picture .*; run `conjury render towns/study.yaml --cues both",
-        ),
-        (f"{ASK} --stimuli links --pictures pics", "pics: 80 of 80 profiles have no address"),
-        (f"{ASK} --backend carrier", "--backend 'carrier'"),
-        (f"{ASK} --answer letter", "--answer 'letter'"),
-        (f"{ASK} --key-variable 'my key'", "--key-variable is not the name of"),
-        (f"{ASK} --samples 0", "--samples"),
-        (f"{ASK} --concurrency 0", "--concurrency"),
-        (f"{ASK} --max-cost -1", "--max-cost"),
-        (f"{ASK} --prices gone.yaml", r"gone\.yaml"),
-        (f"{ASK} --prices towns/study.yaml", r"study\.yaml:\d+"),
-        (f"{ASK} --model own --max-cost 1", "--max-cost needs the price of own"),
-        (f"{ASK} --rule guess", "no rule 'guess'"),
-        (f"{ASK} --wait", "add --batch"),
-        (f"{ASK} --batch --backend simulated", "not to simulated"),
-        (f"{ASK} --backend simulated --processes 2", "--processes share the requests of --backend openai"),
-        (f"{ASK} --base-url {NOBODY_THERE} --concurrency 2 --processes 3", "give 1 to 2 processes"),
-        (f"{ASK} --backend replay", r"no recorded responses of judge '\w+' to towns ship .* with --recorded"),
-        (f"{ASK} --backend replay --recorded gone.parquet", r"gone\.parquet"),
-        (f"{ASK} --backend replay --recorded towns/truth.csv", "column 'study' is missing"),
-        (f"{ASK} --recorded gone.parquet", "--backend replay"),
-        pytest.param(  # waits for the retries of a connection that is refused
-            f"{ASK} --base-url {NOBODY_THERE}", "cannot be reached", marks=pytest.mark.long
-        ),
-        (f"{ASK} --base-url http://[::1/v1", "is not the address"),
-        (f"{ASK} --base-url nonsense", "is not the address"),
-        (f"{ASK} --base-url ''", "--base-url"),
-        (
-            f"collect towns --judge mine --base-url {NOBODY_THERE}",
-            "check the address, and that a server is running there",
-        ),
-        ("collect posts --judge judge --answer token", "longer than one token"),
-        ("collect posts --judge judge --backend simulated", "'posts' has no truth table"),
-        ("status towns", "contains no run"),
-        ("retry towns --status error", "contains no run"),
-        ("parse towns", "contains no run"),
-        ("ledger verify towns", "contains no run"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_sentence(
-    tmp_path: Path, here: Callable[..., tuple[int, str, str]], command: str, told: str
-) -> None:
-    write_study(tmp_path / "towns", towns())
-    write_study(tmp_path / "posts", items(RATINGS))
-    code, _, err = here(command)
-    assert code == 2
-    assert err.startswith("Usage: ") or re.fullmatch(r"conjury: .*[.?]\n", err)
-    assert re.search(told, " ".join(err.split()))
-
-
 FORMS_OF_KEYS = [f"{form}@{place}" for form in FORMS for place in ("content", "error", "cut")]
 PLACES_OF_KEYS = [f"{form}@{place}" for form in ("plain", "json") for place in PLACES]
 
@@ -320,18 +247,6 @@ def test_a_key_in_any_encoding_is_kept_nowhere(
         assert KEY not in "".join(strings(answer))
     assert said.count(b"[key]") > len(ways)
     assert len(rows) > len(ways)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--cluster", "--backend", "openai"], "--cluster asks through --backend ray, not openai"),
-        (["--cluster-dir", "shared"], "--cluster-dir applies to --cluster, not to openai; add --cluster"),
-    ],
-)
-def test_options_of_a_cluster_that_contradict_others_are_refused(refused, tmp_path, options, sentence):
-    study = write_study(tmp_path / "towns", towns())
-    assert sentence in refused("collect", study, "--judge", "judge", "--out", tmp_path / "run", *options)
 
 
 def test_a_dry_run_on_a_cluster_starts_nothing(conjury, tmp_path):

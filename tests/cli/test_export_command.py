@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from made_up.exports import Qualtrics, jspsych_trials, write_study
 
 from conjury.inference.readers.prepare import load_choices
@@ -67,42 +66,3 @@ def test_other_data_of_jspsych_are_ratings(tmp_path: Path, done: Callable[..., s
         "import data.json --format jspsych --ratings response.{dimension} --out ratings.csv", cwd=tmp_path
     )
     assert "2 judgments in ratings.csv: 1 person" in printed
-
-
-@pytest.mark.parametrize(
-    ("command", "sentence"),
-    [
-        (
-            "export study.yaml --to excel",
-            "--to excel is unknown; use qualtrics, jspsych, label-studio, prolific",
-        ),
-        ("export study.yaml --to prolific --url https://x.org", "add --minutes"),
-        ("export study.yaml --to jspsych --reward 2", "--reward applies to --to prolific; omit it"),
-        (
-            "export study.yaml --to jspsych --media-url https://x.org",
-            "--media-url applies to qualtrics and label",
-        ),
-        ("export nowhere.yaml --to jspsych", "nowhere.yaml"),
-        ("import x.csv --format qualtrics --study study.yaml", "has not been exported for qualtrics"),
-        ("import x.csv --format csv --study study.yaml", "--format csv cannot be combined with --study"),
-        (
-            "import x.csv --format jspsych --study study.yaml --value x",
-            "--value cannot be combined with --study and",
-        ),
-        (
-            "import x.csv --study study.yaml --run run",
-            "--run cannot be combined with --study, which imports completions",
-        ),
-        ("import x.csv --run run", "--run requires a study"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_one_sentence_and_writes_nothing(
-    tmp_path: Path, conjury: Callable[..., Any], command: str, sentence: str
-) -> None:
-    write_study(tmp_path, "hotel")
-    before = sorted(tmp_path.rglob("*"))
-    ended = conjury(command, cwd=tmp_path)
-    assert ended.code == 2
-    assert sentence in ended.err
-    assert ended.err.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before

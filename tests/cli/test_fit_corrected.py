@@ -18,8 +18,6 @@ from conjury.inference.tables import write_table
 FORMULA = "chosen ~ slur + identity + topic + reply + curse + engagement"
 FILES = "--data people.parquet --data models.parquet --draws 0"
 PPI = "--correct ppi --human people --model gpt4o"
-NO_SUCH = "the choices have no such judge, panel or kind of judge"
-THERE = "they have people, gpt4o."
 Told = Callable[..., str]
 
 
@@ -80,48 +78,6 @@ def test_reports_on_effects_and_on_the_correction_show_it(
         assert "#tbl-amce-corrected-gains" in capsys.readouterr().out
     assert "predict-then-debias" in report.methods()
     assert "Frequencies" not in report.methods()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ("--correct ppi --human peple", f"--human peple: {NO_SUCH} (did you mean 'people'?); {THERE}"),
-        ("--correct ppi --model gemini", f"--model gemini: {NO_SUCH}; {THERE}"),
-        ("--correct ppi --model people", "--model people: by the choices, this is people, not a model; "),
-        ("--correct ppi --human gpt4o", "--human gpt4o: by the choices, this is a model, not people; "),
-        ("--correct rogan", "--correct rogan: there is no such correction; use ppi or covariate."),
-        ("--model gpt4o", "--model applies to --correct; give both, or omit it."),
-        (f"{PPI} --engine statsmodels", "The engine statsmodels does not support corrections by models; "),
-        (f"{PPI} --outcome probability", "--correct needs choices of people, and --outcome probability "),
-        (f"{PPI} --vcov HC1", "vcov HC1 treats rows as independent, but a correction by models "),
-    ],
-)  # fmt: skip
-def test_options_that_do_not_fit_are_refused(
-    folder: Path, short_study: Path, refused: Told, options: str, sentence: str
-) -> None:
-    told = refused("fit", short_study / "study.yaml", f"{FILES} --out no {options}", cwd=folder, prints=True)
-    assert sentence in told
-    assert not (folder / "no").exists()
-
-
-def test_models_that_judged_no_task_of_people_end_the_fit_with_the_remedy(
-    folder: Path, short_study: Path, refused: Told
-) -> None:
-    files = FILES.replace("models", "others")
-    told = refused("fit", short_study / "study.yaml", f"{files} --out no {PPI}", cwd=folder, prints=True)
-    assert "answered none of the tasks that people answered" in told
-    assert "`conjury collect --tasks panel`" in told
-    assert not (folder / "no").exists()
-
-
-def test_choices_of_people_alone_are_refused_with_the_remedy(
-    folder: Path, short_study: Path, refused: Told
-) -> None:
-    options = "--data people.parquet --draws 0 --out no --correct ppi"
-    told = refused("fit", short_study / "study.yaml", options, cwd=folder, prints=True)
-    assert "there are none of models; add them with --data" in told
-    assert not (folder / "no").exists()
 
 
 def test_a_report_on_the_correction_needs_one(

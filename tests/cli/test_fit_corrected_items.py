@@ -9,49 +9,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up.ratings import CLASSES, items_in_strata, ratings_by_few_people
+from made_up.ratings import (
+    CLASSES,
+    LABELLED_STUDY,
+    items_in_strata,
+    ratings_by_few_people,
+    write_rated_study,
+)
 
 from conjury.analysis.raters import means, prediction_powered
 from conjury.analysis.report import Report
 
 Told = Callable[..., str]
-HEAD = """
-name: tone
-title: Tone of messages
-kind: items
-question: Which tone has this message?
-items: items.csv
-judges:
-  - {id: gpt_4_1, label: GPT-4.1, kind: model}
-  - {id: gemini, label: Gemini, kind: model}
-"""
-RATED = """
-strata:
-  - id: stratum
-    label: Kind
-    levels: [{id: high, label: High}, {id: mid_level, label: Middle}, {id: low, label: Low}]
-response:
-  form: ratings
-  scales: [{id: warmth, label: Warmth, minimum: 1, maximum: 5}, {id: wit, label: Wit, minimum: 1, maximum: 5}]
-"""
-LABELLED = "response: {form: label, id: tone, labels: [{id: calm, label: Calm}, {id: angry, label: Angry}]}\n"
 FIT = "fit study.yaml --data judgments.csv --draws 0"
-
-
-def written(folder: Path, study: str, judgments: pd.DataFrame, n: int = 60) -> Path:
-    """A study with its items and judgments."""
-    folder.mkdir(exist_ok=True)
-    (folder / "study.yaml").write_text(HEAD + study, encoding="utf-8")
-    items_in_strata(n).to_csv(folder / "items.csv", index=False)
-    judgments.to_csv(folder / "judgments.csv", index=False)
-    return folder
 
 
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory, done: Told) -> Path:
     """Five people who rated 18 of 60 items, and a model that rated all, fitted."""
     table = ratings_by_few_people(labelled=18, dimensions=("warmth", "wit"))
-    folder = written(tmp_path_factory.mktemp("rated"), RATED, table)
+    folder = write_rated_study(tmp_path_factory.mktemp("rated"), table)
     printed = done(FIT, "--correct ppi --out results", cwd=folder, figures=())
     (folder / "printed.txt").write_text(printed, encoding="utf-8")
     return folder
@@ -94,28 +71,9 @@ def test_the_terminal_and_reports_have_one_sentence_on_the_gain(
 
 @pytest.mark.long
 def test_six_items_are_enough(tmp_path: Path, done: Told) -> None:
-    folder = written(tmp_path, RATED, ratings_by_few_people(6, 3, dimensions=("warmth",)), 6)
+    folder = write_rated_study(tmp_path, ratings_by_few_people(6, 3), 6)
     printed = done(FIT, "--correct ppi --human human --model gpt_4_1", cwd=folder, figures=())
     assert "With the answers of GPT-4.1, 3 labelled items are as precise as 3: the gain is 1.00, " in printed
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ("--human person_9", "--human person_9: the judgments have no such judge, panel or kind of judge ("),
-        ("--model gemni", "--model gemni: the judgments have no such judge, panel or kind of judge"),
-        ("--model person_1", "--model person_1: by the judgments, this is people, not a model; name"),
-        ("--human gpt_4_1", "--human gpt_4_1: by the judgments, this is a model, not people; name another."),
-        ("--correct covariate", "--correct covariate applies to conjoint studies, and tone is a study"),
-        ("--engine survey", "--engine applies to conjoint studies, and tone is a study of items; omit it."),
-    ],
-)  # fmt: skip
-def test_names_and_options_that_do_not_fit_are_refused(
-    rated: Path, refused: Told, options: str, sentence: str
-) -> None:
-    assert sentence in refused(FIT, f"--correct ppi {options} --out no", cwd=rated, prints=True)
-    assert not (rated / "no").exists()
 
 
 @pytest.mark.parametrize(
@@ -130,16 +88,14 @@ def test_names_and_options_that_do_not_fit_are_refused(
 def test_judgments_that_lack_people_models_or_common_items_are_refused(
     tmp_path: Path, refused: Told, kept: str, sentence: str
 ) -> None:
-    folder = written(
-        tmp_path / "few", RATED, ratings_by_few_people(labelled=18, dimensions=("warmth",)).query(kept)
-    )
+    folder = write_rated_study(tmp_path / "few", ratings_by_few_people(labelled=18).query(kept))
     assert sentence in refused(FIT, "--correct ppi --out no", cwd=folder, prints=True, writes=True)
     assert not (folder / "no").exists()
 
 
 def test_shares_and_scores_of_labels_are_corrected(tmp_path: Path, done: Told) -> None:
     table = ratings_by_few_people(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
-    folder = written(tmp_path, LABELLED, table)
+    folder = write_rated_study(tmp_path, table, study=LABELLED_STUDY)
     printed = done(FIT, "--correct ppi --model gemini", cwd=folder, figures=())
     shares, scores = (
         pd.read_parquet(folder / "results" / "tables" / f"{name}_corrected.parquet")
@@ -160,7 +116,7 @@ def test_shares_and_scores_of_labels_are_corrected(tmp_path: Path, done: Told) -
 def test_gold_labels_of_few_items_count_as_those_of_people(tmp_path: Path, done: Told) -> None:
     table = ratings_by_few_people(labels=True, dimensions=("tone",), models=("gpt_4_1", "gemini"))
     gold = table[table["judge_id"] == "person_0"].rename(columns={"dimension": "label_set", "value": "label"})
-    folder = written(tmp_path, LABELLED, table[table["judge_kind"] == "model"])
+    folder = write_rated_study(tmp_path, table[table["judge_kind"] == "model"], study=LABELLED_STUDY)
     gold[["item_id", "label_set", "label"]].to_csv(folder / "gold.csv", index=False)
     done(FIT, "--gold gold.csv --correct ppi", cwd=folder, figures=())
     found = pd.read_parquet(folder / "results" / "tables" / "scores_corrected.parquet")
@@ -177,7 +133,7 @@ def test_a_silent_model_is_excluded_unless_it_is_named(tmp_path: Path, done: Tol
     table = ratings_by_few_people(labelled=18, dimensions=("warmth",), models=("gpt_4_1", "gemini"))
     silent = table["judge_id"] == "gemini"
     table = table.assign(value=table["value"].mask(silent), status=np.where(silent, "refused", "ok"))
-    folder = written(tmp_path / "silent", RATED, table)
+    folder = write_rated_study(tmp_path / "silent", table)
     done(FIT, "--correct ppi --out all", cwd=folder, figures=())
     results = json.loads((folder / "all" / "manifest.json").read_text(encoding="utf-8"))["results"]
     assert results[0]["settings"]["model"] == ["gpt_4_1"]

@@ -101,23 +101,6 @@ def test_probabilities_take_the_place_of_choices(folder: Path) -> None:
     assert "**The outcome is the probability of being chosen**" in Report(folder / "likely").opening()
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ("--outcome probability", r"--outcome probability: .*choices.parquet contain no probability; "),
-        ("--outcome rating", "--outcome rating: write chosen or probability"),
-        ("--data choices.parquet", "choices.parquet is named twice; name each file once"),
-    ],
-)
-def test_an_outcome_that_files_lack_and_a_file_named_twice_are_refused(
-    folder: Path, short_study: Path, refused: Told, options: str, sentence: str
-) -> None:
-    study = short_study / "study.yaml"
-    told = refused("fit", study, f"--data choices.parquet --out refused {options}", cwd=folder)
-    assert re.search(sentence, told)
-    assert not (folder / "refused").exists()
-
-
 @pytest.mark.long
 def test_repeats_of_a_small_study_give_one_share_in_all_tables(
     ran: Told, tmp_path: Path, capsys: pytest.CaptureFixture[str]

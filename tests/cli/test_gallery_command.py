@@ -45,26 +45,6 @@ def test_kinds_of_cues_are_shown_side_by_side(fonts: Fonts, ran: Told) -> None:
         assert sheet.width >= 4 * COLUMN
 
 
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("gallery towns --cues voice", "voice"),
-        ("gallery towns --theme sepia", "sepia"),
-        ("gallery towns --layout postcard", "postcard"),
-        ("gallery towns --cues name", "cues"),
-        ("gallery towns --n 0", "--n"),
-        ("gallery oogiri", "study of items"),
-    ],
-)
-def test_what_cannot_be_shown_is_said(
-    here: Callable[..., tuple[int, str, str]], command: str, told: str
-) -> None:
-    code, _, err = here(command)
-    assert code == 2
-    assert told in " ".join(err.split())
-    assert not Path("runs").exists()
-
-
 @pytest.mark.long
 def test_a_study_that_changed_after_its_design_was_drawn_is_refused(ran: Told, refused: Told) -> None:
     ran("design towns --pairs 20")

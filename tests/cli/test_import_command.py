@@ -29,7 +29,6 @@ OUT = "--out judgments.parquet"
 QUALTRICS = f"import {HUMANS}/qualtrics.csv {OUT} --ratings j{{item}}_{{dimension}}"
 ANCHORS = "--anchors 'Not funny at all=0,A little funny=1,Moderately funny=2,Very funny=4'"
 PROLIFIC = f"import {HUMANS}/prolific.csv --format prolific {OUT}"
-RATINGS = f"import {HUMANS}/ratings.csv --format csv {OUT}"
 LABELS = "import completions.parquet --study multiturn"
 GOLD = "import items.parquet --study multiturn --gold"
 
@@ -161,57 +160,6 @@ def test_columns_become_gold_labels(ran: Told, completions: None) -> None:
     assert "1 gold labels are none of the study's and stay as they are: joke_type 'slapstick' (1)" in printed
     labels = read_table("labels.parquet", "labels")
     assert labels["label"].tolist() == ["witty", "slapstick", "setup", "punchline"]
-
-
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        (
-            f"import {HUMANS}/qualtrics.csv {OUT} --anchors a=1",
-            "--anchors does not apply to choices from qualtrics; omit it",
-        ),
-        (f"{QUALTRICS} --outcomes a,b", "--outcomes does not apply to ratings from qualtrics"),
-        (f"{RATINGS} --id x", "--id does not apply to ratings from csv"),
-        (
-            f"import {HUMANS}/label_studio.json --format label-studio {OUT} --check a=1",
-            "--check does not apply to ratings",
-        ),
-        (f"{QUALTRICS} --prolific-id x", "--prolific-id applies to --prolific"),
-        (
-            f"import {HUMANS}/qualtrics.csv {OUT} --format spss",
-            "--format 'spss' is unknown; use qualtrics, mturk, ",
-        ),
-        (f"import {HUMANS}/qualtrics.csv {OUT} --outcomes chosen=", "--outcomes 'chosen=' is invalid"),
-        (f"{QUALTRICS} --check Q9", "--check 'Q9' is incomplete; write COLUMN=ANSWER"),
-        (f"{QUALTRICS} --again exlude", "--again exlude (did you mean 'exclude'?) is unknown"),
-        (f"{QUALTRICS} --timezone Mars", "--timezone 'Mars' is unknown"),
-        (f"{QUALTRICS} --encoding utf9", "--encoding utf9 is unknown"),
-        (PROLIFIC, "give these by --judgments"),
-        (
-            f"import {HUMANS}/qualtrics.cvs {OUT} --ratings Q{{item}}",
-            "no such file (did you mean 'qualtrics.csv'?)",
-        ),
-        (f"{RATINGS} --value =x", "--value '=x' is invalid"),
-        ("import completions.parquet", "--out is missing"),
-        ("import completions.parquet --parser strict", "--parser requires a study"),
-        ("import completions.parquet --study moderation", "--study moderation is a conjoint"),
-        ("import completions.parquet --study multiturns", "did you mean multiturn?"),
-        (f"{LABELS} --parser lax", "there is no rule 'lax'"),
-        (f"{LABELS} --judge x", "--judge cannot be combined with --study"),
-        (f"{LABELS} --format csv", "--format csv cannot be combined with --study"),
-        (f"{LABELS} --lines lines.csv", "--lines applies to gold labels"),
-        (f"{LABELS} --items gone.parquet", "gone.parquet"),
-        ("import gone.parquet --study multiturn", "gone.parquet"),
-        (f"{GOLD} kind", "--gold kind: give the label set and its column"),
-        (f"{GOLD} type=kind", "has no labels 'type'"),
-        (f"{GOLD} joke_type=kid", "column 'kid' is missing"),
-        (f"{GOLD} joke_type=kind --parser strict", "omit one of the two"),
-    ],
-)
-def test_refused_imports_end_with_one_sentence(
-    refused: Told, completions: None, command: str, problem: str
-) -> None:
-    assert problem in refused(command)
 
 
 def test_the_formats_read_all_options_and_each_has_a_reader() -> None:

@@ -57,45 +57,6 @@ def test_a_limit_that_is_not_met_ends_with_1(place: Path, conjury: Run, argument
     assert ("FAILS" in ended.out) == bool(code)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (
-            "judge comments.csv",
-            "language, ann, ben, eva could be that of people; name one or more with --human",
-        ),
-        ("judge comments.csv --human anne", "there is no column 'anne' (did you mean 'ann'?)"),
-        (
-            "judge comments.csv --human ann --fail-under kapa=1",
-            "there is no estimate 'kapa' (did you mean 'kappa'?)",
-        ),
-        (
-            "judge comments.csv --human ann --fail-over kappa.p=0.05",
-            "'kappa' has no p; use estimate, lower, ",
-        ),
-        (
-            "compare-runs comments.csv new_prompt.csv --human ann --fail-over kappa_a.p=0.05",
-            "'kappa_a' has no p; use estimate, lower, ",
-        ),
-        ("judge comments.csv --human ann --html page.pdf", "name a file that ends in .html"),
-        ("judge coments.csv --human ann", "did you mean 'comments.csv'?"),
-        ("judge comments.csv --human ann --judge comment", "different labels"),
-        (
-            "compare-runs comments.csv new_prompt.csv --id ids",
-            "there is no column 'ids' (did you mean 'id'?)",
-        ),
-        ("compare-runs comments.csv new_prompt.csv --names one", "give two names"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_ends_with_2(
-    place: Path, conjury: Run, arguments: str, problem: str
-) -> None:
-    ended = conjury(arguments, cwd=place)
-    assert ended.code == 2
-    assert problem in ended.err
-    assert ended.err.count("\n") == 1
-
-
 def test_json_has_every_number_of_the_page(place: Path, conjury: Run) -> None:
     ended = conjury("judge comments.csv --human ann --json --fail-under kappa.lower=0.9", cwd=place)
     assert ended.code == 1

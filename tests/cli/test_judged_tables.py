@@ -195,34 +195,6 @@ def test_answers_that_differ_and_people_of_other_names_are_pointed_out(tmp_path:
     assert "name those of both with --human" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        ("judge a.csv --fail-under kappa.lower=85", "is 85 (did you mean 0.85?); kappa.lower is between"),
-        ("judge a.csv --fail-under accuracy=90", "did you mean 0.9?"),
-        ("judge a.csv --fail-under recall[yes].lower=70", "did you mean 0.7?"),
-        ("judge a.csv --fail-over rate_difference[yes].upper=5", "did you mean 0.05?"),
-        ("judge a.csv --fail-over kappa.p=5", "did you mean 0.05?"),
-        ("judge a.csv --fail-under corrected_rate[yes]=-0.1", "corrected_rate is between 0 and 1"),
-        ("judge a.csv --fail-under kappa.n=-1", "kappa.n is of 0 or more"),
-        ("judge a.csv --threshold 60", "threshold is 60 (did you mean 0.6?)"),
-        ("judge a.csv --width 10", "width is 10 (did you mean 0.1?)"),
-        ("judge a.csv --epsilon 15", "epsilon is 15 (did you mean 0.15?)"),
-        ("judge a.csv --alpha 5", "alpha is 5.0 (did you mean 0.05?)"),
-        ("compare-runs a.csv a.csv --margin 5", "margin is 5 (did you mean 0.05?)"),
-        ("compare-runs a.csv a.csv --fail-over flips.upper=5", "did you mean 0.05?"),
-        ("compare-runs a.csv a.csv --fail-under kappa_a.lower=60", "did you mean 0.6?"),
-    ],
-)
-def test_percentages_are_refused_where_shares_and_coefficients_belong(
-    tmp_path: Path, conjury: Run, command: str, problem: str
-) -> None:
-    prompts(30).to_csv(tmp_path / "a.csv", index=False)
-    ended = conjury(command, cwd=tmp_path)
-    assert ended.code == 2
-    assert problem in ended.err
-
-
 def test_ratings_and_counts_have_limits_in_their_unit(tmp_path: Path, conjury: Run) -> None:
     random = np.random.default_rng(1)
     quality = random.normal(50, 10, 60)

@@ -51,19 +51,6 @@ def test_fit_and_diagnose_take_tables_of_people_and_of_a_model_that_saw_their_ta
     assert "CJ203" in ran("diagnose", study, "--results", "results")
 
 
-def test_bad_input_is_one_sentence(refused, towns) -> None:
-    for arguments, reason in (
-        (("panel", "nowhere"), "nowhere"),
-        (("panel", "status", towns), "has no panel; begin one with"),
-        (("panel", "export", towns, "--out", "elsewhere"), "has no panel; begin one with"),
-        (("panel", "forget", "somebody"), "has no panel"),
-        (("panel", towns, "--no-stay"), "applies to demonstrations"),
-        (("panel", towns, "--demo", "--no-stay", "--database", "mysql://x/y"), "use sqlite"),
-        (("panel", towns, "--people", "2000000"), "--people"),
-    ):
-        assert reason in refused(*arguments)
-
-
 def test_erasing_what_no_panel_has_is_refused(ran, refused, towns) -> None:
     ran("panel", towns, "--demo", "--people", "1", "--no-stay")
     assert "No person has this identifier" in refused("panel", "forget", "somebody")

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from conjury.cli.commands.papers.facts import _same_texts
 from conjury.cli.main import app
-from conjury.inference.errors import InputError
 
 
 def run(*arguments: object) -> str:
@@ -37,36 +36,6 @@ def test_each_format_of_tables_is_written(results, tmp_path) -> None:
     names = {path.stem for path in tmp_path.glob("*.md")}
     assert names == {path.stem for path in tmp_path.glob("*.html")} >= {"amce", "answers"}
     assert (tmp_path / "amce.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("tables", "RESULTS", "--to", "excel"), "no such format; use one of: latex, word"),
-        (
-            ("tables", "RESULTS", "--to", "latex", "--figures", "triple"),
-            "no such size; use single or double",
-        ),
-        (("tables", "nowhere", "--to", "latex"), "manifest.json"),
-        (("checklist", "moderation", "--out", "c.pdf"), "the ending names the format"),
-        (("checklist", "oogiri", "--results", "RESULTS"), "contains results of the study"),
-        (("preregister", "moderation", "--template", "prp"), "no template 'prp'"),
-        (("preregister", "moderation", "--run", "nowhere"), "contains no design"),
-        (("preregister", "moderation", "--correct", "magic"), "use ppi or covariate"),
-        (("preregister", "moderation", "--alpha", "2"), "alpha"),
-        (("metadata", "nowhere"), "contains no files"),
-        (("metadata", "RESULTS", "--to", "xml"), "use croissant or ro-crate"),
-        (("methods", "nowhere"), "manifest.json"),
-    ],
-)
-def test_bad_input_is_answered_with_one_sentence(
-    results, tmp_path, monkeypatch, arguments: tuple[str, ...], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=message) as error:
-        run(*(str(results) if one == "RESULTS" else one for one in arguments))
-    assert "\n" not in str(error.value)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_checklist_and_a_registration_are_written(tmp_path, monkeypatch) -> None:

@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 from fakes.studies import towns, write_study
 
-from .conftest import Ended
-
 HUMAN = "human,human,,part_worth,size,large,2.0\n"
 
 
@@ -71,31 +69,6 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
     assert pd.read_parquet("runs/towns/choices.parquet")["sampling_probability"].between(0.25, 1).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ("--sample uniform", "--sample applies to tasks of people; add --people N"),
-        ("--people 5 --strata size", "--strata applies to sampled tasks; add --sample"),
-        ("--people 5 --sample uniform --judge judge", "--judge applies to --sample uncertainty"),
-        ("--people 5 --sample uniform --strata size", "--strata has no effect with --sample uniform"),
-        ("--people 5 --sample uniform --allocation a.csv", "--allocation applies to --sample strata"),
-        (
-            "--people 5 --panel people.parquet",
-            "--panel uses the tasks of the file, so --people has no effect",
-        ),
-        (
-            "--panel people.parquet --floor 0.1",
-            "--panel uses the tasks of the file, so --floor has no effect",
-        ),
-        ("--people 5 --repeats 0.1", "--repeats does not apply to"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(
-    refused: Callable[..., str], study: Path, options: str, told: str
-) -> None:
-    assert told in plain(refused("design", study, options))
-
-
 def test_simulated_people_need_tasks(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:
@@ -117,40 +90,6 @@ def test_simulated_people_need_tasks(
     assert "--tasks people: write models, panel or all" in plain(
         refused("collect", study, "--judge judge --backend simulated --tasks people")
     )
-
-
-STRATA = "stratum,share\nsmall | small,1\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ("--people 5 --sample unifrm", "--sample unifrm: write uniform, strata or uncertainty."),
-        ("--people 5 --sample strata", "--sample strata needs a column of profiles"),
-        ("--people 5 --sample strata --strata plce", "profiles have no such column (did you mean 'place'?)"),
-        (
-            "--people 5 --sample strata --strata place --allocation plan.csv",
-            "of the pairs has no share above 0",
-        ),
-        ("--people 5 --sample strata --strata place --allocation none.csv", "there is no such file"),
-        (
-            "--people 5 --sample uncertainty --judge judge",
-            "draw the design without --people, run `conjury collect",
-        ),
-        ("--people 5 --sample uniform --first-pairs 90", "so the first 90 cannot be used"),
-        ("--people 50 --sample uniform", "need 150 pairs, and the design has 30"),
-        ("--people 5 --sample uniform --people-per-task 6", "6 of 5 people cannot judge each task"),
-        ("--panel plan.csv", "plan.csv"),
-    ],
-)
-def test_a_refused_command_leaves_nothing_behind(
-    here: Callable[..., Ended], study: Path, options: str, told: str
-) -> None:
-    Path("plan.csv").write_text(STRATA, encoding="utf-8")
-    ended = here("design", study, f"--pairs 30 {options} --out first")
-    assert (ended.code, ended.out) == (2, "")
-    assert told in plain(ended.err)
-    assert not Path("first").exists()
 
 
 def test_a_refused_command_leaves_a_design_as_it_was(

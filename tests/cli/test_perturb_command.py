@@ -54,25 +54,6 @@ def test_same_seed_gives_the_same_bytes_in_any_order_of_rows(ran: Told) -> None:
     assert Path("a.parquet").read_bytes() != first[0]
 
 
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        ("perturb items.parquet --kinds drft", "did you mean 'drift'"),
-        ("perturb items.parquet --kinds drift,,dialect", "--kinds 'drift,,dialect' has an empty name"),
-        ("perturb item.parquet", "did you mean 'items.parquet'"),
-        ("perturb items.parquet --rate much", "--rate 'much' is not a share"),
-        ("perturb items.parquet --kinds drift --rate dialect=0.1", "'dialect' is not in --kinds"),
-        ("perturb items.parquet --dialect uk", "give NAME=VALUE"),
-        ("perturb items.parquet --out items.parquet", "items.parquet would be overwritten"),
-        ("perturb items.parquet --out copies", "add an ending"),
-        ("perturb items.parquet --language-column lang", "did you mean 'language'"),
-        ("perturb moderation", "moderation is a conjoint"),
-    ],
-)
-def test_refused_options_end_with_one_sentence(refused: Told, command: str, problem: str) -> None:
-    assert problem in refused(command)
-
-
 def test_a_study_is_named_in_place_of_its_files(ran: Told) -> None:
     ran("perturb multiturn --only punchline --kinds orthographic")
     copies, labels = pd.read_csv("multiturn.perturbed.csv"), pd.read_csv("multiturn.perturbed.labels.csv")

@@ -103,30 +103,6 @@ def test_the_limit_of_few_stimuli_is_told(ran: Told) -> None:
     assert row_of(out, r"0.02\s+Author, Topic")[2] == "no number"
 
 
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        ("moderation --effect 0", "effect is 0; give a number other than 0"),
-        ("moderation --effect 0.7", "larger than 0.5"),
-        ("moderation --power 80", "power is 80 (did you mean 0.8?); give a number between 0 and 1"),
-        ("moderation --alpha 5", "alpha is 5.0"),
-        ("moderation --pairs 0", "--pairs is 0; give a whole number above 0"),
-        ("moderation --respondents -3", "--respondents is -3"),
-        ("moderation --tests 0", "tests is 0"),
-        ("moderation --judge gpt4", "did you mean 'gpt4o'"),
-        ("moderation --cost-per-pair -1", "--cost-per-pair is -1; give a cost of 0 or more"),
-        ("moderation --reliability 0.4", "reliability is 0.4"),
-        ("moderation --repeats -1", "repeats is -1; give the repeated tasks"),
-        ("moderation --stimulus-sd 2", "stimulus_sd is outside 0 to 0.5"),
-        ("moderation --figure power.txt", "names of figures end in .png, .svg, .pdf"),
-        ("moderation --out power.txt", "tables are files that end in"),
-        ("moderatoin", "did you mean moderation"),
-    ],
-)
-def test_bad_input_is_one_sentence_with_code_2(refused: Told, options: str, remedy: str) -> None:
-    assert remedy in refused(f"power {options}")
-
-
 def both_judged(study: Study, people: int) -> None:
     """Write choices of people and a model that agrees with them in four of five of their tasks."""
     drawn = simulate(
@@ -222,30 +198,3 @@ def test_pairs_without_a_stated_cost_do_not_count_in_the_price(
     assert found == (None if cost is None else pytest.approx(cost))
     assert notes[-1].startswith(note)
     assert _cost_in_run([tmp_path / "other.parquet"], "gpt4o") == (None, [])
-
-
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        ("--respondents 1", "--respondents is 1; give a whole number of 2 or more"),
-        ("--pairs 0", "--pairs is 0; give a whole number of 1 or more"),
-        ("--effect 0", "--effect is 0; give a number other than 0"),
-        ("--budget -5", "--budget is -5; give a cost of 0 or more"),
-        ("--budget 50 --cost-per-respondent 0", "--cost-per-respondent is 0, so --budget buys any number"),
-        ("--budget 5", "--budget 5 is enough for fewer than two people"),
-    ],
-)
-def test_errors_of_a_plan_name_options(refused: Told, options: str, remedy: str) -> None:
-    assert remedy in refused(f"power moderation --with gpt4o --data choices.parquet {options}")
-
-
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        ("--with gpt4o", "give choices of both by --data"),
-        ("--budget 100", "--budget applies to --with"),
-        ("--data x.parquet", "--data applies to --with"),
-    ],
-)
-def test_options_of_a_plan_with_a_model_go_together(refused: Told, options: str, remedy: str) -> None:
-    assert remedy in refused(f"power moderation {options}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from made_up.ratings import LABELLED_STUDY, ratings_by_few_people, write_rated_study
 
 import conjury.analysis.raters as raters
 from conjury.analysis.pipeline.fitting import free_name
@@ -24,16 +25,6 @@ Told = Callable[..., str]
 ANALYSES = ["coverage", "means", "means_crossed", "distributions", "correlations", "lines"]
 ANALYSES += ["dimension_correlations", "tiers", "biases", "agreement", "alt_test"]
 COLUMNS = ["judge_id", "judge_kind", "item_id", "value"]
-STUDY = """
-name: tone
-title: Tone of messages
-kind: items
-question: Which tone has this message?
-items: items.csv
-response: {form: label, id: tone, labels: [{id: calm, label: Calm}, {id: angry, label: Angry}]}
-judges:
-  - {id: gpt_4_1, label: GPT-4.1, kind: model}
-"""
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -120,27 +111,19 @@ def test_dimensions_get_names_that_files_may_have() -> None:
 
 @pytest.mark.long
 def test_labels_of_a_study_are_fitted(tmp_path: Path, done: Told, refused: Told) -> None:
-    """Answers of three people and a model about 40 items."""
-    items = [f"m{number:02d}" for number in range(40)]
-    pd.DataFrame({"item_id": items, "text": items}).to_csv("items.csv", index=False)
-    Path("study.yaml").write_text(STUDY, encoding="utf-8")
-    rows = [
-        (judge, "model" if judge == "gpt_4_1" else "human", item, ("calm", "angry")[(at * step % 7) % 2])
-        for judge, step in (("ann", 1), ("bob", 1), ("cem", 2), ("gpt_4_1", 3))
-        for at, item in enumerate(items)
-    ]
-    pd.DataFrame(rows, columns=COLUMNS).to_csv("labels.csv", index=False)
-    done("fit study.yaml --data labels.csv --draws 20 --out labelled", cwd=tmp_path)
+    """Answers of five people about 40 of 60 items, and of a model about all."""
+    table = ratings_by_few_people(labelled=40, labels=True, dimensions=("tone",))
+    write_rated_study(tmp_path, table, study=LABELLED_STUDY)
+    done("fit study.yaml --data judgments.csv --draws 20 --out labelled", cwd=tmp_path, figures=())
     names = [one["name"] for one in manifest(tmp_path / "labelled")["results"]]
     assert names == ["coverage", "agreement", "alt_test"]
-    told = refused("raters labels.csv --where judge_kind=human --covariate colour")
+    told = refused("raters judgments.csv --where judge_kind=human --covariate colour")
     assert "--covariate applies to models of ratings" in told
 
 
 @pytest.mark.long
-def test_judgments_of_any_file_need_no_study(place: Path, done: Told, refused: Told, tmp_path: Path) -> None:
-    ratings = read_table(place / "r.parquet")
-    plain = ratings[ratings["dimension"] == "clarity"][COLUMNS]
+def test_judgments_of_any_file_need_no_study(done: Told, refused: Told, tmp_path: Path) -> None:
+    plain = ratings_by_few_people(labelled=60)[COLUMNS]
     plain.assign(task="clear").to_csv("plain.csv", index=False)
     own = "--draws 20 --results own"
     told = done(f"agreement plain.csv --where task=clear --coefficient krippendorff {own}", cwd=tmp_path)
@@ -153,35 +136,6 @@ def test_judgments_of_any_file_need_no_study(place: Path, done: Told, refused: T
     made = manifest(tmp_path / "own")
     assert {"agreement_krippendorff", "alt_test"} <= set(made["parts"])
     assert "data/judgments.parquet" in made["files"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("command", "sentence"),
-    [
-        ("fit oogiri --data r.parquet --vcov CR2", "--vcov applies to conjoint studies"),
-        ("alt-test --results res --dimension funnines", "no such dimension (did you mean 'funniness'?)"),
-        ("agreement r.parquet --where colour=red", "column 'colour' is missing"),
-        ("raters --results nowhere", "contains no judgments"),
-        ("raters --results res", "have several dimensions"),
-        ("raters --results res --model kappa", "--model kappa: use auto, ordinal"),
-        (
-            "raters --results res --model dimensions --target-accept 0.9",
-            "--target-accept applies to --model ordinal and --model labels",
-        ),
-        ("alt-test other.csv --results res", "contains results on other data"),
-        ("fit oogiri --data outside.csv", "which is not on the scale"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_one_sentence(
-    place: Path, refused: Told, monkeypatch: pytest.MonkeyPatch, command: str, sentence: str
-) -> None:
-    monkeypatch.chdir(place)
-    ratings = read_table("r.parquet").astype({"value": "int64"})
-    ratings.loc[7, "value"] = 9
-    ratings.to_csv("outside.csv", index=False)
-    pd.DataFrame([("a", "human", "x", 1)], columns=COLUMNS).to_csv("other.csv", index=False)
-    assert sentence in refused(command, cwd=place)
 
 
 # ---- priors, link and scale: read, refused, handed on, recorded ----

@@ -96,38 +96,6 @@ def test_a_simulated_judge_is_collected_and_a_dry_run_sends_nothing(ran: Ran) ->
     assert judgments["status"].eq("ok").all()
 
 
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("simulate oogiri --out j.parquet --pairs 5", "--pairs does not apply to oogiri, which is a"),
-        ("simulate oogiri --out j.parquet --noise 0", "--noise does not apply to oogiri"),
-        ("simulate moderation --out c.parquet --topics 5", "--topics does not apply to moderation"),
-        ("simulate oogiri --out j.parquet --topics 0", "The number of topics is 0"),
-        ("simulate oogiri --out j.parquet --people 9", "There are 9 people"),
-        ("design oogiri --pairs 5", "--pairs does not apply to oogiri, which is a study of items"),
-        ("design oogiri --repeats 2", "--repeats 2 (did you mean 0.02?): give a share from 0 to 1"),
-        ("design oogiri --sample uniform", "--sample applies to tasks of people; add --people N"),
-        (
-            "simulate multiturn --out j.csv --topics 4",
-            "--topics does not apply to multiturn, which is a study of l",
-        ),
-        ("simulate multiturn --out j.csv --repeats 0.5", "--repeats does not apply to multiturn"),
-        (
-            "simulate oogiri --out j.csv --items 4",
-            "--items does not apply to oogiri, which is a study of ratings",
-        ),
-        (
-            "simulate moderation --out j.csv --items 4",
-            "--items does not apply to moderation, which is a study of p",
-        ),
-    ],
-)
-def test_options_of_another_kind_of_study_are_refused(
-    refused: Callable[..., str], command: str, told: str
-) -> None:
-    assert told in refused(command)
-
-
 def test_gold_labels_of_a_simulation_are_found_next_to_its_judgments(ran: Ran) -> None:
     known = item_study("multiturn")
     ran("simulate multiturn --out j.parquet --items 9 --judge qwen3_8b --samples 1")

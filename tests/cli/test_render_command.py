@@ -142,38 +142,6 @@ def test_pictures_are_uploaded_and_their_host_is_named(towns: Path, render: Told
     files.store.clear()
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (
-            "--cues bth",
-            "--cues bth: there are no such cues (did you mean 'both'?); use both, name, face, none.",
-        ),
-        (
-            "--cues name",
-            "The study towns has no content with names and faces, so cues 'name' cannot be shown",
-        ),
-        ("--theme dim", "use one of light, dark."),
-        ("--layout pst", "There is no layout 'pst' (did you mean 'post'?)"),
-        ("--layout post", "'face'"),
-        ("--format gif", "--format gif: pictures can be written as png, webp; give one of these."),
-        ("--all --pairs 3", "--all draws every profile, --pairs those of the first pairs; give one of them."),
-        ("--pairs 3000", "The design has 40 pairs, so the first 3,000 cannot be used"),
-        ("--faces nowhere", "--faces nowhere: towns has no content with faces"),
-        ("--emoji-font nowhere.ttf", "nowhere.ttf"),
-        ("--upload memory://b", "--upload is where pictures are copied to, --address is where judges fetch"),
-        ("--upload memory://b --address http://a.org", "from an https address"),
-        ("--upload nowhere://b --address https://a.org", "no storage called nowhere"),
-        ("--check", "no pictures of towns with cues both; draw them with `conjury render towns --cues"),
-    ],
-)
-def test_options_that_cannot_be_are_told_in_a_sentence(
-    towns: Path, complaint: Told, options: str, told: str
-) -> None:
-    assert told in complaint(towns, options)
-    assert not Path("stimuli").exists()
-
-
 def test_another_job_in_the_same_folder_is_refused(towns: Path, render: Told, complaint: Told) -> None:
     render(towns, "--pairs 2")
     assert complaint(towns, "--pairs 2 --theme dark") == (
@@ -214,12 +182,6 @@ def test_a_full_disk_is_told_and_leaves_no_half_picture(towns: Path, render: Tol
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not [path for path in Path("stimuli").rglob("*") if path.is_file() and path not in before]
     render(towns, "--pairs 9")
-
-
-def test_a_place_that_is_no_folder_and_a_study_of_items_are_refused(towns: Path, complaint: Told) -> None:
-    Path("stimuli").write_text("in the way")
-    assert "stimuli" in complaint(towns, "--pairs 1")
-    assert "is a study of items, not a conjoint" in complaint("oogiri")
 
 
 @pytest.mark.parametrize("how", ["upwards", "absolute", "link"])

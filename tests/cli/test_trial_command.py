@@ -68,26 +68,6 @@ def test_draws_and_methods_are_chosen_by_options(ran: Callable[..., str], tmp_pa
     assert set(table["method"]) == {"means, scale=2.0"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["smal"], "There is no trial 'smal' (did you mean 'small'?)"),
-        (["small", "--only", "cr9"], "no method 'cr9'"),
-        (["small", "--backend", "slurm"], "backend is 'slurm'"),
-    ],
-)
-def test_wrong_arguments_end_in_one_sentence(
-    refused: Callable[..., str], arguments: list[str], sentence: str
-) -> None:
-    assert sentence in refused("trial", *arguments)
-
-
-def test_a_folder_without_trials_is_refused_by_their_report(
-    refused: Callable[..., str],
-) -> None:
-    assert "contains no results" in refused("report", "trials", "--results", "nowhere")
-
-
 @pytest.mark.slow
 def test_an_interrupted_trial_ends_and_goes_on(tmp_path: Path) -> None:
     """Ctrl-C reaches the workers too; those that compute end with the command."""

@@ -66,24 +66,6 @@ def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_al
     assert [(one.code, one.run) for one in _fired(tmp_path / "one", 0, False)] == [("CJ317", 0)]
 
 
-@pytest.mark.long
-def test_bad_input_is_one_sentence(refused, files) -> None:
-    study, run = files
-    named = ("--study", str(study / "study.yaml"))
-    for arguments, reason in (
-        (("view", "nowhere"), "there is no such folder or study"),
-        (("view", str(study), *named), "there is no such folder; begin a run"),
-        (("view", str(run), *named, "--filter", "judge=x", "--html", "y.html"), "no answer has this judge"),
-        (("view", str(run), *named, "--html", "y.html", "--label", "a"), "omit --html or --label"),
-        (("view", str(run), *named, "--label", "a/b"), "a name begins with a letter"),
-        (("view", str(run), *named, "--label", "judge"), "the run has a judge of this name"),
-        (("view", str(run), *named, "--label", "human_0001"), "the run has a judge of this name"),
-        (("view", str(run), *named, "--html", "y.html", "--most", "20000"), "the limit is 10,000"),
-    ):
-        assert reason in refused(*arguments)
-    assert not Path("y.html").exists()
-
-
 class Browser:
     """A browser without scripts, with cookies."""
 

@@ -23,81 +23,9 @@ import yaml
 HOSTILE = "<script>alert('x')</script> & \"${e://Field/slot}\" costs $5\nsecond line"
 CONSENT = "# Consent\n\nYou may stop at any time. <b>no HTML</b> ${e://Field/x}\n"
 
-PANEL: dict[str, Any] = {
-    "consent": "consent.md",
-    "instructions": "instructions.md",
-    "attention": [
-        {
-            "id": "colour",
-            "after": 2,
-            "text": "Choose blue.",
-            "options": [{"id": "red", "label": "Red"}, {"id": "blue", "label": "Blue"}],
-            "right": "blue",
-        }
-    ],
-    "questions": [
-        {
-            "id": "adult",
-            "label": "Are you 18 or older?",
-            "options": [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}],
-            "first": True,
-            "screen_out": ["no"],
-        },
-        {"id": "age", "label": "How old are you?", "form": "number", "minimum": 18, "maximum": 120},
-    ],
-    "completion": {"code": "DONE42", "redirect": "https://example.org/complete?cc=DONE42"},
-    "screened_out": {"code": "OUT7"},
-}
-HOTEL: dict[str, Any] = {
-    "name": "hotel",
-    "title": "Which <hotel>?",
-    "kind": "conjoint",
-    "question": "Which of the two do you choose?",
-    "attributes": [
-        {
-            "id": "price",
-            "label": "Price & tax",
-            "levels": [{"id": "low", "label": "$80 <b>"}, {"id": "high", "label": "$120"}],
-        },
-        {
-            "id": "view",
-            "label": "View",
-            "levels": [
-                {"id": "sea", "label": "Sea"},
-                {"id": "yard", "label": "Yard"},
-                {"id": "none", "label": "No"},
-            ],
-        },
-        {
-            "id": "stars",
-            "label": "Stars",
-            "levels": [{"id": "three", "label": "3"}, {"id": "four", "label": "4"}],
-        },
-    ],
-    "design": {"pairs": 20, "respondents": 4, "tasks": 4, "repeat_first": True},
-    "response": {"form": "choice", "options": ["Hotel A", "Hotel B"]},
-    "judges": [{"id": "human", "label": "People", "kind": "human"}],
-    "panel": PANEL,
-}
-SCALES = {
-    "form": "ratings",
-    "scales": [
-        {
-            "id": "wit",
-            "label": "Wit",
-            "minimum": 0,
-            "maximum": 3,
-            "anchors": [{"value": 0, "text": "not at all"}, {"value": 3, "text": "very <much>"}],
-        },
-        {"id": "effort", "label": "Effort", "minimum": 0, "maximum": 100},
-    ],
-}
-LABELS = [{"id": "safe", "label": "Safe & sound"}, {"id": "harm", "label": "Harmful $"}]
-RESPONSES: dict[str, Any] = {
-    "ratings": SCALES,
-    "labels": {"form": "label", "id": "harm_label", "labels": LABELS},
-    "lines": {"form": "line_labels", "labels": LABELS, "lines": "text"},
-}
+FILE = Path(__file__).parents[2] / "fixtures" / "studies_for_people.yaml"
+STUDIES = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+PANEL: dict[str, Any] = STUDIES["exported_panel"]
 
 
 def write_study(folder: Path, kind: str) -> Path:
@@ -105,27 +33,14 @@ def write_study(folder: Path, kind: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "consent.md").write_text(CONSENT)
     (folder / "instructions.md").write_text("Please read *carefully*.\n")
-    content = HOTEL
+    content = STUDIES["hotel"] | {"panel": PANEL}
     if kind != "hotel":
         content = {
             "name": f"jokes_{kind}",
-            "title": "Jokes",
-            "kind": "items",
-            "question": "What about this joke?",
-            "items": "items.csv",
-            "collect": {"fields": ["text"]},
-            "strata": [
-                {
-                    "id": "sort",
-                    "label": "Sort",
-                    "levels": [{"id": "pun", "label": "Pun"}, {"id": "gag", "label": "Gag"}],
-                }
-            ],
-            "response": RESPONSES[kind],
-            "judges": [{"id": "human", "label": "People", "kind": "human"}],
-            "assignment": {"within": "topic", "across": "sort", "raters": 2, "repeats": 0.34},
-            "panel": PANEL | {"practice_item": "warm_up"},
+            **STUDIES["jokes_by_sort"],
+            "response": STUDIES["responses"][kind],
         }
+        content["panel"] = PANEL | {"practice_item": "warm_up"}
         rows = [
             {"item_id": f"{topic}_{sort}", "topic": topic, "sort": sort, "text": f"{topic} and\n{sort}"}
             for topic in ("cat", "dog", "ant")

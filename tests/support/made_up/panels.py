@@ -39,6 +39,7 @@ from conjury.inference.panel.web.app import make_app
 from conjury.inference.panel.web.languages import SHIPPED
 from conjury.inference.panel.web.serving import opened
 from conjury.inference.tables.columns import stream
+from made_up.exports import STUDIES
 
 _PLANS: dict[str, PanelPlan] = {}
 YES_NO = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
@@ -56,34 +57,7 @@ HOSTILE = "<script>document.title='taken over'</script><b>bold</b> \" onmouseove
 HERE = {"base_url": "http://127.0.0.1"}
 ARABIC_TEXTS = ["مرحبا بكم في مدينتنا الصغيرة.", "هذا منشور سيئ.", "لا شيء هنا.", "المنشور الأخير."]
 
-PANEL: dict[str, Any] = {
-    "people": 4,
-    "consent": "consent.md",
-    "instructions": "instructions.md",
-    "minutes": 30,
-    "attention": [
-        {
-            "id": "reading",
-            "after": 1,
-            "text": "Please choose blue.",
-            "options": [{"id": "red", "label": "Red"}, {"id": "blue", "label": "Blue"}],
-            "right": "blue",
-        }
-    ],
-    "questions": [
-        {
-            "id": "region",
-            "label": "Where do you live?",
-            "options": [{"id": "north", "label": "North"}, {"id": "south", "label": "South"}],
-            "first": True,
-        },
-        {"id": "age", "label": "How old are you?", "form": "number", "minimum": 18, "maximum": 99},
-        {"id": "remarks", "label": "Anything else?", "form": "text", "required": False},
-    ],
-    "quotas": [{"question": "region", "option": "north", "people": 3}],
-    "pay": {"amount": 2.5, "currency": "EUR"},
-    "completion": {"code": "C0FFEE", "redirect": "https://example.org/submissions?cc=C0FFEE"},
-}
+PANEL: dict[str, Any] = STUDIES["pages_panel"]
 
 
 class Clock:
@@ -102,30 +76,8 @@ class Clock:
 def write_towns(folder: Path, panel: Mapping[str, Any] | None = None, **changes: Any) -> Path:
     """Write a small conjoint: two attributes, two tasks and the repeat of the first."""
     section = {"consent": "consent.md", "instructions": "instructions.md", **(panel or {})}
-    content = {
-        "name": "towns",
-        "title": "Towns",
-        "kind": "conjoint",
-        "question": "Which town?",
-        "attributes": [
-            {
-                "id": "size",
-                "label": "Size",
-                "levels": [{"id": "small", "label": "Small"}, {"id": "big", "label": "Big"}],
-            },
-            {
-                "id": "sea",
-                "label": "Sea",
-                "levels": [{"id": name, "label": name.title()} for name in ("none", "near", "far")],
-            },
-        ],
-        "design": {"pairs": 4, "respondents": 3, "tasks": 2, "repeat_first": True},
-        "judges": [{"id": "human", "label": "People", "kind": "human"}],
-        "analyses": [{"name": "amce", "verb": "amce", "title": "All", "formula": "chosen ~ size + sea"}],
-        "panel": {name: value for name, value in section.items() if value is not None},
-        **changes,
-    }
-    return _write(folder, content)
+    section = {name: given for name, given in section.items() if given is not None}
+    return _write(folder, {**STUDIES["towns"], "panel": section, **changes})
 
 
 def write_jokes(folder: Path, response: Mapping[str, Any], panel: Mapping[str, Any], n: int = 4) -> Path:
@@ -134,17 +86,7 @@ def write_jokes(folder: Path, response: Mapping[str, Any], panel: Mapping[str, A
     pd.DataFrame(
         {"item_id": [f"j{i}" for i in range(n)], "text": [f"One {i}\nTwo {i}" for i in range(n)]}
     ).to_csv(folder / "items.csv", index=False)
-    content = {
-        "name": "jokes",
-        "title": "Jokes",
-        "kind": "items",
-        "question": "How funny?",
-        "items": "items.csv",
-        "response": dict(response),
-        "judges": [{"id": "human", "label": "People", "kind": "human"}],
-        "panel": dict(panel),
-    }
-    return _write(folder, content)
+    return _write(folder, {**STUDIES["jokes"], "response": dict(response), "panel": dict(panel)})
 
 
 def _write(folder: Path, content: Mapping[str, Any]) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,23 @@ import pandas as pd
 
 from conjury.analysis.raters.models.dimensions.data import GroupRatings
 
+RATED_STUDY = """
+name: tone
+title: Tone of messages
+kind: items
+question: Which tone has this message?
+items: items.csv
+judges: [{id: gpt_4_1, label: GPT-4.1, kind: model}, {id: gemini, label: Gemini, kind: model}]
+strata:
+  - id: stratum
+    label: Kind
+    levels: [{id: high, label: High}, {id: mid_level, label: Middle}, {id: low, label: Low}]
+response:
+  form: ratings
+  scales: [{id: warmth, label: Warmth, minimum: 1, maximum: 5}, {id: wit, label: Wit, minimum: 1, maximum: 5}]
+"""
+LABELS = "response: {form: label, id: tone, labels: [{id: calm, label: Calm}, {id: angry, label: Angry}]}\n"
+LABELLED_STUDY = RATED_STUDY.partition("strata:")[0] + LABELS
 MODELS = ("gpt_4_1", "gemini")
 STRATA = ("high", "mid_level", "low")
 CLASSES = ("calm", "angry")
@@ -76,6 +94,15 @@ def items_in_strata(n: int = 60) -> pd.DataFrame:
     """Items in three strata."""
     names = [f"i{k:02d}" for k in range(n)]
     return pd.DataFrame({"item_id": names, "stratum": [STRATA[k % 3] for k in range(n)]})
+
+
+def write_rated_study(folder: Path, judgments: pd.DataFrame, n: int = 60, study: str = RATED_STUDY) -> Path:
+    """A study of ratings on two dimensions, or of labels, with its items and judgments."""
+    folder.mkdir(exist_ok=True)
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    items_in_strata(n).to_csv(folder / "items.csv", index=False)
+    judgments.to_csv(folder / "judgments.csv", index=False)
+    return folder
 
 
 @dataclass(frozen=True)
