@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_type_hints
 
 import pandas as pd
 import pytest
 
-from conjury.analysis.report.render import reports
-from conjury.cli.commands.papers.report import report
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, write_table
 
@@ -97,9 +94,3 @@ def test_votes_of_annotators_are_gold_where_no_labels_are_named(
         assert any(part in note for note in manifest["notes"])
     assert manifest["missing"]["refused"] == "wrong"
     assert (tables / "annotators.parquet").is_file()
-
-
-@pytest.mark.long
-def test_help_lists_every_report_that_ships() -> None:
-    told = str(get_type_hints(report, include_extras=True)["name"].__metadata__[0].help)
-    assert [name for name in reports() if name not in told] == []

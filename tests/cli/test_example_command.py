@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import metadata
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -52,6 +53,13 @@ def test_the_script_makes_the_files_that_ship(tmp_path: Path, monkeypatch: pytes
 def test_names_of_extras_in_brackets_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     printing.console.print("pip install 'conjury[r]'")
     assert capsys.readouterr().out == "pip install 'conjury[r]'\n"
+
+
+def test_tables_are_printed_without_empty_columns_and_with_words_as_headings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printing.print_frame(pd.DataFrame({"std_error": [0.25], "prompt": [""], "note": [None]}))
+    assert capsys.readouterr().out.split() == ["std", "error", "0.250"]
 
 
 def test_doctor_says_how_to_get_what_is_missing(ran: Told, monkeypatch: pytest.MonkeyPatch) -> None:

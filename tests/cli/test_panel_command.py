@@ -103,12 +103,6 @@ def test_without_the_extra_one_sentence_states_how_to_install_it(refused, towns,
     assert "pip install 'conjury[panel]'" in refused("panel", towns)
 
 
-def test_help_names_the_commands_and_the_study(ran) -> None:
-    text = ran("panel", "--help")
-    assert all(name in text for name in ("serve", "export", "status", "forget"))
-    assert command.SERVE in text
-
-
 @pytest.mark.long
 def test_the_server_starts_prints_its_address_and_stops_on_an_interruption(towns, tmp_path) -> None:
     process = interruptible_process(

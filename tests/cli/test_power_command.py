@@ -145,8 +145,13 @@ def test_people_needed_with_a_model_are_planned_from_choices_of_both(
     assert Path("plan.png").read_bytes().startswith(b"\x89PNG")
     assert "no such model" in refused(command.replace("gpt4o", "gpt4"))
     assert "--icc cannot be combined with --with" in refused(f"{command} --icc 0.1")
+
+
+def test_a_plan_with_few_people_says_that_it_is_uncertain(ran: Told, study: Study) -> None:
     both_judged(study, 5)
-    assert "rho is estimated from 5 people, so it is uncertain" in " ".join(ran(command).split())
+    out = " ".join(ran("power moderation --with gpt4o --data choices.parquet --effect 0.05").split())
+    assert "5 people with 15 tasks each, corrected by GPT-4o with answers to 600 other pairs" in out
+    assert "rho is estimated from 5 people, so it is uncertain" in out
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -103,78 +103,28 @@ def few_people_scores() -> Result:
     return scores(people, correct="ppi", model={"gemini": model}, missing=["wrong"])
 
 
-TITLES = {"ratings.csv": "Ratings of jokes by people and models", "scores.csv": "Scores of models"}
-CHECKS = {
-    "mean_sd": "Means and standard deviations of ratings",
-    "scores": "Scores of one confusion matrix",
-    "counts": "Counts that sum to a total",
+FOLDER = Path(__file__).parents[2] / "fixtures" / "made_up"
+CHECKED: dict[str, Any] = {
+    "files": ["ratings.csv", "scores.csv"],
+    "titles": {"ratings.csv": "Ratings of jokes by people and models", "scores.csv": "Scores of models"},
+    "sources": {"ratings.csv": "Made up (2026), table 1", "scores.csv": ""},
+    "rows": {"ratings.csv": 8, "scores.csv": 3},
+    "checks": {
+        "mean_sd": "Means and standard deviations of ratings",
+        "scores": "Scores of one confusion matrix",
+        "counts": "Counts that sum to a total",
+    },
 }
-ROWS = [
-    (
-        "ratings.csv",
-        "mean_sd",
-        ("mean", "sd"),
-        ["consistent"] * 5 + ["conditional", "inconsistent", "untested"],
-    ),
-    ("ratings.csv", "counts", ("total", "yes", "no"), ["consistent"] * 3),
-    ("scores.csv", "scores", ("accuracy", "macro_f1"), ["inconsistent", "inconsistent", "conditional"]),
-]
-UNDER = {"conditional": "truncated; n = 39"}
-NEAREST = {"inconsistent": "2.34 or 2.36"}
 
 
 def checked_numbers() -> Result:
-    frame = pd.DataFrame(
-        [
-            {
-                "file": file,
-                "table": "",
-                "place": f"group {group}",
-                "row": group + 2,
-                "column": role,
-                "quantity": role,
-                "published": f"2.{group}{place}",
-                "check": check,
-                "verdict": verdict,
-                "under": UNDER.get(verdict, ""),
-                "nearest": NEAREST.get(verdict, ""),
-                "n_definitions": 1 if verdict == "consistent" else 6,
-                "chance": 0.25 if verdict != "untested" else 1.0,
-                "reason": f"The numbers of group {group} were looked at.",
-                "finding": 100 * number + group,
-            }
-            for number, (file, check, roles, verdicts) in enumerate(ROWS)
-            for group, verdict in enumerate(verdicts)
-            for place, role in enumerate(roles)
-        ]
+    """Published numbers of two files with every verdict, in the columns that `check_tables` gives."""
+    numbers, pairs = (
+        pd.read_csv(FOLDER / f"checked_{name}.csv", keep_default_na=False, dtype={"published": str})
+        for name in ("numbers", "pairs")
     )
-    numbers = frame.rename(columns={"check": "checks"}).drop(columns=["nearest", "n_definitions", "finding"])
-    means = [0.4, 1.0, 1.6, 2.2, 2.8, 3.1, 3.4, 2.5]
-    pairs = pd.DataFrame(
-        [
-            {
-                "file": "ratings.csv",
-                "group": group,
-                "place": f"group {place}",
-                "mean": mean,
-                "sd": 0.9 - 0.1 * (place % 3),
-                "lowest": 0.0,
-                "highest": 4.0,
-                "step": step,
-                "verdict": verdict,
-            }
-            for (group, step), (place, (mean, verdict)) in product(
-                [("ratings by models", 1.0), ("mean ratings by four people", 0.25), ("", 1.0)],
-                enumerate(zip(means, ROWS[0][3], strict=True)),
-            )
-        ]
+    by_number = numbers.rename(columns={"check": "checks"}).drop(
+        columns=["nearest", "n_definitions", "finding"]
     )
-    settings = {
-        "files": list(TITLES),
-        "titles": TITLES,
-        "sources": {"ratings.csv": "Made up (2026), table 1", "scores.csv": ""},
-        "rows": {"ratings.csv": 8, "scores.csv": 3},
-        "checks": CHECKS,
-    }
     notes = ("Counts that sum to a total: 1 group of ratings.csv not checked, since total is missing.",)
-    return Result(frame, "published_numbers", notes, settings, {"numbers": numbers, "pairs": pairs})
+    return Result(numbers, "published_numbers", notes, CHECKED, {"numbers": by_number, "pairs": pairs})
