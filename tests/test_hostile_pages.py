@@ -15,7 +15,7 @@ from fakes.studies import change_study, towns, write_study
 from hostile import NAMES, TAKEN, check_markdown, check_seen, chromium, in_lines, look, payloads
 from made_up import label_results as made
 from made_up.results import manifest, record, write_results
-from snapshots import undrawn
+from matplotlib.figure import Figure
 
 from conjury.analysis.audit.published import Description, check_table
 from conjury.analysis.figures.labels import Names
@@ -23,6 +23,7 @@ from conjury.analysis.pipeline.apart import write_checked_tables
 from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.report import Report
+from conjury.analysis.report import report as printing
 from conjury.analysis.report.exhibits.cards import card_markdown
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import plain
@@ -227,6 +228,7 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(printing, "draw", lambda *_, **__: Figure(figsize=(1, 1)))  # the description is real
     result, lines = BENCHMARKS[name](), in_lines(texts)
     for table, frame in tables_of(Named(name, name, result)).items():
         write_table(frame, tmp_path / "tables" / f"{table}.parquet")
@@ -249,8 +251,7 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
             "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [lines], "files": []}  # fmt: skip
     (tmp_path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
     report = Report(tmp_path, "items")
-    with undrawn():
-        report.show(result.kind)
+    report.show(result.kind)
     check_markdown("\n\n".join([report.opening(), report.notes(), capsys.readouterr().out]))
 
 
