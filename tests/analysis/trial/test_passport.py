@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from conjury.analysis.frames.passport import (
     NEAR,
@@ -16,7 +17,8 @@ from conjury.analysis.frames.passport import (
     situation_of,
 )
 from conjury.analysis.numerics.panel import effective_clusters
-from conjury.analysis.trial.passport.repeats import repeated_tasks
+from conjury.analysis.trial.parts import find
+from conjury.analysis.trial.passport.repeats import repeated_tasks, samples
 from conjury.analysis.trial.passport.worlds import alike, cluster_sizes, in_proportion
 
 
@@ -49,6 +51,20 @@ def test_true_values_of_repeats_are_those_of_people_of_whom_half_err_twice_as_of
     picked = [rows.loc[rows["chosen"] == 1, "profile_id"].to_numpy() for _, rows in many.groupby("repeat")]
     assert (picked[0] == picked[1]).mean() == pytest.approx(agreement, abs=0.007)
     assert (1 - truth["tau"]) ** 2 + truth["tau"] ** 2 == pytest.approx(agreement)
+
+
+def test_even_votes_of_four_samples_count_half_in_their_majority() -> None:
+    truth = samples(np.random.default_rng(1), n=4, prevalence=0.3).truth.set_index("quantity")["truth"]
+    strong, weak = (binom.sf(2, 4, p) + binom.pmf(2, 4, p) / 2 for p in (0.95, 0.05))
+    assert truth["majority_of_k 4"] == pytest.approx(0.3 * strong + 0.7 * weak)
+
+
+def test_order_effects_of_repeats_are_near_their_true_values() -> None:
+    drawn = repeated_tasks(np.random.default_rng(1), n=400, clusters=100, prevalence=0.1)
+    found = find("method", "passport_order")(drawn.data).set_index("quantity")["estimate"]
+    truth = drawn.truth.set_index("quantity")["truth"].reindex(found.index).dropna()
+    assert len(truth) >= 4
+    np.testing.assert_allclose(found[truth.index], truth, atol=0.1)
 
 
 def made_up(monkeypatch: pytest.MonkeyPatch, coverage: float, upper: float) -> None:

@@ -266,6 +266,13 @@ def test_corrected_effects_and_means_are_measured(quick: None) -> None:
     assert (means.sum(), (~means).sum()) == (5, 3)  # of two and three levels
 
 
+def test_models_answer_as_people_do_in_four_of_five_pairs(quick: None) -> None:
+    frame = corrections.people_and_model(np.random.default_rng(1), n=20_000, clusters=200).data.frame
+    wide = frame[frame["position"] == "A"].pivot_table(index="pair_id", columns="judge_kind", values="chosen")
+    both = wide.dropna()
+    assert (both["human"] == both["model"]).mean() == pytest.approx(0.8, abs=0.01)
+
+
 def test_items_of_a_cluster_share_a_class_as_often_as_it_occurs(quick: None) -> None:
     frame = probabilities.probabilities(
         np.random.default_rng(1), n=20_000, clusters=4_000, prevalence=0.2

@@ -118,6 +118,13 @@ def test_true_values_among_people_hold_for_stable_picks_and_for_people_beside_a_
     assert_close(both.data.query("judge_kind == 'human'"), true(both, "people"), unit="judge_id")
 
 
+def test_tastes_differ_by_default_with_a_standard_deviation_of_three_tenths() -> None:
+    one, other = (
+        true(drawn("swapping_errors", people=2, **own), "stable_picks") for own in ({}, {"taste": 0.3})
+    )
+    assert one.equals(other)
+
+
 @pytest.mark.parametrize("reliability", [0.77, 0.88])
 def test_repeats_agree_as_often_as_the_reliability_says(reliability: float) -> None:
     data = drawn("swapping_errors", people=20_000, reliability=reliability).data

@@ -196,8 +196,13 @@ def test_a_block_with_too_few_draws_is_made_again(tmp_path: Path) -> None:
     again = run(tmp_path, tmp_path / "out", draws=30)
     assert again.frame["draws"].unique().tolist() == [30]
     pd.testing.assert_frame_equal(again.frame, run(tmp_path, draws=30).frame)
-    fewer = run(tmp_path, tmp_path / "out", draws=10)
-    pd.testing.assert_frame_equal(fewer.frame, run(tmp_path, draws=10).frame)
+
+
+def test_fewer_draws_are_the_first_of_those_that_are_there(tmp_path: Path) -> None:
+    run(tmp_path, tmp_path / "out", draws=6)
+    fewer = run(tmp_path, tmp_path / "out", draws=4)
+    assert fewer.frame["draws"].unique().tolist() == [4]
+    pd.testing.assert_frame_equal(fewer.frame, run(tmp_path, draws=4).frame)
 
 
 def test_a_changed_module_of_the_user_is_computed_again(tmp_path: Path) -> None:

@@ -426,6 +426,15 @@ UNANSWERED = THIRTY.assign(chosen=THIRTY["chosen"].where(~THIRTY["repeat"]))
 ALWAYS_A = THIRTY.assign(chosen=_always_a)
 
 
+@pytest.mark.parametrize(("levels", "more"), [(3, False), (4, True)])
+def test_of_levels_with_few_repeats_eight_are_named(levels: int, more: bool) -> None:
+    table = THIRTY.assign(extra=(THIRTY["profile_id"] % levels).map("e{}".format))
+    with pytest.warns(UserWarning, match="The pooled tau is used") as told:
+        mm(table, f"{FORMULA} + extra", id="judge_id", correct="by_level")
+    text = next(str(one.message) for one in told if "pooled tau" in str(one.message))
+    assert (text.count("("), " and others" in text) == (8, more)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
