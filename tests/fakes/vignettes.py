@@ -24,15 +24,7 @@ from conjury.inference.vignettes.jobs.store import store_picture
 from .studies import towns, write_study
 
 PROFILES = 162
-LAYOUT: dict[str, Any] = {
-    "width": 300,
-    "themes": {
-        "light": {"background": "#ffffff", "ink": "#101418"},
-        "dark": {"background": "#101418", "ink": "#ffffff"},
-    },
-    "styles": {"words": {"size": 18, "colour": "ink"}},
-    "content": {"column": [{"each": {"text": "{field}: {value}", "style": "words"}}], "padding": 8},
-}
+LAYOUT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("card.yaml").read_text(encoding="utf-8"))
 FACTS = {"cues": "both", "layout": "post", "theme": "light"}
 # The command with few profiles per chunk; after so many chunks (0: none) it waits.
 COMMAND = """

@@ -8,6 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 LIMIT = 20.0  # seconds until a page has to be there
+PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+DESK = {"width": 1100, "height": 800, "deviceScaleFactor": 1, "mobile": False}
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
 AXE = """
 const done = arguments[arguments.length - 1];

@@ -20,6 +20,8 @@ from typing import Any
 
 import yaml
 
+from conjury.inference.panel.elsewhere.write import Exported, export_study
+
 HOSTILE = "<script>alert('x')</script> & \"${e://Field/slot}\" costs $5\nsecond line"
 CONSENT = "# Consent\n\nYou may stop at any time. <b>no HTML</b> ${e://Field/x}\n"
 
@@ -56,6 +58,11 @@ def write_study(folder: Path, kind: str) -> Path:
     path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path
+
+
+def written_for(tmp_path: Path, kind: str, to: str, **options: Any) -> Exported:
+    """Export a made-up study for a program."""
+    return export_study(write_study(tmp_path / kind, kind), to, out=tmp_path / "run", **options)
 
 
 def drawn(*names: object, among: int) -> int:
