@@ -157,12 +157,22 @@ def test_a_stopped_run_is_resumed_by_a_larger_one_and_lost_pictures_are_drawn_ag
 
 
 @pytest.mark.long
-def test_a_killed_run_leaves_no_process_and_is_resumed(renderer, towns, everything, folder, reference):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_killed_or_interrupted_leaves_no_process_and_is_resumed(
+    renderer, towns, everything, folder, reference, how
+):
     process = start(towns, folder.root, "--workers", 2, chunk=2, last=3)
     wait_until(lambda: len(folder.parts()) == 3, process)
     workers = children(process.pid)
-    process.kill()
-    assert process.wait(30) == -signal.SIGKILL
+    process.send_signal(how)
+    code, out, error = ended(process)
+    if how == signal.SIGINT:
+        assert code == 130
+        assert "Stopped; finished pictures are kept, and the same command resumes from here." in out
+        assert error == "conjury: interrupted; no file was left half written.\n"
+        assert not list(folder.root.rglob("*.tmp"))
+    else:
+        assert code == -signal.SIGKILL
     deadline = time.monotonic() + 20
     while any(map(is_running, workers)):
         assert time.monotonic() < deadline
@@ -180,21 +190,6 @@ def test_a_second_process_is_refused_while_one_writes(renderer, towns, everythin
     assert f"towns/both: process {os.getpid()} on " in error
     assert "draws or uploads pictures here; wait until it has ended, or give another" in error
     assert draw(renderer, folder, everything.head(3)) == [3]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_keeps_finished_pictures(renderer, towns, everything, folder, reference, workers):
-    process = start(towns, folder.root, "--workers", workers, chunk=2, last=2)
-    wait_until(lambda: len(folder.parts()) == 2, process)
-    process.send_signal(signal.SIGINT)
-    code, out, error = ended(process)
-    assert code == 130
-    assert "Stopped; finished pictures are kept, and the same command resumes from here." in out
-    assert error == "conjury: interrupted; no file was left half written.\n"
-    assert not list(folder.root.rglob("*.tmp"))
-    draw(renderer, folder, everything)
-    assert files(folder.root) == reference
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ from cases import cases
 from fontTools.ttLib import TTFont
 
 from conjury.inference.errors import InputError, MissingDependency
-from conjury.inference.vignettes import Fonts, characters
+from conjury.inference.vignettes import Fonts
 from conjury.inference.vignettes import fonts as module
 from conjury.inference.vignettes.fonts import EMOJI, FONTS, EmojiFont, find_emoji
 
@@ -86,19 +86,6 @@ def test_missing_fonts_are_named_with_the_extra(fonts, monkeypatch):
         Fonts.find()
 
 
-def test_without_fribidi_latin_is_taken_and_arabic_refused(fonts, monkeypatch):
-    monkeypatch.setattr(module, "fribidi", lambda: None)
-    poorer = Fonts.find()
-    assert not poorer.shaping
-    assert poorer.family_of("é") == 0
-    for cluster in "سשक":
-        with pytest.raises(MissingDependency, match=r"need FriBidi.*libfribidi0"):
-            poorer.family_of(cluster)
-    with pytest.raises(MissingDependency, match="need FriBidi"):
-        poorer.emoji_font("🇩🇪")
-    assert poorer.emoji_font("❤️") is poorer.emoji
-
-
 def test_emoji_without_a_font_or_that_it_lacks_are_named(fonts):
     with pytest.raises(InputError, match=r"U\+1F600 \(GRINNING FACE\).*fonts-noto-color-emoji"):
         without(fonts, emoji=None).emoji_font("😀")
@@ -154,16 +141,3 @@ def test_hashes_are_those_of_the_files(fonts):
     assert fonts.sha256[inter.name] == hashlib.sha256(inter.read_bytes()).hexdigest()
     assert fonts.emoji.path.name in fonts.sha256
     assert len(fonts.sha256) >= len(fonts.families) + 1
-
-
-def test_fribidi_is_looked_for_under_its_usual_names(monkeypatch):
-    tried: list[str] = []
-
-    def refuse(name: str) -> None:
-        tried.append(name)
-        raise OSError
-
-    monkeypatch.setattr(characters.ctypes, "CDLL", refuse)
-    monkeypatch.setattr(characters.sys, "platform", "linux")
-    assert characters.fribidi.__wrapped__() is None
-    assert tried == ["libfribidi.so.0", "libfribidi.so"]

@@ -23,11 +23,6 @@ def known(tmp_path: Path) -> Study:
     return load_study(write_study(tmp_path / "towns", towns()))
 
 
-@pytest.fixture(scope="module")
-def profiles() -> pd.DataFrame:
-    return enumerate_profiles(load_study("moderation"))
-
-
 def entries(cues: tuple[str, ...], heights: list[int]) -> list[Entry]:
     return [
         Entry(
@@ -62,9 +57,6 @@ def test_a_page_needs_no_other_file_and_says_what_is_in_each_picture(known):
     assert len(re.findall(r'<img src="data:image/png;base64,', page)) == 2
     assert page.count("A town called &#34;1&#34;") == 1
     assert not re.search(r'(src|href)="(?!data:)', page)
-    assert "Name without face" not in page
-    several = gallery_page(pair, entries(("both", "name"), [100]), {})
-    assert "Name without face" in several
 
 
 def test_a_sheet_fills_the_shortest_column_with_cues_side_by_side(typesetter):

@@ -17,24 +17,8 @@ from conjury.inference.vignettes import load_layout
 from conjury.inference.vignettes.layouts import Layout, shipped_icons
 from conjury.inference.vignettes.parts import count, parse_template
 
+GOOD = Path(__file__).with_name("card.yaml").read_text(encoding="utf-8")
 SHIPPED = sorted(file.stem for file in LAYOUTS.glob("*.yaml"))
-GOOD = """\
-width: 300
-themes:
-  light: {background: "#ffffff", ink: "#111111"}
-  dark: {background: "#111111", ink: "#ffffff"}
-styles:
-  words: {size: 20, colour: ink}
-content:
-  column:
-    - text: "{name}"
-      style: words
-    - row:
-        - {icon: star, size: 20, colour: ink}
-        - {space: fill}
-      gap: 4
-  padding: 10
-"""
 
 
 def load(folder: Path, text: str) -> Layout:

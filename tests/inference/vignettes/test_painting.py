@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from conjury.inference.errors import InputError
-from conjury.inference.vignettes import Fonts, Painter, TextStyle, Typesetter, load_layout
+from conjury.inference.vignettes import Painter, TextStyle, Typesetter, load_layout
 from conjury.inference.vignettes.layouts import shipped_icons
 from conjury.inference.vignettes.painting import Drawing, corner, draw_icon, rounded
 from conjury.inference.vignettes.placing import Box
@@ -57,6 +56,10 @@ def changed(one: Drawing, other: Drawing) -> NDArray[np.bool_]:
     return (pixels(one.image) != pixels(other.image)).any(axis=2)
 
 
+def refuse(*_: object) -> Image.Image:
+    raise AssertionError("something was drawn")
+
+
 @pytest.mark.parametrize("name", RECORDS)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_same_record_gives_the_same_bytes_and_placing_draws_nothing(name, theme, typesetter, monkeypatch):
@@ -65,9 +68,6 @@ def test_the_same_record_gives_the_same_bytes_and_placing_draws_nothing(name, th
     drawn = [painter.draw(RECORDS[name]) for painter in (*painters, painters[0])]
     assert drawn[0].image.mode == "RGB"
     assert drawn[0].image.tobytes() == drawn[1].image.tobytes() == drawn[2].image.tobytes()
-
-    def refuse(*_: object) -> Image.Image:
-        raise AssertionError("something was drawn")
 
     monkeypatch.setattr(typesetter, "draw", refuse)
     boxes, size = Painter(layout, theme, typesetter, refuse).place(RECORDS[name])
@@ -120,15 +120,14 @@ def test_a_cue_changes_its_own_boxes_only(cue, other, theme, typesetter):
     painter = Painter(load_layout("post"), theme, typesetter, picture)
     before, after = painter.draw(POST), painter.draw({**POST, **other})
     differs = changed(before, after)
-    assert [(box.x, box.y, box.width, box.height) for box in before.boxes] == [
-        (box.x, box.y, box.width, box.height) for box in after.boxes
-    ]
+    places = [[(box.x, box.y, box.width, box.height) for box in one.boxes] for one in (before, after)]
+    assert places[0] == places[1]
     own = tuple(box for box in before.boxes if box.cue == cue)
     assert not differs[~inside(tuple(map(reached, own)), differs.shape)].any()
     assert all(differs[inside((box,), differs.shape)].any() for box in own)
 
 
-def test_the_cache_is_bounded_and_makes_drawing_fast(typesetter, painter):
+def test_the_cache_is_bounded_and_what_is_in_it_is_not_drawn_again(typesetter, monkeypatch):
     roomy = Painter(load_layout("post"), "light", typesetter, picture)
     tight = Painter(load_layout("post"), "light", typesetter, picture, cached_bytes=400_000)
     draw = random.Random(1)
@@ -138,12 +137,9 @@ def test_the_cache_is_bounded_and_makes_drawing_fast(typesetter, painter):
         assert tight.draw(post).image.tobytes() == roomy.draw(post).image.tobytes()
         assert tight.cached <= 400_000
     assert roomy.cached > 1_000_000
-    times = []
-    for _ in range(20):
-        start = time.process_time()
-        painter.draw(POST)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.005
+    before = roomy.draw(POST).image.tobytes()
+    monkeypatch.setattr(typesetter, "draw", refuse)
+    assert roomy.draw(POST).image.tobytes() == before
 
 
 def test_an_unknown_theme_is_refused(typesetter):
@@ -189,57 +185,24 @@ def test_icons_are_drawn_within_their_square_and_no_two_look_the_same():
     assert len({image.tobytes() for image in drawn.values()}) == len(drawn)
 
 
-def other_fonts(fonts: Fonts, kind: str) -> list[str]:
-    """Return the fonts noted whose files are missing or not the same here."""
-    return [name for name, digest in NOTED[kind].items() if fonts.sha256.get(name) != digest]
-
-
-def drawn(name: str, typesetter: Typesetter) -> Drawing:
-    layout, theme, record = GOLDEN[name]
-    return Painter(load_layout(layout), theme, typesetter, picture).draw(record)
-
-
-def golden(name: str) -> Image.Image:
-    return Image.open(FOLDER / f"{name}.png").convert("RGB")
-
-
-def without_emoji(difference: NDArray[np.int_], drawing: Drawing) -> NDArray[np.int_]:
-    """Leave out the boxes whose text has an emoji."""
-    kept = difference.copy()
-    for box in drawing.boxes:
-        if any(ord(letter) in EMOJI for letter in box.text or ""):
-            kept[box.y : box.y + box.height, box.x : box.x + box.width] = 0
-    return kept
-
-
-def difference(one: Image.Image, other: Image.Image) -> NDArray[np.int_]:
-    return np.abs(np.asarray(one).astype(int) - np.asarray(other).astype(int))
-
-
-def alike(differences: NDArray[np.int_]) -> bool:
-    return bool(differences.mean() <= MEAN and (differences.max(axis=2) >= FAR).mean() <= SHARE)
-
-
 @pytest.mark.parametrize("name", GOLDEN)
 def test_pictures_look_as_they_did(name, fonts, typesetter):
-    if other := other_fonts(fonts, "text"):
-        pytest.skip(f"other fonts than those noted: {', '.join(other)}")
-    other_emoji = bool(other_fonts(fonts, "emoji"))
-    drawing, kept = drawn(name, typesetter), golden(name)
-    assert (FOLDER / f"{name}.png").stat().st_size < LARGEST
-    if other_emoji and drawing.image.size != kept.size:
+    """Where the emoji font is another one, boxes whose text has an emoji are not compared."""
+    other = {
+        kind: [one for one in NOTED[kind] if fonts.sha256.get(one) != NOTED[kind][one]] for kind in NOTED
+    }
+    if other["text"]:
+        pytest.skip(f"other fonts than those noted: {', '.join(other['text'])}")
+    layout, theme, record = GOLDEN[name]
+    drawing = Painter(load_layout(layout), theme, typesetter, picture).draw(record)
+    kept = Image.open(FOLDER / f"{name}.png").convert("RGB")
+    if other["emoji"] and drawing.image.size != kept.size:
         pytest.skip("with another emoji font lines break elsewhere")
     assert drawing.image.size == kept.size
-    differences = difference(drawing.image, kept)
-    assert alike(without_emoji(differences, drawing) if other_emoji else differences)
-
-
-def test_a_picture_that_looks_otherwise_is_noticed(typesetter):
-    image = drawn("post_light", typesetter).image
-    moved = Image.new("RGB", image.size, "white")
-    moved.paste(image, (1, 0))
-    assert not alike(difference(image, moved))
-    bare = image.copy()
-    like = next(box for box in drawn("post_light", typesetter).boxes if box.name == "like")
-    bare.paste((255, 255, 255), (like.x, like.y, like.x + like.width, like.y + like.height))
-    assert not alike(difference(image, bare))
+    assert (FOLDER / f"{name}.png").stat().st_size < LARGEST
+    differences = np.abs(pixels(drawing.image).astype(int) - pixels(kept).astype(int))
+    for box in drawing.boxes if other["emoji"] else ():
+        if any(ord(letter) in EMOJI for letter in box.text or ""):
+            differences[box.y : box.y + box.height, box.x : box.x + box.width] = 0
+    assert differences.mean() <= MEAN
+    assert (differences.max(axis=2) >= FAR).mean() <= SHARE

@@ -158,6 +158,7 @@ def test_alternative_text_describes_the_picture(shown):
         for row in table.head(150).itertuples():
             alt, replied = str(row.alt), not pd.isna(row.reply_text)
             expected = [row.name, row.handle, row.text, faces().describe(str(row.face)), str(row.posted)[11:]]
+            expected.append(f"on {pd.Timestamp(str(row.posted)):%-d %B %Y} at ")
             if replied:
                 face = faces().describe(str(row.reply_face))
                 expected += [row.reply_name, row.reply_handle, row.reply_text, face]
@@ -181,23 +182,6 @@ def test_alternative_text_contains_no_hidden_identity(shown):
         assert not any(
             name in alt or name.split()[0].lower() in alt.split("saying")[0] for name, alt in hidden
         )
-
-
-def test_one_record_reads_as_written_here():
-    profile = profiles()[(profiles()["user"] == "white_female_02") & (profiles()["text"] == "sport_09")]
-    profile = profile.query("slur == 'none' and curse == 'no_curse' and engagement == 'low'")
-    quiet, agreed = (
-        vignette_records(STUDY, profile[profile["reply"] == reply], "both", 1, faces())["alt"].item()
-        for reply in ("no_reply", "agree")
-    )
-    pattern = (
-        r"Post by Claire Kowalski \(@\w+\), with a drawn face of a White woman, on \d+ \w+ 2025 at "
-        r"\d\d:\d\d, saying “Taught my niece to ride a bike this weekend 🚲 Some driver honked at us for "
-        r"being slow, but she made it to the corner and back!”, with \d likes?\."
-    )
-    assert re.fullmatch(pattern, quiet)
-    reply = r" A reply by [A-Z]{2} \(@\w+\), with a silhouette on [a-z ]+, says “That is adorable, "
-    assert re.fullmatch(pattern + reply + "she will remember it forever.”", agreed)
 
 
 def test_profiles_without_content_show_their_levels(tmp_path):
