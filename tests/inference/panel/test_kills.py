@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
-import time
 from collections import Counter
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
 
-import numpy as np
 import pytest
+from interrupts import killed_often
 from made_up.panels import TIMING, answer, arrive, plan_of, take_part
 from postgres import new_database
 
@@ -23,7 +20,6 @@ from conjury.inference.panel.storage.reading import read_stored
 from conjury.inference.panel.visits import Visits
 
 PEOPLE, THREADS, PAGES = 24, 4, 6
-FORK = multiprocessing.get_context("fork")
 
 
 def serve(plan: PanelPlan, url: str, accepted: Connection) -> None:
@@ -38,7 +34,7 @@ def serve(plan: PanelPlan, url: str, accepted: Connection) -> None:
                 fields = answer(step, seed=person)
                 moved = visits.submit(visit, step.number, fields, TIMING)
                 with reporting:
-                    accepted.send_bytes(json.dumps([visit, step.number, fields]).encode())
+                    accepted.send((visit, step.number, json.dumps(fields)))
                 step = moved
 
     threads = [Thread(target=work, args=(range(at, PEOPLE, THREADS),)) for at in range(THREADS)]
@@ -46,37 +42,8 @@ def serve(plan: PanelPlan, url: str, accepted: Connection) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    accepted.send_bytes(b"null")
+    accepted.send(None)
     os._exit(0)
-
-
-def killed_often(plan: PanelPlan, url: str, kills: int, seed: int) -> list[tuple[str, int, str]]:
-    """Kill the process so often while people answer, then let it end; return what it reported."""
-    rng, reported, done = np.random.default_rng(seed), [], 0
-    while True:
-        mine, theirs = FORK.Pipe(duplex=False)
-        process = FORK.Process(target=serve, args=(plan, url, theirs))
-        process.start()
-        theirs.close()
-        left = int(rng.integers(1, max(2, 2 * PEOPLE * PAGES // (kills + 1) // 2))) if done < kills else -1
-        try:
-            while True:
-                message = json.loads(mine.recv_bytes())
-                if message is None:
-                    break
-                visit, page, fields = message
-                reported.append((visit, page, json.dumps(fields)))
-                left -= 1
-                if not left:
-                    time.sleep(float(rng.uniform(0, 0.002)))
-                    os.kill(process.pid, signal.SIGKILL)
-                    done += 1
-        except EOFError:
-            pass
-        process.join()
-        if process.exitcode == 0:
-            assert done == kills
-            return reported
 
 
 def check(plan: PanelPlan, url: str, reported: list[tuple[str, int, str]]) -> None:
@@ -122,6 +89,8 @@ def test_kills_lose_no_accepted_answer_and_count_none_twice(
         url = new_database(request.getfixturevalue("postgres_server"))
     plan = plan_of(tmp_path, PEOPLE)
     Visits.open(plan, url).close()
-    reported = killed_often(plan, url, kills, seed=kills)
+    most = max(2, PEOPLE * PAGES // (kills + 1))
+    reported, done = killed_often(serve, plan, url, kills=kills, most=most, pause=0.002, seed=kills)
+    assert done == kills
     assert len(reported) > PEOPLE
     check(plan, url, reported)

@@ -11,6 +11,9 @@ from made_up.panels import ADULT, CHECK, YES_NO, arrive, is_task, plan_of, take_
 from conjury.inference.panel.pages.steps import AttentionStep, EndStep
 from conjury.inference.panel.visits import Visits
 
+CITY = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
+ONE_YES = {"question": "city", "option": "yes", "people": 1}
+
 
 def test_a_person_of_a_platform_takes_part_once(opened) -> None:
     visits = opened()
@@ -46,10 +49,7 @@ def test_who_declines_or_is_screened_out_takes_no_slot(opened) -> None:
 
 
 def test_a_quota_admits_as_many_people_as_it_says_also_at_once(opened) -> None:
-    question = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
-    visits = opened(
-        people=12, questions=[question], quotas=[{"question": "city", "option": "yes", "people": 3}]
-    )
+    visits = opened(people=12, questions=[CITY], quotas=[{**ONE_YES, "people": 3}])
     with ThreadPoolExecutor(8) as threads:
         ids = [arrive(visits, f"p{number}") for number in range(8)]
         ends = Counter(
@@ -62,17 +62,11 @@ def test_a_quota_admits_as_many_people_as_it_says_also_at_once(opened) -> None:
 
 
 def test_people_who_leave_do_not_count_in_a_quota_after_the_time_limit(opened, clock) -> None:
-    question = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
-    quota = {"question": "city", "option": "yes", "people": 1}
-    visits = opened(people=3, questions=[question], quotas=[quota], minutes=10)
+    visits = opened(people=3, questions=[CITY], quotas=[ONE_YES], minutes=10)
     take_part(visits, arrive(visits, "left"), until=is_task, city="yes")
     assert take_part(visits, arrive(visits, "p1"), city="yes").ended == "full"
     clock.advance(11)
     assert take_part(visits, arrive(visits, "p2"), city="yes").ended == "finished"
-
-
-CITY = {"id": "city", "label": "City?", "options": YES_NO, "first": True}
-ONE_YES = {"question": "city", "option": "yes", "people": 1}
 
 
 def test_a_quota_is_not_exceeded_by_people_who_go_on_after_the_time_limit(opened, clock) -> None:

@@ -130,6 +130,8 @@ def test_checks_after_more_tasks_than_there_are_come_after_the_last(tmp_path) ->
         step.task.name if isinstance(step, TaskStep) else getattr(getattr(step, "check", None), "id", None)
         for step in steps
     ]
+    places = [(step.number, step.of) for step in steps]
+    assert places == [(number, len(steps) + 1) for number in range(1, len(steps) + 1)]
     assert names[-1] == "check"
     assert names[4] == "first"
 

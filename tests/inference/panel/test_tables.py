@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -88,6 +87,8 @@ def test_written_tables_are_read_as_those_of_the_study(moderation, tmp_path) -> 
     assert len(collected.respondents) == len(tables.respondents)
     for name in ("responses", "judgments", "choices"):
         validate(getattr(tables, name), name)
+    assert read_collected(tmp_path, plan.study).study.name == "moderation"
+    assert set(collected.files) == {"choices", "judgments", "responses", "respondents"}
 
 
 def test_order_position_times_and_focus_of_every_task_are_recorded(moderation) -> None:
@@ -104,10 +105,15 @@ def test_order_position_times_and_focus_of_every_task_are_recorded(moderation) -
     assert (choices.loc[choices["repeat"].to_numpy(bool), "task"] == 16).all()
 
 
-def test_all_answers_of_simulated_people_are_marked(moderation) -> None:
-    _, tables, _ = moderation
-    for table in vars(tables).values():
+def test_all_answers_of_simulated_people_are_marked_and_written_for_their_owner_alone(
+    moderation, tmp_path
+) -> None:
+    for table in vars(moderation[1]).values():
         assert (table["origin"] == "simulated").all()
+    files = moderation[1].write(tmp_path / "people")
+    assert files
+    for path in (tmp_path / "people", *files):
+        assert path.stat().st_mode & 0o077 == 0
 
 
 def test_people_who_did_not_finish_are_in_responses_and_respondents_alone(moderation) -> None:
@@ -131,6 +137,7 @@ def test_background_devices_checks_and_times_are_columns_of_respondents(moderati
     assert people["adult"].cat.categories.tolist() == ["yes", "no"]
     assert (people["adult"] == "yes").all()
     assert people["age"].between(18, 120).all()
+    assert people["age"].nunique() > 5
     assert set(people["device"]) <= {"phone", "computer", "tablet"}
     assert ((people["attention_passed"] + people["attention_failed"]) == 2).all()
     assert (people["seconds"] >= people["task_seconds"]).all()
@@ -179,40 +186,26 @@ def test_balance_counts_the_levels_that_answered_tasks_showed(moderation) -> Non
 
 
 @pytest.mark.long
-def test_ratings_come_out_as_they_were_given_with_repeats_as_second_samples(tmp_path) -> None:
-    plan = make_plan("oogiri", out=tmp_path)
+@pytest.mark.parametrize(("name", "people"), [("oogiri", None), ("harm_or_humor", 3)])
+def test_ratings_and_labels_come_out_as_they_were_given(tmp_path, name, people) -> None:
+    plan = make_plan(name, people=people, out=tmp_path)
     fill(plan)
     visits = Visits.begun(plan)
     judgments, answers = visits.tables().judgments, simulated_answers(plan, 1)
     visits.close()
     given = {
-        (slot.name, task.name, dimension): int(value)
+        (slot.name, task.name, "harm" if dimension == "label" else dimension): str(value)
         for slot in plan.slots
         for index, task in enumerate(slot.tasks, start=1)
         for dimension, value in answers[slot.number, index].items()
     }
     keys = zip(judgments["judge_id"], judgments["item_id"], judgments["dimension"], strict=True)
-    assert dict(zip(keys, judgments["value"].astype(int), strict=True)) == given
-    assert len(judgments) == len(given) == 32 * 12 * 6
-
-
-@pytest.mark.long
-def test_labels_come_out_as_they_were_given(tmp_path) -> None:
-    plan = make_plan("harm_or_humor", people=3, out=tmp_path)
-    fill(plan)
-    visits = Visits.begun(plan)
-    judgments, answers = visits.tables().judgments, simulated_answers(plan, 1)
-    visits.close()
-    given = {
-        (slot.name, task.name): answers[slot.number, index]["label"]
-        for slot in plan.slots
-        for index, task in enumerate(slot.tasks, start=1)
-    }
-    keys = zip(judgments["judge_id"], judgments["item_id"], strict=True)
-    assert dict(zip(keys, judgments["value"], strict=True)) == given
-    assert (judgments["dimension"] == "harm").all()
-    gold = pd.read_csv(plan.study.folder / "labels.csv").set_index("item_id")["label"]
-    assert (judgments["item_id"].map(gold) == judgments["value"]).mean() > 0.8
+    assert dict(zip(keys, judgments["value"].astype(str), strict=True)) == given
+    if name == "oogiri":
+        assert len(judgments) == len(given) == 32 * 12 * 6
+    else:
+        gold = pd.read_csv(plan.study.folder / "labels.csv").set_index("item_id")["label"]
+        assert (judgments["item_id"].map(gold) == judgments["value"]).mean() > 0.8
 
 
 def test_labels_of_lines_have_a_dimension_each(tmp_path, clock: Clock) -> None:
@@ -254,11 +247,10 @@ def test_tables_and_figures_of_an_empty_panel_have_their_columns(tmp_path, clock
     assert figures.median_minutes is None
     assert (figures.started, figures.checks_answered, figures.agreement.empty) == (0, 0, True)
     assert (figures.balance["shown"] == 0).all()
+    assert set(figures.balance["level"]) == {"small", "big", "none", "near", "far"}
+    assert set(figures.balance["position"]) == {"A", "B"}
     visits.close()
-
-
-def test_an_empty_panel_of_items_has_its_tables(tmp_path, clock: Clock) -> None:
-    visits = Visits.open(make_plan("harm_or_humor", out=tmp_path), now=clock)
+    visits = Visits.open(make_plan("harm_or_humor", out=tmp_path / "items"), now=clock)
     assert len(visits.tables().judgments) == 0
     assert visits.figures().agreement.empty
     visits.close()
@@ -304,20 +296,3 @@ def test_a_demonstration_that_was_interrupted_goes_on(tmp_path) -> None:
     assert visits.figures().finished == 4
     assert visits.unfilled() == 0
     visits.close()
-
-
-def test_a_panel_that_is_read_by_the_name_of_its_folder_needs_no_other_file(
-    moderation, tmp_path: Path
-) -> None:
-    plan, tables, _ = moderation
-    tables.write(tmp_path)
-    collected = read_collected(tmp_path, plan.study)
-    assert collected.study.name == "moderation"
-    assert set(collected.files) == {"choices", "judgments", "responses", "respondents"}
-
-
-def test_tables_of_people_are_for_their_owner_alone(moderation, tmp_path: Path) -> None:
-    files = moderation[1].write(tmp_path / "people")
-    assert files
-    for path in (tmp_path / "people", *files):
-        assert path.stat().st_mode & 0o077 == 0

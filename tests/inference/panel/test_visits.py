@@ -65,23 +65,14 @@ def test_two_tabs_that_submit_at_once_store_one_answer(opened) -> None:
     assert max(Counter(answered(visits)).values()) == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        ({}, "missing"),
-        ({"choice": " "}, "missing"),
-        ({"choice": "C"}, "not_an_option"),
-        ({"other": "A"}, "missing"),
-    ],
-)
-def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(
-    tmp_path, clock, given, reason
-) -> None:
+def test_an_answer_that_is_none_is_refused_with_its_reason_and_not_stored(tmp_path, clock) -> None:
     visits = Visits.open(plan_of(tmp_path), now=clock)
     visit = arrive(visits)
     step = take_part(visits, visit, until=is_task)
     before = answered(visits)
-    assert visits.submit(visit, step.number, given) == Refused({"choice": reason})
+    for given, reason in ({}, "missing"), ({"choice": " "}, "missing"), ({"other": "A"}, "missing"):
+        assert visits.submit(visit, step.number, given) == Refused({"choice": reason})
+    assert visits.submit(visit, step.number, {"choice": "C"}) == Refused({"choice": "not_an_option"})
     assert answered(visits) == before
     assert visits.step(visit) == step
     visits.close()
@@ -94,12 +85,8 @@ def test_questions_accept_numbers_in_range_and_texts_of_some_length_only(tmp_pat
     ]
     visits = Visits.open(plan_of(tmp_path, panel={"consent": None, "questions": questions}), now=clock)
     visit = arrive(visits)
-    for age, reason in (
-        ("17", "out_of_range"),
-        ("100", "out_of_range"),
-        ("old", "not_a_number"),
-        ("1e2", "not_a_number"),
-    ):
+    reasons = {"17": "out_of_range", "100": "out_of_range", "old": "not_a_number", "1e2": "not_a_number"}
+    for age, reason in reasons.items():
         assert visits.submit(visit, 1, {"age": age}) == Refused({"age": reason})
     assert visits.submit(visit, 1, {"age": "18", "note": "x" * 2001}) == Refused({"note": "too_long"})
     assert visits.submit(visit, 1, {"age": " 18 ", "note": "x" * 2000}).number == 2
@@ -110,12 +97,8 @@ def test_measurements_that_cannot_be_true_are_not_stored(tmp_path, clock) -> Non
     visits = Visits.open(plan_of(tmp_path, panel={"consent": None, "instructions": None}), now=clock)
     visit = arrive(visits)
     assert measured(Timing(0.0, 0, 0.0, 0.0))["response_ms"] == 0.0
-    assert [device_of({"width": str(n)})["width"] for n in (0, 1, 100_000, 100_001)] == [
-        None,
-        1,
-        100_000,
-        None,
-    ]
+    widths = [device_of({"width": str(n)})["width"] for n in (0, 1, 100_000, 100_001)]
+    assert widths == [None, 1, 100_000, None]
     for number, wrong in enumerate((float("nan"), float("inf"), -1.0), start=1):
         visits.submit(visit, number, {"choice": "A"}, Timing(wrong, -3, wrong, wrong))
     stored = read_stored(visits._database).answers
@@ -147,6 +130,7 @@ def test_device_and_language_are_kept_as_far_as_they_are_known(tmp_path, clock) 
     assert visits.language(visit) == "es"
     row = read_stored(visits._database).visits.iloc[0]
     assert [row[name] for name in ("device", "width", "height", "touch")] == ["phone", 390, 844, True]
+    assert row["started"] == clock.time.timestamp()
     visits.close()
 
 
@@ -212,35 +196,25 @@ def test_who_arrives_as_the_last_slot_is_filled_late_is_turned_away(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("people", [200])
-def test_every_slot_is_filled_exactly_once_with_200_people_at_once(tmp_path, people) -> None:
-    visits = Visits.open(plan_of(tmp_path, people))
+@pytest.mark.parametrize(
+    ("kind", "people"), [("sqlite", 200), pytest.param("postgres", 30, marks=pytest.mark.postgres)]
+)
+def test_every_slot_is_filled_exactly_once_by_people_at_once(request, tmp_path, kind, people) -> None:
+    """Also through two processes' worth of connections."""
+    url = f"sqlite:///{tmp_path / 'people.sqlite'}"
+    if kind == "postgres":
+        url = new_database(request.getfixturevalue("postgres_server"))
+    plan = plan_of(tmp_path, people)
+    both = [Visits.open(plan, url), Visits.open(plan, url)]
     with ThreadPoolExecutor(40) as threads:
-        ids = list(threads.map(lambda number: arrive(visits, f"p{number}"), range(people + 40)))
-        ends = Counter(step.ended for step in threads.map(lambda visit: take_part(visits, visit), ids))
+        ids = list(threads.map(lambda n: arrive(both[n % 2], f"p{n}"), range(people + 40)))
+        pairs = threads.map(lambda pair: take_part(both[pair[0] % 2], pair[1]), enumerate(ids))
+        ends = Counter(step.ended for step in pairs)
     assert ends == {"finished": people, "full": 40}
-    stored = read_stored(visits._database)
+    stored = read_stored(both[0]._database)
     assert stored.slots["done"].all()
     assert stored.slots["visit"].is_unique
-    assert len(set(answered(visits))) == len(stored.answers) == 40 + people * 6
-    visits.close()
-
-
-@pytest.mark.long
-@pytest.mark.postgres
-def test_every_slot_is_filled_exactly_once_from_two_processes_worth_of_connections(
-    tmp_path, postgres_server
-) -> None:
-    plan, url = plan_of(tmp_path, 30), new_database(postgres_server)
-    both = [Visits.open(plan, url), Visits.open(plan, url)]
-    with ThreadPoolExecutor(20) as threads:
-        ids = list(threads.map(lambda n: arrive(both[n % 2], f"p{n}"), range(40)))
-        ends = Counter(
-            step.ended
-            for step in threads.map(lambda pair: take_part(both[pair[0] % 2], pair[1]), enumerate(ids))
-        )
-    assert ends == {"finished": 30, "full": 10}
-    assert read_stored(both[0]._database).slots["visit"].is_unique
+    assert len(set(answered(both[0]))) == len(stored.answers) == 40 + people * 6
     for visits in both:
         visits.close()
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import wait
 from made_up.exports import HOSTILE, drawn, write_study
 
 from conjury.inference.panel.elsewhere.asked import answers_of
@@ -25,44 +26,7 @@ from conjury.inference.panel.elsewhere.back import read_elsewhere
 from conjury.inference.panel.elsewhere.write import Exported, export_study
 
 pytestmark = pytest.mark.browser
-JATOS = """
-const sent = [];
-window.jatos = {
-  studyResultId: 7,
-  urlQueryParameters: Object.fromEntries(new URLSearchParams(location.search)),
-  onLoad: (callback) => window.addEventListener("load", callback),
-  appendResultData: (text) => { sent.push(text); return Promise.resolve(); },
-  endStudyAjax: () => { document.documentElement.dataset.end = "ajax"; return Promise.resolve(); },
-  endStudyAndRedirect: (url) => {
-    document.documentElement.dataset.end = url;
-    document.body.innerHTML = '<main id="end"></main>';
-    return Promise.resolve();
-  },
-  batchSession: {
-    taken: { slot_human_0001: "1" },
-    tries: 0,
-    defined(path) { return path.slice(1) in this.taken; },
-    set(name, value) {
-      this.tries += 1;
-      if (this.tries === 1) {            // somebody else was faster
-        this.taken[name] = "2";
-        return Promise.reject(new Error("conflict"));
-      }
-      this.taken[name] = value;
-      return Promise.resolve();
-    },
-    remove(path) {
-      this.removed = (this.removed || 0) + 1;
-      if (this.removed === 1) {
-        return Promise.reject(new Error("conflict"));
-      }
-      delete this.taken[path.slice(1)];
-      return Promise.resolve();
-    },
-  },
-};
-window.sent = sent;
-"""
+JATOS = Path(__file__).with_name("jatos.js").read_text(encoding="utf-8")
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -175,13 +139,8 @@ class Person:
             else:
                 buttons[place].click()
             return
-        fields = list(
-            dict.fromkeys(
-                one.get_attribute("name")
-                for one in find("css selector", "form input")
-                if one.get_attribute("name")
-            )
-        )
+        names = (one.get_attribute("name") for one in find("css selector", "form input"))
+        fields = list(dict.fromkeys(name for name in names if name))
         fixed = {"adult": "yes", "answer": "blue", "age": "44"}
         is_task = not set(fields) & set(fixed)
         for name in fields:
@@ -297,10 +256,7 @@ def test_jatos_gives_out_the_slot_of_a_person_who_declines_again(
     taken = "return Object.keys(window.jatos.batchSession.taken)"
     assert browser.execute_script(taken) == ["slot_human_0001", "slot_human_0002", "slot_human_0003"]
     browser.find_elements("css selector", "#jspsych-html-button-response-btngroup button")[1].click()
-    for _ in range(100):
-        if browser.execute_script("return document.documentElement.dataset.end || ''"):
-            break
-        time.sleep(0.05)
+    wait(browser, "document.documentElement.dataset.end")
     assert browser.execute_script(taken) == ["slot_human_0001", "slot_human_0002"]
 
 
@@ -312,9 +268,5 @@ def test_who_declines_sees_the_end_page_and_nothing_is_saved(
     person = Person(browser, written, "")
     person._next("")
     browser.find_elements("css selector", "#jspsych-html-button-response-btngroup button")[1].click()
-    for _ in range(100):
-        if "You do not take part" in browser.find_element("css selector", "body").text:
-            break
-        time.sleep(0.02)
-    assert "You do not take part" in browser.find_element("css selector", "body").text
+    wait(browser, "document.body.textContent.includes('You do not take part')")
     assert not list((tmp_path / "saved").iterdir())

@@ -14,7 +14,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up.exports import PANEL, Decide, Qualtrics, drawn, jspsych_trials, label_studio_export, write_study
+from made_up.exports import (
+    PANEL,
+    Decide,
+    Qualtrics,
+    drawn,
+    jspsych_trials,
+    label_studio_export,
+    write_study,
+    written_for,
+)
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.elsewhere.answers import Fielded
@@ -106,7 +115,7 @@ def check_tables(read: Fielded, plan: PanelPlan) -> None:
     [("qualtrics", "labels"), ("jspsych", "ratings"), ("label-studio", "hotel"), ("label-studio", "ratings")],
 )
 def test_answers_come_back_with_positions_and_repeats(tmp_path: Path, program: str, kind: str) -> None:
-    written = export_study(write_study(tmp_path / kind, kind), program, out=tmp_path / "run")
+    written = written_for(tmp_path, kind, program)
     read = read_elsewhere(PLAYERS[program](written, tmp_path), program, written.plan)
     check_tables(read, written.plan)
     assert read.answers["repeat"].any()
@@ -122,7 +131,7 @@ def test_answers_come_back_with_positions_and_repeats(tmp_path: Path, program: s
 
 @pytest.mark.parametrize("kind", ["hotel", "ratings", "labels"])
 def test_numeric_exports_of_qualtrics_come_back_as_those_of_texts(tmp_path: Path, kind: str) -> None:
-    written = export_study(write_study(tmp_path / kind, kind), "qualtrics", out=tmp_path / "run")
+    written = written_for(tmp_path, kind, "qualtrics")
     check_tables(
         read_elsewhere(play_qualtrics(written, tmp_path, numeric=True), "qualtrics", written.plan),
         written.plan,
@@ -130,9 +139,10 @@ def test_numeric_exports_of_qualtrics_come_back_as_those_of_texts(tmp_path: Path
 
 
 def test_choices_carry_the_attributes_of_the_profiles_that_were_seen(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "jspsych")
     choices = read_elsewhere(play_jspsych(written, tmp_path), "jspsych", written.plan).answers
     assert written.plan.design is not None
+    assert "sampling_probability" not in choices
     profiles = written.plan.design.profiles.set_index("profile_id")
     for name in ("price", "view", "stars"):
         assert choices[name].tolist() == profiles.loc[choices["profile_id"].astype(int), name].tolist()
@@ -140,7 +150,7 @@ def test_choices_carry_the_attributes_of_the_profiles_that_were_seen(tmp_path: P
 
 @pytest.mark.parametrize("form", ["json", "csv", "folder"])
 def test_data_of_jspsych_are_read_from_json_csv_and_a_folder_of_visits(tmp_path: Path, form: str) -> None:
-    written = export_study(write_study(tmp_path / "ratings", "ratings"), "jspsych", out=tmp_path / "run")
+    written = written_for(tmp_path, "ratings", "jspsych")
     visits = list(jspsych_trials(json.loads(text_of(written, "study.json")), decide))
     path = tmp_path / f"data.{form}"
     if form == "json":
@@ -205,7 +215,7 @@ def answer_in_the_panel(plan: PanelPlan) -> Visits:
     ],
 )
 def test_tables_are_those_of_a_panel_with_the_same_answers(tmp_path: Path, program: str, kind: str) -> None:
-    written = export_study(write_study(tmp_path / kind, kind), program, out=tmp_path / "run")
+    written = written_for(tmp_path, kind, program)
     slots = {slot.name: slot for slot in written.plan.slots}
 
     def by_task(slot: str, task: int, answer: str, options: int) -> int:
@@ -248,7 +258,7 @@ def test_tables_are_those_of_a_panel_with_the_same_answers(tmp_path: Path, progr
 
 
 def test_a_second_person_of_a_slot_is_another_judge_and_previews_are_left_out(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "qualtrics", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "qualtrics")
     survey = Qualtrics(json.loads(written.files[0].read_text()), decide)
     for _ in range(5):
         survey.answer()
@@ -266,7 +276,7 @@ def test_a_second_person_of_a_slot_is_another_judge_and_previews_are_left_out(tm
 
 
 def test_a_person_who_judges_two_slots_in_label_studio_is_one_judge(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "labels", "labels"), "label-studio", out=tmp_path / "run")
+    written = written_for(tmp_path, "labels", "label-studio")
     exported = json.loads(play_label_studio(written, tmp_path).read_text())
     for task in exported:
         task["annotations"][0]["completed_by"] = 1
@@ -277,7 +287,7 @@ def test_a_person_who_judges_two_slots_in_label_studio_is_one_judge(tmp_path: Pa
 
 
 def test_a_person_of_a_platform_who_answers_two_slots_is_one_judge(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "jspsych")
     path = play_jspsych(written, tmp_path)
     path.write_text(path.read_text().replace("person1", "person0"))
     read = read_elsewhere(path, "jspsych", written.plan)
@@ -286,7 +296,7 @@ def test_a_person_of_a_platform_who_answers_two_slots_is_one_judge(tmp_path: Pat
 
 
 def test_people_who_are_screened_out_or_decline_have_no_slot_and_no_rows(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "qualtrics", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "qualtrics")
     content = json.loads(written.files[0].read_text())
     people = [
         Qualtrics(content, lambda *given, name=name: 1 if given[2] == name else decide(*given))
@@ -349,22 +359,6 @@ def test_options_whose_labels_are_numbers_come_back_as_they_were_chosen(
     assert read.respondents["kids"].astype(str).tolist() == ["none", "one", "two", "more"]
 
 
-@pytest.mark.parametrize("numeric", [False, True])
-@pytest.mark.parametrize(
-    "labels",
-    [
-        [("low", "2"), ("middle", "1"), ("high", "1001")],  # labels that are places, and a code
-        [("none", "0"), ("low", "1001"), ("high", "2002")],
-    ],
-)
-def test_labels_that_are_numbers_come_back_from_texts_and_numbers(tmp_path: Path, labels, numeric) -> None:
-    response = {"form": "label", "id": "harm_label", "labels": [{"id": i, "label": t} for i, t in labels]}
-    study = changed(write_study(tmp_path / "labels", "labels"), response)
-    written = export_study(study, "qualtrics", out=tmp_path / "run")
-    path = play_qualtrics(written, tmp_path, numeric=numeric)
-    check_tables(read_elsewhere(path, "qualtrics", written.plan), written.plan)
-
-
 @pytest.mark.parametrize(
     "pairs",
     [
@@ -423,7 +417,7 @@ def test_people_who_fail_as_many_checks_as_end_a_visit_are_not_among_the_answers
 def test_a_person_who_finishes_a_slot_again_is_counted_once_by_the_first_time(
     tmp_path: Path, later_in_file: bool
 ) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "jspsych")
     visits = list(jspsych_trials(json.loads(text_of(written, "study.json")), decide))
     again = [{**trial, "visit": "v9", "time": "2026-03-01T11:05:00.000Z"} for trial in visits[0]]
     for trial in again:
@@ -438,7 +432,7 @@ def test_a_person_who_finishes_a_slot_again_is_counted_once_by_the_first_time(
 
 
 def test_every_column_of_respondents_is_refused_as_the_id_of_a_question(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "jspsych", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "jspsych")
     read = read_elsewhere(play_jspsych(written, tmp_path), "jspsych", written.plan)
     visits = answer_in_the_panel(written.plan)
     panel = visits.tables()
@@ -475,7 +469,7 @@ def test_answers_to_another_plan_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_is_no_option_is_refused_with_its_row_and_column(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "ratings", "ratings"), "qualtrics", out=tmp_path / "run")
+    written = written_for(tmp_path, "ratings", "qualtrics")
     path = play_qualtrics(written, tmp_path)
     table = pd.read_csv(path, dtype=str)
     table.loc[3, "1_wit"] = "7"
@@ -485,7 +479,7 @@ def test_an_answer_that_is_no_option_is_refused_with_its_row_and_column(tmp_path
 
 
 def test_an_export_of_another_survey_is_refused(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "qualtrics", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "qualtrics")
     path = tmp_path / "export.csv"
     path.write_text("ResponseId,Q1\nR_1,4\n")
     with pytest.raises(InputError, match="column 'slot'"):
@@ -493,6 +487,6 @@ def test_an_export_of_another_survey_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_not_exported_is_refused(tmp_path: Path) -> None:
-    written = export_study(write_study(tmp_path / "hotel", "hotel"), "qualtrics", out=tmp_path / "run")
+    written = written_for(tmp_path, "hotel", "qualtrics")
     with pytest.raises(InputError, match="has not been exported for jspsych"):
         read_elsewhere(tmp_path / "x.json", "jspsych", written.plan)

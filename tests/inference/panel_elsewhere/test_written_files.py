@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from made_up.exports import HOSTILE, Qualtrics, write_study
+from made_up.exports import HOSTILE, Qualtrics, write_study, written_for
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.elsewhere.asked import Answer, Option
@@ -22,30 +22,8 @@ from conjury.inference.panel.elsewhere.prolific import Offer, address_with
 from conjury.inference.panel.elsewhere.segments import segments
 from conjury.inference.panel.elsewhere.write import Exported, export_study
 
+FIELDS = yaml.safe_load(Path(__file__).with_name("qualtrics_fields.yaml").read_text(encoding="utf-8"))
 OFFER = Offer("https://example.org/study?a=1", 12, 2.5)
-# Fields that surveys exported by Qualtrics itself have, by the kind of element; they were listed from two
-# public survey files (a conjoint of 2021, and one with logic of 2015).
-ELEMENTS = {"BL", "FL", "SO", "SCO", "STAT", "QC", "RS", "SQ"}
-ENTRY = {
-    *("SurveyID", "SurveyName", "SurveyDescription", "SurveyOwnerID", "SurveyBrandID", "DivisionID"),
-    *("SurveyLanguage", "SurveyActiveResponseSet", "SurveyStatus", "SurveyStartDate", "SurveyExpirationDate"),
-    *("SurveyCreationDate", "CreatorID", "LastModified", "LastAccessed", "LastActivated", "Deleted"),
-}
-QUESTION = {
-    *("QuestionText", "DefaultChoices", "DataExportTag", "QuestionType", "Selector", "Configuration"),
-    *("QuestionDescription", "Validation", "Language", "NextChoiceId", "NextAnswerId", "QuestionID"),
-}
-FLOW = {
-    "EmbeddedData": {"FlowID", "EmbeddedData"},
-    "Standard": {"ID", "FlowID", "Autofill"},
-    "Branch": {"FlowID", "Description", "BranchLogic", "Flow"},
-    "BlockRandomizer": {"FlowID", "SubSet", "EvenPresentation", "Flow"},
-    "EndSurvey": {"FlowID", "EndingType", "Options"},
-}
-
-
-def written_for(tmp_path: Path, kind: str, to: str, **options: Any) -> Exported:
-    return export_study(write_study(tmp_path / kind, kind), to, out=tmp_path / "run", **options)
 
 
 def survey_of(written: Exported) -> dict[str, Any]:
@@ -62,20 +40,20 @@ def parts_of(element: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_a_survey_file_has_the_form_of_those_that_qualtrics_exports(tmp_path: Path) -> None:
     survey = survey_of(written_for(tmp_path, "hotel", "qualtrics"))
-    assert set(survey["SurveyEntry"]) == ENTRY
+    assert set(survey["SurveyEntry"]) == set(FIELDS["entry"])
     elements = survey["SurveyElements"]
-    assert {one["Element"] for one in elements} >= ELEMENTS
+    assert {one["Element"] for one in elements} >= set(FIELDS["elements"])
     fields = {"SurveyID", "Element", "PrimaryAttribute", "SecondaryAttribute", "TertiaryAttribute", "Payload"}
     assert all(set(one) == fields for one in elements)
     questions = {one["PrimaryAttribute"]: one["Payload"] for one in elements if one["Element"] == "SQ"}
-    assert all(set(one) >= QUESTION for one in questions.values())
+    assert all(set(one) >= set(FIELDS["question"]) for one in questions.values())
     assert all(one["QuestionID"] == name for name, one in questions.items())
     (blocks,) = (one["Payload"] for one in elements if one["Element"] == "BL")
     asked = [part["QuestionID"] for block in blocks.values() for part in block["BlockElements"]]
     assert sorted(asked) == sorted(questions)
     (flow,) = (one["Payload"] for one in elements if one["Element"] == "FL")
     parts = parts_of(flow)[1:]
-    assert all(set(part) == {"Type", *FLOW[part["Type"]]} for part in parts)
+    assert all(set(part) == {"Type", *FIELDS["flow"][part["Type"]]} for part in parts)
     ids = [part["FlowID"] for part in parts_of(flow)]
     assert len(set(ids)) == len(ids) == flow["Properties"]["Count"]
     shown = [part["ID"] for part in parts if part["Type"] == "Standard"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,9 @@ def town_client(town_collection: Collection) -> TestClient:
 @pytest.fixture(scope="session")
 def picture_client(picture_collection: Collection) -> TestClient:
     return client_of(picture_collection)
+
+
+@pytest.fixture
+def run(town_files: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
+    """The study and a copy of its run that can be written to."""
+    return town_files[0], Path(shutil.copytree(town_files[1], tmp_path / "run"))

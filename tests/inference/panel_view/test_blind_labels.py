@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
-import signal
-import time
 
 import numpy as np
 import pandas as pd
 import pytest
+from interrupts import killed_often
 from made_up.panels import HERE, hidden
 from made_up.runs import client_of, collection_of, send_label, town_run
 from starlette.testclient import TestClient
@@ -31,16 +29,7 @@ from conjury.inference.readers.judgments import load_judgments, stack_judgments
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import read_table
 
-FORK = multiprocessing.get_context("fork")
 NO_TIMES: dict[str, float | None] = {"response_ms": 1200.0, "focus_lost": 0}
-
-
-@pytest.fixture
-def run(town_files, tmp_path):
-    """A copy of the run that can be written to, with its study."""
-    folder = tmp_path / "run"
-    shutil.copytree(town_files[1], folder)
-    return town_files[0], folder
 
 
 def opened(study, folder, name: str = "anna", seed: int = 1, tasks: int = 10, **options) -> Labelling:
@@ -194,26 +183,8 @@ def label_until_killed(study, folder, accepted) -> None:
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its threads hold no lock of ours
 def test_kills_lose_no_accepted_label_and_count_none_twice(run) -> None:
     study, folder = run
-    rng, reported, kills = np.random.default_rng(7), [], 0
-    ended = False
-    while not ended:
-        mine, theirs = FORK.Pipe(duplex=False)
-        process = FORK.Process(target=label_until_killed, args=(study, folder, theirs))
-        process.start()
-        theirs.close()
-        left = int(rng.integers(1, 3)) if kills < 3 else -1
-        try:
-            while (message := mine.recv()) is not None:
-                reported.append(message)
-                left -= 1
-                if not left:
-                    time.sleep(float(rng.uniform(0, 0.01)))
-                    os.kill(process.pid, signal.SIGKILL)
-                    kills += 1
-            ended = True
-        except EOFError:
-            pass
-        process.join()
+    reported, done = killed_often(label_until_killed, study, folder, kills=3, most=3, pause=0.01, seed=7)
+    assert done > 0
     labelling = opened(study, folder, tasks=6)
     assert labelling.progress.task is None
     events = {(event.number, event.task, event.fields["choice"]) for event in labelling.events}

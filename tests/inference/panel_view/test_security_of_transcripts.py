@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-import shutil
 from html import unescape
 
 import pytest
@@ -12,6 +12,7 @@ from made_up.panels import HERE, SECRET, hidden
 from made_up.runs import client_of, collection_of, town_run
 from starlette.testclient import TestClient
 
+from conjury.inference.ledger import Ledger
 from conjury.inference.panel.view.app import COOKIE, Pages, make_app
 from conjury.inference.panel.view.one_file import write_file
 
@@ -127,18 +128,12 @@ def test_pictures_that_a_transcript_shows_are_sent_with_their_type(picture_colle
         assert answer.content.startswith(b"\x89PNG")
 
 
-def test_a_stored_medium_of_another_type_is_not_sent(town_files, tmp_path) -> None:
-    import hashlib
-
-    from conjury.inference.ledger import Ledger
-
-    run = tmp_path / "run"
-    shutil.copytree(town_files[1], run)
+def test_a_stored_medium_of_another_type_is_not_sent(run) -> None:
     page = b"<script>1</script>"
     name = hashlib.sha256(page).hexdigest()
-    with Ledger.open(run / "ledger.sqlite") as ledger:
+    with Ledger.open(run[1] / "ledger.sqlite") as ledger:
         ledger.put_media(name, "text/html", page)
-    client = client_of(collection_of(town_files[0], run))
+    client = client_of(collection_of(*run))
     assert client.get(f"/media/0-{name}").status_code == 404
 
 
@@ -167,12 +162,8 @@ def test_an_address_with_the_token_leads_to_no_other_host(town_collection) -> No
 
 
 @pytest.mark.parametrize("path", ["/answer/0", "/answer/0?judge=judge", "/?judge=judge"])
-def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(
-    town_files, tmp_path, path: str
-) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(town_files[1], run)
-    client = client_of(collection_of(town_files[0], run), label="anna", token="right")
+def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(run, path: str) -> None:
+    client = client_of(collection_of(*run), label="anna", token="right")
     for address in (f"{path}{'&' if '?' in path else '?'}token=right", path):
         html = client.get(address).text
         assert "was received" not in html
@@ -180,10 +171,8 @@ def test_a_person_who_labels_sees_no_transcript_first_whatever_page_is_opened(
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
-def test_a_label_without_the_token_of_its_session_is_not_written(town_files, tmp_path, token: str) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(town_files[1], run)
-    client = client_of(collection_of(town_files[0], run), label="anna")
+def test_a_label_without_the_token_of_its_session_is_not_written(run, token: str) -> None:
+    client = client_of(collection_of(*run), label="anna")
     html = client.get("/").text
     data = {"step": hidden(html, "step"), "a.choice": "A"}
     assert client.post("/label", data=data | {"token": token}).status_code == 403
@@ -199,10 +188,8 @@ def test_a_label_without_the_token_of_its_session_is_not_written(town_files, tmp
     client.app.state.pages.close()
 
 
-def test_get_changes_nothing_and_a_large_form_is_refused(town_files, tmp_path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(town_files[1], run)
-    client = client_of(collection_of(town_files[0], run), label="anna")
+def test_get_changes_nothing_and_a_large_form_is_refused(run) -> None:
+    client = client_of(collection_of(*run), label="anna")
     client.get("/")
     client.get("/label?step=1&a.choice=A&do=undo")
     wrong = client.get("/labelling?name=x")

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from browsing import press, theme, violations, wait
-from hostile import HANDLERS, TAKEN, check_seen, chromium, in_lines, look, payloads
+from browsing import DESK, PHONE, press, theme, violations, wait
+from hostile import HANDLERS, TAKEN, check_seen, in_lines, look, payloads
 from made_up.runs import collection_of, many_answers, served, town_run
 
 from conjury.inference.panel.view.one_file import write_file
 
 pytestmark = pytest.mark.browser
-
-PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-DESK = {"width": 1100, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        opened.set_script_timeout(120)  # of axe-core on a busy machine
-        yield opened
-
-
-@pytest.fixture
-def fresh(browser: Any) -> Any:
-    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", DESK)
-    theme(browser, "light")
-    browser.get_log("browser")
-    return browser
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +67,17 @@ def test_keys_move_through_the_list_and_the_transcripts(fresh, town_collection) 
 
 
 @pytest.mark.long
-def test_a_person_labels_by_keys_undoes_and_goes_on(fresh, tmp_path) -> None:
+def test_a_person_labels_by_keys_undoes_and_goes_on_on_pages_that_pass_axe_core(fresh, tmp_path) -> None:
     study, run = town_run(tmp_path, pairs=4)
     with served(collection_of(study, run), label="anna") as address:
         fresh.get(address)
         for done, key in enumerate("aba"):
             wait(fresh, READY % f"document.body.textContent.includes('{done} of 4 labelled')")
             time.sleep(0.1)  # two frames, after which the page answers to keys
+            assert violations(fresh) == []
+            fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+            assert fits(fresh)
+            fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", DESK)
             press(fresh, key)
         wait(fresh, READY % "document.body.textContent.includes('3 of 4 labelled')")
         fresh.find_element("css selector", "button[value=undo]").click()
@@ -154,23 +138,6 @@ def test_every_page_passes_axe_core_in_both_themes_and_fits_a_phone(
                 assert violations(fresh) == [], page
                 fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
                 assert fits(fresh), page
-
-
-@pytest.mark.long
-def test_the_pages_of_labelling_pass_axe_core_and_fit_a_phone(fresh, tmp_path) -> None:
-    study, run = town_run(tmp_path, pairs=2)
-    with served(collection_of(study, run), label="anna") as address:
-        for done in (0, 1, 2):
-            fresh.get(f"{address}/label" if done else address)
-            wait(fresh, READY % "location.pathname === '/label'")
-            assert violations(fresh) == []
-            fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-            assert fits(fresh)
-            fresh.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", DESK)
-            if done < 2:
-                time.sleep(0.1)
-                press(fresh, "a")
-                wait(fresh, READY % f"document.body.textContent.includes('{done + 1} of 2')")
 
 
 @pytest.mark.long

@@ -55,6 +55,7 @@ def test_a_limit_is_stated_in_the_file_and_by_the_command(town_collection, tmp_p
     html = path.read_text(encoding="utf-8")
     assert html.count("<article") == written.written == 5
     assert f"{written.selected} answers were selected; this file contains the first 5." in html
+    assert len(re.findall(r'data-judge="[^"]*models"', html)) == 5
     told = sentence(written, path, ["runs/towns"])
     assert "the file contains the first 5 of them" in told
     assert "conjury view runs/towns" in told

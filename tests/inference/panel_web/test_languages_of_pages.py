@@ -46,21 +46,10 @@ def test_a_study_changes_single_sentences(tmp_path: Path) -> None:
     assert text("continue") == "Continue"
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ({"name": "Deutsch"}, "strings are missing, such as"),
-        ({**ENGLISH, "sparkle": "x"}, "no page has a string 'sparkle'"),
-        ({**ENGLISH, "progress": "Seite {nummer} von {of}"}, "other names in braces"),
-        ({**ENGLISH, "progress": "Seite {number von {of}"}, "brace"),
-        ({**ENGLISH, "progress": "Seite {number:>2000000000} von {of}"}, "formats what is in braces"),
-        ({**ENGLISH, "progress": "Seite {number!r} von {of}"}, "formats what is in braces"),
-        ({**ENGLISH, "direction": "left"}, "no direction"),
-        ({**ENGLISH, "continue": ""}, "no text"),
-        (["a"], "no mapping"),
-    ],
-)
+@pytest.mark.parametrize(("content", "sentence"), cases(__file__, "catalogues"))
 def test_a_wrong_catalogue_is_refused_with_its_file(tmp_path: Path, content: object, sentence: str) -> None:
+    if "missing" not in sentence and isinstance(content, dict):
+        content = ENGLISH | content
     with pytest.raises(InputError, match=sentence) as refused:
         load_catalogues(["de"], write(tmp_path, "de", content))
     assert "de.yaml" in str(refused.value)

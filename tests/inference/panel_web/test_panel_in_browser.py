@@ -9,34 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import press, theme, violations, wait
-from hostile import chromium
+from browsing import PHONE, press, theme, violations, wait
 from made_up.panels import arabic_panel, picture_panel, rating_panel, served, town_panel, visits_of
 
 from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.visits import Visits
 
 pytestmark = pytest.mark.browser
-
-PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-DESK = {"width": 1100, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def fresh(browser: Any) -> Any:
-    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", DESK)
-    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
-    theme(browser, "light")
-    browser.get_log("browser")
-    browser.get_log("performance")
-    return browser
 
 
 @pytest.fixture(scope="module")
@@ -156,13 +135,6 @@ def test_a_conjoint_is_answered_to_the_end_by_mouse(fresh, panel) -> None:
     assert tables.respondents["device"].tolist() == ["computer"]
     assert tables.respondents["width"].tolist() == [1100]
     assert (tables.respondents["task_seconds"] > 0).all()
-
-
-def test_items_are_rated_to_the_end_by_mouse(fresh, panel) -> None:
-    visits, address = panel(rating_panel)
-    go_to_end(fresh, address, by_mouse)
-    quiet(fresh, address)
-    assert len(visits.tables().judgments) == 2 * 4
 
 
 @pytest.mark.long
@@ -323,17 +295,6 @@ def test_the_back_button_leads_to_where_the_person_is(fresh, panel) -> None:
     wait(fresh, f"{STEP} === '2'")
     fresh.refresh()
     wait(fresh, f"{STEP} === '2'")
-
-
-@pytest.mark.long
-def test_pages_work_without_scripts(fresh, panel) -> None:
-    visits, address = panel(picture_panel)
-    fresh.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        go_to_end(fresh, address, by_mouse)
-    finally:
-        fresh.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-    assert visits.tables().respondents["state"].tolist() == ["finished"]
 
 
 @pytest.mark.long
