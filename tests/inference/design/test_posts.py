@@ -15,7 +15,6 @@ from conjury.inference.design.profiles import (
     attribute_cells,
     draw_pairs,
     draw_panel,
-    enumerate_profiles,
     level_probabilities,
     panel_table,
     shared_table,
@@ -24,19 +23,7 @@ from conjury.inference.design.profiles import (
 from conjury.inference.design.stimuli import PostKit, load_posts, profile_values
 from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
-from conjury.inference.study import load_study
 from conjury.inference.tables import validate
-
-
-@pytest.fixture(scope="module")
-def study():
-    return load_study("moderation")
-
-
-@pytest.fixture(scope="module")
-def profiles(study):
-    return enumerate_profiles(study)
-
 
 # --- profiles and pairs ---------------------------------------------------------------------------
 
@@ -49,7 +36,7 @@ def even(n: int) -> np.ndarray:
     return np.full(n, 1 / n)
 
 
-def test_all_210_000_posts_are_distinct_and_belong_to_their_levels(study, profiles):
+def test_all_210_000_posts_are_distinct_and_belong_to_their_levels(moderation, profiles):
     assert len(profiles) == 7 * 2 * 50 * 50 * 3 * 2 == 210_000
     varied = ["slur", "identity", "topic", "reply", "curse", "engagement", "text", "user"]
     assert not profiles.duplicated(varied).any()
@@ -60,18 +47,18 @@ def test_all_210_000_posts_are_distinct_and_belong_to_their_levels(study, profil
         assert (prefix == profiles[attribute].astype("str")).all()
     assert ((profiles["speech"] == "benign") == (profiles["slur"] == "none")).all()
     partial = pd.DataFrame({"slur": pd.Categorical(["racism", "none", None])})
-    derived = add_derived(study, partial)["speech"].astype(object).fillna("?")
+    derived = add_derived(moderation, partial)["speech"].astype(object).fillna("?")
     assert derived.tolist() == ["slur", "benign", "?"]
 
 
-def test_each_kind_of_speech_is_equally_likely(study, profiles):
-    chances = level_probabilities(study).set_index(["feature", "level"])["probability"]
+def test_each_kind_of_speech_is_equally_likely(moderation, profiles):
+    chances = level_probabilities(moderation).set_index(["feature", "level"])["probability"]
     np.testing.assert_allclose(chances["slur"], 1 / 7)
     np.testing.assert_allclose(chances["speech"], [1 / 7, 6 / 7])
     np.testing.assert_allclose(chances.groupby("feature").sum(), 1)
     shares = profiles.groupby("slur", observed=True)["probability"].sum()
     np.testing.assert_allclose(shares, 1 / 7)
-    cells = attribute_cells(study)
+    cells = attribute_cells(moderation)
     assert len(cells) == 2100
     np.testing.assert_allclose(cells["probability"], 1 / 2100)
 
@@ -138,8 +125,8 @@ FAULTS = [
 
 
 @pytest.fixture(scope="module")
-def kit(study):
-    return load_posts(study.folder, study.content, profile_values(study))
+def kit(moderation):
+    return load_posts(moderation.folder, moderation.content, profile_values(moderation))
 
 
 @pytest.fixture(scope="module")
@@ -262,12 +249,12 @@ def test_names_and_handles_are_those_of_authors_and_repliers(posts, kit):
         assert sorted(surnames[f"{race}_male"]) == sorted(surnames[f"{race}_female"])
 
 
-def test_other_attribute_names_do_as_well(study, some, posts):
-    roles = study.content.roles.model_copy(update={"insult": "speech_kind", "text": "scenario"})
-    content = study.content.model_copy(update={"roles": roles})
+def test_other_attribute_names_do_as_well(moderation, some, posts):
+    roles = moderation.content.roles.model_copy(update={"insult": "speech_kind", "text": "scenario"})
+    content = moderation.content.model_copy(update={"roles": roles})
     names = {"slur": "speech_kind", "text": "scenario"}
-    values = {names.get(name, name): levels for name, levels in profile_values(study).items()}
-    renamed = load_posts(study.folder, content, values)
+    values = {names.get(name, name): levels for name, levels in profile_values(moderation).items()}
+    renamed = load_posts(moderation.folder, content, values)
     pd.testing.assert_frame_equal(renamed.posts(some.rename(columns=names), seed=1), posts)
 
 

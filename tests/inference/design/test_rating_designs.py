@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,24 +96,18 @@ def test_the_order_is_random_and_the_seed_decides():
     assert first.tolist() != sorted(first)
 
 
-@pytest.mark.parametrize(
-    ("change", "people", "told"),
-    [
-        (lambda items: items.drop(columns="topic"), None, "topic"),
-        (lambda items: items.iloc[:0], None, "there are no rows"),
-        (lambda items: items.assign(topic=None), None, "row 1 of column 'topic' is empty"),
-        (lambda items: items.assign(item_id="one"), None, "row 2 repeats item_id one"),
-        (lambda items: items.assign(type="one"), None, "row 2 repeats topic t0, type one"),
-        (
-            lambda items: items,
-            5,
-            "There are 5 people, but 2 are needed for each of 3 subsets; use at least 6",
-        ),
-    ],
-)
+def changed(
+    table: pd.DataFrame, rows: list[int] | None = None, drop: str = "", **columns: Any
+) -> pd.DataFrame:
+    """A table with some of its rows, without a column, or with columns of other values."""
+    kept = table if rows is None else table.iloc[rows]
+    return kept.drop(columns=[drop] if drop else []).assign(**columns)
+
+
+@pytest.mark.parametrize(("change", "people", "told"), cases(__file__, "assignments"))
 def test_what_cannot_be_assigned_is_told(change, people, told):
     with pytest.raises(InputError, match=told):
-        assign_raters(change(table(4, 3)), plan(2), people, seed=1)
+        assign_raters(changed(table(4, 3), **change), plan(2), people, seed=1)
 
 
 # --- tiers ----------------------------------------------------------------------------------------
@@ -138,6 +135,8 @@ def test_most_middle_and_fewest_votes_become_high_mid_and_low():
     ]
     assert made.items["topic_id"].drop_duplicates().tolist() == ["a", "b"]  # the most popular first
     assert made.items["item_id"].is_unique
+    columns = {"item_id", "topic_id", "topic", "response", "response_type", "generator", "votes"}
+    assert set(select_tiers(candidates(a=[5], b=[3]), filters=ANY).items) == columns
     assert made.items["generator"].eq("human").all()
     assert made.items.set_index("item_id").loc["a_high", ["topic", "votes"]].tolist() == ["About a", 90]
     assert made.notes == ()
@@ -183,23 +182,7 @@ def test_the_most_popular_topics_are_taken_of_each_modality():
     assert select_tiers(rows, filters=ANY, topics=3).items["topic_id"].unique().tolist() == ["b", "a", "e"]
 
 
-@pytest.mark.parametrize(
-    ("change", "topics", "told"),
-    [
-        (lambda rows: rows.drop(columns="votes"), None, "votes"),
-        (lambda rows: rows.assign(votes=[1, None, 2, 3, 4, 5]), None, "row 2 of column 'votes' is empty"),
-        (lambda rows: rows.assign(votes=[1, 2, -3, 3, 4, 5]), None, "row 3 of column 'votes' is negative"),
-        (lambda rows: rows.assign(votes=[1, 2, 2.5, 3, 4, 5]), None, "row 3 of column 'votes'"),
-        (lambda rows: rows.iloc[:3], None, "1 of 1 topics remain"),
-        (lambda rows: rows.iloc[[0, 1, 3, 4]], None, "0 of 2 topics remain"),
-        (lambda rows: rows, 6, "6 topics are requested, but 2 remain"),
-        (
-            lambda rows: rows.assign(modality="text"),
-            {"text": 3},
-            "3 topics of modality text are requested",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("change", "topics", "told"), cases(__file__, "candidates"))
 def test_bad_candidates_are_told_by_row(change, topics, told):
     with pytest.raises(InputError, match=told):
-        select_tiers(change(candidates(a=[5, 3, 1], b=[4, 2, 1])), filters=ANY, topics=topics)
+        select_tiers(changed(candidates(a=[5, 3, 1], b=[4, 2, 1]), **change), filters=ANY, topics=topics)

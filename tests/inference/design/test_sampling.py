@@ -165,10 +165,8 @@ def test_a_refused_pair_is_as_uncertain_as_can_be() -> None:
 
 def test_without_probabilities_uncertainty_is_the_share_of_changed_repeats_in_the_stratum() -> None:
     chosen = answered()["chosen"].copy()
-    chosen.iloc[8:10] = [
-        0,
-        1,
-    ]  # the repeat of the first pair names the same profile, that of the second another
+    # The repeat of the first pair names the same profile, that of the second another.
+    chosen.iloc[8:10] = [0, 1]
     table = answered(probability=np.nan, chosen=chosen)
     found = answer_uncertainty(table, ["p1", "p2"], np.array([0, 1]))
     np.testing.assert_allclose(found, [0.25, 0.75])

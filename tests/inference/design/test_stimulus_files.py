@@ -85,8 +85,7 @@ def test_articles_and_capitals_follow_the_word_put_in(text, word, filled):
 
 
 @pytest.mark.parametrize(
-    ("name", "account"),
-    [("Björk ✨", "björk"), ("O'Neil 🌟", "oneil"), ("नमस्ते", "नमस्ते"), ("محمد", "محمد")],
+    ("name", "account"), [("Björk ✨", "björk"), ("O'Neil 🌟", "oneil"), ("नमस्ते", "नमस्ते"), ("محمد", "محمد")]
 )
 def test_names_in_any_script_and_with_emoji_have_accounts(folder, name, account):
     replace(folder, "people.yaml", "Jake Larson", name)

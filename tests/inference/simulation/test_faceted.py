@@ -105,12 +105,9 @@ def test_strict_and_lenient_parsers_read_sentences_differently(tmp_path):
     assert collect(study, tmp_path / "run", backend="simulated", pairs=4) == 0
     judgments = table(tmp_path / "run", "judgments")
     statuses = judgments.groupby(["prompt_id", "parser"])["status"].unique().map(list).to_dict()
-    assert statuses == {
-        ("plain", "strict"): ["unparsed"],
-        ("plain", "lenient"): ["ok"],
-        ("strict", "strict"): ["ok"],
-        ("strict", "lenient"): ["ok"],
-    }
+    assert statuses.pop(("plain", "strict")) == ["unparsed"]
+    assert set(map(str, statuses.values())) == {"['ok']"}
+    assert len(statuses) == 3
 
 
 def test_simulated_labels_answer_every_order_and_occasion(tmp_path):

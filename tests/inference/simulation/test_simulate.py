@@ -1,6 +1,5 @@
 """Simulated choices: sizes and contract, random streams, and true values that samples find."""
 
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -9,27 +8,15 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit
 
-from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.simulation import simulate
 from conjury.inference.simulation.conjoint.judges import COLUMNS, RaterModel
 from conjury.inference.simulation.conjoint.truth import true_values
-from conjury.inference.study import load_study
 from conjury.inference.tables import validate
 
 
 @pytest.fixture(scope="module")
-def study():
-    return load_study("moderation")
-
-
-@pytest.fixture(scope="module")
-def profiles(study):
-    return enumerate_profiles(study)
-
-
-@pytest.fixture(scope="module")
-def full(study, profiles):
-    return simulate(study, seed=11, profiles=profiles)
+def full(moderation, profiles):
+    return simulate(moderation, seed=11, profiles=profiles)
 
 
 def panel(*rows: tuple[object, ...]) -> pd.DataFrame:
@@ -41,9 +28,15 @@ def truth_of(made, statistic: str) -> float:
     return made.truth.query("statistic == @statistic")["estimate"].item()
 
 
-def test_choices_and_tasks_keep_the_contract(study, profiles):
+def test_choices_and_tasks_keep_the_contract(moderation, profiles):
     made = simulate(
-        study, seed=11, profiles=profiles, pairs=60, respondents=15, judges=["human", "gpt4o"], truth=False
+        moderation,
+        seed=11,
+        profiles=profiles,
+        pairs=60,
+        respondents=15,
+        judges=["human", "gpt4o"],
+        truth=False,
     )
     assert validate(made.choices, "choices").equals(made.choices)
     validate(made.tasks, "tasks")
@@ -52,13 +45,13 @@ def test_choices_and_tasks_keep_the_contract(study, profiles):
 
 
 @pytest.mark.long
-def test_the_full_study_has_the_size_of_the_design_and_keeps_the_contract(full, study):
+def test_the_full_study_has_the_size_of_the_design_and_keeps_the_contract(full, moderation):
     choices = full.choices
     human = choices["judge_kind"] == "human"
     assert human.sum() == 1854 * 16 * 2
     assert (human & ~choices["repeat"]).sum() == 55_620
     assert (~human).sum() == 5 * 60_000
-    assert choices["prompt_id"].dropna().unique().tolist() == list(study.prompt_labels)
+    assert choices["prompt_id"].dropna().unique().tolist() == list(moderation.prompt_labels)
     assert validate(choices, "choices").equals(choices)
     validate(full.tasks, "tasks")
     assert set(choices["pair_id"]) == set(full.tasks["task_id"])
@@ -69,18 +62,18 @@ def test_the_full_study_has_the_size_of_the_design_and_keeps_the_contract(full, 
     assert all((one == next_one).all() for one, next_one in pairwise(shown)), "all prompts see the same pairs"
     some = choices.sample(2_000, random_state=1)
     profiles = full.profiles.set_index("profile_id").loc[some["profile_id"].to_numpy(dtype=int)]
-    for name in (*study.features, "text", "user"):
+    for name in (*moderation.features, "text", "user"):
         assert (profiles[name].astype(str).to_numpy() == some[name].astype(str).to_numpy()).all()
 
 
 @pytest.mark.long
-def test_a_seed_gives_the_same_choices_whoever_else_is_simulated(study, profiles):
+def test_a_seed_gives_the_same_choices_whoever_else_is_simulated(moderation, profiles):
     options = {"profiles": profiles, "pairs": 300, "respondents": 20, "truth": False}
-    everyone, again, other = (simulate(study, seed, **options).choices for seed in (5, 5, 6))
+    everyone, again, other = (simulate(moderation, seed, **options).choices for seed in (5, 5, 6))
     pd.testing.assert_frame_equal(everyone, again)
     assert not everyone["chosen"].equals(other["chosen"])
     for judges, prompts in ((["gpt4o"], ["face_only"]), (["human"], None)):
-        alone = simulate(study, 5, judges=judges, prompts=prompts, **options).choices
+        alone = simulate(moderation, 5, judges=judges, prompts=prompts, **options).choices
         same = (everyone["judge_kind"] == alone["judge_kind"].iloc[0]) & (
             everyone["prompt_id"].isin(alone["prompt_id"])
         )
@@ -100,11 +93,11 @@ def test_repeated_tasks_are_swapped_and_agree_at_the_set_reliability(full):
     assert abs(agreement - truth) < 4 * np.sqrt(truth * (1 - truth) / 1854)
 
 
-def test_inattentive_respondents_explain_low_reliability(study, profiles):
+def test_inattentive_respondents_explain_low_reliability(moderation, profiles):
     guessing = panel(
         ("inattention", "", "", 0.4), ("reliability", "", "", 0.8), ("part_worth", "slur", "none", -40)
     )
-    made = simulate(study, 3, profiles=profiles, respondents=3_000, raters=guessing, truth=False).choices
+    made = simulate(moderation, 3, profiles=profiles, respondents=3_000, raters=guessing, truth=False).choices
     decided = made[~made["repeat"]].assign(none=lambda rows: rows["slur"] == "none")
     lone = decided[decided.groupby("pair_id")["none"].transform("sum") == 1]
     wrong = lone[lone["none"]].groupby("judge_id")["chosen"].agg(["sum", "size"]).query("size >= 3")
@@ -119,12 +112,12 @@ def test_response_error_is_what_the_attentive_reliability_implies():
 
 
 @pytest.mark.long
-def test_true_amces_and_means_lie_within_monte_carlo_error(study, full):
+def test_true_amces_and_means_lie_within_monte_carlo_error(moderation, full):
     choices = full.choices[~full.choices["repeat"].to_numpy(dtype=bool)]
     scores = []
     for _, rows in choices.groupby(["judge_kind", choices["prompt_id"].fillna("")], observed=True):
         truth = full.truth[full.truth["prompt"] == rows["prompt_id"].fillna("").iloc[0]]
-        for feature in study.features:
+        for feature in moderation.features:
             found = rows.groupby(feature, observed=True)["chosen"].mean().astype(float)
             error = np.sqrt(found * (1 - found) / rows[feature].value_counts())
             if feature != "speech":
@@ -138,8 +131,8 @@ def test_true_amces_and_means_lie_within_monte_carlo_error(study, full):
 
 
 @pytest.mark.long
-def test_true_differences_by_identity_lie_within_monte_carlo_error(study, profiles):
-    made = simulate(study, 8, profiles=profiles, judges=["human"], respondents=8_000)
+def test_true_differences_by_identity_lie_within_monte_carlo_error(moderation, profiles):
+    made = simulate(moderation, 8, profiles=profiles, judges=["human"], respondents=8_000)
     truth = made.truth.query("analysis == 'amce_by_identity' and feature == 'slur'")
     rows = made.choices[~made.choices["repeat"].to_numpy(dtype=bool)]
     means = rows.groupby(["identity", "slur"], observed=True)["chosen"].mean().astype(float).unstack()
@@ -153,10 +146,12 @@ def test_true_differences_by_identity_lie_within_monte_carlo_error(study, profil
 
 
 @pytest.mark.long
-def test_random_part_worths_are_integrated_exactly(study):
+def test_random_part_worths_are_integrated_exactly(moderation):
     curse = ("curse", "curse")
     rater = RaterModel("human", "human", "", {curse: 1.0}, heterogeneity_sd={curse: 1.2})
-    truth = true_values(study, [rater]).query("statistic == 'mm' and feature == 'curse' and level == 'curse'")
+    truth = true_values(moderation, [rater]).query(
+        "statistic == 'mm' and feature == 'curse' and level == 'curse'"
+    )
     wins = quad(lambda z: expit(1 + 1.2 * z) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi), -12, 12)[0]
     posts = 210_000
     meets_plain = (posts / 2) / (posts - 1)
@@ -164,9 +159,9 @@ def test_random_part_worths_are_integrated_exactly(study):
     assert truth["estimate"].item() == pytest.approx(expected, abs=2e-7)
 
 
-def test_position_bias_moves_the_share_of_a_and_no_effect_of_an_indifferent_model(study, profiles):
+def test_position_bias_moves_the_share_of_a_and_no_effect_of_an_indifferent_model(moderation, profiles):
     biased = panel(("position_bias", "", "", -0.4)).assign(judge_kind="model", prompt_id="baseline")
-    made = simulate(study, 2, profiles=profiles, pairs=20_000, raters=biased)
+    made = simulate(moderation, 2, profiles=profiles, pairs=20_000, raters=biased)
     truth = truth_of(made, "first_position")
     assert truth == pytest.approx(expit(-0.4))
     share = made.choices.loc[made.choices["position"] == "A", "chosen"].mean()
@@ -175,9 +170,11 @@ def test_position_bias_moves_the_share_of_a_and_no_effect_of_an_indifferent_mode
 
 
 @pytest.mark.parametrize(("sd", "lowest", "highest"), [(0.0, 0.85, 1.15), (2.0, 2.0, 9.0)])
-def test_respondents_vary_beyond_chance_only_with_random_part_worths(study, profiles, sd, lowest, highest):
+def test_respondents_vary_beyond_chance_only_with_random_part_worths(
+    moderation, profiles, sd, lowest, highest
+):
     raters = panel(("part_worth", "curse", "curse", 0), ("heterogeneity_sd", "curse", "curse", sd))
-    made = simulate(study, 4, profiles=profiles, respondents=1_000, raters=raters, truth=False).choices
+    made = simulate(moderation, 4, profiles=profiles, respondents=1_000, raters=raters, truth=False).choices
     curse = made[(made["curse"] == "curse") & ~made["repeat"]]
     alone = curse[curse.groupby("pair_id")["chosen"].transform("size") == 1]
     rates = alone.groupby("judge_id")["chosen"].agg(["mean", "size"]).query("size >= 4").astype(float)
@@ -185,9 +182,9 @@ def test_respondents_vary_beyond_chance_only_with_random_part_worths(study, prof
 
 
 @pytest.mark.long
-def test_the_truth_resembles_the_published_pattern_with_reference_levels_at_zero(full, study):
+def test_the_truth_resembles_the_published_pattern_with_reference_levels_at_zero(full, moderation):
     amce = full.truth[full.truth["statistic"] == "amce"]
-    references = {name: study.levels(name)[0] for name in study.features}
+    references = {name: moderation.levels(name)[0] for name in moderation.features}
     assert (amce.loc[amce["level"] == amce["feature"].map(references), "estimate"] == 0).all()
     keys = ["judge", "prompt", "feature", "level"]
     effects = amce.query("analysis == 'amce'").set_index(keys)["estimate"].sort_index()
@@ -201,16 +198,3 @@ def test_the_truth_resembles_the_published_pattern_with_reference_levels_at_zero
         assert slur["racism"] == pytest.approx(racism, abs=error)
     means = full.truth.query("statistic == 'mm' and feature == 'curse'").groupby(["judge", "prompt"])
     np.testing.assert_allclose(means["estimate"].mean(), 0.5, atol=1e-12)
-
-
-@pytest.mark.long
-def test_one_prompt_of_one_model_is_drawn_at_once(study, profiles):
-    options = {"profiles": profiles, "judges": ["gpt4o"], "prompts": ["baseline"], "pairs": 2_000}
-    seconds = []
-    for seed in range(5):
-        start = time.perf_counter()
-        made = simulate(study, seed, truth=False, **options)
-        seconds.append(time.perf_counter() - start)
-    assert made.truth is None
-    assert len(made.choices) == 4_000
-    assert min(seconds) < 0.25

@@ -23,7 +23,7 @@ from conjury.inference.simulation.labels.asking import (
     uniforms,
 )
 from conjury.inference.simulation.labels.asking import passes as pass_shares
-from conjury.inference.study import ItemStudy, load_any_study
+from conjury.inference.study import ItemStudy
 from conjury.inference.tables import read_table, validate
 from conjury.inference.tables.files import PUBLISHED
 
@@ -32,23 +32,13 @@ SIGMAS = 4.5  # of a binomial share; the largest of some hundred
 
 
 @pytest.fixture(scope="module")
-def multiturn():
-    return load_any_study("multiturn")
-
-
-@pytest.fixture(scope="module")
-def harm_study():
-    return load_any_study("harm_or_humor")
-
-
-@pytest.fixture(scope="module")
 def jokes(multiturn):
     return simulate_labels(multiturn, seed=1, items=150, judges=MODELS)
 
 
 @pytest.fixture(scope="module")
-def harm(harm_study):
-    return simulate_labels(harm_study, seed=1, items=2_000)
+def harm(harm_or_humor):
+    return simulate_labels(harm_or_humor, seed=1, items=2_000)
 
 
 def truth(made: LabelSimulation, quantity: str, *keys: str) -> pd.Series[float]:
@@ -69,8 +59,8 @@ def scored_of(made: LabelSimulation, study: ItemStudy):
     return score(judged, made.labels, classes=classes, covers=covers, items=made.items)
 
 
-def test_full_sizes_are_those_of_the_papers(multiturn, harm_study):
-    truths = [read_label_truth(of.folder / "label_truth.csv", of) for of in (harm_study, multiturn)]
+def test_full_sizes_are_those_of_the_papers(multiturn, harm_or_humor):
+    truths = [read_label_truth(of.folder / "label_truth.csv", of) for of in (harm_or_humor, multiturn)]
     counts = pd.read_csv(PUBLISHED / "harm_or_humor_counts.csv").query("label == 'total'")
     printed = counts.set_index(["modality", "language"])["count"]
     sizes = {(of["modality"], of["language"]): n for of, n in truths[0].cells()}
@@ -95,8 +85,8 @@ def test_tables_are_valid_and_every_judge_answers_as_often_as_planned(harm, joke
     assert samples == {"drift": 1, "none": 5, "orthographic": 1, "preserving": 1}
 
 
-def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm, harm_study):
-    frame = scored_of(harm, harm_study).frame
+def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(harm, harm_or_humor):
+    frame = scored_of(harm, harm_or_humor).frame
     frame = frame.assign(gold=pd.Index(["implicit", "explicit", "safe"]).take(frame["level"]))
     keys = ["judge", "prompt", "language", "gold"]
     found = frame.groupby(keys, observed=True)["correct"].agg(["mean", "size"])
@@ -109,8 +99,8 @@ def test_recalls_and_missing_answers_are_the_true_ones_within_binomial_bounds(ha
     assert (lost - truth(harm, "missing", "judge", "prompt").reindex(lost.index)).abs().max() < 0.02
 
 
-def test_true_scores_are_the_published_ones(harm, harm_study):
-    ids = {name: judge.id for judge in harm_study.judges for name in (judge.label, *judge.aliases)}
+def test_true_scores_are_the_published_ones(harm, harm_or_humor):
+    ids = {name: judge.id for judge in harm_or_humor.judges for name in (judge.label, *judge.aliases)}
     printed = pd.read_csv(PUBLISHED / "harm_or_humor_metrics.csv")
     printed = printed.query("metric == 'accuracy' and language != 'all'")
     printed = printed.assign(judge=printed["judge"].map(ids))
@@ -122,8 +112,8 @@ def test_true_scores_are_the_published_ones(harm, harm_study):
     assert apart.abs().mean() < 0.003
 
 
-def test_people_agree_as_published_and_gold_is_the_majority_for_harm_then_of_its_kind(harm, harm_study):
-    ours, true, printed = kappas(harm, harm_study)
+def test_people_agree_as_published_and_gold_is_the_majority_for_harm_then_of_its_kind(harm, harm_or_humor):
+    ours, true, printed = kappas(harm, harm_or_humor)
     for key in true.index:
         assert ours[key] == pytest.approx(true[key], abs=0.06)
         assert true[key] == pytest.approx(printed[key], abs=0.01)
@@ -135,13 +125,13 @@ def test_people_agree_as_published_and_gold_is_the_majority_for_harm_then_of_its
 
 
 @pytest.mark.slow
-def test_at_full_size_everything_is_nearer(harm_study):
-    made = simulate_labels(harm_study, seed=1)
+def test_at_full_size_everything_is_nearer(harm_or_humor):
+    made = simulate_labels(harm_or_humor, seed=1)
     assert len(made.items) == 10_207
-    ours, true, printed = kappas(made, harm_study)
+    ours, true, printed = kappas(made, harm_or_humor)
     assert (ours - true).abs().max() < 0.03
     assert (true - printed).abs().max() < 0.002
-    frame = scored_of(made, harm_study).frame
+    frame = scored_of(made, harm_or_humor).frame
     found = frame.groupby(["judge", "prompt"], observed=True)["correct"].mean()
     assert (found - truth(made, "accuracy", "judge", "prompt").reindex(found.index)).abs().max() < 0.03
 
@@ -196,6 +186,12 @@ def test_labels_that_a_judge_is_pulled_to_are_given_too_often(multiturn):
     given = made.judgments[made.judgments["dimension"].str.startswith("line")]["value"]
     gold = made.labels[made.labels["label_set"].str.startswith("line")]["label"]
     assert (given.dropna() == "setup").mean() > 0.6 > 0.2 > (gold == "setup").mean()
+    keys = [name for name in made.truth if name not in ("quantity", "value")]
+    by_quantity = {name: rows.set_index(keys)["value"] for name, rows in made.truth.groupby("quantity")}
+    accuracy, difference = (by_quantity[name].unstack("condition") for name in ("accuracy", "difference"))
+    for condition in difference:
+        expected = (accuracy[condition] - accuracy["none"]).loc[difference.index]
+        np.testing.assert_allclose(difference[condition], expected, atol=1e-12)
 
 
 def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
@@ -208,10 +204,10 @@ def test_one_judge_or_sample_more_leaves_the_others_as_they_were(multiturn):
 
 
 @pytest.mark.long
-def test_made_up_items_are_shared_out_and_models_see_only_their_prompts(multiturn, harm_study):
+def test_made_up_items_are_shared_out_and_models_see_only_their_prompts(multiturn, harm_or_humor):
     jokes = simulate_labels(multiturn, seed=1, items=20, samples=1)
-    made = simulate_labels(harm_study, seed=1, items=100, people=3)
-    for simulated, study in ((jokes, multiturn), (made, harm_study)):
+    made = simulate_labels(harm_or_humor, seed=1, items=100, people=3)
+    for simulated, study in ((jokes, multiturn), (made, harm_or_humor)):
         own = read_table(study.folder / study.items, "items")["item_id"]
         assert not simulated.items["item_id"].isin(own).any(), "no item of the study's own"
     shares = made.items["modality"].value_counts()

@@ -10,7 +10,6 @@ from cases import cases
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import RatingSimulation, simulate_ratings
 from conjury.inference.simulation.ratings import make_up_items, read_items
-from conjury.inference.study import load_any_study
 from conjury.inference.tables import validate
 from conjury.inference.tables.files import PUBLISHED
 
@@ -25,13 +24,8 @@ CELL = ("judge", "dimension", "response_type")
 
 
 @pytest.fixture(scope="module")
-def study():
-    return load_any_study("oogiri")
-
-
-@pytest.fixture(scope="module")
-def full(study):
-    return simulate_ratings(study, seed=1)
+def full(oogiri):
+    return simulate_ratings(oogiri, seed=1)
 
 
 def published(name: str, query: str) -> pd.DataFrame:
@@ -67,7 +61,7 @@ def test_the_full_size_is_that_of_the_paper(full):
     assert set(full.judgments["value"]) == {0, 1, 2, 3, 4}
 
 
-def test_the_tables_keep_the_contract(full, study):
+def test_the_tables_keep_the_contract(full, oogiri):
     validate(full.judgments, "judgments")
     validate(full.items, "items")
     rows = full.judgments.groupby("judge_kind", observed=True)
@@ -75,7 +69,7 @@ def test_the_tables_keep_the_contract(full, study):
     assert rows["panel"].unique().map(list).to_dict() == {"human": ["human"], "model": [pd.NA]}
     assert full.judgments["origin"].eq("simulated").all()
     assert full.judgments["status"].eq("ok").all()
-    assert full.items["response_type"].cat.categories.tolist() == study.levels("response_type")
+    assert full.items["response_type"].cat.categories.tolist() == oogiri.levels("response_type")
     writers = full.items.groupby("response_type", observed=True)["generator"].unique().map(list).to_dict()
     assert writers == {
         **{name: ["human"] for name in ("high", "mid", "low", "unrelated")},
@@ -90,9 +84,9 @@ def test_the_tables_keep_the_contract(full, study):
 
 
 @pytest.mark.long
-def test_the_same_seed_gives_the_same_ratings_whoever_else_is_simulated(study):
+def test_the_same_seed_gives_the_same_ratings_whoever_else_is_simulated(oogiri):
     def made(seed: int, **options: object) -> RatingSimulation:
-        return simulate_ratings(study, seed, topics=6, people=32, **options)
+        return simulate_ratings(oogiri, seed, topics=6, people=32, **options)
 
     one, same, other, twice = made(1), made(1), made(2), made(1, samples=2)
     for name in ("judgments", "items", "truth"):
@@ -111,8 +105,8 @@ def test_the_same_seed_gives_the_same_ratings_whoever_else_is_simulated(study):
         assert set(part.truth["judge"]) & set(MODELS) == set(judges) & set(MODELS)
 
 
-def test_repeats_are_second_samples_of_the_same_person(study):
-    made = simulate_ratings(study, 1, topics=20, people=32, judges=["human"], repeats=0.25).judgments
+def test_repeats_are_second_samples_of_the_same_person(oogiri):
+    made = simulate_ratings(oogiri, 1, topics=20, people=32, judges=["human"], repeats=0.25).judgments
     validate(made, "judgments")
     repeat = made["repeat"].astype(bool)
     once = made[~repeat]
@@ -179,8 +173,8 @@ def test_derived_values_agree_with_the_parameters(full):
     assert severity.stack().std() == pytest.approx(0.6, abs=0.1)
 
 
-def test_a_large_simulation_finds_the_truth(study):
-    made = simulate_ratings(study, seed=5, topics=600, people=400, judges=["human", "gpt_4_1"])
+def test_a_large_simulation_finds_the_truth(oogiri):
+    made = simulate_ratings(oogiri, seed=5, topics=600, people=400, judges=["human", "gpt_4_1"])
     means = {judge: item_means(made, judge) for judge in ("human", "gpt_4_1")}
     for judge, table in means.items():
         groups = table.groupby(["dimension", "response_type"], observed=True)["value"]
@@ -195,34 +189,38 @@ def test_a_large_simulation_finds_the_truth(study):
         assert rows["value_x"].corr(rows["value_y"]) == pytest.approx(expected[dimension, ""], abs=0.05)
 
 
-def test_reliability_is_the_correlation_of_two_panels(study):
-    twice = study.model_copy(update={"assignment": study.assignment.model_copy(update={"raters": 8})})
+def test_reliability_is_the_correlation_of_two_panels(oogiri):
+    twice = oogiri.model_copy(update={"assignment": oogiri.assignment.model_copy(update={"raters": 8})})
     made = simulate_ratings(twice, seed=3, topics=200, people=64, judges=["human"])
     rows = made.judgments[made.judgments["dimension"] == "empathy"]
     halves = rows.assign(half=rows.groupby("item_id").cumcount() % 2)
     halves = halves.pivot_table(index="item_id", columns="half", values="value")
-    four = simulate_ratings(study, seed=3, topics=4, people=32, judges=["human"])
+    four = simulate_ratings(oogiri, seed=3, topics=4, people=32, judges=["human"])
     expected = truth(four, "reliability", "dimension", "response_type")["empathy", ""]
     assert halves[0].corr(halves[1]) == pytest.approx(expected, abs=0.05)
 
 
-def test_given_items_are_rated_and_made_up_ones_shared_out_among_modalities(study):
-    items = read_items(study)
-    made = simulate_ratings(study, 1, items=items, judges=["gpt_4_1"])
+def test_given_items_are_rated_and_made_up_ones_shared_out_among_modalities(oogiri):
+    items = read_items(oogiri)
+    made = simulate_ratings(oogiri, 1, items=items, judges=["gpt_4_1"])
     assert made.items is items
     assert made.judgments["item_id"].unique().tolist() == items["item_id"].tolist()
     ragged = items[items["item_id"] != "text_03_mid"]
-    assert simulate_ratings(study, 1, items=ragged, people=32).judgments["item_id"].nunique() == 95
+    assert simulate_ratings(oogiri, 1, items=ragged, people=32).judgments["item_id"].nunique() == 95
     for topics, text in ((1, 1), (2, 1), (7, 4), (100, 50)):
-        items = simulate_ratings(study, 1, topics=topics, people=32, judges=["gpt_4_1"]).items
+        items = simulate_ratings(oogiri, 1, topics=topics, people=32, judges=["gpt_4_1"]).items
         assert items["topic_id"].nunique() == topics
         assert items[items["modality"] == "text"]["topic_id"].nunique() == text
-    assert len(make_up_items(study, {"image": 3}, seed=1)) == 24
+    made = make_up_items(oogiri, {"image": 3}, seed=1)
+    assert len(made) == 24
+    responses = made.pivot(index="topic_id", columns="response_type", values="response")
+    assert sorted(responses["unrelated"]) == sorted(responses["high"])
+    assert (responses["unrelated"] != responses["high"]).all()
 
 
 @pytest.mark.parametrize(("options", "problem"), cases(__file__, "refused"))
-def test_sizes_judges_and_items_out_of_range_are_refused(study, options, problem):
+def test_sizes_judges_and_items_out_of_range_are_refused(oogiri, options, problem):
     if "items" in options:
-        options = {"topics": None, "items": read_items(study).assign(response_type=options["items"])}
+        options = {"topics": None, "items": read_items(oogiri).assign(response_type=options["items"])}
     with pytest.raises(InputError, match=problem):
-        simulate_ratings(study, 1, **{"topics": 8, **options})
+        simulate_ratings(oogiri, 1, **{"topics": 8, **options})

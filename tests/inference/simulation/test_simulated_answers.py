@@ -72,6 +72,7 @@ def test_a_run_contains_these_answers_and_their_statuses(claims, tmp_path):
     ours = table(tmp_path / "run", "judgments").set_index(keys).sort_index()
     made = drawn(claims, samples=3)
     assert made is not None
+    assert made.index.tolist() == list(range(len(made)))
     expected = made.set_index(keys).sort_index()
     assert ours["status"].astype(str).tolist() == expected["status"].astype(str).tolist()
     assert set(ours["status"]) == {"ok", "refused", "unparsed", "empty"}

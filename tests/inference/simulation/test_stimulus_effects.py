@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,27 +22,6 @@ from conjury.inference.simulation.conjoint.truth import true_values
 from conjury.inference.study import Study, load_study
 from conjury.inference.tables import validate
 
-STUDY = """
-name: small
-title: A small study
-kind: conjoint
-question: Which post should be reviewed first?
-attributes:
-  - id: slur
-    label: Slur
-    levels: [{id: none, label: None}, {id: mild, label: Mild}, {id: harsh, label: Harsh}]
-  - {id: topic, label: Topic, levels: [{id: work, label: Work}, {id: sport, label: Sport}]}
-stimuli:
-  - {id: text, label: Text, attribute: topic, count: 3}
-  - {id: user, label: Author, attribute: slur, count: 2}
-design: {pairs: 400, respondents: 30, tasks: 5, repeat_first: true}
-prompts: [{id: base, label: Base}]
-judges: [{id: m, label: M, kind: model}, {id: panel, label: Panel, kind: human}]
-clusters: {human: judge_id, model: pair_id}
-bootstrap: {unit: pair_id}
-analyses: [{name: amce, verb: amce, title: Effects, formula: chosen ~ slur + topic}]
-"""
-
 EFFECTS = {("text", ""): 1.0, ("text:slur", ""): 0.8, ("user", ""): 0.5}
 WORTHY = ("slur", "topic")
 WORTH = {("slur", "mild"): 0.5, ("slur", "harsh"): 1.5, ("topic", "sport"): -0.7}
@@ -50,8 +31,7 @@ MODEL = RaterModel("m", "model", "base", WORTH, stimulus_sd=EFFECTS)
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "study.yaml"
-    path.write_text(STUDY, encoding="utf-8")
-    return load_study(path)
+    return load_study(Path(shutil.copy(Path(__file__).with_name("small_study.yaml"), path)))
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +170,8 @@ def test_stimuli_stay_while_choices_are_drawn_anew(study):
     pd.testing.assert_frame_equal(first.stimuli, second.stimuli)
     assert not first.choices["chosen"].equals(second.choices["chosen"])
     assert not first.stimuli.equals(simulate(study, 1, raters=raters).stimuli)
+    without = simulate(study, 1, stimulus_seed=9, raters=judge()).choices
+    assert not first.choices["chosen"].equals(without["chosen"])
 
 
 def test_a_slope_for_one_level_leaves_the_others_fixed(study):
@@ -248,6 +230,12 @@ def test_position_bias_of_a_panel_lowers_its_reliability_as_stated(study):
     answers = picks["chosen"].to_numpy(dtype=int).reshape(-1, 2)
     assert abs((answers[:, 0] != answers[:, 1]).mean() - truth) < 4 * 0.5 / np.sqrt(8_000)
     assert truth == pytest.approx(0.9 - 0.8 * (expit(1.0) - expit(-1.0)))
+
+
+def test_tasks_of_models_and_of_a_panel_are_rows_of_one_table(study):
+    raters = pd.concat([judge(), judge("panel", "human", "")])
+    tasks = simulate(study, 1, pairs=5, respondents=2, raters=raters, truth=False).tasks
+    assert tasks.index.tolist() == list(range(5 * 2 + 2 * 6 * 2))
 
 
 def test_noise_given_by_hand_replaces_that_of_the_table(study):

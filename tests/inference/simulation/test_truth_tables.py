@@ -21,11 +21,6 @@ from conjury.inference.study import ItemStudy, load_any_study, load_study
 ROW = ("m", "model", "baseline", "part_worth", "slur", "racism", "1.0")
 
 
-@pytest.fixture(scope="module")
-def moderation():
-    return load_study("moderation")
-
-
 def choices(*rows: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -55,16 +50,13 @@ def test_a_bad_truth_file_is_refused_with_its_line(moderation, tmp_path):
             for name, value in (("inattention", "0.5"), ("reliability", "0.9"))
         )
     )
+    (guessing,) = read_truth_table(panel.iloc[:1], moderation)
+    assert guessing.reliability == 0.75  # half of the inattentive answers agree
     with pytest.raises(InputError, match=r"reliability of 0.9 cannot be reached with 50.0% inattentive"):
         read_truth_table(panel, moderation)
 
 
 # --- ratings --------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def oogiri():
-    return load_any_study("oogiri")
 
 
 def edited(table: list[str], how: str, old: str, new: str) -> list[str]:
@@ -122,11 +114,6 @@ def test_studies_that_cannot_be_simulated_say_why(moderation, oogiri, tmp_path):
 # --- labels ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def multiturn():
-    return load_any_study("multiturn")
-
-
 def labels(study: ItemStudy, *rows: dict[str, str]) -> pd.DataFrame:
     first = [
         {"parameter": "items", "language": "en", "value": "10"},
@@ -162,7 +149,7 @@ def test_a_bad_table_of_labels_is_refused_with_its_row(multiturn, row, problem):
         read_label_truth(labels(multiturn, row), multiturn)
 
 
-def test_the_tables_of_labels_that_ship_name_judges_of_their_studies(multiturn):
-    for study in (multiturn, load_any_study("harm_or_humor")):
+def test_the_tables_of_labels_that_ship_name_judges_of_their_studies(multiturn, harm_or_humor):
+    for study in (multiturn, harm_or_humor):
         truth = read_label_truth(study.folder / "label_truth.csv", study)
         assert set(truth.judges) == {judge.id for judge in study.judges}

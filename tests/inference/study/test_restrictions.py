@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,45 +40,15 @@ from conjury.inference.study import Study, load_study
 from conjury.inference.study.parts import Combination, Design
 from conjury.inference.study.restrictions import advice, chance, count_cells, joint_shares, removed, tied
 
+HERE = Path(__file__).parent
 NEVER = {"school": ["degree"], "job": ["cook", "clerk"]}
 SCHOOLS = {"none": 0.5, "college": 0.3, "degree": 0.2}
 JOBS = ("cook", "clerk", "doctor")
-TRUTH = """judge,judge_kind,prompt_id,parameter,feature,level,value
-judge,model,plain,part_worth,job,doctor,1.0
-judge,model,plain,part_worth,school,degree,0.5
-judge,model,plain,stimulus_sd,photo,,0.7
-people,human,,part_worth,job,clerk,-0.5
-"""
-STUDY = """
-name: applicants
-title: Applicants
-kind: conjoint
-question: Which one?
-attributes:
-- id: school
-  label: School
-  levels:
-  - {id: none, label: None, probability: 0.5}
-  - {id: college, label: College, probability: 0.3}
-  - {id: degree, label: Degree, probability: 0.2}
-- {id: job, label: Job, levels: [{id: cook, label: C}, {id: clerk, label: K}, {id: doctor, label: D}]}
-- {id: tone, label: Tone, levels: [{id: calm, label: Calm}, {id: loud, label: Loud}]}
-derived:
-- id: learned
-  label: Learned
-  source: school
-  levels: [{id: "no", label: "No", covers: [none]}, {id: some, label: Some, covers: [college, degree]}]
-stimuli: [{id: photo, label: Photo, attribute: tone, count: 3}]
-design: {pairs: 40, respondents: 30, tasks: 4}
-prompts: [{id: plain, label: Plain}]
-judges: [{id: judge, label: Judge, kind: model}, {id: people, label: People, kind: human}]
-analyses: [{name: amce, verb: amce, title: Effects, formula: chosen ~ school + job + tone}]
-"""
 
 
 def content(**design: Any) -> dict[str, Any]:
     """Return a study of applicants; ``design`` adds fields to its design."""
-    study = yaml.safe_load(STUDY)
+    study: dict[str, Any] = yaml.safe_load((HERE / "applicants.yaml").read_text(encoding="utf-8"))
     study["design"] |= design
     return study
 
@@ -92,7 +64,7 @@ def make(tmp_path):
     def made(*restrictions: dict[str, list[str]], **changes: Any) -> Study:
         study = content(restrictions=[{"levels": levels} for levels in restrictions]) | changes
         (tmp_path / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False), encoding="utf-8")
-        (tmp_path / "truth.csv").write_text(TRUTH, encoding="utf-8")
+        shutil.copy(HERE / "applicants_truth.csv", tmp_path / "truth.csv")
         return load_study(tmp_path)
 
     return made
