@@ -256,8 +256,9 @@ def test_an_answer_is_read_by_its_value_then_its_label() -> None:
 
 def test_placeholders_and_other_parameters_of_an_address_stay() -> None:
     assert address_with("https://x.org/p#end", {"slot": "a b"}) == "https://x.org/p?slot=a+b"
-    with pytest.raises(InputError):
-        address_with("ftp://x.org", {})
+    for wrong in ("ftp://x.org", "https://x.org/a b", "https:///p"):
+        with pytest.raises(InputError):
+            address_with(wrong, {})
 
 
 @pytest.mark.parametrize("kind", ["hotel", "ratings"])

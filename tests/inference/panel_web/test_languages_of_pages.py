@@ -12,7 +12,8 @@ from conjury.inference.errors import InputError
 from conjury.inference.panel.pages.steps import Ended
 from conjury.inference.panel.visits import Reason
 from conjury.inference.panel.web.languages import SHIPPED, accepted, load_catalogues
-from conjury.inference.panel.web.pages import markdown
+from conjury.inference.panel.web.pages import markdown, scale_field
+from conjury.inference.study.asking import Scale
 
 ENGLISH = yaml.safe_load((SHIPPED / "en.yaml").read_text(encoding="utf-8"))
 
@@ -72,3 +73,10 @@ def test_the_language_is_the_one_that_the_browser_prefers(header: str, code: str
 def test_markdown_shows_html_as_text_and_loads_nothing(text: str) -> None:
     html = str(markdown(text))
     assert not [tag for tag in ("<script", "<img", 'href="javascript', "<b>") if tag in html]
+
+
+def test_a_long_scale_is_asked_as_a_number_within_its_limits() -> None:
+    scale = Scale(id="pain", label="How much pain?", minimum=0, maximum=100)
+    field = scale_field(scale, load_catalogues(["en"])["en"])
+    assert (field.name, field.label, field.form) == ("pain", "How much pain?", "number")
+    assert (field.minimum, field.maximum, field.options) == (0, 100, ())

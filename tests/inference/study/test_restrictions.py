@@ -199,6 +199,13 @@ def test_formulas_that_leave_a_tie_out_are_named(make):
     assert "make one attribute of their combinations" in both[0]
 
 
+def test_preferences_are_about_one_attribute(make):
+    one = {**analyses("job")[0], "verb": "afcp"}
+    assert make(analyses=[one]).analyses[0].features == ["job"]
+    with pytest.raises(InputError, match="afcp is about one attribute; name only one"):
+        make(analyses=[{**one, "formula": "chosen ~ job + tone"}])
+
+
 def test_true_effects_are_those_of_the_estimator(make):
     study = make(NEVER)
     worth = {("job", "doctor"): 1.0, ("school", "degree"): 0.5}
