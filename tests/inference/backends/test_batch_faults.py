@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from fakes.recorder import LedgerRecorder
 
 from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.batches import backend as batch_backend
+from conjury.inference.backends.batches import service
 from conjury.inference.backends.batches.backend import BatchBackend
 from conjury.inference.backends.batches.service import Busy, Sending, Unreachable, Unsure, Waits
 from conjury.inference.backends.batches.shards import Limits, open_lines
@@ -371,6 +373,18 @@ def test_results_that_come_with_another_status_than_success_are_not_read(tmp_pat
     with pytest.raises(InputError):
         collect(backend, ledger)
     assert "answered" not in count(ledger)
+
+
+def test_pauses_double_before_a_batch_without_an_answer_is_created_again(monkeypatch):
+    slept: list[float] = []
+
+    def send() -> str:
+        raise Unreachable("away")
+
+    monkeypatch.setattr(service, "time", SimpleNamespace(sleep=slept.append))
+    with pytest.raises(Unreachable):
+        service.create_once(send, lambda: None, 0.5)
+    assert slept == [0.5, 1.0, 2.0, 4.0]
 
 
 def test_a_batch_without_counts_has_none_of_none():

@@ -230,6 +230,28 @@ def test_an_error_of_any_code_ends_its_request(code):
         assert form.outcome("a", line, "shard").kind in (*TRANSIENT, *FINAL)
 
 
+STATUS = {
+    3: 400,
+    4: 504,
+    5: 404,
+    7: 403,
+    8: 429,
+    9: 400,
+    11: 400,
+    13: 500,
+    14: 503,
+    16: 401,
+    99: 500,
+    418: 418,
+}
+
+
+@pytest.mark.parametrize("code", STATUS)
+def test_codes_of_google_become_the_status_of_http(code):
+    outcome = GOOGLE.outcome("a", {"key": "a", "error": {"code": code, "message": "No."}}, "shard")
+    assert [attempt.status for attempt in outcome.attempts] == [STATUS[code]]
+
+
 def test_tokens_that_are_not_stated_are_missing():
     silent = {name: value for name, value in MESSAGE.items() if name != "usage"}
     assert stated_tokens(json.loads(message_completion(silent))) == (None, None)

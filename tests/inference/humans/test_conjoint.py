@@ -57,6 +57,7 @@ def of_judge(survey: Survey, judge: str, column: str) -> list[Any]:
 def test_unanswered_tasks_are_missing_and_silent_respondents_are_counted(survey, tmp_path):
     assert of_judge(survey, "R_3", "status")[2:4] == ["missing", "missing"]
     assert of_judge(survey, "R_3", "chosen")[2:4] == [None, None]
+    assert of_judge(survey, "R_3", "pair_id")[:4] == ["R_3_task_01"] * 2 + ["R_3_task_02"] * 2
     assert "Respondents who saw no task (excluded): 1." in survey.notes
     assert "Tasks without an answer (status missing): 2." in survey.notes
     silent = read_qualtrics(edited(tmp_path, ("first,Post A,,,", "first,,,,")))

@@ -109,7 +109,12 @@ NEXT_ITEM = Layout(ratings=["wit={place}_Q3"], item="joke_{place}")
             {},
             "row 1 of column 'j1_funny' contains",
         ),
-        (SURVEY.replace("ResponseId,Dist", "Respondent,Dist"), {}, "missing .did you mean 'Respondent'"),
+        (
+            SURVEY.replace("ResponseId,Dist", "Respondent,Dist"),
+            {},
+            "missing .did you mean 'Respondent'.*--id",
+        ),
+        (SURVEY, {"layout": Layout(ratings=PATTERNS, judge="PROLIFIC")}, "'PROLIFIC' is missing.*--judge"),
         (SURVEY[SURVEY.index("Start Date") :], {}, "the first line contains question texts"),
         (SURVEY[IDS:], {}, "the first line contains import ids"),
         (

@@ -153,6 +153,10 @@ def test_encodings_and_delimiters_are_found(tmp_path):
         file = tmp_path / f"{encoding}.csv"
         file.write_bytes(text.encode(encoding))
         assert read_text_table(file, fallback="cp932").to_numpy().tolist() == [["太郎;\nA", "3"]]
+    for delimiter in (";;", "", '"', "\n"):
+        with pytest.raises(InputError, match="is invalid; give one character, or tab"):
+            read_text_table(HUMANS / "ratings.csv", delimiter=delimiter)
+    assert len(read_text_table(HUMANS / "ratings.csv", delimiter=",").columns) == 7
     with pytest.raises(InputError, match=r"is not utf-8 text; name its encoding, such as --encoding cp932"):
         read_text_table(tmp_path / "cp932.csv")
     unicode, other = HUMANS / "lancers.csv", tmp_path / "lancers.csv"

@@ -136,6 +136,21 @@ def test_a_ledger_without_digests_gets_them_and_says_what_they_do_not_cover(fill
     assert any(CHANGED in problem for problem in damage(path, tmp_path, "UPDATE requests SET created = 1"))
 
 
+def test_tokens_that_an_earlier_version_counted_otherwise_are_counted_again(filled, tmp_path):
+    path = Path(shutil.copyfile(filled, tmp_path / "old.sqlite"))
+    with Ledger.open(path, write=False) as ledger:
+        before = ledger.counts()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE responses SET prompt_tokens = 1 WHERE id = 7")
+        (request,) = db.execute("SELECT request FROM responses WHERE id = 7").fetchone()
+        db.execute("UPDATE standings SET prompt_tokens = 1 WHERE request = ?", (request,))
+    db.close()
+    as_first_version(path)
+    with Ledger.open(path) as ledger:
+        assert ledger.counts() == before
+        assert ledger.problems() == []
+
+
 def test_progress_is_given_to_the_end(ledger):
     steps = []
     list(ledger.pending(make_requests(2500)))

@@ -103,6 +103,15 @@ def test_every_line_and_every_surplus_label_has_a_row(read, rule, purpose):
     assert "Of 2 answers with labels for lines, 1 have more labels" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [(5, None), (6, "1 have more labels than there are lines and 0 fewer"), (4, "and 1 fewer")],
+)
+def test_answers_with_other_numbers_of_labels_than_lines_are_counted(read, given, told):
+    found = read(completion(json.dumps({"ANSWER": ["setup"] * given}), task=2))  # en_04 has five lines
+    assert (told is None and found.notes == []) or told in found.notes[0]
+
+
 def test_lines_of_unknown_items_are_as_many_as_labels(read):
     found = read(completion('{"ANSWER": ["setup", "punchline"]}', "en-0001", 2), completion("", "en-0002", 2))
     assert found.judgments.groupby("item_id").size().to_dict() == {"en-0001": 2, "en-0002": 1}

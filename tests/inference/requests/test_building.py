@@ -97,6 +97,7 @@ def test_subjects_are_taken_only_as_far_as_requests_are_asked_for(study):
 
 def test_a_swapped_repeat_shows_the_same_two_towns_with_positions_exchanged(study):
     shown = {request.subject_id: request for request in requests_of(study) if request.prompt_id == "plain"}
+    assert (study.parent / "run" / "design" / "posts.parquet").exists(), "a design is kept where it is drawn"
     repeats = [name for name in shown if name.endswith("_swapped")]
     assert len(repeats) == 4
     for name in repeats:

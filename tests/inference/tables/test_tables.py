@@ -118,7 +118,7 @@ def test_choices_that_break_the_contract_are_named_by_column_row_and_value(colum
         ("choices", choices().rename(columns={"position": "Position"}), "missing (did you mean 'Position'?)"),
         ("choices", pd.concat([choices(), choices()[["slur"]]], axis=1), "column 'slur' occurs twice"),
         ("choices", twice(sample=1), "(judge_id m1, prompt_id base, pair_id 1, repeat False, sample 1"),
-        ("choices", twice(sample=None), "repeats an earlier row"),
+        ("choices", twice(sample=None), "; keep one row for each."),
         ("choices", twice(prompt_id=None), "row 9 of column 'position' (and 7 more rows) repeats an earlier"),
         ("choices", SAMPLES.drop(index=11), "belongs to pair 2, which has one row"),
         (
