@@ -14,6 +14,7 @@ from conjury.inference.collecting.prices import (
     read_prices,
     stated_tokens,
 )
+from conjury.inference.errors import InputError
 from conjury.inference.ledger.usage import counted_sound, counted_tokens
 from conjury.inference.study.asking import MAX_TOKENS
 
@@ -46,6 +47,7 @@ def test_the_most_that_a_request_can_cost_covers_any_script_pictures_and_several
     assert most_tokens({"messages": [pictured]}, PRICE).prompt >= 200
     budget, body = Budget(PRICE, per=1), {"messages": [], "max_tokens": 10}
     assert budget.most(body) >= 20
+    assert (Budget().most(body), Budget().cost(1, 1)) == (0.0, None)
     assert budget.most(body, {"usage": {"prompt_tokens": 5, "completion_tokens": 5}}) == 0
 
 
@@ -92,6 +94,17 @@ def spending(
     limit: float = 100.0, spent: tuple[float, float] = (0.0, 0.0), batch: bool = False, **how: float
 ) -> Spending:
     return Spending(Budget(PRICE, 1, batch=batch, max_cost=limit), *spent, **{"expected": 1.0} | how)
+
+
+@pytest.mark.parametrize(
+    ("per", "model", "problem"), [(0, "m", "2: per: "), (1, "", r"3: models\.0\.model: ")]
+)
+def test_a_wrong_table_of_prices_is_refused_with_its_line_and_field(tmp_path, per, model, problem):
+    path = tmp_path / "prices.yaml"
+    row = f'{{model: "{model}", input: 1, output: 1, as_of: 2025-01-01}}'
+    path.write_text(f"currency: EUR\nper: {per}\nmodels: [{row}]\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"prices\.yaml:{problem}"):
+        read_prices(path)
 
 
 def test_few_requests_are_in_flight_before_anything_is_measured_unless_they_cost_nothing():

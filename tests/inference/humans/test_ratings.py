@@ -195,6 +195,8 @@ def test_times_become_utc_ambiguous_ones_are_missing_and_durations_never_negativ
     table = pd.DataFrame({"from": "2026-01-01 10:00", "to": ["2026-01-01 10:01", "2025"]})
     times, _ = read_times(table, {"started": "from", "ended": "to"}, "UTC")
     assert times["duration"].fillna(-1).tolist() == [60, -1]
+    times, _ = read_times(table, {"started": "from"}, "UTC")
+    assert list(times) == ["started"]
 
 
 # --- people and models ----------------------------------------------------------------------------
