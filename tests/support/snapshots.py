@@ -8,12 +8,13 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from conjury.analysis.report import Report
@@ -80,3 +81,13 @@ def check(name: str, text: str) -> None:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8"), f"{file.name} differs; see tests/support/snapshots.py"
+
+
+def stored(file: Path, name: str, found: Mapping[str, float]) -> dict[str, float]:
+    """The numbers that a CSV file has under a name; with CONJURY_SNAPSHOTS=write those found are stored."""
+    table = pd.read_csv(file, index_col=0) if file.exists() else pd.DataFrame()
+    if os.environ.get("CONJURY_SNAPSHOTS") == "write":
+        row = pd.DataFrame({name: {part: float(f"{value:.6g}") for part, value in found.items()}}).T
+        table = pd.concat([table.drop(index=name, errors="ignore"), row])
+        table.to_csv(file)
+    return dict(table.loc[name].dropna())

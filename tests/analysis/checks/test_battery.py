@@ -42,6 +42,8 @@ def test_an_alarm_that_does_not_survive_all_tests_passes_and_says_so() -> None:
     assert (alarm.verdict, alarm.consequence, alarm.remedy) == ("pass", "", "")
     assert alarm.finding == "It was found. Adjusted over all checks, p = 0.060, so the test passes."
     assert [one.verdict for one in rest] == ["pass", "pass"]
+    assert answer(0.4).figure
+    assert not ASK.answer(answer(0.4).table.drop(columns="estimate"), "pass", "No numbers.").figure
 
 
 def test_alarms_are_rejected_step_by_step() -> None:

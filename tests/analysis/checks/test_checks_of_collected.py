@@ -75,9 +75,12 @@ def _blank_gold(data: CollectedData) -> CollectedData:
 
 
 def _missing_in_spanish(data: CollectedData) -> CollectedData:
+    """Of one judge; the answers of the other are missing at random."""
     frame = table(data, "judgments")
-    spanish = set(data.items.loc[data.items["language"] == "es", "item_id"])
-    return replace(data, judgments=lost(frame, frame["item_id"].isin(spanish) & some(frame, 0.4), "refused"))
+    spanish = frame["item_id"].isin(data.items.loc[data.items["language"] == "es", "item_id"])
+    first = frame["judge_id"] == "m1"
+    rows = (first & spanish & some(frame, 0.4)) | (~first & some(frame, 0.2))
+    return replace(data, judgments=lost(frame, rows, "refused"))
 
 
 def _outage(data: CollectedData) -> CollectedData:
@@ -152,7 +155,7 @@ CASES: dict[str, tuple[Break, str, str]] = {  # what is changed, the verdict, an
     "shifted_answers: ratings two items late": (_shifted_ratings, "error", r"lag .2"),
     "copied_runs: second sample is the first": (_copied, "error", r"^2 of 3 pairs.* 2 of them in over 90%"),
     "missing_as_right: blank gold": (_blank_gold, "error", "10 gold labels are blank"),
-    "refusals_by_attribute: Spanish refused": (_missing_in_spanish, "error", "missing for es"),
+    "refusals_by_attribute: Spanish": (_missing_in_spanish, "error", "in 1 of 2 tests.* missing for es"),
     "outages: thirty times explicit": (_outage, "error", "times 'explicit'"),
     "heaped_ratings: one model rates 0, 2 or 4": (_heaped, "warning", "m0"),
     "truncation: cut answers": (

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection
 from functools import cache
 from itertools import combinations
-from typing import Any
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from drawn import measured
 from made_up.figures import CHECKS, EXAMPLES, example, long_labels
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from snapshots import stored
 
 from conjury.analysis import figures
 from conjury.analysis.checks.running import NAMES
@@ -24,6 +25,7 @@ from conjury.analysis.figures.theme import DARK
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
+FILE = Path(__file__).with_suffix(".csv")
 CROWDED = ("contrast, groups", "dimension_model", "means, radar", "dimension_correlations", "design_shares")
 
 
@@ -68,15 +70,12 @@ def written(figure: Figure) -> list[Text]:
 ALIKE = set(CHECKS) - {"design_card", "position_balance", "straight_lining", "response_times", "answers"}
 
 
-def variants(mark: pytest.MarkDecorator, alike: Collection[str] = ()) -> list[Any]:
-    """The examples; those of further parts and options of a kind are marked, and slow those like others."""
-    marks = dict.fromkeys(alike, pytest.mark.slow) | {name: mark for name in EXAMPLES if "," in name}
-    return [pytest.param(name, marks=marks.get(name, ())) for name in EXAMPLES]
+VARIANTS = [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else ()) for name in EXAMPLES]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", variants(pytest.mark.slow))
-def test_every_kind_is_drawn_with_labels_and_no_identifiers(name: str) -> None:
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_kind_is_drawn_with_labels_and_as_it_is_stored(name: str) -> None:
+    """Places, widths, layers and colours; CONJURY_SNAPSHOTS=write stores them: look at what has changed."""
     figure = drawn(name, is_long=False)
     texts = {text.get_text() for text in figure.findobj(Text) if text.get_visible()}
     assert not [text for text in texts if "_" in text]
@@ -84,6 +83,7 @@ def test_every_kind_is_drawn_with_labels_and_no_identifiers(name: str) -> None:
     assert figure.get_label().endswith(".")
     assert figure.get_size_inches()[0] <= 7.21
     assert any(axes.has_data() for axes in figure.axes)
+    assert measured(figure) == pytest.approx(stored(FILE, name, measured(figure)), rel=1e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -96,7 +96,7 @@ def test_every_kind_is_described_with_numbers_and_no_identifiers(name: str) -> N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", variants(pytest.mark.long, ALIKE))
+@pytest.mark.parametrize("name", VARIANTS)
 def test_nothing_overlaps_or_leaves_the_figure_with_long_labels(name: str) -> None:
     figure = drawn(name, is_long=True)
     assert to_hex(figure.get_facecolor()) == DARK.background

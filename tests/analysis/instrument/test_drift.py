@@ -92,3 +92,12 @@ def test_one_occasion_and_no_anchor_are_refused() -> None:
         drift(data[data["occasion"] == "june"])
     with pytest.raises(InputError, match="no object was decided both in june and in july"):
         drift(data.assign(item_id=np.arange(len(data)).astype(str)))
+
+
+def test_standard_errors_are_those_of_leaving_out_one_object_after_the_other() -> None:
+    data = ratings(np.random.default_rng(1), 0.4, 0.8, anchors=20, new=20)
+    objects = data["item_id"].unique()
+    left = np.array([parts_of(data[data["item_id"] != one])["estimate"].to_numpy() for one in objects])
+    n = len(objects)
+    jackknife = np.sqrt((n - 1) / n * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
+    assert parts_of(data)["std_error"].tolist() == pytest.approx(jackknife, rel=0.03)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from fits import fit_study
 
+from conjury.analysis.audit.recovery import compare_with_truth
 from conjury.analysis.audit.recovery import effect_recovery as recovery
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.inference.errors import InputError
@@ -67,3 +68,10 @@ def test_two_panels_are_fitted_and_compared_with_their_own_true_values() -> None
     assert found["in_normal"].between(0.7, 1).all()
     swapped = made.truth.assign(judge=made.truth["judge"].replace({"human": "students", "students": "human"}))
     assert recovery(swapped, fitted.tables)["in_normal"].lt(0.7).all()
+
+
+def test_estimates_without_a_true_value_or_without_a_number_are_not_compared() -> None:
+    estimates = FITTED[["level", "estimate", "lower", "upper"]].assign(estimate=[0.1, np.nan, 0.3])
+    found = compare_with_truth(estimates, TRUTH.rename(columns={"estimate": "truth"}).iloc[:2], ["level"])
+    assert list(found.columns) == ["level", "estimate", "lower", "upper", "truth", "inside"]
+    assert found[["level", "truth"]].to_numpy().tolist() == [["a", 0.0]]

@@ -144,6 +144,7 @@ def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
     table = pd.DataFrame({"feature": "tone", "level": ["kind", "rude"], **columns})
     html = engines_table(table, Labels(None)).as_raw_html()
     assert html.count(">reference</td>") == 2
+    assert html.count("0.100000 (0.020000)") == 2
     assert "0.000000" not in html
     keys = difference_frame()[["by", "feature", "level"]].head(2)
     frame = keys.assign(estimate_native=0.1, std_error_native=0.01)
