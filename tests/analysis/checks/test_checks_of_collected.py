@@ -308,3 +308,9 @@ def test_a_shift_is_found_whatever_the_classes_are_called():
     moved = judgments.assign(value=judgments.groupby(["judge_id", "sample"])["value"].shift(1).str.upper())
     assert checked(CollectedData(judgments=moved, labels=labels), "shifted_answers").verdict == "error"
     assert set(CLASSES) == set(judgments["value"].dropna())
+
+
+def test_texts_are_counted_by_how_similar_they_are():
+    found = checked(_twice(SOUND), "items_in_strata").table.set_index("label")["n"]
+    names = ["same text", "nearly the same text", "in different strata", "with different gold labels"]
+    assert found[names].tolist() == [1, 0, 1, 1]

@@ -235,3 +235,5 @@ def test_p_values_count_the_draws_that_are_as_extreme_on_the_nearer_side() -> No
     drawn = np.arange(1.0, 1000.0)
     assert against(900, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
     assert against(100, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
+    assert against(990, drawn, 5, 1.0).p == pytest.approx(2 * 11 / 1000)  # ten draws are enough
+    assert against(991, drawn, 5, 1.0).p < 1e-9  # nine leave p to the chi-square distribution

@@ -63,6 +63,8 @@ def test_facets_that_vary_are_conditions_and_judges_stay_apart():
     changed = of_m.groupby("condition")["n_changed"].sum()
     assert changed.nunique() == 1
     assert "option_order" not in set(determinism(pairs(option_order="given")).frame["condition"])
+    some = pairs(option_order=["given", None] * 20)
+    assert "option_order" in set(determinism(some).frame["condition"])
 
 
 def test_impossible_levels_are_refused():

@@ -183,10 +183,12 @@ def test_a_study_of_contrasts_has_its_numbers_in_words(copy, effects) -> None:
     largest = KINDS["amce"].headline(report.read(main), main, report).replace(space, " ")
     assert f"largest effect is {minus}0.400 (90% interval [{minus}0.450, {minus}0.300])" in largest
     assert "The vertical line is at 0.3. " in shown(report, "mm")
-    counts = pd.DataFrame({"judge": ["a", "a", "b", "b"], "prompt": "", "status": ["ok", "refused"] * 2})
-    answers = shown(change(copy, "answers", counts.assign(n=[10, 30, 900, 100])), "answers")
-    assert answers.startswith("130 of 1,040 answers (12.5%) contain no valid choice.")
-    assert re.findall(r"^\w \|.*\| (\S+)$", answers, re.MULTILINE) == ["25.00%", "90.00%"]
+    counts = pd.DataFrame(
+        {"judge": list("aabbc"), "prompt": "", "status": ["ok", "refused", "ok", "refused", "ok"]}
+    )
+    answers = shown(change(copy, "answers", counts.assign(n=[10, 30, 900, 100, 50])), "answers")
+    assert answers.startswith("130 of 1,090 answers (11.9%) contain no valid choice.")
+    assert re.findall(r"^\w \|.*\| (\S+)$", answers, re.MULTILINE) == ["25.00%", "90.00%", "100.00%"]
     assert "count as not chosen for both profiles" in answers
 
 

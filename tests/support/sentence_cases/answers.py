@@ -31,6 +31,7 @@ def answered(draws: Draws) -> str:
         assert text.startswith(f"Of {len(total)} judges, {len(lacking)} lack{'s' * (len(lacking) == 1)}")
         assert (" and so on" in text) == (len(lacking) > missing.MOST_NAMED)
         assert ("answered all" in text) == (len(lacking) < len(total))
+        assert ("the others" in text) == (len(total) - len(lacking) > 1)
         for name in total:
             assert f"{name} gave" not in text or f"{name} gave {total[name][0]} of {total[name][1]}" in text
     assert "100.0%" not in text or sum(got) == sum(n_asked)

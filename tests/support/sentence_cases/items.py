@@ -292,9 +292,9 @@ def predicted(draws: Draws) -> str:
     n = draws.size()
     lower, upper = draws.rng.uniform(0, 0.4, n), draws.rng.uniform(0.5, 1, n)
     prior = draws.holes(np.zeros(n))
-    table = frame(lower=lower, upper=upper, prior_lower=prior, prior_upper=prior + 1)
+    table = frame(lower=lower, upper=upper, prior_lower=prior, prior_upper=draws.holes(prior + 1))
     outside = pd.Series(draws.rng.random(n) < draws.one([0, 0.5, 1]))
-    rows = table["prior_lower"].notna()
+    rows = table["prior_lower"].notna() & table["prior_upper"].notna()
     text = raters.predicted_in_words(raters.predicted(table, outside, outside[rows], 0.05))
     assert f"Of {n} observed share" in text
     assert f", {n - sum(outside)} {'is' if n - sum(outside) == 1 else 'are'} within" in text

@@ -79,6 +79,9 @@ def test_the_same_value_on_all_dimensions_stands_out_only_beyond_what_others_giv
     assert check.rows[["judge_id", "what", "x", "n"]].to_numpy().tolist() == [
         ["r3", "all dimensions", ITEMS, ITEMS]
     ]
+    for n, verdict in ((3, "error"), (2, "pass")):
+        few = lined[lined["dimension"].isin([f"d{k}" for k in range(n)])]
+        assert constant_raters(few, 0.05).verdict == verdict
     halo = answers.assign(value=answers["item_id"].map(first))  # everybody rates all dimensions alike
     assert constant_raters(halo, 0.05).verdict == "pass"
 

@@ -185,6 +185,7 @@ def test_fingerprints_that_change_and_pauses_are_a_warning() -> None:
     assert check.verdict == "warning"
     assert "2 fingerprints of servers, in succession: fp_1 (5), fp_2 (3)" in check.finding
     assert versions(responses()).verdict == "pass"
+    assert versions(responses(1, 1)).table["longest_pause"].tolist() == [0]
     late = pd.to_datetime(["2026-01-01"] * 4 + ["2026-03-01"] * 4, utc=True)
     paused = versions(responses(created=late))
     assert (paused.verdict, "pause for 59 days" in paused.finding) == ("warning", True)

@@ -153,6 +153,8 @@ def test_attributes_that_restrictions_tie_are_not_called_independent(moderation)
     assert "0.208" in answer
     assert answer.endswith("Levels of other attributes are equally likely.")
     text = in_words(registration(study, template="dce"))
+    without = in_words(registration(moderation, template="dce"))
+    assert ("drawn again" in text, "drawn again" in without) == (True, False)
     assert "Author and Topic restrict each other, so they are not independent." in text
     assert "Anonymous 0.167" in text
     assert "drawn independently" not in text
