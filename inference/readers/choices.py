@@ -14,6 +14,8 @@ from ..tables.columns import Levels, coerce, refuse, resolve_levels
 from ..tables.files import load
 from ..tables.schema import POSITIONS, TABLES, require_columns, validate
 
+__all__ = ["choices_from_tidy", "cj_tidy"]
+
 DEFAULT_JUDGE = "judge"
 SIMULATED = "simulated"
 MANY_JUDGES, FEW_PAIRS = 10, 50  # more judges with fewer pairs each than this look like respondents
@@ -144,18 +146,23 @@ def cj_tidy(
 
     Parameters
     ----------
-    data : DataFrame of n respondents, one a row
-    profile_variables : for each variable that differs between the two profiles of a task, two lists with
-        its columns for profile A and for profile B, each with one column a task, in task order
-    task_variables : for each variable that differs between tasks only, its columns in task order
-    id : the column that identifies respondents
+    data : DataFrame
+        One row per respondent.
+    profile_variables : mapping of str to sequence
+        For each variable that differs between the two profiles of a task, two lists with its columns for
+        profile A and for profile B, each with one column per task, in task order.
+    task_variables : mapping of str to sequence
+        For each variable that differs between tasks only, its columns in task order.
+    id : str
+        The column that identifies respondents.
 
     Returns
     -------
-    DataFrame of n * tasks * 2 rows, sorted by profile, then task, then respondent. Its columns are those
-    of ``data`` that were not reshaped, ``task`` (1, 2, ...), ``profile`` (categorical A, B), the profile
-    variables, the task variables, and ``pair`` (1, 2, ..., shared by the two profiles of a task).
-    Categorical columns are joined over their levels in order of appearance.
+    DataFrame
+        n * tasks * 2 rows, sorted by profile, then task, then respondent. The columns are those of ``data``
+        that were not reshaped, ``task`` (1, 2, ...), ``profile`` (categorical A, B), the profile variables,
+        the task variables, and ``pair`` (1, 2, ..., shared by the two profiles of a task). Categorical
+        columns are joined over their levels in order of appearance.
 
     Raises
     ------
@@ -201,15 +208,20 @@ def choices_from_tidy(
 
     Parameters
     ----------
-    long : DataFrame of ``cj_tidy`` with n rows
-    id : the respondent column, which becomes ``judge_id``
-    choice : the task variable that states which profile was chosen; missing where there was no answer
-    codes : its values for the first (A) and the second (B) profile
+    long : DataFrame
+        What `cj_tidy` returned.
+    id : str
+        The respondent column, which becomes ``judge_id``.
+    choice : str
+        The task variable that states which profile was chosen; missing where there was no answer.
+    codes : tuple
+        Its values for the first (A) and the second (B) profile.
 
     Returns
     -------
-    DataFrame of n rows with ``judge_id``, ``judge_kind``, ``pair_id``, ``task``, ``position``,
-    ``chosen``, ``status``, ``repeat`` and all other columns of ``long``.
+    DataFrame
+        One row per row of ``long``, with ``judge_id, judge_kind, pair_id, task, position, chosen, status,
+        repeat`` and all other columns of ``long``.
 
     Raises
     ------
