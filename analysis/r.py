@@ -190,13 +190,7 @@ _started: _Session | None = None
 
 
 class RError(ConjuryError):
-    """An error raised by R, with R's own message and the call that failed.
-
-    Attributes
-    ----------
-    r_message, r_call : str
-        What R said, and where; the call is empty where R does not name one.
-    """
+    """An error raised by R, with R's own message and the call that failed."""
 
     def __init__(self, message: str, call: str = "") -> None:
         self.r_message, self.r_call = message, call
@@ -209,21 +203,14 @@ class RWarning(UserWarning):
 
 @dataclass(frozen=True)
 class RStatus:
-    """What of the R side is there.
+    """What of the R side is there."""
 
-    Attributes
-    ----------
-    rpy2, r : str or None
-        Versions; None where absent.
-    packages : dict of str to (str or None)
-        Version of each package of R that an engine uses; None where absent.
-    problem : str or None
-        One sentence on what is missing first and how to install it; None if nothing is.
-    """
-
+    # rpy2, r: Versions; None where absent.
     rpy2: str | None = None
     r: str | None = None
+    # version of each package of R that an engine uses; None where absent
     packages: dict[str, str | None] = field(default_factory=dict)
+    # one sentence on what is missing first and how to install it; None if nothing is
     problem: str | None = None
 
 

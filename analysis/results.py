@@ -168,10 +168,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Step:
-    """An analysis to be run: its name in the results folder, its title, and the call.
+    """An analysis to be run: its name in the results folder, its title, and the call."""
 
-    Nothing is written when a ``required`` step cannot be computed; any other step becomes a note.
-    """
+    # Nothing is written when a `required` step cannot be computed; any other step becomes a note.
 
     name: str
     title: str

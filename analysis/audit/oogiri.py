@@ -88,14 +88,9 @@ def compare_oogiri(
 
 
 def published_means(result: Result) -> pd.DataFrame:
-    """Compare printed means and standard deviations with those of `means` by response type (and modality).
-
-    Returns
-    -------
-    DataFrame
-        ``table, dimension, group, modality, response_type, estimate, lower, upper, printed, difference, sd,
-        sd_printed, inside``; ``inside`` states whether the printed mean, as rounded, lies in our interval.
-    """
+    """Compare printed means and standard deviations with those of `means` by response type (and modality)."""
+    # Returns: `table, dimension, group, modality, response_type, estimate, lower, upper, printed, difference,
+    # sd, sd_printed, inside`; `inside` states whether the printed mean, as rounded, lies in our interval.
     ours = _keyed(result, "means", ["dimension", "group", "response_type"], optional=["modality"])
     theirs = printed(MEANS).rename(columns={"rater": "group", "mean": "printed", "sd": "sd_printed"})
     columns = ["estimate", "lower", "upper", "printed", "difference", "sd", "sd_printed", "inside"]
@@ -103,14 +98,9 @@ def published_means(result: Result) -> pd.DataFrame:
 
 
 def published_correlations(result: Result) -> pd.DataFrame:
-    """Compare printed correlations with those of `correlations` by response type.
-
-    Returns
-    -------
-    DataFrame
-        ``table, dimension, judge, response_type, coefficient, estimate, lower, upper, printed, difference,
-        p_t, p_holm, star, inside``; ``star`` is the printed mark of significance.
-    """
+    """Compare printed correlations with those of `correlations` by response type."""
+    # Returns: `table, dimension, judge, response_type, coefficient, estimate, lower, upper, printed,
+    # difference, p_t, p_holm, star, inside`; `star` is the printed mark of significance.
     keys = ["dimension", "judge", "response_type", "coefficient"]
     ours = _keyed(result, "correlations", keys)
     theirs = printed(CORRELATIONS).rename(

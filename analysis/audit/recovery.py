@@ -30,30 +30,9 @@ AGREEMENT = {"percent": "percent_agreement", "fleiss": "fleiss_kappa"}
 
 
 def compare_with_truth(estimates: pd.DataFrame, truth: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Join estimates with true values.
-
-    Parameters
-    ----------
-    estimates : DataFrame
-        ``estimate, lower, upper`` and the keys; a key that it lacks is empty.
-    truth : DataFrame
-        The keys, and ``truth``.
-    keys : sequence of str
-        Columns that name a quantity in both tables.
-
-    Returns
-    -------
-    DataFrame
-        The estimates that have a true value, with keys as text, ``truth``, and ``inside``: whether
-        the interval contains the true value, missing without an interval.
-
-    Examples
-    --------
-    >>> estimates = pd.DataFrame({"level": ["kind"], "estimate": [0.2], "lower": [0.1], "upper": [0.3]})
-    >>> truth = pd.DataFrame({"level": ["kind"], "truth": [0.25]})
-    >>> compare_with_truth(estimates, truth, ["level"])["inside"].tolist()
-    [True]
-    """
+    """Join estimates with true values."""
+    # Returns: The estimates that have a true value, with keys as text, `truth`, and `inside`: whether the
+    # interval contains the true value, missing without an interval.
     both = with_text(estimates, keys).merge(with_text(truth, keys)[[*keys, "truth"]], on=list(keys))
     both = both[both["estimate"].notna()].reset_index(drop=True)
     inside = (both["lower"] <= both["truth"]) & (both["truth"] <= both["upper"])
@@ -68,21 +47,9 @@ def with_text(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def effect_recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Compare estimates of simulated choices with true effects: coverage of intervals and absolute errors.
-
-    Parameters
-    ----------
-    truth : DataFrame
-        True values with the key columns of a results table.
-    tables : mapping of str to DataFrame
-        Results tables by the name of their analysis; those without bootstrap columns do not count.
-
-    Returns
-    -------
-    DataFrame
-        ``analysis, judge, prompt, n_levels, in_normal, in_bootstrap`` (shares of true values inside the
-        intervals), ``mean_abs_error, max_abs_error``.
-    """
+    """Compare estimates of simulated choices with true effects: coverage of intervals and absolute errors."""
+    # Returns: `analysis, judge, prompt, n_levels, in_normal, in_bootstrap` (shares of true values inside the
+    # intervals), `mean_abs_error, max_abs_error`.
     both = beside_truth(truth, tables)
     true = both["true"]
     in_bootstrap = both["boot_lower"].le(true) & both["boot_upper"].ge(true)
@@ -123,13 +90,9 @@ def beside_truth(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.
 
 
 def label_recovery(results: Mapping[str, Result], truth: pd.DataFrame) -> pd.DataFrame:
-    """Set estimates beside the true values of simulated labels, where both are the same quantity.
-
-    These are accuracy with missing answers wrong, overall, by all strata and by gold label (recalls);
-    accuracy of the answers given; the share of missing answers; `passes` of k answers; the change of
-    accuracy under perturbations; percent agreement and Fleiss' kappa of people. Truth is about what items
-    are; where gold labels are votes, they err now and then, and so do estimates against them.
-    """
+    """Set estimates beside the true values of simulated labels, where both are the same quantity."""
+    # Truth is about what items are; where gold labels are votes, they err now and then, and so do estimates
+    # against them.
     strata = [name for name in truth.columns if name not in (*KNOWN, "value")]
     keys = [*KNOWN[:4], *strata, *KNOWN[4:]]
     known = with_text(truth, keys).assign(truth=truth["value"].astype(float))
@@ -187,18 +150,9 @@ def _label_estimates(result: Result, known: pd.DataFrame) -> Iterator[pd.DataFra
 def rating_recovery(
     results: Mapping[str, Result], truth: pd.DataFrame, *, types: str = "response_type"
 ) -> pd.DataFrame:
-    """Set estimates beside the true values of a simulation, where both are the same quantity.
-
-    These are means of ratings (``expected_rating``), how much higher models rate than people
-    (``positivity``), Pearson correlations of models with the mean of people (``raw_correlation``), each of
-    all items and by type; of `dimension_model` without covariates, correlations between dimensions over
-    items (``dimension_correlation``); and of `rater_model`, latent correlations with the consensus: of a
-    single rating by a model or a person (``latent_correlation_rating``), of a model's lasting judgment
-    (``latent_correlation``), which takes several samples of it, and, with the types and ``modality`` as
-    covariates, the same within them (``latent_correlation_rating_within``, ``latent_correlation_within``).
-    Latent correlations of a group that gives one extreme rating nearly always are not identified, and left
-    out. What is defined otherwise, such as rank correlations of ratings between dimensions, is excluded.
-    """
+    """Set estimates beside the true values of a simulation, where both are the same quantity."""
+    # Latent correlations of a group that nearly always gives one extreme rating are not identified and
+    # excluded, and so is what is defined otherwise, such as rank correlations between dimensions.
     known = truth.rename(columns={"value": "truth"})
     parts = [
         compare_with_truth(estimates, known, RATING_KEYS).assign(analysis=name)

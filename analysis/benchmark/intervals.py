@@ -145,24 +145,15 @@ def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> B
 
 @dataclass(frozen=True)
 class Labelled:
-    """n answers next to gold labels, in clusters.
+    """n answers next to gold labels, in clusters."""
 
-    Attributes
-    ----------
-    level, predicted, cluster : ndarray, shape (n,)
-        Gold label, class of the answer (-1 for none), and cluster of each answer.
-    class_of : ndarray, shape (L,)
-        Class that covers each gold label.
-    classes, levels : sequence of str
-    n_clusters : int
-        Clusters that there are, whether they have answers or not.
-    """
-
+    # level, predicted, cluster: shape (n,): Gold label, class of the answer (-1 for none), and cluster of
+    # each answer.
     level: Codes
     predicted: Codes
     cluster: Codes
-    n_clusters: int
-    class_of: Codes
+    n_clusters: int  # clusters that there are, whether they have answers or not
+    class_of: Codes  # shape (L,): class that covers each gold label
     classes: Sequence[str]
     levels: Sequence[str]
 

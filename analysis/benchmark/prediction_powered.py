@@ -45,17 +45,10 @@ _STEP = 1e-3  # of the smallest share of units with the same labels, for slopes
 
 
 class ModelLabels(Tuned, total=False):
-    """Labels of models for more units than people labelled, for ``correct="ppi"``.
+    """Labels of models for more units than people labelled, for ``correct="ppi"``."""
 
-    Attributes
-    ----------
-    model : Scored or mapping of str to Scored
-        The same judgments as in ``scored``, scored against the labels of a model instead of people's, or of
-        several models by name. One without a name is called "model".
-    tuning, folds
-        As in `conjury.analysis.raters.prediction_powered`; a weight for each metric by default.
-    """
-
+    # the same judgments as in `scored`, scored against the labels of a model instead of people's, or of
+    # several models by name. One without a name is called "model"
     model: Scored | Mapping[str, Scored]
 
 
@@ -317,11 +310,9 @@ def _bounded(numbers: Numbers, names: Sequence[str], alpha: float) -> pd.DataFra
 def _estimated(
     names: Sequence[str], units: _Units, level: Codes, rows: slice, weighted: bool = True
 ) -> Estimated:
-    """Metrics of some rows, and their slopes in the weight of each row, by which it adds to their errors.
-
-    Rows with the same label and answer have the same slope. Metrics do not depend on the sum of all weights,
-    so that slopes, weighted, add up to zero.
-    """
+    """Metrics of some rows, and their slopes in the weight of each row, by which it adds to their errors."""
+    # Rows with the same label and answer have the same slope. Metrics do not depend on the sum of all
+    # weights, so that slopes, weighted, add up to zero.
     cell, predicted = units.cell, units.predicted[rows]
     weight = units.weight[rows] if weighted else np.ones(len(predicted))
     used = level >= 0

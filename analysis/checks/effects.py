@@ -135,13 +135,9 @@ def judge_differences(
     test: str | None = None,
     remedies: Mapping[str, str] | None = None,
 ) -> Check:
-    """Answer a question from difference frames of judges; ``test`` names the column of further tests.
-
-    ``remedies`` states what to do about each of these tests, where that differs. The joint tests are
-    adjusted over judges and tests. A joint rejection gives "warning"; "error" needs a difference above
-    0.05 whose own p value survives adjustment over the levels beside it. The difference that the
-    finding names is the largest among those that cause the verdict.
-    """
+    """Answer a question from difference frames of judges; ``test`` names the column of further tests."""
+    # Joint tests are adjusted over judges and tests. A rejection is a warning; an error needs a difference
+    # above 0.05 whose own p survives adjustment over the levels of its panel.
     table = tidy(done)
     keys = ["judge", "prompt", *([test] if test else [])]
     tests = table.drop_duplicates(keys)[[*keys, "p_joint"]].reset_index(drop=True)

@@ -160,10 +160,8 @@ def people_of(judged: Sequence[Judged], otherwise: str) -> list[Judged]:
 def attempt(
     judged: Sequence[Judged], compute: Callable[[Judged], Found], otherwise: str = ""
 ) -> tuple[list[tuple[Judged, Found]], list[str]]:
-    """Compute something for each judge; where the data cannot carry it a note states why.
-
-    Where this is so for all judges, the check does not apply.
-    """
+    """Compute something for each judge; where the data cannot carry it a note states why."""
+    # Where this is so for all judges, the check does not apply.
     done, notes = [], []
     for group in judged:
         try:

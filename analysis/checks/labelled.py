@@ -21,11 +21,9 @@ NO_GOLD = ("", "na", "n/a", "nan", "none", "null", "<na>", "missing", "-")
 
 
 def answers_of(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Judgments with ``judge, prompt, task, item_id, sample, value, status, place`` as text and numbers.
-
-    ``value`` is missing unless the status is ok. ``place`` is the order in which items were asked: the column
-    ``position`` where it tells the items of each run apart, else the order of appearance.
-    """
+    """Judgments with ``judge, prompt, task, item_id, sample, value, status, place`` as text and numbers."""
+    # `value` is missing unless the status is ok. `place` is the order in which items were asked: the column
+    # `position` where it tells the items of each run apart, else the order of appearance.
     status = as_text(judgments["status"]) if "status" in judgments else "ok"
     frame = judge_and_prompt(judgments).assign(
         kind=as_text(judgments["judge_kind"]),
@@ -75,10 +73,8 @@ def gold_spellings(study: ItemStudy) -> dict[str, tuple[str, ...]]:
 
 
 def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | None = None) -> pd.DataFrame:
-    """Answers to items with a gold label, as `answers_of`, with ``gold``; blank gold labels are missing.
-
-    Copies without labels of their own have those of their original.
-    """
+    """Answers to items with a gold label, as `answers_of`, with ``gold``; blank gold labels are missing."""
+    # Copies without labels of their own have those of their original.
     answers = answers_of(judgments)
     gold = pd.DataFrame(
         {

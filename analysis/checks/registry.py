@@ -136,11 +136,10 @@ def to_draw(check: Check) -> Result:
 
 @dataclass(frozen=True)
 class Question:
-    """What a check asks, what follows from it, and what to do; it is answered by numbers.
+    """What a check asks, what follows from it, and what to do; it is answered by numbers."""
 
-    ``alarms`` states how often the check alarms on sound data, ``axis`` and ``percent`` how its table is
-    drawn, as in `Check`.
-    """
+    # `alarms` states how often the check alarms on sound data, `axis` and `percent` how its table is drawn,
+    # as in `Check`.
 
     code: str
     name: str
@@ -169,12 +168,9 @@ class Question:
         rows: pd.DataFrame | None = None,
         least: Verdict = "pass",
     ) -> Check:
-        """Answer with a table, a verdict and a finding.
-
-        Notes state what was excluded; ``remedy`` replaces that of the question where the finding calls for
-        another. A check that tests gives its ``p``, missing where nothing could be tested, and as ``least``
-        the verdict that it has without the test; ``rows`` are the evidence.
-        """
+        """Answer with a table, a verdict and a finding."""
+        # `least` is the verdict without the test; p is missing where nothing could be tested; `rows` are the
+        # evidence.
         alarm = verdict in ALARMING
         text = true_minus(" ".join([finding, *dict.fromkeys(notes)]))
         remedy = self.remedy if remedy is None else remedy
@@ -215,10 +211,8 @@ CHECKS: dict[str, tuple[Question, Run]] = {}
 
 
 def check(question: Question) -> Callable[[Run], Run]:
-    """Register the function that answers a question.
-
-    Its parameters name what it needs, see `CONTENT` in ``running.py``; what has a default is optional.
-    """
+    """Register the function that answers a question."""
+    # Its parameters name what it needs, see `CONTENT` in `running.py`; what has a default is optional.
 
     def register(run: Run) -> Run:
         @wraps(run)
@@ -259,11 +253,9 @@ def adjusted_by_feature(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
 
 
 def exceeds(count: int, of: int, share: float, level: float = 0.05) -> bool:
-    """Whether ``count`` cases of ``of`` are significantly more than a share (exact binomial test, one-sided).
-
-    A rule that compares a share with a limit in this way stays quiet in small data, where one case is a large
-    share.
-    """
+    """Whether ``count`` of ``of`` cases are significantly more than a share (exact binomial, one-sided)."""
+    # A rule that compares a share with a limit in this way stays quiet in small data, where one case is a
+    # large share.
     return count > 0 and float(binom.sf(count - 1, of, share)) < level
 
 

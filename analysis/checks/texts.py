@@ -103,12 +103,9 @@ def words_of(text: str) -> list[str]:
 
 
 def near_duplicates(texts: Sequence[str], similar: float = SIMILAR) -> np.ndarray:
-    """Pairs of places of texts that are nearly, but not wholly, the same, shape (pairs, 2).
-
-    Texts are folded; those of fewer than eight words are not compared. The similarity is the Jaccard index of
-    sets of three successive words. Two sets can only be as similar as this if they share one of their rarest
-    shingles, so only such pairs are compared.
-    """
+    """Pairs of places of texts that are nearly, but not wholly, the same, shape (pairs, 2)."""
+    # Jaccard index of sets of three successive words, in folded texts of eight words or more. Two sets this
+    # similar share one of their rarest shingles, so only such pairs are compared.
     place, shingle = _shingles(texts)
     sizes = np.bincount(place, minlength=len(texts))
     starts = np.concatenate([[0], np.cumsum(sizes)])

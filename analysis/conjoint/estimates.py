@@ -36,35 +36,23 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Estimates(Result):
-    """Tidy estimates with what is needed to check, plot and repeat them.
+    """Tidy estimates with what is needed to check, plot and repeat them."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        One row per estimate: ``outcome, statistic, feature, level, [by columns],
-        estimate, std_error, [df], z, p, lower, upper``; ``df`` where ``z`` is a t statistic
-        with so many degrees of freedom. Reference levels have estimate 0
-        and missing standard errors; levels that never occur have a missing estimate.
-    vcov : DataFrame or None
-        Covariance of the rows of ``frame`` that have a standard error, labelled by
-        their group, if there are any, feature and level; None from the engine cregg.
-    provenance : Provenance
-        Verb, formula, engine, clusters, counts.
-    fitted : Fitted or None
-        The regressions behind the rows, from which further contrasts follow; None from the
-        engine cregg, and for counts and tests.
-    kind, settings
-        The verb, and the provenance without it.
-    notes, extra
-        As in `Result`.
-    """
+    # `frame`: `outcome, statistic, feature, level, [by], estimate, std_error, [df], z, p, lower, upper`.
+    # References have estimate 0 and no standard error; levels that never occur have no estimate.
 
+    # kind, settings: The verb, and the provenance without it.
     kind: str = field(init=False)
     settings: Mapping[str, Any] = field(init=False, repr=False)
+    # notes, extra: As in `Result`.
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     extra: Mapping[str, pd.DataFrame] = field(default_factory=dict, kw_only=True)
+    # covariance of the rows of `frame` that have a standard error, labelled by their group, if there are any,
+    # feature and level; None from the engine cregg
     vcov: pd.DataFrame | None
-    provenance: Provenance
+    provenance: Provenance  # verb, formula, engine, clusters, counts
+    # the regressions behind the rows, from which further contrasts follow; None from the engine cregg, and
+    # for counts and tests
     fitted: Fitted | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -79,24 +67,15 @@ class Estimates(Result):
 
 @dataclass(frozen=True)
 class Solution:
-    """Solved regressions of a plan with K coefficients.
+    """Solved regressions of a plan with K coefficients."""
 
-    Parameters
-    ----------
-    coef : ndarray, shape (K,)
-        0 for columns that are linear combinations of earlier ones.
-    vcov : ndarray, shape (K, K)
-        Cluster-robust covariance; NaN between regressions that the engine fits one by one.
-    df : callable or None
-        Degrees of freedom, shape (m,), of contrasts of shape (m, K); None for the normal distribution.
-    effective : ndarray, shape (m, 2), or None
-        Effective numbers of clusters of what the plan reports, of errors within clusters that are
-        independent and that are equal.
-    """
-
-    coef: np.ndarray
+    coef: np.ndarray  # shape (K,): 0 for columns that are linear combinations of earlier ones
+    # shape (K, K): cluster-robust covariance; NaN between regressions that the engine fits one by one
     vcov: np.ndarray
+    # degrees of freedom, shape (m,), of contrasts of shape (m, K); None for the normal distribution
     df: Callable[[np.ndarray], np.ndarray] | None = None
+    # shape (m, 2), or None: effective numbers of clusters of what the plan reports, of errors within clusters
+    # that are independent and that are equal
     effective: np.ndarray | None = None
 
 

@@ -156,10 +156,8 @@ def make_block(
     joint: int = 0,
     intercept: bool = True,
 ) -> Block:
-    """Build the regression of the outcome on features (treatment coding, first level is the base).
-
-    Without an intercept the only feature keeps a column for each level.
-    """
+    """Build the regression of the outcome on features (treatment coding, first level is the base)."""
+    # Without an intercept the only feature keeps a column for each level.
     everywhere = np.ones(cells.n_cells, dtype=bool)
     codes = {name: cells.code(name) for name in features}
     complete = np.all([code >= 0 for code in codes.values()], axis=0)

@@ -42,10 +42,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Ends:
-    """m estimates with their intervals, of the answers given or of a worst completion.
+    """m estimates with their intervals, of the answers given or of a worst completion."""
 
-    Every array has shape (m,).
-    """
+    # Every array has shape (m,).
 
     estimate: Floats
     std_error: Floats
@@ -71,11 +70,8 @@ def check_direction(direction: str | None) -> None:
 
 
 def nearest(given: Floats, least: Floats, largest: Floats, end: Direction) -> Codes:
-    """Which number is a bound if missing answers move none down ("for") or none up ("against"), shape (m,).
-
-    0 is the least of all completions, 1 the estimate from the answers given, 2 the largest. The estimate is
-    the bound unless it lies outside; without an answer the bound stays that of all completions.
-    """
+    """Which number is a bound if missing answers move none down ("for") or up ("against"), shape (m,)."""
+    # 0 is the least of all completions, 1 the estimate from the answers given, 2 the largest.
     none = 0 if end == "for" else 2
     inside = np.where(given < least, 0, np.where(given > largest, 2, 1))
     return np.where(np.isnan(given), none, inside).astype(np.int64)
@@ -131,11 +127,9 @@ def bound_columns(
     covering: tuple[Floats, Floats],
     null: Floats | float,
 ) -> dict[str, Floats | np.ndarray]:
-    """Columns of a table of bounds, each (m,): bounds, covering interval, tipping shares, conclusions.
-
-    ``null`` is NaN where there is no value to compare with, and so no conclusion. Answers that are all alike
-    have no interval; their conclusion holds where the covering interval excludes the null value.
-    """
+    """Columns of a table of bounds, each (m,): bounds, covering interval, tipping shares, conclusions."""
+    # `null` is NaN where there is no value to compare with, and so no conclusion. Answers that are all alike
+    # have no interval; their conclusion holds where the covering interval excludes the null value.
     tested = (given.lower > null) | (given.upper < null)
     nearer = np.where(given.estimate >= null, given.lower, given.upper)
     tipping = tipping_share(nearer, least.lower, largest.upper, null)
@@ -280,36 +274,16 @@ def tipping_share(answered: Floats, least: Floats, largest: Floats, null: Floats
 
 
 def conclusions(tested: np.ndarray, tipping: Floats) -> np.ndarray:
-    """What missing answers do to each conclusion, shape (m,).
-
-    ``tested`` flags the estimates of which an interval excludes the null value; others have no conclusion.
-    """
+    """What missing answers do to each conclusion, shape (m,)."""
+    # `tested` flags the estimates of which an interval excludes the null value; others have no conclusion.
     return np.where(~tested, "none", np.where(np.isnan(tipping), "holds", "turns"))
 
 
 def worst_outcomes(
     weights: Floats, choice: Codes, remainder: Floats, complete: np.ndarray, sign: int
 ) -> Floats:
-    """Outcomes of n missing rows that make each of m linear estimates largest (sign 1) or least (sign -1).
-
-    Parameters
-    ----------
-    weights : ndarray, shape (n, m)
-        Change of each estimate for a unit of each row's outcome.
-    choice : ndarray of int, shape (n,)
-        Choice that each row belongs to.
-    remainder : ndarray, shape (n,)
-        What the missing rows of that choice add up to: 1, less the outcomes of its rows that were answered.
-    complete : ndarray of bool, shape (n,)
-        Whether the table contains all profiles of that choice; else the remainder may lie outside.
-    sign : {1, -1}
-        Which of the two.
-
-    Returns
-    -------
-    ndarray, shape (n, m)
-        In each choice the whole remainder is in one row, or in none.
-    """
+    """Outcomes of n missing rows that make each of m linear estimates largest (sign 1) or least (sign -1)."""
+    # Returns: In each choice the whole remainder is in one row, or in none.
     outcomes = np.zeros_like(weights)
     if not len(choice):
         return outcomes

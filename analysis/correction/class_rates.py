@@ -62,10 +62,8 @@ class Units:
         return alpha if self.cluster.is_rows else float(level_of_t(self.clusters_in(rows) - 1.0, alpha))
 
     def inflation(self, influence: Floats, rows: np.ndarray) -> Floats:
-        """How many times the variance of independent units the clusters have, at least 1, shape (K,).
-
-        Where no unit has any influence, all units of a cluster are taken as one.
-        """
+        """How many times the variance of independent units the clusters have, at least 1, shape (K,)."""
+        # Where no unit has any influence, all units of a cluster are taken as one.
         alike = rows.sum() / self.clusters_in(rows)
         independent = (influence**2).sum(axis=0)
         ratio = np.full(influence.shape[1], alike)
@@ -184,12 +182,9 @@ def _seen(error: Floats) -> Floats:
 def _stratified(
     units: Units, counts: Floats, share: Floats, estimate: Floats, influence: Floats, alpha: float
 ) -> Rates:
-    """Rates with limits from the labelled units in each category of the judge.
-
-    A rate is the sum over categories of ``share`` (J,) times the share of a class among ``counts`` (J, K).
-    The limits of the sum are at the root of the summed squared distances of Jeffreys' limits of each share
-    (Zou, Huang & Zhang 2009, doi:10.1016/j.csda.2008.09.033), so that events not seen remain possible.
-    """
+    """Rates with limits from the labelled units in each category of the judge."""
+    # Limits are at the root of the summed squared distances of Jeffreys' limits of each category's share
+    # (Zou, Huang & Zhang 2009, doi:10.1016/j.csda.2008.09.033), so that unseen events remain possible.
     level, inflation = units.level(units.labelled, alpha), units.inflation(influence, units.labelled)
     trials = np.repeat(counts.sum(axis=1)[:, None], counts.shape[1], axis=1)
     within = np.divide(counts, trials, out=np.full_like(counts, 0.5), where=trials > 0)
@@ -306,11 +301,9 @@ def _likeliest(counts: Floats, shown: Floats) -> Floats:
 
 
 def _efficient(units: Units, alpha: float) -> Rates:
-    """Human rates, corrected by the judge's labels with the weights of least variance.
-
-    The spread of the judge's labels is that of all units, unless a rate then leaves 0 to 1, as where labelled
-    units contain most of a rare class: that of labelled units alone makes every rate an average of shares.
-    """
+    """Human rates, corrected by the judge's labels with the weights of least variance."""
+    # The judge's labels spread as among all units, unless a rate then leaves 0 to 1 (as where labelled units
+    # contain most of a rare class): then as among labelled ones, which makes every rate an average of shares.
     labelled, rest = units.labelled, ~units.labelled
     known, every = units.labels[labelled], units.given(np.ones_like(rest))
     ours, theirs = every[labelled], every[rest]

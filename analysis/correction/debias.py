@@ -41,10 +41,9 @@ FEWEST_DF = 2  # degrees of freedom from which a correlation says something
 
 @dataclass(frozen=True)
 class Influence:
-    """What each unit adds to the errors of m estimates, for one clustering of all tasks into G clusters.
+    """What each unit adds to the errors of m estimates, for one clustering of all tasks into G clusters."""
 
-    A unit is the labelled rows that share a cluster and a fold. J is the number of models.
-    """
+    # A unit is the labelled rows that share a cluster and a fold. J is the number of models.
 
     sign: int  # of the clustering among crossed ones (Cameron, Gelbach and Miller 2011)
     human: np.ndarray  # (U, m)
@@ -96,24 +95,14 @@ class Sources:
 
 @dataclass(frozen=True)
 class Debiased:
-    """Corrected estimates.
+    """Corrected estimates."""
 
-    Attributes
-    ----------
-    estimate : ndarray, shape (m,)
-    vcov : ndarray, shape (m, m)
-    vcov_labelled : ndarray, shape (m, m)
-        The part of ``vcov`` that comes from the labelled tasks.
-    vcov_human : ndarray, shape (m, m)
-        Covariance of the estimates from people alone.
-    weights : ndarray, shape (m, J, m)
-        Lambda, averaged over folds: what estimate i takes of the difference that model j makes to estimate l.
-    """
-
-    estimate: np.ndarray
-    vcov: np.ndarray
-    vcov_labelled: np.ndarray
-    vcov_human: np.ndarray
+    estimate: np.ndarray  # shape (m,)
+    vcov: np.ndarray  # shape (m, m)
+    vcov_labelled: np.ndarray  # shape (m, m): the part of `vcov` that comes from the labelled tasks
+    vcov_human: np.ndarray  # shape (m, m): covariance of the estimates from people alone
+    # shape (m, J, m): lambda, averaged over folds: what estimate i takes of the difference that model j makes
+    # to estimate l
     weights: np.ndarray
 
     @property
@@ -182,12 +171,9 @@ def units_of(
 
 
 def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
-    """Correct people's estimates by models.
-
-    Lambda of a fold comes from the other folds, and is shrunk towards zero by what a correlation of zero
-    would give by chance among as many clusters; it is zero where these are too few to tell. With a single
-    fold it comes from all clusters, as it is.
-    """
+    """Correct people's estimates by models."""
+    # A fold's lambda comes from the other folds, shrunk towards zero by what chance would give at zero
+    # correlation, and zero with too few clusters; with one fold it comes from all clusters, unshrunk.
     if tuning not in get_args(Tuning):
         raise InputError(f"tuning is {tuning!r}; give one of {', '.join(get_args(Tuning))}.")
     folds = len(sources.of_fold)
@@ -282,10 +268,8 @@ def _weights(sources: Sources, left_out: int | None, tuning: Tuning) -> np.ndarr
 
 
 def _shrinkage(explained: np.ndarray, spread: np.ndarray, clusters: int, j: int) -> np.ndarray:
-    """Positive-part factors by which j weights from so many clusters are shrunk, shape (m,).
-
-    They are zero up to the correlation at which asking the models begins to narrow intervals.
-    """
+    """Positive-part factors by which j weights from so many clusters are shrunk, shape (m,)."""
+    # They are zero up to the correlation at which asking the models begins to narrow intervals.
     left = clusters - j - 1
     if left < FEWEST_DF:
         return np.zeros(len(explained))
@@ -301,10 +285,8 @@ def _kept(sources: Sources, left_out: int) -> int:
 
 
 def _differences(one: Influence, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Influence by cluster with labelled rows on people's estimates and on differences, (G_L, [J,] m).
-
-    The labelled part is scaled up for the fold that is left out.
-    """
+    """Influence by cluster with labelled rows on people's estimates and on differences, (G_L, [J,] m)."""
+    # The labelled part is scaled up for the fold that is left out.
     if left_out is None:
         return one.summed(one.human), one.beside - one.summed(one.labelled)
     kept = one.fold != left_out
@@ -347,10 +329,8 @@ def _inverses(matrices: np.ndarray, spread: np.ndarray) -> np.ndarray:
 
 
 def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
-    """Inverse of a covariance; directions without variance (constant or equal models) are left out.
-
-    No variance is one that is rounding beside people's, ``spread``.
-    """
+    """Inverse of a covariance; directions without variance (constant or equal models) are left out."""
+    # No variance is one that is rounding beside people's, `spread`.
     variance = np.diag(matrix)
     scale = np.sqrt(np.where(variance > _ROUNDING * spread, variance, 0.0))
     unit = np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
@@ -361,10 +341,8 @@ def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
 
 
 def correlation(sources: Sources, contrasts: np.ndarray | None = None) -> np.ndarray:
-    """Multiple correlation of people's with the models' influence on each estimate, shape (m,).
-
-    With contrasts (q, m) it is that on each contrast, shape (q,).
-    """
+    """Multiple correlation of people's with the models' influence on each estimate, shape (m,)."""
+    # With contrasts (q, m) it is that on each contrast, shape (q,).
     j, m = sources.labelled.shape
     across = np.eye(m) if contrasts is None else contrasts.T
     m = across.shape[1]

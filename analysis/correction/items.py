@@ -122,11 +122,9 @@ def joined(parts: Sequence[Numbers]) -> Numbers:
 
 
 def correct(rows: Rows, tuning: Tuning, folds: int, seed: int) -> Corrected:
-    """Correct people's estimates by the models; estimates that some source lacks are NaN.
-
-    The variance from G clusters has the factor G / (G - 1), so that people alone get the ordinary t interval
-    of a mean.
-    """
+    """Correct people's estimates by the models; estimates that some source lacks are NaN."""
+    # The variance from G clusters has the factor G / (G - 1), so that people alone get the ordinary t
+    # interval of a mean.
     everyone = [rows.human, *rows.labelled, *rows.other]
     known = np.logical_and.reduce([np.isfinite(one.estimate) for one in everyone])
     kept = rows.chosen(known)
@@ -155,11 +153,9 @@ def correct(rows: Rows, tuning: Tuning, folds: int, seed: int) -> Corrected:
 def bounded(
     numbers: Numbers, alpha: float, support: Support = UNBOUNDED, share: np.ndarray | bool = False
 ) -> pd.DataFrame:
-    """Standard errors, degrees of freedom and t intervals of estimates, a row each.
-
-    A share of 0 or 1 without variance has Wilson's interval, with the clusters as trials; other estimates
-    without variance have none.
-    """
+    """Standard errors, degrees of freedom and t intervals of estimates, a row each."""
+    # A share of 0 or 1 without variance has Wilson's interval, with the clusters as trials; other estimates
+    # without variance have none.
     spread = numbers.variance > SAME**2
     std_error = np.sqrt(np.where(spread, numbers.variance, np.nan))
     df = np.where(spread, numbers.df, np.nan)
@@ -178,12 +174,9 @@ def bounded(
 
 
 def quantile(below: Numbers, values: Floats, q: float, alpha: float) -> tuple[int, float, float]:
-    """Invert estimates of the shares of answers up to each of m rising values: place, lower and upper limit.
-
-    The quantile is the least value up to which the share is at least ``q``. Its limits are the values at
-    which the t interval of the share begins and ends to lie beyond ``q``, which needs no density and is valid
-    for ratings on a few categories.
-    """
+    """Invert estimates of the shares of answers up to m rising values: place, lower and upper limit."""
+    # The least value with a share of at least `q`; its limits are where the t interval of the share leaves
+    # `q`, which needs no density and is valid for few categories.
     at = bounded(below, alpha, share=True)
     lower, upper = (at[name].fillna(at["estimate"]).to_numpy(dtype=float) for name in ("lower", "upper"))
     place = _first(below.estimate >= q - _AT)
@@ -203,11 +196,9 @@ def unlike(labelled: Estimated, other: Estimated, cluster: np.ndarray, cluster_o
 def refuse_chosen(
     model: str, doubt: Floats, cluster: np.ndarray, labelled: np.ndarray, other: np.ndarray, what: str
 ) -> None:
-    """Refuse labelled rows about which a model is far less or more certain than about others.
-
-    ``doubt`` (n,) is sqrt(p (1 - p)) of its probability p, NaN where it is missing; ``labelled`` and
-    ``other`` are numbers of rows.
-    """
+    """Refuse labelled rows about which a model is far less or more certain than about others."""
+    # `doubt` (n,) is sqrt(p (1 - p)) of its probability p, NaN where it is missing; `labelled` and `other`
+    # are numbers of rows.
     parts = [weighted_mean(doubt[rows, None], np.ones(len(rows))) for rows in (labelled, other)]
     if min(part.used.sum() for part in parts) < 2:
         return

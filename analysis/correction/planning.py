@@ -33,10 +33,9 @@ FEWEST = 2  # people
 
 @dataclass(frozen=True)
 class Precision:
-    """Variances and degrees of freedom of corrected estimates; arrays of one shape.
+    """Variances and degrees of freedom of corrected estimates; arrays of one shape."""
 
-    ``ratio`` is the variance over that of people alone, ``labelled`` the part of it from the labelled tasks.
-    """
+    # `ratio` is the variance over that of people alone, `labelled` the part of it from the labelled tasks.
 
     ratio: np.ndarray
     labelled: np.ndarray
@@ -63,14 +62,9 @@ def share_of_others(people: np.ndarray, tasks: float, other: np.ndarray | float)
 
 
 def tuning_loss(rho: np.ndarray, share: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """Variance that estimating the weight adds, over the variance of people alone.
-
-    The weight comes from the m people of the other folds and is shrunk by the positive-part factor
-    1 - 1 / z^2, where z is the weight over its standard error under no correlation. Divided by that
-    standard error it is normal with mean ``signal`` and standard deviation ``noise``; the expectation is a
-    mean over quantiles. Without shrinkage the loss would be (1 - rho^2) / (m - 2) for an infinite number of
-    other tasks.
-    """
+    """Variance that estimating the weight adds, over the variance of people alone."""
+    # The weight over its standard error is normal with mean `signal` and standard deviation `noise`, and
+    # shrunk by 1 - 1 / z^2; unshrunk, the loss would be (1 - rho^2) / (m - 2) with unlimited other tasks.
     used = people * (1 - 1 / _folds(people))
     freedom = np.maximum(used - 2, 1.0)
     left = np.maximum(1 - rho**2 * share, 1e-9)
@@ -125,10 +119,9 @@ class Costs:
 
 @dataclass(frozen=True)
 class Split:
-    """The best use of a budget: arrays of shape (m,).
+    """The best use of a budget: arrays of shape (m,)."""
 
-    ``ratio`` is the variance over that of spending the whole budget on people.
-    """
+    # `ratio` is the variance over that of spending the whole budget on people.
 
     people: np.ndarray
     other: np.ndarray
@@ -136,10 +129,8 @@ class Split:
 
 
 def split_budget(rho: np.ndarray, budget: float, costs: Costs, together: bool = False) -> Split:
-    """Split a budget between people and a model so that variances (m,) are smallest.
-
-    With ``together`` one split is found for all, which makes the mean of the ratios smallest.
-    """
+    """Split a budget between people and a model so that variances (m,) are smallest."""
+    # With `together` one split is found for all, which makes the mean of the ratios smallest.
     most = int(np.floor(budget / costs.person + 1e-9))
 
     def ratios(people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

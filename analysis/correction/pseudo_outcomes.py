@@ -17,10 +17,8 @@ from ..numerics.linear import least_squares
 
 
 def pseudo_outcomes(predicted: np.ndarray, label: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Predictions plus the labelled rows' errors over their sampling probabilities, shape (n,).
-
-    ``label`` is NaN where a row was not labelled; ``probability`` is read where it was.
-    """
+    """Predictions plus the labelled rows' errors over their sampling probabilities, shape (n,)."""
+    # `label` is NaN where a row was not labelled; `probability` is read where it was.
     labelled = ~np.isnan(label)
     made = predicted.astype(float)
     made[labelled] += (label - predicted)[labelled] / probability[labelled]

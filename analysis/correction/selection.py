@@ -13,12 +13,9 @@ SELECTED = 0.05  # p value below which labelled units count as selected
 
 
 def selection_p(values: Floats, labelled: np.ndarray, cluster: Clusters) -> float:
-    """P value of no relation of S values of n units, shape (n, S), with being labelled, flags (n,).
-
-    Of indicators of independent units it is Fisher's exact one, twice the smaller tail; else that of the
-    score test with its permutation variance, which clusters can only increase. It is adjusted for S values
-    after Bonferroni; of two indicators that add up to one the second is the same test.
-    """
+    """P value of no relation of S values of n units, shape (n, S), with being labelled, flags (n,)."""
+    # Fisher's exact test (twice the smaller tail) for indicators of independent units, else the score test
+    # with permutation variance; Bonferroni over S values, two complementary indicators counting as one.
     n, n_labelled = len(values), float(labelled.sum())
     if not 0 < n_labelled < n or not values.shape[1]:
         return 1.0

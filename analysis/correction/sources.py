@@ -23,19 +23,13 @@ AT_MOST_HALF = (
 
 
 class Tuned(TypedDict, total=False):
-    """How the models' answers are weighted.
+    """How the models' answers are weighted."""
 
-    Attributes
-    ----------
-    tuning : {"coefficient", "scalar", "matrix", "none"}
-        Whether the weight of the models is chosen for each estimate (default), for all together, as a matrix
-        over all estimates, or is 1.
-    folds : int
-        Folds of the clusters of labelled rows: the weights that a fold is given come from the others
-        (default 5). With 1 they come from all, and intervals are too short where clusters are few.
-    """
-
+    # whether the weight of the models is chosen for each estimate (default), for all together, as a matrix
+    # over all estimates, or is 1
     tuning: Tuning
+    # folds of the clusters of labelled rows: the weights that a fold is given come from the others (default
+    # 5). With 1 they come from all, and intervals are too short where clusters are few
     folds: int
 
 

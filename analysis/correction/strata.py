@@ -29,11 +29,9 @@ def strata_plan(
     tasks: float,
     costs: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """Tasks of people in each stratum at numbers of people, with the least variance for their cost.
-
-    Shares are in proportion to N s / sqrt(cost) (Neyman allocation): N tasks of the models in the stratum, s
-    the standard deviation of people's answers around the prediction from the models' answers.
-    """
+    """Tasks of people in each stratum at numbers of people, with the least variance for their cost."""
+    # Shares are in proportion to N s / sqrt(cost) (Neyman allocation): N tasks of the models in the stratum,
+    # s the standard deviation of people's answers around the prediction from the models' answers.
     for name in (PAIR, "position", "judge_id", "judge_kind", outcome, column):
         if name not in choices:
             raise InputError(f"The choices have no column {name!r}, which strata of tasks need; add it.")
@@ -70,10 +68,8 @@ def strata_plan(
 
 
 def precision_gain(table: pd.DataFrame) -> float:
-    """Variance of the mean residual with shares in proportion to the models' tasks over that of the plan.
-
-    It is at equal costs, for tasks whose number is small compared with the models'.
-    """
+    """Variance of the mean residual with shares in proportion to the models' tasks over that of the plan."""
+    # It is at equal costs, for tasks whose number is small compared with the models'.
     one = table[table["people"] == table["people"].iloc[0]]
     size, sd = one["tasks_model"] / one["tasks_model"].sum(), one["residual_sd"]
     planned = (size**2 * sd**2 / one["share"]).sum() * (one["share"] * one["cost"]).sum()

@@ -32,10 +32,9 @@ APART = 0.042  # inches between the answers given and the bounds of a row, and t
 
 @dataclass(frozen=True, kw_only=True)
 class Bounded(Levels):
-    """Two lines for each row: the answers given with their interval, and the bounds with theirs.
+    """Two lines for each row: the answers given with their interval, and the bounds with theirs."""
 
-    The table has the columns ``bound_lower, bound_upper, ci_lower, ci_upper``, too.
-    """
+    # The table has the columns `bound_lower, bound_upper, ci_lower, ci_upper`, too.
 
     SINGLE_ROW = 0.25
 

@@ -42,36 +42,22 @@ Texts = Sequence[str] | pd.Series | str
 
 @dataclass(frozen=True, kw_only=True)
 class Dots:
-    """Estimates with intervals by panel, row and series.
+    """Estimates with intervals by panel, row and series."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        ``panel, row, series`` (labels), ``estimate, lower, upper`` (NaN where there is no interval) and
-        ``reference`` (True for reference levels).
-    panels, series : list of str
-        In display order.
-    xlabel : str
-    what : str
-        First sentence of the alternative text, without its full stop.
-    places : list of int
-        Number of the colour and marker of each series.
-    baseline : dict of str to float
-        Line of no difference of each panel that has one.
-    share_x : bool
-        Whether all panels have the same axis.
-    digits : int
-        Digits of numbers in the alternative text.
-    """
-
+    # `panel, row, series` (labels), `estimate, lower, upper` (NaN where there is no interval) and `reference`
+    # (True for reference levels)
     table: pd.DataFrame
+    # panels, series: In display order.
     panels: list[str]
     series: list[str]
     xlabel: str
-    what: str
-    places: list[int]
+    what: str  # first sentence of the alternative text, without its full stop
+    places: list[int]  # number of the colour and marker of each series
+    # line of no difference of each panel that has one
     baseline: Mapping[str, float] = field(default_factory=dict)
+    # whether all panels have the same axis
     share_x: bool = True
+    # digits of numbers in the alternative text
     digits: int = 2
 
     def describe(self) -> str:
@@ -144,20 +130,12 @@ def table_of(
 
 @dataclass(frozen=True, kw_only=True)
 class Levels(Dots):
-    """Panels one below the other, each with rows of its own: attributes with their levels.
+    """Panels one below the other, each with rows of its own: attributes with their levels."""
 
-    Attributes
-    ----------
-    rows : dict of str to list of str
-        Rows of each panel from top to bottom.
-    hold : sequence of float
-        Numbers that every axis contains.
-    aside : dict of (str, str) to str
-        Texts at the right of rows, by panel and row.
-    """
-
-    rows: Mapping[str, Sequence[str]]
+    rows: Mapping[str, Sequence[str]]  # rows of each panel from top to bottom
+    # numbers that every axis contains
     hold: Sequence[float] = ()
+    # texts at the right of rows, by panel and row
     aside: Mapping[tuple[str, str], str] = field(default_factory=dict)
     share_x: bool = False
     digits: int = 3

@@ -71,11 +71,9 @@ def _width(line: str, size: float, bold: bool) -> float:
 
 
 def wrap(text: str, width: float, size: float = TEXT, *, bold: bool = False) -> str:
-    """Break a text into as few lines as fit ``width`` inches, of about the same length.
-
-    Lines break at spaces and behind slashes, behind hyphens only where a word alone is too long, and within
-    what is between them only where that is; a short remark in parentheses stays whole.
-    """
+    """Break a text into as few lines as fit ``width`` inches, of about the same length."""
+    # Lines break at spaces and behind slashes, behind hyphens only where a word alone is too long, and within
+    # what is between them only where that is; a short remark in parentheses stays whole.
     return "\n".join(_wrap_line(line, width, size, bold) for line in text.split("\n"))
 
 
@@ -151,24 +149,12 @@ def legend_columns(names: Sequence[str], width: float, most: int) -> int:
 
 @dataclass(frozen=True)
 class ColumnLabels:
-    """Labels below the columns of a grid.
+    """Labels below the columns of a grid."""
 
-    Attributes
-    ----------
-    texts : list of str
-        Labels, broken into lines.
-    rotation : int
-        Degrees by which they are turned.
-    align : {"center", "right"}
-        What stands below the middle of a column.
-    depth : float
-        Inches that labels on end reach down; 0 for others.
-    """
-
-    texts: list[str]
-    rotation: int
-    align: Literal["center", "right"]
-    depth: float
+    texts: list[str]  # labels, broken into lines
+    rotation: int  # degrees by which they are turned
+    align: Literal["center", "right"]  # what stands below the middle of a column
+    depth: float  # inches that labels on end reach down; 0 for others
 
 
 def column_labels(names: Sequence[str], *, upright: bool, slant: int) -> ColumnLabels:

@@ -25,31 +25,20 @@ DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
 
 @dataclass(frozen=True, kw_only=True)
 class Forest(Dots):
-    """Narrow panels side by side that share their rows.
+    """Narrow panels side by side that share their rows."""
 
-    Where panels lack many rows, those with the same rows stand side by side.
+    # Where panels lack many rows, those with the same rows stand side by side.
 
-    Attributes
-    ----------
-    rows : list of str
-        In display order.
-    across : int
-        Panels side by side, at most.
-    first_row : bool
-        Whether the first row contains all items, and is set apart.
-    lines : dict of str to dict of str to float
-        Further lines of a panel by name, the same names in every panel; each name has a dash of its own.
-    dodged : bool
-        Whether the series of a row stand one below the other.
-    ticks : callable, optional
-        Sets the ticks of an axis whose numbers are transformed.
-    """
-
-    rows: list[str]
+    rows: list[str]  # in display order
+    # panels side by side, at most
     across: int = 6
+    # whether the first row contains all items, and is set apart
     first_row: bool = False
+    # further lines of a panel by name, the same names in every panel; each name has a dash of its own
     lines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    # whether the series of a row stand one below the other
     dodged: bool = True
+    # sets the ticks of an axis whose numbers are transformed
     ticks: Any = None
 
     PANEL_TITLE = 8.0
@@ -119,11 +108,9 @@ class Forest(Dots):
         return figure
 
     def _bands(self, across: int) -> list[Forest]:
-        """Panels that stand side by side, as forests with rows of their own.
-
-        Where a panel lacks more than a third of the rows, as judges have who were not asked, bands
-        consist of panels with the same rows, and show these only.
-        """
+        """Panels that stand side by side, as forests with rows of their own."""
+        # Where a panel lacks more than a third of the rows, as judges have who were not asked, bands consist
+        # of panels with the same rows, and show these only.
         known = self.table.dropna(subset="estimate")
         rows_of = {name: set(known.loc[known["panel"] == name, "row"]) for name in self.panels}
         sparse = any(len(rows) < self.MOST_MISSING * len(self.rows) for rows in rows_of.values())

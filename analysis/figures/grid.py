@@ -28,18 +28,10 @@ STEPS = 60  # of a bar of colours
 
 @dataclass(frozen=True)
 class Grid:
-    """Dots of one panel.
+    """Dots of one panel."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        ``row, column`` (labels), ``estimate``, ``state`` (filled, half or hollow).
-    rows, columns : list of str
-        Labels in display order.
-    title : str
-    """
-
-    table: pd.DataFrame
+    table: pd.DataFrame  # `row, column` (labels), `estimate`, `state` (filled, half or hollow)
+    # rows, columns: Labels in display order.
     rows: list[str]
     columns: list[str]
     title: str = ""
@@ -67,10 +59,8 @@ class Grid:
 
 
 def draw_grid(axes: Axes, grid: Grid, look: Theme, largest: float, outdent: float = 0.0) -> None:
-    """Draw a grid of dots with their estimates below.
-
-    ``largest`` is the estimate with the largest dot; the heading starts ``outdent`` inches left.
-    """
+    """Draw a grid of dots with their estimates below."""
+    # `largest` is the estimate with the largest dot; the heading starts `outdent` inches left.
     place = {
         name: {label: k for k, label in enumerate(getattr(grid, name + "s"))} for name in ("row", "column")
     }
@@ -141,11 +131,10 @@ def states_of(p: np.ndarray, adjusted: np.ndarray | None, alpha: float) -> list[
 
 @dataclass(frozen=True)
 class Shades:
-    """Colours of cells: a colour of the theme above zero, and one below, the more opaque the further away.
+    """Colours of cells: a colour of the theme above zero, and one below, the more opaque the further away."""
 
-    Cells are drawn as theme colours over the background, and not as mixtures, so that a finished drawing can
-    be turned into another theme. They stay pale enough for text in the foreground's colour.
-    """
+    # Cells are drawn as theme colours over the background, and not as mixtures, so that a finished drawing
+    # can be turned into another theme. They stay pale enough for text in the foreground's colour.
 
     look: Theme
     low: float

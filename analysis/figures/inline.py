@@ -32,11 +32,9 @@ _FAMILIES = re.compile(r"font-family: ([^;]*)")
 
 
 def inline_figure(figure: Figure, name: str, alt: str) -> str:
-    """A figure drawn in the light theme as part of a page that defines `color_variables`.
-
-    ``name`` is unique on the page. Texts keep the widths of the layout, whatever fonts a reader has.
-    Clouds of many points are pictures, which keep the colours of the light theme.
-    """
+    """A figure drawn in the light theme as part of a page that defines `color_variables`."""
+    # `name` is unique on the page. Texts keep the widths of the layout, whatever fonts a reader has. Clouds
+    # of many points are pictures, which keep the colours of the light theme.
     import matplotlib
 
     settle_layout(figure)

@@ -23,13 +23,7 @@ EDGE = 1.5  # points by which a box may pass the edge of its figure
 
 
 def fitted(figure: Figure) -> Figure:
-    """Raise small type to the smallest that journals accept, and refuse a figure that does not fit.
-
-    Raises
-    ------
-    InputError
-        Where texts overlap or leave the figure, or it is higher than a page.
-    """
+    """Raise small type to the smallest that journals accept, and refuse a figure that does not fit."""
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

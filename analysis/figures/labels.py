@@ -133,12 +133,9 @@ def display_order(column: pd.Series[Any]) -> list[str]:
 def series_labels(
     frame: pd.DataFrame, group: str | None = None, label: Callable[[str, str], str] | None = None
 ) -> pd.Series[Any]:
-    """Name the series (judge, prompt, engine, ...) of every row of stacked estimates.
-
-    ``label`` turns a column and an identifier into words.
-
-    Without ``group``, the known columns that are needed to distinguish the rows take part.
-    """
+    """Name the series (judge, prompt, engine, ...) of every row of stacked estimates."""
+    # `label` turns a column and an identifier into words. Without `group`, the known columns that are needed
+    # to distinguish the rows take part.
     if group is not None:
         if group not in frame.columns:
             raise InputError(
@@ -276,11 +273,10 @@ DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
 
 
 class Names:
-    """Labels of identifiers by the column that contains them, in figures, tables and text alike.
+    """Labels of identifiers by the column that contains them, in figures, tables and text alike."""
 
-    A label is taken where one is given; people, single ratings and all items have words of their own. Names
-    of raters without an underscore, such as gpt-4o, stay as they are, and all other identifiers become words.
-    """
+    # Names without an underscore, such as gpt-4o, stay as they are; all other ids without a label become
+    # words.
 
     def __init__(self, given: Mapping[LabelKey, str] | None) -> None:
         self._given = dict(given or {})
@@ -306,12 +302,9 @@ class Names:
         return self._labels.feature(name)
 
     def place(self, rater: str, raters: Iterable[str]) -> int:
-        """Number of a rater's colour and marker, the same in all figures with the same labels.
-
-        A rater goes by its identifier or its label. People have the first; models follow in the order of
-        their labels, then those without one in the order of ``raters``, who are shown; single ratings are
-        last.
-        """
+        """Number of a rater's colour and marker, the same in all figures with the same labels."""
+        # People come first, then models by their labels, then those without one in the order of `raters`;
+        # single ratings are last.
         rater, shown = self._ids.get(rater, rater), [self._ids.get(name, name) for name in raters]
         models = [name for name in dict.fromkeys([*self._raters, *shown]) if name not in (HUMAN, ONE_PERSON)]
         if rater == HUMAN:

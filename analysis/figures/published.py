@@ -233,10 +233,8 @@ class Umbrellas:
 
 
 def spread_limits(means: Floats, low: float, high: float, step: float) -> tuple[Floats, Floats]:
-    """The least and the largest standard deviation of many ratings with a mean, shapes of ``means``.
-
-    Ratings are ``low``, ``low + step`` and so on to ``high``.
-    """
+    """The least and the largest standard deviation of many ratings with a mean, shapes of ``means``."""
+    # Ratings are `low`, `low + step` and so on to `high`.
     # least: all ratings are on the two points around the mean; largest: all are at the ends of the scale
     above = np.mod((means - low) / step, 1.0)
     least = step * np.sqrt(above * (1 - above))

@@ -101,12 +101,9 @@ def figure(
     alt: Describe | None = None,
     when: Callable[[Drawable], bool] = lambda result: True,
 ) -> Callable[[Function], Function]:
-    """Register a function as the figure of kinds of results, or as a further figure (``part``) of them.
-
-    The function takes a result, a `Style` and options of its own, and returns a figure, which ``alt``
-    describes, or a plot that draws and describes itself. ``when`` returns whether a result has the figure; of
-    several figures of a kind the first that the result has is drawn.
-    """
+    """Register a function as the figure of kinds of results, or as a further figure (``part``) of them."""
+    # It returns a figure, described by `alt`, or a plot that draws and describes itself. Of several figures
+    # of a kind the first whose `when` accepts the result is drawn.
 
     def register(function: Function) -> Function:
         for kind in kinds:

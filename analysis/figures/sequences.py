@@ -33,26 +33,13 @@ FIRST_COUNT = ("estimate", "raters", "n_items", "n_clusters")  # columns from he
 
 @dataclass(frozen=True)
 class Paths:
-    """A panel for each term: its estimates over the number of units, with bands and intervals of one look.
+    """A panel for each term: its estimates over the number of units, with bands and intervals of one look."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        ``panel`` (label) and the numbers, a row for each look.
-    panels : list of str
-        In display order.
-    unit : str
-        What is counted, in words.
-    level : str
-        Level of the intervals in percent.
-    what : str
-        What is estimated, for the vertical axis.
-    """
-
-    table: pd.DataFrame
-    panels: list[str]
-    unit: str
-    level: str
+    table: pd.DataFrame  # `panel` (label) and the numbers, a row for each look
+    panels: list[str]  # in display order
+    unit: str  # what is counted, in words
+    level: str  # level of the intervals in percent
+    # what is estimated, for the vertical axis
     what: str = "Estimate"
 
     def describe(self) -> str:

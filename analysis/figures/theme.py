@@ -99,13 +99,7 @@ _WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 
 @contextmanager
 def sized(size: str | None) -> Iterator[None]:
-    """Draw figures inside at the width of one or two columns of a journal; None changes nothing.
-
-    Raises
-    ------
-    InputError
-        For another size.
-    """
+    """Draw figures inside at the width of one or two columns of a journal; None changes nothing."""
     if size is not None and size not in SIZES:
         raise InputError(f"There is no figure size {size!r}; use one of: {', '.join(SIZES)}.")
     before = _WIDTH.set(SIZES[size] if size is not None else _WIDTH.get())
@@ -160,10 +154,8 @@ def styled(theme: Theme) -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure, ``width`` x ``height`` inches, that lays itself out without overlaps.
-
-    Inside `sized` the figure has the width that is asked for.
-    """
+    """Make an empty figure, ``width`` x ``height`` inches, that lays itself out without overlaps."""
+    # Inside `sized` the figure has the width that is asked for.
     from matplotlib.figure import Figure
 
     return Figure(figsize=(column_width() or width, height), layout="constrained", dpi=200)

@@ -45,15 +45,9 @@ def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) ->
 def forced_choices(
     data: pd.DataFrame, outcome: str, clusters: Sequence[str] = (), *, unanswered: bool = False
 ) -> tuple[np.ndarray, int] | None:
-    """Choice of each row, shape (n,), and the number k of profiles; None where choices are not forced.
-
-    Rows belong to one choice where they agree in ``pair_id`` (or ``pair``; a judge's prompts, repeats and
-    samples apart), without such a column in ``judge_id`` and ``task``, else in the single cluster column.
-    The outcome is a forced choice where the outcomes of every choice with all k rows answered sum to 1 (one
-    is 1 and the others are 0, or they are probabilities), and nowhere to more. Rows with a ``status`` other
-    than ok do not count. Where this holds for most choices only, choices are not forced, with a warning.
-    ``unanswered`` takes choices of which none is answered as forced.
-    """
+    """Choice of each row, shape (n,), and the number k of profiles; None where choices are not forced."""
+    # Rows of a choice share `pair_id` (or `pair`), else `judge_id` and `task`, else the single cluster
+    # column. Choices are forced where all k answered outcomes sum to 1, and nowhere to more.
     values = numeric_column(data, outcome)
     answered = ~np.isnan(values)
     if "status" in data:
@@ -73,12 +67,9 @@ def forced_choices(
 
 
 def forced_size(size: np.ndarray, answered: np.ndarray, total: np.ndarray, n: np.ndarray) -> int | None:
-    """Profiles of each choice where all choices are forced.
-
-    Given are rows, answered rows and the sum of outcomes of choices that are alike, and the number of these,
-    each of shape (c,). 0 says that most choices are forced and others are not, with a warning; None that
-    rows do not belong to choices in this way.
-    """
+    """Profiles of each choice where all choices are forced."""
+    # Arguments have shape (c,), one entry per kind of alike choices. 0: most are forced and others not (with
+    # a warning); None: rows do not belong to choices.
     k = int(size.max(initial=0))
     whole = (size == k) & (answered == size)
     if k < 2 or (answered.any() and not whole.any()):

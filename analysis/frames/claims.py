@@ -12,18 +12,10 @@ from .vocabulary import HUMAN
 
 @dataclass(frozen=True)
 class Claims:
-    """What a result says, and what does not follow from it, in sentences.
+    """What a result says, and what does not follow from it, in sentences."""
 
-    Attributes
-    ----------
-    says : str
-        What may be concluded.
-    does_not_say : str
-        What is often concluded, and does not follow.
-    """
-
-    says: str
-    does_not_say: str
+    says: str  # what may be concluded
+    does_not_say: str  # what is often concluded, and does not follow
 
     def __str__(self) -> str:
         return f"{self.says} {self.does_not_say}"

@@ -18,28 +18,9 @@ COLUMNS = ["step", "reason", "n"]
 
 
 def people_flow(data: pd.DataFrame, respondents: pd.DataFrame | None = None) -> pd.DataFrame | None:
-    """Count people from recruited to analysed.
-
-    Parameters
-    ----------
-    data : DataFrame
-        Choices or judgments with ``judge_id, judge_kind``, and ``status`` and ``excluded`` where they exist.
-        A person is analysed who has a valid answer that is not excluded.
-    respondents : DataFrame, optional
-        One row per participation, with ``judge_id, state``; without it people are those in the data.
-
-    Returns
-    -------
-    DataFrame or None
-        ``step, reason, n`` in order; None where there is nothing to show: fewer than two people, or data of
-        people who are all analysed and no record of others.
-
-    Examples
-    --------
-    >>> answers = pd.DataFrame({"judge_id": ["a", "b"], "judge_kind": "human", "status": ["ok", "empty"]})
-    >>> people_flow(answers)["n"].tolist()
-    [2, 1, 1]
-    """
+    """Count people from recruited to analysed."""
+    # Returns: `step, reason, n` in order; None where there is nothing to show: fewer than two people, or data
+    # of people who are all analysed and no record of others.
     people = data[as_text(data["judge_kind"]).eq(HUMAN).to_numpy(dtype=bool)]
     reasons = _reasons(people)
     rows: list[tuple[str, str, int]] = []

@@ -22,11 +22,10 @@ POSITIONS = ("n", "prevalence", "effective")
 
 @dataclass(frozen=True)
 class Situation:
-    """What a result rests on.
+    """What a result rests on."""
 
-    ``n`` items or pairs; ``prevalence``, the share of the rarest class or level, NaN where there is none; and
-    the effective number of clusters, which is n where rows are independent.
-    """
+    # `n` items or pairs; `prevalence`, the share of the rarest class or level, NaN where there is none; and
+    # the effective number of clusters, which is n where rows are independent.
 
     n: float
     prevalence: float = math.nan
@@ -91,20 +90,8 @@ def _measurement(row: dict[str, str]) -> Measurement:
 
 
 def measured_coverage(method: str, quantity: str, situation: Situation) -> Measurement | None:
-    """The measurement in the situation nearest to one's own.
-
-    Parameters
-    ----------
-    method, quantity : str
-        As the columns of the passport name them, such as "agreement" and "with people: cohen".
-    situation : Situation
-        What the result rests on.
-
-    Returns
-    -------
-    Measurement or None
-        None where the quantity was not measured, or in no situation within a factor of two.
-    """
+    """The measurement in the situation nearest to one's own."""
+    # Returns: None where the quantity was not measured, or in no situation within a factor of two.
     rows = measurements().get((method, quantity), ())
     nearest = min(rows, key=lambda one: one.situation.distance(situation), default=None)
     if nearest is None or nearest.situation.distance(situation) > math.log(NEAR) + 1e-9:
@@ -125,11 +112,9 @@ def may_fail(method: str, situation: Situation) -> bool:
 
 
 def coverage_notes(method: str, asked: Iterable[tuple[str, str, Situation]], alpha: float) -> list[str]:
-    """State which intervals were measured to cover too rarely in situations like this one.
-
-    ``asked`` are quantities as the passport names them, in words, and what each rests on. There is at most
-    one note per situation of the passport, and none at another level than 95%.
-    """
+    """State which intervals were measured to cover too rarely in situations like this one."""
+    # `asked` are quantities as the passport names them, in words, and what each rests on. There is at most
+    # one note per situation of the passport, and none at another level than 95%.
     if not math.isclose(alpha, NOMINAL):
         return []
     failing: dict[str, dict[str, Measurement]] = {}
@@ -146,20 +131,16 @@ def is_of_coverage(note: str) -> bool:
 
 
 def situation_of(cluster: Codes, counts: Floats | None = None) -> Situation:
-    """What a table of items rests on, from the cluster of each and the numbers of items of each class.
-
-    A class that nobody saw counts as half an item.
-    """
+    """What a table of items rests on, from the cluster of each and the numbers of items of each class."""
+    # A class that nobody saw counts as half an item.
     n = len(cluster)
     rare = math.nan if counts is None or len(counts) < 2 else max(float(min(counts)) / sum(counts), 0.5 / n)
     return Situation(n, rare, effective_clusters(cluster))
 
 
 def situation_of_ratings(rating: Floats, cluster: Codes) -> Situation:
-    """What a table of ratings rests on, from the cluster of each item, and ratings of items or their means.
-
-    The share is that of the best rating, up to half a step.
-    """
+    """What a table of ratings rests on, from each item's cluster, and its ratings or their means."""
+    # The share is that of the best rating, up to half a step.
     return Situation(len(cluster), float((rating > rating.max() - 0.5).mean()), effective_clusters(cluster))
 
 

@@ -14,12 +14,9 @@ REPLACED = ("std_error", "p", "lower", "upper")
 
 
 def reported(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Estimates with the intervals that the study reports (``intervals`` of its settings).
-
-    Where these are of the bootstrap, ``std_error, p, lower, upper`` are those of the bootstrap, and the
-    others are in ``normal_std_error`` and so on; ``z``, which belongs to the others, is missing. Estimates
-    with one kind of interval are as they were.
-    """
+    """Estimates with the intervals that the study reports (``intervals`` of its settings)."""
+    # Where these are bootstrap intervals, the others move to `normal_std_error` and so on, and `z`, which
+    # belongs to them, is missing. Estimates with one kind of interval are unchanged.
     intervals = settings.get("intervals") or {}
     if KIND in frame or "boot_lower" not in frame or BOOTSTRAP not in intervals.values():
         return frame
@@ -36,10 +33,8 @@ def reported(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def interval_kinds(settings: Mapping[str, Any], frame: pd.DataFrame | None = None) -> dict[str, str]:
-    """Kind of the reported intervals, such as "normal" or "percentile bootstrap", of people and of models.
-
-    If all are of one kind, its key is empty. ``frame``, made by `reported`, may contain a part of the judges.
-    """
+    """Kind of the reported intervals, such as "normal" or "percentile bootstrap", of people and of models."""
+    # If all are of one kind, its key is empty. `frame`, made by `reported`, may contain a part of the judges.
     intervals = settings.get("intervals") or {}
     if frame is not None and KIND in frame:
         reported_kinds = [str(kind) for kind in frame[KIND].dropna().unique()]

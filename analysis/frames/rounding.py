@@ -12,15 +12,8 @@ SMALLEST_P = 0.001
 
 
 def digits_beside(values: Iterable[float], digits: int, limits: Iterable[float]) -> int:
-    """The fewest digits, ``digits`` or more, with which all values stay on their side of each limit.
-
-    A value that is not equal to a limit is not rounded to it.
-
-    Examples
-    --------
-    >>> digits_beside([0.04996], 3, [0.05]), digits_beside([0.05], 3, [0.05])
-    (5, 3)
-    """
+    """The fewest digits, ``digits`` or more, with which all values stay on their side of each limit."""
+    # A value that is not equal to a limit is not rounded to it.
     numbers, bounds = [value for value in values if math.isfinite(value)], list(limits)
     needed = digits
     for value in numbers:
@@ -37,24 +30,12 @@ def _keeps_side(value: float, limit: float, digits: int) -> bool:
 
 
 def rounded(value: float, digits: int, *limits: float) -> str:
-    """A number that is not rounded to any of the limits with which it is compared.
-
-    Examples
-    --------
-    >>> rounded(0.496, 2, 0.5), rounded(0.5, 2, 0.5)
-    ('0.496', '0.50')
-    """
+    """A number that is not rounded to any of the limits with which it is compared."""
     return f"{value:.{digits_beside([value], digits, limits)}f}"
 
 
 def rounded_up(value: float, digits: int, *limits: float) -> str:
-    """A number that is not smaller than the unrounded one, and on its side of the limits.
-
-    Examples
-    --------
-    >>> rounded_up(0.1011, 2, 0.1), rounded_up(0.1, 2, 0.1), rounded_up(0.1011, 2, 0.105)
-    ('0.11', '0.10', '0.102')
-    """
+    """A number that is not smaller than the unrounded one, and on its side of the limits."""
     for places in range(digits, digits + MORE_DIGITS + 1):
         up = math.ceil(round(value * 10**places, 6)) / 10**places
         if all((up > limit) == (value > limit) for limit in limits):
@@ -63,22 +44,10 @@ def rounded_up(value: float, digits: int, *limits: float) -> str:
 
 
 def percentage(share: float, digits: int = 0) -> str:
-    """A share in percent: 100% only of all, 0% only of none.
-
-    Examples
-    --------
-    >>> percentage(0.996), percentage(1.0), percentage(0.004), percentage(0.5, 1)
-    ('99.6%', '100%', '0.4%', '50.0%')
-    """
+    """A share in percent: 100% only of all, 0% only of none."""
     return f"{rounded(100 * share, digits, 0, 100)}%"
 
 
 def p_value(p: float) -> str:
-    """A p value with three digits, more where these would put it on another level, none below 0.001.
-
-    Examples
-    --------
-    >>> p_value(0.0499), p_value(0.2), p_value(0.0001)
-    ('0.0499', '0.200', '<0.001')
-    """
+    """A p value with three digits, more where these would put it on another level, none below 0.001."""
     return f"<{SMALLEST_P:g}" if p < SMALLEST_P else rounded(p, 3, *P_LIMITS)

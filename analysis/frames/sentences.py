@@ -27,20 +27,7 @@ SENTENCES: dict[str, Callable[..., str]] = {}
 
 
 def sentence(write: Write) -> Write:
-    """List a function from one frozen record to a sentence.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Boxes:
-    ...     n: int
-    >>> @sentence
-    ... def boxes_in_words(values: Boxes) -> str:
-    ...     return f"{values.n} boxes."
-    >>> SENTENCES.pop("boxes_in_words")(Boxes(2))
-    '2 boxes.'
-    """
+    """List a function from one frozen record to a sentence."""
     name = getattr(write, "__name__", "")
     if name in SENTENCES:
         raise ValueError(f"There are two sentences named {name}; give one another name.")
@@ -60,13 +47,7 @@ def record_of(write: Callable[..., Any]) -> type:
 
 
 def out_of(n: int, total: int, one: str, several: str = "") -> str:
-    """A part of a total: "3 of 9 estimates", "1 of 1 estimate".
-
-    Examples
-    --------
-    >>> out_of(3, 9, "estimate"), out_of(0, 1, "estimate")
-    ('3 of 9 estimates', '0 of 1 estimate')
-    """
+    """A part of a total: "3 of 9 estimates", "1 of 1 estimate"."""
     return f"{n:,} of {counted(total, one, several)}"
 
 
@@ -76,24 +57,12 @@ def agreeing(n: int, one: str, several: str) -> str:
 
 
 def agreeing_with_part(n: int, total: int, one: str, several: str) -> str:
-    """The verb after a part of a total as `out_of` writes it: singular after "1 of 3" and after "0 of 1".
-
-    Examples
-    --------
-    >>> [agreeing_with_part(n, total, "is", "are") for n, total in ((1, 3), (0, 1), (0, 3), (2, 3))]
-    ['is', 'is', 'are', 'are']
-    """
+    """The verb after a part of a total as `out_of` writes it: singular after "1 of 3" and after "0 of 1"."""
     return one if 1 in (n, total) else several
 
 
 def ties(values: Floats, place: int) -> Codes:
-    """Places of the numbers that equal the one at a place, except for rounding.
-
-    Examples
-    --------
-    >>> ties(np.array([0.3, 0.1 + 0.2, 0.2, np.nan]), 0).tolist()
-    [0, 1]
-    """
+    """Places of the numbers that equal the one at a place, except for rounding."""
     return np.flatnonzero(np.abs(values - values[place]) <= EQUAL)
 
 
@@ -107,11 +76,5 @@ def together(names: Iterable[str], most: int = 3) -> str:
 
 
 def count_excluding_in_words(n: int, total: int, value: str) -> str:
-    """How many of some intervals exclude a value.
-
-    Examples
-    --------
-    >>> count_excluding_in_words(1, 3, "0.5"), count_excluding_in_words(0, 1, "0")
-    ('1 of 3 intervals excludes 0.5.', '0 of 1 interval excludes 0.')
-    """
+    """How many of some intervals exclude a value."""
     return f"{out_of(n, total, 'interval')} {agreeing_with_part(n, total, 'excludes', 'exclude')} {value}."

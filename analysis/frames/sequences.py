@@ -23,33 +23,19 @@ KIND = "confidence_sequence"
 
 @dataclass(frozen=True)
 class Looks:
-    """When estimates are made, and how wide their sequences are.
+    """When estimates are made, and how wide their sequences are."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Increasing numbers of units.
-    target : int
-        Number of units at which a sequence is narrowest.
-    alpha : float
-        One minus the probability of covering at all looks.
-    notes : tuple of str
-        What applies to every sequence.
-    """
-
-    sizes: tuple[int, ...]
-    target: int
-    alpha: float
-    notes: tuple[str, ...]
+    sizes: tuple[int, ...]  # increasing numbers of units
+    target: int  # number of units at which a sequence is narrowest
+    alpha: float  # one minus the probability of covering at all looks
+    notes: tuple[str, ...]  # what applies to every sequence
 
     def path(
         self, order: Codes, estimate: Callable[[NDArray[np.bool_]], tuple[pd.DataFrame, Floats | int, float]]
     ) -> pd.DataFrame:
-        """Estimates at all looks.
-
-        ``order`` numbers the unit of each row, shape (n,), as units came in; ``estimate`` takes the rows of a
-        look and returns its table, the units behind each row, and the value under the null hypothesis.
-        """
+        """Estimates at all looks."""
+        # `order` numbers the unit of each row, shape (n,), as units came in; `estimate` takes the rows of a
+        # look and returns its table, the units behind each row, and the value under the null hypothesis.
         tables = []
         for size in self.sizes:
             table, units, null = estimate(order < size)
@@ -98,11 +84,9 @@ def units_of_shares(share: Floats, units: Floats, values: Floats) -> Floats:
 def with_sequence(
     frame: pd.DataFrame, units: Floats | int, alpha: float, target: int, null: float = 0.0
 ) -> pd.DataFrame:
-    """A table of estimates with always-valid limits and p values in place of ordinary ones.
-
-    ``units`` are those behind each row. Estimates with a standard error of 0 (outcomes that do not vary so
-    far) are unbounded: no variation is no knowledge.
-    """
+    """A table of estimates with always-valid limits and p values in place of ordinary ones."""
+    # `units` are those behind each row. Estimates with a standard error of 0 (outcomes that do not vary so
+    # far) are unbounded: no variation is no knowledge.
     estimate, error = frame["estimate"].to_numpy(float), frame["std_error"].to_numpy(float)
     number = np.where(error > SAME * np.maximum(np.abs(estimate), 1.0), np.asarray(units, dtype=float), 0.0)
     variance = number * error**2

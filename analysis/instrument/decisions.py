@@ -33,27 +33,18 @@ ADDED = ("vacuum", "same_quality")  # kinds of pairs that only test judges
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions with their facets.
+    """Decisions with their facets."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        One row per decision: ``judge``, ``object`` (the two profiles of a pair in either order, or the
-        item), ``cluster``, the facets as strings (of choices, ``position`` is that of the reference
-        profile), and ``value``. Of a choice, ``value`` is 1 if the reference profile of the pair was chosen,
-        ``first`` is 1 if the first profile shown was chosen, ``reference_first`` is 1 if the reference
-        profile was shown first, ``vacuum`` flags pairs of identical profiles, which have no value,
-        ``designed`` those whose effects are estimated (neither vacuum nor same-quality pairs), and ``row_a,
-        row_b`` are rows of the data; of other judgments it is ``row``. A missing answer has a missing value.
-    facets : tuple of str
-        Columns of facets that have two levels or more.
-    kind : str
-        "choice", "rating" or "label".
-    """
-
+    # one row per decision: `judge`, `object` (the two profiles of a pair in either order, or the item),
+    # `cluster`, the facets as strings (of choices, `position` is that of the reference profile), and `value`.
+    # Of a choice, `value` is 1 if the reference profile of the pair was chosen, `first` is 1 if the first
+    # profile shown was chosen, `reference_first` is 1 if the reference profile was shown first, `vacuum`
+    # flags pairs of identical profiles, which have no value, `designed` those whose effects are estimated
+    # (neither vacuum nor same-quality pairs), and `row_a, row_b` are rows of the data; of other judgments it
+    # is `row`. A missing answer has a missing value
     frame: pd.DataFrame
-    facets: tuple[str, ...]
-    kind: str
+    facets: tuple[str, ...]  # columns of facets that have two levels or more
+    kind: str  # "choice", "rating" or "label"
 
 
 def is_choices(data: pd.DataFrame) -> bool:
@@ -101,11 +92,9 @@ def decisions(
 def _choices(
     data: pd.DataFrame, outcome: str, facets: Sequence[str], features: Sequence[str] | None
 ) -> pd.DataFrame:
-    """Decisions between two profiles.
-
-    The reference profile of a pair is the one that is first where the data show the pair first, among
-    presentations in the order of options that the data name first.
-    """
+    """Decisions between two profiles."""
+    # The reference profile of a pair is the one that is first where the data show the pair first, among
+    # presentations in the order of options that the data name first.
     shown = presentations(data, outcome, features, facets)
     vacuum = (shown["key_a"] == shown["key_b"]).to_numpy()
     pair = shown.groupby(["low", "high"], sort=False).ngroup().astype(str).to_numpy()

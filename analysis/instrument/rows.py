@@ -44,10 +44,8 @@ def influenced(
     support: Support = UNBOUNDED,
     parameters: int = 1,
 ) -> dict[str, Any]:
-    """An estimate with limits from the influence of n rows on it, which is averaged.
-
-    Degrees of freedom are G-1, and at most n less the number of parameters of the fit.
-    """
+    """An estimate with limits from the influence of n rows on it, which is averaged."""
+    # Degrees of freedom are G-1, and at most n less the number of parameters of the fit.
     error, n_clusters = clustered_errors(influence[:, None], pd.factorize(clusters)[0])
     scale = np.nanmax(np.abs(influence), initial=abs(estimate))  # of what rounding is small against
     std_error = np.where(error > SAME * scale, error, np.nan)

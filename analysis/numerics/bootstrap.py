@@ -66,15 +66,9 @@ def intervals(
     clusters: Codes | int = FEW,
     support: Support = UNBOUNDED,
 ) -> Interval:
-    """Bound m statistics of which ``drawn``, shape (1 + B, m), contains the estimate and then the draws.
-
-    The interval is the estimate plus and minus normal quantiles of the bootstrap standard error; for
-    correlations both are taken on Fisher's scale, ``atanh(r)``, and brought back. Unlike a share of draws,
-    the p value is not bounded by the number of draws, so that it can be adjusted for a large family.
-    ``clusters``, shape (m,) or one number for all, is how many each rests on: below 2, draws cannot differ,
-    and there is no error; nor is there where draws do not differ. ``support`` is the least and the largest
-    possible value, where limits end.
-    """
+    """Bound m statistics of which ``drawn``, shape (1 + B, m), contains the estimate and then the draws."""
+    # Estimate plus and minus normal quantiles of the bootstrap error (correlations on Fisher's scale), so p
+    # is not bounded by the number of draws. With fewer than 2 `clusters` there is no error.
     bounded = np.arctanh(np.clip(drawn, -EDGE, EDGE)) if correlation else drawn
     several = np.broadcast_to(clusters, drawn.shape[1:]) > 1
     spread = np.where(several, _spread(bounded[1:]), np.nan)
@@ -98,10 +92,8 @@ def without_spread(alike: ArrayLike) -> list[str]:
 
 
 def few_clusters(clusters: ArrayLike, draws: int, cluster: Codes | None = None) -> list[str]:
-    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow.
-
-    ``cluster``, of each unit, adds whether few of many clusters have most units.
-    """
+    """Say how many rows of a table rest on so few clusters that their intervals are missing or too narrow."""
+    # `cluster`, of each unit, adds whether few of many clusters have most units.
     n = np.asarray(clusters, dtype=float)
     if not draws:
         return []
@@ -123,10 +115,8 @@ def unequal_clusters(cluster: Codes, what: str = "") -> list[str]:
 
 
 def unequal_sizes(sizes: NDArray[Any], what: str = "") -> list[str]:
-    """The same from the numbers of units of G clusters, (G,).
-
-    Intervals that average over clusters then rest on few of them, however many there are.
-    """
+    """The same from the numbers of units of G clusters, (G,)."""
+    # Intervals that average over clusters then rest on few of them, however many there are.
     effective = effective_clusters(np.arange(len(sizes)), sizes)
     if len(sizes) < 3 or effective >= min(FEW, UNEQUAL * len(sizes)):
         return []
@@ -154,10 +144,8 @@ def _spread(draws: Floats) -> Floats:
 
 
 def drawn_items(cluster: Codes, draws: int, seed: int) -> Iterator[Floats]:
-    """Weights of I items in blocks of shape (b, I): first the sample itself, then ``draws``.
-
-    Clusters may have any numbers: of those without an item none is drawn.
-    """
+    """Weights of I items in blocks of shape (b, I): first the sample itself, then ``draws``."""
+    # Clusters may have any numbers: of those without an item none is drawn.
     values, cluster = np.unique(cluster, return_inverse=True)
     weights = cluster_weights(len(values), draws, seed)
     yield weights[:1, cluster]
@@ -201,11 +189,9 @@ def percentile_limits(estimate: Floats, replicates: Floats, alpha: float) -> tup
 
 
 def clustered_errors(influence: Floats, cluster: Codes) -> tuple[Floats, int]:
-    """Standard errors, shape (m,), from influences of I items on m estimates, shape (I, m), and C.
-
-    Items whose influence is NaN take no part: ``sqrt(C / (C - 1) * sum of squared cluster sums) / I``, with C
-    the clusters that take part; NaN where there is one.
-    """
+    """Standard errors, shape (m,), from influences of I items on m estimates, shape (I, m), and C."""
+    # Items whose influence is NaN take no part: `sqrt(C / (C - 1) * sum of squared cluster sums) / I`, with C
+    # the clusters that take part; NaN where there is one.
     some = np.isfinite(influence).any(axis=1)
     n_clusters = len(np.unique(cluster[some]))
     sums = np.zeros((int(cluster.max()) + 1, influence.shape[1]))
@@ -283,11 +269,10 @@ _STEPS = 40
 
 @dataclass(frozen=True)
 class Moments:
-    """Test statistics of B draws for one contrast, as polynomials in its distance from the null value.
+    """Test statistics of B draws for one contrast, as polynomials in its distance from the null value."""
 
-    At a distance d a draw's squared statistic is (n0 + d n1)^2 / (s00 + 2 d s01 + d^2 s11), the observed one
-    d^2 / variance; both leave out the same small-sample factor.
-    """
+    # At a distance d a draw's squared statistic is (n0 + d n1)^2 / (s00 + 2 d s01 + d^2 s11), the observed
+    # one d^2 / variance; both leave out the same small-sample factor.
 
     # n0, n1, s00, s01, s11: (B,)
     n0: np.ndarray
@@ -342,12 +327,9 @@ def moments(
     restricted: bool = True,
     enumerated: bool = False,
 ) -> Moments:
-    """Statistics of all draws for one contrast.
-
-    ``direction`` (K,) is the bread (K, K) times the contrast; ``scores`` (G, K) are the clusters' sums of
-    weight * residual * design, ``pull`` (G, K) their cross products of the design times ``direction``;
-    ``weights`` (B, G) are all that there are if ``enumerated``. With ``restricted`` draws the null holds.
-    """
+    """Statistics of all draws for one contrast."""
+    # `direction` (K,) is the bread times the contrast; `scores` (G, K) are sums of weight * residual *
+    # design, `pull` (G, K) cross products of the design times `direction`; `restricted` draws hold the null.
     own = scores @ direction
     shift = pull / (pull.sum(axis=0) @ bread @ pull.sum(axis=0)) if restricted else np.zeros_like(pull)
     shifted = shift @ direction

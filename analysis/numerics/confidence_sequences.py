@@ -25,24 +25,9 @@ def mixture_scale(target: float, alpha: float) -> float:
 
 
 def half_widths(variance: Floats, units: Floats, alpha: float, target: float) -> Floats:
-    """Half widths of an asymptotic confidence sequence of means.
-
-    Parameters
-    ----------
-    variance : ndarray
-        Estimated variance of one unit's contribution, of any shape that fits ``units``.
-    units : ndarray
-        Numbers of independent units so far, t.
-    alpha : float
-        One minus the confidence level, over all t together.
-    target : float
-        Number of units at which the sequence is narrowest.
-
-    Returns
-    -------
-    ndarray
-        sigma sqrt(2 (t rho^2 + 1) / (t rho)^2 log(sqrt(t rho^2 + 1) / alpha)); infinite below `FEWEST` units.
-    """
+    """Half widths of an asymptotic confidence sequence of means."""
+    # Returns: sigma sqrt(2 (t rho^2 + 1) / (t rho)^2 log(sqrt(t rho^2 + 1) / alpha)); infinite below `FEWEST`
+    # units.
     units = np.asarray(units, dtype=float)
     rho = mixture_scale(target, alpha)
     scaled = units * rho**2 + 1
@@ -52,10 +37,8 @@ def half_widths(variance: Floats, units: Floats, alpha: float, target: float) ->
 
 
 def p_values(estimate: Floats, variance: Floats, units: Floats, target: float, alpha: float) -> Floats:
-    """Always-valid p values of means against 0: the least alpha whose sequence excludes it, with one mixture.
-
-    ``alpha`` only chooses the mixture. Below `FEWEST` units p is 1.
-    """
+    """Always-valid p values of means against 0: the least alpha whose sequence excludes it."""
+    # `alpha` only chooses the mixture. Below `FEWEST` units p is 1.
     units = np.asarray(units, dtype=float)
     rho = mixture_scale(target, alpha)
     scaled = units * rho**2 + 1

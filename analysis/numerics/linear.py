@@ -50,12 +50,9 @@ def least_squares(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> 
 
 
 def logistic(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> Regression:
-    """Regress cell shares on a design by logistic regression.
-
-    Parameters are those of `least_squares`; outcomes lie between 0 and 1. Where the data are separated the
-    likelihood has no maximum: in the limit some cells are fitted as 0 or 1. They get that value and are set
-    aside, so that the contrasts that have a finite estimate are those that the other cells determine.
-    """
+    """Regress cell shares on a design by logistic regression."""
+    # Where data are separated the likelihood has no maximum: cells that tend to 0 or 1 get that value and are
+    # set aside, so that contrasts with a finite estimate are those that the other cells determine.
     side = sides(weight, total)
     used = weight > 0
     while True:
@@ -115,11 +112,9 @@ def _deviance(linear: np.ndarray, weight: np.ndarray, total: np.ndarray) -> floa
 
 
 def invert_in_order(gram: np.ndarray, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Invert cross products (k, k), leaving out columns that depend on earlier ones, as R's ``lm`` does.
-
-    The inverse (k, k) is zero in the a rows and columns left out; the second array (k, a) spans the null
-    space. ``kept``, flags (k,), names the independent columns where they are known already.
-    """
+    """Invert cross products (k, k), leaving out columns that depend on earlier ones, as R's ``lm`` does."""
+    # The inverse (k, k) is zero in the a rows and columns left out; the second array (k, a) spans the null
+    # space. `kept`, flags (k,), names the independent columns where they are known already.
     kept = independent_columns(gram) if kept is None else kept
     inverse = np.zeros_like(gram)
     inverse[np.ix_(kept, kept)] = np.linalg.inv(gram[np.ix_(kept, kept)])
@@ -165,12 +160,9 @@ def sides(weight: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 def is_overlapping(side: np.ndarray, weight: np.ndarray, fitted: np.ndarray, linear_step: np.ndarray) -> bool:
-    """Whether a fit proves that no cell is separated; False where it proves nothing.
-
-    By Farkas' lemma nothing is separated if positive multiples of the extreme cells' rows, with any of the
-    others, add up to zero. Weighted residuals are such multiples, but for what the next Newton step
-    would still change; they stay positive where it moves no residual of an extreme cell by half.
-    """
+    """Whether a fit proves that no cell is separated; False where it proves nothing."""
+    # Farkas' lemma: nothing is separated if positive multiples of the extreme cells' rows add up to zero with
+    # the others. Weighted residuals are such multiples up to the next Newton step.
     extreme = side != 0
     if not np.isfinite(linear_step).all():
         return False
@@ -181,11 +173,9 @@ def is_overlapping(side: np.ndarray, weight: np.ndarray, fitted: np.ndarray, lin
 
 
 def separated(design: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """Flag cells that one direction separates, shape (C,); none where no direction does.
-
-    Solves a linear program on the distinct rows of the design. Its solution, a vertex with rational
-    coordinates, is checked in integers. The cells left may be separated in turn: call it again for them.
-    """
+    """Flag cells that one direction separates, shape (C,); none where no direction does."""
+    # Solves a linear program on the distinct rows of the design. Its solution, a vertex with rational
+    # coordinates, is checked in integers. The cells left may be separated in turn: call it again for them.
     rows, pattern = _distinct(design)
     most, least = np.full(len(rows), -1), np.full(len(rows), 1)
     np.maximum.at(most, pattern, side)

@@ -17,12 +17,9 @@ from .types import Codes, Floats
 
 
 def effective_number(total: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """How many equal clusters weigh as unequal ones do, from sums of their weights and of squared weights.
-
-    It is the number of clusters divided by 1 plus the squared coefficient of variation of their weights
-    (Kish 1965), hence near 1 where one cluster has most rows; NaN where there is no weight. With shares of
-    a variance as weights it is that of Carter, Schnepel & Steigerwald (2017), doi:10.1162/REST_a_00639.
-    """
+    """How many equal clusters weigh as unequal ones do, from sums of their weights and of squared weights."""
+    # Clusters divided by 1 plus the squared coefficient of variation of their weights (Kish 1965); with
+    # shares of a variance as weights, Carter, Schnepel & Steigerwald (2017), doi:10.1162/REST_a_00639.
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(total**2 / squares)
 

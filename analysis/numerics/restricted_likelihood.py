@@ -132,11 +132,9 @@ class Likelihood:
 
 
 def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
-    """The likelihood where items and raters have these variances, relative to the residual one.
-
-    With ``V`` the covariance of ratings over the residual variance, ``H`` its part without raters and
-    ``A = I + rater Z'H^-1 Z``, all follows from ``A`` and from products with the columns of ones and ratings.
-    """
+    """The likelihood where items and raters have these variances, relative to the residual one."""
+    # With `V` the covariance of ratings over the residual variance, `H` its part without raters and `A = I +
+    # rater Z'H^-1 Z`, all follows from `A` and from products with the columns of ones and ratings.
     n = float(sums.items @ sums.size)
     shrink = 1 / (1 + sums.size * item)
     part = item * shrink
@@ -185,11 +183,9 @@ def _loss(sums: Sums, theta: Floats) -> tuple[float, Floats]:
 
 
 def fit(sums: Sums, crossed: bool, start: Floats | None = None) -> Floats:
-    """Relative standard deviations at the greatest restricted likelihood, shape (1,) or (2,).
-
-    Those of items and, where they are ``crossed`` with items, of raters. With a ``start``, such as the fit of
-    a similar sample, they are right up to a small part of their standard errors.
-    """
+    """Relative standard deviations at the greatest restricted likelihood, shape (1,) or (2,)."""
+    # Those of items and, where they are `crossed` with items, of raters. With a `start`, such as the fit of a
+    # similar sample, they are right up to a small part of their standard errors.
     precise = start is None
     first = np.array([1.0, 0.2]) if start is None else np.maximum(start, NEAR_ZERO)
     alone = _descend(sums, first[:1], precise)

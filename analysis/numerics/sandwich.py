@@ -28,10 +28,8 @@ _ROUNDING = 1e-10
 def cluster_scores(
     entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.ndarray]
 ) -> Iterator[np.ndarray]:
-    """Yield sums of weight * residual * design, (clusters, k), some thousand clusters at a time.
-
-    Designs (C, k_r) and fitted means (C,) are those of each regression; k columns in all.
-    """
+    """Yield sums of weight * residual * design, (clusters, k), some thousand clusters at a time."""
+    # Designs (C, k_r) and fitted means (C,) are those of each regression; k columns in all.
     residuals = [entries.total - entries.weight * means[entries.cell] for means in fitted]
     for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
         last = first + _CLUSTERS_AT_A_TIME
@@ -63,11 +61,9 @@ def row_meat(cell: np.ndarray, residuals: Sequence[np.ndarray], designs: Sequenc
 
 
 def sandwich(bread: np.ndarray, meat: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Covariance of coefficients, (k, k), by linearisation (Binder 1983).
-
-    ``scale`` (k,) is the root of the small-sample factor of each column's regression: between regressions the
-    geometric mean of the two factors applies.
-    """
+    """Covariance of coefficients, (k, k), by linearisation (Binder 1983)."""
+    # `scale` (k,) is the root of the small-sample factor of each column's regression: between regressions the
+    # geometric mean of the two factors applies.
     return np.asarray(scale[:, None] * (bread @ meat @ bread) * scale)
 
 
@@ -199,20 +195,16 @@ def adjusted_scores(found: Leverage, scores: np.ndarray) -> np.ndarray:
 
 
 def deletion_changes(found: Leverage, scores: np.ndarray) -> np.ndarray:
-    """Coefficients minus those without each of g clusters, (g, k), from the clusters' scores (g, k).
-
-    With A the cross products of all rows and A_g those of a cluster, this is (A - A_g)^- s_g, where the
-    generalised inverse keeps directions that the cluster alone determines as they are.
-    """
+    """Coefficients minus those without each of g clusters, (g, k), from the clusters' scores (g, k)."""
+    # With A the cross products of all rows and A_g those of a cluster, this is (A - A_g)^- s_g, where the
+    # generalised inverse keeps directions that the cluster alone determines as they are.
     return np.asarray(found.apply(found.inverse, scores @ found.root) @ found.root.T)
 
 
 def shares_of_variance(entries: Entries, direction: np.ndarray) -> np.ndarray:
-    """Sums over clusters of the shares of the variances of m contrasts, and of their squares, (2, m, 2).
-
-    ``direction`` (C, m) is what a unit of each cell's outcome adds to each contrast. Errors within clusters
-    are independent in the first column, and equal in the second.
-    """
+    """Sums over clusters of the shares of the variances of m contrasts, and of their squares, (2, m, 2)."""
+    # `direction` (C, m) is what a unit of each cell's outcome adds to each contrast. Errors within clusters
+    # are independent in the first column, and equal in the second.
     sums = np.zeros((2, direction.shape[1], 2))
     for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
         weight = entries.matrix(entries.weight, first, first + _CLUSTERS_AT_A_TIME)

@@ -15,11 +15,9 @@ Step = Literal["holm", "bh", "by"]
 
 
 def adjusted(p: np.ndarray, method: Step) -> np.ndarray:
-    """Adjust p values for the m tests of the last axis; NaN stays NaN and is not counted.
-
-    "holm" bounds the family-wise error rate, "bh" (Benjamini and Hochberg 1995) the false discovery rate of
-    independent tests, "by" (Benjamini and Yekutieli 2001) that of tests with any dependence.
-    """
+    """Adjust p values for the m tests of the last axis; NaN stays NaN and is not counted."""
+    # "holm" bounds the family-wise error rate, "bh" (Benjamini and Hochberg 1995) the false discovery rate of
+    # independent tests, "by" (Benjamini and Yekutieli 2001) that of tests with any dependence.
     order = np.argsort(p, axis=-1, kind="stable")
     rising = np.take_along_axis(p, order, axis=-1)
     m = np.isfinite(p).sum(axis=-1, keepdims=True)

@@ -81,10 +81,8 @@ def anova(codes: Codes, sizes: Sequence[int], values: Floats) -> Anova:
 
 
 def expected_mean_squares(terms: Sequence[Term], per_level: Sequence[float]) -> Floats:
-    """Matrix (T + 1, T + 1) that turns variances of terms and residual into expected mean squares.
-
-    ``per_level`` (T,) has the observations of a level of each term.
-    """
+    """Matrix (T + 1, T + 1) that turns variances of terms and residual into expected mean squares."""
+    # `per_level` (T,) has the observations of a level of each term.
     matrix = np.zeros((len(terms) + 1, len(terms) + 1))
     matrix[:, -1] = 1.0
     for row, own in enumerate(terms):
@@ -103,11 +101,9 @@ class Layout:
 
 
 def layout(codes: Codes, sizes: Sequence[int], terms: Sequence[Term]) -> Layout:
-    """Observations of a level and degrees of freedom of terms, from codes (n, F); exact if balanced.
-
-    The effective number of observations of a level is (n - sum n_i^2 / n) / (levels - 1), as in the analysis
-    of variance of one unbalanced factor (Searle, Casella & McCulloch 1992, doi:10.1002/9780470316856).
-    """
+    """Observations of a level and degrees of freedom of terms, from codes (n, F); exact if balanced."""
+    # The effective number is (n - sum n_i^2 / n) / (levels - 1), as in one unbalanced factor's analysis of
+    # variance (Searle, Casella & McCulloch 1992, doi:10.1002/9780470316856).
     n, per_level, df = len(codes), [], dict[Term, float]()
     for term in terms:
         cell = np.ravel_multi_index(tuple(codes[:, list(term)].T), [sizes[k] for k in term])
@@ -146,11 +142,9 @@ class _Pattern:
 
 
 def separable_terms(codes: Codes, sizes: Sequence[int]) -> list[Term]:
-    """Terms whose variances a design can tell apart: main effects, and interactions up to some size.
-
-    Those of a size are left out, with all larger ones, where their covariances depend linearly on each other,
-    on smaller terms, or, of terms with the object, on independent residuals.
-    """
+    """Terms whose variances a design can tell apart: main effects, and interactions up to some size."""
+    # Those of a size are left out, with all larger ones, where their covariances depend linearly on each
+    # other, on smaller terms, or, of terms with the object, on independent residuals.
     every = terms_of(len(sizes), is_replicated(codes, sizes))
     patterns, _ = _patterns(codes, sizes, np.zeros(len(codes)), every)
     cells = np.unique(codes[:, 1:], axis=0)
@@ -174,12 +168,9 @@ def separable_terms(codes: Codes, sizes: Sequence[int]) -> list[Term]:
 
 
 def restricted_variances(codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]) -> Floats:
-    """Variances (T + 1,) of terms and residual of any crossed design by restricted maximum likelihood.
-
-    They are 0 where the likelihood is largest on the boundary. Effects that involve the object, factor 0,
-    are eliminated within objects, so that the cost grows with the patterns of cells in which objects are
-    observed.
-    """
+    """Variances (T + 1,) of terms and residual of any crossed design by restricted maximum likelihood."""
+    # Effects of the object, factor 0, are eliminated within objects, so that cost grows with the patterns of
+    # cells observed; variances are 0 where the likelihood is largest on the boundary.
     scale = float(values.var())
     centred = (values - values.mean()) / np.sqrt(scale)
     patterns, owner = _patterns(codes, sizes, centred, terms)
@@ -197,11 +188,9 @@ _FALLS = 1e-7  # of deviance
 
 
 def _descend(loss: Callable[[Floats], float], start: Floats) -> Floats:
-    """Roots of variances of the least deviance.
-
-    A root of zero has no slope, so that a descent that touches zero stays there. Variances at zero therefore
-    start again, above zero, as long as the deviance falls with one of them.
-    """
+    """Roots of variances of the least deviance."""
+    # A root of zero has no slope, so that a descent that touches zero stays there. Variances at zero
+    # therefore start again, above zero, as long as the deviance falls with one of them.
     best = _minimum(loss, start)
     for _ in range(2 * len(start)):
         zero = np.flatnonzero(best.x[:-1] < _SMALL)
@@ -309,12 +298,9 @@ class Precision:
 def precision(
     variances: Floats, terms: Sequence[Term], counts: Sequence[float], universe: Sequence[float]
 ) -> Precision:
-    """Precision of object means over ``counts`` levels of each facet and, last, repeats of each cell.
-
-    Factor 0 is the object; ``variances`` have shape (b, T + 1), ``universe`` (F - 1,) is the number of levels
-    in the universe of each facet, infinite for random ones. What a facet adds whose levels are exhausted
-    is no error (Brennan 2001, chapters 3 and 4).
-    """
+    """Precision of object means over ``counts`` levels of each facet and, last, repeats of each cell."""
+    # `universe` (F - 1,) has the levels of each facet, infinite for random ones: facets whose levels are
+    # exhausted add no error (Brennan 2001, chapters 3 and 4).
     score = np.zeros(len(variances))
     relative, absolute = score.copy(), score.copy()
     for term, variance in zip(terms, variances.T, strict=False):

@@ -17,10 +17,8 @@ Run = Callable[[Sequence[Any]], Iterator[tuple[int, Any]]]  # of tasks: the numb
 
 @contextmanager
 def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -> Iterator[Run]:
-    """Hand out a function that runs ``function(shared, task)`` for tasks, in whichever order they finish.
-
-    With one worker tasks run here and in order. Tasks that have not begun are dropped when the block ends.
-    """
+    """Hand out a function that runs ``function(shared, task)`` for tasks, in whichever order they finish."""
+    # With one worker tasks run here and in order. Tasks that have not begun are dropped when the block ends.
     if workers == 1:
         yield lambda tasks: ((number, function(shared, task)) for number, task in enumerate(tasks))
         return

@@ -29,10 +29,8 @@ CHOICE = [name for name in KEYS["choices"] if name != "position"]  # columns tha
 
 
 def bounds_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Iterator[Step]:
-    """Plan the bounds of each analysis of effects and means in which answers are missing.
-
-    The refusal policy decides what is missing: an answer that counts as not chosen is none.
-    """
+    """Plan the bounds of each analysis of effects and means in which answers are missing."""
+    # The refusal policy decides what is missing: an answer that counts as not chosen is none.
     taken = {part.name for part in study.analyses} | set(RESERVED_TABLES)
     for part in study.analyses:
         if part.verb in BOUNDED and any(_lacks_some(study, part, group) for group in split):

@@ -190,10 +190,8 @@ _CORRECTED = ("amce", "mm", "amce_diffs", "mm_diffs")
 
 
 def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) -> tuple[Step, ...]:
-    """Plan the estimates among people with the help of models, for every analysis that has them.
-
-    The first of them is required, since what the data lack for one they most often lack for all.
-    """
+    """Plan the estimates among people with the help of models, for every analysis that has them."""
+    # The first of them is required, since what the data lack for one they most often lack for all.
     if options.sources is None:
         return ()
     vcov = options.vcov or study.clusters.vcov
@@ -253,11 +251,9 @@ _DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}
 
 
 def people_analyses(study: Study) -> list[Analysis]:
-    """Comparisons of models with people: those of the study, and two that every study gets.
-
-    These two are one of effects and one of means, unless the study has its own: about the formula of its
-    first analysis of either that excludes no level.
-    """
+    """Comparisons of models with people: those of the study, and two that every study gets."""
+    # These two are one of effects and one of means, unless the study has its own: about the formula of its
+    # first analysis of either that excludes no level.
     compared = [analysis for analysis in study.analyses if analysis.compares_people]
     verbs = {part.verb for part in compared}
     taken = {analysis.name for analysis in study.analyses} | set(RESERVED_TABLES)

@@ -78,10 +78,8 @@ class _Helped:
 
 
 def _helped(judgments: pd.DataFrame, sources: Sources) -> _Helped:
-    """Find the models that answered items of people and others, on every dimension that people answered.
-
-    A model that is named by its id is never excluded, so that the estimator refuses it with the reason.
-    """
+    """Find the models that answered items of people and others, on every dimension that people answered."""
+    # A model that is named by its id is never excluded, so that the estimator refuses it with the reason.
     people, asked = _named(judgments, sources.human), _named(judgments, sources.model)
     usable = (as_text(judgments["status"]).eq("ok") & judgments["value"].notna()).to_numpy(dtype=bool)
     judge, item = (as_text(judgments[name]).to_numpy(dtype=object) for name in ("judge_id", "item_id"))
@@ -154,10 +152,8 @@ def label_steps(
     gold: pd.DataFrame | None,
     options: FitOptions,
 ) -> tuple[Step, ...]:
-    """Plan shares of labels among people, and scores of judges against people's labels.
-
-    Where no person is among the judges, the gold labels are those of people.
-    """
+    """Plan shares of labels among people, and scores of judges against people's labels."""
+    # Where no person is among the judges, the gold labels are those of people.
     sources = options.sources
     if sources is None:
         return ()

@@ -28,10 +28,8 @@ NUMBERS = ["estimate", "std_error"]
 def compare_engines(
     study: Study, analysis: Analysis, group: Group, engines: Sequence[str], alpha: float = 0.05
 ) -> Result:
-    """Run one analysis of one group with each engine, timed after a first run that loads the engine.
-
-    The result has a row per level, and in its further table ``summary`` a row per engine.
-    """
+    """Run one analysis of one group with each engine, timed after a first run that loads the engine."""
+    # The result has a row per level, and in its further table `summary` a row per engine.
     if not engines:
         raise InputError(f"No engine is named; the engines are {', '.join(ENGINES)}.")
     if analysis.verb in COUNTS:

@@ -41,10 +41,9 @@ FLOW = "people_flow"
 
 @dataclass(frozen=True)
 class Work:
-    """A fit that is planned: its data, its steps, and the tables that follow from their results.
+    """A fit that is planned: its data, its steps, and the tables that follow from their results."""
 
-    ``described`` is what the manifest states about the study; ``groups`` are those of choices.
-    """
+    # `described` is what the manifest states about the study; `groups` are those of choices.
 
     loaded: Loaded
     plan: Plan
@@ -147,10 +146,9 @@ Draw = Callable[[Path, str], list[str]]  # draws the results of a part; returns 
 
 @dataclass(frozen=True)
 class Addition:
-    """A run that adds to a results folder: its part of the manifest, its data, results and tables.
+    """A run that adds to a results folder: its part of the manifest, its data, results and tables."""
 
-    ``record`` is what the manifest lists of the run besides its data and software.
-    """
+    # `record` is what the manifest lists of the run besides its data and software.
 
     part: str
     loaded: Loaded
@@ -242,11 +240,9 @@ def _to_keep(folder: ResultsFolder, added: Addition) -> dict[str, pd.DataFrame]:
 
 
 def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
-    """Refuse to add results on a file of judgments to a folder that rests on others.
-
-    Files are identified by their checksums and numbers of judgments; where rows are selected or columns
-    renamed, the judgments themselves are compared.
-    """
+    """Refuse to add results on a file of judgments to a folder that rests on others."""
+    # Files are identified by their checksums and numbers of judgments; where rows are selected or columns
+    # renamed, the judgments themselves are compared.
     if not folder.manifest or not loaded.files:
         return
     named = {str(file.get("sha256")) for file in folder.manifest.get("data") or []}
@@ -263,10 +259,8 @@ def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
 
 
 def free_name(folder: ResultsFolder, base: str, settings: Mapping[str, Any]) -> str:
-    """Name of a result that no other of the folder has; one with the same settings is replaced.
-
-    A number is added where the fit of the folder, or a run with other settings, has the name.
-    """
+    """Name of a result that no other of the folder has; one with the same settings is replaced."""
+    # A number is added where the fit of the folder, or a run with other settings, has the name.
     recorded = results_of(folder.manifest)
     taken = {one.name for one in recorded if one.part == FIT}
     wanted = json.loads(json.dumps(dict(settings), default=str))

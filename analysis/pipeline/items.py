@@ -220,11 +220,9 @@ def with_gold(
 
 
 def find_gold(study: ItemStudy, loaded: Loaded, given: Path | None) -> Gold:
-    """Gold labels from the file that is named, else beside the data, of the study, or by most people.
-
-    Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are used where they
-    are about the judged items; people's votes where there are three and more of them.
-    """
+    """Gold labels from the file that is named, else beside the data, of the study, or by most people."""
+    # Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are used where they
+    # are about the judged items; people's votes where there are three and more of them.
     if given is None and (beside := _labels_beside(study, loaded)) is not None:
         return beside
     file = given or (study.file(study.gold.file) if study.gold is not None else None)
@@ -339,10 +337,8 @@ def by_published_rules(answered: Answered) -> dict[str, pd.DataFrame]:
 
 
 def add_printed_numbers(answered: Answered, fitted: Fitted, source: Mapping[str, Any]) -> None:
-    """Add the printed numbers of the harm paper on judges and people that are not simulated.
-
-    Notes on printed numbers are about the whole fit.
-    """
+    """Add the printed numbers of the harm paper on judges and people that are not simulated."""
+    # Notes on printed numbers are about the whole fit.
     study = answered.study
     fitted.notes += [n for one in fitted.results if one.name == KIND for n in one.result.notes]
     if study.name != HARM:

@@ -61,36 +61,24 @@ class Selection:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The data of a study.
+    """The data of a study."""
 
-    Attributes
-    ----------
-    study : Study, ItemStudy or None
-        None where judgments are analysed without a study.
-    tables : dict of str to DataFrame
-        ``choices``, and ``choices.NAME`` for a variant of them; or ``judgments`` and ``items``.
-    files : tuple of Source
-        The files that were read; empty for the data of a results folder.
-    notes : tuple of str
-        What was assumed in reading.
-    truth : DataFrame or None
-        True values of simulated data, from the file beside them.
-    changed : bool
-        Whether columns were renamed or rows selected.
-    asked : DataFrame or None
-        All main choices or judgments of a study with an instrument, with the facets under which they were
-        asked; those that only test judges are included.
-    respondents : DataFrame or None
-        Participations of people, one row each, from ``respondents.parquet`` beside the main data.
-    """
-
+    # none where judgments are analysed without a study
     study: Study | ItemStudy | None
+    # `choices`, and `choices.NAME` for a variant of them; or `judgments` and `items`
     tables: dict[str, pd.DataFrame]
+    # the files that were read; empty for the data of a results folder
     files: tuple[Source, ...] = ()
+    # what was assumed in reading
     notes: tuple[str, ...] = ()
+    # true values of simulated data, from the file beside them
     truth: pd.DataFrame | None = None
+    # whether columns were renamed or rows selected
     changed: bool = False
+    # all main choices or judgments of a study with an instrument, with the facets under which they were
+    # asked; those that only test judges are included
     asked: pd.DataFrame | None = None
+    # participations of people, one row each, from `respondents.parquet` beside the main data
     respondents: pd.DataFrame | None = None
 
     @property

@@ -43,34 +43,23 @@ ROBUSTNESS = {  # table of `conjury diagnose` -> kind of result
 
 @dataclass(frozen=True)
 class Recorded:
-    """A result as the manifest lists it; its tables are in the folder under its name.
+    """A result as the manifest lists it; its tables are in the folder under its name."""
 
-    Attributes
-    ----------
-    name, kind, title : str
-        The name of its table, which exhibit and figure it has, and its title.
-    settings : mapping
-        What was run: columns, draws, seed, alpha and the like; of models also ``verdict`` and ``passed``.
-    groups : tuple of mapping
-        Judges and prompts that were estimated apart, with their numbers of rows.
-    notes : tuple of str
-        What was excluded or assumed.
-    extra : tuple of str
-        Names of further tables.
-    seconds : float
-        How long it took.
-    part : str
-        The run that added it: ``"fit"``, ``"diagnosed"``, ``"compared"`` or the name of a later run.
-    """
-
+    # name, kind, title: The name of its table, which exhibit and figure it has, and its title.
     name: str
     kind: str
     title: str = ""
+    # what was run: columns, draws, seed, alpha and the like; of models also `verdict` and `passed`
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # judges and prompts that were estimated apart, with their numbers of rows
     groups: tuple[Mapping[str, Any], ...] = ()
+    # what was excluded or assumed
     notes: tuple[str, ...] = ()
+    # names of further tables
     extra: tuple[str, ...] = ()
+    # how long it took
     seconds: float = 0.0
+    # the run that added it: `"fit"`, `"diagnosed"`, `"compared"` or the name of a later run
     part: str = FIT
 
 

@@ -28,10 +28,9 @@ SWAP = "swap.json"  # in such a folder: which files of it take the place of whic
 
 
 class ResultsFolder:
-    """A folder that ``conjury fit`` and ``conjury compare`` write and reports read.
+    """A folder that ``conjury fit`` and ``conjury compare`` write and reports read."""
 
-    Its manifest lists the files that were written here; no other file is ever replaced or removed.
-    """
+    # Its manifest lists the files that were written here; no other file is ever replaced or removed.
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
@@ -40,10 +39,8 @@ class ResultsFolder:
 
     @contextmanager
     def replaced(self, inputs: Iterable[Path] = ()) -> Iterator[ResultsFolder]:
-        """Hand out an empty draft that takes the place of the files of an earlier run at the end.
-
-        When the block fails or is interrupted the folder stays as it was. Files of others are kept.
-        """
+        """Hand out an empty draft that takes the place of the files of an earlier run at the end."""
+        # When the block fails or is interrupted the folder stays as it was. Files of others are kept.
         self._refuse_foreign_parts()
         self._refuse_own(inputs)
         with self._draft() as draft:
@@ -56,13 +53,9 @@ class ResultsFolder:
 
     @contextmanager
     def extended(self, part: str) -> Iterator[ResultsFolder]:
-        """Hand out an empty draft whose files join those of the folder at the end.
-
-        They replace the files of an earlier run of the same ``part``. The manifest lists the run among its
-        ``parts``, and its results after those of other runs. Another process that writes to the folder is
-        waited for, so that nothing that was computed is lost. When the block fails or is interrupted, or
-        the results that its draft extends were replaced, the folder stays as it was.
-        """
+        """Hand out an empty draft whose files join those of the folder at the end."""
+        # Waits for another process that writes here, so that nothing computed is lost. If the block fails, or
+        # the results that it extends were replaced, the folder stays as it was.
         self.refuse_old_format()
         with self._draft(PATIENCE) as draft:
             yield draft
@@ -206,11 +199,9 @@ class ResultsFolder:
         return [str(path) for path in paths if _ours(path)]
 
     def _take(self, draft: Path, written: Iterable[str], replaced: Iterable[str]) -> None:
-        """Put the files of a draft in place of some of ours, which are put back if that fails.
-
-        What is to be moved is written down before, so that the next one who writes or reads here completes
-        what a process that was ended leaves undone. The manifest goes first and comes last.
-        """
+        """Put the files of a draft in place of some of ours, which are put back if that fails."""
+        # What is to be moved is written down before, so that the next one who writes or reads here completes
+        # what a process that was ended leaves undone. The manifest goes first and comes last.
         swap = {"written": _manifest_last(written), "replaced": _manifest_last(replaced)[::-1]}
         part = draft / f"{SWAP}.part"
         part.write_text(json.dumps(swap), encoding="utf-8")
@@ -235,10 +226,8 @@ class ResultsFolder:
         replaced: list[str],
         done: list[tuple[Path, Path]] | None = None,
     ) -> None:
-        """Move ours into the draft and its files into their place, whatever of that was done before.
-
-        Each move is added to ``done``.
-        """
+        """Move ours into the draft and its files into their place, whatever of that was done before."""
+        # Each move is added to `done`.
         waiting = {name for name in written if (draft / name).exists()}
         moves = [
             (self.path / name, draft / "old" / name)
@@ -304,10 +293,8 @@ class ResultsFolder:
         data: Mapping[str, pd.DataFrame] | None = None,
         kept: Mapping[str, pd.DataFrame] | None = None,
     ) -> None:
-        """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all.
-
-        ``data`` are choices by variant, ``kept`` other tables that the results rest on, by name.
-        """
+        """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all."""
+        # `data` are choices by variant, `kept` other tables that the results rest on, by name.
         files = {self.data_file(variant): choices for variant, choices in (data or {}).items()}
         files |= {self.path / "data" / f"{name}.parquet": table for name, table in (kept or {}).items()}
         for name, table in tables.items():

@@ -73,10 +73,8 @@ def resampled_unit(study: Study, kind: str) -> str:
 def settings_of(
     study: Study, analysis: Analysis, estimated: Sequence[tuple[Group, Estimates]], options: FitOptions
 ) -> dict[str, Any]:
-    """Settings of an analysis of one or more groups, and the ``groups`` themselves.
-
-    ``n_clusters`` is missing where groups differ in it; counts and tests have no clusters.
-    """
+    """Settings of an analysis of one or more groups, and the ``groups`` themselves."""
+    # `n_clusters` is missing where groups differ in it; counts and tests have no clusters.
     counting, bootstrapped = analysis.verb in COUNTS, analysis.verb in BOOTSTRAPPED and bool(options.draws)
     runs = [estimates.provenance for _, estimates in estimated]
     clusters = dict.fromkeys(run.id for run in runs if run.id and not counting)
@@ -128,10 +126,9 @@ PART = "__"  # between the name of a result and that of a further table of it
 
 @dataclass(frozen=True)
 class Sources:
-    """People to estimate and models that help: values of ``judge_id``, ``panel`` or ``judge_kind``.
+    """People to estimate and models that help: values of ``judge_id``, ``panel`` or ``judge_kind``."""
 
-    ``correct`` is "ppi", with tasks of models beyond people's, or "covariate", without.
-    """
+    # `correct` is "ppi", with tasks of models beyond people's, or "covariate", without.
 
     human: tuple[str, ...] = ("human",)
     model: tuple[str, ...] = ("model",)
@@ -140,13 +137,10 @@ class Sources:
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How to fit, for all kinds of studies; what a kind of study has no use for stays at its default.
+    """How to fit, for all kinds of studies; what a kind of study has no use for stays at its default."""
 
-    ``draws`` of None are those of the study or of its kind, and 0 is no bootstrap. ``id`` and ``vcov``
-    replace the clusters and the standard errors of a conjoint study. ``epsilon`` is the advantage that
-    people must have over a model that may replace them. ``sources`` adds estimates among people with the
-    help of models.
-    """
+    # `draws` of None are the study's, 0 is no bootstrap; `epsilon` is people's advantage over a model that
+    # may replace them.
 
     alpha: float = 0.05
     draws: int | None = None

@@ -48,14 +48,9 @@ class Condition:
 def stopping_rule(
     study: AnyStudy, text: str
 ) -> Callable[[pd.DataFrame, pd.DataFrame | None, int], tuple[bool, str]]:
-    """Make the rule of an expression, which `conjury.inference.collecting.collect` takes as ``until``.
-
-    ``ci(NAME) < WIDTH`` is met when the 95% confidence sequence is narrower than WIDTH, from its lower to its
-    upper limit: for an attribute of a conjoint, that of the effects of all its levels (or of one, as
-    ``ci(NAME=LEVEL)``), estimated as the study's first analysis of AMCEs with the attribute; for ratings,
-    that of the mean of one scale, or of all as ``ci(mean)``. Under several prompts all have to be. Conditions
-    are joined by ``and``. Sequences are narrowest at the number of tasks of the design.
-    """
+    """Make the rule of an expression, which `conjury.inference.collecting.collect` takes as ``until``."""
+    # `ci(NAME) < WIDTH` is met when the 95% confidence sequence is narrower than WIDTH: for an attribute
+    # those of all its levels, for ratings the mean of a scale, under every prompt. `and` joins conditions.
     conditions = [_read(part, text) for part in re.split(r"\s+and\s+", text.strip())]
     if isinstance(study, ItemStudy):
         if study.response.form != "ratings":

@@ -24,11 +24,9 @@ COLUMN, COLUMN_HEIGHT = 6.6, 8.2  # inches of a printed page that a figure may t
 
 
 def picture(name: str, figure: Figure, alt: str) -> str:
-    """The Markdown of a figure: a drawing in the colours of the page for screens, a file for paper.
-
-    Figures keep their own size, so that their type has one size on a page; on paper those that are larger
-    than a page are made smaller.
-    """
+    """The Markdown of a figure: a drawing in the colours of the page for screens, a file for paper."""
+    # Figures keep their own size, so that their type has one size on a page; on paper those that are larger
+    # than a page are made smaller.
     width, height = (float(edge) for edge in figure.get_size_inches())
     on_paper = width * min(1.0, COLUMN / width, COLUMN_HEIGHT / height)
     (file,) = save(figure, figure_folder() / slug(name), formats=("svg",))
@@ -42,10 +40,8 @@ def picture(name: str, figure: Figure, alt: str) -> str:
 
 
 def figure_folder() -> Path:
-    """Folder that figures are written to: Quarto's own for such things in its projects, else a temporary one.
-
-    Quarto's ``.quarto`` is ignored by git and by Quarto, and typst reads pictures below the project only.
-    """
+    """Folder that figures are written to: Quarto's own in its projects, else a temporary one."""
+    # Quarto's `.quarto` is ignored by git and by Quarto, and typst reads pictures below the project only.
     in_project = "QUARTO_PROJECT_ROOT" in os.environ or Path("_quarto.yml").is_file()
     return Path(".quarto/conjury-figures") if in_project else Path(_temporary_folder().name)
 
@@ -67,11 +63,9 @@ def captioned(label: str, content: str, caption: str) -> str:
 
 
 def table_blocks(name: str, tables: Mapping[str, GT] | Sequence[GT], caption: str) -> str:
-    """Put each table into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on.
-
-    Several tables are called parts, by their names (Markdown) where they have some. On a screen long tables
-    are folded.
-    """
+    """Put each table into a block of its own: ``tbl-NAME``, ``tbl-NAME-2`` and so on."""
+    # Several tables are called parts, by their names (Markdown) where they have some. On a screen long tables
+    # are folded.
     names = list(tables) if isinstance(tables, Mapping) else [""] * len(tables)
     shown = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
     several, blocks = len(shown) > 1, []
@@ -99,10 +93,8 @@ def raw_block(markup: str) -> str:
 
 
 def _markup(table: GT, label: str) -> str:
-    """The HTML of a table in the font of its page.
-
-    A list of fonts would reach typst as it is, which knows neither ``sans-serif`` nor the fonts of a browser.
-    """
+    """The HTML of a table in the font of its page."""
+    # A list of fonts would reach typst as it is, which knows neither `sans-serif` nor the fonts of a browser.
     markup = table.with_id(f"gt-{label.removeprefix('tbl-')}").as_raw_html()
     return re.sub(r"font-family:[^;]*;", "", markup, count=1)
 

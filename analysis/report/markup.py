@@ -19,11 +19,10 @@ KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
 
 class Page:
-    """One page being converted: finished HTML waits behind tokens until the Markdown is done.
+    """One page being converted: finished HTML waits behind tokens until the Markdown is done."""
 
-    Tokens begin with a ``mark`` that is drawn anew until it does not occur in ``text``, so that no study can
-    write one.
-    """
+    # Tokens begin with a `mark` that is drawn anew until it does not occur in `text`, so that no study can
+    # write one.
 
     def __init__(self, text: str = "") -> None:
         self.mark = new_mark(text)

@@ -199,10 +199,8 @@ def _unit(analysis: Mapping[str, Any]) -> str:
 def bounds_name(
     analysis: Mapping[str, Any], kind: str = "reported", frame: pd.DataFrame | None = None
 ) -> str:
-    """Name an interval of an analysis in the manifest: ``95% normal interval``.
-
-    ``kind`` is "normal", "bootstrap" or "reported", that which the study reports of the judges in ``frame``.
-    """
+    """Name an interval of an analysis in the manifest: ``95% normal interval``."""
+    # `kind` is "normal", "bootstrap" or "reported", that which the study reports of the judges in `frame`.
     if analysis.get("alpha") is None:
         return ""
     kinds = {"normal": by_errors(analysis), "bootstrap": resampling(analysis)}
@@ -238,10 +236,8 @@ def note_list(notes: Sequence[object] | None) -> str:
 
 
 def code(text: object) -> str:
-    """Set text from outside as inline code: backticks would end it and are dropped.
-
-    A word joiner parts doubled braces, since Quarto looks for shortcodes in code, too.
-    """
+    """Set text from outside as inline code: backticks would end it and are dropped."""
+    # A word joiner parts doubled braces, since Quarto looks for shortcodes in code, too.
     return f"`{' '.join(str(text).replace('`', '').replace('{{', DOUBLE_BRACE).split())}`"
 
 

@@ -31,13 +31,7 @@ NEEDED = (
 
 
 def require() -> None:
-    """Refuse to begin without pandoc and typst.
-
-    Raises
-    ------
-    MissingDependency
-        Where one of the two wheels is not installed.
-    """
+    """Refuse to begin without pandoc and typst."""
     require_installed(("pypandoc", "typst"), NEEDED)
 
 
@@ -50,11 +44,9 @@ def typeset(
     bibliography: str = "",
     header: bool = True,
 ) -> Path:
-    """Set Markdown whose figures are below ``folder`` as a PDF in it.
-
-    ``header`` is whether what the project file of Quarto puts into the header is there; ``title`` is set with
-    a table of contents.
-    """
+    """Set Markdown whose figures are below ``folder`` as a PDF in it."""
+    # `header` is whether what the project file of Quarto puts into the header is there; `title` is set with a
+    # table of contents.
     import pypandoc
     import typst
 

@@ -190,23 +190,12 @@ BY = {"html": "nbconvert", "pdf": "pandoc and typst"}  # without Quarto
 
 @dataclass(frozen=True)
 class Rendered:
-    """A report on disk.
+    """A report on disk."""
 
-    Attributes
-    ----------
-    path : Path
-        The file that was written.
-    renderer : str
-        ``"quarto"``, ``"nbconvert"`` or ``"pandoc and typst"``.
-    message : str
-        One sentence for the person who asked for it.
-    warnings : tuple of str
-        What Quarto warned of.
-    """
-
-    path: Path
-    renderer: str
-    message: str
+    path: Path  # the file that was written
+    renderer: str  # `"quarto"`, `"nbconvert"` or `"pandoc and typst"`
+    message: str  # one sentence for the person who asked for it
+    # what Quarto warned of
     warnings: tuple[str, ...] = ()
 
 

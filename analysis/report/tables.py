@@ -58,10 +58,8 @@ def number(value: float | None, digits: int = DIGITS) -> str:
 
 
 def interval(lower: float | None, upper: float | None, digits: int = DIGITS) -> str:
-    """Show an interval in square brackets; an empty string where a bound is missing.
-
-    No limit is rounded to zero, or to one half, unless it is that number.
-    """
+    """Show an interval in square brackets; an empty string where a bound is missing."""
+    # No limit is rounded to zero, or to one half, unless it is that number.
     if lower is None or upper is None or not (number(lower) and number(upper)):
         return ""
     places = digits_beside((lower, upper), digits, NULLS)
@@ -137,10 +135,8 @@ def styled_table(
 
 
 def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:
-    """Split stacked estimates into as few tables as possible, each with at most ``most`` series.
-
-    By default these are as many as have intervals, or six where stars stand for what intervals show.
-    """
+    """Split stacked estimates into as few tables as possible, each with at most ``most`` series."""
+    # By default these are as many as have intervals, or six where stars stand for what intervals show.
     most = most or (MOST_SERIES_IN_A_TABLE if _STARRED.get() else MOST_SERIES_WITH_INTERVALS)
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
@@ -152,10 +148,8 @@ def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:
 
 
 def side_by_side(shown: pd.DataFrame, n_keys: int, most: int = MOST_COLUMNS) -> dict[str, pd.DataFrame]:
-    """Split a table of text by its columns into as few as possible, each with the first ``n_keys`` columns.
-
-    The parts are named by their columns, the first to the last.
-    """
+    """Split a table of text by columns into as few as possible, each with the first ``n_keys`` columns."""
+    # The parts are named by their columns, the first to the last.
     keys, columns = list(shown.columns[:n_keys]), list(shown.columns[n_keys:])
     n_parts = max(1, -(-len(columns) // most))
     size = -(-len(columns) // n_parts)
@@ -187,12 +181,9 @@ def estimates_table(
     verbatim: bool = False,
     row: str = "Level",
 ) -> GT:
-    """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns.
-
-    One series gets estimate, standard error, intervals and p value; up to three get estimates with
-    intervals; more get estimates alone. Marginal means get no stars. Features and
-    levels that are labels already stay as they are where ``verbatim`` is set; ``row`` heads the rows.
-    """
+    """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns."""
+    # One series: estimate, standard error, intervals and p; up to three: estimates with intervals; more:
+    # estimates. No stars for marginal means.
     bounds = bounds or Bounds()
     frame = frame.assign(_series=series_labels(frame).to_numpy(str))
     testing = "mm" not in set(frame.get("statistic", pd.Series(dtype=str)).astype(str))
@@ -266,10 +257,8 @@ def dimension_of(names: Names, name: object) -> str:
 def spread(
     frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]], columns: pd.Series[Any], cell: Cell
 ) -> pd.DataFrame:
-    """Lay long numbers out as text: ``rows`` become rows, and each value of ``columns`` a column.
-
-    All orders are those of appearance.
-    """
+    """Lay long numbers out as text: ``rows`` become rows, and each value of ``columns`` a column."""
+    # All orders are those of appearance.
     keys = {name: values.astype(str).to_numpy() for name, values in rows.items()}
     long = pd.DataFrame(keys)
     long["_column"] = columns.astype(str).to_numpy()
@@ -315,10 +304,8 @@ def intervals(settings: Mapping[str, Any]) -> str:
 
 
 def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
-    """Put the labels of judges and levels where a text names them by id; other ids become words.
-
-    Names in quotes and of files stay as they are; so do ids that could be words.
-    """
+    """Put the labels of judges and levels where a text names them by id; other ids become words."""
+    # Names in quotes and of files stay as they are; so do ids that could be words.
     result = re.sub(r"(?<![\w'`\"])human(?=[:,;] )", labels.get(("judges", HUMAN), "people"), str(text))
     result = re.sub(r"(?<![\w'`\"])(\w+) ?= ?(\w+)", partial(_level_in_words, labels), result)
     for judge, prompt in product(*(_ids_of(labels, kind) for kind in ("judges", "prompts"))):

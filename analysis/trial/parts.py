@@ -200,10 +200,8 @@ def _module(name: str, folder: Path | None) -> ModuleType:
 
 @cache
 def _loaded(name: str, file: Path, content: bytes) -> ModuleType:
-    """A module from a file; two files of one name, or of two contents, are two modules.
-
-    It is compiled here, since Python's cache of compiled files confuses contents of one size and second.
-    """
+    """A module from a file; two files of one name, or of two contents, are two modules."""
+    # It is compiled here, since Python's cache of compiled files confuses contents of one size and second.
     module = ModuleType(f"{name}_{sha256(bytes(file) + content).hexdigest()[:8]}")
     module.__file__ = str(file)
     sys.modules[module.__name__] = module  # dataclasses look themselves up

@@ -214,11 +214,10 @@ def _is_precise(trial: Trial, store: Store, methods: list[int], cell: int, draws
 
 
 class Store:
-    """Finished blocks of draws, as files of a folder or in memory.
+    """Finished blocks of draws, as files of a folder or in memory."""
 
-    Files are named by what determines their content: version, seed, level, cell and method, with the source
-    of functions that do not ship with the project.
-    """
+    # Files are named by what determines their content: version, seed, level, cell and method, with the source
+    # of functions that do not ship with the project.
 
     def __init__(self, trial: Trial, out: Path | None) -> None:
         self._out = out

@@ -85,10 +85,8 @@ def performance(draws: Draws, measures: Mapping[str, Measure] = MEASURES) -> pd.
 
 
 def precise(trial: Trial, frame: pd.DataFrame) -> bool:
-    """Whether all Monte Carlo errors are at most those at which the trial stops.
-
-    A share of 0 or 1 counts as if half a draw were on the other side, since its error is not 0.
-    """
+    """Whether all Monte Carlo errors are at most those at which the trial stops."""
+    # A share of 0 or 1 counts as if half a draw were on the other side, since its error is not 0.
     rules = {name: MEASURES.get(name) or find("measure", name, trial.folder) for name in trial.until}
     for _, _, draws in by_quantity(frame, trial.alpha):
         for name, bound in trial.until.items():
@@ -154,10 +152,8 @@ def _keys(cell: Cell, names: Sequence[str]) -> dict[str, Any]:
 
 
 def zip_rows(draws: Draws) -> pd.DataFrame:
-    """Errors of interval limits at percentiles of the absolute error in standard errors.
-
-    Columns: ``centile`` (0 to 100), ``lower`` and ``upper`` minus the true value, ``covers``.
-    """
+    """Errors of interval limits at percentiles of the absolute error in standard errors."""
+    # Columns: `centile` (0 to 100), `lower` and `upper` minus the true value, `covers`.
     kept = draws.known & np.isfinite(draws.lower) & np.isfinite(draws.upper)
     lower, upper = (draws.lower - draws.truth)[kept], (draws.upper - draws.truth)[kept]
     half = np.where(upper > lower, (upper - lower) / 2, np.nan)

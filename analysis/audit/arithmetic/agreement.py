@@ -40,12 +40,9 @@ MOST_SHARES = 8  # up to which all vertices are enumerated
     settings=("raters", "items", "labels", "meaning"),
 )
 def check_agreement(group: Group) -> Iterator[Finding]:
-    """Whether published coefficients of agreement and shares (``share:LABEL``) are possible together.
-
-    ``labels`` is the number of labels, ``raters`` that of ratings per item, ``items`` that of items without a
-    missing rating; each may be absent. Percent agreement is that of pairs of raters, unless ``meaning`` is
-    "all" (all raters agree) or "majority" (with the commonest label of the item).
-    """
+    """Whether published coefficients of agreement and shares (``share:LABEL``) are possible together."""
+    # Percent agreement is that of pairs of raters, unless `meaning` is "all" (all raters agree) or "majority"
+    # (with the commonest label).
     numbers = group.numbers
     labels = whole(group, "labels") or len(_shares(numbers)) or None
     if labels is not None and labels < 2:
@@ -68,10 +65,7 @@ def check_agreement(group: Group) -> Iterator[Finding]:
 
 
 def chance_agreement(observed: Interval, coefficient: Interval) -> tuple[Fraction, Fraction] | None:
-    """Chance agreement (o - c) / (1 - c) that observed agreement o and a coefficient c imply; None at c = 1.
-
-    It rises with o and falls with c.
-    """
+    """Chance agreement (o - c) / (1 - c), from observed agreement o and coefficient c; None at c = 1."""
     if coefficient.upper >= 1:
         if coefficient.lower >= 1:
             return None
@@ -88,14 +82,9 @@ def possible_chance(
     raters: int | None,
     observed: Interval,
 ) -> tuple[Fraction, Fraction]:
-    """The chance agreement that a coefficient can have, given what is known of labels, shares and raters.
-
-    Of Fleiss and Scott it is the sum of squared shares s, at least 1 / labels and at most
-    (o (m - 1) + 1) / m for m raters with observed agreement o, since labels of one item vary less than all;
-    of Gwet it is
-    (1 - s) / (labels - 1). Of Cohen it lies between 0 and (1 + o) / 2, since raters agree on no more than
-    the smaller of their shares of a label.
-    """
+    """The chance agreement that a coefficient can have, given what is known of labels, shares and raters."""
+    # Fleiss and Scott: the sum s of squared shares, 1 / labels <= s <= (o (m - 1) + 1) / m for m raters with
+    # agreement o; Gwet: (1 - s) / (labels - 1); Cohen: 0 to (1 + o) / 2.
     if coefficient == COHEN:
         return Fraction(0), (1 + min(observed.upper, ONE)) / 2
     least = Fraction(1, labels) if labels else Fraction(0)

@@ -27,12 +27,9 @@ Range = tuple[float, float]
     settings=("n", "significant", "level", "sides", "coefficient"),
 )
 def check_correlation(group: Group) -> Iterator[Finding]:
-    """Whether p value, significance and interval follow from the correlation and the sample size.
-
-    ``significant`` states whether the correlation is marked as significant at ``level`` (0.05). P values are
-    those of Student's t, as programs give them for Pearson's and Spearman's coefficient; intervals are by
-    Fisher's z. ``coefficient`` kendall takes the normal approximation for tau.
-    """
+    """Whether p value, significance and interval follow from the correlation and the sample size."""
+    # P values are Student's t, as programs give them for Pearson and Spearman, the normal approximation for
+    # Kendall's tau; intervals are by Fisher's z.
     r = group.numbers["r"]
     if abs(r.exact) > 1:
         yield Finding(
@@ -108,11 +105,9 @@ def p_interval(r: str, n: int, *, sides: int = 2, coefficient: str = "pearson") 
 def sizes_of(
     r: Interval, holds: Callable[[Range], bool], of: Callable[[float, int], float]
 ) -> tuple[int, int] | None:
-    """The least and the largest sample size at which a claim about the p value can hold, if there is one.
-
-    The p value of a fixed correlation falls with the sample size: a claim that it is small holds from some
-    size on, a claim that it is large up to some size.
-    """
+    """The least and the largest sample size at which a claim about the p value can hold, if there is one."""
+    # The p value of a fixed correlation falls with the sample size: a claim that it is small holds from some
+    # size on, a claim that it is large up to some size.
     least, largest = magnitudes(r)
     first = _first(lambda n: holds((of(largest, n), 1.0)))
     last = _first(lambda n: not holds((0.0, of(least, n)))) - 1

@@ -20,11 +20,9 @@ from .settings import refuse
     settings=("n1", "n0", "accuracy"),
 )
 def check_least_error(group: Group) -> Iterator[Finding]:
-    """Whether a difference of two shares can have its standard error, for n1 and n0 independent answers.
-
-    The least standard error is that of two shares of which one is 0 or 1: sqrt(d (1 - d) / n) with the
-    larger n.    Errors by cluster can be smaller where answers of one cluster compensate each other.
-    """
+    """Whether a difference of two shares can have its standard error, for n1 and n0 independent answers."""
+    # The least standard error is that of two shares of which one is 0 or 1: sqrt(d (1 - d) / n) with the
+    # larger n. Errors by cluster can be smaller where answers of one cluster compensate each other.
     n1, n0 = (group.settings.get(name) for name in ("n1", "n0"))
     if not n1 or not n0:
         raise refuse(
@@ -105,11 +103,9 @@ def _error_of_difference(group: Group, names: tuple[str, str, str]) -> Finding:
     settings=("shares", "reference", "chance"),
 )
 def check_marginal_means(group: Group) -> Iterator[Finding]:
-    """Whether shares times marginal means sum to 0.5 in forced choices, and AMCEs are differences of them.
-
-    Roles are ``mm:LEVEL`` and ``amce:LEVEL``; ``shares`` is a mapping of levels to their shares, or "equal".
-    ``chance`` is the mean outcome, 0.5 for the choice of one of two profiles.
-    """
+    """Whether shares times marginal means (``mm:LEVEL``) sum to 0.5, and AMCEs (``amce:LEVEL``) fit them."""
+    # Roles are `mm:LEVEL` and `amce:LEVEL`; `shares` is a mapping of levels to their shares, or "equal".
+    # `chance` is the mean outcome, 0.5 for the choice of one of two profiles.
     means = {role.removeprefix("mm:"): at(group, role) for role in group.numbers if role.startswith("mm:")}
     if len(means) > 1:
         yield _sum_finding(group, means)

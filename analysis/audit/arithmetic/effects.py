@@ -70,12 +70,7 @@ def _around(value: float) -> tuple[Fraction, Fraction]:
     settings=("level", "df", "method", "sides", "star_levels", "accuracy"),
 )
 def check_effect(group: Group) -> Iterator[Finding]:
-    """Whether one estimate and one standard error explain every published number within its rounding.
-
-    ``level`` is that of the interval (0.95), ``df`` the degrees of freedom of Student's t (normal, if
-    absent), ``method: bootstrap`` an interval that need not be symmetric, and ``accuracy`` the largest error
-    of numbers that were read off a figure, in place of rounding.
-    """
+    """Whether one estimate and one standard error explain every published number within its rounding."""
     numbers = group.numbers
     roles = tuple(role for role in ROLES if role in numbers)
     method = one_of(group, "method", ("analytic", "bootstrap"), "analytic")
@@ -160,11 +155,9 @@ def _outside(group: Group) -> bool:
 
 
 def _fits(group: Group, roles: Sequence[str], reading: Reading, rounding: Rounding) -> bool:
-    """Whether an estimate and a standard error exist.
-
-    Every claim bounds the estimate by lines in the standard error, so that eliminating the estimate leaves
-    bounds of the standard error (Fourier and Motzkin): exact in rational arithmetic.
-    """
+    """Whether an estimate and a standard error exist."""
+    # Every claim bounds the estimate by lines in the standard error, so that eliminating the estimate leaves
+    # bounds of the standard error (Fourier and Motzkin): exact in rational arithmetic.
     signs = (1, -1) if {"p", "p_below", "stars", "statistic"} & set(roles) else (1,)
     return any(_feasible(*_lines(group, roles, reading, rounding, sign)) for sign in signs)
 

@@ -188,14 +188,7 @@ def _is_possible(matrix: np.ndarray, box: Box) -> bool:
 
 
 def is_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
-    """Whether a symmetric rational matrix is positive semidefinite, by elimination in exact arithmetic.
-
-    Examples
-    --------
-    >>> one, half = Fraction(1), Fraction(1, 2)
-    >>> is_semidefinite([[one, one], [one, one]]), is_semidefinite([[half, one], [one, half]])
-    (True, False)
-    """
+    """Whether a symmetric rational matrix is positive semidefinite, by elimination in exact arithmetic."""
     rest = [list(row) for row in matrix]
     while rest:
         pivot = next((i for i in range(len(rest)) if rest[i][i] != 0), None)
@@ -215,10 +208,8 @@ def is_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
 
 
 def nearest_matrix(box: Box, group: Group) -> str:
-    """The published correlation that is changed most by the nearest possible matrix, in words.
-
-    All intervals are widened alike until a matrix exists.
-    """
+    """The published correlation that is changed most by the nearest possible matrix, in words."""
+    # All intervals are widened alike until a matrix exists.
     low, high = 0.0, 2.0
     while high - low > 1e-4:
         middle = (low + high) / 2
@@ -229,11 +220,8 @@ def nearest_matrix(box: Box, group: Group) -> str:
 
 @arithmetic("correlation_matrix", "Correlations of several variables with each other", settings=("pairwise",))
 def check_matrix(group: Group) -> Iterator[Finding]:
-    """Whether correlations between variables can be those of one set of observations.
-
-    Roles are ``r:FIRST:SECOND``. Correlations that are not published can be anything. Those of different
-    observations for each pair (``pairwise: true``) need not fit together.
-    """
+    """Whether correlations (``r:FIRST:SECOND``) can be those of one set of observations."""
+    # Unpublished correlations can be anything; pairwise ones (`pairwise: true`) need not fit together.
     box = Box.of(group)
     roles = tuple(group.numbers)
     variables = (
@@ -301,11 +289,9 @@ def check_partial(group: Group) -> Iterator[Finding]:
 
 
 def partial_range(r12: Interval, r13: Interval, r23: Interval) -> tuple[float, float] | None:
-    """Range of the partial correlation of 1 and 2 given 3 over boxes of the three correlations.
-
-    Its derivative with respect to r13 vanishes at r13 = r23 / r12 only, and likewise for r23, so that
-    extremes lie at ends of the intervals or there, and in the middle at r13 = r23 = 0.
-    """
+    """Range of the partial correlation of 1 and 2 given 3 over boxes of the three correlations."""
+    # Its derivative with respect to r13 vanishes at r13 = r23 / r12 only, and likewise for r23, so that
+    # extremes lie at ends of the intervals or there, and in the middle at r13 = r23 = 0.
     a_ends, b_ends, c_ends = (
         [max(min(float(end), 1.0), -1.0) for end in (x.lower, x.upper)] for x in (r12, r13, r23)
     )

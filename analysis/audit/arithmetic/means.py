@@ -58,11 +58,9 @@ class Definition:
     settings=("scale", "step", "n", "items", "raters", "divisor"),
 )
 def check_mean_sd(group: Group) -> Iterator[Finding]:
-    """Whether n ratings on the scale can have the published mean, and the standard deviation with it.
-
-    Averages of several items or raters have values between the points of the scale: ``items`` and ``raters``
-    multiply. Without a sample size, those that fit are reported.
-    """
+    """Whether n ratings on the scale can have the published mean, and the standard deviation with it."""
+    # Averages of several items or raters have values between the points of the scale: `items` and `raters`
+    # multiply. Without a sample size, those that fit are reported.
     mean, sd = group.numbers["mean"], group.numbers.get("sd")
     sizes = size_list(group, "n")
     for spread in (None,) if sd is None else (None, sd):
@@ -261,17 +259,9 @@ def may_be_single(stated: Definition) -> bool:
 def chance(
     tried: tuple[Definition, ...], mean: tuple[int, Fraction], sd: tuple[int, Fraction] | None
 ) -> tuple[float, bool] | None:
-    """The probability that random published numbers are possible under one of some definitions.
-
-    The mean is uniform over the published numbers on the scale, the standard deviation uniform over those
-    between the least and the largest for this mean. Decimals and unit of each are given. Few pairs are
-    enumerated; of more than EXACT, DRAWS are drawn.
-
-    Returns
-    -------
-    (float, bool) or None
-        The probability, and whether it is exact; None where no published number is on the scale.
-    """
+    """The probability that random published numbers are possible under one of some definitions."""
+    # The mean is uniform over published numbers on the scale, the standard deviation over those possible for
+    # it. Beyond EXACT pairs, DRAWS are drawn. The second value states whether the probability is exact.
     stated = tried[0]
     means = mean_grid(stated.scale, *mean)
     if not means:

@@ -21,28 +21,15 @@ Number = int | str | Fraction
 
 @dataclass(frozen=True)
 class Scale:
-    """Values from ``lowest`` in equal steps: those that one rating, or the average of several, can have.
-
-    Attributes
-    ----------
-    lowest, step : Fraction
-    top : int
-        How many steps the highest value is above the lowest.
-    """
+    """Values from ``lowest`` in equal steps: those that one rating, or the average of several, can have."""
 
     lowest: Fraction
     step: Fraction
-    top: int
+    top: int  # how many steps the highest value is above the lowest
 
     @classmethod
     def of(cls, scale: Sequence[Number], step: Number = 1, items: int = 1) -> Scale:
-        """The scale from its ends, for averages over a number of items or raters.
-
-        Raises
-        ------
-        InputError
-            For ends that are not apart by a whole number of steps, and for scales of more than 101 values.
-        """
+        """The scale from its ends, for averages over a number of items or raters."""
         if isinstance(scale, str) or len(scale) != 2:
             raise InputError(f"scale is {scale!r}; give its two ends, such as [1, 5].")
         low, high, width = (as_fraction(value) for value in (*scale, step))
@@ -125,10 +112,8 @@ def _fits(total: int, squared: Interval, n: int, degrees: int, top: int) -> bool
 
 
 def variance_bounds(mean: Fraction, n: int, scale: Scale, divisor: Divisor = "n-1") -> Interval:
-    """The least and the largest variance of n ratings with a mean on the scale.
-
-    Where the sum of ratings is not a whole number, the bounds are interpolated between its neighbours.
-    """
+    """The least and the largest variance of n ratings with a mean on the scale."""
+    # Where the sum of ratings is not a whole number, the bounds are interpolated between its neighbours.
     position = (mean - scale.lowest) / scale.step
     if not 0 <= position <= scale.top:
         raise InputError(f"The mean {float(mean):g} is outside the scale.")

@@ -44,12 +44,9 @@ def occurs(n: int, total: int, top: int, lowest: int, highest: int) -> bool:
 
 
 def near_ends(n: int, total: int, top: int, shortfall: int) -> bool:
-    """Whether a shortfall below ``top ** 2`` occurs, by enumeration of the distances from the nearer end.
-
-    A number at a distance a from its end has a shortfall of a * (top - a), at least a * top / 2, so that all
-    distances together are below 2 * top. With ``high`` numbers nearer the upper end, ``above`` the sum of
-    their distances and ``below`` that of the others, the total is top * high + below - above.
-    """
+    """Whether a shortfall below ``top ** 2`` occurs, by enumeration of the distances from the nearer end."""
+    # A distance a from its end falls short by a * (top - a) >= a * top / 2, so all distances sum to less than
+    # 2 * top. With `high` numbers near the upper end the total is top * high + below - above.
     largest = 2 * shortfall // top
     for excess in range(total % top - 2 * top, 2 * top, top):
         high = (total - excess) // top

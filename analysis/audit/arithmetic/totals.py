@@ -19,11 +19,9 @@ ALL, FEWER, SEVERAL = "exclusive", "fewer", "several"
 
 @arithmetic("percentages", "Shares that sum to 100%", settings=("parts", "n"))
 def check_percentages(group: Group) -> Iterator[Finding]:
-    """Whether published shares can be those of whole counts that sum to the sample size.
-
-    ``parts`` lists the roles of the shares (all, if absent), ``n`` is the sample size or several possible
-    ones. Without it, the shares must sum to 100% within rounding, and the sample sizes that fit are reported.
-    """
+    """Whether published shares can be those of whole counts that sum to the sample size."""
+    # `parts` lists the roles of the shares (all, if absent), `n` is the sample size or several possible ones.
+    # Without it, the shares must sum to 100% within rounding, and the sample sizes that fit are reported.
     parts = parts_of(group)
     if not parts:
         raise refuse(group, "percentages without a share; publish one or more.")
@@ -55,11 +53,9 @@ def check_counts(group: Group) -> Iterator[Finding]:
 
 
 def shares_fit(shares: Sequence[Interval], n: int, rule: str = ALL) -> bool:
-    """Whether shares in intervals are those of whole counts of n cases.
-
-    Under the rule "exclusive" the counts sum to n, under "fewer" to n at most, under "several" a case can be
-    in more than one count.
-    """
+    """Whether shares in intervals are those of whole counts of n cases."""
+    # Under the rule "exclusive" the counts sum to n, under "fewer" to n at most, under "several" a case can
+    # be in more than one count.
     least = largest = 0
     for share in shares:
         counts = (share * n).integers()
@@ -150,10 +146,8 @@ def _nearest(parts: Mapping[str, Printed], n: int) -> str:
 
 @lru_cache(maxsize=4096)
 def chance(sizes: tuple[int, ...], n_parts: int, digits: int, unit: Fraction) -> float | None:
-    """The share of random published shares, uniform among those that sum to 100%, that fit a sample size.
-
-    The share of DRAWS draws; None for a single share.
-    """
+    """The share of random published shares, uniform among those that sum to 100%, that fit a sample size."""
+    # The share of DRAWS draws; None for a single share.
     cells = 10**digits / unit
     if n_parts < 2 or cells.denominator != 1:
         return None

@@ -23,12 +23,9 @@ KINDS = ("means", "percentages", "counts")
     settings=("parts", "weights", "n", "scale", "step"),
 )
 def check_weighted_mean(group: Group) -> Iterator[Finding]:
-    """Whether a published total is a weighted mean of published parts.
-
-    ``weights`` are whole numbers by role. With a ``scale`` they are sample sizes, and sums of ratings are
-    whole steps. Without weights, the total must be between its parts, and the weights that fit two parts are
-    reported; with ``n``, which whole sizes.
-    """
+    """Whether a published total is a weighted mean of published parts."""
+    # With a `scale`, weights are sample sizes and sums of ratings whole steps; without weights, the total
+    # must lie between its parts.
     parts = parts_of(group, "total")
     if len(parts) < 2:
         raise refuse(group, "a weighted mean has two parts or more; publish them in roles of their own.")
@@ -47,11 +44,9 @@ def check_weighted_mean(group: Group) -> Iterator[Finding]:
     settings=("parts", "kind", "sizes", "scale", "step"),
 )
 def check_subgroups(group: Group) -> Iterator[Finding]:
-    """Whether a whole can have the published subgroups, which cover it without overlap.
-
-    ``kind`` is means, percentages or counts. Means and percentages of the whole are between those of the
-    subgroups; with ``sizes`` by role, they are weighted means, and percentages are whole numbers of cases.
-    """
+    """Whether a whole can have the published subgroups, which cover it without overlap."""
+    # `kind` is means, percentages or counts. Means and percentages of the whole are between those of the
+    # subgroups; with `sizes` by role, they are weighted means, and percentages are whole numbers of cases.
     kind = one_of(group, "kind", KINDS, "means")
     parts, total = parts_of(group, "whole"), group.numbers["whole"]
     if kind == "counts":
@@ -93,10 +88,8 @@ def mean_range(parts: Sequence[Interval], weights: Sequence[int]) -> Interval:
 def is_weighted_mean(
     total: Interval, parts: Sequence[Interval], weights: Sequence[int], scale: Scale | None = None
 ) -> bool:
-    """Whether a value in an interval is the weighted mean of values in intervals.
-
-    With a scale, weights are sample sizes, and each mean is one of as many ratings.
-    """
+    """Whether a value in an interval is the weighted mean of values in intervals."""
+    # With a scale, weights are sample sizes, and each mean is one of as many ratings.
     if scale is None:
         return mean_range(parts, weights).meets(total)
     ranges = [sums(part, n, scale) for part, n in zip(parts, weights, strict=True)]
@@ -122,10 +115,8 @@ class Rule:
 
 
 def shares(total: Interval, first: Interval, second: Interval) -> tuple[Fraction, Fraction] | None:
-    """The least and the largest weight of the first of two parts, as a share of both; None where none fits.
-
-    Ends count as parts of the intervals.
-    """
+    """The least and largest weight of the first of two parts, as a share of both; None where none fits."""
+    # Ends count as parts of the intervals.
     least, largest = Fraction(0), Fraction(1)
     # a share fits if the least weighted mean is at most, and the largest at least, the total
     for slope, bound in (

@@ -31,17 +31,8 @@ _PIECES: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 def parts_of(text: str) -> dict[CellPart, str]:
-    """Numbers and stars of a cell by what they are; empty for text that is not a published number.
-
-    ``value`` is the number itself, ``plus_minus`` what follows a plus-minus sign, ``parenthesis`` a number in
-    parentheses, ``lower`` and ``upper`` the ends of an interval, ``stars`` the asterisks, ``below`` the sign
-    before a bound such as "<". Footnote marks are dropped.
-
-    Examples
-    --------
-    >>> parts_of("-0.12** (0.03)")
-    {'value': '-0.12', 'stars': '**', 'parenthesis': '0.03'}
-    """
+    """Numbers and stars of a cell by what they are; empty for text that is not a published number."""
+    # `below` is the sign before a bound such as "<"; footnote marks are dropped.
     if len(text) > CELL_LENGTH:
         return {}
     found: dict[CellPart, str] = {}

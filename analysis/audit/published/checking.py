@@ -254,10 +254,8 @@ def _run(described: Described, taken: Taken, file: Path | None) -> list[Finding]
 
 
 def under_alternative(findings: Sequence[Finding], name: str, others: Sequence[Finding]) -> list[Finding]:
-    """Findings with those under another definition, which is named where the numbers are consistent under it.
-
-    The probability that random numbers pass one of both is at most the sum of the two.
-    """
+    """Findings with those under another definition, named where the numbers are consistent under it."""
+    # The probability that random numbers pass one of both is at most the sum of the two.
     by_numbers = {(other.check, other.numbers): other for other in others}
     result = []
     for finding in findings:
@@ -338,10 +336,8 @@ def _pairs(path: Path, checked: Sequence[Checked]) -> pd.DataFrame:
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row for each published number: its gravest verdict with the reason, and all checks.
-
-    Of several findings with this verdict, the one that random numbers pass least often is given.
-    """
+    """One row for each published number: its gravest verdict with the reason, and all checks."""
+    # Of several findings with this verdict, the one that random numbers pass least often is given.
     keyed = frame.assign(rank=frame["verdict"].map(GRAVITY.index))
     first = keyed.sort_values(["rank", "chance"], kind="stable", na_position="last").drop_duplicates(NUMBER)
     checks = keyed.groupby(NUMBER, sort=False)["check"].agg(lambda names: ", ".join(dict.fromkeys(names)))

@@ -31,23 +31,15 @@ Filter = dict[str, Texts]
 
 
 class Number(Part):
-    """Where the cells of a role are: their column, the rows, and which number of a cell it is.
+    """Where the cells of a role are: their column, the rows, and which number of a cell it is."""
 
-    Attributes
-    ----------
-    column : list of str
-        Column that contains the numbers; several where the role names ``{column}``.
-    where : dict
-        Only rows in which these columns have one of these values.
-    part : str
-        Which number of a cell such as "0.43 (0.02) [0.39, 0.47]".
-    percent : bool
-        Whether 92.1 stands for 0.921. A percent sign in the cell says so, too.
-    """
-
+    # column that contains the numbers; several where the role names `{column}`
     column: Annotated[Names, Field(min_length=1)]
+    # only rows in which these columns have one of these values
     where: Filter = Field(default_factory=dict)
+    # which number of a cell such as "0.43 (0.02) [0.39, 0.47]"
     part: Literal["value", "parenthesis", "plus_minus", "lower", "upper"] = "value"
+    # whether 92.1 stands for 0.921. A percent sign in the cell says so, too
     percent: bool = False
 
 
@@ -56,61 +48,39 @@ def _as_number(value: object) -> object:
 
 
 class Setting(Part):
-    """What is known of groups and differs between them: by the text of a column, or by keys.
+    """What is known of groups and differs between them: by the text of a column, or by keys."""
 
-    Attributes
-    ----------
-    column : str
-        Column that has the value itself.
-    part : str
-        Which part of its cells, such as "stars".
-    where : dict
-        Only rows in which these columns have one of these values.
-    by : list of str
-        Columns whose values name the setting; several are joined by a comma and a blank.
-    values : dict
-        The settings by these names; "other" stands for all others.
-    """
-
+    # column that has the value itself
     column: Text | None = None
+    # which part of its cells, such as "stars"
     part: Literal["value", "parenthesis", "stars", "below", "text"] = "text"
+    # only rows in which these columns have one of these values
     where: Filter = Field(default_factory=dict)
+    # columns whose values name the setting; several are joined by a comma and a blank
     by: Names = Field(default_factory=list)
+    # the settings by these names; "other" stands for all others
     values: dict[Any, Any] = Field(default_factory=dict)
 
 
 class Described(Part):
-    """Groups of numbers that belong together, and the check that is made of each.
+    """Groups of numbers that belong together, and the check that is made of each."""
 
-    Attributes
-    ----------
-    check : str
-        Name of a registered check.
-    name : str
-        What the groups are, in words.
-    tables : list of int
-        Which tables of the file, from 1; without it all that have the columns.
-    rows : dict
-        Only rows in which these columns have one of these values.
-    by : list of str or None
-        Rows with the same values in these columns are one group; without it each row is one.
-    numbers : dict
-        From roles to their cells. A name of a column in braces, as in ``part_{label}``, gives one role for
-        each of its values.
-    settings : dict
-        What is known, such as the scale and the sample size: a value, or a `Setting`.
-    alternatives : dict
-        From other definitions, in words, to the settings that differ under them. They are tried where the
-        numbers are not consistent as stated.
-    """
-
-    check: Text
+    check: Text  # name of a registered check
+    # what the groups are, in words
     name: str = ""
+    # which tables of the file, from 1; without it all that have the columns
     tables: list[Annotated[int, Field(ge=1)]] = Field(default_factory=list)
+    # only rows in which these columns have one of these values
     rows: Filter = Field(default_factory=dict)
+    # rows with the same values in these columns are one group; without it each row is one
     by: Annotated[list[Text] | None, BeforeValidator(_as_names)] = None
+    # from roles to their cells. A name of a column in braces, as in `part_{label}`, gives one role for each
+    # of its values
     numbers: dict[Text, Annotated[Number, BeforeValidator(_as_number)]] = Field(min_length=1)
+    # what is known, such as the scale and the sample size: a value, or a `Setting`
     settings: dict[Text, Any] = Field(default_factory=dict)
+    # from other definitions, in words, to the settings that differ under them. They are tried where the
+    # numbers are not consistent as stated
     alternatives: dict[Text, Annotated[dict[Text, Any], Field(min_length=1)]] = Field(default_factory=dict)
 
 

@@ -67,11 +67,9 @@ class Table:
 
 
 def laid_out(grid: Grid, source: object) -> Table | None:
-    """A table with named columns; None without a row below the head.
-
-    Names of several head rows are joined by a colon. Rows that contain one text only name a section, which
-    becomes the first column; rows of parentheses alone belong to the numbers above them.
-    """
+    """A table with named columns; None without a row below the head."""
+    # Names of several head rows are joined by a colon. Rows that contain one text only name a section, which
+    # becomes the first column; rows of parentheses alone belong to the numbers above them.
     texts = _filled(grid.rows, source)
     heads = max(sum(row.is_head for row in grid.rows), 1)
     if heads == 1:

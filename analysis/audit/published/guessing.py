@@ -62,13 +62,7 @@ class Guess:
 
 
 def guess(tables: Sequence[Table], path: Path) -> Guess:
-    """Guess what the columns of tables are.
-
-    Raises
-    ------
-    InputError
-        Where no check applies to what the names of columns suggest.
-    """
+    """Guess what the columns of tables are."""
     groups: list[Described] = []
     sentences: list[str] = []
     for number, table in enumerate(tables, 1):

@@ -29,11 +29,10 @@ LINES = r"^line_\d+$"
 
 
 class StoredScored(Scored):
-    """Answers to units that have a gold label, in the engine of their table.
+    """Answers to units that have a gold label, in the engine of their table."""
 
-    ``answers`` has the columns of `Scored.frame` but for ``line, correct, gold, unit``. What needs the rows
-    themselves is refused.
-    """
+    # `answers` has the columns of `Scored.frame` but for `line, correct, gold, unit`. What needs the rows
+    # themselves is refused.
 
     answers: Table
 

@@ -31,11 +31,9 @@ MIXED = 1e-10  # variance of outcomes, or information, below which there is no f
 
 
 def logistic(x: Floats, offset: Floats, y: Floats, weights: Floats, start: Floats | None = None) -> Floats:
-    """Maximum likelihood of logit P(y = 1) = offset + x b under B weightings, shape (B, K).
-
-    ``x`` is (n, K), ``offset`` (n,), ``weights`` (B, n) and ``start`` (K,), by default or where missing 0.
-    NaN where there is no finite maximum.
-    """
+    """Maximum likelihood of logit P(y = 1) = offset + x b under B weightings, shape (B, K)."""
+    # `x` is (n, K), `offset` (n,), `weights` (B, n) and `start` (K,), by default or where missing 0. NaN
+    # where there is no finite maximum.
     n_weightings, k = len(weights), x.shape[1]
     b = np.tile(np.zeros(k) if start is None else np.nan_to_num(start), (n_weightings, 1))
     done = np.zeros(n_weightings, dtype=bool)
@@ -70,12 +68,9 @@ def equal_bins(p: Floats, n_bins: int) -> Codes:
 
 
 def binned(n: Floats, sum_p: Floats, sum_y: Floats) -> dict[str, Floats]:
-    """Parts of the Brier score and calibration errors from counts and sums of bins, each of shape (B, M).
-
-    ``reliability, resolution, uncertainty`` are unbiased (Ferro and Fricker), so the first two may be below
-    0; ``reliability`` is also the debiased squared calibration error of Kumar and others. ``ece`` is the mean
-    distance of p and y by bin, ``ece_debiased`` less its expected excess from binomial noise.
-    """
+    """Parts of the Brier score and calibration errors from counts and sums of bins, each of shape (B, M)."""
+    # The parts are unbiased (Ferro and Fricker), so the first two may be below 0; `reliability` is also Kumar
+    # and others' debiased squared calibration error; `ece_debiased` is net of noise.
     used = n > 0
     each = np.where(used, n, 1.0)
     total = n.sum(axis=1)
@@ -118,11 +113,9 @@ def corp(p: Floats, y: Floats) -> tuple[float, float]:
 
 
 def consistency_band(p: Floats, unit: Codes, alpha: float, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """Limits of the isotonic curve at the distinct probabilities if these were calibrated, each (m,).
-
-    Outcomes are drawn by the probabilities; answers about a unit share one uniform number, since they share
-    its outcome.
-    """
+    """Limits of the isotonic curve at the distinct probabilities if these were calibrated, each (m,)."""
+    # Outcomes are drawn by the probabilities; answers about a unit share one uniform number, since they share
+    # its outcome.
     rng = np.random.default_rng(seed)
     curves = [isotonic(p, (rng.random(unit.max() + 1)[unit] < p).astype(float))[1] for _ in range(draws)]
     lower, upper = np.quantile(curves, [alpha / 2, 1 - alpha / 2], axis=0)

@@ -86,12 +86,9 @@ def outages(
 
 
 def least_probable_run(outcome: np.ndarray, reference: np.ndarray) -> Run | None:
-    """Find the least probable run of one outcome, shape (n,), given the reference of each item, shape (n,).
-
-    The probability of a run is the product of the outcome's shares among all other answers to items with the
-    same reference, each at most (count + 1) / (number + 1). Times n it bounds the probability of a run
-    anywhere (Bonferroni over where it begins), and times the number of outcomes that of any of them.
-    """
+    """Find the least probable run of one outcome, shape (n,), given each item's reference, shape (n,)."""
+    # The product of the outcome's shares among other answers with the same reference, each at most (count +
+    # 1) / (number + 1), bounds a run's probability; times n and the outcomes, that of any run (Bonferroni).
     codes, names = pd.factorize(outcome)
     kind, _ = pd.factorize(reference)
     starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))

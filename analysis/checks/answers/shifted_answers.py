@@ -77,11 +77,9 @@ def shifted_answers(
 
 
 def scan(better: np.ndarray) -> list[Lag]:
-    """Compare every lag with lag 0.
-
-    ``better`` has shape (11, n): whether answer i agrees with the reference of item i + lag, lags -5 to 5;
-    NaN where there is no such item or no reference.
-    """
+    """Compare every lag with lag 0."""
+    # `better` has shape (11, n): whether answer i agrees with the reference of item i + lag, lags -5 to 5;
+    # NaN where there is no such item or no reference.
     found = []
     centre = better[len(LAGS) // 2]
     for lag in LAGS:

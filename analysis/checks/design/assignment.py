@@ -65,10 +65,8 @@ def assignment(
 def unbalanced(
     seen: pd.DataFrame, stratum: pd.Series[str], rng: np.random.Generator
 ) -> tuple[int, float, float, float, float]:
-    """Rows, chi-square of people by strata over its mean under permutation of items, its 95% range, and p.
-
-    Strata are permuted over items, so that items that several people judged stay together.
-    """
+    """Rows, chi-square of people by strata over its mean under permutation of items, its 95% range, and p."""
+    # Strata are permuted over items, so that items that several people judged stay together.
     items, item = np.unique(seen["item_id"].to_numpy(dtype=object), return_inverse=True)
     _, judge = np.unique(seen["judge"].to_numpy(dtype=object), return_inverse=True)
     levels, level = np.unique(

@@ -40,10 +40,8 @@ def independence_of(
 
 
 def agreement_of(table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator) -> Against:
-    """Test a table of two attributes that restrictions tie, shape (a, b), against its design.
-
-    Parameters and result are those of `independence_of`; combinations of probability 0 are excluded.
-    """
+    """Test a table of two attributes that restrictions tie, shape (a, b), against its design."""
+    # Parameters and result are those of `independence_of`; combinations of probability 0 are excluded.
     possible = probability > 0
     counts, shares = table[possible], probability[possible] / probability.sum()
     drawn = draw_counts(shares, Draw(int(counts.sum()), draw.population), DRAWS, rng)

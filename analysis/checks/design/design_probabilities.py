@@ -42,11 +42,9 @@ DESIGN_PROBABILITIES = Question(
 def fit_of_levels(
     counts: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
 ) -> Against:
-    """Test counts of levels, shape (levels,), against their probabilities, shape (levels,).
-
-    Random designs are drawn independently (multinomial) or without replacement (multivariate
-    hypergeometric), which leaves less variation.
-    """
+    """Test counts of levels, shape (levels,), against their probabilities, shape (levels,)."""
+    # Random designs are drawn independently (multinomial) or without replacement (multivariate
+    # hypergeometric), which leaves less variation.
     drawn = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
     statistic = float(misfit(counts, probability))
     return against(statistic, drawn, len(counts) - 1, draw.variance_factor)

@@ -35,11 +35,10 @@ class Draw:
 
 @dataclass(frozen=True)
 class Against:
-    """A statistic against designs drawn at random.
+    """A statistic against designs drawn at random."""
 
-    ``expected``, ``lower`` and ``upper`` are mean and 2.5% and 97.5% points of the draws; ``p`` is
-    two-sided, ``p_worse`` and ``p_closer`` one-sided.
-    """
+    # `expected`, `lower` and `upper` are mean and 2.5% and 97.5% points of the draws; `p` is two-sided,
+    # `p_worse` and `p_closer` one-sided.
 
     statistic: float
     expected: float
@@ -67,12 +66,9 @@ def probabilities(study: Study) -> dict[str, dict[str, float]]:
 
 
 def how_drawn(study: Study, shown: pd.DataFrame) -> Draw:
-    """Whether the profiles shown were drawn without replacement.
-
-    They were where no profile came a second time before all had come once, and all are equally
-    likely. Profiles are distinguished by attributes and stimuli, not by ``profile_id``, which may number
-    presentations.
-    """
+    """Whether the profiles shown were drawn without replacement."""
+    # They were if no profile came twice before all came once. Profiles are compared by attributes and
+    # stimuli, since `profile_id` may number presentations.
     n = len(shown)
     names = [*(a.id for a in study.attributes), *(s.id for s in study.stimuli)]
     uniform = all(np.ptp(shares) < 1e-9 for shares in drawn_shares(study).values())
@@ -111,12 +107,9 @@ def dependence(tables: np.ndarray) -> np.ndarray:
 
 
 def against(statistic: float, drawn: np.ndarray, df: int, factor: float) -> Against:
-    """Compare a statistic with those of random designs, shape (draws,).
-
-    The p value is exact up to simulation, (b + 1) / (draws + 1), both sides counted. In a tail that
-    the draws do not resolve it is that of the chi-square distribution with ``df`` degrees of freedom,
-    scaled by the variance ``factor``.
-    """
+    """Compare a statistic with those of random designs, shape (draws,)."""
+    # p is (b + 1) / (draws + 1), both sides counted; in a tail that draws do not resolve, that of chi-square
+    # with `df` degrees of freedom, scaled by the variance `factor`.
     tolerance = 1e-9 * max(abs(statistic), 1.0)
     sides = {}
     for side, beyond in (

@@ -46,12 +46,9 @@ STIMULUS = "Correct the join of texts and authors to profiles, or their ids, whi
 
 @check(IMPOSSIBLE_PROFILES)
 def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) -> Check:
-    """Count what breaks the rules of the design, in every design.
-
-    Two profiles drawn independently are the same now and then, so that rule is broken only where
-    such pairs are more frequent than the design's probabilities give (Poisson test at ``alpha``,
-    adjusted over designs). All other rules expect no case.
-    """
+    """Count what breaks the rules of the design, in every design."""
+    # Two independent profiles are equal now and then, so pairs of equal ones count only where they are more
+    # frequent than the design's probabilities imply (Poisson test); all other rules expect no case.
     groups = designs(judged)
     tables = [_rule_rows(study, members[0]).assign(design=k) for k, members in enumerate(groups)]
     counts = pd.concat(tables, ignore_index=True)

@@ -92,13 +92,7 @@ def items_in_strata(
 
 
 def twins(names: list[str], texts: list[str]) -> list[tuple[str, str, float]]:
-    """Pairs of texts that are the same, or share nine tenths of their runs of three words, with that share.
-
-    Examples
-    --------
-    >>> twins(["a", "b", "c"], ["So it goes.", "so it goes", "No"])
-    [('a', 'b', 1.0)]
-    """
+    """Pairs of texts that are equal, or share nine tenths of their runs of three words, with that share."""
     words = [re.findall(r"\w+", plain(text)) for text in texts]
     same: dict[tuple[str, ...], int] = {}
     found: list[tuple[str, str, float]] = []

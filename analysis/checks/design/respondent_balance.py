@@ -36,10 +36,9 @@ MODELS = "A model sees all pairs of the design, so there are no respondents to b
 
 @dataclass(frozen=True)
 class Spread:
-    """Chi-square statistic of a units-by-levels table, against its exact moments under permutation.
+    """Chi-square statistic of a units-by-levels table, against its exact moments under permutation."""
 
-    ``lower`` and ``upper`` hold the middle 95% of statistics, as multiples of the expected one.
-    """
+    # `lower` and `upper` hold the middle 95% of statistics, as multiples of the expected one.
 
     statistic: float
     expected: float

@@ -136,13 +136,7 @@ def in_texts(texts: Sequence[str]) -> list[str]:
 
 
 def in_text(text: str) -> str:
-    """The kind of damage of one text, empty where there is none.
-
-    Examples
-    --------
-    >>> in_text("It\u00e2\u20ac\u2122s caf\u00c3\u00a9"), in_text("It\u2019s caf\u00e9"), in_text("R &amp; B")
-    ('wrong encoding', '', 'HTML entity')
-    """
+    """The kind of damage of one text, empty where there is none."""
     if "\ufffd" in text:
         return REPLACED
     if not text.isascii() and misread(text):

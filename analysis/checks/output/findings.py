@@ -31,29 +31,19 @@ COUNTED: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Findings:
-    """Checks that were run, on what, and with which settings.
-
-    Attributes
-    ----------
-    checks : sequence of Check
-    title : str
-        The title of the study, or what was checked.
-    sources : tuple of str
-        What was named to be checked.
-    files, rows : mapping
-        File and number of rows of each table.
-    notes : tuple of str
-        What was assumed in reading.
-    alpha, seed :
-        As in `run_checks`.
-    """
+    """Checks that were run, on what, and with which settings."""
 
     checks: Sequence[Check]
+    # the title of the study, or what was checked
     title: str = ""
+    # what was named to be checked
     sources: tuple[str, ...] = ()
+    # files, rows: File and number of rows of each table.
     files: Mapping[str, Path] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
+    # what was assumed in reading
     notes: tuple[str, ...] = ()
+    # alpha, seed :: As in `run_checks`.
     alpha: float = 0.05
     seed: int = 1
 

@@ -27,10 +27,7 @@ ALARMS = """
 
 
 def to_page(findings: Findings, labels: Mapping[Any, str] | None = None) -> str:
-    """The page: all checks in a figure, alarms with figure, evidence and remedy, then all checks in a table.
-
-    ``labels`` of judges, prompts, features and levels are as figures take them.
-    """
+    """The page: a figure of all checks, alarms with figure, evidence and remedy, a table of all checks."""
     title = f"Checks: {printable(findings.title)}"
     labels = labels or {}
     alarms = [check for verdict in ("error", "warning") for check in findings.with_verdict(verdict)]

@@ -166,13 +166,9 @@ def _usual(mine: pd.DataFrame) -> np.ndarray:
 
 
 def pattern_p(values: np.ndarray, usual: np.ndarray) -> tuple[int, float]:
-    """Length of the longest stretch that repeats with a period of 1 to 3, and a bound of its p value.
-
-    Under the null hypothesis the answers, shape (n,), come in an order by chance among items to which the
-    others usually give the same answer (``usual``, shape (n,)). The probability that any stretch of this
-    length repeats is at most the sum over all such stretches (Boole), each of which is exact; the periods are
-    adjusted by Bonferroni.
-    """
+    """Length of the longest stretch that repeats with a period of 1 to 3, and a bound of its p value."""
+    # Under the null, answers come in random order among items with the same usual answer. The bound sums the
+    # exact probabilities of all stretches of this length (Boole), adjusted over periods by Bonferroni.
     best = (0, 1.0)
     for period in PERIODS:
         length = longest(values, period)
@@ -208,12 +204,9 @@ def longest(values: np.ndarray, period: int) -> int:
 
 
 def stretch_bound(values: np.ndarray, usual: np.ndarray, length: int, period: int) -> float:
-    """Sum over stretches of a length of the probability that each repeats with the period.
-
-    ``values`` and ``usual`` have shape (n,). Within the n_s items of stratum s (of one usual answer), of
-    which n_sv have value v, an order by chance puts v on m given places with probability
-    n_sv (n_sv - 1) ... / n_s (n_s - 1) ..., with m factors above and below.
-    """
+    """Sum over stretches of a length of the probability that each repeats with the period."""
+    # Within the n_s items of stratum s, of which n_sv have value v, m given places all have v with
+    # probability n_sv (n_sv - 1) ... / n_s (n_s - 1) ..., with m factors above and below.
     _, v = np.unique(values, return_inverse=True)
     _, s = np.unique(usual, return_inverse=True)
     have = np.zeros((s.max() + 1, v.max() + 1), dtype=int)

@@ -237,11 +237,9 @@ def _agreement(judgments: pd.DataFrame | None) -> Iterator[dict[str, object]]:
 
 
 def stratified_p(hit: np.ndarray, exposed: np.ndarray, stratum: np.ndarray) -> float:
-    """Exact one-sided p of hits, shape (n,), being no more frequent where exposed, within strata.
-
-    Hits are exchangeable within a stratum, so their number where exposed is a sum of independent
-    hypergeometric variables (the exact form of the Cochran-Mantel-Haenszel test).
-    """
+    """Exact one-sided p of hits, shape (n,), being no more frequent where exposed, within strata."""
+    # Hits are exchangeable within a stratum, so their number where exposed is a sum of independent
+    # hypergeometric variables (the exact form of the Cochran-Mantel-Haenszel test).
     distribution, x = np.ones(1), 0
     for one in np.unique(stratum):
         here = stratum == one

@@ -50,10 +50,8 @@ def _answers(judgments: pd.DataFrame, kind: str, otherwise: str) -> pd.DataFrame
 
 
 def spread_of(x: np.ndarray, n: np.ndarray) -> float:
-    """Intraclass correlation of counts x of n by person, shape (people,), by the analysis of variance.
-
-    At least ``LEAST_SPREAD``: people differ in how they use a scale, and few people say little about it.
-    """
+    """Intraclass correlation of counts x of n by person, shape (people,), by the analysis of variance."""
+    # At least `LEAST_SPREAD`: people differ in how they use a scale, and few people say little about it.
     k, total = len(n), float(n.sum())
     if k < 2 or total <= k:
         return LEAST_SPREAD
@@ -66,10 +64,8 @@ def spread_of(x: np.ndarray, n: np.ndarray) -> float:
 
 
 def upper_tail(x: int, n: int, share: float, spread: float) -> float:
-    """Probability of x or more of n where the share varies between people as a beta distribution.
-
-    Beta-binomial with mean ``share`` and intraclass correlation ``spread``.
-    """
+    """Probability of x or more of n where the share varies between people as a beta distribution."""
+    # Beta-binomial with mean `share` and intraclass correlation `spread`.
     if x <= 0 or share >= 1:
         return 1.0
     if share <= 0:
@@ -81,10 +77,8 @@ def upper_tail(x: int, n: int, share: float, spread: float) -> float:
 
 
 def tail_beyond_others(x: int, n: int, others_x: np.ndarray, others_n: np.ndarray, share: float) -> float:
-    """Upper tail of a person's x of n, given counts of the others and their share on the same items.
-
-    The share is shrunk by one answer towards one half, since few others say little of a rare answer.
-    """
+    """Upper tail of a person's x of n, given counts of the others and their share on the same items."""
+    # The share is shrunk by one answer towards one half, since few others say little of a rare answer.
     if len(others_n) < 2:
         return 1.0
     total = float(others_n.sum())

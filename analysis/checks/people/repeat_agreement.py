@@ -70,10 +70,9 @@ def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
 
 
 def p_of_low_agreement(agreement: float, std_error: float, n: int) -> float:
-    """One-sided p value of an agreement of n repeats against one of at least 75%.
-
-    Its standard error is that of 75% in as many independent repeats as the clustered standard error implies.
-    """
+    """One-sided p value of an agreement of n repeats against one of at least 75%."""
+    # Its standard error is that of 75% in as many independent repeats as the clustered standard error
+    # implies.
     varies = std_error > SAME
     independent = min(agreement * (1 - agreement) / std_error**2, n) if varies else n
     return float(ndtr((agreement - LOW) / np.sqrt(LOW * (1 - LOW) / independent)))

@@ -24,25 +24,13 @@ _VERSION = re.compile(
 
 
 def plain_name(model: str) -> str:
-    """A model's name without provider, case, and differences of signs.
-
-    Examples
-    --------
-    >>> plain_name("Qwen/Qwen3-8B"), plain_name("models/gemini-2.5-flash"), plain_name("qwen3_8b")
-    ('qwen3-8b', 'gemini-2-5-flash', 'qwen3-8b')
-    """
+    """A model's name without provider, case, and differences of signs."""
     name = _SERVING.sub("", model.strip().casefold()).rstrip("/").rpartition("/")[2]
     return _SIGNS.sub("-", name)
 
 
 def same_model(asked: str, returned: str) -> bool:
-    """Whether a returned name is the one asked, or the one asked with a version or date after it.
-
-    Examples
-    --------
-    >>> same_model("gpt-4o", "gpt-4o-2024-08-06"), same_model("gpt-4o", "gpt-4o-mini")
-    (True, False)
-    """
+    """Whether a returned name is the one asked, or the one asked with a version or date after it."""
     one, other = plain_name(asked), plain_name(returned)
     if one == other:
         return True
@@ -60,13 +48,7 @@ def _families() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def family_of(model: str) -> str | None:
-    """The family of a model by its name; None where none is known.
-
-    Examples
-    --------
-    >>> family_of("openai/gpt-4.1-2025-04-14"), family_of("gpt_4_1"), family_of("human")
-    ('GPT', 'GPT', None)
-    """
+    """The family of a model by its name; None where none is known."""
     whole = _SIGNS.sub("-", model.strip().casefold())
     return next((name for name, known in _families() if known.search(whole)), None)
 

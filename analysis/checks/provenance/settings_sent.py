@@ -121,12 +121,9 @@ def _most_in_a_prompt(sent: pd.DataFrame, setting: str) -> int:
 
 
 def differing(sent: pd.Series, setting: str, stated: Any) -> np.ndarray:
-    """Whether each value that was sent is not the one stated, shape (n,).
-
-    A seed may be any, since each request has one that is drawn from the study's. A limit of tokens that the
-    study does not state belongs to the form of the answer, and a value that it does not state may be the
-    server's default.
-    """
+    """Whether each value that was sent is not the one stated, shape (n,)."""
+    # A seed may be any, since each request draws its own; limits of tokens and other values that the study
+    # does not state may be the form's or the server's default.
     missing = sent.isna().to_numpy(dtype=bool)
     if stated is None:
         return ~missing if setting in ("temperature", "top_p") else np.zeros(len(sent), dtype=bool)

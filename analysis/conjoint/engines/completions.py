@@ -13,37 +13,16 @@ _AT_ONCE = 32  # tables; each takes a number for every cluster
 
 
 def solve_completed(
-    plan: Plan,
-    fits: list[Regression],
-    errors: OneWay,
-    rows: np.ndarray,
-    missing: np.ndarray,
-    outcomes: np.ndarray,
+    plan: Plan,  # of the whole table, with outcome 0 in the L missing rows
+    fits: list[Regression],  # those of the plan; their outcomes are not used
+    errors: OneWay,  # how standard errors are scaled
+    rows: np.ndarray,  # shape (t,): Contrast of each table
+    missing: np.ndarray,  # shape (L,): The missing rows
+    outcomes: np.ndarray,  # shape (L, t): Their outcomes in each table
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate one contrast in each of t completed tables.
-
-    Weights of rows, and so the inverse cross products, are the same in all tables.
-
-    Parameters
-    ----------
-    plan : Plan
-        Of the whole table, with outcome 0 in the L missing rows.
-    fits : list of Regression
-        Those of the plan; their outcomes are not used.
-    errors : OneWay
-        How standard errors are scaled.
-    rows : ndarray of int, shape (t,)
-        Contrast of each table.
-    missing : ndarray of int, shape (L,)
-        The missing rows.
-    outcomes : ndarray, shape (L, t)
-        Their outcomes in each table.
-
-    Returns
-    -------
-    tuple of ndarray, shape (t,)
-        Estimates and standard errors.
-    """
+    """Estimate one contrast in each of t completed tables."""
+    # Weights of rows, and so the inverse cross products, are the same in all tables.
+    # Returns: Estimates and standard errors.
     cells, clusters = plan.cells, plan.cells.clusters
     into_cells = _sums(cells.cell[missing], cells.weight[missing], cells.n_cells)
     into_clusters = _sums(clusters.code[missing], cells.weight[missing], clusters.n)

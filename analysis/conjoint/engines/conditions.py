@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 
 def level_sets(codes: np.ndarray, flags: np.ndarray) -> dict[int, np.ndarray]:
-    """Sets of codes by column, of codes (C, F), that hold exactly in the cells with flags (C,).
-
-    Columns whose every code is in the set are left out.
-    """
+    """Sets of codes by column, of codes (C, F), that hold exactly in the cells with flags (C,)."""
+    # Columns whose every code is in the set are left out.
     sets = {}
     for column, own in enumerate(codes.T):
         kept = np.unique(own[flags])

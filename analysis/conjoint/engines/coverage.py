@@ -53,12 +53,9 @@ def notes_of_coverage(
     rows: np.ndarray | None = None,
     cluster: Codes | None = None,
 ) -> list[str]:
-    """State which intervals of a plan were measured to cover too rarely with choices like these.
-
-    ``option`` is that of the method, by default the kind of standard error; ``n_rows`` their number, where it
-    is known; ``rows`` (n,) are those on which estimates rest, by default all in use; and ``cluster`` (n,)
-    those that are drawn, by default those of the request.
-    """
+    """State which intervals of a plan were measured to cover too rarely with choices like these."""
+    # `rows` (n,) are those that estimates use (default: all in use), `cluster` (n,) those that are drawn
+    # (default: the request's), `option` is by default the kind of standard error.
     request, cells = plan.request, plan.cells
     measured = request.family == "gaussian" and math.isclose(request.alpha, NOMINAL)
     if reported not in _METHODS or cells.counts is not None or not measured:
@@ -93,10 +90,8 @@ def _shares(plan: Plan, used: np.ndarray) -> dict[str, Floats]:
 
 
 def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) -> list[tuple[str, str]]:
-    """Words for each reported row, and what the passport calls a row like it.
-
-    Groups of the passport are x and y, and levels of another attribute kind and rude.
-    """
+    """Words for each reported row, and what the passport calls a row like it."""
+    # Groups of the passport are x and y, and levels of another attribute kind and rude.
     features = {plan.request.label(name): name for name in shares}
     grouped = reported in ("cj_amce", "cj_mm", "conditional_amce")
     separator = " " if "part=" in _METHODS[reported][0] else "="
@@ -120,11 +115,9 @@ def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) 
 
 
 def _alike(share: Floats, place: int, rarest: float, is_mean: bool) -> tuple[str, str]:
-    """Attribute and level of the passport that are like a level with a share, one of those of its attribute.
-
-    There, `tone` has two levels that are equally frequent, and `author` three, of which ada is the reference
-    and cem is rare wherever a level is. An effect is as rare as the rarer of its level and the reference.
-    """
+    """Attribute and level of the passport that are like a level with one of its attribute's shares."""
+    # In the passport `tone` has two equally frequent levels, and `author` three: the reference ada, and cem,
+    # which is rare. An effect is as rare as the rarer of its level and the reference.
     base = int((share > 0).argmax())
     rare = float(share[place] if is_mean else min(share[place], share[base]))
     if (share > 0).sum() == PROFILES and rare > _EVEN:

@@ -56,11 +56,9 @@ def warn_of_few_clusters(plan: Plan) -> None:
 
 
 def warn_of_levels(request: Request, name: str, levels: Collection[Level]) -> None:
-    """Warn of those levels that rest on too few clusters of a column for the standard errors requested.
-
-    The limit is one of the effective number, since a few clusters with most rows are as bad as few clusters.
-    Degrees of freedom of CR2 contain how unequal clusters are, so that only their number counts there.
-    """
+    """Warn of those levels that rest on too few clusters of a column for the standard errors requested."""
+    # The effective number counts, since a few clusters with most rows are as bad as few clusters; CR2's
+    # degrees of freedom already contain that, so there only the number counts.
     cr2 = request.vcov == "CR2"
     enough = FEW_FOR_CR2 if cr2 else FEW_CLUSTERS
     rare = [one for one in levels if one.clusters < enough]
@@ -151,10 +149,8 @@ class LevelWeights:
 def rare_levels(
     cells: Cells, block: Block, answered: np.ndarray, enough: float
 ) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield feature, level and its cells (C,) where the weight ``answered`` (C,) is less than ``enough``.
-
-    So much weight lies in effectively enough clusters, as none has more than the largest.
-    """
+    """Yield feature, level and its cells (C,) where the weight ``answered`` (C,) is less than ``enough``."""
+    # So much weight lies in effectively enough clusters, as none has more than the largest.
     for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
         codes = cells.code(feature)
         for number, level in enumerate(cells.levels[feature]):

@@ -68,10 +68,8 @@ def one_way(plan: Plan, fits: list[Regression]) -> OneWay | None:
 def influence(
     plan: Plan, fits: list[Regression], kind: str, units: Clusters, clusters: Clusters | None = None
 ) -> np.ndarray:
-    """What each of U units adds to the errors of all coefficients, (U, K), so that squares add up.
-
-    Units may be parts of clusters, whose number counts for the small-sample factor.
-    """
+    """What each of U units adds to the errors of all coefficients, (U, K), so that squares add up."""
+    # Units may be parts of clusters, whose number counts for the small-sample factor.
     if kind in ("CR2", "CV3"):
         found = np.vstack(list(_BiasReduced(plan, fits, _entries(plan, units), kind).influence()))
         return found if kind == "CR2" else found / _scale(plan, fits, "CR1", clusters or units)
@@ -89,10 +87,8 @@ def raw_influence(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.
 
 
 def jackknifed(plan: Plan, fits: list[Regression], batches: Iterable[Entries]) -> Solution:
-    """CV3: squared changes of coefficients when each cluster is left out, times (G-1)/G.
-
-    Batches are what clusters put into cells, some clusters at a time.
-    """
+    """CV3: squared changes of coefficients when each cluster is left out, times (G-1)/G."""
+    # Batches are what clusters put into cells, some clusters at a time.
     k, counts = plan.contrasts.shape[1], np.zeros(len(plan.blocks))
     summed, shares, direction = (
         np.zeros((k, k)),
@@ -207,10 +203,8 @@ def joint_regressions(
 
 
 def _residuals(plan: Plan, means: np.ndarray) -> np.ndarray:
-    """Weight times residual of each row, shape (n,), from fitted means of cells (C,).
-
-    Where a row stands for several, which are alike, the squares of these are the sum of their squares.
-    """
+    """Weight times residual of each row, shape (n,), from fitted means of cells (C,)."""
+    # Where a row stands for several, which are alike, the squares of these are the sum of their squares.
     cells = plan.cells
     weight = cells.weight if cells.counts is None else cells.weight / np.sqrt(cells.counts)
     return np.asarray(weight * (cells.outcome - means[cells.cell]))
@@ -258,12 +252,9 @@ def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.
 
 
 def _least_df(plan: Plan, fits: list[Regression]) -> Df:
-    """Degrees of freedom by clusters: the least over the cluster columns.
-
-    One column has its clusters, of the blocks that a contrast touches, less one. Columns that cross have
-    Satterthwaite's degrees of freedom each, since stimuli are most often nested in levels and few
-    of them bear on a contrast; columns of very many clusters, and fits with weights, keep the former.
-    """
+    """Degrees of freedom by clusters: the least over the cluster columns."""
+    # Crossed columns have Satterthwaite's degrees of freedom each, since stimuli are mostly nested in levels
+    # and few bear on a contrast; with very many clusters or weights it is clusters less one.
     clusterings = plan.cells.clusterings
     counts = [plan.cluster_counts(clusters, answered=True) for clusters in clusterings.values()]
     nested = nested_columns(plan.request, {name: clusters.n for name, clusters in clusterings.items()})

@@ -172,11 +172,9 @@ def combinations_of(request: Request, rows: StoredRows) -> int:
 
 
 def parts_of(rows: StoredRows, cluster: str, n: int) -> list[Table]:
-    """The table in about ``n`` parts, of which none shares a cluster of a column with another.
-
-    Numbers without gaps are divided into ranges, which engines find without reading all files where these are
-    in that order; other clusters by a hash.
-    """
+    """The table in about ``n`` parts, of which none shares a cluster of a column with another."""
+    # Numbers without gaps are divided into ranges, which engines find without reading all files where these
+    # are in that order; other clusters by a hash.
     table = rows.table
     if n <= 1:
         return [table]
@@ -218,11 +216,9 @@ def cells_by_cluster(request: Request, rows: StoredRows, cluster: str, most: int
 
 
 def summed_cells(request: Request, rows: StoredRows) -> Cells:
-    """Cells of few rows each: one has the unanswered rows, the others the answered ones.
-
-    Of rows with weights or clusters one stands for all, with their mean. Without, two stand for half of them
-    each, a standard deviation below and above the mean, which leaves sums of squares as they are.
-    """
+    """Cells of few rows each: one has the unanswered rows, the others the answered ones."""
+    # Of rows with weights or clusters one stands for all, with their mean. Without, two stand for half of
+    # them each, a standard deviation below and above the mean, which leaves sums of squares as they are.
     split = request.weights is None and not request.clusters
     frame = _with_means(_fetched_cells(request, rows, spread=split))
     if int(frame[ROWS].sum()) != rows.n_rows:

@@ -264,10 +264,8 @@ def _by_products(plan: Plan) -> tuple[OfUnits, Callable[[np.ndarray], np.ndarray
 
 
 def unit_products(design: np.ndarray, weight: csr_array, total: csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Products of the columns of a design (C, k) in the rows of each of U units, and of these with outcomes.
-
-    ``weight`` and ``total``, (U, C), have the same entries. Shapes (U, k (k + 1) / 2) and (U, k).
-    """
+    """Products of design columns (C, k) in the rows of each of U units, and of these with outcomes."""
+    # `weight` and `total`, (U, C), have the same entries; results have shapes (U, k (k + 1) / 2) and (U, k).
     k, sizes = design.shape[1], np.diff(weight.indptr)
     pairs, moments = np.zeros((len(sizes), k * (k + 1) // 2)), np.zeros((len(sizes), k))
     first, second = np.triu_indices(k)

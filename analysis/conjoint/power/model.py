@@ -63,11 +63,9 @@ def row_amce_variance(effect: np.ndarray, share: np.ndarray, reference: np.ndarr
 
 
 def row_interaction_variance(effect: np.ndarray, cells: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Variance of an interaction per profile with independent rows, under the cell means that cjpowR takes.
-
-    The means are 1/2 in the two cells without the second level, ``1/2 + effect / 2`` with the second
-    level alone and ``1/2 + 3 effect / 2`` with both.
-    """
+    """Variance of an interaction per profile with independent rows, under cjpowR's cell means."""
+    # The means are 1/2 in the two cells without the second level, `1/2 + effect / 2` with the second level
+    # alone and `1/2 + 3 effect / 2` with both.
     both, first, second, neither = cells
     return np.asarray(
         0.25 / neither

@@ -109,10 +109,8 @@ def adjusted_plans(request: Request, tasks: Tasks, make_plan: MakePlan) -> tuple
 
 
 def adjusted_sources(tasks: Tasks, plans: Plans, fits: Sequence[Regression], made: Adjustment) -> Sources:
-    """People's estimates and what is taken from them, with the influence of people's clusters.
-
-    Covariates are centred in the sample; the influence of their means stands in the place of further tasks.
-    """
+    """People's estimates and what is taken from them, with the influence of people's clusters."""
+    # Covariates are centred in the sample; the influence of their means stands in the place of further tasks.
     human, kind = plans.human, plans.human.request.vcov
     (explained,) = plans.labelled
     of_explained = fits_of(explained)
@@ -162,10 +160,8 @@ class _Shown:
     first: np.ndarray  # rows that show each profile of each pair once
 
     def says(self, rows: np.ndarray, answers: np.ndarray) -> np.ndarray | None:
-        """What answers to these rows say of the other profile in each row's pair, (N,), less its expectation.
-
-        None stands for answers that say the same of all.
-        """
+        """What answers to these rows imply about each pair's other profile, (N,), less its expectation."""
+        # None stands for answers that say the same of all.
         rows, answers = rows[~np.isnan(answers)], answers[~np.isnan(answers)]
         pairs = np.column_stack([np.ones(len(rows)), self.design[rows], self.design[self.other[rows]]])
         fit = least_squares(pairs, np.ones(len(rows)), answers)
@@ -178,11 +174,9 @@ class _Shown:
 def covariates(
     request: Request, tasks: Tasks, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """What each model says of the other profile in the pair of each of people's rows, (J, n), centred.
-
-    It is 0 where the table lacks the other profile. With it come the dummies of the row's levels, (n, k), and
-    the attributes that are left out, since no pair of people's tasks shows a level of them twice.
-    """
+    """What each model says of the other profile in the pair of each of people's rows, (J, n), centred."""
+    # It is 0 where the table lacks the other profile. With it come the dummies of the row's levels, (n, k),
+    # and the attributes that are left out, since no pair of people's tasks shows a level of them twice.
     features, n = list(request.formula.features), len(tasks.human)
     key = np.concatenate([tasks.key_of_human, tasks.key_of_other])
     every = pd.concat([tasks.human, tasks.other])[features]
@@ -199,10 +193,8 @@ def covariates(
 
 
 def _shown(features: pd.DataFrame, key: np.ndarray, n: int) -> tuple[_Shown, tuple[str, ...]]:
-    """Pair the profiles of rows, and name attributes that are left out.
-
-    The first n rows were drawn as people's tasks: theirs, and all of which these are an unequal sample.
-    """
+    """Pair the profiles of rows, and name attributes that are left out."""
+    # The first n rows were drawn as people's tasks: theirs, and all of which these are an unequal sample.
     codes = [pd.factorize(features[name].astype("string"), sort=True)[0] for name in features]
     place = np.full(2 * (int(key.max()) // 2 + 1), -1, dtype=np.int64)
     place[key[::-1]] = np.arange(len(key))[::-1]
@@ -247,12 +239,9 @@ def _expected_equal(code: np.ndarray) -> float:
 
 
 def _expected(value: np.ndarray, profile: np.ndarray, other: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Expectation of the value of the other profile in the pair of each row, shape (N,).
-
-    It is the same for all where profiles are drawn apart. Where a pair never shows equal profiles, it is the
-    mean over those that differ from the row's. ``other`` is the row of the other profile, ``first`` are the
-    rows that show each profile of each pair once.
-    """
+    """Expectation of the value of the other profile in the pair of each row, shape (N,)."""
+    # Where a pair never shows equal profiles, it is the mean over those that differ from the row's. `other`
+    # is the row of the other profile, `first` are the rows that show each profile of each pair once.
     mean = float(value[first].mean())
     paired = first[other[first] >= 0]
     if (profile[paired] == profile[other[paired]]).any() or _expected_equal(profile[paired]) < _NEVER:
@@ -269,11 +258,9 @@ def _refuse_dependence(
     other: np.ndarray,
     rows: np.ndarray,
 ) -> None:
-    """Refuse designs in which shared attributes of one profile depend on attributes of the other.
-
-    Each is tested against each by chi-square, with one row for each pair. Where no pair shows equal profiles,
-    those that the design leaves out are counted as if they were shown.
-    """
+    """Refuse designs in which shared attributes of one profile depend on attributes of the other."""
+    # Each is tested against each by chi-square, with one row for each pair. Where no pair shows equal
+    # profiles, those that the design leaves out are counted as if they were shown.
     absent = np.zeros(len(rows))
     both = profile[np.concatenate([rows, other[rows]])]
     if not (profile[rows] == profile[other[rows]]).any() and _expected_equal(both) >= _NEVER:

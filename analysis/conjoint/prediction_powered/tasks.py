@@ -106,10 +106,8 @@ def tasks_of(
     everything: bool = False,
     compared: bool = True,
 ) -> Tasks:
-    """Find the tasks: of ``choices`` people's first answers; of models other tasks, or ``everything``.
-
-    Where answers are ``compared`` between tasks, models must have answered people's and others.
-    """
+    """Find the tasks: of ``choices`` people's first answers; of models other tasks, or ``everything``."""
+    # Where answers are `compared` between tasks, models must have answered people's and others.
     for column in ("judge_id", "judge_kind", PAIR, "position"):
         if column not in frame:
             raise InputError(f"correct='ppi' needs the column {column!r} of the table `choices`; add it.")
@@ -186,10 +184,8 @@ def _keys(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _answers(model: pd.DataFrame, key: np.ndarray, outcome: str, models: Sequence[str], n: int) -> np.ndarray:
-    """Mean answer of each model to each task and position, (J, n), over prompts and samples.
-
-    A missing answer counts as the model's mean, in labelled and other tasks alike.
-    """
+    """Mean answer of each model to each task and position, (J, n), over prompts and samples."""
+    # A missing answer counts as the model's mean, in labelled and other tasks alike.
     found = np.full((len(models), n), np.nan)
     values = model[outcome].to_numpy(dtype=float, na_value=np.nan)
     name = model["judge_id"].astype(str).to_numpy()
@@ -206,10 +202,8 @@ def _answers(model: pd.DataFrame, key: np.ndarray, outcome: str, models: Sequenc
 
 
 def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
-    """Clusters of people's rows and, in the same numbers, of the models' other rows.
-
-    A column that names people has no values of use in models' rows; these are clustered by pair instead.
-    """
+    """Clusters of people's rows and, in the same numbers, of the models' other rows."""
+    # A column that names people has no values of use in models' rows; these are clustered by pair instead.
     names = list(request.clusters)
     if tasks.weight is not None and PAIR not in names:
         names.append(PAIR)
@@ -245,10 +239,8 @@ class Plans:
 def people_plan(
     request: Request, tasks: Tasks, make_plan: MakePlan
 ) -> tuple[Plan, dict[str, Clusters], str | None]:
-    """Build the regression of people's answers, with errors that suit so many clusters of people.
-
-    With it come the clusters of people's rows above the other rows, and the column of models' weights.
-    """
+    """Build the regression of people's answers, with errors that suit so many clusters of people."""
+    # With it come the clusters of people's rows above the other rows, and the column of models' weights.
     few = len(request.clusters) == 1 and not request.weights and request.family == "gaussian"
     few = few and tasks.human[request.clusters[0]].nunique() <= MOST_REDUCED and tasks.weight is None
     if request.vcov == "CR2" and tasks.weight is not None:

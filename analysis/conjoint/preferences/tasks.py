@@ -221,10 +221,8 @@ def stacked(
     names: tuple[str, str],
     shared: Sequence[str],
 ) -> pd.DataFrame:
-    """One row per comparison and task (the index): whether the one kind was chosen, the comparison.
-
-    ``names`` are those of the outcome and of the column of comparisons; ``shared`` names columns of tasks.
-    """
+    """One row per comparison and task (the index): whether the one kind was chosen, the comparison."""
+    # `names` are those of the outcome and of the column of comparisons; `shared` names columns of tasks.
     rows = [np.flatnonzero(comparison.used) for comparison in comparisons]
     task = np.concatenate(rows)
     number = np.repeat(np.arange(len(comparisons)), [len(own) for own in rows])

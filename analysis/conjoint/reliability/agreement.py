@@ -17,11 +17,9 @@ EITHER = "either"
 
 
 def unit_sums(pairs: pd.DataFrame) -> np.ndarray:
-    """Counts of each unit, shape (U, 6); repeats without two answers count 0.
-
-    Columns: swapped repeats, those with the same answer, those with A twice, with B twice; repeats with the
-    same sides, those with the same answer.
-    """
+    """Counts of each unit, shape (U, 6); repeats without two answers count 0."""
+    # Columns: swapped repeats, those with the same answer, those with A twice, with B twice; repeats with the
+    # same sides, those with the same answer.
     known = pairs["same"].notna().to_numpy()
     swapped = known & (pairs["sides"] == SWAPPED).to_numpy()
     same, first, again = (pairs[name].fillna(0).to_numpy() for name in ("same", "first", "again"))
@@ -243,12 +241,9 @@ def swapping_error(agreement: np.ndarray) -> np.ndarray:
 
 
 def swapped_weight(n_swapped: int, n_same: int) -> float:
-    """Weight of swapped repeats where both kinds are combined.
-
-    It is one half where each kind has ``ENOUGH`` repeats: their plain mean is the agreement of two answers
-    whose positions are drawn anew each time, however many repeats of each kind there are. Fewer do not
-    carry half of an estimate, so below that every repeat counts the same.
-    """
+    """Weight of swapped repeats where both kinds are combined."""
+    # One half where both kinds have ENOUGH repeats, as if positions were drawn anew for each answer. Fewer
+    # would carry too much of an estimate, so then every repeat counts the same.
     return 0.5 if min(n_swapped, n_same) >= ENOUGH else n_swapped / (n_swapped + n_same)
 
 
@@ -259,16 +254,9 @@ def swapping(
     lean: np.ndarray | None = None,
     alpha: float = 0.05,
 ) -> Swapping:
-    """Agreement and swapping error of P repeats.
-
-    Where some repeats swap the sides and some do not, agreement combines the two shares as
-    `swapped_weight` has it: how often two answers agree when the sides are drawn anew for each.
-
-    Where swapped repeats weigh w other than one half, and ``lean`` shows a preference for a side, that
-    agreement is inferred: with a net bias b in every pair, two answers agree by b squared more often
-    with the same sides than with swapped ones, so (w - 1/2) b squared is added. The square of the
-    estimated bias is rid of its sampling variance.
-    """
+    """Agreement and swapping error of P repeats."""
+    # With a net position bias b, two answers agree by b^2 more often with the same sides than with swapped
+    # ones, so (w - 1/2) b^2 is added where swapped repeats weigh w (b^2 less its sampling variance).
     known = ~np.isnan(same)
     influence = np.zeros(len(same))
     if not known.any():

@@ -43,22 +43,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Corrected(Estimates):
-    """Estimates corrected for swapping errors.
+    """Estimates corrected for swapping errors."""
 
-    ``frame`` and ``vcov`` are corrected; their errors hold those of the swapping errors and the
-    covariance between the two, clusters in common. ``fitted`` is None: further contrasts
-    would not be corrected, and are to be had from ``uncorrected``.
+    # Errors contain those of the swapping errors and the covariance by common clusters. `fitted` is None, as
+    # further contrasts would not be corrected: take them from `uncorrected`.
 
-    Attributes
-    ----------
-    uncorrected : Estimates
-        The same rows as observed, from first answers.
-    tau : DataFrame
-        The swapping errors: ``group`` ("all", a level as "feature=level", or a group), ``tau``,
-        ``std_error``, ``agreement``, ``net_bias``, ``n_compared``, ``n_units``.
-    """
-
+    # the same rows as observed, from first answers
     uncorrected: Estimates = field(kw_only=True)
+    # the swapping errors: `group` ("all", a level as "feature=level", or a group), `tau`, `std_error`,
+    # `agreement`, `net_bias`, `n_compared`, `n_units`
     tau: pd.DataFrame = field(kw_only=True)
 
     def __post_init__(self) -> None:

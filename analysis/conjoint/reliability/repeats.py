@@ -68,16 +68,9 @@ class Repeats:
 def find_repeats(
     choices: pd.DataFrame, *, outcome: str = "chosen", features: Sequence[str] | None = None
 ) -> Repeats:
-    """Match every repeated presentation with the one it repeats.
-
-    A row with ``repeat`` is linked, within judge and prompt, to the pair that ``repeat_of`` names. Where
-    that is missing, its ``pair_id`` links it, if it is that of an earlier pair or ends in "_swapped" after
-    it. The linked pair has to show the same two profiles. Repeats without any such link are matched by the
-    two profiles; where several earlier pairs show these in different positions, they stay unmatched. The
-    same ``sample`` is preferred throughout. Repeats of two identical profiles are not compared, since both
-    answers choose the same profile. A row with ``sample`` above the first of its judge, prompt and
-    pair is a further answer to the same presentation, and is matched with the first.
-    """
+    """Match every repeated presentation with the one it repeats."""
+    # A repeat is linked by `repeat_of`, else by its `pair_id` (with "_swapped"), else by its two profiles
+    # where these had one position only. Identical profiles are not compared.
     shown = presentations(choices, outcome, features)
     later = shown[shown["repeat"]]
     further = _resampled(shown)

@@ -206,11 +206,9 @@ def _warn_of_net_bias(names: list[str], found: list[Swapping]) -> None:
 
 
 def _clusters(plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, int]:
-    """Clusters of n rows and of P repeats, and how many there are among the rows.
-
-    Of the cluster columns that keep the two profiles of a pair together the coarsest counts, else
-    respondents (for models, pairs). Repeats of pairs that are not in the table are clusters apart.
-    """
+    """Clusters of n rows and of P repeats, and how many there are among the rows."""
+    # Of the cluster columns that keep the two profiles of a pair together the coarsest counts, else
+    # respondents (for models, pairs). Repeats of pairs that are not in the table are clusters apart.
     outcome = plan.request.formula.outcome
     shown = presentations(first, outcome, _attributes(first, plan.request)) if len(pairs) else pairs
     a, b = shown["row_a"].to_numpy(), shown["row_b"].to_numpy()

@@ -30,15 +30,10 @@ MOST_LEVELS = 3_000
 
 @dataclass(frozen=True)
 class Mixed(Estimates):
-    """AMCEs of a mixed model.
+    """AMCEs of a mixed model."""
 
-    Attributes
-    ----------
-    components : DataFrame
-        One row per random factor, the residual last: ``factor, levels, variance, std_dev, share``
-        (of the sum of variances); variance 0 where the data show none.
-    """
-
+    # one row per random factor, the residual last: `factor, levels, variance, std_dev, share` (of the sum of
+    # variances); variance 0 where the data show none
     components: pd.DataFrame
 
 

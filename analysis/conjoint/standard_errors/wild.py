@@ -27,20 +27,12 @@ _FEW, _ENOUGH_SIGNS = 12, 8
 
 @dataclass(frozen=True)
 class Wild(Estimates):
-    """Estimates whose p values and intervals come from the wild cluster bootstrap.
+    """Estimates whose p values and intervals come from the wild cluster bootstrap."""
 
-    ``std_error`` is the clustered one with the factor G/(G-1) and ``z`` the estimate (minus the null value)
-    over it; ``p`` is the share of draws whose statistic is at least as large in absolute value (the
-    observed one counts as a draw where draws are random), and
-    ``lower`` and ``upper`` are the outermost null values with p above alpha. Limits are infinite
-    where no null value is rejected, as happens with signs on five clusters or fewer.
+    # p is the share of draws at least as extreme (the observed statistic counts as one where draws are
+    # random); limits are the outermost null values with p above alpha, infinite for signs of few clusters.
 
-    Attributes
-    ----------
-    ratios : ndarray, shape (draws, m)
-        What each draw has in place of ``z``; NaN for reference levels.
-    """
-
+    # shape (draws, m): what each draw has in place of `z`; NaN for reference levels
     ratios: np.ndarray = field(kw_only=True, repr=False)
 
 

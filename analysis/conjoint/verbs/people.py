@@ -188,11 +188,9 @@ def _two_groups(
 def _clusters(
     data: pd.DataFrame, is_person: np.ndarray, pairs: np.ndarray, human: list[str], model: list[str]
 ) -> pd.DataFrame:
-    """Cluster columns of both groups together, those excluded that change nothing.
-
-    The first columns of the two groups make the unit. Of a further column that one group does not name, every
-    unit of that group is a value of its own.
-    """
+    """Cluster columns of both groups together, those excluded that change nothing."""
+    # The first columns of the two groups make the unit. Of a further column that one group does not name,
+    # every unit of that group is a value of its own.
     n, named = len(data), ((is_person, human), (~is_person, model))
     unit = np.empty(n, dtype=np.int64)
     for start, (rows, names) in zip((0, n), named, strict=True):

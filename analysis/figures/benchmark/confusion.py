@@ -42,36 +42,20 @@ class _Layout:
 
 @dataclass(frozen=True)
 class Confusions:
-    """Matrices of several judges with the same rows and columns.
+    """Matrices of several judges with the same rows and columns."""
 
-    Attributes
-    ----------
-    values : dict of str to ndarray, shape (n rows, n columns)
-        Shares by the label of the judge.
-    rows, columns : list of str
-        Labels of what is right, and of the answers.
-    right : dict of int to int
-        Column of the right answer of each row that has one.
-    axes_labels : tuple of str
-        What rows and columns are.
-    what : str
-        First sentence of the alternative text.
-    most : float
-        Share of the darkest cell.
-    limits : dict of str to ndarray, shape (n rows, n columns, 2), optional
-        Intervals, written where cells have room.
-    counts : dict of str to ndarray, optional
-        Numbers of answers, which rank mistakes.
-    """
-
-    values: Mapping[str, np.ndarray]
+    values: Mapping[str, np.ndarray]  # shape (n rows, n columns): shares by the label of the judge
+    # rows, columns: Labels of what is right, and of the answers.
     rows: list[str]
     columns: list[str]
-    right: Mapping[int, int]
-    axes_labels: tuple[str, str]
-    what: str
+    right: Mapping[int, int]  # column of the right answer of each row that has one
+    axes_labels: tuple[str, str]  # what rows and columns are
+    what: str  # first sentence of the alternative text
+    # share of the darkest cell
     most: float = 1.0
+    # shape (n rows, n columns, 2), optional: intervals, written where cells have room
     limits: Mapping[str, np.ndarray] | None = None
+    # numbers of answers, which rank mistakes
     counts: Mapping[str, np.ndarray] | None = None
 
     def describe(self) -> str:

@@ -34,34 +34,23 @@ USUAL = ("pass_at_k", "majority_of_k", "pass_all_k")
 
 @dataclass(frozen=True)
 class Curves:
-    """Lines of judges in a grid of panels, a row for each metric.
+    """Lines of judges in a grid of panels, a row for each metric."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        ``down, across, series`` (labels), ``x, estimate, lower, upper``.
-    down, across, series : list of str
-        In display order: rows and columns of panels, and lines.
-    xlabel, what, unit : str
-        Label of the axis (``{}``: what intervals are drawn as), first sentence of the alternative text, and
-        what x counts there.
-    is_count : bool
-        Whether x is a small count; otherwise it is drawn on a logarithmic scale.
-    plain : list of str
-        Further series, drawn as bare lines with a dash of their own.
-    places : dict of str to int
-        Number of the colour and marker of each series.
-    """
-
-    table: pd.DataFrame
+    table: pd.DataFrame  # `down, across, series` (labels), `x, estimate, lower, upper`
+    # down, across, series: In display order: rows and columns of panels, and lines.
     down: list[str]
     across: list[str]
     series: list[str]
+    # xlabel, what, unit: Label of the axis (`{}`: what intervals are drawn as), first sentence of the
+    # alternative text, and what x counts there.
     xlabel: str
     what: str
     unit: str
+    # whether x is a small count; otherwise it is drawn on a logarithmic scale
     is_count: bool = True
+    # further series, drawn as bare lines with a dash of their own
     plain: list[str] = field(default_factory=list)
+    # number of the colour and marker of each series
     places: Mapping[str, int] = field(default_factory=dict)
 
     def place(self, series: str) -> int:

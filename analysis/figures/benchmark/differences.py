@@ -102,21 +102,11 @@ def one_test(frame: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Differences of n judges.
+    """Differences of n judges."""
 
-    Attributes
-    ----------
-    judges : tuple of str
-        From the one with the highest mean difference from the others to the lowest.
-    values : ndarray, shape (n, n)
-        Row minus column; NaN where two were not compared.
-    differs : ndarray of bool, shape (n, n)
-        Whether the difference stands out.
-    """
-
-    judges: tuple[str, ...]
-    values: NDArray[np.float64]
-    differs: NDArray[np.bool_]
+    judges: tuple[str, ...]  # from the one with the highest mean difference from the others to the lowest
+    values: NDArray[np.float64]  # shape (n, n): row minus column; NaN where two were not compared
+    differs: NDArray[np.bool_]  # shape (n, n): whether the difference stands out
 
 
 def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) -> Matrix:
@@ -136,10 +126,9 @@ def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) 
 
 @dataclass(frozen=True)
 class Matrices:
-    """A matrix of judges by judges for each place, the best judge first; dots mark what stands out.
+    """A matrix of judges by judges for each place, the best judge first; dots mark what stands out."""
 
-    ``frame`` has pairs with ``_where`` and ``_differs`` at ``alpha``; ``labels`` are those of the judges.
-    """
+    # `frame` has pairs with `_where` and `_differs` at `alpha`; `labels` are those of the judges.
 
     frame: pd.DataFrame
     places: Sequence[str]

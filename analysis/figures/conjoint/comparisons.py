@@ -48,10 +48,8 @@ def _published_alt(result: Drawable, style: Style) -> str:
 
 @figure("published", alt=_published_alt)
 def published(result: Drawable, style: Style, *, judge: str | None = None) -> Figure:
-    """Published estimates and ours on the left, ours minus published on the right.
-
-    By default the judge with most variants, else the first.
-    """
+    """Published estimates and ours on the left, ours minus published on the right."""
+    # By default the judge with most variants, else the first.
     both = result.frame
     judge = judge or str(both.groupby("judge", sort=False)["source"].nunique().idxmax())
     shown = both[both["judge"] == judge]

@@ -128,10 +128,8 @@ def with_bounds(label: str, bounds: str) -> str:
 
 
 def interval_words(settings: Mapping[str, Any], frame: pd.DataFrame | None = None) -> str:
-    """What the lines of a figure are: ``95% percentile bootstrap intervals``.
-
-    ``frame`` contains the estimates, with the limits that are `reported`.
-    """
+    """What the lines of a figure are: ``95% percentile bootstrap intervals``."""
+    # `frame` contains the estimates, with the limits that are `reported`.
     if "interval" not in settings:
         return ""
     if frame is not None and "boot_lower" in frame:  # the bootstrap is beside the limits of standard errors

@@ -70,11 +70,9 @@ def _alt(result: Drawable, style: Style) -> str:
 
 @figure("error_choices", "errors_under_choices", "standard_errors", alt=_alt)
 def error_choices(result: Drawable, style: Style) -> Figure:
-    """Draw intervals of each effect under up to four choices, and below the ratios of errors under all.
-
-    Intervals are drawn around the estimate of the first choice, whose value stands behind the level, so
-    that effects of very different size can be read alike; a short upright line marks zero where it is near.
-    """
+    """Draw intervals of each effect under up to four choices, and below the ratios of errors under all."""
+    # Intervals are drawn around the estimate of the first choice, whose value stands behind the level, so
+    # that effects of very different size can be read alike; a short upright line marks zero where it is near.
     frame, look, words = result.frame, style.look, style.words
     if frame.empty:
         raise InputError("There is nothing to draw: the table of errors has no rows.")
@@ -149,11 +147,9 @@ def _centers(here: pd.DataFrame) -> pd.Series[float]:
 
 
 def chosen_to_draw(frame: pd.DataFrame) -> list[str]:
-    """The choices whose intervals are drawn: all of up to four, else one of each kind.
-
-    These are independent rows, the unit of the judge, all stimuli crossed (of one stimulus CR2), and the
-    mixed model. The ratios below the intervals are those of every choice.
-    """
+    """The choices whose intervals are drawn: all of up to four, else one of each kind."""
+    # These are independent rows, the unit of the judge, all stimuli crossed (of one stimulus CR2), and the
+    # mixed model. The ratios below the intervals are those of every choice.
     known = frame.drop_duplicates("choice").astype({"choice": str, "clusters": str, "method": str})
     every = display_order(frame["choice"])
     if len(every) <= MOST_DRAWN:

@@ -79,15 +79,9 @@ def effects(
     by: str | None = None,
     panels: Literal["feature", "by"] = "feature",
 ) -> Levels | Picture:
-    """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side.
-
-    ``group`` is a column whose values stand side by side, by default every column that distinguishes judges,
-    prompts, variants or engines; ``interval`` is "normal" or "bootstrap", by default what the study reports;
-    ``bounds`` describes the lines, such as "95% normal intervals". All attributes have one axis, unless
-    ``share_x`` is false. Marginal means stand around their null value, 0.5 where it was left at 0 and all
-    means are shares. With ``feature`` and ``by`` the effects of one attribute by another: a panel for each
-    level of ``feature``, or with ``panels="by"`` of ``by``.
-    """
+    """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side."""
+    # One axis for all attributes, unless `share_x` is false. Marginal means stand around their null value
+    # (0.5 where it was left at 0 and all means are shares); `feature` and `by` draw one attribute by another.
     frame, words, settings = result.frame, style.words, result.settings
     if "estimate" not in frame or "feature" not in frame:
         raise InputError("A table without estimates of levels has no figure; print their table with .frame.")

@@ -161,11 +161,9 @@ def power_curves(
     sizes: Sequence[float] | None = None,
     power: float | None = None,
 ) -> Figure:
-    """Draw power, or the minimum detectable effect, over the number of pairs.
-
-    Each attribute has a line, that of its hardest level; attributes with the same line share it.
-    Points mark the sizes of the result itself.
-    """
+    """Draw power, or the minimum detectable effect, over the number of pairs."""
+    # Each attribute has a line, that of its hardest level; attributes with the same line share it. Points
+    # mark the sizes of the result itself.
     look, words = style.look, style.words
     shown = show or ("effect" if result.solved == "effect" else "power")
     if shown not in ("power", "effect"):
@@ -255,10 +253,8 @@ def plan_curves(result: Power, style: Style, *, effect: float, plan: float) -> P
 
 
 def _draw_plan(result: Power, style: Style, effect: float, plan: float) -> Figure:
-    """Draw detectable effects, and the power for one effect, over the number of pairs; mark the plan.
-
-    Each attribute has a line, that of its hardest level; attributes with the same line share it.
-    """
+    """Draw detectable effects, and the power for one effect, over the number of pairs; mark the plan."""
+    # Each attribute has a line, that of its hardest level; attributes with the same line share it.
     look, words = style.look, style.words
     sizes = (max(plan / 30, 10.0), max(plan * 6, 1000.0))
     effects = hardest_curves(result, "effect", sizes, USUAL_POWER)

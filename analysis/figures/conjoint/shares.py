@@ -43,10 +43,8 @@ LONGEST_UPRIGHT = 70
 
 @figure("cj_freqs", "frequencies")
 def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> Levels:
-    """The share of profiles that showed each level; a line marks equal shares.
-
-    With one series the counts stand behind the levels.
-    """
+    """The share of profiles that showed each level; a line marks equal shares."""
+    # With one series the counts stand behind the levels.
     frame, words = result.frame, style.words
     groups = [name for name in result.settings.get("by") or () if name in frame]
     if groups and group is None:
@@ -236,10 +234,8 @@ def _design_alt(result: Drawable, style: Style) -> str:
 
 @figure("design_shares", alt=_design_alt)
 def design_shares(result: Drawable, style: Style) -> Figure:
-    """Draw the share of profiles with each level as bars, and the share in the pairs drawn as points.
-
-    Beside them stand the share in the design, and the number of profiles in the pairs drawn.
-    """
+    """Draw the share of profiles with each level as bars, and the share in the pairs drawn as points."""
+    # Beside them stand the share in the design, and the number of profiles in the pairs drawn.
     look, words = style.look, style.words
     levels = result.frame
     levels = levels[~levels["derived"].astype(bool)].reset_index(drop=True)

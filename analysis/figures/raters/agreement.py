@@ -139,11 +139,9 @@ def pairs(
     dimensions: Sequence[str] | None = None,
     least: int = SHARED,
 ) -> Figure:
-    """Agreement of every pair of raters, people before models: of many raters one dimension, of few all.
-
-    Pairs that share fewer than ``least`` items are grey. Where most pairs of many people are, the columns are
-    the models only.
-    """
+    """Agreement of every pair of raters, people before models: of many raters one dimension, of few all."""
+    # Pairs that share fewer than `least` items are grey. Where most pairs of many people are, the columns are
+    # the models only.
     look, names = style.look, style.names
     frame, kind, weighting = _pairs(result, coefficient, weights)
     raters, n_people = _raters(frame)

@@ -43,11 +43,9 @@ def prediction_powered_items(
     dimensions: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Levels:
-    """People alone, corrected and models alone, with the gain of each row at the right.
-
-    Of many strata, means of all items are drawn, unless ``dimensions`` are named. Of scores, accuracy and
-    macro-F1 are drawn, unless ``metrics`` are named.
-    """
+    """People alone, corrected and models alone, with the gain of each row at the right."""
+    # Of many strata, means of all items are drawn, unless `dimensions` are named. Of scores, accuracy and
+    # macro-F1 are drawn, unless `metrics` are named.
     frame = in_words(result, style.names)
     if "metric" in frame:
         there = chosen(frame["metric"], metrics, "metric")

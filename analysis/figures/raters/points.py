@@ -169,11 +169,9 @@ def _recovery_alt(result: Drawable, style: Style) -> str:
 
 @figure("recovery", alt=_recovery_alt)
 def recovery(result: Drawable, style: Style) -> Figure:
-    """Estimates from simulated judgments by the true values, a panel for each kind of quantity.
-
-    On the line both are equal; hollow points have intervals that miss the truth. Of more than eight judges
-    only people and models have colours of their own, since more markers look alike.
-    """
+    """Estimates from simulated judgments by the true values, a panel for each kind of quantity."""
+    # On the line both are equal; hollow points have intervals that miss the truth. Of more than eight judges
+    # only people and models have colours of their own, since more markers look alike.
     from matplotlib.lines import Line2D
 
     look, names, frame = style.look, style.names, result.frame

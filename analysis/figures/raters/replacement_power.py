@@ -60,11 +60,8 @@ def _power_alt(result: Drawable, style: Style) -> str:
 
 @figure("alt_power", alt=_power_alt)
 def alt_power(result: Drawable, style: Style) -> Figure:
-    """Probability of passing over items: a line for each panel size, a panel for each agreement and epsilon.
-
-    Solid lines are the model as stated; dashed ones a model that is behind people by epsilon, which should
-    not pass.
-    """
+    """Probability of passing over items: a line per panel size, a panel per agreement and epsilon."""
+    # Dashed lines are a model that is behind people by epsilon, which should not pass.
     look, frame = style.look, result.frame
     stated = frame[frame["scenario"] == STATED]
     worlds = stated[["human_agreement", "model_agreement", "epsilon"]].drop_duplicates()

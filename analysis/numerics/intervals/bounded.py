@@ -24,37 +24,27 @@ MOST = 1e4  # times as many items as there are, beyond which no number is given
 
 @dataclass(frozen=True)
 class Bounded:
-    """An estimate with its interval; ``1 - scale * loss`` where it is no difference.
+    """An estimate with its interval; ``1 - scale * loss`` where it is no difference."""
 
-    Attributes
-    ----------
-    estimate, std_error, lower, upper : float
-        NaN where they do not exist.
-    n, clusters : int
-        Rows, and independent units among them.
-    loss, scale, trials : float
-        Of Wilson's interval for the loss; ``trials`` of a coefficient are those that give an interval of the
-        same width, for other numbers of items. NaN of a difference.
-    df : float
-        Degrees of freedom of Student's t; infinite for the normal.
-    p : float
-        Of a difference from zero; NaN of other estimates.
-    spread : float
-        The standard error with which Student's t would give the wider half of an interval that rests on other
-        limits; NaN elsewhere.
-    """
-
+    # estimate, std_error, lower, upper: NaN where they do not exist.
     estimate: float
     std_error: float
     lower: float
     upper: float
+    # n, clusters: Rows, and independent units among them.
     n: int
     clusters: int
+    # loss, scale, trials: Of Wilson's interval for the loss; `trials` of a coefficient are those that give an
+    # interval of the same width, for other numbers of items. NaN of a difference.
     loss: float = np.nan
     scale: float = np.nan
     trials: float = np.nan
+    # degrees of freedom of Student's t; infinite for the normal
     df: float = np.inf
+    # of a difference from zero; NaN of other estimates
     p: float = np.nan
+    # the standard error with which Student's t would give the wider half of an interval that rests on other
+    # limits; NaN elsewhere
     spread: float = np.nan
 
     def at(self, factor: float, alpha: float) -> tuple[float, float]:
@@ -111,10 +101,8 @@ def bounded(estimate: float, influence: Floats, cluster: Codes) -> Bounded:
 
 
 def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
-    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval.
-
-    Clusters of equal rows count as one row each, since copies add nothing.
-    """
+    """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval."""
+    # Clusters of equal rows count as one row each, since copies add nothing.
     n = len(values)
     if not n:
         return NOTHING
@@ -178,11 +166,9 @@ def paired_difference(one: Floats, other: Floats, cluster: Codes, alpha: float) 
 
 
 def shares_apart(one: Bounded, other: Bounded, alpha: float) -> Bounded:
-    """The first of two independent shares minus the second, by Newcombe's hybrid of their intervals.
-
-    The p value is one minus the level of the interval that ends at zero. Positive dependence of the two, such
-    as of items with rows in both, makes the interval too wide.
-    """
+    """The first of two independent shares minus the second, by Newcombe's hybrid of their intervals."""
+    # The p value is one minus the level of the interval that ends at zero. Positive dependence of the two,
+    # such as of items with rows in both, makes the interval too wide.
     estimate = one.estimate - other.estimate
     n, clusters = min(one.n, other.n), min(one.clusters, other.clusters)
     if not (np.isfinite(one.lower) and np.isfinite(other.lower)):

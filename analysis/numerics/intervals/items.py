@@ -117,10 +117,8 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
 def limits(
     statistics: Callable[[Floats], Floats], weights: Weights, estimate: Floats
 ) -> tuple[Floats, Floats]:
-    """Limits of m statistics, each of shape (m,), around their estimates; NaN where there is no estimate.
-
-    ``statistics`` takes weights of shape (B, P) and gives shape (B, m).
-    """
+    """Limits of m statistics, each of shape (m,), around their estimates; NaN where there is no estimate."""
+    # `statistics` takes weights of shape (B, P) and gives shape (B, m).
     low = _quantile(statistics(weights.lower), weights.level)
     high = _quantile(statistics(weights.upper), 1 - weights.level)
     finite = np.isfinite(estimate)

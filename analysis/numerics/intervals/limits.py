@@ -77,11 +77,9 @@ def cut(
 
 
 def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    """Flag statistics, shape (m,), that differ between bootstrap draws, shape (B, m), NaN where missing.
-
-    Draws that all give one value say nothing about sampling error: there is no interval, rather than one of
-    zero width. ``scale`` is the size of the statistics, against which rounding is judged.
-    """
+    """Flag statistics, shape (m,), that differ between bootstrap draws, shape (B, m), NaN where missing."""
+    # Draws that all give one value say nothing about sampling error: there is no interval, rather than one of
+    # zero width. `scale` is the size of the statistics, against which rounding is judged.
     known = np.isfinite(draws)
     highest = np.where(known, draws, -np.inf).max(axis=0, initial=-np.inf)
     lowest = np.where(known, draws, np.inf).min(axis=0, initial=np.inf)
@@ -100,12 +98,9 @@ def wilson(share: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndar
 
 
 def jeffreys(count: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Limits of shares, the modified Jeffreys' of Brown, Cai & DasGupta (2001).
-
-    Beside 0 and 1 they are those of the exact interval, so that they cover where a class is rare. Counts and
-    trials may be broken and have any shape; without a trial the limits are 0 and 1.
-    doi:10.1214/ss/1009213286
-    """
+    """Limits of shares, the modified Jeffreys' of Brown, Cai & DasGupta (2001)."""
+    # Near 0 and 1 they are the exact interval's, so that they cover where a class is rare. Counts and trials
+    # may be fractional; without a trial limits are 0 and 1. doi:10.1214/ss/1009213286
     count, rest = np.maximum(count, 0.0), np.maximum(trials - count, 0.0)
     with np.errstate(divide="ignore"):
         none_seen = 1 - (alpha / 2) ** (1 / (count + rest))  # upper limit of a share of 0

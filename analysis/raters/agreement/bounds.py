@@ -119,10 +119,9 @@ ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
 
 
 def of_icc(panel: Panel, alpha: float, weight: Floats | None = None) -> Floats:
-    """Limits of the three ICCs of a complete panel, shape (3, 2), of items with a weight, (I,), or alike.
-
-    Those of the F distribution; where items are in clusters, or have weights, those of a Bayesian bootstrap.
-    """
+    """Limits of the three ICCs of a complete panel, shape (3, 2), of items with a weight, (I,), or alike."""
+    # Those of the F distribution; where items are in clusters, or have weights, those of a Bayesian
+    # bootstrap.
     weights = np.ones(panel.n_items) if weight is None else weight
     squares = mean_squares(panel, weights[None])
     if panel.n_clusters == panel.n_items and weight is None:

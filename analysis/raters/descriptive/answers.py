@@ -63,10 +63,8 @@ class Answers:
         return _means(values[self.of_people], self.pair, len(self.pair_item))
 
     def of_items(self, values: Floats, blank: float | None = None) -> list[Floats]:
-        """Mean over samples of values (n, m) of each model's answers, shape (I, m).
-
-        It is NaN where a model was not asked, and ``blank``, by default its mean, where no answer is usable.
-        """
+        """Mean over samples of values (n, m) of each model's answers, shape (I, m)."""
+        # It is NaN where a model was not asked, and `blank`, by default its mean, where no answer is usable.
         found = []
         for own, asked in zip(self.of_models, self.asked, strict=True):
             made = _means(values[own], self.item[own], len(self.strata))

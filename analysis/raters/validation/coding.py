@@ -37,35 +37,20 @@ class Groups:
 
 @dataclass(frozen=True)
 class Coded:
-    """n rows with the answers of one or more judges and of P people.
+    """n rows with the answers of one or more judges and of P people."""
 
-    Attributes
-    ----------
-    judges : ndarray, shape (J, n)
-        Class of each judge's answer, -1 where there is none; of ratings 0 where there is an answer.
-    people : ndarray, shape (P, n)
-        The same of people.
-    judged, rated : ndarray, shapes (J, n) and (P, n)
-        Answers as numbers, NaN where there are none; of labels without an order their codes.
-    classes : tuple of str
-        In rising order for numbers, in the order given, else alphabetical; empty for ratings.
-    scale : str
-        nominal, ordinal or interval.
-    cluster : ndarray, shape (n,)
-        Item of each row.
-    groups : sequence of Groups
-    positive : str or None
-    people_names : tuple of str
-    notes : tuple of str
-    """
-
+    # shape (J, n): class of each judge's answer, -1 where there is none; of ratings 0 where there is an
+    # answer
     judges: Codes
-    people: Codes
+    people: Codes  # shape (P, n): the same of people
+    # judged, rated: shapes (J, n) and (P, n): Answers as numbers, NaN where there are none; of labels without
+    # an order their codes.
     judged: Floats
     rated: Floats
+    # in rising order for numbers, in the order given, else alphabetical; empty for ratings
     classes: tuple[str, ...]
-    scale: str
-    cluster: Codes
+    scale: str  # nominal, ordinal or interval
+    cluster: Codes  # shape (n,): item of each row
     groups: tuple[Groups, ...]
     positive: str | None
     people_names: tuple[str, ...]
@@ -393,10 +378,9 @@ def majority(counts: Floats) -> Codes:
 
 @dataclass(frozen=True)
 class Gold:
-    """N labels that count as right: of each row that of most people, or each label of one or two people.
+    """N labels that count as right: of each row that of most people, or each label of one or two people."""
 
-    With two people a majority would exclude all rows on which they differ, which are the hard ones.
-    """
+    # With two people a majority would exclude all rows on which they differ, which are the hard ones.
 
     row: Codes  # (N,): rows that the labels are about
     label: Codes  # (N,)

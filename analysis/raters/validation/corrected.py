@@ -109,11 +109,9 @@ def _bounded(row: Row, n: tuple[int, int]) -> Bounded:
 
 
 def _all_rows(human: Row, other: Row, labelled: float, n: tuple[int, int]) -> Bounded:
-    """The Rogan-Gladen rate of all rows: people's among those with a label, the corrected one of the others.
-
-    This is the rate that solves the equation for all rows. Given the labels of people, the two are
-    uncorrelated; their limits are combined after Zou, Huang & Zhang (2009, doi:10.1016/j.csda.2008.09.033).
-    """
+    """The Rogan-Gladen rate of all rows: people's among labelled rows, the corrected one of the others."""
+    # This is the rate that solves the equation for all rows. Given the labels of people, the two are
+    # uncorrelated; their limits are combined after Zou, Huang & Zhang (2009, doi:10.1016/j.csda.2008.09.033).
     parts = (human, labelled), (other, 1 - labelled)
 
     def combined(name: str) -> Floats:

@@ -113,10 +113,8 @@ def levels_of(group: Groups, used: Flags) -> Sequence[tuple[str, Flags]]:
 
 
 def rest_of(group: Groups, level: str, used: Flags) -> Flags | None:
-    """Rows used of all other levels, with which a level is compared; None where that was done or cannot be.
-
-    Of two levels one is compared with the other, since both comparisons are one test.
-    """
+    """Rows used of all other levels, with which a level is compared; None if done already or impossible."""
+    # Of two levels one is compared with the other, since both comparisons are one test.
     levels = [name for name, _ in levels_of(group, used)]
     if len(levels) < 2 or (len(levels) == 2 and level == levels[1]):
         return None

@@ -87,13 +87,7 @@ class Outcome:
 
 
 def gates_of(under: Sequence[str], over: Sequence[str]) -> list[Gate]:
-    """Read ``NAME.LIMIT=VALUE``; without a limit the estimate is meant.
-
-    Raises
-    ------
-    InputError
-        For what is no such text.
-    """
+    """Read ``NAME.LIMIT=VALUE``; without a limit the estimate is meant."""
     return [
         _gate(text, option, least)
         for texts, option, least in ((under, "--fail-under", True), (over, "--fail-over", False))
@@ -123,14 +117,7 @@ def _gate(text: str, option: str, least: bool) -> Gate:
 
 
 def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
-    """Compare gates with a result; an estimate or an interval without a value fails.
-
-    Raises
-    ------
-    InputError
-        For a name that the result does not have, and for a limit that an estimate does not have, such as the
-        p value of an estimate that is not tested.
-    """
+    """Compare gates with a result; an estimate or an interval without a value fails."""
     found = []
     for gate in gates:
         rows = result.frame[result.frame["name"] == gate.name]

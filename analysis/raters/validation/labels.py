@@ -34,19 +34,13 @@ AMONG = KINDS | {KAPPA: CONGER, WEIGHTED: CONGER}
 
 @dataclass(frozen=True)
 class Estimated:
-    """A coefficient of I items, with the influence of each, shape (I,).
-
-    Attributes
-    ----------
-    weights : array or None
-        Weights of agreement, (q, q); None for those of ranks.
-    interval : callable
-        The coefficient with its interval, by the cluster of each item and one minus the level.
-    """
+    """A coefficient of I items, with the influence of each, shape (I,)."""
 
     estimate: float
+    # weights of agreement, (q, q); None for those of ranks
     weights: Floats | None
     influence: Floats
+    # the coefficient with its interval, by the cluster of each item and one minus the level
     interval: Callable[[Codes, float], Bounded]
 
     def bounded(self, cluster: Codes, alpha: float) -> Bounded:

@@ -33,10 +33,8 @@ def people_mean(coded: Coded) -> Floats:
 
 
 def add_ratings(rows: Rows, coded: Coded, seed: int, weight: Floats | None = None) -> None:
-    """Add agreement of the judge's ratings with the mean of people, and of people among themselves.
-
-    With a ``weight`` of each row, (n,), agreement is that among all judged rows.
-    """
+    """Add agreement of the judge's ratings with the mean of people, and of people among themselves."""
+    # With a `weight` of each row, (n,), agreement is that among all judged rows.
     people = people_mean(coded)
     both = np.isfinite(coded.judged[0]) & np.isfinite(people)
     if not both.any():

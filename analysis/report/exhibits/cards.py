@@ -87,12 +87,9 @@ def _table(rows: list[str], widths: Sequence[int]) -> str:
 
 
 def shown_text(text: str, longest: int = LONGEST) -> str:
-    r"""Text from outside as HTML that shows it and does nothing else.
-
-    Markup, shortcodes and code fences become entities, control characters and marks that turn the direction
-    of writing become their code points, and what is longer than ``longest`` is cut, with a remark. Lines are
-    broken by elements, since Quarto turns line breaks in tables into spaces.
-    """
+    """Text from outside as HTML that shows it and does nothing else."""
+    # Markup, shortcodes and fences become entities, control and direction marks code points; `longest` cuts.
+    # Lines break by elements, since Quarto turns line breaks in tables into spaces.
     cut = text if len(text) <= longest else text[:longest]
     visible = "".join(_visible(character) for character in cut)
     html = escape(visible)

@@ -66,12 +66,9 @@ REFUSALS = {
 
 
 def estimates(report: ReportData, record: Recorded, *, every_prompt: bool = False) -> pd.DataFrame:
-    """Estimates of the main variant with labels of judges and prompts, one prompt per judge.
-
-    Intervals are those that the study reports.
-
-    Where the analysis has groups that are not differences, each group follows the name of its judge.
-    """
+    """Estimates of the main variant with labels of judges and prompts, one prompt per judge."""
+    # Intervals are those that the study reports. Where the analysis has groups that are not differences, each
+    # group follows the name of its judge.
     frame = reported(report.table(record.name), record.settings)
     if "variant" in frame.columns:
         frame = frame[frame["variant"].fillna("").astype(str) == ""]

@@ -211,11 +211,9 @@ def figure_and_tables(
     reading: Reading | None = None,
     **options: Any,
 ) -> Callable[[Any], Any]:
-    """Register a function from a result and names to its tables, to be shown below a figure.
-
-    ``figure``, ``lines`` and ``rest`` are the parts of the figure's caption, see `captioned`; without
-    ``figure`` there is none. ``reading`` is a function from a result and names to what was found.
-    """
+    """Register a function from a result and names to its tables, to be shown below a figure."""
+    # `figure`, `lines` and `rest` are the parts of the figure's caption, see `captioned`; without `figure`
+    # there is none. `reading` is a function from a result and names to what was found.
 
     def register(tables: Any) -> Any:
         def build(result: Result, record: Recorded, report: ReportData) -> Exhibit:
@@ -262,11 +260,9 @@ def _setting(key: str, value: object) -> str:
 
 
 def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, of: str = "") -> str:
-    """A caption: the title, what is drawn, and its intervals unless there was no bootstrap.
-
-    In ``lines``, ``{level}`` and ``{drawn}`` stand for the level and for what was resampled, ``{clustered}``
-    for the clusters of intervals, or percentiles where these were asked for.
-    """
+    """A caption: the title, what is drawn, and its intervals unless there was no bootstrap."""
+    # In `lines`, `{level}` and `{drawn}` stand for the level and for what was resampled, `{clustered}` for
+    # the clusters of intervals, or percentiles where these were asked for.
     settings = record.settings
     if lines and not (settings.get("draws") == 0 and "{drawn}" in lines):
         units = resampled(settings)

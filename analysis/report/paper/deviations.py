@@ -180,13 +180,7 @@ def _sizes(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
 
 
 def sentence(verdicts: Sequence[str]) -> str:
-    """How many aspects are as registered.
-
-    Examples
-    --------
-    >>> sentence([AS, AS, DEVIATES])
-    '2 of 3 registered aspects are as registered; 1 deviates.'
-    """
+    """How many aspects are as registered."""
     counts = {name: list(verdicts).count(name) for name in (AS, DEVIATES, ABSENT, ADDED, UNSEEN)}
     planned = len(verdicts) - counts[ADDED]
     if len(verdicts) == counts[AS]:

@@ -24,38 +24,24 @@ INCLUDE = re.compile(r"""\{%-?\s*include\s+["']([\w./-]+)["']\s*-?%\}""")
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a run has recorded.
+    """What a run has recorded."""
 
-    Attributes
-    ----------
-    folder : str
-        Its name.
-    judges : mapping
-        How each model was asked: model, backend, answer, settings.
-    served : list of mapping
-        Versions that answered by judge: ``model_returned``, ``system_fingerprint``, ``n, first, last``.
-    design : mapping
-        Size, seed and SHA-256 of what was shown.
-    same_texts : collection of str
-        Prompts whose templates are still those that were sent, by their SHA-256.
-    counts : DataFrame
-        ``judge_id, prompt_id, state, n, prompt_tokens, completion_tokens``.
-    statuses : DataFrame
-        ``judge_id, prompt_id, status, n`` of parsed answers.
-    rules : list of str
-        Parsing rules of the judgments.
-    people : DataFrame or None
-        Respondents of a panel, one row per participation, with their ``state``.
-    """
-
-    folder: str
+    folder: str  # its name
+    # how each model was asked: model, backend, answer, settings
     judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # versions that answered by judge: `model_returned`, `system_fingerprint`, `n, first, last`
     served: Sequence[Mapping[str, Any]] = ()
+    # size, seed and SHA-256 of what was shown
     design: Mapping[str, Any] = field(default_factory=dict)
+    # prompts whose templates are still those that were sent, by their SHA-256
     same_texts: Collection[str] = ()
+    # `judge_id, prompt_id, state, n, prompt_tokens, completion_tokens`
     counts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    # `judge_id, prompt_id, status, n` of parsed answers
     statuses: pd.DataFrame = field(default_factory=pd.DataFrame)
+    # parsing rules of the judgments
     rules: Sequence[str] = ()
+    # respondents of a panel, one row per participation, with their `state`
     people: pd.DataFrame | None = None
 
 

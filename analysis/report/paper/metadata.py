@@ -68,26 +68,17 @@ CONTEXT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class About:
-    """What a folder is about.
+    """What a folder is about."""
 
-    Attributes
-    ----------
-    name, title, description : str
-        A name without spaces, a title, and what the folder contains.
-    created : str
-        Date and time in ISO 8601 at which the data were made; empty where no record has it.
-    license, creator : str
-        What only the author knows; a marked field where it is not given.
-    simulated : bool
-        Whether data are simulated.
-    """
-
+    # name, title, description: A name without spaces, a title, and what the folder contains.
     name: str
     title: str
     description: str
-    created: str
+    created: str  # date and time in ISO 8601 at which the data were made; empty where no record has it
+    # license, creator: What only the author knows; a marked field where it is not given.
     license: str = ""
     creator: str = ""
+    # whether data are simulated
     simulated: bool = False
 
 
@@ -102,13 +93,7 @@ class File:
 
 
 def files_of(folder: str | Path) -> list[File]:
-    """All files below a folder but hidden ones, locks and metadata, in order of their names.
-
-    Raises
-    ------
-    InputError
-        For a folder without files.
-    """
+    """All files below a folder but hidden ones, locks and metadata, in order of their names."""
     root = Path(folder)
     found = []
     for path in sorted(root.rglob("*")) if root.is_dir() else ():
@@ -130,11 +115,9 @@ def media_type(path: Path) -> str:
 
 
 def croissant(about: About, files: Iterable[File], folder: Path) -> dict[str, Any]:
-    """Croissant 1.0 of a folder: each Parquet table is a record set with its fields.
-
-    Reference: Akhtar et al. (2024). Croissant: a metadata format for ML-ready datasets. DEEM.
-    doi:10.1145/3650203.3663326
-    """
+    """Croissant 1.0 of a folder: each Parquet table is a record set with its fields."""
+    # Reference: Akhtar et al. (2024). Croissant: a metadata format for ML-ready datasets. DEEM.
+    # doi:10.1145/3650203.3663326
     tables = [file for file in files if file.path.endswith(".parquet")]
     return {
         "@context": CONTEXT,
@@ -201,11 +184,9 @@ def _description(about: About) -> str:
 
 
 def ro_crate(about: About, files: Iterable[File], command: str = "", software: str = "") -> dict[str, Any]:
-    """RO-Crate 1.1 of a folder: every file with size and hash, and the command that wrote them.
-
-    Reference: Soiland-Reyes et al. (2022). Packaging research artefacts with RO-Crate. Data Science 5(2),
-    97-138. doi:10.3233/DS-210053
-    """
+    """RO-Crate 1.1 of a folder: every file with size and hash, and the command that wrote them."""
+    # Reference: Soiland-Reyes et al. (2022). Packaging research artefacts with RO-Crate. Data Science 5(2),
+    # 97-138. doi:10.3233/DS-210053
     listed = list(files)
     creator = {"@id": "#author", "@type": "Person", "name": about.creator or MARK}
     root: dict[str, Any] = {

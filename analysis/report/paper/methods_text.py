@@ -14,23 +14,8 @@ OWN = "conjury"
 
 
 def methods_of(path: str | Path) -> tuple[str, str]:
-    """Methods of all results of a folder, in Markdown with citations, and the BibTeX of what is cited.
-
-    Parameters
-    ----------
-    path : str or Path
-        A results folder.
-
-    Returns
-    -------
-    text, bibliography : str
-        In the text, ``[@key]`` cites an entry of the bibliography; every entry is cited.
-
-    Raises
-    ------
-    InputError
-        For a folder without results.
-    """
+    """Methods of all results of a folder, in Markdown with citations, and the BibTeX of what is cited."""
+    # Returns: In the text, `[@key]` cites an entry of the bibliography; every entry is cited.
     report = Report(path)
     parts = [_opening(report)]
     seen: set[str] = set()

@@ -43,39 +43,8 @@ def registration(
     design_files: Sequence[Path] = (),
     created: datetime | None = None,
 ) -> Registration:
-    """What is registered of a study, as JSON holds it.
-
-    Parameters
-    ----------
-    study : Study or ItemStudy
-        The study as its file describes it.
-    template : {"osf", "aspredicted", "dce"}
-        Whose questions the text answers.
-    alpha : float
-        One minus the confidence level.
-    correct : {"ppi", "covariate"}, optional
-        The correction of estimates among people by models.
-    judges : sequence of str
-        Judges that take part; by default all of the study.
-    sample : mapping, optional
-        ``pairs`` and ``respondents`` in place of the study's.
-    power : sequence of mapping
-        Of each group of judges: ``label, pairs, power, least, most`` (minimum detectable effects).
-    design_files : sequence of Path
-        Files of the drawn design, whose hashes are registered.
-    created : datetime, optional
-        By default now.
-
-    Returns
-    -------
-    dict
-        With ``sha256`` of everything else in it.
-
-    Raises
-    ------
-    InputError
-        For another template.
-    """
+    """What is registered of a study, as JSON holds it."""
+    # Returns: With `sha256` of everything else in it.
     if template not in TEMPLATES:
         raise InputError(f"There is no template {template!r}; use one of: {', '.join(TEMPLATES)}.")
     for name in judges:

@@ -82,13 +82,7 @@ def entries() -> dict[str, str]:
 
 
 def short(key: str) -> str:
-    """Authors, year and DOI of a work in one line.
-
-    Examples
-    --------
-    >>> short("leeper2020")
-    'Leeper et al. (2020), doi:10.1017/pan.2019.30'
-    """
+    """Authors, year and DOI of a work in one line."""
     found = read_bibliography(BIBLIOGRAPHY)[key]
     names = [name.split(",")[0].strip() for name in found["author"].split(" and ")]
     who = names[0] if len(names) == 1 else " & ".join(names) if len(names) == 2 else f"{names[0]} et al."

@@ -209,13 +209,7 @@ def _noted(gt: GT, record: Recorded, data: ReportData) -> GT:
 
 
 def unmarked(text: str) -> str:
-    r"""Markdown of a caption as plain text.
-
-    Examples
-    --------
-    >>> unmarked(r"Effects \(all\) of *Price* by `judge_id`")
-    'Effects (all) of Price by judge_id'
-    """
+    """Markdown of a caption as plain text."""
     return " ".join(html.unescape(ESCAPED.sub(r"\1", MARKED.sub("", text))).split())
 
 

@@ -43,34 +43,16 @@ PREAMBLE = "% needs \\usepackage{booktabs}\n"
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as text.
+    """A table as text."""
 
-    Attributes
-    ----------
-    heads : list of list of str
-        Rows of headings; what spans several columns stands above each.
-    rows : list of list of str
-        Cells; a row with one cell is the heading of a group.
-    right : list of bool
-        Whether a column is aligned to the right.
-    notes : list of str
-        Sentences below the table.
-    """
-
-    heads: list[list[str]]
-    rows: list[list[str]]
-    right: list[bool]
-    notes: list[str]
+    heads: list[list[str]]  # rows of headings; what spans several columns stands above each
+    rows: list[list[str]]  # cells; a row with one cell is the heading of a group
+    right: list[bool]  # whether a column is aligned to the right
+    notes: list[str]  # sentences below the table
 
 
 def latex_escaped(text: str) -> str:
-    r"""Text in LaTeX, whatever it contains.
-
-    Examples
-    --------
-    >>> latex_escaped("50% of a_b")
-    '50\\% of a\\_b'
-    """
+    """Text in LaTeX, whatever it contains."""
     return "".join(LATEX_LETTERS.get(one, LATEX_ACTING.get(one, one)) for one in text)
 
 
@@ -176,13 +158,7 @@ def _text(cell: Any) -> str:
 
 
 def write_word(tables: Sequence[PaperTable], path: str | Path) -> Path:
-    """Write tables as a Word document, each with its caption and notes.
-
-    Raises
-    ------
-    MissingDependency
-        Where pandoc's wheel is not installed.
-    """
+    """Write tables as a Word document, each with its caption and notes."""
     parts = []
     for table in tables:
         grid = grid_of(table.html)
@@ -233,13 +209,8 @@ def convert(text: str, source: str, to: str, path: str | Path, what: str, biblio
 
 
 def write_tables(tables: Sequence[PaperTable], to: str, folder: str | Path) -> list[Path]:
-    """Write each table into a file of its own; Word gets one document with all.
-
-    Returns
-    -------
-    list of Path
-        What was written.
-    """
+    """Write each table into a file of its own; Word gets one document with all."""
+    # Returns: What was written.
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     if to == "word":
@@ -268,10 +239,8 @@ def check_ending(path: Path) -> None:
 
 
 def write_document(text: str, path: str | Path, bibliography: str = "") -> Path:
-    """Write a Markdown document as Markdown, Word or LaTeX, by the ending of its file.
-
-    In Word and LaTeX citations of works in ``bibliography`` are set, with a list of these works.
-    """
+    """Write a Markdown document as Markdown, Word or LaTeX, by the ending of its file."""
+    # In Word and LaTeX citations of works in `bibliography` are set, with a list of these works.
     target = Path(path)
     ending = target.suffix.lower()
     if ending == ".md":

@@ -75,10 +75,8 @@ class Detectability:
 
 
 def detectability(frame: pd.DataFrame, tests: pd.DataFrame, alpha: float) -> Detectability:
-    """Count small estimates, significant or not by the p values of the main analysis.
-
-    Effects without one count as tested by the errors that the minimum detectable effect rests on.
-    """
+    """Count small estimates, significant or not by the p values of the main analysis."""
+    # Effects without one count as tested by the errors that the minimum detectable effect rests on.
     keys = [name for name in ("judge", "prompt", "variant", "feature", "level") if name in frame]
     size, least = frame["estimate"].abs().to_numpy(float), frame["effect_found"].to_numpy(float)
     critical = ndtri(1 - alpha / 2)

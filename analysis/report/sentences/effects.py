@@ -36,10 +36,8 @@ class LargestEffect:
 def largest_effect(
     frame: pd.DataFrame, levels: Sequence[str], bounds: Sequence[str], *, of_prompts: bool = False
 ) -> LargestEffect | None:
-    """Find the largest effect among those with a standard error; None where there are none.
-
-    ``levels`` and ``bounds`` name the level and the interval of each row.
-    """
+    """Find the largest effect among those with a standard error; None where there are none."""
+    # `levels` and `bounds` name the level and the interval of each row.
     size = frame["estimate"].abs().where(frame["std_error"].notna()).to_numpy(float)
     if np.isnan(size).all():
         return None

@@ -96,11 +96,9 @@ def reported_prompt(
     formula: str = FORMULA,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
-    """Effects under one of the prompts that were tried: the first, or the one with the smallest p value.
-
-    ``rule`` is "first", "smallest_p" or "bonferroni": the smallest p value times the number of prompts, with
-    intervals at the level that goes with it.
-    """
+    """Effects under one of the prompts that were tried: the first, or the one with the smallest p value."""
+    # `rule` is "first", "smallest_p" or "bonferroni": the smallest p value times the number of prompts, with
+    # intervals at the level that goes with it.
     prompts = sorted(data["prompt_id"].unique())
     level = alpha / len(prompts) if rule == "bonferroni" else alpha
     tried = prompts[:1] if rule == "first" else prompts
@@ -122,11 +120,9 @@ def sequential_look(
     formula: str = FORMULA,
     alpha: float = 0.05,
 ) -> pd.DataFrame:
-    """The effect of a tone when the data are looked at again and again, as pairs come in.
-
-    ``rule`` is "end" (one look at all pairs), "first_significant" (the first look at which p is below alpha,
-    else the last) or "confidence_sequence" (the same, by a confidence sequence).
-    """
+    """The effect of a tone when the data are looked at again and again, as pairs come in."""
+    # `rule` is "end" (one look at all pairs), "first_significant" (the first look at which p is below alpha,
+    # else the last) or "confidence_sequence" (the same, by a confidence sequence).
     from ...conjoint.standard_errors.sequential import sequential
 
     first = formula.partition("~")[2].split("+")[0].strip()

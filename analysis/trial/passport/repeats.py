@@ -152,10 +152,8 @@ def repeated_tasks(
     clusters: int = 30,
     shape: str = "equal",
 ) -> Drawn:
-    """``n`` pairs by people that are asked again with exchanged sides; ``prevalence`` is the swapping error.
-
-    A share of people errs twice as often as the others.
-    """
+    """``n`` pairs by people, asked again with exchanged sides; ``prevalence`` is the swapping error."""
+    # A share of people errs twice as often as the others.
     who = members(n, clusters, shape)
     careless = rng.random(int(who.max()) + 1) < 0.5
     tau = prevalence * np.where(careless, 4 / 3, 2 / 3)[who]

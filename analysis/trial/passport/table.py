@@ -113,13 +113,9 @@ def _named(progress: Progress, name: str) -> Callable[[int, int], None]:
 
 
 def rows_of(trial: Trial, blocks: Sequence[Kept]) -> pd.DataFrame:
-    """Coverage, width and what else a passport has of every quantity, method and situation of a trial.
-
-    ``coverage`` is the share of the intervals that contain the true value, with its Monte Carlo interval;
-    ``without`` the share of draws that have an estimate and no interval; ``point`` that of intervals without
-    width; ``below`` and ``above`` the shares of intervals that lie below and above the true value. That of a
-    winning rate, which counts significant tests, is the rate to be expected of a study of this size.
-    """
+    """Coverage, width and what else a passport has of every quantity, method and situation of a trial."""
+    # `without` is the share of draws with an estimate and no interval, `point` that of intervals without
+    # width. The truth of a winning rate is the rate expected of a study of this size.
     rows = []
     for block in blocks:
         cell, tried = trial.cells[block.cell], trial.tried[block.method]

@@ -16,11 +16,9 @@ MOST_TEXTS = 300
 
 @process("texts")
 def texts(rng: np.random.Generator, *, pairs: int = 1000, texts: int = 10, text_sd: float = 0.5) -> Drawn:
-    """Each topic is shown by one of a few texts with effects of their own.
-
-    The estimand ``these_texts`` averages over the texts drawn, by enumeration of all pairs of texts and
-    profiles; ``all_texts`` over their normal distribution. Two profiles with one topic may show one text.
-    """
+    """Each topic is shown by one of a few texts with effects of their own."""
+    # The estimand `these_texts` averages over the texts drawn, by enumeration of all pairs of texts and
+    # profiles; `all_texts` over their normal distribution. Two profiles with one topic may show one text.
     if texts > MOST_TEXTS:
         raise InputError(
             f"texts is {texts}; all pairs of texts are enumerated, so give at most {MOST_TEXTS}."
@@ -49,12 +47,9 @@ def prompts(
     shared: float = 0.8,
     effect: float = 0.0,
 ) -> Drawn:
-    """One model judges the same pairs under several prompts, with errors that correlate by ``shared``.
-
-    The part-worth of a rude tone is ``effect`` under the first prompt, and ``effect`` plus a normal
-    deviation with standard deviation ``prompt_sd`` under the others. True values of ``first_prompt`` are
-    effects under the first prompt; of ``differences`` effects under the second prompt minus those.
-    """
+    """One model judges the same pairs under several prompts, with errors that correlate by ``shared``."""
+    # The part-worth of a rude tone is `effect` under the first prompt, plus a normal deviation (`prompt_sd`)
+    # under others.
     worths = {**WORTHS, "tone": {"kind": 0.0, "rude": effect}}
     codes = draw_levels(rng, pairs, worths)
     moved = np.concatenate([[0.0], rng.normal(0, prompt_sd, prompts - 1)])
@@ -81,12 +76,9 @@ def prompts(
 def deterministic(
     rng: np.random.Generator, *, pairs: int = 1000, prompts: int = 5, prompt_sd: float = 0.3
 ) -> Drawn:
-    """A model at temperature 0: each pair of profiles has one answer under each prompt, whenever it is asked.
-
-    Pairs are drawn with replacement from all pairs. The estimand ``these_prompts`` averages the fixed
-    answers over all pairs and the prompts asked; ``all_prompts`` also over normal deviations of the
-    part-worths of a rude tone and of topics between prompts.
-    """
+    """A model at temperature 0: each pair of profiles has one answer under each prompt."""
+    # `these_prompts` averages fixed answers over all pairs and the prompts asked, `all_prompts` also over
+    # normal deviations of part-worths between prompts.
     codes = all_profiles()
     utility = utilities(codes)
     size = len(utility)

@@ -23,13 +23,9 @@ def unequal_clusters(
     effect_sd: float = 0.2,
     treated: float = 0.5,
 ) -> Drawn:
-    """Outcomes of raters whose levels and whose reactions to a rude tone differ.
-
-    Sizes of clusters are proportional to exp(unequal * g / G), g = 1 to G, as in MacKinnon and Webb (2017).
-    ``tone`` varies within clusters, and its effect is normal between them with mean 0.2; ``group`` is drawn
-    for whole clusters, of which a share is ``treated`` (one at least), and has no effect. Both true values
-    are set.
-    """
+    """Outcomes of raters whose levels and whose reactions to a rude tone differ."""
+    # Sizes are proportional to exp(unequal * g / G), as in MacKinnon and Webb (2017). The effect of `tone` is
+    # normal between clusters with mean 0.2; `group`, drawn for whole clusters, has none.
     share = np.exp(unequal * np.arange(1, clusters + 1) / clusters)
     sizes = np.maximum(4, np.floor(rows * share / share.sum()).astype(int))
     cluster = np.repeat(np.arange(clusters), sizes)
@@ -60,12 +56,9 @@ def swapping_errors(
     reliability: float = 0.77,
     taste: float = 0.3,
 ) -> Drawn:
-    """People whose answers depart from their stable picks, so that repeats agree with this probability.
-
-    The first task of each person is repeated with its positions swapped. True values are effects on stable
-    picks, over all pairs and over those whose levels differ; part-worths of a rude tone differ between people
-    with standard deviation ``taste``.
-    """
+    """People whose answers depart from their stable picks, so that repeats agree with this probability."""
+    # Truth is about stable picks, over all pairs and over those whose levels differ; `taste` is the standard
+    # deviation of people's part-worths of a rude tone.
     tau = (1 - np.sqrt(2 * reliability - 1)) / 2
     pairs = people * tasks
     codes = draw_levels(rng, pairs)

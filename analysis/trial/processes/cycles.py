@@ -15,11 +15,9 @@ ROUND = np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])  # art over law over spor
 
 @process("cyclic_topics")
 def cyclic_topics(rng: np.random.Generator, *, pairs: int = 1000, cycle: float = 0.5) -> Drawn:
-    """Choices by part-worths, plus ``cycle`` times a preference of art over law over sport over art.
-
-    True values are average feature choice probabilities by enumeration of all pairs, and the direct
-    preference of art over law minus the indirect one through sport.
-    """
+    """Choices by part-worths, plus ``cycle`` times a preference of art over law over sport over art."""
+    # True values are average feature choice probabilities by enumeration of all pairs, and the direct
+    # preference of art over law minus the indirect one through sport.
     codes = draw_levels(rng, pairs)
     utility, topic = utilities(codes), codes["topic"]
     ahead = utility[:, 0] - utility[:, 1] + cycle * ROUND[topic[:, 0], topic[:, 1]]

@@ -44,10 +44,8 @@ def all_profiles(worths: PartWorths = WORTHS) -> dict[str, Codes]:
 def effects(
     probability: Floats, codes: Mapping[str, Codes], worths: PartWorths = WORTHS, differing: bool = False
 ) -> dict[str, float]:
-    """AMCEs of all levels but references, from the probabilities (M, M) that the first profile is chosen.
-
-    With ``differing`` they are means over pairs whose two levels of the attribute differ.
-    """
+    """AMCEs of all levels but references, from the probabilities (M, M) that the first profile is chosen."""
+    # With `differing` they are means over pairs whose two levels of the attribute differ.
     chosen = (probability + 1 - probability.T) / 2  # in either position
     found: dict[str, float] = {}
     for name, levels in worths.items():
@@ -80,10 +78,8 @@ def table_of(
     worths: PartWorths = WORTHS,
     **columns: np.ndarray | Sequence[object] | str,
 ) -> pd.DataFrame:
-    """One row per profile; ``first`` (pairs,) is whether the first was chosen, missing where NaN.
-
-    Further columns are of shape (pairs,), (pairs, 2) or one value.
-    """
+    """One row per profile; ``first`` (pairs,) is whether the first was chosen, missing where NaN."""
+    # Further columns are of shape (pairs,), (pairs, 2) or one value.
     pairs = len(first)
     chosen = np.column_stack([first, 1.0 - first]).ravel().astype(float)
     table: dict[str, object] = {"pair_id": np.repeat(np.arange(pairs), 2), "chosen": chosen}

@@ -21,11 +21,9 @@ def people_and_model(
     rho: float = 0.6,
     taste: float = 0.3,
 ) -> Drawn:
-    """People judge some pairs; a model judges these and others, with errors that correlate by ``rho``.
-
-    The model's part-worths are 0.7 times those of people, and it prefers the first position. Part-worths of
-    a rude tone differ between people. True values are the effects among people.
-    """
+    """People judge some pairs; a model judges these and others, with errors that correlate by ``rho``."""
+    # The model's part-worths are 0.7 times those of people, and it prefers the first position. Part-worths of
+    # a rude tone differ between people. True values are the effects among people.
     seen, n = people * tasks, people * tasks + other
     codes = draw_levels(rng, n)
     utility = utilities(codes)
@@ -63,10 +61,8 @@ def imperfect_labels(
     specificity: float = 0.9,
     calibration_rate: float | None = None,
 ) -> Drawn:
-    """A judge labels all units with errors, people some of them rightly; the rate among all is to be found.
-
-    With ``calibration_rate`` the units that people label have another rate, as in a balanced calibration set.
-    """
+    """A judge labels all units with errors, people some of them rightly; the rate among all is wanted."""
+    # With `calibration_rate` the units that people label have another rate, as in a balanced calibration set.
     own = rate if calibration_rate is None else calibration_rate
     positive = rng.random(units) < np.where(np.arange(units) < labelled, own, rate)
     judged = np.where(positive, rng.random(units) < sensitivity, rng.random(units) > specificity)
@@ -80,11 +76,9 @@ def imperfect_labels(
 def missing_answers(
     rng: np.random.Generator, *, pairs: int = 1000, share: float = 0.2, mechanism: str = "random"
 ) -> Drawn:
-    """A model that refuses a share of its tasks: at random, by attribute, or by the answer it would give.
-
-    By "attribute" refusals are twice as likely where a profile is rude; by "answer" only choices of a rude
-    profile over a kind one are refused, as often as this share of all tasks allows.
-    """
+    """A model that refuses a share of its tasks: at random, by attribute, or by the answer it would give."""
+    # By "attribute" refusals are twice as likely where a profile is rude; by "answer" only choices of a rude
+    # profile over a kind one are refused, as often as this share of all tasks allows.
     codes = draw_levels(rng, pairs)
     utility = utilities(codes)
     first = utility[:, 0] - utility[:, 1] + rng.normal(size=pairs) > 0

@@ -71,13 +71,8 @@ def _answer(problem: Problem) -> bool | None:
 
 
 def mean_over_runs(one: Definition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
-    """Whether matrices of so many runs exist of which the mean scores are as published.
-
-    Returns
-    -------
-    bool or None
-        None where neither was shown.
-    """
+    """Whether matrices of so many runs exist of which the mean scores are as published."""
+    # Returns: None where neither was shown.
     problem = one.problem(numbers)
     shares = tuple(need for need in problem.needs if need[0].name in LINEAR)
     if shares:
@@ -124,11 +119,9 @@ def possible_sums(n: int, runs: int, number: Printed) -> set[int]:
 
 
 def check_folds(group: Group) -> Iterator[Finding]:
-    """Whether published shares are possible as means over folds; of other scores nothing is claimed.
-
-    Folds of known number are as equal as can be, in all and, for recalls, within each class, as stratified
-    folds are.
-    """
+    """Whether published shares are possible as means over folds; of other scores nothing is claimed."""
+    # Folds of known number are as equal as can be, in all and, for recalls, within each class, as stratified
+    # folds are.
     folds = whole(group, "folds") or 1
     stated = next(definitions(group))
     layout = stated.layout
@@ -173,10 +166,8 @@ def _of_folds(role: str, number: Printed, n: int, folds: int) -> Finding:
 
 
 def mean_over_folds(at: Interval, n: int, folds: int) -> bool:
-    """Whether shares in folds of n items, as equal as can be, can have a mean in an interval.
-
-    The folds have s or s + 1 items, so that the sum of shares is a / s + b / (s + 1) of two whole counts.
-    """
+    """Whether shares in folds of n items, as equal as can be, can have a mean in an interval."""
+    # The folds have s or s + 1 items, so that the sum of shares is a / s + b / (s + 1) of two whole counts.
     size, larger = divmod(n, folds)
     most = (folds - larger) * size
     for b in range(larger * (size + 1) + 1):

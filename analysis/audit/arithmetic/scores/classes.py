@@ -109,11 +109,9 @@ def nearest(stated: Definition, numbers: Mapping[str, Printed]) -> str:
 
 
 def chance(tried: Sequence[Definition], numbers: Mapping[str, Printed]) -> float:
-    """The share of values of one score, with as many digits, that are not excluded given the other scores.
-
-    The score is the last one that is no share of items. Values are excluded from below and from above, in
-    halves, so that the share is at most too large.
-    """
+    """The share of values of one score, with as many digits, that are not excluded given the other scores."""
+    # The score is the last one that is no share of items. Values are excluded from below and from above, in
+    # halves, so that the share is at most too large.
     roles = list(numbers)
     role = next((one for one in reversed(roles) if tried[0].measures[one].name not in LINEAR), roles[-1])
     number = numbers[role]

@@ -34,22 +34,11 @@ OTHER = {  # other definitions of a score, by name
 
 @dataclass(frozen=True)
 class Definition:
-    """One way in which published scores may have been computed.
+    """One way in which published scores may have been computed."""
 
-    Attributes
-    ----------
-    name : str
-        In words.
-    layout : Layout
-        Gold labels of the items that scores are about.
-    measures : mapping
-        The score of each role.
-    rounding : "nearest", "truncated" or "rounded up"
-    """
-
-    name: str
-    layout: Layout
-    measures: Mapping[str, Measure]
+    name: str  # in words
+    layout: Layout  # gold labels of the items that scores are about
+    measures: Mapping[str, Measure]  # the score of each role
     rounding: Rounding = "nearest"
 
     def problem(self, numbers: Mapping[str, Printed]) -> Problem:

@@ -74,19 +74,12 @@ def layout_of(counts: Mapping[str, int], classes: Mapping[str, Sequence[str]]) -
 
 @dataclass(frozen=True)
 class Matrix:
-    """A confusion matrix, as far as scores depend on it.
+    """A confusion matrix, as far as scores depend on it."""
 
-    Attributes
-    ----------
-    gold, hits : tuple of int
-        For each label: items, and those of them that were given the class of the label.
-    given : tuple of int
-        For each class: items that were given it.
-    """
-
+    # gold, hits: For each label: items, and those of them that were given the class of the label.
     gold: tuple[int, ...]
     hits: tuple[int, ...]
-    given: tuple[int, ...]
+    given: tuple[int, ...]  # for each class: items that were given it
 
     def by_class(self, layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Items and hits of each class."""
@@ -96,12 +89,9 @@ class Matrix:
         )
 
     def exists(self, layout: Layout) -> bool:
-        """Whether a confusion matrix has these margins and this diagonal.
-
-        The wrong items of class k are n_k - t_k in its row and g_k - t_k in its column, and none of them may
-        be on the diagonal. Such a table exists if and only if no class has more of both than there are wrong
-        items (Hall's theorem for a transport with a forbidden diagonal). Missing answers are one more column.
-        """
+        """Whether a confusion matrix has these margins and this diagonal."""
+        # By Hall's theorem for a transport with a forbidden diagonal: no class may have more wrong items in
+        # its row and column together than there are wrong items. Missing answers are one more column.
         n, right = sum(self.gold), sum(self.hits)
         if not (layout.n[0] <= n <= layout.n[1]):
             return False

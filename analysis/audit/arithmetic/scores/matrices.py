@@ -27,20 +27,11 @@ MOST_CELLS = 20_000_000  # pairs of counts of one search
 
 @dataclass(frozen=True)
 class Counts:
-    """Gold labels of two classes.
+    """Gold labels of two classes."""
 
-    Attributes
-    ----------
-    parts : mapping
-        Numbers of the labels that make up the positive class, by label.
-    negative : int
-        Number of all other items.
-    name : str
-        The positive class.
-    """
-
-    parts: Mapping[str, int]
-    negative: int
+    parts: Mapping[str, int]  # numbers of the labels that make up the positive class, by label
+    negative: int  # number of all other items
+    # the positive class
     name: str = "positive"
 
     @property
@@ -66,17 +57,9 @@ class Counts:
     ),
 )
 def check_scores(group: Group) -> Iterator[Finding]:
-    """Whether a confusion matrix of the stated items has all published scores.
-
-    ``counts`` are the numbers of gold labels. ``positive`` names the positive class of two, and ``classes``
-    lists the labels of which classes consist, whose recalls are the roles ``recall:LABEL``. Without a
-    positive class each label or class counts, and ``precision:LABEL`` and ``f1:LABEL`` are scores of one of
-    them. Without counts, ``n`` is the number of items and ``labels`` that of classes. ``missing`` answers, or
-    all but those ``answered``, are wrong or excluded (``missing_as``). ``runs`` states that scores are means
-    over runs on the same items, of which shares are decided exactly; with ``pooled: true`` all runs are in
-    one matrix. ``folds`` are parts over which scores are averaged. A score without a value (0 / 0) counts as
-    0.
-    """
+    """Whether a confusion matrix has all scores (or ``recall:LABEL``, ``precision:LABEL``, ``f1:LABEL``)."""
+    # Means over `runs` are decided exactly for shares alone; with `pooled` all runs are one matrix, `folds`
+    # are averaged. A score without a value (0 / 0) counts as 0.
     runs = whole(group, "runs", 1) or 1
     if "folds" in group.settings:
         yield from check_folds(group)
@@ -153,10 +136,8 @@ def _counts(group: Group) -> Counts | None:
 def _margins(
     group: Group, counts: Counts, meaning: Mapping[str, str], rounding: Rounding
 ) -> tuple[range, range]:
-    """Ranges of true positives and true negatives that recalls and specificity allow.
-
-    Every sum of true positives of the labels between the least and the largest occurs.
-    """
+    """Ranges of true positives and true negatives that recalls and specificity allow."""
+    # Every sum of true positives of the labels between the least and the largest occurs.
     low = high = 0
     for label, n in counts.parts.items():
         role = f"{RECALL}{label}"

@@ -20,16 +20,9 @@ OVERALL = (
 
 @dataclass(frozen=True)
 class Measure:
-    """A score: of all classes, of the class with an index, or the recall of the gold label with an index.
+    """A score: of all classes, of the class with an index, or the recall of the gold label with an index."""
 
-    Attributes
-    ----------
-    name : str
-        One of ``OVERALL``, of ``RATIOS`` with ``of``, or "label" for the recall of a label.
-    of : int
-    """
-
-    name: str
+    name: str  # one of `OVERALL`, of `RATIOS` with `of`, or "label" for the recall of a label
     of: int = 0
 
     @property
@@ -92,10 +85,8 @@ def exact(measure: Measure, matrix: Matrix, layout: Layout) -> Fraction:
 
 
 def values(measure: Measure, gold: Floats, hits: Floats, given: Floats, layout: Layout) -> Floats:
-    """Scores of many matrices in floating point, shape (m,); of Matthews' correlation the signed square.
-
-    ``gold`` and ``hits`` have shape (m, labels), ``given`` has shape (m, classes).
-    """
+    """Scores of many matrices in floating point, shape (m,); of Matthews' correlation the signed square."""
+    # `gold` and `hits` have shape (m, labels), `given` has shape (m, classes).
     if measure.name == "label":
         return share(hits[:, measure.of], gold[:, measure.of])
     sizes, right = by_class(gold, layout), by_class(hits, layout)

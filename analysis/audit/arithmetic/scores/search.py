@@ -29,17 +29,10 @@ TRIES = 160  # matrices of one step of a walk
 
 @dataclass(frozen=True)
 class Problem:
-    """Scores in intervals that one confusion matrix is to have.
-
-    Attributes
-    ----------
-    layout : Layout
-    needs : tuple of (Measure, Interval)
-        Of Matthews' correlation the interval of its signed square.
-    """
+    """Scores in intervals that one confusion matrix is to have."""
 
     layout: Layout
-    needs: tuple[tuple[Measure, Interval], ...]
+    needs: tuple[tuple[Measure, Interval], ...]  # of Matthews' correlation the interval of its signed square
 
     def fits(self, matrix: Matrix) -> bool:
         """Whether a matrix exists and has all scores, in exact arithmetic."""
@@ -57,17 +50,7 @@ class Search:
 
 
 def search(problem: Problem, limit: int = LIMIT, *, walks: bool = True) -> Search:
-    """One confusion matrix with the scores, or whether there is certainly none.
-
-    Parameters
-    ----------
-    problem : Problem
-    limit : int
-        Boxes that are looked at, at most.
-    walks : bool
-        Whether matrices near those that fit best are tried; without them, a search excludes as much in less
-        time.
-    """
+    """One confusion matrix with the scores, or whether there is certainly none."""
     layout, needs = problem.layout, bounds(problem)
     boxes = narrow(Boxes.whole(layout), needs, layout)
     if not len(boxes):

@@ -66,10 +66,8 @@ def label_variants(
 
 
 def spellings(values: list[str], known: dict[str, tuple[str, ...]]) -> dict[str, str]:
-    """Values that spell another one, with that one: a label of the scheme, else a value that comes first.
-
-    ``known`` are the accepted spellings of each label of the scheme.
-    """
+    """Values that spell another one, with that one: a label of the scheme, else a value that comes first."""
+    # `known` are the accepted spellings of each label of the scheme.
     accepted = {text for texts in known.values() for text in texts}
     taken = {plain(text): texts[1] for texts in known.values() for text in texts}
     found: dict[str, str] = {}

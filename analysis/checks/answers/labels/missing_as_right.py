@@ -58,11 +58,9 @@ def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
 
 
 def asked_of(answers: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
-    """What each judge, prompt and sample gave to units of items that it was asked about.
-
-    A line without a row counts as asked where other lines of the item have one, since an answer may have
-    fewer labels than lines.
-    """
+    """What each judge, prompt and sample gave to units of items that it was asked about."""
+    # A line without a row counts as asked where other lines of the item have one, since an answer may have
+    # fewer labels than lines.
     runs = answers.assign(family=answers["task"].str.replace(LINES, "line", regex=True))
     runs = runs[["judge", "prompt", "sample", "item_id", "family"]].drop_duplicates()
     wanted = units.assign(family=units["task"].str.replace(LINES, "line", regex=True))

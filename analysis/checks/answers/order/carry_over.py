@@ -52,11 +52,9 @@ def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
 
 
 def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, float, int]:
-    """How much likelier the side of the task before is than the side of two tasks before.
-
-    Respondents with a preference for a side repeat it at any distance; carry-over repeats
-    the last side more than the one before it.
-    """
+    """How much likelier the side of the task before is than the side of two tasks before."""
+    # Respondents with a preference for a side repeat it at any distance; carry-over repeats the last side
+    # more than the one before it.
     near, far = (_same(first, respondent, lag) for lag in (1, 2))
     units, unit = np.unique(respondent, return_inverse=True)
     sums = []

@@ -48,10 +48,8 @@ def has_tasks(group: Judged) -> bool:
 
 
 def trend_weights(task: np.ndarray) -> np.ndarray:
-    """Weights, shape (g,), that turn effects at task numbers (g,) into the change from first to last.
-
-    It is the least-squares slope times the range of the task numbers.
-    """
+    """Weights, shape (g,), that turn effects at task numbers (g,) into the change from first to last."""
+    # It is the least-squares slope times the range of the task numbers.
     centred = task - task.mean()
     return np.asarray(centred / (centred @ centred) * np.ptp(task))
 

@@ -79,13 +79,7 @@ def other_language(
 
 
 def language_of(text: str) -> str:
-    """The language of a text by its function words, or its script where that is not Latin; empty if unclear.
-
-    Examples
-    --------
-    >>> language_of("The joke is on the audience, and it works for those who know that this was planned.")
-    'English'
-    """
+    """The language of a text by its function words, or by its script if not Latin; empty if unclear."""
     text = text[:LONGEST]
     letters = [char for char in text if char.isalpha()]
     if len(letters) < LETTERS:

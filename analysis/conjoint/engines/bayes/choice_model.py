@@ -41,15 +41,10 @@ SHARE, SPREAD = "share", "SD between raters"
 
 @dataclass(frozen=True, repr=False)
 class ChoiceFit(ModelFit):
-    """A fitted choice model.
+    """A fitted choice model."""
 
-    Attributes
-    ----------
-    amce, mm : Estimates
-        Effects and marginal means on the probability of being chosen, as `conjoint.amce` and `conjoint.mm`
-        return them.
-    """
-
+    # amce, mm: Effects and marginal means on the probability of being chosen, as `conjoint.amce` and
+    # `conjoint.mm` return them.
     amce: Estimates | None = None
     mm: Estimates | None = None
 

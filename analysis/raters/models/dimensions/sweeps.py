@@ -129,11 +129,9 @@ def _between(low: float, high: float) -> float:
 def probit_pass(
     y: Codes, offset: Floats, x: Floats, par: Floats, n_cuts: int, gradient: Floats, hessian: Floats
 ) -> float:
-    """Log likelihood of an ordered probit regression with unit residual variance, with its derivatives.
-
-    ``par`` contains L cut-points and P slopes, x has shape (P, n). Fills ``gradient``, shape (L + P,), and
-    ``hessian``, shape (L + P, L + P), with the gradient and the negative Hessian. y = -1 where missing.
-    """
+    """Log likelihood of an ordered probit regression with unit residual variance, with its derivatives."""
+    # `par` contains L cut-points and P slopes, x has shape (P, n). Fills `gradient`, shape (L + P,), and
+    # `hessian`, shape (L + P, L + P), with the gradient and the negative Hessian. y = -1 where missing.
     n_slopes, n = x.shape
     gradient[:] = 0.0
     hessian[:, :] = 0.0
@@ -194,10 +192,8 @@ def _log_proposal(to: Floats, start: Floats, gradient: Floats, hessian: Floats) 
 def draw_latents(
     rng: Any, y: Codes, offset: Floats, scale: float, cut: Floats, mean: Floats, e: Floats
 ) -> None:
-    """Draw latents z of one dimension between its cut-points; fills residuals e = z - mean.
-
-    In units of ``scale``, z is normal around ``offset``, and ``cut`` contains the cut-points.
-    """
+    """Draw latents z of one dimension between its cut-points; fills residuals e = z - mean."""
+    # In units of `scale`, z is normal around `offset`, and `cut` contains the cut-points.
     n_cuts = len(cut)
     for r in range(len(y)):
         k = y[r]
@@ -247,10 +243,8 @@ def inverse_wishart(rng: Any, df: float, scale: Floats) -> Floats:
 def draw_levels(
     rng: Any, group: Codes, e: Floats, effect: Floats, prior_mean: Floats, prior: Floats, residual: Floats
 ) -> None:
-    """Draw effects of levels (items, or judges) given residuals; changes ``effect`` and ``e``.
-
-    ``prior`` and ``residual`` are precision matrices, shape (D, D); ``prior_mean`` has the shape of effect.
-    """
+    """Draw effects of levels (items, or judges) given residuals; changes ``effect`` and ``e``."""
+    # `prior` and `residual` are precision matrices, shape (D, D); `prior_mean` has the shape of effect.
     n_levels, size = effect.shape
     count = np.zeros(n_levels, dtype=np.int64)
     total = np.zeros((n_levels, size))
@@ -292,11 +286,9 @@ def draw_levels(
 
 @_compiled
 def draw_scale(rng: Any, effect: Floats, cov: Floats, half_df: float, sd_scale: float, aux: Floats) -> None:
-    """Draw the covariance of effects, shape (levels, D), under the prior of Huang and Wand; changes ``cov``.
-
-    Every standard deviation is half-t with ``2 half_df`` degrees of freedom and scale ``sd_scale``, every
-    correlation has density proportional to (1 - rho^2)^(half_df - 1); ``aux``, shape (D,), belongs to it.
-    """
+    """Draw the covariance of effects, shape (levels, D), under Huang and Wand's prior; changes ``cov``."""
+    # Standard deviations are half-t with 2 half_df degrees of freedom and scale `sd_scale`; correlations have
+    # density proportional to (1 - rho^2)^(half_df - 1).
     levels, size = effect.shape
     inverse = np.linalg.inv(cov)
     for d in range(size):
@@ -531,10 +523,9 @@ def _newton_target(
     g: Floats,
     h: Floats,
 ) -> tuple[float, Floats]:
-    """Log likelihood with the Jacobian of gaps, and the parameters with cut-points in place of gaps.
-
-    Fills the gradient and an approximate negative Hessian, with those of a normal prior, for proposals only.
-    """
+    """Log likelihood with the Jacobian of gaps, and the parameters with cut-points in place of gaps."""
+    # Fills the gradient and an approximate negative Hessian, with those of a normal prior, for proposals
+    # only.
     jacobian = np.empty((n_cuts, n_cuts))
     plain = par.copy()
     plain[:n_cuts] = _cuts_from(par[:n_cuts], middle, jacobian)
@@ -556,13 +547,9 @@ def _newton_target(
 
 @_compiled
 def draw_row(rng: Any, d: int, data: Design, state: State, fixed: Floats) -> bool:
-    """Metropolis step for all parameters of dimension d with its latents integrated out, then its latents.
-
-    Given the other dimensions, the ratings of dimension d follow an ordered probit regression on the other
-    residuals, the other effects of item and judge, and its own effects net of these. Cut-points and slopes
-    are proposed from the normal approximation that one step of Newton's method gives; what they imply for
-    correlations, standard deviations and effects of dimension d is changed in place.
-    """
+    """Metropolis step for all parameters of dimension d with its latents integrated out, then its latents."""
+    # Given the other dimensions, ratings of d follow an ordered probit regression. Cut-points and slopes are
+    # proposed by one Newton step; what they imply for correlations, scales and effects of d changes in place.
     cuts, within, e, theta, beta, between, between_aux, severity, spread, spread_aux = state
     item, judge, settings, y, n_cuts = data.item, data.judge, data.settings, data.y[d], data.n_cuts[d]
     n, size = e.shape
@@ -730,11 +717,9 @@ def sweep(rng: Any, data: Design, state: State, accepted: Floats) -> None:
 
 @_compiled
 def draw_within(rng: Any, data: Design, state: State) -> bool:
-    """Metropolis step for the residual correlations with the scales of all latents; changes all in place.
-
-    The model is widened by residual variances that nothing informs; in the wider model the residual
-    covariance has an inverse Wishart proposal that all but the priors of the rescaled parameters accept.
-    """
+    """Metropolis step for the residual correlations with the scales of all latents; changes all in place."""
+    # The model is widened by residual variances that nothing informs; in the wider model the residual
+    # covariance has an inverse Wishart proposal that all but the priors of the rescaled parameters accept.
     cut, within, e, theta, beta, between, between_aux, severity, spread, spread_aux = state
     n_cuts, settings = data.n_cuts, data.settings
     half_df, cut_sd, beta_sd = settings[0], settings[2], settings[3]

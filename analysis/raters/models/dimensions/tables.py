@@ -27,11 +27,9 @@ def correlations(cov: Floats) -> Floats:
 
 
 def levels_of(data: GroupRatings, drawn: GroupDraws) -> dict[str, Floats]:
-    """Correlation matrices by level, shape (chains, draws, D, D), as far as ratings identify them.
-
-    "between": of items' effects; "within": of residuals, one judge's single rating of an item around what
-    ratings of it share; "total": of ratings of different items by one judge, both together.
-    """
+    """Correlation matrices by level, shape (chains, draws, D, D), as far as ratings identify them."""
+    # "between": of items' effects; "within": of residuals, one judge's single rating of an item around what
+    # ratings of it share; "total": of ratings of different items by one judge, both together.
     found = {}
     if data.has_items:
         found["between"] = correlations(drawn.between)
@@ -133,10 +131,8 @@ def difference_table(groups: Sequence[tuple[GroupRatings, GroupDraws]], alpha: f
 def compared(
     groups: Sequence[tuple[GroupRatings, GroupDraws]],
 ) -> Iterator[tuple[GroupRatings, GroupRatings, str, Floats, Floats]]:
-    """Pairs of groups with their correlations at each level that both have.
-
-    People are compared with people and with models; models with each other where there are no people.
-    """
+    """Pairs of groups with their correlations at each level that both have."""
+    # People are compared with people and with models; models with each other where there are no people.
     people = any(data.human for data, _ in groups)
     for (one, first), (two, second) in combinations(groups, 2):
         if one.human or not people:

@@ -57,10 +57,8 @@ def label_draws(data: Labelled, posterior: Any, seed: int) -> LabelDraws:
 
 
 def new_people(mean: Floats, spread: Floats, careless: Floats, rng: np.random.Generator) -> Floats:
-    """Draw logits (..., K (K - 1)) of people by the means of their panels.
-
-    ``spread`` and ``careless``, the share of careless people, have the shape (...,).
-    """
+    """Draw logits (..., K (K - 1)) of people by the means of their panels."""
+    # `spread` and `careless`, the share of careless people, have the shape (...,).
     attention = rng.beta(np.where(rng.random(careless.shape) < careless, 1.0, ATTENTIVE), 1.0)
     centre, sd = by_attention(mean, spread[..., None], attention[..., None])
     return np.asarray(centre + sd * rng.standard_normal(mean.shape))

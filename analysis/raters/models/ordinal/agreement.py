@@ -19,10 +19,9 @@ _GOLDEN = np.array([0.7548776662466927, 0.5698402909980532])  # evenly spread po
 
 @dataclass(frozen=True)
 class Agreement:
-    """Expected agreement, for each of D draws and G groups; of panels, that of a new person.
+    """Expected agreement, for each of D draws and G groups; of panels, that of a new person."""
 
-    The consensus on an item is the mean rating that all people would give it.
-    """
+    # The consensus on an item is the mean rating that all people would give it.
 
     same: Floats  # (D, G); probability of the same rating as a random person
     distance: Floats  # (D, G); expected distance of a rating from the consensus, in points of the scale

@@ -28,10 +28,9 @@ RARE = 0.5  # share of the average below which a stratum is named
 
 @dataclass(frozen=True)
 class OrdinalData:
-    """n ratings of I items by J judges in G groups on K categories.
+    """n ratings of I items by J judges in G groups on K categories."""
 
-    Groups of people come first; each model is a group of its own.
-    """
+    # Groups of people come first; each model is a group of its own.
 
     judges: tuple[str, ...]  # length J
     groups: tuple[str, ...]  # length G

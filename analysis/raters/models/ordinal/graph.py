@@ -20,13 +20,9 @@ from .draws import BUMPS, FINE, LINK_SD, Grid, coordinates
 
 
 def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> Any:
-    """Build the PyMC model.
-
-    Discriminations, severities and biases are in units of the link's standard deviation. The variables
-    are chosen so that the sampler meets little correlation: thresholds enter as shares of categories,
-    and people's severities and log discriminations sum to zero within a panel, about the members' mean; the
-    typical person of a panel lies a little off it.
-    """
+    """Build the PyMC model."""
+    # Variables are chosen for little correlation: thresholds enter as shares of categories, people's
+    # severities and log discriminations as deviations from their panel's mean.
     pymc, pt = library("pymc"), library("pytensor.tensor")
     from ..operation import LogLikelihood
     from .kernel import log_likelihood
@@ -107,10 +103,8 @@ def _severities(data: OrdinalData, number: int, priors: Priors) -> Any:
 
 
 def _discriminations(data: OrdinalData, number: int, priors: Priors) -> tuple[Any, Any]:
-    """Log discriminations of a panel's members about their mean, and where the typical person's lies.
-
-    About the typical person's they are normal, or, of careless people, normal and much wider.
-    """
+    """Log discriminations of a panel's members about their mean, and where the typical person's lies."""
+    # About the typical person's they are normal, or, of careless people, normal and much wider.
     pymc, pt = library("pymc"), library("pytensor.tensor")
     label, name = data.groups[number], _members(data, number)
     sd = priors["discrimination_sd"].variable(f"discrimination_sd_{label}")

@@ -31,10 +31,8 @@ _RESCALE = 8  # cells of an item between rescalings
 def _tabulate(
     base: float, slope: float, nodes: Floats, cut: Floats, probit: bool, prob: Floats, density: Floats
 ) -> None:
-    """Fill ``prob``, (K, Q), with probabilities of categories and ``density``, (K - 1, Q), with the link's.
-
-    The nodes are evenly spaced, so a logistic link needs two exponentials for all of them.
-    """
+    """Fill ``prob``, (K, Q), with categories' probabilities and ``density``, (K - 1, Q), with the link's."""
+    # The nodes are evenly spaced, so a logistic link needs two exponentials for all of them.
     n_cut, n_nodes = len(cut), len(nodes)
     if probit:
         for k in range(n_cut):
@@ -120,11 +118,9 @@ def _over_items(
     item_weight: Floats,
     item_stratum: Codes,
 ) -> float:
-    """Log likelihood of all items; ``mass``, flat as ``chance``, gets each cell's share of the nodes.
-
-    ``given``, shape (S, n_window), gets the expected items of each stratum at the nodes.
-    Nothing but unsigned offsets into flat arrays lets the compiler make vectors of the inner loops.
-    """
+    """Log likelihood of all items; ``mass``, flat as ``chance``, gets each cell's share of the nodes."""
+    # `given`, shape (S, n_window), gets the expected items of each stratum at the nodes. Nothing but unsigned
+    # offsets into flat arrays lets the compiler make vectors of the inner loops.
     width, n_window = np.uint64(n_nodes), np.uint64(weights.shape[1])
     post, share = np.empty(n_window), np.empty(n_window)
     value = 0.0

@@ -343,11 +343,9 @@ def _mixed_panel(
     known: float,
     priors: Floats,
 ) -> float:
-    """Log discriminations of a panel's members: normal about a typical person's, or careless, much wider.
-
-    They are sampled about their mean, which ratings identify; the typical person's lies ``shift`` standard
-    deviations from it. A single person who does not follow the others moves it little.
-    """
+    """Log discriminations of a panel's members: normal about a typical person's, or careless, much wider."""
+    # They are sampled about their mean, which ratings identify; the typical person's lies `shift` standard
+    # deviations from it. A single person who does not follow the others moves it little.
     sd_at, raw_at, careless_at, shift_at, seen_at = places
     size, log_sd, shift = len(part), vector[sd_at], vector[shift_at]
     sd, unit = math.exp(log_sd), math.exp((1 - known) * log_sd)

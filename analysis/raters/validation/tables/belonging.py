@@ -40,10 +40,8 @@ def refuse_other_answers(
 
 
 def refuse_labels_of_one_judge_each(data: Coded, names: tuple[str, str]) -> None:
-    """Refuse people of whom one agrees with the first judge and another with the second, by far.
-
-    Of people who labelled the same answers, whoever one judge agrees with more is agreed with more by it.
-    """
+    """Refuse people of whom one agrees with the first judge and another with the second, by far."""
+    # Of people who labelled the same answers, whoever one judge agrees with more is agreed with more by it.
     ahead: dict[int, tuple[str, float]] = {}
     for person, rated in zip(data.people_names, data.rated, strict=True):
         used = np.isfinite(data.judged).all(axis=0) & np.isfinite(rated)

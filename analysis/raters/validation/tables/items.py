@@ -13,13 +13,7 @@ from conjury.inference.tables.items import copies, repeated_items
 def item_of(
     table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str, option: str = "--id"
 ) -> tuple[str | None, list[str]]:
-    """The column by which rows are clustered: the one that is named, else one of items that repeat.
-
-    Raises
-    ------
-    InputError
-        Rows are there twice in every column, and no column of items is named.
-    """
+    """The column by which rows are clustered: the one that is named, else one of items that repeat."""
     notes = _copied(table, named, answers, source)
     if named is not None:
         return named, notes

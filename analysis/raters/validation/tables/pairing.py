@@ -40,11 +40,9 @@ def paired(
     id: str | None,
     names: tuple[str, str],
 ) -> Pairs:
-    """Match rows by item, the k-th answer to an item with the k-th; without items, by their place.
-
-    ``columns`` are those of people and further ones, in either table; contradictions between the tables are
-    refused.
-    """
+    """Match rows by item, the k-th answer to an item with the k-th; without items, by their place."""
+    # `columns` are those of people and further ones, in either table; contradictions between the tables are
+    # refused.
     for table, judge, name in zip(tables, judges, names, strict=True):
         present = [str(column) for column in table.columns]
         for column in (judge, *([id] if id is not None else [])):

@@ -16,16 +16,9 @@ Row: TypeAlias = "pd.Series[Any]"
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference from zero.
+    """A difference from zero."""
 
-    Attributes
-    ----------
-    estimate, lower, upper, p : float
-        ``p`` is adjusted where several are tested together.
-    clusters : int
-    alpha : float
-    """
-
+    # estimate, lower, upper, p: `p` is adjusted where several are tested together.
     estimate: float
     lower: float
     upper: float

@@ -14,11 +14,9 @@ from .strata import Strata
 
 
 def stratified_mean(coded: Coded, people: Floats, strata: Strata, alpha: float) -> Bounded:
-    """Means by people in each stratum, moved along one slope on the judge, weighted by the judged rows.
-
-    ``people``, (n,), is NaN without a rating. The variance has a factor m / (m - 1) for m labelled rows of a
-    stratum; the degrees of freedom are Satterthwaite's, at most the labelled clusters less the strata.
-    """
+    """Means by people in each stratum, moved along one slope on the judge, weighted by the judged rows."""
+    # `people`, (n,), is NaN without a rating. The variance has a factor m / (m - 1) for m labelled rows of a
+    # stratum; the degrees of freedom are Satterthwaite's, at most the labelled clusters less the strata.
     judge, used = coded.judged[0], strata.code >= 0
     code, labelled = strata.code, used & np.isfinite(people)
     share = strata.judged / strata.judged.sum()

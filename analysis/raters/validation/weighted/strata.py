@@ -20,25 +20,14 @@ PARTS = 5  # of ratings, by the judge
 
 @dataclass(frozen=True)
 class Strata:
-    """n rows in S strata of the judge's answers.
+    """n rows in S strata of the judge's answers."""
 
-    Attributes
-    ----------
-    code : ndarray, shape (n,)
-        Stratum of each row; -1 without an answer of the judge.
-    names : tuple of str
-        Answers, or ranges of ratings.
-    judged, labelled : ndarray, shape (S,)
-        Rows, and those with a label.
-    p : float
-        Of labels being as frequent in every stratum; 1 where all judged rows have one.
-    """
-
-    code: Codes
-    names: tuple[str, ...]
+    code: Codes  # shape (n,): stratum of each row; -1 without an answer of the judge
+    names: tuple[str, ...]  # answers, or ranges of ratings
+    # judged, labelled: shape (S,): Rows, and those with a label.
     judged: Floats
     labelled: Floats
-    p: float
+    p: float  # of labels being as frequent in every stratum; 1 where all judged rows have one
 
     @property
     def selected(self) -> bool:

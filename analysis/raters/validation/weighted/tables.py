@@ -22,13 +22,10 @@ Statistic = Callable[[Floats], Floats]  # of tables (B, q, q), judge in rows: (B
 
 @dataclass(frozen=True)
 class Tables:
-    """Shares of q answers and q labels among all judged rows, with draws that show their uncertainty.
+    """Shares of q answers and q labels among all judged rows, with draws that show their uncertainty."""
 
-    Labels of an answer are drawn from the Dirichlet distribution of their counts and of one further row,
-    answers from that of theirs. The further row goes against the estimate for the lower limit and with it
-    for the upper one, as in the exact interval of a share, so that what was not seen remains possible.
-    Counts are divided by how much clusters increase the variance.
-    """
+    # Draws are Dirichlet with one further row, against the estimate for the lower limit and with it for the
+    # upper, as in a share's exact interval, so that the unseen stays possible; clusters reduce counts.
 
     shares: Floats  # (q, q): the estimate
     counts: Floats  # (q, q): labels of each answer
@@ -57,10 +54,8 @@ class Tables:
         return np.repeat(np.eye(len(self.shares))[[place]], len(self.shares), axis=0)
 
     def bounded(self, statistic: Statistic, towards: Floats, scale: float = 1.0) -> Bounded:
-        """A statistic that rises with rows as in ``towards``, (q, q).
-
-        ``scale`` is 1 for shares, 2 for coefficients, and 0 for differences.
-        """
+        """A statistic that rises with rows as in ``towards``, (q, q)."""
+        # `scale` is 1 for shares, 2 for coefficients, and 0 for differences.
         against = (1 - towards) / max(len(towards) - 1, 1)
         sides = [statistic(self.drawn(further)) for further in (against, towards)]
         return self.limited(float(statistic(self.shares[None])[0]), sides, scale)

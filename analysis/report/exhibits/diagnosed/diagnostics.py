@@ -224,10 +224,8 @@ def engines_summary_table(summary: pd.DataFrame) -> GT:
 
 
 def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT:
-    """Set each engine's estimates, with standard errors in parentheses, side by side.
-
-    Differences say between which levels of ``groups`` they are.
-    """
+    """Set each engine's estimates, with standard errors in parentheses, side by side."""
+    # Differences say between which levels of `groups` they are.
     names = [
         column.removeprefix("estimate_")
         for column in map(str, engines.columns)

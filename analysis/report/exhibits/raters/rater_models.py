@@ -181,10 +181,8 @@ def prior_table(result: Result) -> GT:
 
 
 def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT]:
-    """Observed shares with their predictive intervals; several dimensions side by side by group.
-
-    Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
-    """
+    """Observed shares with their predictive intervals; several dimensions side by side by group."""
+    # Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
     made = f"{level(result)} interval"
     if shares["dimension"].nunique() < 2:
         return [_of_one_dimension(result, shares, names, made)]
