@@ -206,10 +206,8 @@ def _corrected(
 
 
 def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[str]]:
-    """What a pair cost in the run beside the choices, all prompts, samples and repeats included, with notes.
-
-    Pairs with an answer whose cost is not stated do not count.
-    """
+    """What a pair cost in the run beside the choices, with all prompts, samples and repeats, and notes."""
+    # Pairs with an answer whose cost is not stated do not count.
     from conjury.inference.tables.columns import responses_beside
     from conjury.inference.tables.files import read_table
 

@@ -109,10 +109,8 @@ def conjury() -> None:
 
 
 def main() -> None:
-    """Run the command line; problems that the user can solve end with one sentence and exit code 2.
-
-    A defect of conjury has an exit code of its own: 1 means that a limit is not met, and gates read it so.
-    """
+    """Run the command line; problems that the user can solve end with one sentence and exit code 2."""
+    # A defect of conjury has an exit code of its own: 1 means that a limit is not met, and gates read it so.
     gc.set_threshold(200_000)  # looking for cycles every few hundred objects costs a tenth of the start
     begin()
     try:

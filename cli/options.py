@@ -42,11 +42,9 @@ Rule = Annotated[str, typer.Option(help="Parsing rule: default, strict, lenient,
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of the dataclasses among its parameters as options.
-
-    Fields are annotated as parameters of typer commands are, ``Annotated[type, typer.Option(...)]``; their
-    names are the names of the options. The command takes the object, its users see the options.
-    """
+    """Give a command the fields of the dataclasses among its parameters as options."""
+    # Fields are annotated as parameters of typer commands are, `Annotated[type, typer.Option(...)]`; their
+    # names are the names of the options. The command takes the object, its users see the options.
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     own = [

@@ -27,10 +27,9 @@ UNKNOWN = "not known"
 
 @dataclass(frozen=True)
 class Prices:
-    """What a respondent and a pair cost, by judge; None where it is not known.
+    """What a respondent and a pair cost, by judge; None where it is not known."""
 
-    ``tasks_paid`` is how many tasks a respondent's price is for, repeats included; None for all of them.
-    """
+    # `tasks_paid` is how many tasks a respondent's price is for, repeats included; None for all of them.
 
     currency: str
     per_respondent: float | None

@@ -31,20 +31,14 @@ NOT_AN_ADDRESS = (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where requests go.
+    """Where requests go."""
 
-    Attributes
-    ----------
-    scheme, host : str
-        "http" or "https"; the host in small letters, without a dot at its end, IPv6 without brackets.
-    port : int
-    path : str
-        What follows, as it was given.
-    """
-
+    # scheme, host: "http" or "https"; the host in small letters, without a dot at its end, IPv6 without
+    # brackets.
     scheme: str
     host: str
     port: int
+    # what follows, as it was given
     path: str = ""
 
     @property

@@ -38,12 +38,10 @@ class Recorder(Protocol):
 
 
 class Backend(Protocol):
-    """Asks one model; ``run`` returns when ``requests`` is exhausted or ``recorder.stopping()``.
+    """Asks one model; ``run`` returns when ``requests`` is exhausted or ``recorder.stopping()``."""
 
-    Every request that ``run`` took from the iterator and sent ends in exactly one ``recorder.record``.
-    Requests are taken lazily, not many more than can be in flight. What concerns all requests, such as a
-    wrong key or an unknown model, is raised as InputError instead of being recorded 10,000 times.
-    """
+    # Every request sent ends in exactly one `recorder.record`, and requests are taken lazily. What concerns
+    # all of them, such as a wrong key, is an InputError and not 10,000 recorded failures.
 
     def settings(self) -> dict[str, Any]:
         """Description of the model and its engine, without secrets; kept with the run."""
@@ -53,10 +51,8 @@ class Backend(Protocol):
 
 
 def export(requests: Iterable[Request], path: Path, recorder: Recorder) -> int:
-    """Write requests to a JSONL file, one after the other, without sending any; return how many.
-
-    ``python -m vllm.entrypoints.openai.run_batch -i PATH -o RESULTS --model MODEL`` answers them.
-    """
+    """Write requests to a JSONL file, one after the other, without sending any; return how many."""
+    # `python -m vllm.entrypoints.openai.run_batch -i PATH -o RESULTS --model MODEL` answers them.
     written = 0
     with completed(path) as file:
         for request in requests:
@@ -68,12 +64,9 @@ def export(requests: Iterable[Request], path: Path, recorder: Recorder) -> int:
 
 
 def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
-    """Record the answers of a file of results, plain or gzip; return what its lines were.
-
-    Lines of requests that the run does not have are counted and left. Not recorded are lines of requests
-    whose newest round has an answer, and answers and failures that the ledger has, so a file may be read
-    twice, or again when it has grown.
-    """
+    """Record the answers of a file of results, plain or gzip; return what its lines were."""
+    # Lines of unknown requests are counted and skipped, and so is what the ledger has already, so that a file
+    # may be read twice, or again when it has grown.
     tally = Tally()
     try:
         for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally, LINES):
@@ -141,12 +134,8 @@ def translated(
     usage: tuple[int, int] | None = None,
     sound: int = 0,
 ) -> bytes:
-    """Write the answer of a provider with another protocol as the JSON of one chat completion.
-
-    ``choices`` are texts with finish reasons, at most one; ``usage`` is tokens in and out, None where the
-    answer does not state them; ``sound`` are those in that are sound. The field ``original`` has the answer
-    of the provider.
-    """
+    """Write the answer of a provider with another protocol as the JSON of one chat completion."""
+    # `usage` is tokens in and out, None where not stated; `original` has the provider's own answer.
     body: dict[str, Any] = {
         "id": name,
         "object": "chat.completion",

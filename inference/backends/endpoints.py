@@ -30,25 +30,16 @@ BY_USER, BY_FILE = Named(), Named(False, False)
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where requests go, and which key may go with them; the key itself is not read.
-
-    Attributes
-    ----------
-    address : Address
-    key_variable : str
-        The environment variable of the key; empty where none is sent.
-    problem : str
-        Why the key may not go there; empty where it may.
-    final : bool
-        Whether no decision of the user allows it.
-    own : bool
-        Whether the server is that of the account, which headers of the environment are meant for.
-    """
+    """Where requests go, and which key may go with them; the key itself is not read."""
 
     address: Address
+    # the environment variable of the key; empty where none is sent
     key_variable: str = ""
+    # why the key may not go there; empty where it may
     problem: str = ""
+    # whether no decision of the user allows it
     final: bool = False
+    # whether the server is that of the account, which headers of the environment are meant for
     own: bool = False
 
     @property
@@ -74,24 +65,16 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is asked, by which key; neither ``str`` nor ``repr`` shows the key.
+    """Where a model is asked, by which key; neither ``str`` nor ``repr`` shows the key."""
 
-    Attributes
-    ----------
-    base_url : str
-        The address.
-    key_variable, key : str
-        The environment variable that contains the key, and the key; empty where none is sent.
-    own : bool
-        Whether the server is that of the account.
-    direct : bool
-        Whether no proxy may come between: it would see the key of a server on this machine.
-    """
-
-    base_url: str
+    base_url: str  # the address
+    # key_variable, key: The environment variable that contains the key, and the key; empty where none is
+    # sent.
     key_variable: str
     key: str = field(repr=False)
+    # whether the server is that of the account
     own: bool = False
+    # whether no proxy may come between: it would see the key of a server on this machine
     direct: bool = False
 
     @property
@@ -121,11 +104,9 @@ def destination_of(ask: Sampling, named: Named = BY_FILE) -> Destination | None:
 def find_destination(
     base_url: str | None, key_variable: str, account: Account = OPENAI, named: Named = BY_FILE
 ) -> Destination:
-    """Find the server, and whether the key in a variable may go there.
-
-    The key of an ``account`` is not sent to another server than that of the account, without a word: a
-    server that is named by ``base_url`` alone needs none.
-    """
+    """Find the server, and whether the key in a variable may go there."""
+    # The key of an `account` is not sent to another server than that of the account, without a word: a server
+    # that is named by `base_url` alone needs none.
     url = base_url or os.environ.get(account.url_variable) or account.url
     if redact(url, (_key(key_variable),)) != url:
         raise InputError(
@@ -178,13 +159,7 @@ def _problem(address: Address, variable: str, is_own_server: bool, named: Named)
 def find_endpoint(
     base_url: str | None, key_variable: str, account: Account = OPENAI, named: Named = BY_USER
 ) -> Endpoint:
-    """Read the key from the environment where it may go to the server; a server of one's own needs none.
-
-    Raises
-    ------
-    InputError
-        Where the key may not go there (`find_destination`), or the provider needs one and there is none.
-    """
+    """Read the key from the environment where it may go to the server; a server of one's own needs none."""
     destination = find_destination(base_url, key_variable, account, named)
     destination.check()
     key = "" if destination.problem else _key(destination.key_variable)

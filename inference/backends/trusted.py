@@ -58,13 +58,7 @@ def trusted_address(text: str) -> Address:
 
 
 def trust(address: Address, key_variables: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Trust a server with the keys in some variables; return all hosts that are trusted now.
-
-    Raises
-    ------
-    InputError
-        Where the key would travel unencrypted, or is known to be that of another provider.
-    """
+    """Trust a server with the keys in some variables; return all hosts that are trusted now."""
     if address.scheme == "http" and not (address.is_local or address.is_private):
         raise InputError(
             f"{address.server} is reached without encryption, so that no key is sent there; give its https "

@@ -25,11 +25,9 @@ SingleTokens = Callable[[tuple[str, ...]], list[int] | None]
 
 
 def sampling_fields(body: Body, single_tokens: SingleTokens) -> dict[str, Any]:
-    """Translate the body of a request.
-
-    A choice between options of one token each is drawn among these tokens, with the raw log-probabilities of
-    all; under a grammar, which longer options need, they would be renormalised over the options.
-    """
+    """Translate the body of a request."""
+    # A choice between options of one token each is drawn among these tokens, with the raw log-probabilities
+    # of all; under a grammar, which longer options need, they would be renormalised over the options.
     given = {name: value for name, value in body.items() if name not in ("model", "messages")}
     fields = {name: given.pop(name) for name in SAME_NAME if name in given}
     if "max_completion_tokens" in given:

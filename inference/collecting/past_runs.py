@@ -53,11 +53,10 @@ def asked_content(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -
 
 @dataclass(frozen=True)
 class Verified:
-    """A ledger that was read to its end.
+    """A ledger that was read to its end."""
 
-    ``unproven`` is a sentence on what was stored before there were digests, ``unlike`` one on how the study
-    differs from that of the ledger; both are empty where there is nothing of the kind.
-    """
+    # `unproven` is a sentence on what was stored before there were digests, `unlike` one on how the study
+    # differs from that of the ledger; both are empty where there is nothing of the kind.
 
     ledger: Path
     requests: int

@@ -93,10 +93,8 @@ def read_prices(path: Path | None = None) -> Prices:
 
 
 def guess_tokens(body: Body, answer: str, picture: float = PICTURE, thinking: float = 0.0) -> Tokens:
-    """Guess the tokens of a request from the bytes of its text and its media (``picture`` per image).
-
-    ``thinking`` are the thoughts of an answer where the settings in the body say nothing of them.
-    """
+    """Guess the tokens of a request from the bytes of its text and its media (``picture`` per image)."""
+    # `thinking` are the thoughts of an answer where the settings in the body say nothing of them.
     text, media, sound = text_and_media(body, picture)
     schema = body.get("response_format")
     text += len(json.dumps(schema)) if schema else 0
@@ -142,24 +140,15 @@ Room = Literal["send", "wait", "stop"]
 
 @dataclass(frozen=True)
 class Budget:
-    """Price of a judge, and the most that a run may cost.
-
-    Attributes
-    ----------
-    price : Price or None
-    per : float
-        Number of tokens that prices are for.
-    batch : bool
-        Whether the batch interface is used.
-    max_cost : float or None
-    max_tokens : int or None
-        Limit that is sent for an answer where the settings of the judge state none.
-    """
+    """Price of a judge, and the most that a run may cost."""
 
     price: Price | None = None
+    # number of tokens that prices are for
     per: float = 1e6
+    # whether the batch interface is used
     batch: bool = False
     max_cost: float | None = None
+    # limit that is sent for an answer where the settings of the judge state none
     max_tokens: int | None = None
 
     def cost(self, prompt_tokens: float, completion_tokens: float, sound: float = 0.0) -> float | None:
@@ -179,10 +168,8 @@ class Budget:
 
 
 def most_tokens(body: Body, price: Price | None = None, max_tokens: int | None = None) -> Tokens:
-    """Return the most tokens that a request and its answer can have: one per byte, media counted twice.
-
-    ``max_tokens`` is the limit of an answer where the body states none, by default that of the model.
-    """
+    """Return the most tokens that a request and its answer can have: one per byte, media counted twice."""
+    # `max_tokens` is the limit of an answer where the body states none, by default that of the model.
     text, media, sound = text_and_media(body, PICTURE if price is None else price.picture)
     rest = {name: value for name, value in body.items() if name != "messages"}
     prompt = text + len(json.dumps(rest).encode()) + PER_MESSAGE * len(body["messages"]) + MEDIA * media
@@ -212,17 +199,10 @@ def _has_text(answer: dict[str, Any]) -> bool:
 
 
 class Spending:
-    """What was spent, and the most that requests in flight can add to it; its methods run in any thread.
+    """What was spent, and the most that requests in flight can add to it; its methods run in any thread."""
 
-    A request reserves the most that it can cost, and gives it back when its outcome is on disk. An answer
-    that states its tokens counts as stated; whatever else may have been billed counts at the most. A server
-    that bills more than that for a request shows it by an answer: all that is counted at the most is then
-    multiplied by the largest such ratio, ``excess``. Until answers state their cost few requests are in
-    flight: one until two answers came, then at most one more than half of the answers. Where costs rise,
-    each request in flight also counts as the dearest answer so far, times the factor by which the dearest
-    rose last, and over twice as many answers as are in flight, so that near the limit fewer and at last
-    single requests are sent.
-    """
+    # A request reserves the most that it can cost until its outcome is on disk; `excess` scales that by the
+    # largest overrun seen. Few requests fly until answers state costs, and fewer near the limit.
 
     def __init__(
         self, budget: Budget, spent: float, unstated: float, expected: float, excess: float = 1.0

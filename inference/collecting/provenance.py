@@ -19,10 +19,8 @@ VERSION = ("model_returned", "system_fingerprint")
 
 
 def served_versions(responses: pd.DataFrame) -> list[dict[str, Any]]:
-    """Count answers by judge and version, oldest first, with the times of the first and the last.
-
-    ``model_returned`` and ``system_fingerprint`` are as the provider states them, None where it does not.
-    """
+    """Count answers by judge and version, oldest first, with the times of the first and the last."""
+    # `model_returned` and `system_fingerprint` are as the provider states them, None where it does not.
     answered = responses[responses["text"].notna().to_numpy(dtype=bool)]
     groups = answered.groupby(["judge_id", *VERSION], dropna=False, observed=True, sort=False)["created"]
     table = groups.agg(n="size", first="min", last="max").reset_index()

@@ -30,19 +30,13 @@ PARSED = ["dimension", "parser", "status", "value"]
 
 @dataclass(frozen=True)
 class Rechecked:
-    """Both answers to each request that was answered twice.
+    """Both answers to each request that was answered twice."""
 
-    Attributes
-    ----------
-    pairs : DataFrame
-        One row per request: what it is about, ``text_first, text_second``, ``text_changed`` and
-        ``parsed_changed`` (whether the status or value of any dimension differs).
-    first, second : str
-        Whether batch invariance was on when each was asked, as the backend states: "on", "off", "on for a
-        part" or "not stated".
-    """
-
+    # one row per request: what it is about, `text_first, text_second`, `text_changed` and `parsed_changed`
+    # (whether the status or value of any dimension differs)
     pairs: pd.DataFrame
+    # first, second: Whether batch invariance was on when each was asked, as the backend states: "on", "off",
+    # "on for a part" or "not stated".
     first: str
     second: str
 
@@ -72,10 +66,8 @@ def recheck_folder(folder: RunFolder, seed: int) -> RunFolder:
 
 
 def drawn_again(keys: Iterable[str], share: float, seed: int) -> list[str]:
-    """Draw a share of requests, one at least, by a hash of seed and key: in any order the same ones.
-
-    A larger share contains those of a smaller one.
-    """
+    """Draw a share of requests, one at least, by a hash of seed and key: in any order the same ones."""
+    # A larger share contains those of a smaller one.
 
     def place(key: str) -> bytes:
         return hashlib.sha256(f"{seed}:{key}".encode()).digest()

@@ -180,13 +180,7 @@ class RunFolder:
         return self.path / "ledger.sqlite"
 
     def check_ledger(self) -> None:
-        """Refuse a folder with traces of a run and without its ledger: all would be asked, and paid, again.
-
-        Raises
-        ------
-        InputError
-            The ledger is missing or empty beside tables of answers, batches, or a log of SQLite.
-        """
+        """Refuse a folder with traces of a run but no ledger: all would be asked, and paid, again."""
         if self.ledger.is_file() and self.ledger.stat().st_size:
             return
         first = (next(iter(sorted(self.path.glob(pattern))), None) for pattern in TRACES)
@@ -283,11 +277,9 @@ class RunFolder:
         tasks: str = "models",
         occasion: int = 1,
     ) -> RunContent:
-        """Gather what models are shown, of ``pictures`` or the posts' column ``media`` where as images.
-
-        ``tasks`` are the pairs of models, the tasks of people, or all, as in `DrawnDesign.asked`; on a later
-        ``occasion`` the anchors among them.
-        """
+        """Gather what models are shown, of ``pictures`` or the posts' column ``media`` where as images."""
+        # `tasks` are the pairs of models, the tasks of people, or all, as in `DrawnDesign.asked`; on a later
+        # `occasion` the anchors among them.
         check_asked(tasks)
         if isinstance(study, ItemStudy):
             assigned = self._assigned(study) if tasks == "panel" else None

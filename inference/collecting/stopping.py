@@ -24,20 +24,10 @@ tasks of the design; returns whether they suffice, and in words what is known.""
 
 
 class Stopping:
-    """Checks a rule on the longest series of tasks, in the order of asking, of which all requests have ended.
+    """Checks a rule on the longest series of tasks, as they were drawn, of which all requests have ended."""
 
-    The order was drawn before anything was sent, so tasks whose answers take long are never passed over.
-    Failed requests count as ended: their answers are missing.
-
-    Attributes
-    ----------
-    met : bool
-        Whether the rule is met.
-    text : str
-        What is known, in words.
-    n_tasks : int
-        Tasks from which it is known.
-    """
+    # The order was drawn before anything was sent, so slow tasks are never passed over. Failed requests count
+    # as ended.
 
     def __init__(self, rule: Rule, job: Job, ledger: Ledger, content: RunContent, parsing: str) -> None:
         self.met, self.text, self.n_tasks = False, "", 0

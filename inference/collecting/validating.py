@@ -45,26 +45,16 @@ NAMED = 3  # missing files that a sentence names
 
 @dataclass(frozen=True)
 class Validated:
-    """What a study file is, and what is wrong with it and the files beside it.
+    """What a study file is, and what is wrong with it and the files beside it."""
 
-    Attributes
-    ----------
-    study : Study, ItemStudy or None
-        Without the fields that are wrong; None where the rest is no study.
-    problems : tuple of str
-        A sentence for each, with the file, the line where there is one, and the remedy.
-    whole : bool
-        Whether everything was checked.
-    simulated : tuple of str
-        Judges that can be simulated, because a truth table beside the study file names them.
-    items : int
-        Number of items; 0 in a conjoint.
-    """
-
+    # without the fields that are wrong; None where the rest is no study
     study: Study | ItemStudy | None
+    # A sentence for each, with the file, the line where there is one, and the remedy
     problems: tuple[str, ...]
-    whole: bool
+    whole: bool  # whether everything was checked
+    # judges that can be simulated, because a truth table beside the study file names them
     simulated: tuple[str, ...] = ()
+    # number of items; 0 in a conjoint
     items: int = 0
 
 

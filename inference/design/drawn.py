@@ -167,35 +167,23 @@ CHUNK = 5000  # rows that are hashed at a time
 
 @dataclass(frozen=True)
 class DrawnDesign:
-    """The tasks that all models share, those of people, and their profiles.
+    """The tasks that all models share, those of people, and their profiles."""
 
-    Attributes
-    ----------
-    tasks : DataFrame
-        ``task_id, position, profile_id, judge_id, task, repeat, repeat_of``; two rows per task. Where
-        people's tasks were sampled from them, ``sampling_probability`` is that of each. Where the study has
-        an instrument, ``pair_kind`` is that of each.
-    profiles : DataFrame
-        ``profile_id``, attributes, derived attributes and stimuli of the profiles that occur in tasks.
-    posts : DataFrame
-        ``profile_id`` and the fields that a judge is shown.
-    drawn : dict
-        ``pairs, swapped_share, seed``, and ``restrictions`` and ``instrument`` where there are any.
-    panel : Panel or None
-        The tasks of people, where there are any.
-    """
-
+    # `task_id, position, profile_id, judge_id, task, repeat, repeat_of`; two rows per task. Where people's
+    # tasks were sampled from them, `sampling_probability` is that of each. Where the study has an instrument,
+    # `pair_kind` is that of each
     tasks: pd.DataFrame
+    # `profile_id`, attributes, derived attributes and stimuli of the profiles that occur in tasks
     profiles: pd.DataFrame
-    posts: pd.DataFrame
+    posts: pd.DataFrame  # `profile_id` and the fields that a judge is shown
+    # `pairs, swapped_share, seed`, and `restrictions` and `instrument` where there are any
     drawn: dict[str, Any]
+    # the tasks of people, where there are any
     panel: Panel | None = None
 
     def asked(self, which: str = "models") -> pd.DataFrame:
-        """Tasks that models are asked about: the pairs drawn for models, those of the panel, or all.
-
-        Of the panel's, each task is there once; what a respondent sees again is not.
-        """
+        """Tasks that models are asked about: the pairs drawn for models, those of the panel, or all."""
+        # Of the panel's, each task is there once; what a respondent sees again is not.
         check_asked(which)
         if which == "models" or (which == "all" and self.panel is None):
             return self.tasks
@@ -216,10 +204,8 @@ class DrawnDesign:
         return pd.concat([part for part in both if len(part)], ignore_index=True)
 
     def first_pairs(self, pairs: int | None, which: str = "models") -> pd.DataFrame:
-        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None.
-
-        Vacuum and same-quality pairs are among them in any case.
-        """
+        """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
+        # Vacuum and same-quality pairs are among them in any case.
         tasks = self.asked(which)
         if pairs is None:
             return tasks
@@ -328,10 +314,8 @@ def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def with_panel(study: Study, design: DrawnDesign, profiles: pd.DataFrame, panel: Panel) -> DrawnDesign:
-    """Add tasks of people to a design, and what they show to its profiles and posts.
-
-    ``profiles`` are all of the study, as from `enumerate_profiles`.
-    """
+    """Add tasks of people to a design, and what they show to its profiles and posts."""
+    # `profiles` are all of the study, as from `enumerate_profiles`.
     check_same_pairs(design.tasks, panel.tasks, "The tasks of people")
     known = design.profiles["profile_id"]
     new = sorted(set(panel.tasks["profile_id"]) - set(known))

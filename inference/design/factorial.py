@@ -40,11 +40,9 @@ class Cell:
 
 
 def asked_cells(study: AnyStudy, samples: int) -> list[Cell]:
-    """Return the combinations that a study asks, samples varying fastest, ``samples`` for each other one.
-
-    Without a section ``instrument`` they are prompts by samples. The fraction depends on the study alone, not
-    on the judge, so that all judges answer the same combinations.
-    """
+    """Return the combinations that a study asks, samples varying fastest, ``samples`` for each other one."""
+    # Without a section `instrument` they are prompts by samples. The fraction depends on the study alone, not
+    # on the judge, so that all judges answer the same combinations.
     numbers = range(1, samples + 1)
     if study.instrument is None:
         return [Cell(prompt.id, "", "", "", number) for prompt in study.prompts for number in numbers]
@@ -71,38 +69,9 @@ def _fraction(sizes: tuple[int, ...], n: int, seed: int) -> tuple[int, ...]:
 
 
 def balanced_fraction(codes: Integers, n: int, rng: np.random.Generator) -> Integers:
-    """Choose rows of a factorial such that levels, and pairs of two factors' levels, are balanced.
-
-    Several random fractions are improved by the best exchange of a row inside for one outside, until none
-    improves them. The criterion is the sum of squared differences between the frequencies of levels and
-    those of perfect balance, plus the same sum over pairs of levels at a hundredth of the weight. A
-    fraction in which all pairs of levels are equally frequent is an orthogonal array of strength 2
-    (resolution III).
-
-    Parameters
-    ----------
-    codes : array of shape (N, factors)
-        Level of each factor in each combination, from 0.
-    n : int
-        Number of rows to choose.
-    rng : Generator
-
-    Returns
-    -------
-    array of shape (n,)
-        Numbers of the rows in ascending order.
-
-    References
-    ----------
-    Xu, H. (2002). An algorithm for constructing orthogonal and nearly-orthogonal arrays with mixed levels and
-    small runs. Technometrics, 44(4), 356-368. https://doi.org/10.1198/004017002188618554
-
-    Examples
-    --------
-    >>> rows = np.array(list(product(range(2), repeat=3)))
-    >>> rows[balanced_fraction(rows, 4, np.random.default_rng(1))].sum(axis=0).tolist()
-    [2, 2, 2]
-    """
+    """Choose rows of a factorial such that levels, and pairs of two factors' levels, are balanced."""
+    # Random fractions are improved by exchanges of rows; unequal levels cost 100 times as much as unequal
+    # pairs of levels. Xu (2002), Technometrics 44(4), doi:10.1198/004017002188618554
     margins = _margins(codes)
     products = margins @ margins.T
     found = (_exchanged(margins, products, n, rng) for _ in range(min(STARTS, WORK // len(codes) + 1)))

@@ -44,19 +44,13 @@ def no_people(which: str = "panel") -> InputError:
 
 @dataclass(frozen=True)
 class Panel:
-    """The tasks of people in a design.
+    """The tasks of people in a design."""
 
-    Attributes
-    ----------
-    tasks : DataFrame
-        Two rows per respondent and task: ``judge_id, task_id, task, position, profile_id, repeat, repeat_of,
-        sampling_probability``. ``task_id`` is the ``pair_id`` of the choices.
-    drawn : dict
-        ``name`` of the panel, number of ``people``, ``sample`` ("drawn", "uniform", "strata", "uncertainty"
-        or "imported") and what else the draw depends on.
-    """
-
+    # two rows per respondent and task: `judge_id, task_id, task, position, profile_id, repeat, repeat_of,
+    # sampling_probability`. `task_id` is the `pair_id` of the choices
     tasks: pd.DataFrame
+    # `name` of the panel, number of `people`, `sample` ("drawn", "uniform", "strata", "uncertainty" or
+    # "imported") and what else the draw depends on
     drawn: dict[str, Any]
 
     def sha256(self) -> str:
@@ -76,10 +70,8 @@ def panel_name(study: Study) -> str:
 
 
 def draw_people(study: Study, profiles: pd.DataFrame, people: int, seed: int) -> pd.DataFrame:
-    """Draw the tasks of each of so many people apart, as `simulate` does; two rows per task.
-
-    ``profiles`` are all of the study, with their ``probability``.
-    """
+    """Draw the tasks of each of so many people apart, as `simulate` does; two rows per task."""
+    # `profiles` are all of the study, with their `probability`.
     name = panel_name(study)
     rng = stream(seed, "panel", name)
     rows = draw_panel(profiles["probability"].to_numpy(dtype=float), people, study.design.tasks, rng)
@@ -98,11 +90,9 @@ def sample_people(
     seed: int,
     strata: Integers | None = None,
 ) -> pd.DataFrame:
-    """Sample tasks of people from pairs of models, and assign every task to ``each`` people.
-
-    ``pairs`` are two rows per pair, ``probability`` that of each pair to be sampled, shape (pairs,).
-    Positions are those of the pair; the repeat, where the design has one, swaps them.
-    """
+    """Sample tasks of people from pairs of models, and assign every task to ``each`` people."""
+    # `pairs` are two rows per pair, `probability` that of each pair to be sampled, shape (pairs,). Positions
+    # are those of the pair; the repeat, where the design has one, swaps them.
     name = panel_name(study)
     rng = stream(seed, "sampled panel", name)
     drawn = draw_sample(probability, rng, strata)
@@ -134,11 +124,9 @@ def sample_people(
 
 
 def share_among(tasks: int, people: int, each: int, rng: np.random.Generator) -> Integers:
-    """Assign every task to ``each`` people so that all have equally many, shape (people, tasks of each).
-
-    Each round over all people, in random order, goes on with the tasks where the last one ended; a task that
-    two rounds share goes to others in the second.
-    """
+    """Assign every task to ``each`` people so that all have equally many, shape (people, tasks of each)."""
+    # Each round over all people, in random order, goes on with the tasks where the last one ended; a task
+    # that two rounds share goes to others in the second.
     rounds = np.repeat(rng.permutation(tasks), each).reshape(-1, people)
     assigned, last, had = np.empty((people, len(rounds)), dtype=np.int64), -1, np.empty(0, dtype=np.int64)
     for number, tasks_of_round in enumerate(rounds):
@@ -175,10 +163,8 @@ def sample_size(pairs: int, people: int, tasks: int, each: int) -> int:
 
 
 def imported_people(study: Study, profiles: pd.DataFrame, choices: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Tasks that people of a choices table judged, with the numbers of the study's own profiles.
-
-    Repeats are not among them, since models are not asked about these.
-    """
+    """Tasks that people of a choices table judged, with the numbers of the study's own profiles."""
+    # Repeats are not among them, since models are not asked about these.
     human = (choices["judge_kind"] == "human").to_numpy(bool)
     people = choices[human & ~choices["repeat"].to_numpy(bool)].reset_index(drop=True)
     if people.empty:

@@ -137,12 +137,9 @@ def stimulus_ids(study: Study, stimulus: Stimulus) -> list[str]:
 
 
 def draw_pairs(probability: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
-    """Row numbers of n pairs drawn without replacement, within pairs and across them, shape (n, 2).
-
-    When all profiles are used up, a new round over all of them begins. ``probability`` has shape (profiles,)
-    and sums to one; where it is unequal, draws are successive, so that shares reach it only where few of the
-    profiles are drawn.
-    """
+    """Row numbers of n pairs drawn without replacement, within pairs and across them, shape (n, 2)."""
+    # When all profiles are used up, a new round begins. With unequal `probability`, draws are successive, so
+    # shares reach it only where few profiles are drawn.
     if len(probability) < 2:
         raise InputError("A pair needs two different profiles; give the study more levels or stimuli.")
     if n < 1:
@@ -191,11 +188,9 @@ def with_swapped_repeat(rows: Integers) -> Integers:
 def shared_table(
     profile_ids: Integers, swapped: Sequence[int] | Integers = (), name: str = "pair"
 ) -> pd.DataFrame:
-    """Tasks that all models share in long form, from profiles of shape (pairs, 2).
-
-    The pairs numbered ``swapped``, from 0, are repeated at the end with their positions swapped, as
-    ``pair_000001_swapped`` and so on, marked as repeats of ``pair_000001`` and so on.
-    """
+    """Tasks that all models share in long form, from profiles of shape (pairs, 2)."""
+    # The pairs numbered `swapped`, from 0, are repeated at the end with their positions swapped, as
+    # `pair_000001_swapped` and so on, marked as repeats of `pair_000001` and so on.
     again = np.asarray(swapped, dtype=np.int64)
     names = [f"{name}_{number:06d}" for number in range(1, len(profile_ids) + 1)]
     originals = [names[number] for number in again]
@@ -206,11 +201,9 @@ def shared_table(
 
 
 def panel_table(profile_ids: Integers, tasks: int, panel: str = "human") -> pd.DataFrame:
-    """Tasks of a panel in long form, from profiles of shape (respondents, presentations, 2).
-
-    Presentations after the first ``tasks`` are marked as repeats of these, in order. Respondents are called
-    ``human_0001`` and so on, after the ``panel``.
-    """
+    """Tasks of a panel in long form, from profiles of shape (respondents, presentations, 2)."""
+    # Presentations after the first `tasks` are marked as repeats of these, in order. Respondents are called
+    # `human_0001` and so on, after the `panel`.
     respondents, presentations, _ = profile_ids.shape
     judges = [f"{panel}_{number:04d}" for number in range(1, respondents + 1)]
     order = np.arange(1, presentations + 1)

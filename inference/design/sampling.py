@@ -19,38 +19,9 @@ BETWEEN = " | "  # the two levels in the name of a stratum
 
 
 def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
-    """Probabilities proportional to size with which each of m units is among n.
-
-    Units whose probability would be 1 or more are certain; the others share what remains in proportion to
-    their sizes.
-
-    Parameters
-    ----------
-    size : array_like of float, shape (m,)
-        Above 0 and finite.
-    n : int
-        Size of the sample, from 1 to m.
-
-    Returns
-    -------
-    ndarray of float, shape (m,)
-        Above 0 and up to 1; their sum is n.
-
-    Raises
-    ------
-    InputError
-        For sizes that are not above 0, and for a sample larger than the number of units.
-
-    References
-    ----------
-    Särndal, C.-E., Swensson, B., & Wretman, J. (1992). Model assisted survey sampling. Springer.
-    doi:10.1007/978-1-4612-4378-6
-
-    Examples
-    --------
-    >>> inclusion_probabilities([1, 1, 2, 6], 2).round(3).tolist()
-    [0.25, 0.25, 0.5, 1.0]
-    """
+    """Probabilities proportional to size with which each of m units is among n."""
+    # Units whose probability would be 1 or more are certain; the others share the rest in proportion to size
+    # (Särndal, Swensson & Wretman 1992, doi:10.1007/978-1-4612-4378-6).
     size = np.asarray(size, dtype=float)
     if not (np.isfinite(size) & (size > 0)).all():
         raise InputError("A size is not above 0, so its task is never sampled; give a floor above 0.")
@@ -70,41 +41,9 @@ def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
 def draw_sample(
     probability: ArrayLike, rng: np.random.Generator, strata: NDArray[np.int64] | None = None
 ) -> Integers:
-    """Draw a sample of fixed size with exactly these inclusion probabilities, in random order.
-
-    The draw is Madow's systematic one on a random order: units in line, each as long as its probability, and
-    points at a distance of 1 from a random start. Inclusion probabilities are exact for every order.
-
-    Parameters
-    ----------
-    probability : array_like of float, shape (m,)
-        As from `inclusion_probabilities`.
-    rng : Generator
-    strata : ndarray of int, shape (m,), optional
-        Units of one stratum stand together, so that the number drawn of each differs from its expectation by
-        less than 1.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Numbers of the units, from 0.
-
-    Raises
-    ------
-    InputError
-        For probabilities that are not above 0 and up to 1, or whose sum is not a whole number.
-
-    References
-    ----------
-    Madow, W. G. (1949). On the theory of systematic sampling, II. Annals of Mathematical Statistics 20(3),
-    333-354. doi:10.1214/aoms/1177729988
-
-    Examples
-    --------
-    >>> drawn = draw_sample([0.25, 0.25, 0.5, 1.0], np.random.default_rng(1))
-    >>> len(drawn), 3 in drawn
-    (2, True)
-    """
+    """Draw a sample of fixed size with exactly these inclusion probabilities, in random order."""
+    # Madow's systematic sample on a random order (1949, doi:10.1214/aoms/1177729988): inclusion probabilities
+    # are exact for every order. Units of a stratum stand together, so its number is off by less than 1.
     probability = np.asarray(probability, dtype=float)
     total = probability.sum()
     n = round(float(total))
@@ -200,13 +139,9 @@ def equal_strata(strata: Integers) -> Floats:
 def answer_uncertainty(
     answers: pd.DataFrame, pairs: list[str], strata: Integers | None = None, source: str = "the choices"
 ) -> Floats:
-    """How uncertain a model's answer to each pair is, shape (pairs,).
-
-    With recorded probabilities it is the standard deviation sqrt(p (1 - p)) of the choice, the mean over
-    prompts and samples; an answer without a choice counts as 0.5. Without them it is the share of swapped
-    repeats whose choice changed among pairs of the stratum, (changed + 1/2) / (repeats + 1), and that of all
-    strata together where a stratum has no repeat.
-    """
+    """How uncertain a model's answer to each pair is, shape (pairs,)."""
+    # sqrt(p (1 - p)) of the choice, averaged over prompts and samples (0.5 without a choice); without
+    # probabilities, (changed + 1/2) / (repeats + 1) of the stratum's swapped repeats.
     first = answers[(answers["position"].astype("string") == POSITIONS[0]).to_numpy(bool)]
     original = first[~first["repeat"].to_numpy(bool)]
     unasked = sorted(set(pairs) - set(original["pair_id"].astype("string")))

@@ -22,10 +22,9 @@ UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One profile or item: its position ("A", "B", or empty), the fields shown, its image or clip if any.
+    """One profile or item: its position ("A", "B", or empty), the fields shown, its image or clip if any."""
 
-    ``versions`` are its pictures by the cues that they show, where there are several.
-    """
+    # `versions` are its pictures by the cues that they show, where there are several.
 
     position: str
     fields: Mapping[str, Any]
@@ -40,10 +39,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What one request is about, with what was drawn to show it and the strata to which it belongs.
+    """What one request is about, with what was drawn to show it and the strata to which it belongs."""
 
-    ``order`` is "given" or "swapped" for a pair, ``kind`` and ``occasion`` as in the contract of answers.
-    """
+    # `order` is "given" or "swapped" for a pair, `kind` and `occasion` as in the contract of answers.
 
     id: str
     shown: tuple[Shown, ...]
@@ -102,10 +100,8 @@ class SubjectTable:
 
 
 def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
-    """Fields of profiles that have no content of their own: attributes and levels in words.
-
-    Attributes that share a label are named by their ids.
-    """
+    """Fields of profiles that have no content of their own: attributes and levels in words."""
+    # Attributes that share a label are named by their ids.
     labels = [attribute.label for attribute in study.attributes]
     words = {
         attribute.label if labels.count(attribute.label) == 1 else attribute.id: profiles[attribute.id]
@@ -162,11 +158,9 @@ def takes(prompt: Prompt, strata: Mapping[str, str]) -> bool:
 
 
 def write_fields(shown: Shown, how: str, salt: str) -> str:
-    r"""Write judged text so that a model reads it as data.
-
-    ``json`` makes one JSON object, in which quotes and line ends are escaped; ``delimited`` puts each field
-    between tags that end in a number which the text does not contain.
-    """
+    """Write judged text so that a model reads it as data."""
+    # `json` makes one JSON object, in which quotes and line ends are escaped; `delimited` puts each field
+    # between tags that end in a number which the text does not contain.
     if how == "json":
         return json.dumps(_plain(shown.fields), ensure_ascii=False)
     body = "\n".join(f"{name}: {value}" for name, value in _plain(shown.fields).items())

@@ -101,11 +101,9 @@ def _same_quality(
 def with_testing_pairs(
     tasks: pd.DataFrame, shown: Integers, instrument: Instrument, swapped: bool
 ) -> pd.DataFrame:
-    """Add such pairs to the tasks of models, and name the kind of each task.
-
-    ``shown`` are their profiles, vacuum pairs first, shape (pairs, 2). Same-quality pairs are repeated with
-    positions swapped where the others are; a vacuum pair looks the same when swapped.
-    """
+    """Add such pairs to the tasks of models, and name the kind of each task."""
+    # `shown` are their profiles, vacuum pairs first, shape (pairs, 2). Same-quality pairs are repeated with
+    # positions swapped where the others are; a vacuum pair looks the same when swapped.
     pairs, n = len(tasks[~tasks["repeat"].to_numpy(bool)]) // 2, instrument.vacuum_pairs
     anchors = set(tasks["task_id"].iloc[::2][: min(instrument.anchors, pairs)])
     original = tasks["repeat_of"].fillna(tasks["task_id"])

@@ -17,7 +17,7 @@ from .rules import Rules
 
 def read_export(
     path: str | Path,
-    form: str,
+    form: str,  # the name of the format, such as `"qualtrics"` or `"label-studio"`
     study: Study | ItemStudy | None = None,
     *,
     ratings: Sequence[str] = (),
@@ -27,38 +27,7 @@ def read_export(
     judge: str | None = None,
     people: bool = False,
 ) -> CollectedData:
-    r"""Read an export by its format, as `conjury import` does with the same options.
-
-    Parameters
-    ----------
-    path : path
-        A file of the program.
-    form : str
-        The name of the format, such as ``"qualtrics"`` or ``"label-studio"``.
-    study : Study or ItemStudy, optional
-        The study that the answers belong to.
-    ratings, value, dimension, item, judge, people :
-        Columns of ratings and judges, as in `Layout`.
-
-    Returns
-    -------
-    CollectedData
-        With choices of a conjoint, or judgments.
-
-    Raises
-    ------
-    InputError
-        For an unknown format, a file of another kind, or columns that are absent.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "ratings.csv"
-    >>> _ = file.write_text("who,what,score\na,joke,1\nb,joke,2\n")
-    >>> columns = {"value": {"score": "score"}, "judge": "who", "item": "what", "people": True}
-    >>> read_export(file, "csv", **columns).judgments["value"].tolist()
-    [1, 2]
-    """
+    """Read an export by its format, as `conjury import` does with the same options."""
     known = find_format(form, with_ratings=bool(ratings or value))
     if known.content == JOINED:
         raise InputError(f"--format {form} contains no answers; import it with `conjury import`, then check.")

@@ -27,25 +27,14 @@ TAKEN = {*CHOICE_COLUMNS, *TABLES["choices"], "origin", "panel"}
 
 @dataclass(frozen=True)
 class Export:
-    """Answers of n respondents, and what each of T tasks showed them.
-
-    Attributes
-    ----------
-    table : DataFrame of n rows
-        All columns as text, cells without content missing.
-    prefix : str
-        First part of the names of the conjoint columns, such as ``K``.
-    tasks : tuple of int
-        Numbers of the T tasks in the column names.
-    cells : DataFrame
-        ``task`` (from 0), ``place``, ``row`` (of ``table``), ``attribute, level_1, level_2``, one row per
-        place of the tasks that were shown, sorted by the first three.
-    """
+    """Answers of n respondents, and what each of T tasks showed them."""
 
     source: str
-    table: pd.DataFrame
-    prefix: str
-    tasks: tuple[int, ...]
+    table: pd.DataFrame  # all columns as text, cells without content missing
+    prefix: str  # first part of the names of the conjoint columns, such as `K`
+    tasks: tuple[int, ...]  # numbers of the T tasks in the column names
+    # `task` (from 0), `place`, `row` (of `table`), `attribute, level_1, level_2`, one row per place of the
+    # tasks that were shown, sorted by the first three
     cells: pd.DataFrame
 
     @property
@@ -128,11 +117,9 @@ def read_labels(path: str | Path) -> pd.DataFrame:
 
 
 def shown_levels(export: Export, labels: pd.DataFrame) -> pd.DataFrame:
-    """Ids of the levels that each profile showed, by ``profile, row, task``.
-
-    One column per attribute in the order of ``labels``, then ``attribute_order`` from the first place to the
-    last. InputError where an attribute or level is not among the labels, or an attribute occurs twice.
-    """
+    """Ids of the levels that each profile showed, by ``profile, row, task``."""
+    # One column per attribute in the order of `labels`, then `attribute_order` from the first place to the
+    # last. InputError where an attribute or level is not among the labels, or an attribute occurs twice.
     cells, known = export.cells, labels["attribute"].unique().tolist()
 
     def unknown(among: list[str], what: str, kind: str) -> Callable[[pd.Series[Any]], str]:
@@ -268,11 +255,9 @@ def task_outcomes(export: Export, outcomes: Outcomes | None) -> dict[str, list[s
 
 
 def find_repeat(export: Export, outcomes: Sequence[str], column: str | None = None) -> Repeat | None:
-    """Find the column of the repeated task, and which task it repeats.
-
-    Without ``column`` it is the one whose name contains repeat, flip or swap and either begins with the name
-    of an outcome or contains the number of a task.
-    """
+    """Find the column of the repeated task, and which task it repeats."""
+    # Without `column` it is the one whose name contains repeat, flip or swap and either begins with the name
+    # of an outcome or contains the number of a task.
     if column is not None:
         name, _, number = column.partition("=")
         require_column(export.table, name, export.source, "--repeated")

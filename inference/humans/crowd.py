@@ -28,10 +28,9 @@ TRUTH = {"true", "false"}
 
 @dataclass(frozen=True)
 class Platform:
-    """Columns that a platform writes, each by the names it may have, and its words for refused work.
+    """Columns that a platform writes, each by the names it may have, and its words for refused work."""
 
-    ``mixed`` states that judges may be people or models.
-    """
+    # `mixed` states that judges may be people or models.
 
     judge: tuple[str, ...] = ()
     item: tuple[str, ...] = ()
@@ -334,10 +333,8 @@ def _id_column(table: pd.DataFrame, ids: pd.Series[Any], source: str) -> str:
 
 
 def _by_person(table: pd.DataFrame, id: str, ids: pd.Series[Any], source: str) -> pd.DataFrame:
-    """The export with the people who judged as its index, each once.
-
-    A refused submission does not count where there is an accepted one of the same person.
-    """
+    """The export with the people who judged as its index, each once."""
+    # A refused submission does not count where there is an accepted one of the same person.
     rows = table[table[id].isin(ids.dropna().unique())]
     accepted = rows.loc[rows["_refused"].isna(), id]
     rows = rows[rows["_refused"].isna() | ~rows[id].isin(accepted)]

@@ -17,12 +17,10 @@ CHOICES, RATINGS, JOINED = "choices", "ratings", "demographics"
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of export: what ``--format`` calls it, what the program is, and what it contains.
+    """One kind of export: what ``--format`` calls it, what the program is, and what it contains."""
 
-    Choices of conjoints are read by ``reader(path, **options)``, ratings by ``reader(path, layout=, rules=,
-    **fixed)``, and demographics for earlier judgments by ``reader(imported, path, column)``. ``reader`` is
-    ``module:function`` of this folder, and ``options`` are those of ``conjury import`` that it reads.
-    """
+    # `reader` is `module:function` of this folder: `reader(path, **options)` for choices, `reader(path,
+    # layout=, rules=, **fixed)` for ratings, `reader(imported, path, column)` for demographics.
 
     name: str
     help: str

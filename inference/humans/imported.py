@@ -53,13 +53,9 @@ class Imported:
 def finish(
     long: pd.DataFrame, rules: Rules, source: str, notes: Sequence[str] = (), distinct: str = DISTINCT
 ) -> Imported:
-    """Turn raw ratings into judgments; InputError for unreadable values and refused repeats.
-
-    ``long`` has ``judge_id, judge_kind, item_id, dimension``, ``raw`` (text), ``row`` and ``column`` of the
-    export, and, where they are known, ``status`` (of what has no value for a known reason), ``excluded``,
-    ``sample``, ``duration``, ``started``, ``ended``, ``panel`` and further columns. ``distinct`` states in an
-    error how two ratings of an item by one judge can be distinguished.
-    """
+    """Turn raw ratings into judgments; InputError for unreadable values and refused repeats."""
+    # `raw` is text, `row` and `column` are those of the export; `distinct` states in an error how two ratings
+    # of an item by one judge can be distinguished.
     if rules.again not in AGAIN:
         raise InputError(
             f"--again {rules.again}{did_you_mean(rules.again, AGAIN)} is unknown; use {listed(AGAIN)}."

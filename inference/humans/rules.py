@@ -21,10 +21,9 @@ CHECK_ITEM = "check item"
 
 @dataclass(frozen=True)
 class Scale:
-    """How cells become values: by anchors, in a dimension of ``by_dimension`` by its own; numbers need none.
+    """How cells become values: by anchors, in ``by_dimension`` by a dimension's own; numbers need none."""
 
-    Cells of ``missing``, such as -99 or "Don't know", count as no answer.
-    """
+    # Cells of `missing`, such as -99 or "Don't know", count as no answer.
 
     anchors: Mapping[str, Value] = field(default_factory=dict)
     by_dimension: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
@@ -154,11 +153,9 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
 
 
 def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[Any], list[str]]:
-    """Values of raw cells, dimension by dimension, and notes; missing where nothing was answered.
-
-    Int64 or Float64 where all dimensions are numbers, else text. InputError where a cell is neither a number
-    nor an anchor, or numbers and words are mixed.
-    """
+    """Values of raw cells, dimension by dimension, and notes; missing where nothing was answered."""
+    # Int64 or Float64 where all dimensions are numbers, else text. InputError where a cell is neither a
+    # number nor an anchor, or numbers and words are mixed.
     skipped = {plain(word) for word in scale.missing}
     values: list[Value | None] = [None] * len(long)
     notes: list[str] = []

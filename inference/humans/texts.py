@@ -37,10 +37,8 @@ def read_text_table(
     delimiter: str | None = None,
     check: Callable[[list[str]], None] | None = None,
 ) -> pd.DataFrame:
-    """Read a text file with a header as text: cells stripped, empty ones missing, delimiter by the header.
-
-    ``fallback`` is the encoding of files that are not Unicode; ``check`` is called with the header first.
-    """
+    """Read a text file with a header as text: cells stripped, empty ones missing, delimiter by the header."""
+    # `fallback` is the encoding of files that are not Unicode; `check` is called with the header first.
     text = decode(read_bytes(path), str(path), encoding, fallback)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"--delimiter {delimiter!r} is invalid; give one character, or tab.")
@@ -185,10 +183,8 @@ def make_ids(texts: Sequence[str], prefix: str, taken: Sequence[str] | set[str] 
 def read_times(
     table: pd.DataFrame, columns: Mapping[str, str | None], zone: str
 ) -> tuple[pd.DataFrame, list[str]]:
-    """``duration`` (seconds), ``started`` and ``ended`` (UTC) from their columns, and a note on unread times.
-
-    The duration is the time from start to end where no column contains it.
-    """
+    """``duration`` (seconds), ``started``, ``ended`` (UTC) from columns, and a note on unread times."""
+    # The duration is the time from start to end where no column contains it.
     times, notes = pd.DataFrame(index=table.index), []
     for name in ("started", "ended"):
         column = columns.get(name)

@@ -29,40 +29,25 @@ KIND_COLUMN = "judge_kind"
 
 @dataclass(frozen=True)
 class Answers:
-    """An export as its program wrote it.
-
-    Attributes
-    ----------
-    table : DataFrame of n rows of text
-        One row per person, assignment or rating; empty cells are missing.
-    judge : str or None
-        Column that identifies the judge.
-    reasons : DataFrame of n rows
-        One column per reason of the program to exclude rows, true where it applies.
-    times : DataFrame of n rows
-        ``duration`` in seconds, ``started`` and ``ended`` in UTC, where they are known.
-    technical : set of str
-        Columns that contain no ratings whatever their names.
-    mixed : bool
-        Whether judges may be people or models.
-    """
+    """An export as its program wrote it."""
 
     source: str
-    table: pd.DataFrame
+    table: pd.DataFrame  # one row per person, assignment or rating; empty cells are missing
+    # column that identifies the judge
     judge: str | None
-    reasons: pd.DataFrame
-    times: pd.DataFrame
+    reasons: pd.DataFrame  # one column per reason of the program to exclude rows, true where it applies
+    times: pd.DataFrame  # `duration` in seconds, `started` and `ended` in UTC, where they are known
+    # columns that contain no ratings whatever their names
     technical: set[str] = field(default_factory=set)
+    # whether judges may be people or models
     mixed: bool = False
     notes: tuple[str, ...] = ()
 
 
 def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
-    """Find the ratings of an export and turn them into judgments.
-
-    A person's item without any rating counts as not shown and has no row, unless ``layout.all_shown``; an
-    item that a column of the export names was shown, and what is empty there is missing.
-    """
+    """Find the ratings of an export and turn them into judgments."""
+    # A person's item without any rating counts as not shown and has no row, unless `layout.all_shown`; an
+    # item that a column of the export names was shown, and what is empty there is missing.
     source, table = answers.source, answers.table
     places = _places(answers, layout)
     _check_columns(answers, layout, places)

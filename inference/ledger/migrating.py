@@ -16,11 +16,9 @@ FACT = "digests"  # of a ledger whose first rows had none: since when they have,
 
 
 def migrate(db: sqlite3.Connection) -> bool:
-    """Add what an earlier version did not store, in one transaction; False where nothing was to be done.
-
-    Digests are computed from the rows as they are now, so they prove nothing about the time before. Tokens
-    are counted again, since thoughts outside the completion were not.
-    """
+    """Add what an earlier version did not store, in one transaction; False where nothing was to be done."""
+    # Digests are computed from the rows as they are now, so they prove nothing about the time before. Tokens
+    # are counted again, since thoughts outside the completion were not.
     if has_digests(db):
         return False
     db.execute("BEGIN IMMEDIATE")

@@ -23,10 +23,8 @@ def pending(
     writer: Writer,
     chunk: int,
 ) -> Iterator[Request]:
-    """Register what is unknown, chunk by chunk, and yield what waits to be asked, each request once.
-
-    One chunk is being written while the next is built.
-    """
+    """Register what is unknown, chunk by chunk, and yield what waits to be asked, each request once."""
+    # One chunk is being written while the next is built.
     passed = {"answered", *FINAL}
     writer.flush()
     with reading() as db:

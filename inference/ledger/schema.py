@@ -202,10 +202,8 @@ def has_billed(db: sqlite3.Connection) -> bool:
 
 
 def has_digests(db: sqlite3.Connection) -> bool:
-    """Whether each row has a digest; earlier versions wrote none.
-
-    A number of the format that was changed hides no digest: where requests have the column, it counts.
-    """
+    """Whether each row has a digest; earlier versions wrote none."""
+    # A number of the format that was changed hides no digest: where requests have the column, it counts.
     return _pragma(db, "user_version") >= DIGESTS or _has_column(db, "requests", "row_digest")
 
 

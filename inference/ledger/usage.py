@@ -22,11 +22,9 @@ THOUGHTS = ("reasoning_tokens", "thoughtsTokenCount")
 
 
 def counted_tokens(answer: Any) -> tuple[int | None, int | None]:
-    """Return the tokens of prompt and completion, thoughts included; None for what is not stated.
-
-    Some servers count thoughts in the total alone, or name them and count them in neither: the completion is
-    all of the total that is not prompt, and at least the thoughts that are named.
-    """
+    """Return the tokens of prompt and completion, thoughts included; None for what is not stated."""
+    # Some servers count thoughts in the total alone, or name them and count them in neither: the completion
+    # is all of the total that is not prompt, and at least the thoughts that are named.
     usage = _usage(answer)
     names = next((form for form in FORMS if form[0] in usage or form[1] in usage), CHAT)
     prompt, completion, total = (count(usage.get(name)) for name in names)

@@ -81,11 +81,9 @@ class Ticker:
 def find_problems(
     path: Path, progress: Callable[[int, int], None] | None = None, names: Collection[str] | None = None
 ) -> list[str]:
-    """State what is damaged in a ledger, one sentence each, of each sort 20 at most.
-
-    Everything is read in the state of one moment, also during writing. Of the checks only those of ``names``
-    are made, by default all.
-    """
+    """State what is damaged in a ledger, one sentence each, of each sort 20 at most."""
+    # Everything is read in the state of one moment, also during writing. Of the checks only those of `names`
+    # are made, by default all.
     db = connect_reader(path)
     problems: list[str] = []
     try:

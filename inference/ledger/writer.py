@@ -143,11 +143,10 @@ class _Job:
 
 
 class Writer:
-    """Runs jobs in the order in which they came, many to a commit, in a thread of its own.
+    """Runs jobs in the order in which they came, many to a commit, in a thread of its own."""
 
-    ``landed`` is called after each commit with what the jobs of ``put`` returned, less None. When a commit
-    fails, nothing more is written: whoever waits, puts or calls gets the error.
-    """
+    # `landed` is called after each commit with what the jobs of `put` returned, less None. When a commit
+    # fails, nothing more is written: whoever waits, puts or calls gets the error.
 
     def __init__(self, db: sqlite3.Connection, path: Path, landed: Callable[[list[Any]], None]) -> None:
         self._desk = Connection(db, Panels(db))

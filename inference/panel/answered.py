@@ -29,11 +29,9 @@ STATES = (
 
 
 def answered_tasks(study: Study | ItemStudy, tasks: pd.DataFrame, origin: str | None) -> pd.DataFrame:
-    """Columns that responses and judgments share, one row per answered task.
-
-    ``tasks`` are ``visit, page, judge_id, name, task, state, fields, at`` and the times of
-    `Participations.tasks`.
-    """
+    """Columns that responses and judgments share, one row per answered task."""
+    # `tasks` are `visit, page, judge_id, name, task, state, fields, at` and the times of
+    # `Participations.tasks`.
     everywhere = np.zeros(len(tasks), dtype=np.int64)
     conjoint = isinstance(study, Study)
     subject = "task_id" if conjoint else "item_id"

@@ -11,10 +11,9 @@ SLACK = 1.0  # seconds by which a clock may be put right without being taken for
 
 
 class PanelClock:
-    """The system's clock; where that is set back, a monotonic one goes on until it has caught up.
+    """The system's clock; where that is set back, a monotonic one goes on until it has caught up."""
 
-    ``last`` is the last moment that is stored: that of a process before, or minus infinity.
-    """
+    # `last` is the last moment that is stored: that of a process before, or minus infinity.
 
     def __init__(
         self,

@@ -75,36 +75,7 @@ def fill(
     now: datetime | None = None,
     leave: int = 0,
 ) -> None:
-    """Let simulated people take part until every slot is filled.
-
-    Parameters
-    ----------
-    plan : PanelPlan
-    url : str, optional
-        As for `Visits.open`; the database is marked as simulated. Where slots are filled already, people
-        go on until the others are.
-    seed : int
-    now : datetime, optional
-        When the demonstration is made; people took part on the days before it.
-    leave : int
-        Slots that are left for others.
-
-    Raises
-    ------
-    InputError
-        Where the database has answers of real people, or the truth table of the study is wrong.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from conjury.inference.panel.plan import make_plan
-    >>> plan = make_plan("moderation", people=3, out=tempfile.mkdtemp())
-    >>> fill(plan)
-    >>> visits = Visits.begun(plan)
-    >>> visits.figures().finished
-    3
-    >>> visits.close()
-    """
+    """Let simulated people take part until every slot is filled."""
     end = datetime.now(UTC) if now is None else now
     clock = DemoClock((end - BEFORE).timestamp() - 4 * 60 * plan.section.minutes)
     visits = Visits.open(plan, url, now=clock, monotonic=lambda: clock.seconds, simulated=True)
@@ -220,10 +191,8 @@ def _to_question(question: Question, rng: np.random.Generator) -> str:
 
 
 def simulated_answers(plan: PanelPlan, seed: int) -> Answers:
-    """What the simulated person of each slot answers to each of its tasks.
-
-    They follow the truth table of the study; without one nothing is known, and answers are at random.
-    """
+    """What the simulated person of each slot answers to each of its tasks."""
+    # They follow the truth table of the study; without one nothing is known, and answers are at random.
     study = plan.study
     if isinstance(study, Study):
         known = (study.folder / "truth.csv").is_file()

@@ -14,18 +14,11 @@ from .storage.reading import Stored
 
 @dataclass(frozen=True)
 class Participations:
-    """All visits and their answers.
+    """All visits and their answers."""
 
-    Attributes
-    ----------
-    people : DataFrame
-        One row per visit: its columns in the database, ``judge_id`` and ``state``; the index is ``number``.
-    answers : DataFrame
-        Answers with ``judge_id`` and ``state`` of the person.
-    """
-
+    # one row per visit: its columns in the database, `judge_id` and `state`; the index is `number`
     people: pd.DataFrame
-    answers: pd.DataFrame
+    answers: pd.DataFrame  # answers with `judge_id` and `state` of the person
 
     def tasks(self, state: str | None = None) -> pd.DataFrame:
         """Answers to tasks without practice, of people in a state or of all."""
@@ -36,11 +29,9 @@ class Participations:
 
 
 def participations_of(plan: PanelPlan, stored: Stored, now: float) -> Participations:
-    """Name visits and find their states.
-
-    A person who finished has the name of the slot, as in the design. Anybody else has the number of the visit
-    in the name, since their slot is somebody else's or may become so.
-    """
+    """Name visits and find their states."""
+    # A person who finished has the name of the slot, as in the design. Anybody else has the number of the
+    # visit in the name, since their slot is somebody else's or may become so.
     people = stored.visits.set_index("number", drop=False)
     people = people.assign(state=_states(stored, people, now, 60.0 * plan.section.minutes))
     general = panel_name_of(plan.study)

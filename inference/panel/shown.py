@@ -77,10 +77,8 @@ def shown_profiles(
 
 
 def shown_posts(study: Study | None, posts: pd.DataFrame, media: Mapping[Any, str], root: Path) -> ShownItems:
-    """What posts show: the picture of a profile that has one in ``media``, else fields.
-
-    These are the fields of the study file, or all where there is none.
-    """
+    """What posts show: the picture of a profile that has one in ``media``, else fields."""
+    # These are the fields of the study file, or all where there is none.
     names = [str(name) for name in posts if name not in UNSHOWN]
     if study is not None and study.collect.fields is not None:
         wanted = study.collect.fields

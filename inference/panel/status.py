@@ -33,47 +33,34 @@ class QuotaFigure:
 
 @dataclass(frozen=True)
 class PanelFigures:
-    """Where a panel is.
+    """Where a panel is."""
 
-    Attributes
-    ----------
-    slots, started, finished, active, left : int
-        Participations that are wanted; visits; who finished; who take part within the time limit; who do not
-        and have not ended.
-    ended : mapping
-        Visits by how they ended: ``finished``, ``screened_out``, ``full``, ``declined``, ``failed_checks``,
-        ``timed_out`` (the slot was given to another).
-    median_minutes : float or None
-        Median time of those who finished, from the start to the end.
-    checks_answered, checks_failed : int
-        Attention checks, over all people.
-    quotas : tuple of QuotaFigure
-    cost, currency
-        Cost of those who finished, at the stated pay; None where the study states none.
-    balance : DataFrame
-        How often each level was shown in answered tasks, by position: ``attribute, level, position, shown,
-        share``. Of items by strata, with an empty position.
-    agreement : DataFrame
-        Agreement so far: ``measure, estimate, units``. With oneself where tasks are repeated ("repeat"), and
-        of items the share of pairs of people who gave an item the same answer, by dimension.
-    straight : DataFrame
-        Each person's longest series of equal answers: ``judge_id, longest, tasks, share``, the longest first.
-    """
-
+    # slots, started, finished, active, left: Participations that are wanted; visits; who finished; who take
+    # part within the time limit; who do not and have not ended.
     slots: int
     started: int
     finished: int
     active: int
     left: int
+    # visits by how they ended: `finished`, `screened_out`, `full`, `declined`, `failed_checks`, `timed_out`
+    # (the slot was given to another)
     ended: Mapping[str, int]
+    # median time of those who finished, from the start to the end
     median_minutes: float | None
+    # checks_answered, checks_failed: Attention checks, over all people.
     checks_answered: int
     checks_failed: int
     quotas: tuple[QuotaFigure, ...]
+    # cost, currency: Cost of those who finished, at the stated pay; None where the study states none.
     cost: float | None
     currency: str | None
+    # how often each level was shown in answered tasks, by position: `attribute, level, position, shown,
+    # share`. Of items by strata, with an empty position
     balance: pd.DataFrame
+    # agreement so far: `measure, estimate, units`. With oneself where tasks are repeated ("repeat"), and of
+    # items the share of pairs of people who gave an item the same answer, by dimension
     agreement: pd.DataFrame
+    # each person's longest series of equal answers: `judge_id, longest, tasks, share`, the longest first
     straight: pd.DataFrame
 
 

@@ -33,23 +33,13 @@ from .storage.reading import Stored
 
 @dataclass(frozen=True)
 class PanelTables:
-    """Tables of a panel.
+    """Tables of a panel."""
 
-    Attributes
-    ----------
-    responses : DataFrame
-        One row per answered task, also of people who did not finish; ``state`` is that of the person.
-    judgments : DataFrame
-        One row per answer and dimension, of people who finished.
-    respondents : DataFrame
-        One row per visit.
-    choices : DataFrame or None
-        One row per profile that was seen by people who finished, of a conjoint; None of items.
-    """
-
+    # one row per answered task, also of people who did not finish; `state` is that of the person
     responses: pd.DataFrame
-    judgments: pd.DataFrame
-    respondents: pd.DataFrame
+    judgments: pd.DataFrame  # one row per answer and dimension, of people who finished
+    respondents: pd.DataFrame  # one row per visit
+    # one row per profile that was seen by people who finished, of a conjoint; None of items
     choices: pd.DataFrame | None = None
 
     def write(self, folder: Path) -> list[Path]:

@@ -28,19 +28,10 @@ NEEDED = ("judge_id", "prompt_id", "item_id", "text")
 
 @dataclass(frozen=True)
 class Completions:
-    """What was read: every completion as it was given, its judgments, and what was found on the way.
+    """What was read: every completion as it was given, its judgments, and what was found on the way."""
 
-    Attributes
-    ----------
-    responses : DataFrame
-        One row a completion, in the order of the file.
-    judgments : DataFrame
-        One row a completion and dimension.
-    notes : list of str
-    """
-
-    responses: pd.DataFrame
-    judgments: pd.DataFrame
+    responses: pd.DataFrame  # one row a completion, in the order of the file
+    judgments: pd.DataFrame  # one row a completion and dimension
     notes: list[str]
 
 
@@ -235,21 +226,11 @@ PUBLISHED = "published"  # rules of this name read a completion as it is, reason
 
 @dataclass(frozen=True)
 class JudgedItems:
-    """What is known of judged items; empty where nothing is.
+    """What is known of judged items; empty where nothing is."""
 
-    Attributes
-    ----------
-    lines : dict of str to dict of str to int
-        By column that contains lines, the number of lines of each item.
-    texts : dict of str to list of str
-        By item, what an answer may repeat of it word for word.
-    strata : dict of str to dict of str to str
-        By item, its strata and the columns by which prompts pick items.
-    """
-
-    lines: dict[str, dict[str, int]]
-    texts: dict[str, list[str]]
-    strata: dict[str, dict[str, str]]
+    lines: dict[str, dict[str, int]]  # by column that contains lines, the number of lines of each item
+    texts: dict[str, list[str]]  # by item, what an answer may repeat of it word for word
+    strata: dict[str, dict[str, str]]  # by item, its strata and the columns by which prompts pick items
 
 
 def read_judgments(

@@ -33,11 +33,9 @@ def strict(
 def lenient(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
-    """Read the one label that the answer gives, by its id, its label or an alias.
-
-    Where the judged texts are known and none of them contains a verdict, the first JSON object counts, and
-    what an answer that does not end writes on is passed over.
-    """
+    """Read the one label that the answer gives, by its id, its label or an alias."""
+    # Where the judged texts are known and none of them contains a verdict, the first JSON object counts, and
+    # what an answer that does not end writes on is passed over.
     names = label_names(response.labels)
     verdict = find_verdict(answer.text, names, response.json_key, shown, first=True)
     return [_finding(answer, response, verdict.value, verdict.note)]
@@ -81,12 +79,9 @@ def strict_line_labels(
 def lenient_line_labels(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
-    """Read the labels from JSON, from numbered lines, or from a list of nothing but labels.
-
-    Labels and lines are matched by number where the answer numbers them, else by order. Two lists that
-    differ leave all lines unread, unless the judged texts are known and none of them contains a list: then
-    the first counts, and what an answer that does not end writes on is passed over.
-    """
+    """Read the labels from JSON, from numbered lines, or from a list of nothing but labels."""
+    # Two lists that differ leave all lines unread, unless none of the judged texts contains a list: then the
+    # first counts, and what an unfinished answer writes on is ignored.
     names = label_names(response.labels)
     content = own_words(answer.text, lambda passage: True, shown)
     found = _in_json(content.values, response, names)
@@ -239,10 +234,8 @@ def first_object(text: str, key: str) -> Any:
 
 
 def joke_type(label: str, version: int = 2) -> str:
-    """Name of a type of joke as the published scores have it, for answers and gold labels alike.
-
-    ``version`` 2 folds case and takes satire, parody and irony for one; 1 does neither.
-    """
+    """Name of a type of joke as the published scores have it, for answers and gold labels alike."""
+    # `version` 2 folds case and takes satire, parody and irony for one; 1 does neither.
     name = label.strip() if version == 1 else label.strip().lower()
     if version > 1 and any(word in name for word in MOCKING):
         return "satire/parody/irony"

@@ -48,10 +48,8 @@ def token_at(answer: Answer, key: str) -> Mapping[str, Any] | None:
 
 
 def masses(token: Mapping[str, Any], name: Callable[[str], Value | None]) -> dict[Value, float]:
-    """Sum the probabilities of the listed tokens by the value that each names.
-
-    Tokens that differ in case or in a leading space name the same value.
-    """
+    """Sum the probabilities of the listed tokens by the value that each names."""
+    # Tokens that differ in case or in a leading space name the same value.
     top = token.get("top_logprobs")
     found: dict[Value, float] = {}
     seen = set()
@@ -102,21 +100,11 @@ def is_blank(token: str) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Names:
-    """Names of several values.
+    """Names of several values."""
 
-    Attributes
-    ----------
-    values : mapping of str to str
-        Value by plain name.
-    pattern : str
-        Regular expression of any of the names in folded text.
-    nouns : str
-        Regular expression of what a subject is called before its name, with what parts the two.
-    """
-
-    values: Mapping[str, str]
-    pattern: str
-    nouns: str
+    values: Mapping[str, str]  # value by plain name
+    pattern: str  # regular expression of any of the names in folded text
+    nouns: str  # regular expression of what a subject is called before its name, with what parts the two
     _title: re.Pattern[str]
 
     @lru_cache(maxsize=100_000)  # noqa: B019 - names are cached as well

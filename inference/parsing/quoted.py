@@ -76,11 +76,9 @@ def decode_whole(text: str) -> Any:
 
 
 def holders(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Record, str]]:
-    """Find the outermost objects that contain one of ``keys`` (plain), each with the key as it is written.
-
-    Only lists and the usual wrappers of an answer are opened: what else an object contains may be a copy of
-    the question.
-    """
+    """Find the outermost objects that contain one of ``keys`` (plain), each with the key as it is written."""
+    # Only lists and the usual wrappers of an answer are opened: what else an object contains may be a copy of
+    # the question.
     for value in values:
         if isinstance(value, list):
             yield from holders(value, keys)
@@ -138,34 +136,22 @@ _ANSWER_TAG = re.compile(
 
 @dataclass(slots=True)
 class Content:
-    """An answer without its quotations.
+    """An answer without its quotations."""
 
-    Attributes
-    ----------
-    values : list
-        The JSON objects and lists in it.
-    prose : str
-        The rest.
-    pure : bool
-        Whether the answer is one JSON value and nothing else.
-    text : str
-        All of it but word-for-word copies of judged texts, unless it is pure.
-    """
-
+    # the JSON objects and lists in it
     values: list[Any] = field(default_factory=list)
+    # the rest
     prose: str = ""
+    # whether the answer is one JSON value and nothing else
     pure: bool = False
+    # all of it but word-for-word copies of judged texts, unless it is pure
     text: str = ""
 
 
 def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ()) -> Content:
-    """Take out of an answer what it quotes, and decode the JSON that it gives itself.
-
-    Quotations are passages between quotation marks or backticks, lines that start with ``>``, passages in
-    tags of the same name at both ends other than those of an answer, and word-for-word copies of ``shown``.
-    An answer that is one quotation as a whole is taken out of its marks first. Every character is looked at
-    a bounded number of times.
-    """
+    """Take out of an answer what it quotes, and decode the JSON that it gives itself."""
+    # Quotations are between quotation marks, backticks or foreign tags, lines with `>`, and copies of
+    # `shown`; an answer that is one quotation is unwrapped. Work per character is bounded.
     text = visible(text).strip()
     whole = decode_whole(text)
     if isinstance(whole, dict | list):

@@ -103,11 +103,9 @@ def strict(
 def lenient(
     answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
 ) -> list[Finding]:
-    """Read numbers, fractions of the maximum and words for numbers, from JSON or from named lines.
-
-    A scale that is missing, out of range, or given twice with different numbers is not read; the
-    others are.
-    """
+    """Read numbers, fractions of the maximum and words for numbers, from JSON or from named lines."""
+    # A scale that is missing, out of range, or given twice with different numbers is not read; the others
+    # are.
     content = own_words(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, shown)
     prose = fold(content.prose)
     found = []

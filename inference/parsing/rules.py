@@ -27,17 +27,10 @@ FIRST_UNSPACED = "\u2e80"  # from here on scripts put no spaces between words
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Phrases that open a refusal.
-
-    Attributes
-    ----------
-    version : str
-    pattern : pattern
-        Matches at the start of folded text; the group ``phrase`` is what refuses.
-    """
+    """Phrases that open a refusal."""
 
     version: str
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str]  # matches at the start of folded text; the group `phrase` is what refuses
 
 
 @cache
@@ -355,10 +348,8 @@ Parsed = tuple[int | None, list[tuple[str, Reading]]]
 
 
 def full_rules(study: Study | ItemStudy, rule: str) -> list[str]:
-    """Name the rules in full by which the answers to prompts are parsed.
-
-    Answers of a form for which there is no such rule are parsed by the default.
-    """
+    """Name the rules in full by which the answers to prompts are parsed."""
+    # Answers of a form for which there is no such rule are parsed by the default.
     forms = dict.fromkeys(response.form for response in study.responses)
     named = {form: _full_name(form, rule) for form in forms}
     if not any(named.values()):
@@ -390,10 +381,9 @@ def response_spec(response: Response, noun: str = "") -> ResponseSpec:
 
 
 class AnswerReader:
-    """Parses answers to a study's prompts; ``lines`` counts the lines of a subject in a column.
+    """Parses answers to a study's prompts; ``lines`` counts the lines of a subject in a column."""
 
-    ``surplus`` accepts answers with more labels than lines, as `ResponseSpec` explains.
-    """
+    # `surplus` accepts answers with more labels than lines, as `ResponseSpec` explains.
 
     def __init__(
         self,

@@ -118,20 +118,13 @@ class ResponseSpec:
 
 @dataclass(frozen=True, slots=True)
 class Mass:
-    """Probability that the token of the answer gave to what was read.
+    """Probability that the token of the answer gave to what was read."""
 
-    Attributes
-    ----------
-    probability : float or None
-        Share of the named value (of the first shown option of a choice) in the mass on all values.
-    outside : float or None
-        Mass on tokens that are none of the values, as far as the listed tokens show.
-    expected : float or None
-        Mean of a rating scale under the shares of its values.
-    """
-
+    # share of the named value (of the first shown option of a choice) in the mass on all values
     probability: float | None = None
+    # mass on tokens that are none of the values, as far as the listed tokens show
     outside: float | None = None
+    # mean of a rating scale under the shares of its values
     expected: float | None = None
 
 

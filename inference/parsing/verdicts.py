@@ -50,11 +50,9 @@ def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], shown:
 
 
 def token(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
-    """Read the first token, if nothing else follows in the answer.
-
-    The probability is that of the option shown first, ``P(first) / (P(first) + P(second))``, with
-    tokens that differ in case or in a leading space summed; ``outside`` is the mass on neither.
-    """
+    """Read the first token, if nothing else follows in the answer."""
+    # The probability is that of the option shown first, `P(first) / (P(first) + P(second))`, with tokens that
+    # differ in case or in a leading space summed; `outside` is the mass on neither.
     names = _names(response)
     first = first_token(answer)
     if first is None:

@@ -253,10 +253,9 @@ def _change(text: str, words: Sequence[Word], candidate: Candidate) -> Change:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A change that could be made: ``n`` words from ``first`` on become ``new``.
+    """A change that could be made: ``n`` words from ``first`` on become ``new``."""
 
-    All candidates of a lower ``rank`` are taken before any of a higher one.
-    """
+    # All candidates of a lower `rank` are taken before any of a higher one.
 
     first: int
     n: int
@@ -299,11 +298,9 @@ def _orthographic(words: Sequence[Word], context: Context, rng: np.random.Genera
 
 @cache
 def neighbours(language: str) -> dict[str, str]:
-    """Letters next to each letter on the keyboard of a language: QWERTY, with ñ for Spanish.
-
-    Two keys are neighbours in one row if no key lies between them, and in adjoining rows if their centres
-    are less than one key apart.
-    """
+    """Letters next to each letter on the keyboard of a language: QWERTY, with ñ for Spanish."""
+    # Two keys are neighbours in one row if no key lies between them, and in adjoining rows if their centres
+    # are less than one key apart.
     keys = [
         (row, shift + place, letter)
         for row, (shift, letters) in enumerate(KEYBOARDS[language])
@@ -320,11 +317,9 @@ def neighbours(language: str) -> dict[str, str]:
 
 
 def slips(word: str, language: str) -> dict[str, list[str]]:
-    """List what a word may be mistyped as, by kind of slip; every one differs from the word.
-
-    A letter with an accent may lose it, or become a neighbour of the bare letter. Capitals keep their
-    places, and a word of fewer than three letters loses none.
-    """
+    """List what a word may be mistyped as, by kind of slip; every one differs from the word."""
+    # A letter with an accent may lose it, or become a neighbour of the bare letter. Capitals keep their
+    # places, and a word of fewer than three letters loses none.
     letters = [place for place, letter in enumerate(word) if letter.isalpha()]
     pairs = [(left, right) for left, right in pairwise(letters) if right == left + 1]
     options = {

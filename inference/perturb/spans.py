@@ -35,11 +35,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Target:
-    """What to change of every item: lines with one of the gold labels ``only``, without any the whole text.
+    """What to change of every item: lines with one of the gold labels ``only``, by default the whole text."""
 
-    In place of ``only``, ``column`` has a JSON list of [start, end] characters. ``misaligned`` items, whose
-    labels and lines differ in number, are changed nevertheless; ``labels`` are those of each line, from 1.
-    """
+    # In place of `only`, `column` has a JSON list of [start, end] characters. `misaligned` items, whose
+    # labels and lines differ in number, are changed nevertheless; `labels` are those of each line, from 1.
 
     only: tuple[str, ...] = ()
     column: str | None = None

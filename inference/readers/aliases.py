@@ -58,11 +58,9 @@ def name_prompts(values: pd.Series[str], study: ItemStudy, source: str) -> pd.Se
 
 
 def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The reason why each row is excluded, missing where it is used.
-
-    A column ``excluded`` contains reasons, or flags: true, yes and 1 exclude a row without a reason of their
-    own, false, no, 0, none and nothing do not omit it, and any other text is the reason.
-    """
+    """The reason why each row is excluded, missing where it is used."""
+    # A column `excluded` contains reasons, or flags: true, yes and 1 exclude a row without a reason of their
+    # own, false, no, 0, none and nothing do not omit it, and any other text is the reason.
     text = as_text(column).str.strip()
     word = text.str.casefold()
     return text.mask(word.isin(YES), MARKED).mask(word.isin(NO))

@@ -30,17 +30,9 @@ def read_choices(
     judge_kinds: Mapping[str, str] | None = None,
     notes: list[str] | None = None,
 ) -> pd.DataFrame:
-    r"""Read a tidy table of forced choices, one row per judge, pair and profile.
-
-    Needed are ``pair_id``, ``position``, ``chosen`` and the attributes. What else the contract declares is
-    filled in where it is absent: ``judge_id`` with "judge"; ``judge_kind`` with that of ``judge_kinds``, for
-    judges not named there with human where ``task`` numbers a respondent's tasks, else model; ``status``
-    with ok, or missing where ``chosen`` is empty; ``repeat`` with false; the others with missing values (a
-    missing ``sample`` is a judge's only answer).
-    Two further columns have a meaning where they occur: ``origin`` is "simulated" in rows that a simulator
-    made, ``panel`` names the human panel of a respondent where there are several. ``notes`` receives what
-    was assumed.
-    """
+    """Read a tidy table of forced choices, one row per judge, pair and profile."""
+    # Absent columns are filled in: `judge_kind` is human where `task` numbers a respondent's tasks, `status`
+    # is missing where `chosen` is empty. `notes` receives what was assumed.
     notes = [] if notes is None else notes
     aliases, usual_names, source = aliases or {}, usual_names or {}, str(path)
     fields = TABLES["choices"]

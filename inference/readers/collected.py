@@ -39,39 +39,27 @@ REQUESTS = {
 
 @dataclass(frozen=True)
 class CollectedData:
-    """Everything that is known of a study, of which any part may be absent.
-
-    Attributes
-    ----------
-    study : Study, ItemStudy or None
-    choices, judgments, responses, items, labels, respondents : DataFrame or None
-        As ``tables/schema.py`` describes them.
-    requests : DataFrame or None
-        One row per request as it was sent: ``request_key, judge_id, prompt_id``, ``item_id`` or ``task_id``,
-        ``sample, model, temperature, top_p, seed, max_tokens, system, user`` (texts of the messages,
-        without media).
-    asked : mapping
-        By judge, the settings that the study file or the ledger states: ``model, temperature, seed,
-        max_tokens, ...``, as far as they are known.
-    files : mapping
-        The file of each table that was read from one.
-    profiles : DataFrame or None
-        The profiles of a conjoint's design.
-    notes : tuple of str
-        What was assumed in reading.
-    """
+    """Everything that is known of a study, of which any part may be absent."""
 
     study: Study | ItemStudy | None = None
+    # choices, judgments, responses, items, labels, respondents: As `tables/schema.py` describes them.
     choices: pd.DataFrame | None = None
     judgments: pd.DataFrame | None = None
     responses: pd.DataFrame | None = None
+    # one row per request as it was sent: `request_key, judge_id, prompt_id`, `item_id` or `task_id`, `sample,
+    # model, temperature, top_p, seed, max_tokens, system, user` (texts of the messages, without media)
     requests: pd.DataFrame | None = None
     items: pd.DataFrame | None = None
     labels: pd.DataFrame | None = None
     respondents: pd.DataFrame | None = None
+    # by judge, the settings that the study file or the ledger states: `model, temperature, seed, max_tokens,
+    # ...`, as far as they are known
     asked: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # the file of each table that was read from one
     files: Mapping[str, Path] = field(default_factory=dict)
+    # the profiles of a conjoint's design
     profiles: pd.DataFrame | None = None
+    # what was assumed in reading
     notes: tuple[str, ...] = ()
 
 
@@ -94,34 +82,9 @@ class _Places:
 def read_collected(
     paths: str | Path | Sequence[str | Path], study: str | Path | Study | ItemStudy | None = None
 ) -> CollectedData:
-    """Read what was collected, of whatever kind it is.
-
-    Parameters
-    ----------
-    paths : path or sequence of paths
-        A study (its name, file or folder); the folder of a run of ``conjury collect``; a results folder of
-        ``conjury fit``; tables of choices, judgments, responses, items, gold labels or respondents (Parquet,
-        CSV, or JSON lines), which are recognised by their columns, with the files that belong to them, such
-        as ``NAME.labels.parquet``.
-    study : str, path or study, optional
-        The study, where what is read does not name it. Items and gold labels are those of the study where
-        none are named.
-
-    Returns
-    -------
-    CollectedData
-
-    Raises
-    ------
-    InputError
-        For a path that is nothing of this kind, a damaged file, or a table that breaks its contract.
-
-    Examples
-    --------
-    >>> collected = read_collected("multiturn")
-    >>> collected.study.name, len(collected.items) > 0, collected.judgments is None
-    ('multiturn', True, True)
-    """
+    """Read what was collected, of whatever kind it is."""
+    # `paths` are a study, the folder of a run, a results folder, or tables, which are recognised by their
+    # columns, with the files that belong to them (`NAME.labels.parquet`).
     named = [paths] if isinstance(paths, str | Path) else list(paths)
     if not named:
         raise InputError("Nothing is named; name a study, a run, a results folder or a table.")

@@ -119,10 +119,8 @@ def load_judgments(
     notes: list[str] | None = None,
     ordinary: bool = True,
 ) -> pd.DataFrame:
-    """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions.
-
-    Answers that test judges as instruments are excluded unless ``ordinary`` is False.
-    """
+    """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions."""
+    # Answers that test judges as instruments are excluded unless `ordinary` is False.
     frame = _renamed(read_table(path), renames or {}, str(path))
     frame = _selected(frame, where or {}, str(path))
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
@@ -279,12 +277,9 @@ def labels_from_columns(
 def majority_labels(
     judgments: pd.DataFrame, dimension: str, *, covers: Mapping[str, Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """Find the label that more than half of the people gave each item.
-
-    Where several labels count as one class, the class needs the majority: an item is harmful if more than
-    half of the people say that it harms, whichever way. Its label is the one of that class with most votes;
-    if several have as many, the one that ``covers`` names first, and ``level_tied`` is true.
-    """
+    """Find the label that more than half of the people gave each item."""
+    # Labels that count as one class are counted together; the label is the one of that class with most votes,
+    # of equals the one that `covers` names first (`level_tied`).
     votes = _votes(judgments, dimension)
     items = pd.Index(dict.fromkeys(votes["item_id"]), name="item_id")
     counts = votes.dropna(subset="value").groupby(["item_id", "value"], observed=True, sort=True).size()

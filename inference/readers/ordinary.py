@@ -17,11 +17,9 @@ EXCLUDED = {
 def ordinary_answers(
     answers: pd.DataFrame, table: str, instrument: Instrument | None, file: str
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Exclude what tests the judges: vacuum and same-quality pairs, later occasions, and further parsers.
-
-    Answers of one judge to one prompt and pair that differ in other facets are left, numbered as samples. The
-    second value reports what was excluded. Without a column ``pair_kind`` nothing changes.
-    """
+    """Exclude what tests the judges: vacuum and same-quality pairs, later occasions, and further parsers."""
+    # Answers of one judge to one prompt and pair that differ in other facets are left, numbered as samples.
+    # The second value reports what was excluded. Without a column `pair_kind` nothing changes.
     columns = instrument_columns(answers, table)
     if not columns:
         return answers, []

@@ -152,14 +152,9 @@ def load_choices(
     notes: list[str] | None = None,
     ordinary: bool = True,
 ) -> pd.DataFrame:
-    """Read any tidy choices table as choices of a study; ``notes`` receives what was assumed.
-
-    Columns and prompts that the study knows under another name are renamed. Stimuli
-    that the file numbers within a level (``scenario_id`` within a topic) get ids of
-    their own (``politics_07``). Derived attributes are added, or checked where the file
-    has them, and answers without a choice become what the study's refusal policy says.
-    Answers that test judges as instruments are excluded unless ``ordinary`` is False.
-    """
+    """Read any tidy choices table as choices of a study; ``notes`` receives what was assumed."""
+    # Stimuli that the file numbers within a level get ids of their own (`politics_07`); derived attributes
+    # are added or checked; answers without a choice follow the study's refusal policy.
     attributes = {attribute.id: study.levels(attribute.id) for attribute in study.attributes}
     derived = {part.id: study.levels(part.id) for part in study.derived}
     if Path(path).is_dir():

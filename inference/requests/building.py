@@ -63,10 +63,8 @@ class Builder:
         self._cells = {prompt.id: [cell for cell in cells if cell.prompt == prompt.id] for prompt in prompts}
 
     def requests(self, subjects: Iterable[Subject]) -> Iterator[Request]:
-        """Yield one request for each subject and combination of facets, samples varying fastest.
-
-        Raises InputError where a prompt reads the same under two levels of a facet.
-        """
+        """Yield one request for each subject and combination of facets, samples varying fastest."""
+        # Raises InputError where a prompt reads the same under two levels of a facet.
         checked = self._study.instrument is None
         for subject in subjects:
             written: dict[str, dict[str, str]] = {}
@@ -141,10 +139,8 @@ class Builder:
         return options
 
     def _settings(self, subject: Subject, prompt: Prompt, cell: Cell) -> dict[str, Any]:
-        """Return the judge's settings with a seed of this request, so that no two share their noise.
-
-        Asked again on a later occasion, a request has the seed of the first.
-        """
+        """Return the judge's settings with a seed of this request, so that no two share their noise."""
+        # Asked again on a later occasion, a request has the seed of the first.
         settings = dict(self._ask.settings)
         if isinstance(settings.get("seed"), int):
             put = [level for level in (cell.option_labels, cell.scale_direction) if level not in USUAL]
@@ -264,12 +260,8 @@ def answer_options(response: Response) -> list[str]:
 
 
 def answer_schema(response: Response, order: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON schema of an answer, its options in the given order.
-
-    A choice is ``{"choice": ...}``, a label has the name of its dimension or a key of its own, ratings have
-    one whole number a scale, line labels are the list ``labels``, free text is ``text``. Reasoning that is
-    asked for stands behind the label.
-    """
+    """Return the JSON schema of an answer, its options in the given order."""
+    # Reasoning that is asked for stands behind the label.
     if isinstance(response, Choice):
         return _object({"choice": {"type": "string", "enum": list(order)}})
     if isinstance(response, Label | LineLabels):

@@ -95,13 +95,10 @@ FRAME, WAV = "image/jpeg", "audio/wav"
 
 
 class MediaParts:
-    """Turns what a subject shows into parts of a message, as the judge takes them.
+    """Turns what a subject shows into parts of a message, as the judge takes them."""
 
-    Images and clips lie in the folder of the study, or at addresses of allowed hosts. A clip goes whole to
-    judges that take video; to others go its frames, and its sound to those that take audio. Frames and sound
-    are cut once for a clip and its settings: their hashes are kept in the folder ``cuts`` of the run, their
-    bytes in its ledger.
-    """
+    # Frames and sound are cut once per clip and settings: hashes are in the folder `cuts` of the run, bytes
+    # in its ledger.
 
     def __init__(self, folder: Path, collect: Collecting, ledger: Ledger | None, cuts: Path) -> None:
         self._folder, self._hosts, self._video = folder, collect.media_hosts, collect.video or Video()

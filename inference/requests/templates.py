@@ -77,11 +77,10 @@ class _Loader(BaseLoader):
 
 
 class Templates:
-    """The templates in a study's folder.
+    """The templates in a study's folder."""
 
-    Values are put in as they are: what is judged reaches a template already as JSON or between delimiters,
-    and a template never runs the content of a value.
-    """
+    # Values are put in as they are: what is judged reaches a template already as JSON or between delimiters,
+    # and a template never runs the content of a value.
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -28,21 +28,14 @@ Values = dict[str, dict[tuple[str, str], float]]
 
 @dataclass(frozen=True)
 class Rule:
-    """What rows of a parameter may contain.
+    """What rows of a parameter may contain."""
 
-    Attributes
-    ----------
-    lowest, highest : float
-        Range of the value.
-    kind : str
-        Kind of judge that has the parameter; empty for both.
-    needed, allowed : tuple of str
-        Columns that have to be, and that may be, filled in.
-    """
-
+    # lowest, highest: Range of the value.
     lowest: float
     highest: float
+    # kind of judge that has the parameter; empty for both
     kind: str = ""
+    # needed, allowed: Columns that have to be, and that may be, filled in.
     needed: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
 
@@ -89,12 +82,9 @@ def read_rows(
     known: Mapping[str, Collection[str]],
     everywhere: Sequence[str] = EVERYWHERE,
 ) -> TruthTable:
-    """Read a truth table and check every row.
-
-    ``known`` has the names that a column may contain; under ``PARAMETER.COLUMN``, those for the rows of one
-    parameter. Columns without an entry may contain any text. The columns ``everywhere`` are allowed in all
-    rows; judge and judge_kind are then needed, too.
-    """
+    """Read a truth table and check every row."""
+    # `known` has the names that a column may contain, under `PARAMETER.COLUMN` for one parameter's rows;
+    # columns without an entry may contain any text.
     table, place = read_truth_file(source, columns)
     rows: list[TruthRow] = []
     kinds: dict[str, str] = {}
@@ -170,10 +160,8 @@ def one_panel(place: str, kinds: Mapping[str, str]) -> str | None:
 
 
 def read_truth_file(source: Path | pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
-    """Read a truth table with the columns named, and say what errors call it.
-
-    Empty cells are empty text.
-    """
+    """Read a truth table with the columns named, and say what errors call it."""
+    # Empty cells are empty text.
     if isinstance(source, pd.DataFrame):
         table, place = source.fillna({name: "" for name in columns if name in source}), "truth table"
     else:

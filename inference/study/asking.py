@@ -256,10 +256,9 @@ THINKING = re.compile(r"(?:models/)?gemini-(?:2\.5-(?!flash-lite)|[3-9])")  # mo
 
 
 class Sampling(Part):
-    """How a model is asked: where it is reached, and the settings that change its answers.
+    """How a model is asked: where it is reached, and the settings that change its answers."""
 
-    :func:`with_answer` puts the way that suits the response form in place of the answer "auto".
-    """
+    # :func:`with_answer` puts the way that suits the response form in place of the answer "auto".
 
     model: Text
     """Name of the model where it is served."""
@@ -287,11 +286,9 @@ class Sampling(Part):
 
 
 def with_answer(ask: Sampling, *responses: Response) -> Sampling:
-    """Put the way that suits all response forms in place of the answer "auto"; it stays where none does.
-
-    Choices are asked for as one token, as JSON where there are no log-probabilities (Anthropic) or the model
-    thinks before it answers (Google); text as the model writes it, everything else as JSON.
-    """
+    """Put the way that suits all response forms in place of the answer "auto"; it stays where none does."""
+    # Choices are asked for as one token, as JSON where there are no log-probabilities (Anthropic) or the
+    # model thinks before it answers (Google); text as the model writes it, everything else as JSON.
     if ask.answer != "auto":
         return ask
     no_token = ask.backend == "anthropic" or thinks_at_google(ask)

@@ -21,11 +21,9 @@ FIELDS = ("restrictions", "implausible")
 
 
 def design_problems(study: Study, sound: bool) -> Iterator[Problem]:
-    """Report what is wrong with combinations, and with what restrictions leave of the design.
-
-    ``sound`` states whether attributes and levels are free of problems; what combinations leave can be shown
-    only then.
-    """
+    """Report what is wrong with combinations, and with what restrictions leave of the design."""
+    # `sound` states whether attributes and levels are free of problems; what combinations leave can be shown
+    # only then.
     listed = [
         (("design", field, position, "levels"), combination)
         for field in FIELDS

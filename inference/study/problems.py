@@ -20,45 +20,19 @@ FILES = (("items",), ("gold", "file"), ("panel", "consent"), ("panel", "instruct
 
 @dataclass(frozen=True)
 class Examined:
-    """A study file that was read as far as it can be.
+    """A study file that was read as far as it can be."""
 
-    Attributes
-    ----------
-    marked : MarkedYaml
-        The file as it is.
-    study : Study, ItemStudy or None
-        The study without the fields that are wrong; None where the rest is no study.
-    problems : tuple of Problem
-        In the order of the file.
-    whole : bool
-        Whether everything was checked; otherwise problems of several fields may come up once those of
-        single ones are mended.
-    """
-
-    marked: MarkedYaml
+    marked: MarkedYaml  # the file as it is
+    # the study without the fields that are wrong; None where the rest is no study
     study: Study | ItemStudy | None
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...]  # in the order of the file
+    # whether everything was checked; otherwise problems of several fields may come up once those of single
+    # ones are mended
     whole: bool
 
 
 def examine(name_or_path: str | Path) -> Examined:
-    """Read a study file and find all that is wrong with it.
-
-    Parameters
-    ----------
-    name_or_path : str or Path
-        As :func:`conjury.inference.study.load_any_study` takes it.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is no YAML with fields.
-
-    Examples
-    --------
-    >>> examine("moderation").problems
-    ()
-    """
+    """Read a study file and find all that is wrong with it."""
     marked = read_study_file(name_or_path)
     content, found = _known_fields(marked)
     errors = _errors(marked, content)

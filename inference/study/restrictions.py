@@ -103,10 +103,8 @@ def shows(study: Study, combination: Combination, codes: Mapping[str, Integers])
 
 
 def named_levels(study: Study, combination: Combination) -> dict[str, list[int]]:
-    """Codes of the levels that a combination names, by attribute, derived attributes by their source.
-
-    A list is empty where a derived attribute and its source are named with levels that exclude each other.
-    """
+    """Codes of the levels that a combination names, by attribute, derived attributes by their source."""
+    # A list is empty where a derived attribute and its source are named with levels that exclude each other.
     derived = {part.id: part for part in study.derived}
     found: dict[str, list[int]] = {}
     for feature, levels in combination.levels.items():
@@ -165,11 +163,9 @@ def tied(study: Study) -> list[tuple[str, str]]:
 
 
 def unjoined(study: Study, analysis: Analysis) -> list[tuple[str, str]]:
-    """Pairs of an analysis's features that a restriction ties and its formula does not join by ``*``.
-
-    An AMCE of such a feature has no meaning of its own: a profile with the level and one with the reference
-    do not meet the same levels of the other feature. Joined, they are compared where both occur.
-    """
+    """Pairs of an analysis's features that a restriction ties and its formula does not join by ``*``."""
+    # An AMCE of such a feature has no meaning of its own: a profile with the level and one with the reference
+    # do not meet the same levels of the other feature. Joined, they are compared where both occur.
     if analysis.verb not in ("amce", "amce_diffs", "importance", "share_preferring"):
         return []
     source = {part.id: part.source for part in study.derived}

@@ -26,22 +26,9 @@ LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exc
 
 
 def study_schema() -> dict[str, Any]:
-    """Return the JSON schema (draft 7) of study files.
-
-    It accepts every file that :func:`conjury.inference.study.load_any_study` accepts, and rejects files with
-    unknown, missing and wrongly typed fields. What several fields state together, such as a formula about the
-    attributes, and whether files are there, only the command ``conjury validate`` checks.
-
-    Returns
-    -------
-    dict
-        With a description for every field, from the docstrings of the models.
-
-    Examples
-    --------
-    >>> study_schema()["definitions"]["Design"]["required"]
-    ['pairs', 'respondents', 'tasks']
-    """
+    """Return the JSON schema (draft 7) of study files."""
+    # It accepts whatever `load_any_study` accepts; what several fields state together, such as formulas, and
+    # whether files are there, only `conjury validate` checks.
     kinds = (Study, ItemStudy)
     _, made = models_json_schema(
         [(kind, "validation") for kind in kinds], ref_template="#/definitions/{model}"
@@ -117,11 +104,9 @@ def _plain(text: str) -> str:
 
 
 def _tidy(schema: Any, names: bool = False) -> Any:
-    """Write parts of a schema in the form of draft 7; in ``names`` keys are names of fields.
-
-    Titles repeat names, and are left out. Numbers may be written as text such as 1/7, with limits that no
-    schema can state.
-    """
+    """Write parts of a schema in the form of draft 7; in ``names`` keys are names of fields."""
+    # Titles repeat names, and are left out. Numbers may be written as text such as 1/7, with limits that no
+    # schema can state.
     if isinstance(schema, list):
         return [_tidy(part) for part in schema]
     if not isinstance(schema, dict):

@@ -31,10 +31,8 @@ def visible(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Fold case, accents, dashes, compatibility forms such as full-width letters; drop what is invisible.
-
-    Letters of other scripts that look alike are kept apart: a Cyrillic letter is no Latin one.
-    """
+    """Fold case, accents, dashes, compatibility forms such as full-width letters; drop what is invisible."""
+    # Letters of other scripts that look alike are kept apart: a Cyrillic letter is no Latin one.
     if text.isascii():
         return text.lower()
     letters = _MARKS.sub("", unicodedata.normalize("NFKD", visible(text)))
@@ -110,11 +108,9 @@ def responses_beside(path: str | Path) -> Path | None:
 
 
 def load_levels(path: str | Path) -> dict[str, list[str]]:
-    """Read a JSON levels file.
-
-    Three shapes are known: ``{"slur": ["none", ...], ...}``, ``{"factor_levels": {"slur": [...]}}`` and
-    ``{"columns": {"slur": {"levels": [...]}, ...}}``, where columns without levels may contain null.
-    """
+    """Read a JSON levels file."""
+    # Three shapes are known: `{"slur": ["none", ...], ...}`, `{"factor_levels": {"slur": [...]}}` and
+    # `{"columns": {"slur": {"levels": [...]}, ...}}`, where columns without levels may contain null.
     path = Path(path)
     content = read_json(path, "correct the file of levels")
     return {column: _distinct(column, levels, path) for column, levels in _entries(content, path).items()}

@@ -14,26 +14,7 @@ DATA = ROOT / "data"
 
 
 def page(title: str, body: str, style: str = "", *, base: bool = True) -> str:
-    """Return an HTML document.
-
-    Parameters
-    ----------
-    title : str
-        Text of the document's title; it is escaped.
-    body : str
-        HTML between the body's tags, with all text in it escaped already.
-    style : str
-        CSS of this page.
-    base : bool
-        Whether ``data/page.css`` precedes it: light and dark colours, as the variables ``--background``,
-        ``--text``, ``--muted``, ``--line``, ``--link``, ``--removed`` and ``--added``, and plain tables.
-
-    Examples
-    --------
-    >>> html = page("Pairs & counts", "<h1>Pairs</h1>")
-    >>> "<title>Pairs &amp; counts</title>" in html, "<h1>Pairs</h1>" in html
-    (True, True)
-    """
+    """Return an HTML document."""
     # Markup of values that are HTML already: autoescape is for the title alone.
     css = (DATA / "page.css").read_text(encoding="utf-8") + style if base else style
     return render("page.html.j2", title=title, body=Markup(body), style=Markup(css))

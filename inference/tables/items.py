@@ -41,11 +41,9 @@ def refuse_two_values(frame: pd.DataFrame, item: str, names: Iterable[str], sour
 
 
 def repeated_items(frame: pd.DataFrame, answers: Iterable[str] = ()) -> tuple[str | None, list[str]]:
-    """The column of items that are there more than once, by its name; and others that may be one.
-
-    A column of ten items or more, or of at least half as many as there are rows, counts; the others are ids
-    and, where no column names each row, long texts. ``answers`` are neither.
-    """
+    """The column of items that are there more than once, by its name; and others that may be one."""
+    # A column of ten items or more, or of at least half as many as there are rows, counts; the others are ids
+    # and, where no column names each row, long texts. `answers` are neither.
     free = frame.drop(columns=[name for name in answers if name in frame])
     named = [name for name in _named(free) if _repeats(free[name])]
     item = next((name for name in named if _are_many(free[name])), None)
@@ -57,11 +55,9 @@ def repeated_items(frame: pd.DataFrame, answers: Iterable[str] = ()) -> tuple[st
 
 
 def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_]:
-    """Whether each row is an earlier one again in every column, shape (n,).
-
-    None counts where no column but those of ``answers`` tells the rows apart, since few labels are alike by
-    chance, or where some rows of an item differ, as repeated answers do.
-    """
+    """Whether each row is an earlier one again in every column, shape (n,)."""
+    # None counts where no column but those of `answers` tells the rows apart, since few labels are alike by
+    # chance, or where some rows of an item differ, as repeated answers do.
     if not set(map(str, frame)) - set(answers):
         return np.zeros(len(frame), dtype=bool)
     text = frame.astype(object).map(_cell)
@@ -76,11 +72,8 @@ def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_
 
 
 def other_order(first: pd.DataFrame, second: pd.DataFrame, answers: Iterable[str] = ()) -> str | None:
-    """A column by which two tables of n rows list the same items in different orders.
-
-    That is one which is called as items are and shares values, or any which identifies rows and has the same
-    values in both. None where such a column is the same row by row, and where tables number their own rows.
-    """
+    """A column by which two tables of n rows list the same items in different orders."""
+    # None where tables number their own rows, or list the items in the same order.
     free, item = first.drop(columns=[name for name in answers if name in first]), None
     named = _named(free)
     for name in dict.fromkeys([*named, *map(str, free)]):

@@ -34,11 +34,9 @@ DAMAGE = (
 
 
 def write_parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
-    """Write a frame without its row index; the levels of every categorical go into the file's metadata.
-
-    Arrow alone restores levels of text, but gives back numeric levels as plain numbers, and forgets the
-    levels of a table without rows.
-    """
+    """Write a frame without its row index; the levels of every categorical go into the file's metadata."""
+    # Arrow alone restores levels of text, but gives back numeric levels as plain numbers, and forgets the
+    # levels of a table without rows.
     table = pa.Table.from_pandas(frame, preserve_index=False)
     levels = {
         name: {"levels": column.cat.categories.tolist(), "ordered": bool(column.cat.ordered)}

@@ -69,11 +69,9 @@ def mask(text: str, secrets: Sequence[str]) -> str:
 
 
 def mask_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
-    r"""Blank out keys in what was received; all else stays as it is, byte for byte.
-
-    JSON in another encoding than UTF-8 is brought to that. Keys that are spread over the tokens of
-    log-probabilities or over the parts of a message are found as well; such JSON is written anew.
-    """
+    """Blank out keys in what was received; all else stays as it is, byte for byte."""
+    # JSON in another encoding than UTF-8 is brought to that. Keys that are spread over the tokens of
+    # log-probabilities or over the parts of a message are found as well; such JSON is written anew.
     known = [secret for secret in map(_secret, secrets) if secret is not None]
     if not known:
         return content

@@ -16,10 +16,9 @@ NAMED = 5  # lines of short rows that a note names
 
 
 class ShortRows(UserWarning):
-    """Rows of a CSV have fewer cells than the header has names; the missing cells are read as empty.
+    """Rows of a CSV have fewer cells than the header has names; the missing cells are read as empty."""
 
-    Spreadsheets omit the delimiters of empty cells at the end of a row, and so do files that are cut off.
-    """
+    # Spreadsheets omit the delimiters of empty cells at the end of a row, and so do files that are cut off.
 
 
 def short_rows(path: Path, width: int) -> list[int]:

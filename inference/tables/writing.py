@@ -27,10 +27,9 @@ class Held(Exception):
 
 
 class Lock:
-    """Locks ``path`` until ``release``; the file names the process that locked it.
+    """Locks ``path`` until ``release``; the file names the process that locked it."""
 
-    The file stays, or is removed on release where it is ``passing``.
-    """
+    # The file stays, or is removed on release where it is `passing`.
 
     def __init__(self, path: Path, *, passing: bool = False) -> None:
         self._path, self._passing = path, passing
@@ -104,11 +103,9 @@ def open_itself(path: str | Path, flags: int, mode: int = 0o666) -> int:
 
 @contextmanager
 def whole(path: str | Path, *, durable: bool = True, private: bool = False) -> Iterator[IO[bytes]]:
-    """Open a file to be written that appears complete under its name, or not at all; folders are made.
-
-    What cannot write to an open file writes to its ``name``. A durable file survives a loss of power. A
-    private file, and its folder where that is made, is for its owner alone.
-    """
+    """Open a file to be written that appears complete under its name, or not at all; folders are made."""
+    # What cannot write to an open file writes to its `name`. A durable file survives a loss of power. A
+    # private file, and its folder where that is made, is for its owner alone.
     path = Path(path)
     path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")

@@ -53,10 +53,9 @@ tbody th { background: var(--band); border-bottom: 0; }
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as part of a page, its caption, and the width in rem that suits its letters.
+    """A figure as part of a page, its caption, and the width in rem that suits its letters."""
 
-    ``table`` is the title of the table above which it stands.
-    """
+    # `table` is the title of the table above which it stands.
 
     table: str
     svg: str
@@ -137,10 +136,8 @@ COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "qua
 
 
 def write_card(study: Study, design: DrawnDesign, folder: Path) -> Told:
-    """Write the card of a design next to its tables, and return it in words.
-
-    Written are ``card.html``, ``card.csv`` and the drawings of ``figures/``, in both themes.
-    """
+    """Write the card of a design next to its tables, and return it in words."""
+    # Written are `card.html`, `card.csv` and the drawings of `figures/`, in both themes.
     from conjury.analysis.conjoint.power.design_card import Plan, make_card
     from conjury.inference.collecting.jobs import expected_costs
     from conjury.inference.collecting.prices import read_prices

@@ -162,10 +162,8 @@ def _plan(number: int, seed: int | None, people: People) -> PeoplePlan:
 
 
 def _add_people(study: Study, out: Path | None, drawing: Drawing, people: People) -> None:
-    """Add tasks of people to the design of a run, and print what they are.
-
-    Nothing is written before all is drawn, so that a refused command leaves no half of a design.
-    """
+    """Add tasks of people to the design of a run, and print what they are."""
+    # Nothing is written before all is drawn, so that a refused command leaves no half of a design.
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.collecting.people import check_plan, store, with_people, with_survey
     from conjury.inference.design.panels import described

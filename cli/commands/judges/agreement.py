@@ -67,11 +67,10 @@ class Resampled:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a command computes: its name and title, what it is limited to, and the call.
+    """What a command computes: its name and title, what it is limited to, and the call."""
 
-    ``narrowed`` are models or coefficients; ``further`` makes more results, by name with titles, from the
-    name, the result and the judgments.
-    """
+    # `narrowed` are models or coefficients; `further` makes more results, by name with titles, from the name,
+    # the result and the judgments.
 
     name: str
     title: str

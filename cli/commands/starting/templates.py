@@ -23,12 +23,10 @@ CONTENTS = {  # what files of a template are, where they have them
 
 @dataclass(frozen=True)
 class Template:
-    """A study to edit.
+    """A study to edit."""
 
-    ``shared`` are files that templates share, by their place in the new folder; ``table`` is what is
-    collected (choices or judgments), ``report`` the report that fits, ``people`` who is in ``people.csv``,
-    ``options`` further options of ``conjury fit``.
-    """
+    # `shared` are files of several templates, by their place in the new folder; `options` further options of
+    # `conjury fit`.
 
     name: str
     about: str

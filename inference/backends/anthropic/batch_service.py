@@ -72,13 +72,7 @@ class AnthropicBatches:
         return AFTER + (NONE if newest is None else str(newest.get("id")))
 
     def find_batch(self, sending: Sending) -> str | None:
-        """Return the id of the batch of a shard by the mark in its results.
-
-        Raises
-        ------
-        Unsure
-            A batch that may be the shard still runs, or its results are not available.
-        """
+        """Return the id of the batch of a shard by the mark in its results."""
         known = sending.file_id.removeprefix(AFTER)
         unsure = ""
         for batch in self._listed(limit=PAGE):

@@ -47,16 +47,9 @@ UNANSWERED = {"canceled": "cancelled", "expired": "expired"}
 
 
 def message_params(body: Body) -> dict[str, Any]:
-    """Translate the body of a chat completion, media put in, into parameters of a message.
-
-    Settings that both have are renamed, and others are sent as they are, such as ``thinking`` or ``top_k``.
-    A seed is not sent, since there is none.
-
-    Raises
-    ------
-    InputError
-        The body asks for log-probabilities, or shows clips or sound.
-    """
+    """Translate the body of a chat completion, media put in, into parameters of a message."""
+    # Settings that both have are renamed, and others are sent as they are, such as `thinking` or `top_k`. A
+    # seed is not sent, since there is none.
     given = {name: value for name, value in body.items() if name not in ("model", "messages", "seed")}
     if {"logprobs", "structured_outputs"} & set(given):
         raise InputError(

@@ -38,13 +38,10 @@ MISSING = {"expired": "expired", "cancelled": "cancelled"}
 
 
 class BatchBackend:
-    """Requests in batches, each a file of requests, called shard.
+    """Requests in batches, each a file of requests, called shard."""
 
-    A shard goes through the states planned (its file and its requests are on disk), uploaded, submitted
-    (the provider works on it), ended, and collected or failed. The ledger knows a shard before the provider
-    does, and its batch before it is first asked about. Whatever a process began, any later one goes on
-    with; what was sent without the id being noted is recognised by the name of the shard.
-    """
+    # The ledger knows a shard before the provider does, and its batch before it is first asked about, so that
+    # any later process can go on; what was sent without a noted id is recognised by the shard's name.
 
     def __init__(
         self, judge_id: str, model: str, folder: Path, service: BatchService, *, limits: Limits | None = None
@@ -68,10 +65,8 @@ class BatchBackend:
         }
 
     def submit(self, requests: Iterator[Request], recorder: Recorder, ledger: Ledger) -> int:
-        """Send what an earlier process left behind, then the requests; return how many of these were sent.
-
-        Requests that were read when it was time to stop and that fill no shard are not sent.
-        """
+        """Send what an earlier process left behind, then the requests; return how many of these were sent."""
+        # Requests that were read when it was time to stop and that fill no shard are not sent.
         self._tidy(ledger)
         self._go_on(ledger, room=True)
         sent = 0
@@ -114,11 +109,9 @@ class BatchBackend:
         return self._live(ledger)
 
     def fetch(self, recorder: Recorder, ledger: Ledger) -> list[Batch]:
-        """Collect the results of batches that have ended; return their state, with what came in ``detail``.
-
-        Requests that have no line in the results are recorded as failed for a passing reason, so that they
-        and no others are asked again.
-        """
+        """Collect the results of ended batches; return their state, with what came in ``detail``."""
+        # Requests that have no line in the results are recorded as failed for a passing reason, so that they
+        # and no others are asked again.
         ended = {batch.shard for batch in self._live(ledger, "ended")}
         refused = ""
         incomplete: Incomplete | None = None
@@ -147,11 +140,9 @@ class BatchBackend:
         interval: float = 60.0,
         progress: Callable[[list[Batch]], None] | None = None,
     ) -> None:
-        """Poll and fetch every ``interval`` seconds until all batches are done or it is time to stop.
-
-        ``progress`` is given the batches that are not done after each round. Batches that the provider's
-        queue had no room for are sent again when others have ended, in halves if none of ours is in its way.
-        """
+        """Poll and fetch every ``interval`` seconds until all batches are done or it is time to stop."""
+        # Batches that did not fit the provider's queue are sent again when others have ended, in halves if
+        # none of ours is in the way.
         silent = 0
         while True:
             try:
@@ -192,10 +183,8 @@ class BatchBackend:
     def _send(
         self, shard: str, file_id: str, ledger: Ledger, *, known: bool = True, anew: bool = False
     ) -> bool:
-        """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more.
-
-        ``anew`` states that the file was uploaded before, and is no longer there.
-        """
+        """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more."""
+        # `anew` states that the file was uploaded before, and is no longer there.
         path, service = self._path(shard), self.service
         name = f"conjury-{shard}.jsonl"
         if not file_id:
@@ -326,10 +315,8 @@ class BatchBackend:
         return present, gone
 
     def _refuse(self, shard: str, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
-        """Record the requests of a batch without results; return a sentence if no line of it is the reason.
-
-        Requests that may have been executed all the same are recorded as possibly billed.
-        """
+        """Record requests of a batch without results; return a sentence unless some line is the reason."""
+        # Requests that may have been executed all the same are recorded as possibly billed.
         keys = ledger.batch_keys(shard)
         faults = {
             keys[each.line - 1]: f"{each.code}: {each.message}"

@@ -18,11 +18,10 @@ Content = Callable[[], Iterable[bytes]]
 
 
 class Exchanges:
-    """Exchanges with one provider, repeated with growing waits where that is safe.
+    """Exchanges with one provider, repeated with growing waits where that is safe."""
 
-    Addresses are paths below that of the endpoint; no redirection is followed, so the key in ``headers`` goes
-    nowhere else.
-    """
+    # Addresses are paths below that of the endpoint; no redirection is followed, so the key in `headers` goes
+    # nowhere else.
 
     def __init__(self, endpoint: Endpoint, model: str, headers: Mapping[str, str], waits: Waits) -> None:
         self.endpoint, self.model, self.waits = endpoint, model, waits
@@ -39,15 +38,7 @@ class Exchanges:
         again: bool = True,
         **options: Any,
     ) -> Any:
-        """Return the response to a request; ``content`` is called for each attempt.
-
-        Raises
-        ------
-        Unreachable, Busy
-            Where no answer came, or one that says that the same may succeed later.
-        InputError
-            Where the provider refuses.
-        """
+        """Return the response to a request; ``content`` is called for each attempt."""
         attempts = 1 + self.waits.max_retries * again
         for attempt in range(attempts):
             body = {} if content is None else {"content": content()}

@@ -75,12 +75,10 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Status of a batch, requests done and in all, and its result files (empty for none).
+    """Status of a batch, requests done and in all, and its result files (empty for none)."""
 
-    ``failed`` states that it has no results, ``queue_full`` that this was only because of a full queue, and
-    ``executed`` that requests may have been executed all the same. ``gone`` is a sentence where the provider
-    no longer has the batch.
-    """
+    # `queue_full` is a failure by a full queue alone; `executed` states that failed requests may have been
+    # billed; `gone` is a sentence where the provider no longer has the batch.
 
     status: str
     done: int
@@ -103,35 +101,21 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A shard that is sent as a batch.
-
-    Attributes
-    ----------
-    shard : str
-    path : Path
-        File of its requests.
-    file_id : str
-        What ``upload`` returned.
-    n : int
-        Number of its requests.
-    others : frozenset of str
-        Ids of all other batches in the ledger.
-    """
+    """A shard that is sent as a batch."""
 
     shard: str
-    path: Path
-    file_id: str
-    n: int
+    path: Path  # file of its requests
+    file_id: str  # what `upload` returned
+    n: int  # number of its requests
+    # ids of all other batches in the ledger
     others: frozenset[str] = frozenset()
 
 
 class BatchService(Protocol):
-    """The batches of one account; what it raises is one of the errors above, or InputError.
+    """The batches of one account; what it raises is one of the errors above, or InputError."""
 
-    ``keeps_files`` states whether uploaded files stay with the provider. Where they do not, ``upload`` sends
-    nothing and returns a mark by which ``find_batch`` recognises what was created later. ``full_at_creation``
-    states whether a batch over the quota of the account is refused when it is created.
-    """
+    # Where the provider keeps no uploaded files, `upload` sends nothing and returns a mark by which
+    # `find_batch` recognises what was created later.
 
     endpoint: Endpoint
     lines: LineFormat
@@ -152,10 +136,8 @@ class BatchService(Protocol):
         """Return the id of the batch of a shard, None if there is none; ``Unsure`` if that is not known."""
 
     def create(self, sending: Sending) -> str:
-        """Create the batch of a shard and return its id; if no answer comes, look before doing it again.
-
-        ``Full`` where it was refused for now, ``FileGone`` where the uploaded file no longer exists.
-        """
+        """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
+        # `Full` where it was refused for now, `FileGone` where the uploaded file no longer exists.
 
     def retrieve(self, batch_id: str) -> Progress:
         """Return the progress of a batch; ``Gone`` where it is not there."""
@@ -170,11 +152,9 @@ def create_once(
     pause: float,
     has_file: Callable[[], bool] = lambda: True,
 ) -> str:
-    """Create a batch; where it is refused for now or no answer comes, look whether it was created.
-
-    ``Full`` is raised only if it is not seen and no attempt before went unanswered, and ``FileGone`` where
-    the provider refuses and no longer has the uploaded file.
-    """
+    """Create a batch; where it is refused for now or no answer comes, look whether it was created."""
+    # `Full` is raised only if it is not seen and no attempt before went unanswered, and `FileGone` where the
+    # provider refuses and no longer has the uploaded file.
     for attempt in range(TRIES):
         try:
             return send()
@@ -261,16 +241,9 @@ def _gone(endpoint: Endpoint, what: str) -> Gone:
 def download_whole(
     endpoint: Endpoint, store: Callable[[], tuple[int, int]], what: str, size: int = 0, lines: int = 0
 ) -> None:
-    """Store a file; what was cut off is downloaded again.
-
-    ``store`` returns the bytes and whole lines that came; ``size`` and ``lines`` are those that the provider
-    names, 0 for none. Without either, a file is taken to be whole if it comes with the same size twice.
-
-    Raises
-    ------
-    Incomplete
-        Fewer came than are named. The rest must not count as unanswered: it would be paid for again.
-    """
+    """Store a file; what was cut off is downloaded again."""
+    # `store` returns the bytes and whole lines that came; `size` and `lines` are those that the provider
+    # names, 0 for none. Without either, a file is taken to be whole if it comes with the same size twice.
     sizes: list[int] = []
     received = n = 0
     for attempt in range(TRIES):

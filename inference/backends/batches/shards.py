@@ -27,23 +27,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class LineFormat:
-    """How a provider writes the lines of its files.
+    """How a provider writes the lines of its files."""
 
-    Attributes
-    ----------
-    id_field : str
-        Field of both kinds of lines that names the request.
-    line : callable
-        Turns a request, media put in, into the content of its line; the first field is ``id_field``.
-    key : callable
-        Takes the content of a line of results and returns the key of its request, None where it has none.
-    outcome : callable
-        Takes a key, the content of its line of results and the shard, and returns how the request ended.
-    """
-
-    id_field: str
+    id_field: str  # field of both kinds of lines that names the request
+    # turns a request, media put in, into the content of its line; the first field is `id_field`
     line: Callable[[Request, Media], dict[str, Any]]
+    # takes the content of a line of results and returns the key of its request, None where it has none
     key: Callable[[dict[str, Any]], object]
+    # takes a key, the content of its line of results and the shard, and returns how the request ended
     outcome: Callable[[str, dict[str, Any], str], Outcome]
 
     def write(self, request: Request, media: Media) -> bytes:
@@ -166,11 +157,9 @@ def split_shard(path: Path, name: str, id_field: str) -> Iterator[Shard]:
 def outcomes_of(
     lines: Iterable[bytes], known: Container[str], tally: Tally, form: LineFormat, shard: str = ""
 ) -> Iterator[Outcome]:
-    """Return the outcomes in the lines of result files, in any order.
-
-    The first answer to a request counts; others follow it where they differ. Failures come after all lines,
-    for requests without an answer; what cannot be read as an answer comes in any case.
-    """
+    """Return the outcomes in the lines of result files, in any order."""
+    # The first answer to a request counts; others follow it where they differ. Failures come after all lines,
+    # for requests without an answer; what cannot be read as an answer comes in any case.
     first: dict[str, bytes] = {}  # digest of the first answer by key
     for line in filter(bytes.strip, lines):
         parsed = parse(line)

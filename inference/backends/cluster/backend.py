@@ -56,10 +56,8 @@ class RayBackend:
         }
 
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
-        """Read the answers that lie there, then ask what has none, wave by wave.
-
-        Where the user stops the run, requests without an answer stay to be asked.
-        """
+        """Read the answers that lie there, then ask what has none, wave by wave."""
+        # Where the user stops the run, requests without an answer stay to be asked.
         self._fetch(recorder)
         while not recorder.stopping():
             wave = self._exchange.new_wave()

@@ -32,21 +32,14 @@ FAILED = "__inference_error__"
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine as the study file states it under ``engine``.
+    """An engine as the study file states it under ``engine``."""
 
-    Attributes
-    ----------
-    model, weights : str
-        Name of the model in answers, and folder or name of its weights.
-    name : str
-        What answers: a key of ``ENGINES``.
-    processor, arguments : mapping
-        Options of the processor that feeds it, and its arguments.
-    """
-
+    # model, weights: Name of the model in answers, and folder or name of its weights.
     model: str
     weights: str
+    # what answers: a key of `ENGINES`
     name: str = "vllm"
+    # processor, arguments: Options of the processor that feeds it, and its arguments.
     processor: Mapping[str, Any] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)
 

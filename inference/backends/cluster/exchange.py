@@ -47,15 +47,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Exchange:
-    """The place of the requests and answers of one judge in a run; it can be sent to other nodes.
+    """The place of the requests and answers of one judge in a run; it can be sent to other nodes."""
 
-    Attributes
-    ----------
-    address : str
-        A path, or an address of any file system that fsspec knows, such as s3://bucket/folder.
-    """
-
-    address: str
+    address: str  # A path, or an address of any file system that fsspec knows, such as s3://bucket/folder
 
     @classmethod
     def of_run(cls, address: str, ledger: Ledger, judge_id: str) -> Exchange:

@@ -126,10 +126,8 @@ class GoogleBatches:
         )
 
     def retrieve(self, batch_id: str) -> Progress:
-        """Return the progress of a batch; ``Gone`` where it is not there.
-
-        A batch that has failed may have answered some requests; its results are then those of any other.
-        """
+        """Return the progress of a batch; ``Gone`` where it is not there."""
+        # A batch that has failed may have answered some requests; its results are then those of any other.
         batch = self._batch(batch_id)
         state, stats = _state(batch), _metadata(batch).get("batchStats")
         counts = stats if isinstance(stats, dict) else {}
@@ -156,10 +154,8 @@ class GoogleBatches:
         )
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
-        """Store the results of a batch compressed; they are whole if there is a line for each request.
-
-        A batch that has not succeeded has one for each answer.
-        """
+        """Store the results of a batch compressed; they are whole if there is a line for each request."""
+        # A batch that has not succeeded has one for each answer.
         if file_id == UNNAMED:
             raise gone(self.endpoint, file_id, batch_id)
         batch = self._batch(batch_id)

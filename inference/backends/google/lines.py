@@ -52,16 +52,9 @@ CANCELLED = 1
 
 
 def content_request(body: Body) -> dict[str, Any]:
-    """Translate the body of a chat completion, media put in, into a request to generate content.
-
-    Settings that both have are renamed, and others go into ``generationConfig`` as they are, such as
-    ``thinkingConfig``, or stand beside it (``BESIDE``).
-
-    Raises
-    ------
-    InputError
-        Media are shown by address.
-    """
+    """Translate the body of a chat completion, media put in, into a request to generate content."""
+    # Settings that both have are renamed, and others go into `generationConfig` as they are, such as
+    # `thinkingConfig`, or stand beside it (`BESIDE`).
     given = {name: value for name, value in body.items() if name not in ("model", "messages")}
     system = [part for part in body["messages"] if part["role"] == "system"]
     request: dict[str, Any] = {

@@ -142,10 +142,8 @@ class OpenAIBatches:
         )
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
-        """Store a file of a batch compressed; answers are whole if there is one for each that is counted.
-
-        Any other file is whole if it has the size that the provider names.
-        """
+        """Store a file of a batch compressed; answers are whole if there is one for each that is counted."""
+        # Any other file is whole if it has the size that the provider names.
         what = f"the file {file_id}"
         if file_id == UNNAMED:
             raise gone(self.endpoint, file_id, batch_id)

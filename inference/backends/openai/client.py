@@ -54,10 +54,8 @@ class NotAgain(openai.OpenAIError):  # type: ignore[misc]  # which the client do
 def open_client(
     endpoint: Endpoint, pace: Pace, *, timeout: float, max_retries: int, capped: bool = False
 ) -> Any:
-    """Return an ``AsyncOpenAI`` whose exchanges keep ``pace`` and are noted; see ``observe``.
-
-    Where costs are ``capped`` it repeats nothing that may have been billed.
-    """
+    """Return an ``AsyncOpenAI`` whose exchanges keep ``pace`` and are noted; see ``observe``."""
+    # Where costs are `capped` it repeats nothing that may have been billed.
     return openai.AsyncOpenAI(
         api_key=endpoint.key or NO_KEY,
         base_url=endpoint.base_url,
@@ -187,13 +185,10 @@ class Stopped(Exception):
 
 
 class Pace:
-    """A gate before each exchange with a provider that adapts to what the provider bears.
+    """A gate before each exchange with a provider that adapts to what the provider bears."""
 
-    The limit starts at ``most``. Once as many exchanges have ended as the limit allows at a time, the share
-    s of them that the provider turned away makes it ``(1 - s / 2) * limit``, or one more where there were
-    none: additive increase and a decrease in proportion to congestion, as in Data Center TCP [1]_. A stray
-    refusal costs little, and a provider that turns everything away is asked half as often each time.
-    """
+    # Once as many exchanges ended as the limit allows, the share s turned away makes it (1 - s / 2) * limit,
+    # or one more where s = 0, as in Data Center TCP: a stray refusal costs little.
 
     def __init__(self, most: int, per_minute: float | None = None) -> None:
         self.most = most
@@ -216,13 +211,7 @@ class Pace:
         self._timer = None
 
     async def turn(self) -> None:
-        """Wait until one more exchange may start; ``done`` must follow.
-
-        Raises
-        ------
-        Stopped
-            After ``close``.
-        """
+        """Wait until one more exchange may start; ``done`` must follow."""
         if self._closed:
             raise Stopped
         if not self._waiting and self._free():

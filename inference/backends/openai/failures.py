@@ -26,10 +26,9 @@ LONGEST_MESSAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An HTTP error of a provider: its status, the code it names, and its message in one line.
+    """An HTTP error of a provider: its status, the code it names, and its message in one line."""
 
-    ``flagged`` is set where a body, or the metadata in it, speaks of moderation.
-    """
+    # `flagged` is set where a body, or the metadata in it, speaks of moderation.
 
     status: int
     code: str
@@ -100,11 +99,9 @@ def filtered_completion(failure: Failure, model: str) -> bytes:
 def concerns_all(
     failure: Failure, *, model: str, base_url: str, key_variable: str, answered: bool = False
 ) -> InputError | None:
-    """Return the error that any further request would meet too, in one sentence; else None.
-
-    Where a request was ``answered`` before, key and model are known to be good: 403, 404 and 405 then concern
-    one request only. ``key_variable`` is empty where no key was sent.
-    """
+    """Return the error that any further request would meet too, in one sentence; else None."""
+    # Where a request was `answered` before, key and model are known to be good: 403, 404 and 405 then concern
+    # one request only. `key_variable` is empty where no key was sent.
     told = f" ({failure})"
     if failure.code in NO_CREDIT or failure.status == 402:
         return InputError(

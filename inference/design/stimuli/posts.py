@@ -25,11 +25,9 @@ Integers = NDArray[np.int64]
 
 
 def draw_below(sizes: int | Integers, profile_ids: Integers, seed: int, *names: str) -> Integers:
-    """Draw a whole number from 0 to below ``sizes`` for each profile.
-
-    The number is a hash of the profile's id and of a key drawn from the stream of ``seed`` and ``names``: the
-    finaliser of Steele, Lea and Flood's SplitMix64 (doi:10.1145/2660193.2660195).
-    """
+    """Draw a whole number from 0 to below ``sizes`` for each profile."""
+    # The number is a hash of the profile's id and of a key drawn from the stream of `seed` and `names`: the
+    # finaliser of Steele, Lea and Flood's SplitMix64 (doi:10.1145/2660193.2660195).
     key = stream(seed, "posts", *names).integers(2**64, size=1, dtype=np.uint64)
     mixed = _mix(_mix(profile_ids.astype(np.uint64)) ^ key)
     drawn: Integers = (mixed % np.asarray(sizes, dtype=np.uint64)).astype(np.int64)

@@ -130,13 +130,9 @@ _TAKES_AN = re.compile(
 
 
 def fill(text: str, insult: Mapping[str, str] | None, intensifier: str | None) -> str:
-    """Fill the places of a text.
-
-    ``{singular|guy}``, ``{plural|people}`` and ``{adjective|nice}`` take that form of the insult, or the word
-    after the bar where there is none; without a bar the place is then left out, as is ``{curse}`` without an
-    intensifier. ``{a}`` becomes "a" or "an" after the next word, by its first letters. A place written with a
-    capital gets one.
-    """
+    """Fill the places of a text."""
+    # `{plural|people}` is that form of the insult, or the word after the bar where there is none; `{a}`
+    # becomes "a" or "an" by the next word; a place with a capital gets one.
     forms = insult or {}
 
     def word(slot: re.Match[str]) -> str:

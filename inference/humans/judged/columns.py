@@ -54,13 +54,7 @@ class Columns:
 
 
 def columns_of(judged: Judged, judge: str | None, human: Sequence[str], needs_human: bool = True) -> Columns:
-    """The columns that are named, else those that the format or their names determine.
-
-    Raises
-    ------
-    InputError
-        Where no column, or several, could be meant; the sentence names the candidates.
-    """
+    """The columns that are named, else those that the format or their names determine."""
     guessed = []
     if judge is None:
         taken = {*human, judged.human or ""}
@@ -74,11 +68,9 @@ def columns_of(judged: Judged, judge: str | None, human: Sequence[str], needs_hu
 
 
 def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tuple[str, ...]:
-    """The columns of people, where there are some without doubt; none else.
-
-    A column without a label of the judge is none of them, unless labels are ``relabelled``: the targets of an
-    evaluation are answers, and its judge gives grades.
-    """
+    """The columns of people, where there are some without doubt; none else."""
+    # A column without a label of the judge is none of them, unless labels are `relabelled`: the targets of an
+    # evaluation are answers, and its judge gives grades.
     try:
         people = columns_of(judged, judge, ()).human
     except InputError:

@@ -26,11 +26,9 @@ def is_sample(record: Mapping[str, Any]) -> bool:
 
 
 def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
-    """A row per document: ``answer`` is the filtered response, ``target`` what the task calls right.
-
-    Of multiple choices ``answer`` is the number of the choice with the largest likelihood, as the target is.
-    Where a task has several filters, the last one counts, which is the most lenient of a task.
-    """
+    """A row per document: ``answer`` is the filtered response, ``target`` what the task calls right."""
+    # Of multiple choices `answer` is the number of the choice with the largest likelihood, as the target is.
+    # Where a task has several filters, the last one counts, which is the most lenient of a task.
     filters = list(dict.fromkeys(str(record.get(FILTER, FIRST)) for record in records))
     notes = []
     if len(filters) > 1:

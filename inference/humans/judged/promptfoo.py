@@ -44,11 +44,9 @@ def is_result(record: Mapping[str, Any]) -> bool:
 
 
 def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
-    """A row per output: a column for each kind of assertion (pass or fail), ``human`` for ratings by people.
-
-    ``passed`` is the verdict of all assertions together, ``score`` their score; ``vars.NAME`` and
-    ``metadata.NAME`` are the variables and metadata of a test, ``named.NAME`` named scores.
-    """
+    """A row per output: a column per kind of assertion (pass or fail), ``human`` for ratings by people."""
+    # `passed` is the verdict of all assertions together; variables are `vars.NAME`, `metadata.NAME`,
+    # `named.NAME`.
     rows = [_row(record) for record in records]
     frame = pd.DataFrame(rows)
     graded = [str(name) for name in frame if str(name).partition(" ")[0].removeprefix("not-") in GRADED]

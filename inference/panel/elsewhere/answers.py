@@ -28,28 +28,17 @@ NOT_PEOPLE = ("preview", "test", "spam")  # marks of responses that are no answe
 
 @dataclass(frozen=True)
 class Visit:
-    """What one person answered to the tasks of one slot.
+    """What one person answered to the tasks of one slot."""
 
-    Parameters
-    ----------
-    where : str
-        Where it is in the export, for errors.
-    person : str
-        Id in the other program; it is in none of the tables.
-    answers : mapping
-        Answers as they are in the export, by task (from 0) and id of the answer.
-    seconds : mapping
-        How long tasks took.
-    columns : mapping
-        Where the answers are, for errors, as ``answers``.
-    """
-
-    where: str
-    person: str
+    where: str  # where it is in the export, for errors
+    person: str  # id in the other program; it is in none of the tables
     slot: str
     plan: str | None
+    # answers as they are in the export, by task (from 0) and id of the answer
     answers: Mapping[tuple[int, str], str]
+    # how long tasks took
     seconds: Mapping[int, float] = field(default_factory=dict)
+    # where the answers are, for errors, as `answers`
     columns: Mapping[tuple[int, str], str] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     checks: Mapping[str, str] = field(default_factory=dict)
@@ -63,40 +52,17 @@ class Visit:
 
 @dataclass(frozen=True)
 class Fielded:
-    """Tables of a study that was fielded with another program.
+    """Tables of a study that was fielded with another program."""
 
-    Parameters
-    ----------
-    answers : DataFrame
-        ``choices`` of a conjoint, one row per profile that was seen; ``judgments`` of items; of people who
-        finished.
-    respondents : DataFrame
-        One row per visit: state, slot, times, checks, and answers to the questions of the study.
-    notes : tuple of str
-    """
-
+    # `choices` of a conjoint, one row per profile that was seen; `judgments` of items; of people who finished
     answers: pd.DataFrame
+    # one row per visit: state, slot, times, checks, and answers to the questions of the study
     respondents: pd.DataFrame
     notes: tuple[str, ...]
 
 
 def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool = False) -> Fielded:
-    """Turn the answers of visits into tables, by who sees what.
-
-    Parameters
-    ----------
-    plan : PanelPlan
-    visits : sequence of Visit
-    source : str
-        Name of the export, for errors.
-    coded : bool
-        Whether an answer is the code of an option or its label, as in exports of Qualtrics.
-
-    Raises
-    ------
-    InputError
-        Where answers belong to another plan, to a slot or an option that there is not.
-    """
+    """Turn the answers of visits into tables, by who sees what."""
     slots = {slot.name: slot for slot in plan.slots}
     for visit in visits:
         _check(visit, plan, slots, source)
@@ -149,10 +115,8 @@ def _checked(section: PanelSection, visit: Visit, coded: bool) -> Visit:
 
 
 def first_of_each_slot(visits: Sequence[Visit]) -> list[Visit]:
-    """Drop what a person answered to a slot that they had finished before, as after loading the page again.
-
-    The first is that which ended first; where no times are known, that which comes first.
-    """
+    """Drop what a person answered to a slot that they had finished before, as after reloading the page."""
+    # The first is that which ended first; where no times are known, that which comes first.
     first: dict[tuple[str, str], Visit] = {}
     for visit in visits:
         before = first.get((visit.person, visit.slot))
@@ -166,10 +130,8 @@ def _earlier(visit: Visit, other: Visit) -> bool:
 
 
 def judge_names(visits: Sequence[Visit]) -> list[str]:
-    """Name each person by their first slot, with a number where another person has that name.
-
-    People who finished are named first, so that they have the names of the design.
-    """
+    """Name each person by their first slot, with a number where another person has that name."""
+    # People who finished are named first, so that they have the names of the design.
     names: dict[str, str] = {}
     used: Counter[str] = Counter()
     for visit in sorted(visits, key=lambda one: not one.finished):

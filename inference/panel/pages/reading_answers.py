@@ -26,10 +26,8 @@ def line_field(number: int) -> str:
 def read_answers(
     study: Study | ItemStudy, step: Step, given: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, Reason]]:
-    """Return the answers to keep, and the reason why each field that is not right is not.
-
-    Fields that the page does not have are dropped; those that may stay empty are absent where they are.
-    """
+    """Return the answers to keep, and the reason why each field that is not right is not."""
+    # Fields that the page does not have are dropped; those that may stay empty are absent where they are.
     kept: dict[str, str] = {}
     refused: dict[str, Reason] = {}
     for name, required, check in _fields(study, step):

@@ -18,19 +18,11 @@ Ended = Literal["finished", "screened_out", "full", "declined", "failed_checks",
 
 @dataclass(frozen=True)
 class Step:
-    """One page of one visit.
+    """One page of one visit."""
 
-    Attributes
-    ----------
-    number : int
-        Position of the page in the visit, from 1. A submission names it; one for another number changes
-        nothing.
-    of : int
-        Pages of the visit in all, for the bar of progress.
-    """
-
+    # position of the page in the visit, from 1. A submission names it; one for another number changes nothing
     number: int
-    of: int
+    of: int  # pages of the visit in all, for the bar of progress
 
 
 @dataclass(frozen=True)
@@ -82,12 +74,10 @@ AnyStep = TypeVar("AnyStep", bound=Step)
 
 
 class Pages:
-    """The pages of a plan: the same for everybody with the same slot and language.
+    """The pages of a plan: the same for everybody with the same slot and language."""
 
-    Pages come in this order: consent, questions that are asked before the tasks, instructions, practice,
-    tasks with attention checks among them, and the other questions. Those from the instructions on need a
-    slot.
-    """
+    # Consent, questions before the tasks, instructions, practice, tasks with attention checks among them,
+    # other questions; from the instructions on, a page needs a slot.
 
     def __init__(self, plan: PanelPlan) -> None:
         self._plan = plan

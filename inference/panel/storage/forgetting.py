@@ -29,13 +29,7 @@ def panels_in(run: Path | None) -> list[Path]:
 def forget_everywhere(
     identifier: str, panels: Sequence[Path], url: str | None = None
 ) -> Iterator[tuple[str, int]]:
-    """Erase the identifiers of a person in each database; yield its place and the number of people.
-
-    Raises
-    ------
-    InputError
-        Where no database has the identifier, or the log of one still contains it.
-    """
+    """Erase the identifiers of a person in each database; yield its place and the number of people."""
     opened = [open_existing(url, None)] if url is not None else [open_existing(None, file) for file in panels]
     erased, kept = [], []
     for database in opened:
@@ -57,13 +51,7 @@ def forget_everywhere(
 
 
 def forget_person(database: Database, identifier: str) -> int:
-    """Erase the identifiers of one person from a database and its log; return how many people that were.
-
-    Raises
-    ------
-    LogKept
-        Where the log could not be emptied.
-    """
+    """Erase the identifiers of one person from a database and its log; return how many people that were."""
     with database.write() as connection:
         erased = forget(connection, identifier.strip()[:LONGEST])
     if not checkpoint(database):  # also where nobody was erased, so that doing it again completes it

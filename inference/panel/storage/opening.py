@@ -67,17 +67,7 @@ class Database:
 def open_database(
     url: str | None, folder: Path, slot_numbers: list[int], known: Mapping[str, str]
 ) -> Database:
-    """Open the database of a panel, or make it, and check that it belongs to the plan.
-
-    Parameters
-    ----------
-    url : str or None
-        ``postgresql+psycopg://...`` or ``sqlite:///FILE``; by default ``panel.sqlite`` in ``folder``.
-    slot_numbers : list of int
-        Slots of the plan.
-    known : mapping
-        Facts that must be those of the database: ``study``, ``origin`` and ``plan`` (its hash).
-    """
+    """Open the database of a panel, or make it, and check that it belongs to the plan."""
     file = folder / FILE
     if url is None:
         _check_kept(file)
@@ -224,10 +214,8 @@ def _compare(stored: Mapping[str, str], expected: Mapping[str, str], place: str)
 
 
 def checkpoint(database: Database) -> bool:
-    """Write SQLite's log into its file and empty the log, so that what was erased is gone from both.
-
-    Returns whether it is empty; it is not where another program reads the database all the time.
-    """
+    """Write SQLite's log into its file and empty the log, so that what was erased is gone from both."""
+    # Returns whether it is empty; it is not where another program reads the database all the time.
     if not database.embedded:
         return True
     with closing(database.engine.raw_connection()) as connection:

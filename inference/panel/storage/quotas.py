@@ -19,11 +19,9 @@ def join_quotas(connection: Connection, visit: int, answers: Mapping[str, str]) 
 
 
 def make_room(connection: Connection, wanted: Sequence[Quota], now: float) -> bool:
-    """Whether each quota has room for one more person.
-
-    People past their time limit can still finish, so they count as long as they have their place. Where a
-    quota is full with them, as many as needed lose theirs, those first whose time ended first.
-    """
+    """Whether each quota has room for one more person."""
+    # People past their time limit can still finish, so they count as long as they have their place. Where a
+    # quota is full with them, as many as needed lose theirs, those first whose time ended first.
     late: set[int] = set()
     for quota in wanted:
         members = [row for row in _members(connection, quota) if row.number not in late]

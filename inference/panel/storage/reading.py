@@ -14,18 +14,12 @@ from .schema import answers, quotas, slots, visits
 
 @dataclass(frozen=True)
 class Stored:
-    """One state of the database.
+    """One state of the database."""
 
-    Attributes
-    ----------
-    visits, slots, quotas : DataFrame
-        Rows as they are stored, in the order of their keys.
-    answers : DataFrame
-        One row per answered page, in the order of visits and pages; ``fields`` are dictionaries.
-    """
-
+    # visits, slots, quotas: Rows as they are stored, in the order of their keys.
     visits: pd.DataFrame
     slots: pd.DataFrame
+    # one row per answered page, in the order of visits and pages; `fields` are dictionaries
     answers: pd.DataFrame
     quotas: pd.DataFrame
 

@@ -24,23 +24,16 @@ JUDGED = ("dimension", "value", "status", "rule", "note", "probability", "outsid
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of all judges, in the order of their tables.
+    """Answers of all judges, in the order of their tables."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        One row per answer: ``run`` (number), ``key``, ``judge_id``, ``judge_kind``, ``prompt_id``,
-        ``subject`` (the task or item), ``task`` (the same, but different for tasks of one name in different
-        designs), ``sample``, and what the responses state besides.
-    judged : DataFrame
-        One row per judgment, those of one answer together: ``answer`` (row of ``frame``), ``dimension``,
-        ``value`` (as text), ``status``, ``rule``, ``note`` and others.
-    starts : ndarray of int, shape (n + 1,)
-        Judgments of answer ``k`` are the rows from ``starts[k]`` to ``starts[k + 1]``.
-    """
-
+    # one row per answer: `run` (number), `key`, `judge_id`, `judge_kind`, `prompt_id`, `subject` (the task or
+    # item), `task` (the same, but different for tasks of one name in different designs), `sample`, and what
+    # the responses state besides
     frame: pd.DataFrame
+    # one row per judgment, those of one answer together: `answer` (row of `frame`), `dimension`, `value` (as
+    # text), `status`, `rule`, `note` and others
     judged: pd.DataFrame
+    # shape (n + 1,): judgments of answer `k` are the rows from `starts[k]` to `starts[k + 1]`
     starts: Numbers
 
     def __len__(self) -> int:

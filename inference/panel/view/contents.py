@@ -28,26 +28,17 @@ Files = Mapping[str, tuple[Path, str]]
 
 @dataclass(frozen=True)
 class Content:
-    """What one task or item showed.
+    """What one task or item showed."""
 
-    Attributes
-    ----------
-    shown : tuple of Shown
-        Two profiles of a pair, or one profile or item; empty where it is not known.
-    files : mapping
-        Files of pictures and clips by their names on a page.
-    unseen : tuple of (str, tuple of str)
-        Attributes with their levels, or further fields of an item: one value for each that is shown.
-    texts : tuple of str
-        Judged texts, which parsing rules do not read where an answer repeats them.
-    note : str
-        Why something is missing.
-    """
-
+    # two profiles of a pair, or one profile or item; empty where it is not known
     shown: tuple[Shown, ...] = ()
+    # files of pictures and clips by their names on a page
     files: Files = field(default_factory=dict)
+    # attributes with their levels, or further fields of an item: one value for each that is shown
     unseen: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # judged texts, which parsing rules do not read where an answer repeats them
     texts: tuple[str, ...] = ()
+    # why something is missing
     note: str = ""
 
 

@@ -244,10 +244,8 @@ def _any_contains(table: pd.DataFrame, text: str) -> Mask:
 
 
 def evidence_mask(answers: Answers, rows: pd.DataFrame, run: int | None = None) -> Mask:
-    """Which answers the evidence of a check names, those of one run or of all, shape (answers,).
-
-    A row names answers by all values that it has; one without a task and without a key names none.
-    """
+    """Which answers the evidence of a check names, those of one run or of all, shape (answers,)."""
+    # A row names answers by all values that it has; one without a task and without a key names none.
     theirs: dict[str, pd.Series[Any]] = {}
     for name in rows:
         column, own = as_text(rows[name]), NAMED.get(str(name), str(name))
@@ -272,13 +270,7 @@ def _joined(columns: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
 
 
 def read_filters(texts: Iterable[str], collection: Collection) -> tuple[Filter, ...]:
-    """Read filters of the command line: NAME=VALUE, or the name of a mark or status alone.
-
-    Raises
-    ------
-    InputError
-        For an unknown name, or a value that no answer can have.
-    """
+    """Read filters of the command line: NAME=VALUE, or the name of a mark or status alone."""
     found: list[Filter] = []
     for text in texts:
         name, equals, value = text.partition("=")

@@ -41,10 +41,9 @@ Kind = Literal["label", "undo", "skip"]
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the journal: what was done with a task, when, and under which seed of the order.
+    """One line of the journal: what was done with a task, when, and under which seed of the order."""
 
-    ``number`` counts from 1. Of an undo, ``of`` is the number of the label that it takes back.
-    """
+    # `number` counts from 1. Of an undo, `of` is the number of the label that it takes back.
 
     number: int
     kind: Kind
@@ -80,13 +79,7 @@ class Progress:
 
 
 def in_seeded_order(tasks: Collection[str], seed: int) -> list[str]:
-    """Tasks in an order drawn by a seed, the same whatever their order before.
-
-    Examples
-    --------
-    >>> in_seeded_order(["a", "b", "c"], 1) == in_seeded_order(["c", "a", "b"], 1)
-    True
-    """
+    """Tasks in an order drawn by a seed, the same whatever their order before."""
     names = sorted(set(tasks))
     return [names[index] for index in stream(seed, "labels").permutation(len(names)).tolist()]
 
@@ -134,31 +127,15 @@ class Labelling:
     @classmethod
     def open(
         cls,
-        run: Path,
+        run: Path,  # folder of the run; labels are kept in `labels/NAME` below it
         name: str,
         study: AnyStudy | None,
-        tasks: Collection[str],
+        tasks: Collection[str],  # tasks or items to label; their order is drawn by `seed`
         seed: int,
         design: DrawnDesign | None = None,
         others: Collection[str] = (),
     ) -> Labelling:
-        """Open the labels of a person, to begin or to go on.
-
-        Parameters
-        ----------
-        run : Path
-            Folder of the run; labels are kept in ``labels/NAME`` below it.
-        tasks : collection of str
-            Tasks or items to label; their order is drawn by ``seed``.
-        others : collection of str
-            Names of judges that the run has already, which the person must not have.
-
-        Raises
-        ------
-        InputError
-            For a name that is no identifier or belongs to another judge, a study that people cannot label,
-            and while another process has the same labels open.
-        """
+        """Open the labels of a person, to begin or to go on."""
         if not NAME.fullmatch(name):
             raise InputError(
                 f"--label {name}: a name begins with a letter and has letters, digits, - and _ alone, 40 at "
@@ -308,13 +285,7 @@ def append(path: Path, line: bytes) -> None:
 
 
 def read_journal(path: Path) -> list[Event]:
-    """Read the events of a journal; a last line that was cut off when a process ended is dropped.
-
-    Raises
-    ------
-    InputError
-        For a line that is no event of a journal.
-    """
+    """Read the events of a journal; a last line that was cut off when a process ended is dropped."""
     if not path.is_file():
         return []
     content = read_content(path, EXPORT_BYTES)

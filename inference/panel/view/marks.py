@@ -23,10 +23,8 @@ MARKS = {
 def marks_of(
     answers: Answers, tasks: Mapping[int, pd.DataFrame], options: Sequence[str] = POSITIONS
 ) -> dict[str, Mask]:
-    """Return which answers have each mark, shape (answers,).
-
-    ``tasks`` are the pairs of each run's design, ``options`` the values of a choice of positions A and B.
-    """
+    """Return which answers have each mark, shape (answers,)."""
+    # `tasks` are the pairs of each run's design, `options` the values of a choice of positions A and B.
     rows = answers.first
     flags = {
         "judges": differs(rows, ["task", "dimension"], "judge_id"),
@@ -46,14 +44,7 @@ def marks_of(
 
 
 def differs(rows: pd.DataFrame, within: list[str], between: str) -> Mask:
-    """Whether a group of rows has several values and several of ``between``, shape (rows,).
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"task": ["t", "t", "u", "u"], "judge_id": list("abab"), "value": list("xyxx")})
-    >>> differs(rows, ["task"], "judge_id").tolist()
-    [True, True, False, False]
-    """
+    """Whether a group of rows has several values and several of ``between``, shape (rows,)."""
     if rows.empty:
         return np.zeros(0, dtype=bool)
     group = _groups(rows, within)

@@ -65,11 +65,9 @@ class Written:
 
 
 def write_file(collection: Collection, path: Path, query: Query | None = None, most: int = MOST) -> Written:
-    """Write transcripts as one HTML file, the first ``most`` of those that a query selects.
-
-    The file loads nothing: its policy allows its own script and style, by their hashes, and pictures that it
-    contains.
-    """
+    """Write transcripts as one HTML file, the first ``most`` of those that a query selects."""
+    # The file loads nothing: its policy allows its own script and style, by their hashes, and pictures that
+    # it contains.
     numbers = collection.numbers(query or Query())
     transcripts = Transcripts(collection)
     media = Embedded(transcripts, MEDIA)

@@ -23,23 +23,7 @@ def serve(
     seed: int = 1,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve transcripts on 127.0.0.1 until Ctrl-C.
-
-    Parameters
-    ----------
-    collection : Collection
-    port : int
-        0 for one that is free.
-    filters, label, seed
-        As of `make_app`.
-    say : callable
-        Prints a line.
-
-    Raises
-    ------
-    InputError
-        Where the port is taken, or ``label`` cannot label the tasks of the run.
-    """
+    """Serve transcripts on 127.0.0.1 until Ctrl-C."""
     with opened(HOSTS[0], port) as listening:
         number = listening.getsockname()[1]
         secret = secrets.token_bytes(SECRET_BYTES)

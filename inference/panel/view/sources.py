@@ -38,18 +38,12 @@ class Tables:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its folder, the tables in it and below it, and its ledger where it has one.
-
-    Attributes
-    ----------
-    root : Path
-        Folder that contains the design; that of the run also where its folder of people is named alone.
-    tables : tuple of Tables
-        Those of the folder itself, of its folder ``people``, and of each person below ``labels``.
-    """
+    """One run: its folder, the tables in it and below it, and its ledger where it has one."""
 
     name: str
+    # folder that contains the design; that of the run also where its folder of people is named alone
     root: Path
+    # those of the folder itself, of its folder `people`, and of each person below `labels`
     tables: tuple[Tables, ...]
     ledger: Ledger | None = None
 
@@ -109,21 +103,7 @@ class Sources:
 
 
 def open_sources(named: Sequence[str], study: str | None = None) -> Sources:
-    """Open runs and find their study.
-
-    Parameters
-    ----------
-    named : sequence of str
-        Folders of runs or of people's tables; or a study (its name or file), which means its usual run.
-    study : str, optional
-        The study. By default the one that a run names: a ``study.yaml`` of this name in the present folder,
-        in that of the run, or in the two above it, else the one of this name that ships.
-
-    Raises
-    ------
-    InputError
-        Where a folder contains no answers, a table is damaged, or runs belong to different studies.
-    """
+    """Open runs and find their study."""
     known = None if study is None else _two_kinds(load_any_study(study))
     folders: list[Path] = []
     for name in named:

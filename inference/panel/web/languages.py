@@ -45,26 +45,7 @@ class Catalogue:
 
 
 def load_catalogues(codes: Sequence[str], folder: Path | None = None) -> dict[str, Catalogue]:
-    """Read the catalogues of languages, by code.
-
-    Parameters
-    ----------
-    codes : sequence of str
-        Languages of the section ``panel`` of a study.
-    folder : Path, optional
-        Folder of the study file. A file ``languages/CODE.yaml`` in it adds a language, or changes single
-        strings of one that ships.
-
-    Raises
-    ------
-    InputError
-        Where a language has no file, or a file lacks strings, has unknown ones, or other names in braces.
-
-    Examples
-    --------
-    >>> load_catalogues(["en", "es"])["es"]("progress", number=2, of=9)
-    'Página 2 de 9'
-    """
+    """Read the catalogues of languages, by code."""
     return {code: _catalogue(code, None if folder is None else folder / "languages") for code in codes}
 
 
@@ -139,13 +120,7 @@ def _flat(content: Mapping[Any, Any], path: Path, before: str) -> Iterator[tuple
 
 
 def accepted(header: str, codes: Sequence[str]) -> str:
-    """Choose among languages by what a browser accepts; the first of them where it accepts none.
-
-    Examples
-    --------
-    >>> accepted("de;q=0.9, es-MX, en;q=0.5", ["en", "es"])
-    'es'
-    """
+    """Choose among languages by what a browser accepts; the first of them where it accepts none."""
     wishes: list[tuple[float, str]] = []
     for part in header.split(",")[:20]:
         tag, _, weight = part.strip().partition(";q=")

@@ -58,11 +58,10 @@ class Answered:
 
 @dataclass(frozen=True)
 class Page:
-    """What every page needs: the language, the token of its form, and other languages to choose from.
+    """What every page needs: the language, the token of its form, and other languages to choose from."""
 
-    ``action`` is the address to which answers are sent, ``at_once`` whether a key that answers the last
-    question sends them.
-    """
+    # `action` is the address to which answers are sent, `at_once` whether a key that answers the last
+    # question sends them.
 
     text: Catalogue
     token: str = ""

@@ -58,25 +58,17 @@ class Rate:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of size and rate.
+    """Limits of size and rate."""
 
-    Attributes
-    ----------
-    body : int
-        Bytes of a form.
-    session, address : Rate
-        Requests of one session and of one address. The defaults let a laboratory of 400 people work behind
-        one address.
-    arrivals : Rate
-        Visits begun from one address.
-    sign_in : Rate
-        Failed attempts from one address to sign in as the researcher.
-    """
-
+    # bytes of a form
     body: int = 256 * 1024
+    # session, address: Requests of one session and of one address. The defaults let a laboratory of 400
+    # people work behind one address.
     session: Rate = Rate(10, 120)
     address: Rate = Rate(400, 6000)
+    # visits begun from one address
     arrivals: Rate = Rate(2, 400)
+    # failed attempts from one address to sign in as the researcher
     sign_in: Rate = Rate(0.1, 10)
 
 

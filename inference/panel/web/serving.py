@@ -34,28 +34,7 @@ def serve(
     new_token: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the pages of a panel until it is stopped.
-
-    Parameters
-    ----------
-    visits : Visits
-    host, port
-        Where pages are served; port 0 for one that is free.
-    secure : bool
-        Whether people reach it by HTTPS, through a reverse proxy.
-    trusted_proxies : sequence of str
-        Addresses or networks of reverse proxies whose headers are believed.
-    limits : Limits, optional
-    new_token : bool
-        Whether the researcher gets a new token, which ends all sessions of the researcher.
-    say : callable
-        Prints a line: the address, and the researcher's token when it is made.
-
-    Raises
-    ------
-    InputError
-        Where the port is taken, or the secret of the panel cannot be read.
-    """
+    """Serve the pages of a panel until it is stopped."""
     app = make_app(
         visits,
         secret=panel_secret(visits.plan.folder),

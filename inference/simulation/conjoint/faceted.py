@@ -28,25 +28,15 @@ from .stimuli import stimulus_utility
 
 @dataclass(frozen=True)
 class FacetedJudge:
-    """A model of the truth table under one prompt.
-
-    Attributes
-    ----------
-    rater : RaterModel
-    seed : int
-    places : mapping of str to int
-        Row of each task in the arrays.
-    impression : ndarray, shape (tasks,)
-        Uniform; the profile in position A is picked where it is below the probability of A.
-    advantage, drift : ndarray, shape (tasks,)
-        Utility of the profile in position A minus that of B on the first occasion, and its change with each
-        further one.
-    """
+    """A model of the truth table under one prompt."""
 
     rater: RaterModel
     seed: int
-    places: dict[str, int]
+    places: dict[str, int]  # row of each task in the arrays
+    # shape (tasks,): uniform; the profile in position A is picked where it is below the probability of A
     impression: Floats
+    # advantage, drift: shape (tasks,): Utility of the profile in position A minus that of B on the first
+    # occasion, and its change with each further one.
     advantage: Floats
     drift: Floats
 

@@ -34,67 +34,48 @@ FACETS = ("option_labels", "occasion")  # on which position bias may depend
 
 @dataclass(frozen=True)
 class RaterModel:
-    """A simulated judge: a human panel, or a model under one prompt.
+    """A simulated judge: a human panel, or a model under one prompt."""
 
-    Attributes
-    ----------
-    judge, kind, prompt : str
-        ``prompt`` is empty for a panel.
-    part_worth : mapping of (feature, level) to float
-        Utilities on the logit scale; interactions as ``("slur:identity", "racism:black_male")``.
-        Levels that are not listed have part-worth 0.
-    heterogeneity_sd : mapping of (feature, level) to float
-        Standard deviation of the level's part-worth between respondents.
-    stimulus_sd : mapping of (term, level) to float
-        Standard deviation between stimuli on the utility scale: ``("text", "")`` for the intercept of a
-        stimulus factor, ``("text:slur", "racism")`` for a level's part-worth that varies between stimuli,
-        ``("text:slur", "")`` for all levels but the reference.
-    position_bias : float
-        Added to the utility of the profile in position A.
-    inattention : float
-        Share of respondents who answer every task at random.
-    reliability : float
-        Probability that a respondent of the panel names the same profile twice, position bias aside.
-    noise : float
-        Probability with which any single answer of a model departs from its stable pick.
-    facet_bias : mapping of (facet, level) to float
-        Added to the position bias of a model under a level of ``option_labels``, or on an ``occasion``.
-    drift : mapping of (feature, level) to float
-        Change of a model's part-worth from one occasion to the next, terms as in ``part_worth``.
-    wordy : float
-        Share of a model's answers that are a sentence instead of the option alone.
-    """
-
+    # judge, kind, prompt: `prompt` is empty for a panel.
     judge: str
     kind: str
     prompt: str
+    # utilities on the logit scale; interactions as `("slur:identity", "racism:black_male")`. Levels that are
+    # not listed have part-worth 0
     part_worth: Mapping[tuple[str, str], float]
+    # standard deviation of the level's part-worth between respondents
     heterogeneity_sd: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # standard deviation between stimuli on the utility scale: `("text", "")` for the intercept of a stimulus
+    # factor, `("text:slur", "racism")` for a level's part-worth that varies between stimuli, `("text:slur",
+    # "")` for all levels but the reference
     stimulus_sd: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # added to the utility of the profile in position A
     position_bias: float = 0.0
+    # share of respondents who answer every task at random
     inattention: float = 0.0
+    # probability that a respondent of the panel names the same profile twice, position bias aside
     reliability: float = 1.0
+    # probability with which any single answer of a model departs from its stable pick
     noise: float = 0.0
+    # added to the position bias of a model under a level of `option_labels`, or on an `occasion`
     facet_bias: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # change of a model's part-worth from one occasion to the next, terms as in `part_worth`
     drift: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # share of a model's answers that are a sentence instead of the option alone
     wordy: float = 0.0
 
     @property
     def attentive_reliability(self) -> float:
-        """Probability ``R_a`` that an attentive respondent names the same profile twice.
-
-        A panel with reliability ``R`` and a share ``pi`` of inattentive respondents, who agree with
-        themselves half of the time, has ``R = (1 - pi) R_a + pi / 2``.
-        """
+        """Probability ``R_a`` that an attentive respondent names the same profile twice."""
+        # A panel with reliability `R` and a share `pi` of inattentive respondents, who agree with themselves
+        # half of the time, has `R = (1 - pi) R_a + pi / 2`.
         attentive = (self.reliability - self.inattention / 2) / (1 - self.inattention)
         return round(attentive, 12)
 
     @property
     def response_error(self) -> float:
-        """Probability ``tau`` that an answer departs from the stable pick of a model or attentive person.
-
-        A model's is its ``noise``; a panel's follows from ``R_a = (1 - tau)^2 + tau^2``.
-        """
+        """Probability ``tau`` that an answer departs from the stable pick of a model or attentive person."""
+        # A model's is its `noise`; a panel's follows from `R_a = (1 - tau)^2 + tau^2`.
         if self.kind == MODEL:
             return self.noise
         return float((1 - np.sqrt(2 * self.attentive_reliability - 1)) / 2)

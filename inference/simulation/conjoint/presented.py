@@ -19,18 +19,11 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class SharedTasks:
-    """Tasks that all models judge.
-
-    Attributes
-    ----------
-    tasks : the pairs, then their repeats with exchanged positions; two rows each
-    rows : row numbers of the profiles of the pairs, shape (pairs, 2)
-    swapped : numbers of the pairs that are repeated, shape (repeats,)
-    """
+    """Tasks that all models judge."""
 
     tasks: pd.DataFrame
-    rows: Integers
-    swapped: Integers
+    rows: Integers  # shape (pairs, 2)
+    swapped: Integers  # shape (repeats,)
 
 
 def shared_tasks(profiles: pd.DataFrame, tasks: pd.DataFrame) -> SharedTasks:
@@ -55,14 +48,7 @@ def rows_of(profiles: pd.DataFrame, tasks: pd.DataFrame) -> Integers:
 
 @dataclass(frozen=True)
 class Presentations:
-    """Pairs as a panel sees them, respondent by respondent; each array has shape (n,).
-
-    Attributes
-    ----------
-    person : numbers of the respondents, from 0
-    original : number of the presentation whose impression is met again, that of the pair itself otherwise
-    mirrored : whether the original has the positions exchanged
-    """
+    """Pairs as a panel sees them, respondent by respondent; each array has shape (n,)."""
 
     person: Integers
     original: Integers
@@ -100,10 +86,8 @@ def panel_answers(
     rng: np.random.Generator,
     seen: Presentations,
 ) -> Flags:
-    """Whether each respondent picks position A at each presentation, shape (n,).
-
-    ``codes`` has shape (n, 2, attributes), ``extra`` shape (n, 2).
-    """
+    """Whether each respondent picks position A at each presentation, shape (n,)."""
+    # `codes` has shape (n, 2, attributes), `extra` shape (n, 2).
     n, respondents = len(codes), int(seen.person.max(initial=-1)) + 1
     mean = utilities(rater, study, codes.reshape(-1, codes.shape[-1])).reshape(n, 2) + extra
     advantage = mean[:, 0] - mean[:, 1]

@@ -42,20 +42,11 @@ from .judges import RaterModel, attribute_codes, level_spread, utilities
 
 @dataclass(frozen=True)
 class StimulusTerm:
-    """One random effect of a stimulus factor.
+    """One random effect of a stimulus factor."""
 
-    Attributes
-    ----------
-    stimulus : str
-        The stimulus factor, such as ``text``.
-    feature : str
-        The attribute whose effect varies between stimuli; empty for an intercept.
-    sd : ndarray, shape (levels,), or (1,) for an intercept
-        Standard deviation between stimuli on the utility scale.
-    """
-
-    stimulus: str
-    feature: str
+    stimulus: str  # the stimulus factor, such as `text`
+    feature: str  # the attribute whose effect varies between stimuli; empty for an intercept
+    # shape (levels,), or (1,) for an intercept: standard deviation between stimuli on the utility scale
     sd: Floats
 
     def codes(self, study: Study, codes: Integers) -> Integers:
@@ -66,10 +57,8 @@ class StimulusTerm:
 
 
 def stimulus_terms(rater: RaterModel, study: Study) -> list[StimulusTerm]:
-    """Random effects of stimuli that a rater responds to, in the order of its truth table.
-
-    A slope without a level applies to all levels but the reference.
-    """
+    """Random effects of stimuli that a rater responds to, in the order of its truth table."""
+    # A slope without a level applies to all levels but the reference.
     terms: dict[tuple[str, str], Floats] = {}
     for (name, level), sd in rater.stimulus_sd.items():
         stimulus, _, feature = name.partition(":")
@@ -131,24 +120,12 @@ BLOCK = 128
 
 @dataclass(frozen=True)
 class CellChoice:
-    """Choice probabilities over c attribute cells.
+    """Choice probabilities over c attribute cells."""
 
-    Attributes
-    ----------
-    weight : ndarray, shape (c,)
-        Share of the cell among the rows of a choices table.
-    chosen : ndarray, shape (c,)
-        Probability that a profile of the cell is chosen.
-    first : float
-        Probability that the profile in position A is chosen.
-    reliability : float
-        Probability that the same profile is chosen when the positions are swapped.
-    """
-
-    weight: Floats
-    chosen: Floats
-    first: float
-    reliability: float
+    weight: Floats  # shape (c,): share of the cell among the rows of a choices table
+    chosen: Floats  # shape (c,): probability that a profile of the cell is chosen
+    first: float  # probability that the profile in position A is chosen
+    reliability: float  # probability that the same profile is chosen when the positions are swapped
 
 
 def cell_choice(study: Study, cells: pd.DataFrame, rater: RaterModel) -> CellChoice:
@@ -195,11 +172,9 @@ def cell_choice(study: Study, cells: pd.DataFrame, rater: RaterModel) -> CellCho
 
 
 def choice_at_hand(study: Study, rater: RaterModel, seed: int) -> CellChoice | None:
-    """Choice probabilities of c cells with the given stimuli, averaged over the profiles of each cell.
-
-    The mean of ``F(u - u_j)`` over all opponents j is a smooth function of u, interpolated between
-    GRID exact values. Returns None for a panel with random part-worths, where it depends on more than u.
-    """
+    """Choice probabilities of c cells with the given stimuli, averaged over the profiles of each cell."""
+    # The mean of `F(u - u_j)` over all opponents j is a smooth function of u, interpolated between GRID exact
+    # values. Returns None for a panel with random part-worths, where it depends on more than u.
     if any(sd.any() for sd in level_spread(rater, study)):
         return None
     profiles = enumerate_profiles(study)

@@ -63,10 +63,8 @@ def level_effects(
     features: Sequence[str],
     joined: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Floats]:
-    """Regress choice probabilities on levels: effects against the first level that occurs, by feature.
-
-    Features of a pair in ``joined`` depend on each other. Effects that the cells do not identify are missing.
-    """
+    """Regress choice probabilities on levels: effects against the first level that occurs, by feature."""
+    # Features of a pair in `joined` depend on each other. Effects that the cells do not identify are missing.
     levels = {name: range(len(cells[name].cat.categories)) for name in features}
     codes = {name: np.asarray(cells[name].cat.codes, dtype=np.int64) for name in features}
     terms: list[set[tuple[str, int]]] = [set()]

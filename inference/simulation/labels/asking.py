@@ -24,23 +24,13 @@ CERTAIN = 1e-12  # consistency is kept this far from 1, where a step takes the p
 
 @dataclass(frozen=True)
 class Answering:
-    """How one judge answers in C cells, to G gold labels, with A answers.
+    """How one judge answers in C cells, to G gold labels, with A answers."""
 
-    Attributes
-    ----------
-    probability : ndarray, shape (C, G, A)
-        Of each answer, given the gold label, in the order of ``answers``.
-    answers : ndarray, shape (G, A)
-        Codes of answers by gold label; the right one first.
-    missing : ndarray, shape (C, S)
-        Probability of each status without an answer.
-    consistency, shared : ndarray, shape (C,)
-        Share of the variance behind an answer that is the item's, and share of that which judges share.
-    """
-
-    probability: Floats
-    answers: Integers
-    missing: Floats
+    probability: Floats  # shape (C, G, A): of each answer, given the gold label, in the order of `answers`
+    answers: Integers  # shape (G, A): codes of answers by gold label; the right one first
+    missing: Floats  # shape (C, S): probability of each status without an answer
+    # consistency, shared: shape (C,): Share of the variance behind an answer that is the item's, and share of
+    # that which judges share.
     consistency: Floats
     shared: Floats
 
@@ -83,10 +73,8 @@ def confusion(accuracy: Floats, pull: Floats, right: Integers) -> tuple[Floats, 
 
 
 def shifted(probability: Floats, effect: Floats) -> Floats:
-    """Probabilities, shape (C, G, A), with the first moved by an effect (C,) on the probit scale.
-
-    Others keep their proportions.
-    """
+    """Probabilities, shape (C, G, A), with the first moved by an effect (C,) on the probit scale."""
+    # Others keep their proportions.
     right = probability[:, :, :1]
     moved = ndtr(ndtri(right) + effect[:, None, None])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -148,24 +136,12 @@ class Question:
 
 @dataclass(frozen=True)
 class World:
-    """What all judges of a simulation share.
-
-    Attributes
-    ----------
-    study : ItemStudy
-    truth : LabelTruth
-    items : DataFrame
-        Without copies.
-    cell : ndarray, shape (items,)
-        Cell of the truth table of each item.
-    units : dict of task to Units
-    seed : int
-    """
+    """What all judges of a simulation share."""
 
     study: ItemStudy
     truth: LabelTruth
-    items: pd.DataFrame
-    cell: Integers
+    items: pd.DataFrame  # without copies
+    cell: Integers  # shape (items,): cell of the truth table of each item
     units: dict[str, Units]
     seed: int
 
@@ -259,19 +235,9 @@ VERSUS = "_vs_"
 
 
 def true_labels(world: World, judges: Sequence[str], samples: Mapping[str, int], people: int) -> pd.DataFrame:
-    """What analyses of simulated labels should find.
-
-    ``samples`` is the number of samples per model, ``people`` the size of the panel. The columns are
-    ``quantity, judge, prompt, task``, one per stratum, ``condition, gold, k, value``; where a stratum or
-    ``gold`` is empty, the value is of all items of the simulation.
-
-    Of models, by condition: ``missing`` (share of answers), ``accuracy`` (missing answers are wrong; by
-    stratum and gold label), ``accuracy_answered`` (of the answers given), ``difference`` (of accuracy, copies
-    minus originals). Of originals: ``pass_at_k, pass_all_k`` for ``k`` samples.
-
-    Of people: ``people``, ``accuracy`` (against what items are), ``percent_agreement`` and ``fleiss_kappa``
-    of each distinction (``gold``: "harmful_vs_safe") by the first stratum.
-    """
+    """What analyses of simulated labels should find."""
+    # `samples` are answers per model, `people` the size of the panel; where a stratum or `gold` is empty, a
+    # value is of all items. Missing answers count as wrong in `accuracy`.
     rows: list[Row] = []
     for question in world.questions(list(judges)):
         if question.prompt is None:

@@ -206,11 +206,10 @@ MADE = "made"  # begins ids, which are none of the study's own items so
 
 @dataclass(frozen=True)
 class Units:
-    """What has a gold label in one task: n items, or lines of items, each array of shape (n,).
+    """What has a gold label in one task: n items, or lines of items, each array of shape (n,)."""
 
-    ``item`` is the row of the items, ``line`` counts from 1 (0 for whole items), and ``gold`` is the code of
-    the gold label.
-    """
+    # `item` is the row of the items, `line` counts from 1 (0 for whole items), and `gold` is the code of the
+    # gold label.
 
     task: str
     item: Integers
@@ -257,10 +256,8 @@ def given_units(
     labels: pd.DataFrame,
     rng: np.random.Generator,
 ) -> tuple[Integers, list[Units]]:
-    """Cells of given items, shape (items,), and what they are; at random where no gold label says so.
-
-    An item whose strata are no cell of the truth table is in the first that shares most levels with it.
-    """
+    """Cells of given items, shape (items,), and what they are; at random where no gold label says so."""
+    # An item whose strata are no cell of the truth table is in the first that shares most levels with it.
     cells = [tuple(levels[name] for name in truth.strata) for levels, _ in truth.cells()]
     strata = [as_text(items[name]).tolist() for name in truth.strata]
     of_items = list(zip(*strata, strict=True)) if strata else [()] * len(items)

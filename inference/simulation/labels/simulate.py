@@ -201,23 +201,10 @@ def simulate_people(
 def simulate_answers(
     study: ItemStudy, seed: int, items: pd.DataFrame, labels: pd.DataFrame, judge: str, samples: int
 ) -> pd.DataFrame | None:
-    """Draw answers of a model to given items from the truth table of the study.
-
-    Parameters as of `simulate_people`; ``judge`` is the model and ``samples`` its answers to each item.
-
-    Returns
-    -------
-    DataFrame or None
-        As the judgments of `simulate_labels`; None where there is no truth table, or it lacks the model.
-
-    Examples
-    --------
-    >>> from conjury.inference.study import load_any_study
-    >>> study = load_any_study("harm_or_humor")
-    >>> items, labels = (pd.read_csv(study.folder / f"{name}.csv") for name in ("items", "labels"))
-    >>> len(simulate_answers(study, 1, items, labels, "gpt_4o", samples=2)) == 2 * len(items)
-    True
-    """
+    """Draw answers of a model to given items from the truth table of the study."""
+    # Parameters as of `simulate_people`; `judge` is the model and `samples` its answers to each item.
+    # Returns: As the judgments of `simulate_labels`; None where there is no truth table, or it lacks the
+    # model.
     path = study.file(FILE)
     truth = replace(read_label_truth(path, study), conditions=()) if path.is_file() else None
     if truth is None or judge not in truth.models:

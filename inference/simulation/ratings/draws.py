@@ -170,51 +170,28 @@ def _votes(study: ItemStudy, n: int, rng: np.random.Generator) -> dict[str, list
 
 @dataclass(frozen=True)
 class Rater:
-    """A panel of people or a model, on D dimensions with K thresholds, T types and M modalities of items.
-
-    Attributes
-    ----------
-    judge, kind : str
-    mean : ndarray, shape (D, T)
-        Mean of the latent value by type, on the logit scale.
-    shift : ndarray, shape (D, M)
-        What a modality adds to it.
-    item_sd : ndarray, shape (D, T)
-        Standard deviation of the latent value within a type; of models it is the same for all types.
-    threshold : ndarray, shape (D, K)
-        Rising.
-    correlation : ndarray, shape (D, D)
-        Between dimensions within a type: of the consensus, and for a model of what it does not share with it.
-    topic_share : float
-        Share of the variance within a type that all items of a topic have in common.
-    severity_sd : ndarray, shape (D,)
-        Between people.
-    severity_correlation : float
-        Between a person's severities on two dimensions.
-    discrimination_sd : float
-        Of the logarithm of people's discrimination, whose mean is 0.
-    halo_sd : float
-        Of what all dimensions of one person's rating of an item share.
-    consensus_correlation : ndarray, shape (D,)
-        Of a model's latent values with the consensus within a type of average spread; 1 for people.
-    model_shared : ndarray, shape (D,)
-        Share of the variance of a model's errors that all models have in common; 0 for people. Errors of
-        two models correlate by the geometric mean of their shares.
-    """
+    """A panel of people or a model, on D dimensions with K thresholds, T types and M modalities of items."""
 
     judge: str
     kind: str
-    mean: Floats
-    shift: Floats
+    mean: Floats  # shape (D, T): mean of the latent value by type, on the logit scale
+    shift: Floats  # shape (D, M): what a modality adds to it
+    # shape (D, T): standard deviation of the latent value within a type; of models it is the same for all
+    # types
     item_sd: Floats
-    threshold: Floats
+    threshold: Floats  # shape (D, K): rising
+    # shape (D, D): between dimensions within a type: of the consensus, and for a model of what it does not
+    # share with it
     correlation: Floats
-    topic_share: float
-    severity_sd: Floats
-    severity_correlation: float
-    discrimination_sd: float
-    halo_sd: float
+    topic_share: float  # share of the variance within a type that all items of a topic have in common
+    severity_sd: Floats  # shape (D,): between people
+    severity_correlation: float  # between a person's severities on two dimensions
+    discrimination_sd: float  # of the logarithm of people's discrimination, whose mean is 0
+    halo_sd: float  # of what all dimensions of one person's rating of an item share
+    # shape (D,): of a model's latent values with the consensus within a type of average spread; 1 for people
     consensus_correlation: Floats
+    # shape (D,): share of the variance of a model's errors that all models have in common; 0 for people.
+    # Errors of two models correlate by the geometric mean of their shares
     model_shared: Floats
 
     @property
@@ -232,10 +209,8 @@ class Rater:
         return np.asarray(self.consensus_correlation * self.spread / consensus.spread)
 
     def alone(self, common: Floats) -> Floats:
-        """Covariance over dimensions of the part of a model's standardised errors that is its alone, (D, D).
-
-        ``common``, shape (D, D), is the correlation between dimensions of what models have in common.
-        """
+        """Covariance over dimensions of the part of a model's standardised errors that is its own, (D, D)."""
+        # `common`, shape (D, D), is the correlation between dimensions of what models have in common.
         root = np.sqrt(self.model_shared)
         return np.asarray(self.correlation - root[:, None] * common * root)
 
@@ -309,10 +284,9 @@ class People:
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard normal deviations of the topics of n items and of the items alone, each of shape (n, D).
+    """Standard normal deviations of the topics of n items and of the items alone, each of shape (n, D)."""
 
-    Both are correlated over dimensions by the same matrix.
-    """
+    # Both are correlated over dimensions by the same matrix.
 
     topic: Floats
     single: Floats

@@ -18,17 +18,11 @@ QUALITY, REST, DISCRIMINATION = 31, 21, 5  # nodes: moments are exact to 1e-4 or
 
 @dataclass(frozen=True)
 class Curve:
-    """What a judge's rating is expected to be, given the quality of the item.
+    """What a judge's rating is expected to be, given the quality of the item."""
 
-    Attributes
-    ----------
-    weight : ndarray, shape (Q,)
-        Of each of Q points of quality.
-    mean, variance : ndarray, shape (C, Q)
-        Of one rating, counted from 0, in each of C cells (modality by type) at each point.
-    """
-
-    weight: Floats
+    weight: Floats  # shape (Q,): of each of Q points of quality
+    # mean, variance: shape (C, Q): Of one rating, counted from 0, in each of C cells (modality by type) at
+    # each point.
     mean: Floats
     variance: Floats
 
@@ -75,10 +69,8 @@ def mixed_moments(weight: Floats, mean: Floats, variance: Floats) -> tuple[float
 
 
 def raw_correlation(people: Curve, model: Curve, weight: Floats, raters: int) -> float:
-    """Pearson correlation over items of the mean rating of so many people with a model's rating.
-
-    ``weight`` contains the share of items in each cell, shape (C,).
-    """
+    """Pearson correlation over items of the mean rating of so many people with a model's rating."""
+    # `weight` contains the share of items in each cell, shape (C,).
     human_mean, human_variance = people.overall(raters)
     model_mean, model_variance = model.overall()
     joint = (people.mean * model.mean) @ people.weight
