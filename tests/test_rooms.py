@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
-from shared_folder import REPOSITORY
+from lints import lint
 
 ABOVE = "numerics may not import report"
 TOP = "lies above all rooms"
-
-
-_specification = importlib.util.spec_from_file_location("check_rooms", REPOSITORY / ".ci" / "check_rooms.py")
-assert _specification is not None
-assert _specification.loader is not None
-check_rooms = importlib.util.module_from_spec(_specification)
-_specification.loader.exec_module(check_rooms)
 
 
 def breaches(root: Path, line: str, module: str = "analysis/numerics/sums.py") -> list[str]:
@@ -30,7 +22,7 @@ def breaches(root: Path, line: str, module: str = "analysis/numerics/sums.py") -
         for folder in (path.parent, root / "analysis"):
             (folder / "__init__.py").touch()
     (root / module).write_text(f"{line}\n")
-    return sorted(check_rooms.problems(root))
+    return sorted(lint("check_rooms").problems(root))
 
 
 @pytest.mark.parametrize(

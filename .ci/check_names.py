@@ -1,0 +1,54 @@
+"""The number of names that are bare participles, adverbs or pronouns may only fall.
+
+Values are nouns: `labels`, `result`, `rows`. CEILINGS has the number of such names in each layer; who renames
+some lowers it. Run from the root of a checkout.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+BARE = re.compile(
+    "told|said|found|made|own|shown|spare|there|kept|held|lost|apart|astray|telling|again|left|known|given|"
+    "taken|asked|wanted|seen|used|stated|drawn|few|rest|other|others|one|both|whole|plain"
+)
+CEILINGS = {"analysis": 3924, "inference": 1152, "cli": 206}
+SLACK = (
+    25  # so many fewer may remain unnoticed, so that small changes side by side do not collide in CEILINGS
+)
+
+
+def bound_names(root: Path) -> Iterator[str]:
+    """Yield the names of all variables and parameters below a folder, once for each binding."""
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                    yield name
+
+
+def problems(root: Path) -> Iterator[str]:
+    """Yield a sentence for each layer with more such names than its ceiling, or with far fewer."""
+    for layer, ceiling in CEILINGS.items():
+        names = Counter(bound_names(root / layer))
+        bare = Counter({name: number for name, number in names.items() if BARE.fullmatch(name)})
+        total = bare.total()
+        if total > ceiling:
+            commonest = ", ".join(f"{word} ({number:,})" for word, number in bare.most_common(5))
+            yield (
+                f"{layer}: {total:,} names ({total / names.total():.1%}) are bare participles, adverbs or "
+                f"pronouns, and {ceiling:,} are allowed; name values by nouns. The commonest are {commonest}."
+            )
+        elif total < ceiling - SLACK:
+            yield f"{layer}: {total:,} such names are left; lower its ceiling in .ci/check_names.py to that."
+
+
+if __name__ == "__main__":
+    found = list(problems(Path.cwd()))
+    print(*found, sep="\n")
+    sys.exit("Names are not as CEILINGS says." if found else 0)

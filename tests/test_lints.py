@@ -1,0 +1,53 @@
+"""What the linters of docstrings and names report, for made-up code."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from lints import lint
+
+SUM = "class Sum:\n    {0}\n    def add(self):\n        {0}\n    def _add(self):\n        {0}"
+LONG = '"""Summary.\n\n    More about it.\n    """'
+
+
+def too_long(code: str, path: str = "analysis/sums.py") -> list[str]:
+    """Return the names whose docstrings are reported; `total` and `Sum` are exported."""
+    found = lint("check_docstrings").long_docstrings(Path(path), ast.parse(code), {"total", "Sum"})
+    return [sentence.split("docstring of ")[1].split()[0] for sentence in found]
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (f"def inner():\n    {LONG}", ["inner"]),
+        ('def inner():\n    """Summary,\n    in three\n    lines."""', []),
+        (f"def total():\n    {LONG}", []),
+        (f"def total():\n    def total():\n        {LONG}", []),
+        (SUM.format(LONG), ["_add"]),
+        (f"class Inner:\n    def add(self):\n        {LONG}", ["add"]),
+    ],
+)
+def test_long_docstrings_of_inner_names_are_reported(code: str, names: list[str]) -> None:
+    assert too_long(code) == names
+
+
+def test_docstrings_of_commands_are_their_help() -> None:
+    command = f"@grouped\ndef inner(writing: Writing):\n    {LONG}"
+    assert too_long(command, "cli/commands/check.py") == []
+    assert too_long(command) == ["inner"]
+
+
+@pytest.mark.parametrize(("number", "reported"), [(40, False), (41, True), (15, False), (14, True)])
+def test_the_number_of_bare_names_may_only_fall(
+    number: int, reported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = lint("check_names")
+    monkeypatch.setattr(names, "CEILINGS", {"analysis": 40})
+    (tmp_path / "analysis").mkdir()
+    code = "\n".join(["def total(found, rows): ...", *["found = labels = 1"] * (number - 1)])
+    (tmp_path / "analysis" / "sums.py").write_text(code, encoding="utf-8")
+    sentences = list(names.problems(tmp_path))
+    assert len(sentences) == reported
+    assert all(f"{number} " in sentence for sentence in sentences)
