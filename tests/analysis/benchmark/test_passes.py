@@ -145,4 +145,6 @@ def test_distinct_samples_have_distinct_letters() -> None:
 def test_many_samples_are_shown_at_powers_of_two() -> None:
     found = passes(scored([["a"] * 20], ["a"]), metrics=["pass_at_k"], draws=0).frame
     assert sorted(set(found["k"])) == [1, 2, 4, 8, 16, 20]
+    ten = passes(scored([["a"] * 10], ["a"]), metrics=["pass_at_k"], draws=0).frame
+    assert sorted(set(ten["k"])) == list(range(1, 11))
     assert (found.loc[found["judge"] == "gpt", "estimate"] == 1).all()

@@ -127,7 +127,7 @@ def test_mcnemars_tests_need_one_sample_per_condition() -> None:
     options = {"between": "condition", **ACCURACY, "draws": 50}
     found = differences(sampled(5, 1), tests=tests, **options)
     assert found.frame["test"].tolist() == ["bootstrap", "mixed logit"]
-    assert noted(found, "McNemar's tests are not computed")
+    assert noted(found, "none and drift: McNemar's tests are not computed")
     assert differences(sampled(1, 1), tests=tests, **options).frame["test"].tolist() == tests
     with pytest.raises(InputError, match="use the bootstrap"):
         differences(sampled(5, 1), tests=["mcnemar exact"], **options)

@@ -129,7 +129,8 @@ def test_quantiles_are_those_of_ppi_py_up_to_a_step_of_the_grid(q: float) -> Non
     assert made["estimate"] == grid[(below >= q - 1e-9).argmax()]
     assert abs(made["estimate"] - wanted["estimate"]["ppi_quantile_pointestimate"]) < 0.01
     assert made["lower"] == wanted["lower"]["ppi_quantile_ci"]
-    assert 0 <= made["upper"] - wanted["upper"]["ppi_quantile_ci"] < 0.005
+    steps = np.searchsorted(grid, [wanted["upper"]["ppi_quantile_ci"], made["upper"]])
+    assert steps[1] - steps[0] == 1
 
 
 def test_the_median_of_ratings_on_few_categories_has_an_interval_that_contains_it() -> None:
@@ -306,9 +307,8 @@ def test_accuracy_is_a_mean_of_hits() -> None:
         np.testing.assert_allclose(made.loc["model only", name], wanted.loc["gpt only", name], rtol=1e-7)
 
 
-@pytest.mark.long
 def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
-    judgments, few, model, _ = labelled()
+    judgments, few, model, _ = labelled(180, 60)
     of_class = [f"{name}_harmful" for name in ("precision", "recall", "specificity")]
     options = {"metrics": ["macro_f1", "mcc", *of_class, "balanced_accuracy"], "missing": ["wrong"]}
     made = corrected_scores(judgments, few, model, **options)
@@ -319,10 +319,10 @@ def test_influence_on_scores_is_that_of_leaving_units_out() -> None:
         table = scores(human.where(kept), draws=0, **options).frame
         return table[table["judge"] == "A"]["estimate"].to_numpy()
 
-    without = np.array([found(np.arange(100) != k) for k in range(100)])
-    jackknife = np.sqrt(99 / 100 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    np.testing.assert_allclose(own["estimate"], found(np.ones(100, dtype=bool)), rtol=1e-12)
-    np.testing.assert_allclose(own["std_error"], jackknife, rtol=0.02)
+    without = np.array([found(np.arange(60) != k) for k in range(60)])
+    jackknife = np.sqrt(59 / 60 * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    np.testing.assert_allclose(own["estimate"], found(np.ones(60, dtype=bool)), rtol=1e-12)
+    np.testing.assert_allclose(own["std_error"], jackknife, rtol=0.05)
 
 
 def test_units_chosen_by_the_certainty_of_the_judge_need_their_probabilities() -> None:

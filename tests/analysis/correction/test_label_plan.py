@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 from conjury.analysis.correction import label_plan, planning
 from conjury.analysis.results import Result
@@ -135,6 +136,9 @@ def test_a_result_gives_correlation_spread_tasks_and_degrees_of_freedom() -> Non
     assert plan.settings["other"] == 1500
     assert plan.frame["level"].tolist() == ["l1", "l1"]
     assert plan.frame["std_error_human"].tolist() == pytest.approx([0.06, 0.06 / np.sqrt(2)])
+    # 58 degrees of freedom of 60 people are 116 of 120
+    half = 0.06 * t.ppf(0.975, [58, 116]) / np.sqrt([1, 2])
+    assert plan.frame["width_human"].tolist() == pytest.approx((2 * half).tolist())
     assert plan.notes == ()
     rows = plan.extra["rows"].iloc[0]
     assert 0.28 < rows["rho_lower"] < rows["rho_adjusted"] < rows["rho"] == 0.5 < rows["rho_upper"] < 0.67

@@ -189,5 +189,7 @@ def test_p_of_percentiles_counts_draws_beyond_the_null_ties_by_half_and_one_draw
     drawn = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, np.nan])[:, None]  # 1.5 of 5 lie below 0
     sample = limits.Sample(np.array([1.2]), drawn, np.array([True]))
     assert limits.percentile(sample, 0.05).p[0] == pytest.approx(2 * (1.5 + 0.5) / (5 + 1))
+    ends = limits.percentile(sample, 0.3)  # the fifth values lie at levels 0, 1/4, ..., 1
+    assert [ends.lower[0], ends.upper[0]] == pytest.approx([-0.4, 2.4])
     # reflected at the estimate, 0 is 2.4, below which 4 lie
     assert limits.basic(sample, 0.05).p[0] == pytest.approx(2 * (1 - (4 + 0.5) / (5 + 1)))

@@ -198,6 +198,13 @@ def test_own_weights_are_used_and_checked() -> None:
             run(table, weights=wrong, scale=scale)
 
 
+def test_pairs_whose_kappa_is_not_defined_have_no_weight_in_the_mean() -> None:
+    gone, same = [None] * 10, [1] * 10
+    cy, dee = [1, 1, 0, 0, 1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 1, 0, 1, 1, 1, 1]
+    pairs = by_judge({"ann": same + gone, "bob": same + gone, "cy": gone + cy, "dee": gone + dee})
+    assert value(run(pairs, ["cohen"]), "cohen", among="human") == pytest.approx((0.8 - 0.52) / 0.48)
+
+
 def test_data_that_say_little_have_estimates_without_errors_or_none_and_a_note() -> None:
     table = judged()
     same = agreement(table.assign(value=3.0), draws=20)

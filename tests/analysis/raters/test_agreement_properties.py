@@ -203,3 +203,15 @@ def test_one_item_is_added_to_pairs_that_differ_and_one_to_those_that_agree(used
     one, other, against, favour = bounds.cells_of(np.array(used, dtype=bool))
     assert [against.sum(), favour.sum()] == pytest.approx([1, 1])
     assert (against > 0).tolist() == (one != other).tolist() == (favour == 0).tolist()
+
+
+@pytest.mark.parametrize(("kind", "weight"), [("cohen", 2 / 3), ("conger", 2 / 3), ("fleiss", 1.0)])
+def test_an_item_that_is_added_weighs_as_the_share_of_pairs_of_raters_who_share_one(
+    kind: str, weight: float
+) -> None:
+    panel = panel_from(np.array([[0, 1, np.nan], [1, 1, 0]]), SCALE)  # one of three pairs, and three
+    one, other = np.array([0, 1]), np.array([1, 1])
+    ratings, found = bounds.added_ratings(panel, 3, kind, one, other)
+    assert found == pytest.approx(weight)
+    usual = [[0, 1, 0], [1, 1, 1]] if kind != "fleiss" else [[0, 1, -1], [1, 1, -1]]
+    assert ratings.tolist() == usual

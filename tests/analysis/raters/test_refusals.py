@@ -44,8 +44,11 @@ def of_ratings(verb: Callable[..., Any], *dimensions: str, **usual: Any) -> Call
     return call
 
 
-def judged(judge_by: Any = ("a", "b"), human: Any = ("a", "b"), **options: Any) -> None:
-    judge(pd.DataFrame({"judge": judge_by, "human": human}), "judge", "human", **options)
+def judged(
+    judge_by: Any = ("a", "b"), human: Any = ("a", "b"), item: Any = ("x", "y"), **options: Any
+) -> None:
+    table = pd.DataFrame({"judge": judge_by, "human": human})
+    judge(table.assign(item=item) if "id" in options else table, "judge", "human", **options)
 
 
 VERBS: dict[str, Callable[..., Any]] = {

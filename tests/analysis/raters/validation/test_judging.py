@@ -137,6 +137,16 @@ def test_errors_by_class_are_hand_counts_against_the_majority() -> None:
     assert crossed.loc[cells].equals(known.loc[cells].astype(int))
 
 
+def test_the_error_of_f1_is_that_of_leaving_rows_out() -> None:
+    data = table()
+    given, gold = (data[name] == "scam" for name in ("judge", "p0"))
+    kept = ~np.eye(150, dtype=bool)
+    both, either = (kept & (given & gold).to_numpy()).sum(1), (kept & (given | gold).to_numpy()).sum(1)
+    without = 2 * both / (both + either)
+    jackknife = np.sqrt(149 / 150 * ((without - without.mean()) ** 2).sum())
+    assert row(judge(data, "judge", "p0"), "f1[scam]")["std_error"] == pytest.approx(jackknife, rel=0.03)
+
+
 def test_two_people_count_with_each_of_their_labels_so_that_no_item_is_excluded() -> None:
     data = table(people=2)
     found = judge(data, "judge", ["p0", "p1"])
@@ -302,9 +312,10 @@ def test_spellings_of_one_label_count_as_one() -> None:
     assert any("OK and ok" in note for note in found.notes)
 
 
-def test_numbers_next_to_a_label_are_labels() -> None:
-    texts = [str(k) for k in range(12)]
-    assert few(texts, texts).settings["scale"] == "interval"
+def test_more_than_five_numbers_are_ratings_and_numbers_next_to_a_label_are_labels() -> None:
+    for n, scale in ((5, "nominal"), (6, "interval")):
+        texts = [str(k % n) for k in range(12)]
+        assert few(texts, texts).settings["scale"] == scale
     assert few(texts, [*texts[:11], "good"]).settings["scale"] == "nominal"
 
 
@@ -381,7 +392,11 @@ def test_labels_selected_by_the_answer_are_weighted_to_all_judged_rows_and_copie
     judged = np.where(random.random(1000) < 0.85, truth, random.choice(["ok", "spam"], 1000))
     seen = random.random(1000) < np.where(judged == "spam", 0.6, 0.1)
     data = pd.DataFrame({"judge": judged, "p0": np.where(seen, truth, None)})
-    once = row(judge(data, "judge", "p0"), "accuracy")
+    found = judge(data, "judge", "p0")
+    once, spam = row(found, "accuracy"), (truth == "spam") & seen
+    assert row(found, "recall[spam]")["n"] == spam.sum()
+    assert row(found, "precision[spam]")["n"] == ((judged == "spam") & seen).sum()
+    assert row(found, "f1[spam]")["n"] == (spam | ((judged == "spam") & seen)).sum()
     given = [judged == name for name in ("ok", "spam")]
     right = [own.mean() * (truth == judged)[own & seen].mean() for own in given]
     assert once["estimate"] == pytest.approx(sum(right))
@@ -405,6 +420,7 @@ def test_a_judges_distance_from_people_allows_for_answers_that_were_not_seen() -
         assert one["p"] == 1.0
         assert -0.8 < one["lower"] < 0 < one["upper"] < 0.8
     turned = judge(data[::-1].rename(columns={"p0": "p1", "p1": "p0"}), "judge", ["p0", "p1"])
+    assert row(turned, "kappa_difference")["estimate"] == 0.0
     assert row(turned, "kappa_difference")["lower"] == pytest.approx(row(found, "kappa_difference")["lower"])
 
 
