@@ -234,7 +234,13 @@ def test_what_cannot_be_bounded_is_refused(choices, match, columns, options) -> 
 @pytest.mark.filterwarnings("ignore::conjury.analysis.conjoint.FewClusters")
 @pytest.mark.parametrize("vcov", ["survey", "CR0", "CR1", "CR1S"])
 @pytest.mark.parametrize(
-    ("verb", "options"), [(amce, {"weights": "weight"}), (mm, {}), (amce_diffs, {"by": "topic"})]
+    ("verb", "options"),
+    [
+        (amce, {"weights": "weight"}),
+        (mm, {}),
+        (amce_diffs, {"by": "topic"}),
+        (mm, {"id": ["pair_id", "length"]}),
+    ],
 )
 def test_errors_of_bounds_are_those_of_the_estimator_on_each_completed_table(
     unanswered, monkeypatch, verb, options, vcov

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +271,15 @@ def test_models_answer_as_people_do_in_four_of_five_pairs(quick: None) -> None:
     wide = frame[frame["position"] == "A"].pivot_table(index="pair_id", columns="judge_kind", values="chosen")
     both = wide.dropna()
     assert (both["human"] == both["model"]).mean() == pytest.approx(0.8, abs=0.01)
+
+
+def test_rates_of_the_rare_class_and_passes_of_one_two_and_four_samples_are_measured(quick: None) -> None:
+    items = find("process", "passport_audit")(np.random.default_rng(1), n=100).data
+    rates = find("method", "passport_rates")(items)
+    assert set(rates["quantity"].str.partition(": ")[2]) == {"rate of rare"}
+    tasks = repeats.samples(np.random.default_rng(1), n=40).data
+    passed = set(find("method", "passport_passes")(replace(tasks, draws=20))["quantity"])
+    assert {f"{rule} {k}" for rule in ("pass_at_k", "pass_all_k") for k in (1, 2, 4)} <= passed
 
 
 def test_items_of_a_cluster_share_a_class_as_often_as_it_occurs(quick: None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from scipy.stats import t as student
 
 from conjury.analysis.conjoint import amce
 from conjury.analysis.trial import load_trial, run_trial
-from conjury.analysis.trial.parts import Drawn, find
+from conjury.analysis.trial.parts import Drawn, find, shipped
 from conjury.analysis.trial.processes.pairs import all_profiles, effects
 from conjury.inference.errors import MissingDependency
 
@@ -96,7 +97,9 @@ def test_true_values_of_a_fixed_model_are_those_of_all_its_answers() -> None:
 
 
 def test_a_fixed_model_answers_a_pair_always_the_same_way() -> None:
-    data = drawn("deterministic", pairs=3_000, prompts=2).data
+    one = drawn("deterministic", pairs=3_000, prompts=2)
+    data, truth = one.data, true(one, "these_prompts")["tone=rude"]
+    assert estimated(data).loc["tone=rude", "estimate"] == pytest.approx(truth, abs=0.05)
     first = data[::2].reset_index(drop=True)
     second = data[1::2].reset_index(drop=True)
     keys = [first[name].astype(str) + "/" + second[name].astype(str) for name in ("tone", "topic", "author")]
@@ -141,6 +144,7 @@ def test_models_answer_as_people_do_more_often_the_higher_the_correlation(rho: f
     same = (wide["human"] == wide["model"]).loc[wide["human"].notna()].mean()
     assert same > 0.75 if rho else same < 0.62
     first = drawn("people_and_model", people=2, other=40_000, rho=rho).data.query("position == 'A'")
+    assert (first["judge_kind"] == "human").sum() == 2 * 10
     share = first.loc[first["judge_kind"] == "model", "chosen"].mean()
     assert share == pytest.approx(0.6103, abs=0.01)  # of probits of 0.3 and 0.7 times the difference
 
@@ -233,6 +237,25 @@ def test_cregg_is_a_method_where_it_is_installed() -> None:
     )
     assert np.allclose(theirs["estimate"], ours["estimate"].reindex(theirs.index), atol=1e-8)
     assert np.allclose(theirs["std_error"], ours["std_error"].reindex(theirs.index), atol=1e-8)
+
+
+@pytest.mark.parametrize(("alpha", "seen"), [(1 - 1e-9, 100), (1e-9, 300)])
+def test_looks_stop_at_the_first_significant_one_or_the_last(alpha: float, seen: int) -> None:
+    data = drawn("texts", pairs=300).data
+    options = {"rule": "first_significant", "looks": (100, 200, 300), "formula": "chosen ~ tone"}
+    found = find("method", "sequential_look")(data, **options, alpha=alpha)
+    expected = estimated(data[pd.factorize(data["pair_id"])[0] < seen], formula="chosen ~ tone")
+    assert found["estimate"].tolist() == [expected["estimate"].iloc[0]]
+
+
+def test_intervals_of_methods_are_those_of_95_percent_by_default() -> None:
+    defaults = {
+        name: signature(function).parameters["alpha"].default
+        for name, function in shipped("method").items()
+        if "alpha" in signature(function).parameters
+    }
+    assert len(defaults) > 20
+    assert {name: value for name, value in defaults.items() if value != 0.05} == {}
 
 
 def test_peers_that_are_installed_give_the_same_effects() -> None:
