@@ -93,6 +93,9 @@ def test_a_judge_that_always_answers_a_has_wilsons_interval_and_the_exact_p(run,
     assert only["estimate"] == only["upper"] == 1
     assert only["lower"] == pytest.approx(0.6097, abs=1e-4)
     assert only["p"] == pytest.approx(2 * 0.5**6)
+    never = few.assign(chosen=[0.0, 1.0] * 6, judge_id="never")
+    mostly = few.assign(chosen=[1.0, 0.0] * 4 + [0.0, 1.0] * 2, judge_id="mostly")
+    assert "never" in run(position_share, pd.concat([mostly, never])).finding  # 0% is farther from half
 
 
 def test_findings_have_true_minus_signs_and_names_keep_their_hyphens() -> None:

@@ -13,6 +13,7 @@ import pytest
 from made_up.collected import ASKED, CLASSES, SPANISH, collected, gold, items, labels_given, ratings
 
 from conjury.analysis.checks import Check, run_checks
+from conjury.analysis.checks.answers.refusals_by_attribute import strata_of
 from conjury.inference.readers.collected import CollectedData
 from conjury.inference.study import load_any_study
 
@@ -314,3 +315,12 @@ def test_texts_are_counted_by_how_similar_they_are():
     found = checked(_twice(SOUND), "items_in_strata").table.set_index("label")["n"]
     names = ["same text", "nearly the same text", "in different strata", "with different gold labels"]
     assert found[names].tolist() == [1, 0, 1, 1]
+
+
+def test_strata_are_those_of_the_study_that_the_items_have_with_several_values():
+    study = load_any_study("oogiri")
+    names = [stratum.id for stratum in study.strata]
+    frame = pd.DataFrame({"item_id": list("abcd"), "other": list("xyxy")}).assign(
+        **{name: list("xxyy") for name in names[:-1]}, **{names[-1]: "x"}
+    )
+    assert strata_of(frame, study) == names[:-1]

@@ -132,6 +132,9 @@ def test_mean_ratings_of_those_with_missing_ratings_are_bounded_on_the_scale_of_
 ) -> None:
     study, judgments = jokes
     study = study.model_copy(update={"strata": [], "cluster": None})
+    two = pd.concat([judgments, judgments.assign(dimension="empathy")], ignore_index=True)
+    names = [step.name for step in plan_ratings(study, two, None, OPTIONS).steps]
+    assert {"means", "dimension_correlations"} <= set(names)
     assert not bounds_of(plan_ratings(study, judgments, None, OPTIONS))
     lost = (judgments["judge_id"] == "gpt") & (judgments["item_id"] < "i2")
     missing = judgments.assign(
