@@ -63,7 +63,7 @@ class Selection:
 class Loaded:
     """The data of a study."""
 
-    # none where judgments are analysed without a study
+    # None where judgments are analysed without a study
     study: Study | ItemStudy | None
     # `choices`, and `choices.NAME` for a variant of them; or `judgments` and `items`
     tables: dict[str, pd.DataFrame]
