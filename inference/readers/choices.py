@@ -151,10 +151,10 @@ def cj_tidy(
     Returns
     -------
     DataFrame
-        n * tasks * 2 rows, sorted by profile, then task, then respondent. The columns are those of ``data``
-        that were not reshaped, ``task`` (1, 2, ...), ``profile`` (categorical A, B), the profile variables,
-        the task variables, and ``pair`` (1, 2, ..., shared by the two profiles of a task). Categorical
-        columns are joined over their levels in order of appearance.
+        Two rows per respondent and task, sorted by profile, then task, then respondent. The columns are
+        those of ``data`` that were not reshaped, ``task`` (1, 2, ...), ``profile`` (categorical A, B), the
+        profile variables, the task variables, and ``pair`` (1, 2, ..., shared by the two profiles of a
+        task). Categorical columns are joined over their levels in order of appearance.
 
     Raises
     ------
