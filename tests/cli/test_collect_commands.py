@@ -249,6 +249,12 @@ def test_a_key_in_any_encoding_is_kept_nowhere(
     assert len(rows) > len(ways)
 
 
+def test_a_run_tells_that_its_rule_was_not_met(study: Path, ran: Callable[..., str]) -> None:
+    ask = "--judge judge --backend simulated --prompt plain --until 'ci(size) < 0.01'"
+    printed = " ".join(ran("collect", study, ask).split())
+    assert "--until was not met: after 44 complete tasks" in printed
+
+
 def test_a_dry_run_on_a_cluster_starts_nothing(conjury, tmp_path):
     study = write_study(tmp_path / "towns", towns())
     planned = conjury("collect", study, "--judge", "judge", "--cluster", "--dry-run", "--json", cwd=tmp_path)

@@ -126,6 +126,7 @@ def test_labels_are_text_and_never_markup(said: Told, tmp_path: Path) -> None:
     seen.feed(page)
     assert not {"script", "b"} & set(seen.tags)
     assert "Size &amp; &lt;b&gt;shape&lt;/b&gt;" in page
+    assert "<title>Design card: &lt;script&gt;alert(1)" in page
 
 
 def test_all_numbers_are_in_the_table(said: Told, tmp_path: Path) -> None:
