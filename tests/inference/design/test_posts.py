@@ -21,6 +21,7 @@ from conjury.inference.design.profiles import (
     with_swapped_repeat,
 )
 from conjury.inference.design.stimuli import PostKit, load_posts, profile_values
+from conjury.inference.design.stimuli.posts import _mix
 from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
 from conjury.inference.tables import validate
@@ -232,6 +233,12 @@ def test_a_post_depends_on_seed_and_profile_alone(profiles, some, posts, kit):
     other = kit.posts(some, seed=6)
     assert (other["text"] == posts["text"]).all()
     assert ((other != posts)[["likes", "posted", "handle"]].mean() > 0.5).all()
+
+
+def test_profiles_are_mixed_by_the_finaliser_of_splitmix64():
+    """The first two numbers of the generator with seed 0 (reference code by S. Vigna)."""
+    states = np.array([0, 0x9E3779B97F4A7C15], dtype=np.uint64)
+    assert _mix(states).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
 def test_names_and_handles_are_those_of_authors_and_repliers(posts, kit):

@@ -185,8 +185,9 @@ def test_balance_counts_the_levels_that_answered_tasks_showed(moderation) -> Non
 # ---- items ----
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "people"), [("oogiri", None), ("harm_or_humor", 3)])
+@pytest.mark.parametrize(
+    ("name", "people"), [pytest.param("oogiri", None, marks=pytest.mark.long), ("harm_or_humor", 3)]
+)
 def test_ratings_and_labels_come_out_as_they_were_given(tmp_path, name, people) -> None:
     plan = make_plan(name, people=people, out=tmp_path)
     fill(plan)

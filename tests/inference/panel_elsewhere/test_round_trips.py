@@ -474,7 +474,10 @@ def test_an_answer_that_is_no_option_is_refused_with_its_row_and_column(tmp_path
     table = pd.read_csv(path, dtype=str)
     table.loc[3, "1_wit"] = "7"
     table.to_csv(path, index=False)
-    with pytest.raises(InputError, match="row 2 of column '1_wit' contains '7', which is no answer to 'wit'"):
+    told = (
+        "row 2 of column '1_wit' contains '7', which is no answer to 'wit'; use one of '0: not at all', '1'"
+    )
+    with pytest.raises(InputError, match=told):
         read_elsewhere(path, "qualtrics", written.plan)
 
 

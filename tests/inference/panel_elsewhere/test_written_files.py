@@ -45,6 +45,8 @@ def test_a_survey_file_has_the_form_of_those_that_qualtrics_exports(tmp_path: Pa
     assert {one["Element"] for one in elements} >= set(FIELDS["elements"])
     fields = {"SurveyID", "Element", "PrimaryAttribute", "SecondaryAttribute", "TertiaryAttribute", "Payload"}
     assert all(set(one) == fields for one in elements)
+    (responses,) = (one for one in elements if one["Element"] == "RS")
+    assert responses["PrimaryAttribute"].startswith("RS_")
     questions = {one["PrimaryAttribute"]: one["Payload"] for one in elements if one["Element"] == "SQ"}
     assert all(set(one) >= set(FIELDS["question"]) for one in questions.values())
     assert all(one["QuestionID"] == name for name, one in questions.items())
@@ -124,6 +126,15 @@ def test_people_with_fewer_tasks_skip_the_last_ones(tmp_path: Path) -> None:
         survey.answer()
     read = read_elsewhere(survey.export(tmp_path / "export.csv"), "qualtrics", written.plan)
     assert read.respondents["tasks"].tolist() == counts
+
+
+def test_a_check_after_more_tasks_than_there_are_comes_after_the_last(tmp_path: Path) -> None:
+    path = write_study(tmp_path / "hotel", "hotel")
+    content = yaml.safe_load(path.read_text())
+    content["panel"]["attention"][0]["after"] = 99
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    plan = export_study(path, "qualtrics", out=tmp_path / "run").plan
+    assert [[check.id for check in one.checks] for one in segments(plan)] == [["colour"]]
 
 
 def test_the_end_of_a_survey_leads_on_and_those_screened_out_see_their_code(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def test_a_limit_is_stated_in_the_file_and_by_the_command(town_collection, tmp_p
     assert f"{written.selected} answers were selected; this file contains the first 5." in html
     assert len(re.findall(r'data-judge="[^"]*models"', html)) == 5
     told = sentence(written, path, ["runs/towns"])
+    assert told.startswith(f"5 transcripts in {path} ({path.stat().st_size / 1024 / 1024:.1f} MB).")
     assert "the file contains the first 5 of them" in told
     assert "conjury view runs/towns" in told
     assert set(re.findall(r'href="(#a\d+)"', html)) <= {f"#a{n}" for n in re.findall(r'id="a(\d+)"', html)}

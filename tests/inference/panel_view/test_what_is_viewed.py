@@ -335,6 +335,15 @@ def test_damaged_or_missing_tables_are_refused_in_one_sentence(run, damage, reas
         open_sources([str(folder)], str(study / "study.yaml"))
 
 
+def test_answers_without_judgments_are_listed_as_they_were_received(run) -> None:
+    study, folder = run
+    shutil.rmtree(folder / "people")
+    (folder / "judgments.parquet").unlink()
+    answers = collection_of(study, folder).answers
+    assert answers.frame["text"].tolist() == pd.read_parquet(folder / "responses.parquet")["text"].tolist()
+    assert len(answers.judged) == 0
+
+
 def test_a_name_that_is_nothing_and_two_studies_are_refused(town_files, picture_files) -> None:
     with pytest.raises(InputError, match="there is no such folder or study"):
         open_sources(["nowhere"])

@@ -151,7 +151,9 @@ def test_bodies_that_are_too_large_are_refused(visits) -> None:
 
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     assert client.post("/visit", content=pieces(), headers=form).status_code == 413
-    assert client.post("/visit", content=b"", headers={"Content-Length": "-5"}).status_code in (400, 413)
+    for stated in ("-5", "2001"):
+        answer = client.post("/visit", content=b"", headers={"Content-Length": stated})
+        assert answer.status_code in (400, 413)
     assert client.get("/visit").text == page
 
 

@@ -9,7 +9,7 @@ import pytest
 from conjury.inference.simulation import read_rating_truth, simulate_ratings
 from conjury.inference.simulation.ratings import true_ratings
 from conjury.inference.simulation.ratings.draws import Cells, common_errors, consensus, means, model_values
-from conjury.inference.simulation.ratings.truth import expected_curve
+from conjury.inference.simulation.ratings.truth import expected_curve, raw_correlation
 from conjury.inference.study import ItemStudy
 
 MODELS = ["gpt_4_1", "gemini_2_5_pro", "claude_sonnet_4"]
@@ -69,9 +69,18 @@ def test_expected_ratings_are_those_of_raters_drawn_one_by_one(shipped, who):
     else:
         value = mean + rater.slope(panel)[d] * panel.item_sd[d, 3] * quality + rater.own_sd[d] * own
     given = (value[:, None] + rng.logistic(size=(n, 1)) > rater.threshold[d]).sum(axis=1)
-    mean, variance = expected_curve(rater, panel, d).overall(1)
+    curve = expected_curve(rater, panel, d)
+    mean, variance = curve.overall(1)
     assert given.mean() == pytest.approx(mean[cell], abs=0.012)
     assert given.var() == pytest.approx(variance[cell], abs=0.02)
+    people = np.zeros(n)
+    for _ in range(4):
+        steepness = np.exp(panel.discrimination_sd * rng.standard_normal(n))
+        value = (panel.mean[d, 3] + panel.shift[d, 1] + panel.item_sd[d, 3] * quality) * steepness
+        value = value + np.hypot(panel.halo_sd, panel.severity_sd[d]) * rng.standard_normal(n)
+        people += (value[:, None] + rng.logistic(size=(n, 1)) > panel.threshold[d]).sum(axis=1) / 4
+    expected = raw_correlation(expected_curve(panel, panel, d), curve, np.arange(len(mean)) == cell, 4)
+    assert np.corrcoef(people, given)[0, 1] == pytest.approx(expected, abs=0.01)
 
 
 def told_of(truth: pd.DataFrame, quantity: str, *keys: str) -> pd.Series[float]:

@@ -208,6 +208,16 @@ def test_failures_of_processes_are_reported(renderer, everything, tmp_path, fold
         draw(another, elsewhere, everything, workers=2)
 
 
+def test_missing_profiles_are_shared_out_in_chunks(folder):
+    nothing_drawn = plan(folder, BOTH[:25])
+    assert [chunk.tolist() for chunk in nothing_drawn.chunks] == [
+        list(range(1, 11)),
+        list(range(11, 21)),
+        list(range(21, 26)),
+    ]
+    assert nothing_drawn.drawn == 0
+
+
 def test_a_picture_that_no_judge_accepts_is_reported(renderer, everything, folder, monkeypatch):
     monkeypatch.setattr(drawing, "LARGEST", 100)
     with pytest.raises(InputError, match=r"profile 1 has .* bytes, and judges accept at most 100"):
