@@ -104,7 +104,6 @@ def test_ratings_become_one_row_a_rating_and_one_column_a_dimension_whatever_the
     assert [model.values[0][k] for k in model.y[0]] == wit.tolist()
 
 
-@pytest.mark.long
 def test_constant_dimensions_missing_and_repeated_ratings_are_excluded_with_a_sentence() -> None:
     table = study(30)
     model = table["judge_id"] == "gpt"

@@ -6,7 +6,7 @@ from made_up.ratings import by_judge
 from conjury.analysis.raters import read_ratings
 from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
-from conjury.analysis.raters.models.ordinal.draws import grid, grid_step
+from conjury.analysis.raters.models.ordinal.draws import STEEP, STEP, WIDEST, grid, grid_step
 from conjury.analysis.raters.models.ordinal.model import FEW, MANY, usual_numbers
 from conjury.analysis.raters.models.ordinal.summary import at_the_end, end_notes, equal_shares
 from conjury.inference.errors import InputError
@@ -75,6 +75,9 @@ def test_few_people_or_few_ratings_get_more_chains_and_draws_to_adapt_in(people,
 def test_the_grid_is_finer_where_items_have_more_ratings():
     people = [judgments(judge_id=judgments()["judge_id"] + str(k), judge_kind="human") for k in range(5)]
     assert grid_step(arranged(pd.concat(people))) < grid_step(arranged(judgments()))
+    # fifteen people rate each item
+    expected = min(STEP / np.sqrt(1 + 15 * STEEP**2 / 4), WIDEST)
+    assert grid_step(arranged(pd.concat(people))) == pytest.approx(expected)
     single = pd.concat([judgments(), judgments().query("judge_id == 'gpt'").assign(judge_id="llama")])
     gpt = single[single["judge_id"] == "gpt"]
     asked = pd.concat([single.assign(sample=1), *(gpt.assign(sample=k) for k in range(2, 9))])

@@ -245,6 +245,7 @@ def test_coefficients_of_covariates_and_unused_cut_points_come_from_the_priors()
     assert (np.diff(drawn.cut[:, 1:], axis=-1) > 0).all()
     assert drawn.cut[:, 0, 0].std() == pytest.approx(3.0, rel=0.05)
     assert (drawn.between, drawn.spread) == (None, None)
+    assert_same_law(drawn.within[:, 1, 0], stats.uniform(-1, 2).cdf)
 
 
 def test_checks_of_dimensions_without_a_pair_or_a_value_are_told_in_words() -> None:

@@ -37,6 +37,7 @@ def told(columns: dict[str, Any] | None = None, **state: Any) -> list[str]:
     [
         ({"rhat": [1.0, 1.2]}, {}, "do not agree yet on 1 of 2 quantities (R-hat up to 1.200"),
         ({"ess_bulk": [900.0, 50.0]}, {}, "400 effective draws (least 50, in the bulk of b)"),
+        ({"ess_tail": [700.0, 60.0]}, {}, "400 effective draws (least 60, in the tails of b)"),
         ({}, {"divergences": 3}, "3 of 2,000 draws diverged"),
         ({}, {"saturated": 7}, "7 of 2,000 trajectories reached"),
         ({}, {"bfmi": 0.1}, "BFMI 0.10"),
