@@ -49,12 +49,14 @@ def breaches(root: Path, line: str, module: str = "analysis/numerics/sums.py") -
         ("from importlib import import_module; import_module('numpy')", None),
     ],
 )
-def test_every_form_of_an_import_of_a_higher_room_is_seen(tmp_path, line: str, reason: str | None) -> None:
+def test_every_form_of_an_import_of_a_higher_room_is_seen(
+    tmp_path: Path, line: str, reason: str | None
+) -> None:
     found = [one for one in breaches(tmp_path, line) if one.startswith("analysis/numerics/sums.py:")]
     assert len(found) == (reason is not None)
     assert all(str(reason) in one for one in found)
 
 
-def test_a_room_may_import_from_below_in_every_form(tmp_path) -> None:
+def test_a_room_may_import_from_below_in_every_form(tmp_path: Path) -> None:
     for line in ("import conjury.analysis.numerics.sums", "from ..numerics import sums"):
         assert breaches(tmp_path, line, "analysis/report/pages.py") == []
