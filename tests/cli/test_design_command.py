@@ -201,6 +201,7 @@ def test_few_pairs_are_warned_of(said: Told, tmp_path: Path) -> None:
     out = said(study(tmp_path), "--pairs 3")
     assert "is in none of the pairs drawn; draw more pairs." in out
     assert "--stimulus-sd" not in out  # towns have no stimuli
+    assert re.search("what a judge is shown of them: (?!profile_id)", out)
     assert (
         "Size: contrasts have an effective sample size of 4 profiles; plan more pairs or merge levels to "
         "reach 200" in out
