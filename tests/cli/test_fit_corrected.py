@@ -81,10 +81,11 @@ def test_reports_on_effects_and_on_the_correction_show_it(
 
 
 def test_a_report_on_the_correction_needs_one(
-    tmp_path: Path, folder: Path, short_study: Path, done: Told, refused: Told
+    tmp_path: Path, short_study: Path, done: Told, refused: Told
 ) -> None:
-    options = f"--data people.parquet --draws 0 --out {tmp_path / 'plain'}"
-    done("fit", short_study / "study.yaml", options, cwd=folder, figures=())
+    write_table(model_and_people()[1], tmp_path / "people.parquet")
+    options = "--data people.parquet --draws 0 --out plain"
+    done("fit", short_study / "study.yaml", options, cwd=tmp_path, figures=())
     assert "has no estimates that models make more precise; run `conjury fit` with --correct ppi" in refused(
         "report correction --results plain"
     )

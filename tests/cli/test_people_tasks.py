@@ -69,29 +69,6 @@ def test_tasks_are_sampled_from_the_pairs_of_a_run(
     assert pd.read_parquet("runs/towns/choices.parquet")["sampling_probability"].between(0.25, 1).all()
 
 
-def test_simulated_people_need_tasks(
-    ran: Callable[..., str], refused: Callable[..., str], study: Path
-) -> None:
-    none = plain(refused("collect", study, "--judge judge --backend simulated --tasks panel --out nowhere"))
-    assert "--tasks panel: nowhere contains no design; draw one with tasks of people by" in none
-    assert "--people N --out nowhere`" in none
-    assert not Path("nowhere").exists()
-    asked = f"simulate {study} --run runs/towns --judge human --out people.parquet"
-    assert "contains no design; draw one with" in plain(refused(asked))
-    ran("design", study)
-    assert "The design has no tasks of people" in plain(refused(asked))
-    assert "--pairs has no effect with --run" in plain(refused(asked, "--pairs 3"))
-    assert "--tasks panel: the design has no tasks of people" in plain(
-        refused("collect", study, "--judge judge --backend simulated --tasks panel")
-    )
-    assert "--tasks all: the design has no tasks of people" in plain(
-        refused("collect", study, "--judge judge --backend simulated --tasks all")
-    )
-    assert "--tasks people: write models, panel or all" in plain(
-        refused("collect", study, "--judge judge --backend simulated --tasks people")
-    )
-
-
 def test_a_refused_command_leaves_a_design_as_it_was(
     ran: Callable[..., str], refused: Callable[..., str], study: Path
 ) -> None:

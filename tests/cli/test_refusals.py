@@ -22,6 +22,7 @@ from made_up.ratings import ratings_by_few_people, write_rated_study
 from made_up.results import write_results
 from made_up.runs import town_run
 
+from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
 from conjury.inference.tables import write_table
@@ -51,6 +52,14 @@ def studies(place: Path) -> None:
     write_study(place / "towns", towns())
     write_study(place / "posts", items(RATINGS))
     (place / "plan.csv").write_text("stratum,share\nsmall | small,1\n", encoding="utf-8")
+    with (place / "towns" / "truth.csv").open("a", encoding="utf-8") as file:
+        file.write("human,human,,part_worth,size,large,2.0\n")
+
+
+def designed(place: Path) -> None:
+    studies(place)
+    known = load_study(place / "towns" / "study.yaml")
+    RunFolder(place / "runs" / "towns").draw(known, 30, 0.0, None)
 
 
 def comments(place: Path) -> None:
@@ -95,6 +104,7 @@ PLACES: dict[str, Callable[..., Any]] = {
     "choices": choices,
     "completions": completions,
     "studies": studies,
+    "designed": designed,
     "comments": comments,
     "people": people,
     "rated": rated,
