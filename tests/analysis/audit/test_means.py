@@ -334,3 +334,9 @@ def test_standard_deviations_of_people_are_those_of_averages_of_four_raters(oogi
     of_averages = [mean_sd_is_possible(m, sd, n, [0, 4], items=4) for m, sd, n in rows]
     of_ratings = [mean_sd_is_possible(m, sd, 4 * n, [0, 4]) for m, sd, n in rows]
     assert (len(of_averages), sum(of_averages), sum(of_ratings)) == (144, 144, 97)
+
+
+def test_grimmer_accepts_pairs_that_no_ratings_have_and_refuses_none_that_some_have() -> None:
+    wrong = [row for row in reference() if row["grimmer"] != row["closure"]]
+    assert wrong
+    assert {row["closure"] for row in wrong} == {"0"}

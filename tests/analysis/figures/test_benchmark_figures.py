@@ -184,3 +184,19 @@ def test_a_judge_has_the_colour_of_its_label_in_curves_and_in_comparisons_with_t
     )
     lines = draw(truth, "recovery", labels=labels).axes[0].get_lines()
     assert LIGHT.color(place) in {line.get_color() for line in lines}
+
+
+def test_panels_of_few_judges_have_rows_of_their_own() -> None:
+    result = made.scores(judges=made.JUDGES)
+    baseline = result.frame["judge_kind"] == "baseline"
+    english, first = result.frame["language"] == "en", result.frame["judge"].isin(made.JUDGES[:3])
+    frame = result.frame[baseline | (english & first) | (~english & ~first)]
+    figure = draw(frame, "scores", settings=result.settings, **WORDS)
+    panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(panels) == 8
+    for axes in panels:
+        lines = [line for line in axes.get_lines() if line.get_marker() == "o"]
+        drawn = sum(len(np.atleast_1d(line.get_ydata())) for line in lines)
+        low, high = sorted(axes.get_ylim())
+        assert high - low == drawn == (3 if "English" in axes.get_title(loc="left") else 4)
+    assert len(set(row_labels(*panels))) == len(made.JUDGES)

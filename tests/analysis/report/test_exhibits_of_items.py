@@ -261,3 +261,17 @@ def test_power_of_the_test_is_shown_with_the_mean_distance_from_people(text_of) 
     text = text_of(Result(frame.assign(**same), "alt_power", (), settings, {"needed": needed}))
     assert " | 0.1 | 0.40 | 0.30 | 0.40" in text
     assert spaced([float(k) for k in range(21)]) == [0, 3, 7, 10, 13, 17, 20]
+
+
+@pytest.mark.parametrize("name", ["scores", "passes"])
+def test_baselines_are_the_last_rows_of_each_group(text_of, name: str) -> None:
+    result = getattr(labels, name)(by=())
+    own = result.frame[~result.frame["judge"].isin(["majority class", "random"])]
+    first, late = (own[own["task"] == task] for task in ("joke_type", "line"))
+    one = own[own["judge"] == labels.FEW[0]]
+    base = one.assign(judge="random", judge_kind="baseline", prompt="")
+    early = pd.concat([first[first["judge"] == labels.FEW[0]], base, late], ignore_index=True)
+    rows = text_of(replace(result, frame=early, extra={})).splitlines()
+    at = [k for k, row in enumerate(rows) if row.startswith("Random label | ")]
+    assert at
+    assert all(not re.match(r"(Qwen|OLMo|Falcon)", rows[k + 1]) for k in at)

@@ -197,3 +197,9 @@ def many_judges(folder: Path) -> Path:
     write_results(folder)
     amce_frame({judge: [""] for judge in JUDGES}).to_parquet(folder / "tables" / "amce.parquet")
     return folder
+
+
+def test_lines_of_cards_stay_lines(strained: Source) -> None:
+    found = words(typeset(strained.folder, strained.markdown))
+    at = {word.text: word.box[1] for word in found if word.text in ("walks", "sits", "Nobody")}
+    assert at["walks"] > at["sits"] + 5 > at["Nobody"] + 10
