@@ -62,6 +62,9 @@ def test_the_estimate_is_people_plus_weighted_difference_of_the_model(choices):
         found.frame["std_error"] ** 2, v - 2 * weight * c + weight**2 * (w + u), atol=1e-12
     )
     np.testing.assert_allclose(found.gains["rho"], c / np.sqrt(v * w), atol=1e-10)
+    gain = v / found.frame["std_error"] ** 2
+    np.testing.assert_allclose(found.gains["gain"], gain, rtol=1e-9)
+    np.testing.assert_allclose(found.gains["n_effective"], gain * 60, rtol=1e-9)
 
 
 def test_a_constant_model_leaves_people_alone(choices):
