@@ -45,6 +45,7 @@ from conjury.inference.panel.web.languages import accepted, load_catalogues
 from conjury.inference.readers.collected import read_collected
 from conjury.inference.simulation.labels.simulate import simulate_answers
 from conjury.inference.study import load_any_study
+from conjury.inference.study.models import ItemStudy
 from conjury.inference.study.problems import examine
 from conjury.inference.study.schema import study_schema
 from conjury.inference.tables.html_page import page
@@ -194,6 +195,7 @@ def test_shipped_studies_are_read_and_have_no_problems() -> None:
 
 def test_a_simulated_model_answers_every_given_item_as_often_as_asked() -> None:
     study = load_any_study("harm_or_humor")
+    assert isinstance(study, ItemStudy)
     items, labels = (pd.read_csv(study.folder / f"{name}.csv") for name in ("items", "labels"))
     answers = simulate_answers(study, 1, items, labels, "gpt_4o", samples=2)
     assert answers is not None
