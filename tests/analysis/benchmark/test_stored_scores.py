@@ -109,8 +109,7 @@ def test_a_policy_may_count_missing_answers_as_a_class() -> None:
     same(scores(stored, draws=0, missing=["study"]), scores(rows, draws=0, missing=["study"]))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("function", [scores, pytest.param(by_label, marks=pytest.mark.database)])
+@pytest.mark.parametrize("function", [pytest.param(scores, marks=pytest.mark.long), by_label])
 def test_intervals_are_those_of_memory_with_the_same_weights(
     function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -376,6 +376,8 @@ def test_units_are_counted_once_however_often_they_were_answered() -> None:
 def test_intervals_of_scores_end_where_scores_end() -> None:
     judgments, few, model, _ = labelled()
     made = corrected_scores(judgments, few.iloc[:3], model, missing=["wrong"])
+    known = made.dropna(subset=["lower", "upper"])
+    assert (known["lower"] <= known["upper"]).all()
     of_people = made[made["source"] == "human only"].set_index("metric")
     assert of_people["upper"].max() <= 1
     assert of_people["lower"].drop("mcc").min() >= 0

@@ -108,6 +108,8 @@ def test_costs_count_people_and_all_tasks_of_the_model() -> None:
     own = split[~split["overall"].astype(bool)].iloc[0]
     at = label_plan(table(), [int(own["people"])], tasks=10, other=own["other"]).frame.iloc[0]
     assert own["std_error"] == pytest.approx(at["std_error"])
+    alone = plan.frame["std_error_human"].iloc[0]  # of the 100 people who could be paid
+    assert own["gain"] == pytest.approx((alone / own["std_error"]) ** 2)
 
 
 @pytest.mark.parametrize("rho", [0.0, 1.0, -1.0])

@@ -400,10 +400,18 @@ def test_labels_selected_by_the_answer_are_weighted_to_all_judged_rows_and_copie
     given = [judged == name for name in ("ok", "spam")]
     right = [own.mean() * (truth == judged)[own & seen].mean() for own in given]
     assert once["estimate"] == pytest.approx(sum(right))
+    inside = np.arange(1000) % 3 == 0
+    by_group = judge(data.assign(by=np.where(inside, "x", "y")), "judge", "p0", by="by")
+    of_group, of_others = (
+        sum((own & part).sum() / part.sum() * (truth == judged)[own & seen & part].mean() for own in given)
+        for part in (inside, ~inside)
+    )
+    apart = row(by_group, "accuracy_difference[by=x]")["estimate"]
+    assert apart == pytest.approx(of_group - of_others)
     twice = pd.concat([data.assign(item=range(1000), copy=k) for k in range(2)], ignore_index=True)
-    apart = twice.drop(columns="item").assign(place=range(2000))
+    single = twice.drop(columns="item").assign(place=range(2000))
     copied = row(judge(twice, "judge", "p0", id="item"), "accuracy")
-    naive = row(judge(apart, "judge", "p0"), "accuracy")
+    naive = row(judge(single, "judge", "p0"), "accuracy")
     errors = [one["std_error"] / once["std_error"] for one in (copied, naive)]
     assert errors == pytest.approx([1, np.sqrt(0.5)], rel=0.1)
     perfect = row(judge(data.assign(p0=np.where(seen, judged, None)), "judge", "p0"), "accuracy")

@@ -11,6 +11,7 @@ from scipy.stats import norm, sem, t, ttest_1samp, ttest_ind
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.numerics.intervals.bounded import (
+    Bounded,
     detectable,
     difference,
     items_for_width,
@@ -71,6 +72,23 @@ def test_shares_of_several_people_are_not_those_of_zeros_and_ones() -> None:
     level = 2 * norm.sf(t.ppf(0.975, 59))
     ends = proportion_confint(values.mean() * trials, trials, level, "wilson")
     assert (found.lower, found.upper) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_p_of_a_difference_is_by_the_side_towards_zero_and_its_spread_by_the_wider_one(sign: int) -> None:
+    lower, upper = sorted((0.1 * sign, 0.7 * sign))
+    found = Bounded(0.3 * sign, np.nan, lower, upper, 50, 50).tested(0.05)
+    assert found.p == pytest.approx(2 * norm.sf(0.3 / (0.2 / 1.959964)))
+    assert [found.spread, found.std_error] == pytest.approx([0.4 / 1.959964] * 2)
+
+
+@pytest.mark.parametrize(("estimate", "lower", "upper"), [(0.3, 0.1, 0.7), (0.0, -0.2, 0.2), (0.9, 0.4, 1.0)])
+def test_limits_at_as_many_rows_are_as_wide_as_those_of_the_coefficient(
+    estimate: float, lower: float, upper: float
+) -> None:
+    found = Bounded(estimate, 0.1, lower, upper, 50, 50).within(lower, upper, 0.05)
+    assert np.diff(found.at(1.0, 0.05)) == pytest.approx(upper - lower)
+    assert np.diff(found.at(4.0, 0.05)) < 0.8 * (upper - lower)
 
 
 def planned(estimate: float, trials: float, clusters: float) -> tuple[float, float]:
