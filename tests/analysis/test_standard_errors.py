@@ -325,7 +325,7 @@ def of_biases(table: Frame, draws: int) -> Frame:
 
 def of_tiers(table: Frame, draws: int) -> Frame:
     items = table.drop_duplicates("item_id")[["item_id", "topic", "tier"]].astype({"tier": str})
-    options = {"levels": ["0", "1", "2"], "column": "tier", "within": "topic"}
+    options: dict[str, Any] = {"levels": ["0", "1", "2"], "column": "tier", "within": "topic"}
     found = raters.tier_accuracy(table.drop(columns=["topic", "tier"]), items, draws=draws, **options).frame
     return found[found["judge"] != "one person"]  # whose ratings are drawn again without a topic
 
@@ -440,8 +440,8 @@ PROFILES = {
 TARGET = {"tone": {"kind": 0.7, "rude": 0.3}, "place": {"edge": 0.5, "centre": 0.3, "beach": 0.2}}
 DESIGN = {name: dict.fromkeys(levels, 1 / len(levels)) for name, levels in LEVELS.items()}
 PRICES = {"5": 5, "7": 7, "9": 9}
-ON_TARGET = {"formula": FORMULA, "target": TARGET, "id": "judge_id", "design": DESIGN}
-BY_PERSON = {"formula": FORMULA, "id": "judge_id"}
+ON_TARGET: dict[str, Any] = {"formula": FORMULA, "target": TARGET, "id": "judge_id", "design": DESIGN}
+BY_PERSON: dict[str, Any] = {"formula": FORMULA, "id": "judge_id"}
 TONES = "chosen ~ tone + length"
 BY_ITEM, BY_PAIR, BY_JUDGE = "item_id", "pair_id", "judge_id"
 

@@ -12,10 +12,8 @@ import pandas as pd
 import pytest
 from drawn import shaded, titles, vertical_lines
 from made_up.figures import example
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from conjury.analysis import figures
@@ -28,25 +26,25 @@ def plain(text: str) -> str:
     return re.sub(r"[\s_]+", " ", str(text)).casefold()
 
 
-def draw(name: str, **changes: Any) -> tuple[Any, Figure]:
+def draw(name: str, **changes: Any) -> tuple[Any, Any]:
     """A made-up result, perhaps with other tables, and its figure."""
     shown = example(name)
     result = replace(shown.result, **changes)
     return result, figures.draw(result, **shown.options)
 
 
-def panels(figure: Figure) -> dict[str, Axes]:
+def panels(figure: Any) -> dict[str, Any]:
     """Panels by their heading."""
     return {plain(axes.get_title(loc="left")): axes for axes in figure.axes if axes.get_title(loc="left")}
 
 
-def ticks(axes: Axes) -> tuple[list[str], list[str]]:
+def ticks(axes: Any) -> tuple[list[str], list[str]]:
     """Labels of rows and columns."""
     rows, columns = axes.get_yticklabels(), axes.get_xticklabels()
     return [plain(one.get_text()) for one in rows], [plain(one.get_text()) for one in columns]
 
 
-def written(axes: Axes) -> dict[tuple[int, int], list[str]]:
+def written(axes: Any) -> dict[tuple[int, int], list[str]]:
     """Texts of cells, by row and column, from above."""
     found: dict[tuple[int, int], list[str]] = {}
     for text in sorted(axes.texts, key=lambda one: one.get_position()[1]):
@@ -56,7 +54,7 @@ def written(axes: Axes) -> dict[tuple[int, int], list[str]]:
     return found
 
 
-def outlined(axes: Axes) -> set[tuple[int, int]]:
+def outlined(axes: Any) -> set[tuple[int, int]]:
     """Cells with a frame, by row and column."""
     frames = [one for one in axes.patches if isinstance(one, Rectangle) and not one.get_fill()]
     return {(round(one.get_y() + 0.49), round(one.get_x() + 0.49)) for one in frames}
@@ -145,7 +143,7 @@ def test_maps_frame_the_strongest_correlate_of_the_main_dimension_whatever_its_s
     assert f"novelty ({'-0.70'})" in plain(figures.alt(result)).replace(MINUS, "-")
 
 
-def grid_of(figure: Figure) -> Iterator[tuple[int, int, Axes]]:
+def grid_of(figure: Any) -> Iterator[tuple[int, int, Any]]:
     """Panels with their row and column."""
     for axes in figure.axes:
         place = axes.get_subplotspec()
@@ -153,14 +151,14 @@ def grid_of(figure: Figure) -> Iterator[tuple[int, int, Axes]]:
             yield place.rowspan.start, place.colspan.start, axes
 
 
-def entries(figure: Figure) -> dict[tuple[str, Any], str]:
+def entries(figure: Any) -> dict[tuple[str, Any], str]:
     """Entries of the legend by colour and marker."""
     (shown,) = figure.legends
     handles = zip(shown.legend_handles, shown.get_texts(), strict=True)
     return {(to_hex(one.get_color()), one.get_marker()): plain(text.get_text()) for one, text in handles}
 
 
-def curves(axes: Axes) -> dict[tuple[str, Any], np.ndarray]:
+def curves(axes: Any) -> dict[tuple[str, Any], np.ndarray]:
     """Points of lines by colour and marker, (n, 2) each."""
     return {
         (to_hex(line.get_color()), line.get_marker()): np.column_stack([line.get_xdata(), line.get_ydata()])
@@ -169,7 +167,7 @@ def curves(axes: Axes) -> dict[tuple[str, Any], np.ndarray]:
     }
 
 
-def band(area: PolyCollection) -> pd.DataFrame:
+def band(area: Any) -> pd.DataFrame:
     """Lower and upper ends of a band by x."""
     corners = pd.DataFrame(area.get_paths()[0].vertices, columns=["x", "y"])
     return corners.groupby("x")["y"].agg(["min", "max"])

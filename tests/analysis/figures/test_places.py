@@ -61,7 +61,10 @@ def detectable_effects(frame: pd.DataFrame) -> pd.DataFrame:
                         effect_found=np.linspace(0.06, 0.1, len(frame)))  # fmt: skip
 
 
-VARIED = {"truth": true_values, "detectable": detectable_effects}  # tables of equal numbers, made unequal
+VARIED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "truth": true_values,
+    "detectable": detectable_effects,
+}  # tables of equal numbers, made unequal
 
 
 def errors_of_estimates(frame: pd.DataFrame) -> pd.DataFrame:
@@ -114,7 +117,9 @@ def test_points_lines_and_labels_are_those_of_one_row_of_the_table(
 ) -> None:
     """Each point is at an estimate, the line through it ends at its limits, and its words are of that row."""
     shown = example(name)
-    result = replace(shown.result, frame=VARIED.get(name, lambda frame: frame)(shown.result.frame))
+    result = shown.result
+    if name in VARIED:
+        result = replace(result, frame=VARIED[name](result.frame))
     figure = figures.draw(result, labels=LABELS, **shown.options)
     if name in DERIVED:
         result = Result(DERIVED[name](result.frame), result.kind)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,10 +27,10 @@ from conjury.analysis.results import Result
 GOLD = ["calm"] * 30 + ["angry"] * 18 + ["odd"] * 12
 CLASSES = ("calm", "angry", "odd", "mixed")  # the last is never gold
 RIGHT = {"middling": (16, 10, 6), "strong": (26, 16, 9), "weak": (6, 4, 1), "silent": (6, 3, 1)}
-NAMES = {
+NAMES: dict[Any, str] = {
     f"{name}_model": f"{name.capitalize()} model" for name in (*RIGHT, "ahead", "level", "behind", "brief")
 }
-WORDS = {
+WORDS: dict[str, Any] = {
     "judges": NAMES | {"human": "People"},
     "prompts": {"plain": "Plain"},
     "levels": {"dimension": {"fun": "Overall fun", "wit": "Wit", "clear": "Clarity"}},
@@ -53,7 +54,8 @@ def answers() -> pd.DataFrame:
             right = left[gold] > 0
             left[gold] -= right
             wrong = "odd" if name == "weak" and gold != "odd" else CLASSES[CLASSES.index(gold) - 1]
-            value, status = gold if right else wrong, "ok"
+            value: str | None = gold if right else wrong
+            status = "ok"
             if not right and (name == "silent" or (name == "middling" and place % 20 == 19)):
                 value, status = None, "refused" if place % 3 else "empty"
             if name != "strong" or place >= 4:
@@ -76,7 +78,9 @@ def against_most_frequent(own: pd.DataFrame) -> tuple[float, float]:
     return more - less - half, more - less + half
 
 
-def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_frequent_label(tmp_path) -> None:
+def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_frequent_label(
+    tmp_path: Path,
+) -> None:
     found = benchmark.scores(scored(), metrics=["accuracy", "macro_f1", "missing_rate"], draws=50)
     text = report_of(tmp_path, {"scores": found})
     shares, limits = {}, []
@@ -98,7 +102,9 @@ def test_scores_name_the_best_judge_and_count_those_below_and_above_the_most_fre
         assert f"| {right / n:.2f} [{low:.2f}, {high:.2f}]" in row
 
 
-def test_readings_name_the_judge_with_fewest_labels_and_bounds_those_that_lack_answers(tmp_path) -> None:
+def test_readings_name_the_judge_with_fewest_labels_and_bounds_those_that_lack_answers(
+    tmp_path: Path,
+) -> None:
     results = {
         "readings": benchmark.readings(answers().drop(columns="gold")),
         "bounds": benchmark.bounds(scored(), metrics=["accuracy"], missing="missing", draws=50),
@@ -153,7 +159,7 @@ def test_mistakes_name_the_judge_that_gives_a_label_too_often_and_the_most_frequ
     assert f"In {same} of {len(pairs)} comparisons both sides answered the same items; the others use" in text
 
 
-def test_perturbed_items_have_their_significant_differences_counted_by_sign(tmp_path) -> None:
+def test_perturbed_items_have_their_significant_differences_counted_by_sign(tmp_path: Path) -> None:
     """One judge loses under both conditions, one gains under one of them, one stays as it is."""
     changes = {"strong": (-20, -24), "middling": (1, -1), "weak": (2, 25)}
     rows = []
@@ -228,7 +234,7 @@ def winning_rate(model: str, epsilon: float = 0.1) -> float:
     return float(multipletests(p, alpha=0.05, method="fdr_by")[0].mean())
 
 
-def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_test(tmp_path) -> None:
+def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_test(tmp_path: Path) -> None:
     found = raters.alt_test(ratings(), dimension="fun", draws=20)
     text = report_of(tmp_path, {"alt_test": found}, "alt_test")
     rates = {name: winning_rate(f"{name}_model") for name in ("behind", "level", "ahead")}
@@ -242,7 +248,9 @@ def test_replacement_tests_name_the_models_that_pass_and_count_those_without_a_t
         assert f"| {'yes' if rate >= 0.5 else 'no'} |" in row
 
 
-def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_either_sign(tmp_path) -> None:
+def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_either_sign(
+    tmp_path: Path,
+) -> None:
     results = {
         "correlations": raters.correlations(ratings(), draws=50),
         "dimension_correlations": raters.dimension_correlations(ratings(), main="fun", draws=50),
@@ -250,9 +258,13 @@ def test_correlations_name_the_closest_model_and_the_strongest_correlate_of_eith
     text = report_of(tmp_path, results)
     report = Report(tmp_path)
     (record,) = report.of_kind("correlations")
-    headline = KINDS["correlations"].headline(report.read(record), record, report)
-    headline = headline.replace("\N{NO-BREAK SPACE}", " ")
-    measures = {"Pearson": stats.pearsonr, "Spearman's \N{GREEK SMALL LETTER RHO}": stats.spearmanr}
+    write = KINDS["correlations"].headline
+    assert write is not None
+    headline = write(report.read(record), record, report).replace("\N{NO-BREAK SPACE}", " ")
+    measures: dict[str, Any] = {
+        "Pearson": stats.pearsonr,
+        "Spearman's \N{GREEK SMALL LETTER RHO}": stats.spearmanr,
+    }
     values = {
         (coefficient, name, dimension): measure(*paired(wide(dimension), f"{name}_model")).statistic
         for coefficient, measure in measures.items()
@@ -284,7 +296,7 @@ def paired(table: pd.DataFrame, model: str) -> tuple[pd.Series, pd.Series]:
     return own[PEOPLE].mean(axis=1), own[model]
 
 
-def test_ratings_that_are_missing_are_counted_by_who_lacks_them(tmp_path) -> None:
+def test_ratings_that_are_missing_are_counted_by_who_lacks_them(tmp_path: Path) -> None:
     found = raters.bounds(ratings(), scale=range(101), dimensions="fun", draws=20)
     text = report_of(tmp_path, {"bounds": found})
     own = ratings()[ratings()["dimension"] == "fun"]
@@ -300,7 +312,7 @@ def test_ratings_that_are_missing_are_counted_by_who_lacks_them(tmp_path) -> Non
     assert f"Of 5 groups of judges, 2 lack answers: {lacking}; the others answered all." in text
 
 
-def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path) -> None:
+def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path: Path) -> None:
     rng, rows = np.random.default_rng(6), []
     for topic in range(12):
         for tier in ("high", "mid", "low"):
@@ -312,7 +324,7 @@ def test_orders_of_tiers_are_shares_of_topics_with_those_of_chance(tmp_path) -> 
             ):
                 rows.append((name, kind, f"t{topic}{tier}", best + noise * rng.normal(), f"t{topic}", tier))
     table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id", "value", "topic", "tier"])
-    options = {"levels": ["high", "mid", "low"], "column": "tier", "within": "topic"}
+    options: dict[str, Any] = {"levels": ["high", "mid", "low"], "column": "tier", "within": "topic"}
     text = report_of(tmp_path, {"tier_accuracy": raters.tier_accuracy(table, draws=20, **options)})
     shares = {}
     for name, own in table.groupby("judge_id"):
