@@ -10,6 +10,7 @@ import pytest
 from made_up.labels import answers_to, gold_of, noted
 from made_up.labels import scored_probabilities as scored
 from scipy.special import expit
+from scipy.stats import binom
 
 from conjury.analysis.benchmark import Scored, calibration, score
 from conjury.analysis.benchmark.probabilities import recalibration
@@ -169,6 +170,11 @@ def test_answers_about_one_unit_share_their_outcome_in_the_band() -> None:
     alone = np.subtract(*recalibration.consistency_band(many, np.arange(400), 0.1, 200, 1)[::-1])
     assert copied.mean() == pytest.approx(once.mean(), rel=0.15)
     assert alone.mean() < 0.8 * once.mean()
+
+
+def test_ends_of_the_band_of_equal_probabilities_are_quantiles_of_a_binomial_share() -> None:
+    lower, upper = recalibration.consistency_band(np.full(100, 0.5), np.arange(100), 0.1, 2000, 1)
+    assert [lower[0], upper[0]] == pytest.approx(binom.ppf([0.05, 0.95], 100, 0.5) / 100, abs=0.011)
 
 
 def test_several_classes_are_judged_by_the_probability_of_the_given_label() -> None:
