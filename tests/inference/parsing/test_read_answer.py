@@ -278,6 +278,8 @@ def test_lines_without_a_label_are_unread_and_missing_answers_keep_their_status(
 def test_a_long_list_is_cut_and_deep_nesting_does_no_harm():
     many = Answer('{"ANSWER": [' + ", ".join(['"setup"'] * 5000) + "]}")
     assert len(read_answer(many, PURPOSES, {}, "published")) == 2000
+    quoted = [Answer("“a” " * n + '{"category": "dry"}') for n in (4_999, 5_000)]  # with the last bracket
+    assert [read_answer(one, TYPE, {}, "lenient")[0].value for one in quoted] == ["dry", None]
     deep = Answer('{"ANSWER": ' + "[" * 100_000 + "]" * 100_000 + "}")
     assert read_answer(deep, PURPOSES, {}, "published")[0].status == "unparsed"
     assert read_answer(deep, PURPOSES, {}, "published_first")[0].status == "unparsed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,15 @@ def test_csv_gives_back_the_same_table_with_a_levels_file(tmp_path, name):
     for column in ("unordered", "text", "cost"):
         assert back[column].isna().equals(plain[column].isna())
         assert back[column].dropna().tolist() == plain[column].dropna().tolist()
+
+
+def test_folders_that_are_made_for_a_table_are_open_to_whom_the_user_lets_in(tmp_path):
+    before = os.umask(0o022)
+    try:
+        write_table(frame(), tmp_path / "made" / "t.csv")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "made").stat().st_mode & 0o777 == 0o755
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.csv.gz"])
