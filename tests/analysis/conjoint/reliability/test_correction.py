@@ -378,9 +378,12 @@ def test_a_net_bias_in_every_pair_does_not_count_as_noise() -> None:
 
 def test_groups_have_net_biases_of_their_own() -> None:
     table = joined(calm=panel(1), leaning=leaning(2, share=0.3, respondents=400))
-    with pytest.warns(UserWarning, match="answers favour position A by .*, of leaning favour position A by"):
+    with pytest.warns(
+        UserWarning, match="answers favour position A by .*, of leaning favour position A by"
+    ) as told:
         made = corrected(amce_diffs, table, "by_group", by="group")
     bias = made.tau.set_index("group")["net_bias"]
+    assert any(f"{100 * bias['leaning']:.1f} points" in str(one.message) for one in told)
     assert bias["calm"] == 0
     assert bias["leaning"] == pytest.approx(0.3, abs=0.1)
 
