@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import isqrt
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -190,11 +191,11 @@ def test_tables_of_real_ratings_are_never_called_inconsistent(n_tables: int) -> 
     draws = random.Random(19)
     for _ in range(n_tables):
         scale, n, items, divisor, rounding, mean, sd = real_table(draws)
-        how = {"items": items, "divisor": divisor, "rounding": rounding}
+        how: Any = {"items": items, "divisor": divisor, "rounding": rounding}
         assert mean_sd_is_possible(mean, sd, n, scale, **how), (scale, n, how, mean, sd)
 
 
-def findings(mean: str, sd: str | None = None, *, percent: bool = False, **settings: object) -> list[Finding]:
+def findings(mean: str, sd: str | None = None, *, percent: bool = False, **settings: Any) -> list[Finding]:
     return of_check("mean_sd", {"mean": mean} | ({"sd": sd} if sd else {}), percent, **settings)
 
 
