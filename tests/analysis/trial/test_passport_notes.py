@@ -282,6 +282,17 @@ def test_rates_of_the_rare_class_and_passes_of_one_two_and_four_samples_are_meas
     assert {f"{rule} {k}" for rule in ("pass_at_k", "pass_all_k") for k in (1, 2, 4)} <= passed
 
 
+def test_sequences_have_one_row_for_each_item_and_the_true_values_of_labels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ["share_rare", *(f"with people: {name}" for name in ("percent", "cohen", "krippendorff", "gwet"))]
+    known = pd.DataFrame({"quantity": names, "truth": np.arange(5) / 10})
+    monkeypatch.setattr(labels, "truth_of", lambda *given: known)
+    drawn = find("process", "passport_sequence")(np.random.default_rng(1), n=50)
+    assert (len(drawn.data.frame), drawn.data.frame["item_id"].nunique()) == (50, 50)
+    assert drawn.truth["truth"].tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
+
+
 def test_items_of_a_cluster_share_a_class_as_often_as_it_occurs(quick: None) -> None:
     frame = probabilities.probabilities(
         np.random.default_rng(1), n=20_000, clusters=4_000, prevalence=0.2
