@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex, to_rgba
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -146,43 +146,3 @@ def _rows_of(axes: Axes, figure: Figure) -> dict[float, str]:
     ]
     ticks = [pair for one in beside for pair in zip(one.get_yticks(), one.get_yticklabels())]  # noqa: B905
     return {float(y): label.get_text() for y, label in ticks if label.get_text()}
-
-
-def weighed(values: Iterable[Any]) -> float:
-    """A sum in which the order of numbers matters; what is missing counts as nothing."""
-    numbers = np.nan_to_num(np.array(list(values), dtype=float), nan=0.0, posinf=0.0, neginf=0.0)
-    return float(numbers @ (1 + np.arange(len(numbers)) % 7))
-
-
-def numbers_of(axes: Axes) -> Iterator[tuple[str, Iterable[Any]]]:
-    """Numbers of a panel by what they are."""
-    yield "panels", [*axes.get_position().bounds, *(one.get_visible() for one in axes.spines.values())]
-    yield "limits", [*axes.get_xlim(), *axes.get_ylim()]
-    yield "ticks", [*axes.get_xticks(), *axes.get_yticks()]
-    for line in axes.lines:
-        yield "x", np.asarray(line.get_xdata(orig=False), dtype=float)
-        yield "y", np.asarray(line.get_ydata(orig=False), dtype=float)
-        yield "strokes", [line.get_linewidth(), line.get_markersize(), line.get_alpha() or 1.0]
-        yield "colours", [*to_rgba(line.get_color()), *to_rgba(line.get_markerfacecolor())]
-    for drawn in axes.collections:
-        yield "shapes", np.concatenate([np.ravel(path.vertices) for path in drawn.get_paths()] or [[]])
-        yield "shapes", np.ravel(np.asarray(drawn.get_offsets(), dtype=float))
-        sizes = getattr(drawn, "get_sizes", list)()
-        yield "strokes", [*np.ravel(np.asarray(drawn.get_linewidths())), *np.ravel(sizes)]
-        yield "colours", [*np.ravel(drawn.get_facecolor()), *np.ravel(drawn.get_edgecolor())]
-    for patch in axes.patches:
-        yield "shapes", np.ravel(patch.get_path().transformed(patch.get_patch_transform()).vertices)
-        yield "colours", [*patch.get_facecolor(), *patch.get_edgecolor()]
-    for text in axes.texts:
-        yield "texts", [*map(float, text.get_position()), text.get_fontsize(), *to_rgba(text.get_color())]
-    yield "layers", [one.get_zorder() for one in (*axes.lines, *axes.collections, *axes.patches, *axes.texts)]
-
-
-def measured(figure: Figure) -> dict[str, float]:
-    """Places, sizes, widths, layers and colours of a figure: sums over its panels."""
-    around = [text for legend in figure.legends for text in legend.get_texts()] + figure.texts
-    found = {"size": [*figure.get_size_inches()], "around": [text.get_fontsize() for text in around]}
-    for axes in figure.axes:
-        for name, values in numbers_of(axes):
-            found.setdefault(name, []).append(weighed(values))
-    return {name: weighed(values) for name, values in found.items()}
