@@ -24,6 +24,7 @@ from conjury.analysis.pipeline.manifest import entry_of
 from conjury.analysis.pipeline.run import Named, tables_of
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
+from conjury.analysis.report.blocks import raw_block
 from conjury.analysis.report.exhibits.cards import card_markdown
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.report.methods import plain
@@ -80,7 +81,8 @@ def rendered(
     request: pytest.FixtureRequest, results: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Path]:
     """The Markdown of a report after execution, in which Quarto looks for shortcodes, and its page."""
-    folder, markdown = tmp_path_factory.mktemp("rendered"), []
+    folder = tmp_path_factory.mktemp("rendered")
+    markdown: list[str] = []
 
     def recorded(text: str, *rest: Any) -> str:
         markdown.append(text)
@@ -121,6 +123,12 @@ def test_escaped_text_reads_as_it_was_written_and_holds_nothing_that_acts(
     body = to_html(f"A {plain(text)} z\n\n{plain(text)}", tmp_path, "references.bib").partition("</nav>")[2]
     assert body.count("<") == 4  # two paragraphs
     assert unescape(body).count(text) == 2
+
+
+def test_braces_before_a_tag_open_no_shortcode() -> None:
+    markup = "<text>a {{</text>"
+    check_markdown(raw_block(markup))
+    assert unescape(raw_block(markup)).count(markup) == 1
 
 
 def card(text: str) -> pd.DataFrame:

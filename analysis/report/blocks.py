@@ -88,8 +88,9 @@ def table_references(name: str, n_tables: int) -> list[str]:
 
 
 def raw_block(markup: str) -> str:
-    """Write HTML as a raw block, which nothing inside can end."""
-    return "\n```{=html}\n" + markup.replace("```", "&#96;&#96;&#96;") + "\n```\n"
+    """Write HTML as a raw block, which nothing inside can end and in which braces before a tag are text."""
+    markup = markup.replace("```", "&#96;&#96;&#96;").replace("{{<", "&#123;&#123;<")
+    return "\n```{=html}\n" + markup + "\n```\n"
 
 
 def _markup(table: GT, label: str) -> str:
