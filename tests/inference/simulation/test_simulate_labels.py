@@ -186,6 +186,9 @@ def test_labels_that_a_judge_is_pulled_to_are_given_too_often(multiturn):
     given = made.judgments[made.judgments["dimension"].str.startswith("line")]["value"]
     gold = made.labels[made.labels["label_set"].str.startswith("line")]["label"]
     assert (given.dropna() == "setup").mean() > 0.6 > 0.2 > (gold == "setup").mean()
+    lines = made.labels[made.labels["label_set"].str.startswith("line")].groupby("item_id").size()
+    texts = made.items.set_index("item_id")["text"].loc[lines.index]
+    assert (texts.str.count("\n") + 1).tolist() == lines.tolist()
     keys = [name for name in made.truth if name not in ("quantity", "value")]
     by_quantity = {name: rows.set_index(keys)["value"] for name, rows in made.truth.groupby("quantity")}
     accuracy, difference = (by_quantity[name].unstack("condition") for name in ("accuracy", "difference"))
