@@ -12,6 +12,7 @@ import pandas as pd
 from ..errors import InputError, did_you_mean
 from ..tables.columns import Levels, coerce, refuse, resolve_levels
 from ..tables.files import load
+from ..tables.frames import any_frame
 from ..tables.schema import POSITIONS, TABLES, require_columns, validate
 
 __all__ = ["choices_from_tidy", "cj_tidy"]
@@ -129,6 +130,7 @@ ProfileVariables = Mapping[str, Sequence[Sequence[str]]]
 TaskVariables = Mapping[str, Sequence[str]]
 
 
+@any_frame
 def cj_tidy(
     data: pd.DataFrame, profile_variables: ProfileVariables, task_variables: TaskVariables, id: str
 ) -> pd.DataFrame:
@@ -193,6 +195,7 @@ def cj_tidy(
     return long
 
 
+@any_frame
 def choices_from_tidy(
     long: pd.DataFrame, id: str, choice: str, codes: tuple[object, object] = (1, 2)
 ) -> pd.DataFrame:
