@@ -247,6 +247,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return logs
 
 
+@pytest.mark.long
 def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs):
     made = read_inspect(logs / "a").judgments
     assert len(made) == 3 * 2 * 3
