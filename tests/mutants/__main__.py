@@ -57,7 +57,7 @@ def options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--changed", action="store_true", help="only mutants on lines changed since the main branch"
     )
-    parser.add_argument("--mutants", type=int, default=2100, help="how many are drawn")
+    parser.add_argument("--mutants", type=int, default=scores.SAMPLE, help="how many are drawn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rooms", default="", help="only these, separated by commas: analysis/numerics,cli")
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 8))
@@ -164,6 +164,7 @@ def main() -> int:
         for name, told in verdicts.known.items()
     }
     waiting = [m for m in mutants if known.get(m.id, "not run") in {*again, "not run"}]
+    waiting.sort(key=lambda mutant: mutant.id not in known)  # what was tried before comes first
     warm()
     store = Store(ROOT, BUILT / "map")
     tests = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / given.tests).rglob("test_*.py"))
@@ -190,7 +191,8 @@ def main() -> int:
         print()
     assert not any(name.partition(".")[0] == "conjury" for name in sys.modules)
     print(f"{(time.monotonic() - began) / 60:.1f} minutes")
-    report(mutants, verdicts, whole=not (given.changed or given.rooms or given.only))
+    is_whole = given.mutants == scores.SAMPLE and not (given.changed or given.rooms or given.only)
+    report(mutants, verdicts, whole=is_whole)
     return 0
 
 
@@ -205,7 +207,7 @@ def to_record(store: Store, tests: list[str], mutants: list[Mutant], *, changed:
 
 
 def report(mutants: list[Mutant], verdicts: Verdicts, *, whole: bool) -> None:
-    """Print the scores and the survivors; write them where the whole sample has a verdict."""
+    """Print the scores and the survivors; write them where half of the whole sample has a verdict."""
     told = [verdicts.known[m.id] for m in mutants if m.id in verdicts.known]
     known = scores.equivalents(HERE / "equivalent.csv")
     rows = scores.counted(told, known)
@@ -220,7 +222,7 @@ def report(mutants: list[Mutant], verdicts: Verdicts, *, whole: bool) -> None:
     print(scores.table(rows))
     verdict = dict(Counter(t["verdict"] for t in told))
     print(f"{len(told)} of {len(mutants)} mutants have a verdict: {verdict}")
-    if whole and len(told) == len(mutants):
+    if whole and len(told) >= len(mutants) / 2:
         scores.write_csv(HERE / "scores.csv", scores.COLUMNS, rows)
         table = scores.read_csv(HERE / "scores.csv")
         PAGE.write_text(scores.with_table(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 
 from mutants.trying import NOTICED
 
+SAMPLE = 2100
 COLUMNS = ("room", "mutants", "killed", "survived", "not_reached", "equivalent", "score", "lower", "upper")
 SURVIVORS = ("verdict", "file", "line", "text", "becomes", "tests", "reaching", "cut")
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
@@ -74,7 +75,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The scores as a table of Markdown."""
     if not rows:
-        return "The sample has not been tried as a whole yet."
+        return "No mutant has been tried yet."
     lines = [
         "| Room | Mutants | Noticed | Survived | Not reached | Equivalent | Score | 95% interval |",
         "|---|---:|---:|---:|---:|---:|---:|---|",
@@ -87,6 +88,12 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
             limits = f"{float(row['lower']):.0%} to {float(row['upper']):.0%}"
         name = row["room"] if row["room"] == ALL else f"`{row['room']}`"
         lines.append(f"| {name} | {numbers} | {score} | {limits} |")
+    tried = int(rows[-1]["mutants"])
+    if tried < 0.99 * SAMPLE:
+        lines += [
+            "",
+            f"Tried so far: {tried:,} of {SAMPLE:,} mutants, in the order of the draw, which is random.",
+        ]
     return "\n".join(lines)
 
 

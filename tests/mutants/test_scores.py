@@ -32,6 +32,13 @@ def test_scores_leave_out_equivalents_and_what_did_not_run() -> None:
     }
 
 
+def test_a_table_of_a_part_of_the_sample_says_so() -> None:
+    rows = scores.counted([told("killed"), told("survived")], {})
+    assert "2 of 2,100 mutants" in scores.table(rows)
+    rows[-1]["mutants"] = scores.SAMPLE
+    assert "2,100 mutants" not in scores.table(rows)
+
+
 def test_the_page_shows_the_committed_scores() -> None:
     page = (ROOT / "docs/project/mutants.md").read_text(encoding="utf-8")
     rows = scores.read_csv(ROOT / "tests/mutants/scores.csv")
