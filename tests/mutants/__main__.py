@@ -208,7 +208,8 @@ def to_record(store: Store, tests: list[str], mutants: list[Mutant], *, changed:
 
 def report(mutants: list[Mutant], verdicts: Verdicts, *, whole: bool) -> None:
     """Print the scores and the survivors; write them where half of the whole sample has a verdict."""
-    told = [verdicts.known[m.id] for m in mutants if m.id in verdicts.known]
+    known_here = (verdicts.known[m.id] for m in mutants if m.id in verdicts.known)
+    told = [verdict for verdict in known_here if not has_lost_its_test(ROOT, verdict)]
     known = scores.equivalents(HERE / "equivalent.csv")
     rows = scores.counted(told, known)
     survivors = [
