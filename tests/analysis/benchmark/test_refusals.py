@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cases import refused
 from made_up.labels import answers_of_judges, scored_answers
-from refusals import refused
 
 from conjury.analysis import benchmark
 from conjury.inference.errors import InputError

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from made_up.choices import FORMULA, LEVELS, panel_and_model
-from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_diffs, interaction, mm
 from conjury.analysis.conjoint.prediction_powered.covariate import covariates

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from shared_folder import REPOSITORY
-from written_cases import refusals
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import (

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from written_cases import refusals
+from cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, bounds, cj, mm, mm_diffs
 from conjury.inference.errors import InputError

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from made_up.choices import FORMULA, panel_and_model
-from written_cases import refusals
 
 from conjury.analysis.conjoint import RepeatsExcluded, amce, amce_diffs, contrast, interaction, mm, mm_diffs
 from conjury.inference.errors import InputError

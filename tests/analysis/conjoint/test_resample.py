@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from cases import calls, refusals
 from scipy.special import ndtr, ndtri
-from written_cases import calls, refusals
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import (

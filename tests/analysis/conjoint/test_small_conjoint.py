@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import calls
 from made_up.choices import HOTEL_FORMULA, hotel_choices, hotel_design, hotels_drawn_twice, write_hotels
 from made_up.results import write_manifest
 from scipy.stats import binom
-from written_cases import calls
 
 from conjury.analysis import conjoint
 from conjury.analysis.checks import diagnose

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from refusals import refused
+from cases import refused
 
 from conjury.analysis.correction import label_plan, rates
 from conjury.analysis.raters import prediction_powered

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from refusals import refused
+from cases import refused
 
 from conjury.analysis.frames import cells as cells_module
 from conjury.analysis.frames.cells import build_cells

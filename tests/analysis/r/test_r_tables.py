@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference_tables
+from cases import calls, refusals
 from reference_tables import FIXTURES
 from scipy.special import ndtri
 from shared_folder import REPOSITORY
-from written_cases import calls, refusals
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, amce_diffs, cj, cj_freqs, cj_props, mm, mm_diffs

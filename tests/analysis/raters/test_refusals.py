@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refused
+from cases import refused
 
 from conjury.analysis import raters
 from conjury.analysis.raters.validation import compare_runs, judge

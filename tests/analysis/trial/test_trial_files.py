@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import refusals
 from made_up.trials import CONTENT, written
-from written_cases import refusals
 
 from conjury.analysis.trial import list_trials, load_trial
 from conjury.inference.errors import InputError

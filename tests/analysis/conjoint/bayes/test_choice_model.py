@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from made_up.choices import forced_choices
 from scipy import stats
 from scipy.special import expit
-from written_cases import refusals
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, choice_model, mm

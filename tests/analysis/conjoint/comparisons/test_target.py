@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from scipy.special import expit
-from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_diffs, contrast, mm, pamce, pmm, target_sensitivity, wald
 from conjury.analysis.conjoint.comparisons.target_weights import target_weights

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from reference_tables import FIXTURES
 from scipy.stats import nct, norm, t
-from written_cases import refusals
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.figures import alt

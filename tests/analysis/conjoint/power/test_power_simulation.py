@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.optimize import brentq
 from scipy.special import expit
-from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, mm, power, power_by_simulation
 from conjury.analysis.conjoint.estimates import Estimates

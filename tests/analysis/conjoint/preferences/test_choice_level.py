@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from made_up.choices import tasks
 from reference_tables import preference_choices, preference_reference
 from scipy.special import ndtr
-from written_cases import refusals
 
 from conjury.analysis.conjoint import adjust, choice_level, contrast, mm, wald
 from conjury.inference.errors import InputError

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from reference_tables import FIXTURES, stimuli
 from shared_folder import SHARED
-from written_cases import refusals
 
 from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, errors_under_choices, mm, wild
 from conjury.analysis.conjoint.engines import native

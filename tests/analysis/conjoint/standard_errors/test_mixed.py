@@ -8,8 +8,8 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from reference_tables import FIXTURES, stimuli
-from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, mixed
 from conjury.analysis.numerics.mixed import Products, fit

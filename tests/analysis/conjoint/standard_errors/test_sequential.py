@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from cases import refusals
 from made_up.choices import forced_choices
-from written_cases import refusals
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm, sequential
 from conjury.analysis.frames.sequences import default_looks, with_sequence

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import calls, refusals
 from made_up.choices import forced_choices, profiles_with_gaps
 from stored import F, in_duckdb
-from written_cases import calls, refusals
 
 from conjury.analysis.conjoint import (
     Bootstrap,

@@ -11,9 +11,9 @@ import golden
 import numpy as np
 import pandas as pd
 import pytest
+from cases import calls
 from made_up.choices import forced_choices, profiles_with_gaps
 from stored import F, in_duckdb, same
-from written_cases import calls
 
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import (

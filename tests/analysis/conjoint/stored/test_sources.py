@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from cases import refusals
 from made_up.choices import profiles_with_gaps
 from stored import F, in_duckdb, same
-from written_cases import refusals
 
 from conjury.analysis.conjoint import adjust, amce, cj_anova, mm, wild
 from conjury.analysis.conjoint.engines import cluster_batches, cluster_sums, queries, stored_rows
