@@ -75,7 +75,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The scores as a table of Markdown."""
     if not rows:
-        return "No mutant has been tried yet."
+        return "The sample has not been tried as a whole with the present tests."
     lines = [
         "| Room | Mutants | Noticed | Survived | Not reached | Equivalent | Score | 95% interval |",
         "|---|---:|---:|---:|---:|---:|---:|---|",
