@@ -51,7 +51,7 @@ class Validated:
     study: Study | ItemStudy | None
     # A sentence for each, with the file, the line where there is one, and the remedy
     problems: tuple[str, ...]
-    whole: bool  # whether everything was checked
+    is_complete: bool  # whether everything was checked
     # judges that can be simulated, because a truth table beside the study file names them
     simulated: tuple[str, ...] = ()
     # number of items; 0 in a conjoint
@@ -99,7 +99,7 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     problems += filter(None, map(_problem, steps))
     problems += _prompt_problems(study, subjects or [_made_up(study)])
     items = len(subjects) if isinstance(study, ItemStudy) else 0
-    return Validated(study, tuple(dict.fromkeys(problems)), examined.whole, tuple(truths), items)
+    return Validated(study, tuple(dict.fromkeys(problems)), examined.is_complete, tuple(truths), items)
 
 
 def _problem(step: Callable[[], None]) -> str:

@@ -28,7 +28,7 @@ class Examined:
     problems: tuple[Problem, ...]  # in the order of the file
     # whether everything was checked; otherwise problems of several fields may come up once those of single
     # ones are mended
-    whole: bool
+    is_complete: bool
 
 
 def examine(name_or_path: str | Path) -> Examined:
@@ -40,13 +40,13 @@ def examine(name_or_path: str | Path) -> Examined:
     study = _study(marked, _without(content, errors))
     if study is None:
         found += _missing_files(marked)
-        return Examined(marked, None, _sorted(marked, found), whole=False)
+        return Examined(marked, None, _sorted(marked, found), is_complete=False)
     wrong = {location_of(content, error)[:2] for error in errors}
     together = [problem for group in contradictions(study) for problem in group]
     if isinstance(study, ItemStudy):
         together += missing_file(study.folder, ("items",), "items", study.items)
     found += [problem for problem in together if problem.location[:2] not in wrong]
-    return Examined(marked, completed(study), _sorted(marked, found), whole=not wrong)
+    return Examined(marked, completed(study), _sorted(marked, found), is_complete=not wrong)
 
 
 def _known_fields(marked: MarkedYaml) -> tuple[Any, list[Problem]]:

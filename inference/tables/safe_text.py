@@ -42,12 +42,12 @@ class _Secret:
         urlsafe = [core.translate(str.maketrans("+/", "-_")) for core in cores]
         encoded = secret.encode().hex()
         numbers = [separator.join(str(byte) for byte in secret.encode()[:3]) for separator in (",", ", ")]
-        plain = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
-        self.plain = tuple(form.encode() for form in dict.fromkeys(plain))
-        forms = "|".join(["".join(map(_escaped, form)) for form in (secret, *cores, *urlsafe)])
+        forms = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
+        self.forms = tuple(form.encode() for form in dict.fromkeys(forms))
+        patterns = "|".join(["".join(map(_escaped, form)) for form in (secret, *cores, *urlsafe)])
         listed = r",\s*".join(str(byte) for byte in secret.encode())
         before = r"(?P<kept>(?<!\\)(?:\\\\)*)" if secret[0] in _AFTER_BACKSLASH else "(?P<kept>)"
-        pattern = rf"{before}(?:{forms}|(?i:{encoded}))|(?<!\d){listed}(?!\d)"
+        pattern = rf"{before}(?:{patterns}|(?i:{encoded}))|(?<!\d){listed}(?!\d)"
         self.text = re.compile(pattern)
         self.bytes = re.compile(pattern.encode())
 
@@ -72,16 +72,16 @@ def mask_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
     """Blank out keys in what was received; all else stays as it is, byte for byte."""
     # JSON in another encoding than UTF-8 is brought to that. Keys that are spread over the tokens of
     # log-probabilities or over the parts of a message are found as well; such JSON is written anew.
-    known = [secret for secret in map(_secret, secrets) if secret is not None]
-    if not known:
+    keys = [secret for secret in map(_secret, secrets) if secret is not None]
+    if not keys:
         return content
     content = _as_utf8(content)
     escapes = any(escape in content for escape in ESCAPES)
-    for secret in known:
-        if escapes or any(form in content for form in secret.plain):
+    for secret in keys:
+        if escapes or any(form in content for form in secret.forms):
             content = secret.mask_bytes(content)
     if any(f'"{name}"'.encode() in content for name in PIECES):
-        content = _mask_pieces(content, known)
+        content = _mask_pieces(content, keys)
     return content
 
 
@@ -99,9 +99,7 @@ def _core(secret: str, shift: int) -> str:
 def _escaped(character: str) -> str:
     """Return a pattern of all ways to write a character."""
     code = ord(character)
-    plain = re.escape(character)
-    if character == "/":
-        plain = r"\\*/"
+    literal = r"\\*/" if character == "/" else re.escape(character)
     ways = (
         rf"\\+(?:u|U0000)(?i:00{code:02x})",
         rf"\\+x(?i:{code:02x})",
@@ -109,12 +107,12 @@ def _escaped(character: str) -> str:
         rf"&#0*{code};",
         rf"&#[xX]0*(?i:{code:x});",
     )
-    return f"(?:{'|'.join((plain, *ways))})"
+    return f"(?:{'|'.join((literal, *ways))})"
 
 
-def _mask(found: str) -> str:
+def _mask(match: str) -> str:
     """Return what stands in place of a key; where it was a list of numbers, numbers."""
-    return "0" if re.fullmatch(r"[\d,\s]+", found) and "," in found else MASK
+    return "0" if re.fullmatch(r"[\d,\s]+", match) and "," in match else MASK
 
 
 def _as_utf8(content: bytes) -> bytes:
@@ -127,14 +125,14 @@ def _as_utf8(content: bytes) -> bytes:
         return content
 
 
-def _mask_pieces(content: bytes, known: Sequence[_Secret]) -> bytes:
+def _mask_pieces(content: bytes, keys: Sequence[_Secret]) -> bytes:
     """Blank out keys that are spread over the members of a list."""
     try:
         parsed = json.loads(content)
     except (ValueError, RecursionError):
         return content
-    found = [_blank_list(parts, name, known) for parts in _lists(parsed) for name in PIECES]
-    return json.dumps(parsed).encode() if any(found) else content
+    changes = [_blank_list(parts, name, keys) for parts in _lists(parsed) for name in PIECES]
+    return json.dumps(parsed).encode() if any(changes) else content
 
 
 def _lists(parsed: Any) -> Iterator[list[Any]]:
@@ -148,13 +146,14 @@ def _lists(parsed: Any) -> Iterator[list[Any]]:
             ahead.extend(value.values() if isinstance(value, dict) else value)
 
 
-def _blank_list(parts: list[Any], name: str, known: Sequence[_Secret]) -> bool:
+def _blank_list(parts: list[Any], name: str, keys: Sequence[_Secret]) -> bool:
+    """Blank out keys that are spread over a field of a list's members; say whether there was one."""
     texts = [part.get(name) if isinstance(part, dict) else None for part in parts]
     pieces = [text if isinstance(text, str) else "" for text in texts]
     if len(pieces) < 2 or not any(pieces):
         return False
-    joined, found = "".join(pieces), False
-    for secret in known:
+    joined, has_key = "".join(pieces), False
+    for secret in keys:
         for match in secret.text.finditer(joined):
             place = 0
             for part, piece in zip(parts, pieces, strict=True):
@@ -163,6 +162,6 @@ def _blank_list(parts: list[Any], name: str, known: Sequence[_Secret]) -> bool:
                     kind = {"type": "text"} if part.get("type") == "text" else {}
                     part.clear()
                     part |= {**kind, name: MASK}
-                    found = True
+                    has_key = True
                 place = end
-    return found
+    return has_key

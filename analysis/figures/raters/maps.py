@@ -173,10 +173,10 @@ def dimension_correlations(
 def _strongest_cells(values: np.ndarray, main: int) -> list[tuple[int, int]]:
     """The cell of the strongest correlate of the main dimension on either side of the diagonal."""
     below = [(max(main, k), min(main, k)) for k in range(len(values)) if k != main]
-    sides = (
+    sides = [
         [cell for cell in cells if np.isfinite(values[cell])] for cells in (below, [(j, i) for i, j in below])
-    )
-    return [max(known, key=lambda cell: abs(values[cell])) for known in sides if known]
+    ]
+    return [max(cells, key=lambda cell: abs(values[cell])) for cells in sides if cells]
 
 
 def _model_alt(result: Drawable, style: Style) -> str:

@@ -73,7 +73,7 @@ def _refuse(study: str, found: Validated) -> None:
         warn(one_line(problem))
     if len(found.problems) > SHOWN:
         warn(f"{counted(len(found.problems) - SHOWN, 'other problem')}; --json lists all of them.")
-    if not found.whole:
+    if not found.is_complete:
         warn("Fields that depend on these were not checked; run the command again when these are correct.")
     raise InputError(f"{counted(len(found.problems), 'problem')} in {study}; see above.")
 

@@ -54,7 +54,7 @@ def said(folder: Path, *files: Path) -> list[str]:
 @pytest.mark.parametrize("study", list_studies())
 def test_nothing_is_wrong_with_studies_that_ship(study):
     found = validate(study)
-    assert (found.problems, found.whole) == ((), True)
+    assert (found.problems, found.is_complete) == ((), True)
 
 
 def test_a_study_that_is_right_has_no_problems_and_names_whom_it_can_simulate(flats, claims):
@@ -89,7 +89,7 @@ def test_problems_of_all_kinds_are_reported_together_in_the_order_of_the_file(fl
     ]
     meant = ("'title'?", "0.02?", "pairs.j2", "'settings'?", "says 0", "'street'?", "'size'?")
     assert all(part in problem for part, problem in zip(meant, said(flats), strict=True))
-    assert not validate(flats).whole
+    assert not validate(flats).is_complete
 
 
 def test_where_a_needed_field_is_wrong_files_are_still_looked_for_and_the_rest_is_called_unchecked(flats):
@@ -97,7 +97,7 @@ def test_where_a_needed_field_is_wrong_files_are_still_looked_for_and_the_rest_i
         flats / "study.yaml", ("kind: model", "kind: robot"), ("pair.j2", "pears.j2"), ("question:", "quest:")
     )
     found = examine(flats)
-    assert (found.study, found.whole) == (None, False)
+    assert (found.study, found.is_complete) == (None, False)
     assert [problem.location for problem in found.problems] == [
         ("quest",),
         ("prompts", 0, "user"),

@@ -76,9 +76,8 @@ def layout_of(counts: Mapping[str, int], classes: Mapping[str, Sequence[str]]) -
 class Matrix:
     """A confusion matrix, as far as scores depend on it."""
 
-    # gold, hits: For each label: items, and those of them that were given the class of the label.
-    gold: tuple[int, ...]
-    hits: tuple[int, ...]
+    gold: tuple[int, ...]  # for each label: items
+    hits: tuple[int, ...]  # for each label: items that were given its class
     given: tuple[int, ...]  # for each class: items that were given it
 
     def by_class(self, layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]]:
