@@ -13,6 +13,7 @@ import pandas as pd
 from ...figures.benchmark.panels import STATUSES, label_in_words
 from ...figures.labels import Names
 from ...results import Result
+from ..blocks import raw_block
 from ..data import ReportData
 from ..methods import plain
 from .registry import Exhibit, exhibit
@@ -75,7 +76,7 @@ def card_markdown(own: pd.DataFrame, names: Names) -> str:
             cells.append(shown_text(str(row["raw"]) if _filled(row["raw"]) else "", LONGEST_ANSWER))
         body.append(_row([f"<td dir='auto' style='{CELL}'>{cell}</td>" for cell in cells]))
     tables = [_table(rows, PAIR_WIDTHS), _table(body, widths)]
-    return "\n\n".join([heading, *(f"```{{=html}}\n{table}\n```" for table in tables)])
+    return "\n\n".join([heading, *(raw_block(table).strip() for table in tables)])
 
 
 def _table(rows: list[str], widths: Sequence[int]) -> str:
