@@ -92,13 +92,13 @@ def _column_to_r(name: str, values: pd.Series[Any]) -> Any:
         kind = {"levels": ri.StrSexpVector(levels), "class": ri.StrSexpVector(["factor"])}
         return ri.baseenv["structure"](factor, **kind)
     if pd.api.types.is_bool_dtype(values.dtype):
-        whole = values.fillna(False).to_numpy(dtype=np.int64)
-        return ri.baseenv["as.logical"](ri.IntSexpVector.from_memoryview(_integers(whole, missing)))
+        integers = values.fillna(False).to_numpy(dtype=np.int64)
+        return ri.baseenv["as.logical"](ri.IntSexpVector.from_memoryview(_integers(integers, missing)))
     if pd.api.types.is_integer_dtype(values.dtype):
-        whole = values.fillna(0).to_numpy(dtype=np.int64)
-        largest = int(np.abs(whole).max(initial=0))
+        integers = values.fillna(0).to_numpy(dtype=np.int64)
+        largest = int(np.abs(integers).max(initial=0))
         if largest < 2**31:
-            return ri.IntSexpVector.from_memoryview(_integers(whole, missing))
+            return ri.IntSexpVector.from_memoryview(_integers(integers, missing))
         if largest > 2**53:
             raise InputError(
                 f"Column {name!r} contains integers beyond 2^53, which R cannot store; make it text."
@@ -226,10 +226,10 @@ def available() -> RStatus:
     """State which of rpy2, R and its packages are there, with versions; never raises."""
     rpy2 = _rpy2_version()
     try:
-        found = call("versions", packages=list(PACKAGES))
-        packages = {name: _text(found["packages"][name]) for name in PACKAGES}
+        versions = call("versions", packages=list(PACKAGES))
+        packages = {name: _text(versions["packages"][name]) for name in PACKAGES}
         absent = [name for name, version in packages.items() if version is None]
-        return RStatus(rpy2, _text(found["R"]), packages, _missing_package(absent[0]) if absent else None)
+        return RStatus(rpy2, _text(versions["R"]), packages, _missing_package(absent[0]) if absent else None)
     except ConjuryError as error:
         return RStatus(rpy2, problem=str(error))
     except Exception as error:
@@ -243,9 +243,9 @@ def remedy(part: str) -> str:
 
 def require(*packages: str) -> None:
     """Raise MissingDependency unless rpy2, R and these packages of R are installed."""
-    found = call("versions", packages=list(packages))["packages"]
+    versions = call("versions", packages=list(packages))["packages"]
     for name in packages:
-        if found[name] is None:
+        if versions[name] is None:
             raise MissingDependency(_missing_package(name))
 
 
@@ -269,10 +269,10 @@ def _call_locked(
     from rpy2.robjects.conversion import localconverter
 
     with rlock, localconverter(session.rules) as rules:
-        given = [rules.py2rpy(value) for value in (function_name, dict(arguments))]
-        captured = session.functions["call_captured"](*given, session.functions)
-        found = rules.rpy2py(captured)
-    return found["value"], list(found["warnings"]), list(found["messages"]), found["error"]
+        converted_arguments = [rules.py2rpy(value) for value in (function_name, dict(arguments))]
+        captured = session.functions["call_captured"](*converted_arguments, session.functions)
+        result = rules.rpy2py(captured)
+    return result["value"], list(result["warnings"]), list(result["messages"]), result["error"]
 
 
 def _session() -> _Session:

@@ -40,10 +40,10 @@ def tidy(
     support: Support = UNBOUNDED,
 ) -> pd.DataFrame:
     """Bind key columns of m rows to their numbers, in the order that every table uses."""
-    found = inference(estimate, std_error, alpha, null, df, support)
+    interval = inference(estimate, std_error, alpha, null, df, support)
     errors = {"std_error": std_error} if df is None else {"std_error": std_error, "df": df}
     return keys.assign(
-        estimate=estimate, **errors, z=found.z, p=found.p, lower=found.lower, upper=found.upper
+        estimate=estimate, **errors, z=interval.z, p=interval.p, lower=interval.lower, upper=interval.upper
     )
 
 
@@ -157,10 +157,10 @@ class Result:
         InputError
             For checks and descriptions of data, which claim nothing beyond themselves.
         """
-        found = claims_of(self.kind, self.settings)
-        if found is None:
+        claims_of_kind = claims_of(self.kind, self.settings)
+        if claims_of_kind is None:
             raise InputError(f"Results of the kind {self.kind} describe data; they claim nothing further.")
-        return found
+        return claims_of_kind
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind})\n{self.frame.to_string()}"
@@ -205,11 +205,11 @@ def analysis(
     return register
 
 
-def steps_of(room: ModuleType, data: Any, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def steps_of(room: ModuleType, data: Any, draw_options: Mapping[str, Any]) -> Iterator[Step]:
     """Steps of all analyses of a folder that the data allow, in the order of a report."""
     for module in iter_modules(room.__path__, f"{room.__name__}."):
         import_module(module.name)
     registered = _REGISTERED.get(room.__name__.rpartition(".")[2], [])
-    for one in sorted(registered, key=lambda known: known.order):
-        if one.when(data):
-            yield from one.planner(data, drawn)
+    for registration in sorted(registered, key=lambda entry: entry.order):
+        if registration.when(data):
+            yield from registration.planner(data, draw_options)

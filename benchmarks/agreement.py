@@ -100,7 +100,7 @@ def by_statsmodels(values: np.ndarray) -> np.ndarray:
 def six_icc(panel: Panel) -> Numbers:
     def of(drawn: np.ndarray) -> np.ndarray:
         single = icc.icc_from_mean_squares(icc.mean_squares(panel, drawn))
-        return np.concatenate([single, icc.averaged(single, panel.n_raters)], axis=1)
+        return np.concatenate([single, icc.average_icc(single, panel.n_raters)], axis=1)
 
     return of
 

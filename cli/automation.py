@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from conjury.inference.errors import ConjuryError, InputError
-from conjury.inference.tables.limits import EXHAUSTED, exhausted
+from conjury.inference.tables.limits import EXHAUSTED, limit_error
 from conjury.inference.tables.short_rows import ShortRows
 
 JSON, LOG = "--json", "CONJURY_LOG"
@@ -62,34 +62,34 @@ def record(**values: Any) -> None:
             document[name] = list(value) if isinstance(value, tuple) else value
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A value as JSON has it: a table as its rows, a data class as an object, what is not finite as null."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json_value(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): to_json_value(item) for name, item in value.items()}
     if hasattr(value, "to_dict"):
-        return [plain(row) for row in value.to_dict("records")]
+        return [to_json_value(row) for row in value.to_dict("records")]
     if isinstance(value, Sequence | set) or getattr(value, "ndim", 0) > 0:
-        return [plain(one) for one in value]
+        return [to_json_value(item) for item in value]
     from conjury.inference.tables.columns import json_value
 
     return json_value(value)
 
 
-def answering(command: Any, name: str) -> Any:
+def add_json_and_log(command: Any, name: str) -> Any:
     """Give a command, or each command of a group, ``--json`` and a log of its begin and end."""
     if hasattr(command, "commands"):
         for part, each in command.commands.items():
-            answering(each, f"{name} {part}")
+            add_json_and_log(each, f"{name} {part}")
         return command
     prints = any(JSON in parameter.opts for parameter in command.params)  # some print a document of their own
     if not prints:
         command.params.append(_option())
-    command.make_context = _naming(command.make_context, name)
-    command.callback = _answering(command.callback, name, prints)
+    command.make_context = _record_name(command.make_context, name)
+    command.callback = _wrap_callback(command.callback, name, prints)
     return command
 
 
@@ -99,14 +99,14 @@ def begin() -> None:
     _running.set(None)
 
 
-def _naming(make: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _record_name(make: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Note the name of the command before its options are read, which an error may be about."""
 
     @wraps(make)
-    def run(*given: Any, **named: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         if _running.get() is None:
             _running.set(name)
-        return make(*given, **named)
+        return make(*args, **kwargs)
 
     return run
 
@@ -123,18 +123,18 @@ def _option() -> Any:
     return next(option for option in typer.main.get_command(alone).params if option.name == "json")
 
 
-def _answering(callback: Callable[..., Any], name: str, prints: bool) -> Callable[..., Any]:
+def _wrap_callback(callback: Callable[..., Any], name: str, prints: bool) -> Callable[..., Any]:
     @wraps(callback)
-    def run(**given: Any) -> Any:
-        asked = not prints and given.pop("json")
-        before = _document.set({} if asked else None)
-        with _logged(name), _noted():
-            if not asked:
+    def run(**options: Any) -> Any:
+        wants_json = not prints and options.pop("json")
+        before = _document.set({} if wants_json else None)
+        with _log_command(name), _collect_notes():
+            if not wants_json:
                 try:
-                    return callback(**given)
+                    return callback(**options)
                 finally:
                     _document.reset(before)
-            code = _documented(name, callback, given)
+            code = _run_with_document(name, callback, options)
             _document.reset(before)  # after an error it stays, for `fail`
             if code:
                 raise typer.Exit(code)
@@ -144,7 +144,7 @@ def _answering(callback: Callable[..., Any], name: str, prints: bool) -> Callabl
 
 
 @contextmanager
-def _noted() -> Iterator[None]:
+def _collect_notes() -> Iterator[None]:
     """Print warnings of short rows as notes, and add them to the document."""
     usual = warnings.showwarning
 
@@ -153,21 +153,21 @@ def _noted() -> Iterator[None]:
             usual(message, category, *place, **further)
             return
         record(notes=[str(message)])
-        print(f"  Note: {masked(' '.join(str(message).split()))}", file=sys.stderr)
+        print(f"  Note: {mask_keys(' '.join(str(message).split()))}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
 
 
-def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any]) -> int:
+def _run_with_document(name: str, callback: Callable[..., Any], options: Mapping[str, Any]) -> int:
     """Run a command with its text on standard error and print its document; return the exit code."""
     from conjury.inference.tables.writing import files_written
 
     code = 0
     with files_written() as written, redirect_stdout(sys.stderr):
         try:
-            callback(**given)
+            callback(**options)
         except typer.Exit as stop:
             code = stop.exit_code
     content = dict(_document.get() or {})
@@ -177,8 +177,10 @@ def _documented(name: str, callback: Callable[..., Any], given: Mapping[str, Any
 
 
 def _print(document: Mapping[str, Any]) -> None:
-    known = {"command": document["command"], "version": _version(), **document}
-    sys.stdout.write(json.dumps(plain(known), indent=2, allow_nan=False) + "\n")  # ASCII, for any terminal
+    content = {"command": document["command"], "version": _version(), **document}
+    sys.stdout.write(
+        json.dumps(to_json_value(content), indent=2, allow_nan=False) + "\n"
+    )  # ASCII, for any terminal
     sys.stdout.flush()
 
 
@@ -194,7 +196,7 @@ def fail(sentence: str, code: int) -> None:
         return
     content = {name: value for name, value in (_document.get() or {}).items() if name != "files"}
     name = _running.get() or next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    error = {"message": masked(sentence), "exit_code": code}
+    error = {"message": mask_keys(sentence), "exit_code": code}
     _print({"command": name, "exit_code": code, "files": [], "error": error, **content})
 
 
@@ -207,17 +209,17 @@ def refusal(error: BaseException) -> ConjuryError | None:
     if isinstance(error, RuntimeError | ValueError) and str(error).startswith(NO_PATH):
         return InputError(f"A file cannot be used ({error}); correct its name or its link.")
     source = _file_read(error) if isinstance(error, EXHAUSTED) else None
-    return None if source is None else exhausted(source, error)  # of a reader that did not name the limit
+    return None if source is None else limit_error(source, error)  # of a reader that did not name the limit
 
 
 def _file_read(error: BaseException) -> object:
     """Name the file that was being read when an error came up; None where it came from anything else."""
-    named = None
+    path = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if str(frame.f_globals.get("__name__", "")).startswith(READERS):
             local = frame.f_locals
-            named = next((local[name] for name in ("path", "source", "file") if name in local), named)
-    return named
+            path = next((local[name] for name in ("path", "source", "file") if name in local), path)
+    return path
 
 
 def event(name: str, **values: Any) -> None:
@@ -235,19 +237,19 @@ class Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """A record as one line, without anything that looks like a key."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        known = {"time": when, "level": record.levelname.lower(), "event": record.getMessage()}
-        values = known | {"command": self.command} | getattr(record, "values", {})
-        return json.dumps(masked(plain(values)), allow_nan=False)
+        entry = {"time": when, "level": record.levelname.lower(), "event": record.getMessage()}
+        values = entry | {"command": self.command} | getattr(record, "values", {})
+        return json.dumps(mask_keys(to_json_value(values)), allow_nan=False)
 
 
-def masked(value: Any) -> Any:
+def mask_keys(value: Any) -> Any:
     """The same value with keys blanked out of its texts."""
     from conjury.inference.tables.safe_text import redact
 
     if isinstance(value, dict):
-        return {name: masked(one) for name, one in value.items()}
+        return {name: mask_keys(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [masked(one) for one in value]
+        return [mask_keys(item) for item in value]
     if not isinstance(value, str):
         return value
     secrets = [text for name, text in os.environ.items() if SECRET.search(name) and len(text) >= SHORTEST]
@@ -255,7 +257,7 @@ def masked(value: Any) -> Any:
 
 
 @contextmanager
-def _logged(command: str) -> Iterator[None]:
+def _log_command(command: str) -> Iterator[None]:
     """Append the events of a command to the file that CONJURY_LOG names, its begin and end among them."""
     path = os.environ.get(LOG)
     if not path or _logger.handlers:  # a command within another has the log of that one
@@ -280,7 +282,7 @@ def _logged(command: str) -> Iterator[None]:
             event("ended", exit_code=error.exit_code, seconds=seconds)
         else:
             refused = refusal(error)
-            code = REFUSED if refused is not None else INTERRUPTED if _stopped(error) else CRASHED
+            code = REFUSED if refused is not None else INTERRUPTED if _is_interrupt(error) else CRASHED
             text = str(refused or error) or type(error).__name__
             failed = {"exit_code": code, "seconds": seconds, "error": text}
             _logger.error("failed", extra={"values": failed})
@@ -293,5 +295,5 @@ def _logged(command: str) -> Iterator[None]:
         handler.close()
 
 
-def _stopped(error: BaseException) -> bool:
+def _is_interrupt(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt | typer.Abort)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.design.drawn import DrawnDesign
-from conjury.inference.design.panels import Panel, described
-from conjury.inference.design.testing_pairs import of_design
+from conjury.inference.design.panels import Panel, panel_summary
+from conjury.inference.design.testing_pairs import design_pairs
 from conjury.inference.errors import listed
 from conjury.inference.study.asking import PAID
 from conjury.inference.study.instrument import Instrument
@@ -19,7 +19,7 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.parts import Combination
 from conjury.inference.study.restrictions import advice, count_cells
 
-from .planned import Judged, Prices, paid_for, size_of
+from .planned import Judged, Prices, price_note, size_of
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.power.design_card import DesignCard
@@ -43,7 +43,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Told:
+class CardText:
     """A design card in words."""
 
     title: str
@@ -53,7 +53,7 @@ class Told:
     notes: tuple[str, ...]
 
 
-def tell_card(
+def describe_card(
     study: Study,
     design: DrawnDesign,
     card: DesignCard,
@@ -61,7 +61,7 @@ def tell_card(
     prices: Prices,
     costs: pd.DataFrame,
     currency: str,
-) -> Told:
+) -> CardText:
     """Put a card into words."""
     tables = [_levels(study, card, groups)]
     if groups:
@@ -69,7 +69,7 @@ def tell_card(
     if len(card.restrictions):
         tables.append(_restrictions(study, card))
     tables.append(_costs(study, groups, prices, costs, currency))
-    return Told(
+    return CardText(
         study.title,
         tuple(_opening(study, design, groups)),
         tuple(tables),
@@ -79,35 +79,35 @@ def tell_card(
 
 
 def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> list[str]:
-    left, total = count_cells(study)
+    n_allowed, total = count_cells(study)
     sizes = " x ".join(str(len(attribute.levels)) for attribute in study.attributes)
-    n_profiles = left * math.prod(stimulus.count for stimulus in study.stimuli)
-    named = f"{sizes} levels make {total:,} combinations"
-    if left < total:
-        named += f"; restrictions allow {left:,} of them"
+    n_profiles = n_allowed * math.prod(stimulus.count for stimulus in study.stimuli)
+    combinations = f"{sizes} levels make {total:,} combinations"
+    if n_allowed < total:
+        combinations += f"; restrictions allow {n_allowed:,} of them"
     if study.stimuli:
-        several = " and ".join(
+        renderings = " and ".join(
             f"{part.count} of each {_label(study, part.attribute)} ({part.label})" for part in study.stimuli
         )
-        named += f"; rendered by {several}, they make {n_profiles:,} profiles"
-    tasks = of_design(design.tasks)
+        combinations += f"; rendered by {renderings}, they make {n_profiles:,} profiles"
+    tasks = design_pairs(design.tasks)
     swapped = int(tasks["repeat"].sum()) // 2
-    again = f", {swapped:,} of them repeated with positions swapped" if swapped else ""
-    seen = int(tasks["profile_id"].nunique())
-    told = [
-        f"{named}.",
-        f"{design.drawn['pairs']:,} pairs were drawn for models{again}; they show {seen:,} profiles, drawn "
+    clause = f", {swapped:,} of them repeated with positions swapped" if swapped else ""
+    n_ids = int(tasks["profile_id"].nunique())
+    sentences = [
+        f"{combinations}.",
+        f"{design.drawn['pairs']:,} pairs were drawn for models{clause}; they show {n_ids:,} profiles, drawn "
         "without replacement.",
     ]
     if study.instrument is not None:
-        told.append(_testing(study.instrument))
+        sentences.append(_testing(study.instrument))
     panels = [group for group in groups if group.kind == "human"]
-    told += [_asked(group, design.panel) for group in panels]
+    sentences += [_panel_sentence(group, design.panel) for group in panels]
     if study.collect.form == "single":
-        told.append(
+        sentences.append(
             "Power is not reported: profiles are judged one at a time, and power is planned for pairs only."
         )
-    return told
+    return sentences
 
 
 def _testing(instrument: Instrument) -> str:
@@ -117,13 +117,13 @@ def _testing(instrument: Instrument) -> str:
     )
 
 
-def _asked(group: Judged, panel: Panel | None) -> str:
+def _panel_sentence(group: Judged, panel: Panel | None) -> str:
     """State what a panel judges: its tasks in the design, or what the study file plans."""
     if panel is None or group.judges != (panel.drawn["name"],):
-        planned = f"{group.label}: {size_of(group)}, drawn separately for each person{_repeat(group)}"
-        return f"{planned}, as planned in the study file."
-    again = "; the first task of each is repeated with positions swapped" if group.repeats else ""
-    return f"{group.label}: {described(panel)}{again}."
+        size_text = f"{group.label}: {size_of(group)}, drawn separately for each person{_repeat(group)}"
+        return f"{size_text}, as planned in the study file."
+    clause = "; the first task of each is repeated with positions swapped" if group.repeats else ""
+    return f"{group.label}: {panel_summary(panel)}{clause}."
 
 
 def _repeat(group: Judged) -> str:
@@ -141,7 +141,9 @@ def _label(study: Study, feature: str) -> str:
 
 
 def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
-    known = {(row["plan"], row["feature"], row["level"]): row for row in card.contrasts.to_dict("records")}
+    contrasts = {
+        (row["plan"], row["feature"], row["level"]): row for row in card.contrasts.to_dict("records")
+    }
     header = ["Level", "Share", "Expected", "Shown"]
     note = (
         "Share: probability of the level in the design. Expected and shown: number of profiles with the "
@@ -155,29 +157,29 @@ def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
             "effect with power 0.8, two-sided at 0.05."
         )
     rows: list[tuple[str, ...]] = []
-    for feature, own in card.levels.groupby("feature", sort=False):
+    for feature, feature_levels in card.levels.groupby("feature", sort=False):
         name = str(feature)
         source = next((part.source for part in study.derived if part.id == name), None)
         follows = f" (follows from {_label(study, source)})" if source else ""
         rows.append((f"{_label(study, name)}{follows}",))
-        for row in own.to_dict("records"):
-            worth = [known.get((plan_name(group), name, row["level"])) for group in groups]
+        for row in feature_levels.to_dict("records"):
+            worth = [contrasts.get((plan_name(group), name, row["level"])) for group in groups]
             cells = (
                 study.level_labels[name][row["level"]],
                 f"{100 * row['probability']:.1f}%",
                 f"{row['expected']:,.0f}",
                 f"{row['shown']:,}",
             )
-            rows.append((*cells, *_worth(worth, row["reference"])))
+            rows.append((*cells, *_contrast_cells(worth, row["reference"])))
     return Table(LEVELS, tuple(header), tuple(rows), note, spare=2)
 
 
-def _worth(found: Sequence[Mapping[Hashable, Any] | None], reference: bool) -> list[str]:
+def _contrast_cells(contrasts: Sequence[Mapping[Hashable, Any] | None], reference: bool) -> list[str]:
     """Effective size of the first group, and the minimum detectable effect of each group, if any."""
-    first = found[0] if found else None
+    first = contrasts[0] if contrasts else None
     size = "reference" if reference else "" if first is None else f"{first['effective']:,.0f}"
-    effects = ["" if one is None else _effect(float(one["detectable"])) for one in found]
-    return [size, *effects] if found else []
+    effects = ["" if contrast is None else _effect(float(contrast["detectable"])) for contrast in contrasts]
+    return [size, *effects] if contrasts else []
 
 
 def _effect(value: float) -> str:
@@ -190,9 +192,9 @@ def plan_name(group: Judged) -> str:
 
 
 def _powers(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
-    worst = card.contrasts.groupby(["plan", "feature"], sort=False)["power"].min()
+    lowest_power = card.contrasts.groupby(["plan", "feature"], sort=False)["power"].min()
     rows = [
-        (_label(study, feature), *(f"{worst[plan_name(group), feature]:.2f}" for group in groups))
+        (_label(study, feature), *(f"{lowest_power[plan_name(group), feature]:.2f}" for group in groups))
         for feature in dict.fromkeys(card.contrasts["feature"])
     ]
     header = ("Attribute", *(f"{group.label}\n{size_of(group)}" for group in groups))
@@ -238,10 +240,10 @@ def _costs(
         )
         for row in paid.to_dict("records")
     ]
-    own = [
+    local_judges = [
         study.judge_labels[name] for name in dict.fromkeys(costs.loc[~costs["backend"].isin(PAID), "judge"])
     ]
-    asked = [
+    exclusions = [
         study.judge_labels[judge.id] for judge in study.judges if judge.kind == "model" and judge.ask is None
     ]
     note = "".join(
@@ -256,14 +258,14 @@ def _costs(
     )
     for name, price in prices.per_pair.items():
         if price is not None and name in study.judge_labels:
-            each = f"{prices.currency} {price * 1000:,.2f} per 1,000 pairs".strip()
+            price_text = f"{prices.currency} {price * 1000:,.2f} per 1,000 pairs".strip()
             note += (
                 f" Price of {study.judge_labels[name]} in the study file: "
-                f"{each}{paid_for(study, name, prices)}."
+                f"{price_text}{price_note(study, name, prices)}."
             )
-    note += f" Run locally, without a price: {listed(own, 40)}." if own else ""
-    if asked:
-        note += f" Without `ask` in the study file, and therefore without a cost: {listed(asked, 40)}."
+    note += f" Run locally, without a price: {listed(local_judges, 40)}." if local_judges else ""
+    if exclusions:
+        note += f" Without `ask` in the study file, and therefore without a cost: {listed(exclusions, 40)}."
     header = ("Model", "Shown", "Requests", "Million\ntokens", currency, f"{currency}\nby batch", "Prices of")
     return Table("Expected cost, all prompts", header, tuple(rows), note)
 
@@ -289,12 +291,12 @@ def in_words(study: Study, combination: Combination) -> str:
 
 def warnings_of(study: Study, card: DesignCard) -> list[str]:
     """Warn of implausible combinations, ties between attributes, and levels that are shown too seldom."""
-    told = []
+    warnings = []
     for row in card.implausible.to_dict("records"):
         combination = study.design.implausible[row["combination"]]
         if row["probability"] > 0:
             because = f" ({combination.because.rstrip('.')})" if combination.because else ""
-            told.append(
+            warnings.append(
                 f"Implausible: {in_words(study, combination)}{because}. Expected in {row['profiles']:,.0f} "
                 f"profiles and {100 * row['pairs'] / card.n_pairs:.1f}% of pairs, drawn in "
                 f"{row['profiles_drawn']:,} profiles and {row['pairs_drawn']:,} pairs. To exclude it, move "
@@ -303,52 +305,54 @@ def warnings_of(study: Study, card: DesignCard) -> list[str]:
     labels = study.feature_labels
     for row in card.ties.to_dict("records"):
         if row["cramers_v"] > STRONG:
-            told.append(
+            warnings.append(
                 f"Restrictions make {labels[row['feature']]} and {labels[row['partner']]} "
                 f"dependent (Cramer's V {row['cramers_v']:.2f}): marginal means of one include effects "
                 f"of the other, and contrasts "
                 "have less power."
             )
-    told += advice(study)
-    return told + _rare(study, card)
+    warnings += advice(study)
+    return warnings + _level_warnings(study, card)
 
 
-def _rare(study: Study, card: DesignCard) -> list[str]:
+def _level_warnings(study: Study, card: DesignCard) -> list[str]:
     """Warn of levels that are shown too seldom, or not as often as the design states."""
-    told = []
+    warnings = []
     for row in card.levels[~card.levels["derived"]].to_dict("records"):
         what = f"{study.feature_labels[row['feature']]}: {study.level_labels[row['feature']][row['level']]}"
         share = row["probability"]
         error = math.sqrt(2 * card.n_pairs * share * (1 - share))
         if not row["shown"]:
-            told.append(f"{what} is in none of the pairs drawn; draw more pairs.")
+            warnings.append(f"{what} is in none of the pairs drawn; draw more pairs.")
         elif abs(row["shown"] - row["expected"]) > UNUSUAL * error:
-            told.append(
+            warnings.append(
                 f"{what} is shown {row['shown']:,} times where {row['expected']:,.0f} are expected. Profiles "
                 "are drawn without replacement, so shares become more equal where most profiles are used."
             )
-    few = card.contrasts[(card.contrasts["plan"] == "models") & (card.contrasts["effective"] < FEW)]
-    for feature, rows in few.groupby("feature", sort=False):
-        told.append(
+    weak_contrasts = card.contrasts[
+        (card.contrasts["plan"] == "models") & (card.contrasts["effective"] < FEW)
+    ]
+    for feature, rows in weak_contrasts.groupby("feature", sort=False):
+        warnings.append(
             f"{study.feature_labels[str(feature)]}: contrasts have an effective sample size of "
             f"{rows['effective'].min():,.0f} profiles; plan more pairs or merge levels to reach {FEW}."
         )
-    return told
+    return warnings
 
 
 def notes_on(study: Study, card: DesignCard, groups: Sequence[Judged]) -> list[str]:
     """State what the numbers of a card rest on."""
-    told = list(dict.fromkeys(note for found in card.powers for note in found.design_notes))
+    notes = list(dict.fromkeys(note for power in card.powers for note in power.design_notes))
     if any(group.kind == "human" for group in groups):
-        told.append(
+        notes.append(
             "Effects are assumed to be equal across respondents; otherwise use `conjury power` with --icc."
         )
     if study.stimuli and groups:
-        told.append(
+        notes.append(
             "Stimuli are treated as fixed; to generalise to new stimuli, use `conjury power` "
             "with --stimulus-sd."
         )
-    return told
+    return notes
 
 
 def _sampling_notes(panel: Panel | None, groups: Sequence[Judged]) -> list[str]:

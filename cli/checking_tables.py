@@ -83,10 +83,10 @@ def check_table(files: Files, reading: Reading, writing: Writing) -> None:
         for file in paths:
             console.print(f"{write_description(file)}: correct the guesses and run the command again.")
         return
-    begun = time.monotonic()
+    start_time = time.monotonic()
     with show_count("Groups of numbers") as progress:
         result = check_tables(paths, reading.columns, progress=progress)
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - start_time
     if writing.out is not None:
         _write(writing.out, result, paths, seconds, figures=not writing.as_json)
     if writing.as_json:
@@ -137,11 +137,11 @@ def summary(result: Result) -> Iterator[str]:
     texts = frame.groupby("finding")["published"].agg(", ".join)
     each = frame.drop_duplicates("finding")
     each = each.assign(numbers=each["finding"].map(texts))
-    yield from _inconsistent(each[each["verdict"] == "inconsistent"])
-    yield from _conditional(frame[frame["verdict"] == "conditional"])
+    yield from _inconsistent_lines(each[each["verdict"] == "inconsistent"])
+    yield from _conditional_lines(frame[frame["verdict"] == "conditional"])
 
 
-def _inconsistent(findings: pd.DataFrame) -> Iterator[str]:
+def _inconsistent_lines(findings: pd.DataFrame) -> Iterator[str]:
     if len(findings):
         yield "Inconsistent as published:"
     for row in findings.head(PRINTED).to_dict("records"):
@@ -155,7 +155,7 @@ def _inconsistent(findings: pd.DataFrame) -> Iterator[str]:
         yield f"  and {len(findings) - PRINTED:,} more findings; --out FOLDER or --json gives all."
 
 
-def _conditional(frame: pd.DataFrame) -> Iterator[str]:
+def _conditional_lines(frame: pd.DataFrame) -> Iterator[str]:
     if frame.empty:
         return
     yield "Consistent only under another definition (numbers, check, definitions):"

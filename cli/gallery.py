@@ -37,7 +37,7 @@ def gallery(
 ) -> None:
     """Show a selection of vignettes, with all levels about equally often, as a page and as one picture."""
     from conjury.inference.study import load_study
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.writing import atomic_write
     from conjury.inference.vignettes.gallery import (
         choose_profiles,
         draw_profiles,
@@ -51,24 +51,26 @@ def gallery(
     from .printing import console, show_count
     from .rendering import check_cues, study_job
 
-    known = load_study(study)
-    named = check_cues(cues)
-    folder = Path("runs") / known.name if out is None else out
-    profiles, posts_seed = _profiles(known, folder)
-    renderers = [open_job(study_job(known, name, look, posts_seed)) for name in named]
-    chosen = choose_profiles(known, profiles, n, seed)
-    with show_count("Drawing", len(chosen) * len(renderers)) as watch:
-        shown = draw_profiles(known, chosen, renderers, watch)
+    loaded_study = load_study(study)
+    cue_names = check_cues(cues)
+    folder = Path("runs") / loaded_study.name if out is None else out
+    profiles, posts_seed = _profiles(loaded_study, folder)
+    renderers = [open_job(study_job(loaded_study, name, look, posts_seed)) for name in cue_names]
+    sample = choose_profiles(loaded_study, profiles, n, seed)
+    with show_count("Drawing", len(sample) * len(renderers)) as watch:
+        vignettes = draw_profiles(loaded_study, sample, renderers, watch)
     job = renderers[0].job
     facts = {"Layout": f"{job.layout}, {job.theme}", "Seed": str(seed)}
     page, sheet = folder / "gallery.html", folder / "gallery.png"
     folder.mkdir(parents=True, exist_ok=True)
-    with whole(page) as file:
-        file.write(gallery_page(known, shown, facts).encode())
-    with whole(sheet) as file:
-        gallery_sheet(shown, Typesetter(renderers[0].fonts), known.title).save(file, "png", compress_level=4)
-    record(profiles={"shown": len(shown), "all": len(profiles)})
-    console.print(f"{len(shown):,} of {len(profiles):,} profiles of {known.title}")
+    with atomic_write(page) as file:
+        file.write(gallery_page(loaded_study, vignettes, facts).encode())
+    with atomic_write(sheet) as file:
+        gallery_sheet(vignettes, Typesetter(renderers[0].fonts), loaded_study.title).save(
+            file, "png", compress_level=4
+        )
+    record(profiles={"shown": len(vignettes), "all": len(profiles)})
+    console.print(f"{len(vignettes):,} of {len(profiles):,} profiles of {loaded_study.title}")
     console.print(f"  {page}   to look through, by level")
     console.print(f"  {sheet}    the same as one picture")
 
@@ -83,7 +85,7 @@ def _profiles(study: Study, folder: Path) -> tuple[pd.DataFrame, int]:
     design, profiles = RunFolder(folder).design, enumerate_profiles(study)
     if design is None:
         return profiles, study.collect.seed
-    wanted = sorted(set(design.profiles["profile_id"]))
-    profiles = profiles[profiles["profile_id"].isin(wanted)]
-    check_posts(study, profiles, wanted, design, folder)
+    profile_ids = sorted(set(design.profiles["profile_id"]))
+    profiles = profiles[profiles["profile_id"].isin(profile_ids)]
+    check_posts(study, profiles, profile_ids, design, folder)
     return profiles, int(design.drawn["seed"])

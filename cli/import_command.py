@@ -60,36 +60,36 @@ def import_(
     form = form or QUALTRICS
     if out is None:
         raise InputError("--out is missing; give the file to write, such as --out choices.parquet.")
-    known = find_format(form, with_ratings=bool(options.ratings or options.value))
+    reader = find_format(form, with_ratings=bool(options.ratings or options.value))
     for name in options.typed():
-        if name not in known.options:
+        if name not in reader.options:
             raise InputError(
-                f"{flag(name)} does not apply to {known.content} from {form}; omit it (it "
+                f"{flag(name)} does not apply to {reader.content} from {form}; omit it (it "
                 f"applies to {', '.join(readers_of(name))}; --ratings names columns of ratings)."
             )
-    if known.content == CHOICES:
-        _import_choices(export, out, known, options)
+    if reader.content == CHOICES:
+        _import_choices(export, out, reader, options)
     else:
-        _import_judgments(export, out, known, options)
+        _import_judgments(export, out, reader, options)
 
 
 def _import_fielded(
-    export: Path, out: Path | None, form: str, given: CompletionOptions, options: ExportOptions
+    export: Path, out: Path | None, form: str, completions: CompletionOptions, options: ExportOptions
 ) -> None:
     """Import answers of people to a study that `conjury export` wrote."""
     from .commands.people.fielded import import_fielded
 
-    other = [flag(name) for name in (*given.typed(), *options.typed()) if name not in ("study", "run")]
-    if other:
+    flags = [flag(name) for name in (*completions.typed(), *options.typed()) if name not in ("study", "run")]
+    if flags:
         raise InputError(
-            f"{other[0]} cannot be combined with --study and --format, which read answers to a study that "
+            f"{flags[0]} cannot be combined with --study and --format, which read answers to a study that "
             "`conjury export` wrote; omit it."
         )
-    assert given.study is not None
-    import_fielded(export, out, form, given.study, given.run)
+    assert completions.study is not None
+    import_fielded(export, out, form, completions.study, completions.run)
 
 
-def _import_choices(export: Path, out: Path, known: Format, options: ExportOptions) -> None:
+def _import_choices(export: Path, out: Path, reader: Format, options: ExportOptions) -> None:
     """Read an export, write its choices, print the notes, and draft a study file on request."""
     from conjury.inference.humans import draft_study, make_ids
     from conjury.inference.tables.files import write_table
@@ -98,7 +98,7 @@ def _import_choices(export: Path, out: Path, known: Format, options: ExportOptio
     draft = options.draft_study
     if draft is not None and draft.exists():
         raise InputError(f"{draft} exists and is not overwritten; give another file.")
-    survey = known.load()(
+    survey = reader.load()(
         export,
         outcomes=_outcomes(options.outcomes),
         repeated=options.repeated,
@@ -126,19 +126,19 @@ def _import_choices(export: Path, out: Path, known: Format, options: ExportOptio
         console.print(f"Draft of the study in {draft}; continue with `conjury fit {draft} --data {out}`.")
 
 
-def _import_judgments(export: Path, out: Path, known: Format, options: ExportOptions) -> None:
+def _import_judgments(export: Path, out: Path, reader: Format, options: ExportOptions) -> None:
     """Read an export of ratings, join demographics, write judgments, and print the notes."""
     from conjury.inference.humans import anonymise
     from conjury.inference.tables.files import write_table
     from conjury.inference.tables.writing import is_private
 
-    if known.content == JOINED:
-        imported = known.load()(_earlier(options, known), export, options.prolific_id)
+    if reader.content == JOINED:
+        imported = reader.load()(_read_judgments(options, reader), export, options.prolific_id)
     else:
         if options.prolific_id is not None and options.prolific is None:
             raise InputError("--prolific-id applies to --prolific; add --prolific FILE, or omit it.")
-        id = {"id": options.id_column} if "id_column" in known.options else {}
-        imported = known.load()(export, layout=_layout(options), rules=_rules(options), **known.fixed, **id)
+        id = {"id": options.id_column} if "id_column" in reader.options else {}
+        imported = reader.load()(export, layout=_layout(options), rules=_rules(options), **reader.fixed, **id)
         if options.prolific is not None:
             imported = find_format("prolific", False).load()(imported, options.prolific)
     if options.anonymise:
@@ -193,15 +193,15 @@ def _rules(options: ExportOptions) -> Rules:
     )
 
 
-def _earlier(options: ExportOptions, known: Format) -> Imported:
+def _read_judgments(options: ExportOptions, reader: Format) -> Imported:
     """The judgments to which demographics are joined."""
     from conjury.inference.humans import Imported
     from conjury.inference.tables.files import read_table
 
     if options.judgments is None:
         raise InputError(
-            f"--format {known.name} joins {known.help} to judgments; give these by --judgments, or import "
-            f"ratings with --{known.name}."
+            f"--format {reader.name} joins {reader.help} to judgments; give these by --judgments, or import "
+            f"ratings with --{reader.name}."
         )
     return Imported(read_table(options.judgments, "judgments"), ())
 
@@ -212,28 +212,28 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 def _values(texts: Sequence[str] | None) -> dict[str, str]:
     """Read ``COLUMN`` and ``DIMENSION=COLUMN`` as columns by dimension."""
-    named: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for text in texts or ():
         name, equals, column = text.partition("=")
         name, column = (name, column) if equals else (text, text)
-        if not name or not column or name in named:
+        if not name or not column or name in columns:
             raise InputError(f"--value {text!r} is invalid; give each dimension once, as NAME=COLUMN.")
-        named[name] = column
-    return named
+        columns[name] = column
+    return columns
 
 
 def _outcomes(texts: Sequence[str] | None) -> dict[str, list[str]] | None:
     """Read ``choice1,choice2`` and ``trusted=trust1,trust2`` as columns by the name of the result."""
-    named: dict[str, list[str]] = {}
+    columns_by_outcome: dict[str, list[str]] = {}
     for text in texts or ():
         name, equals, columns = text.rpartition("=")
         name = name if equals else "chosen"
-        if name in named or not columns:
+        if name in columns_by_outcome or not columns:
             raise InputError(
                 f"--outcomes {text!r} is invalid; give each outcome once, as NAME=COLUMN,COLUMN."
             )
-        named[name] = columns.split(",")
-    return named or None
+        columns_by_outcome[name] = columns.split(",")
+    return columns_by_outcome or None
 
 
 def _summary(judgments: pd.DataFrame, out: Path) -> str:
@@ -242,9 +242,11 @@ def _summary(judgments: pd.DataFrame, out: Path) -> str:
     judges = " and ".join(f"{count:,} {nouns[str(kind)][count > 1]}" for kind, count in kinds.items())
     dimensions = ", ".join(judgments["dimension"].drop_duplicates())
     kinds_of = {str(kind): int(count) for kind, count in kinds.items()}
-    used = int(((judgments["status"] == "ok") & judgments["excluded"].isna()).sum())
-    record(rows={str(out): len(judgments)}, judges=kinds_of, items=judgments["item_id"].nunique(), used=used)
+    n_usable = int(((judgments["status"] == "ok") & judgments["excluded"].isna()).sum())
+    record(
+        rows={str(out): len(judgments)}, judges=kinds_of, items=judgments["item_id"].nunique(), used=n_usable
+    )
     return (
         f"{len(judgments):,} judgments in {out}: {judges}, {judgments['item_id'].nunique():,} items, "
-        f"{dimensions}; {used:,} to be used"
+        f"{dimensions}; {n_usable:,} to be used"
     )

@@ -217,27 +217,29 @@ console = Console(highlight=False, markup=False, soft_wrap=True)
 JUDGMENTS, LABELS = Path("judgments.parquet"), Path("labels.parquet")
 
 
-def import_for_study(table: Path, out: Path | None, given: CompletionOptions, options: ExportOptions) -> None:
+def import_for_study(
+    table: Path, out: Path | None, completions: CompletionOptions, options: ExportOptions
+) -> None:
     """Import completions of a study, or gold labels where --gold names their columns."""
-    if given.study is None:
-        raise InputError(f"--{given.typed()[0]} requires a study; add --study NAME.")
-    other = [flag(name) for name in options.typed() if name != "items"]
-    other += ["--run"] if given.run is not None else []
-    if other:
+    if completions.study is None:
+        raise InputError(f"--{completions.typed()[0]} requires a study; add --study NAME.")
+    flags = [flag(name) for name in options.typed() if name != "items"]
+    flags += ["--run"] if completions.run is not None else []
+    if flags:
         raise InputError(
-            f"{other[0]} cannot be combined with --study, which imports completions or gold labels; omit it."
+            f"{flags[0]} cannot be combined with --study, which imports completions or gold labels; omit it."
         )
-    if given.gold and (given.parser or options.items):
-        name = "parser" if given.parser else "items"
+    if completions.gold and (completions.parser or options.items):
+        name = "parser" if completions.parser else "items"
         raise InputError(f"--{name} applies to completions, and --gold imports labels; omit one of the two.")
-    if given.lines is not None and not given.gold:
+    if completions.lines is not None and not completions.gold:
         raise InputError("--lines applies to gold labels of lines; add --gold line=COLUMN, or omit it.")
-    study = _study_of_items(given.study)
-    if given.gold:
-        import_labels(table, study, given.gold, given.lines, out or LABELS)
+    study = _study_of_items(completions.study)
+    if completions.gold:
+        import_labels(table, study, completions.gold, completions.lines, out or LABELS)
     else:
         items = None if options.items is None else Path(options.items)
-        import_completions(table, study, given.parser or "lenient", items, out or JUDGMENTS)
+        import_completions(table, study, completions.parser or "lenient", items, out or JUDGMENTS)
 
 
 def import_completions(table: Path, study: ItemStudy, parser: str, items: Path | None, out: Path) -> None:
@@ -248,7 +250,7 @@ def import_completions(table: Path, study: ItemStudy, parser: str, items: Path |
     from conjury.inference.tables.files import write_table
 
     read = read_completions(table, study, parser, items)
-    raw = _beside(out)
+    raw = _responses_file(out)
     write_table(read.judgments, out)
     write_table(read.responses, raw)
     judges = read.judgments["judge_id"].nunique()
@@ -277,16 +279,16 @@ def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Pat
     from conjury.inference.tables.files import load, write_table
 
     columns = {}
-    for given in gold:
-        name, _, column = given.partition("=")
+    for text in gold:
+        name, _, column = text.partition("=")
         if not name or not column:
-            raise InputError(f"--gold {given}: give the label set and its column, as joke_type=COLUMN.")
+            raise InputError(f"--gold {text}: give the label set and its column, as joke_type=COLUMN.")
         columns[name] = column
-    held = load(table, {}, {})
+    items = load(table, {}, {})
     of_lines = None if lines is None else load(lines, {}, {})
     source = str(table) if lines is None else f"{table} and {lines}"
     notes: list[str] = []
-    labels = labels_from_columns(held, study, columns, lines=of_lines, source=source, notes=notes)
+    labels = labels_from_columns(items, study, columns, lines=of_lines, source=source, notes=notes)
     write_table(labels, out)
     record(rows={str(out): len(labels)}, items=labels["item_id"].nunique(), notes=notes)
     console.print(f"{len(labels):,} gold labels of {labels['item_id'].nunique():,} items in {out}")
@@ -294,7 +296,7 @@ def import_labels(table: Path, study: ItemStudy, gold: Sequence[str], lines: Pat
         console.print(f"  {note}")
 
 
-def _beside(out: Path) -> Path:
+def _responses_file(out: Path) -> Path:
     stem, dot, ending = out.name.partition(".")
     return out.with_name(f"{stem}_responses{dot}{ending}")
 

@@ -62,7 +62,7 @@ class WithModel:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanRequest:
     """Effects, sizes, costs and test of a plan; costs None where they are not known."""
 
     effects: Sequence[float]
@@ -77,87 +77,87 @@ class Asked:
     figure: Path | None
 
 
-def plan_with_model(study: Study, model: WithModel, asked: Asked) -> None:
+def plan_with_model(study: Study, model: WithModel, request: PlanRequest) -> None:
     """Measure how the model's answers go with people's, and print how many people are needed."""
     from conjury.analysis.correction import label_plan
     from conjury.analysis.pipeline.robustness import analysis_of_effects
     from conjury.inference.tables.columns import companion
     from conjury.inference.tables.files import write_table
 
-    _check_costs(model, asked)
+    _check_costs(model, request)
     loaded = _load(study, model)
     if model.strata is not None and model.strata not in loaded.tables["choices"]:
-        known = [attribute.id for attribute in study.attributes]
+        attribute_ids = [attribute.id for attribute in study.attributes]
         raise InputError(
             f"--strata {model.strata}: the choices have no column {model.strata}"
-            f"{did_you_mean(model.strata, known)}; name an attribute: {listed(known)}."
+            f"{did_you_mean(model.strata, attribute_ids)}; name an attribute: {listed(attribute_ids)}."
         )
     analysis = analysis_of_effects(study)
-    found, notes = _corrected(study, analysis, loaded, model, asked.alpha)
-    cost_pair = asked.cost_pair
+    estimates, notes = _corrected_estimates(study, analysis, loaded, model, request.alpha)
+    cost_pair = request.cost_pair
     if cost_pair is None:
-        cost_pair, told = _cost_in_run(loaded.paths, str(model.with_model))
-        notes += told
-    if model.budget is not None and (asked.cost_person is None or cost_pair is None):
+        cost_pair, cost_notes = _cost_in_run(loaded.paths, str(model.with_model))
+        notes += cost_notes
+    if model.budget is not None and (request.cost_person is None or cost_pair is None):
         raise InputError("--budget needs costs; give --cost-per-respondent and --cost-per-pair.")
-    people = asked.respondents or study.design.respondents
+    people = request.respondents or study.design.respondents
     plan = label_plan(
-        found,
+        estimates,
         sorted({*SHOWN, people}),
-        effect=asked.effects,
-        power=asked.power,
-        other=asked.pairs,
-        cost_person=asked.cost_person,
+        effect=request.effects,
+        power=request.power,
+        other=request.pairs,
+        cost_person=request.cost_person,
         cost_task=cost_pair,
         budget=model.budget,
         choices=loaded.tables["choices"],
         strata=model.strata,
-        alpha=asked.alpha,
+        alpha=request.alpha,
     )
     strata = plan.extra.get("strata")
     if strata is not None:
         strata = strata[strata["people"] == people].reset_index(drop=True)
-    if asked.out is not None:
+    if request.out is not None:
         keys = ["feature", "level"]
         rows = plan.extra["rows"][[*keys, "rho", "rho_lower", "rho_upper", "saving_limit"]]
-        write_table(plan.frame.merge(rows, on=keys, how="left"), asked.out)
+        write_table(plan.frame.merge(rows, on=keys, how="left"), request.out)
         if strata is not None:
-            write_table(strata, companion(asked.out, "strata"))
-    if asked.figure is not None:
-        _draw(study, plan, asked.figure)
-    further = {name: plan.extra[name] for name in ("needed", "rows", "split") if name in plan.extra}
-    further |= {} if strata is None else {"strata": strata}
+            write_table(strata, companion(request.out, "strata"))
+    if request.figure is not None:
+        _draw(study, plan, request.figure)
+    tables = {name: plan.extra[name] for name in ("needed", "rows", "split") if name in plan.extra}
+    tables |= {} if strata is None else {"strata": strata}
     noted = list(dict.fromkeys([*plan.notes, *notes]))
-    record(alpha=asked.alpha, power=asked.power, people=people, levels=plan.frame, notes=noted, **further)
-    record(files=[] if asked.figure is None else [asked.figure])
-    _print(study, analysis, plan, asked)
+    record(alpha=request.alpha, power=request.power, people=people, levels=plan.frame, notes=noted, **tables)
+    record(files=[] if request.figure is None else [request.figure])
+    _print(study, analysis, plan, request)
     if strata is not None:
-        _print_strata(study, str(model.strata), strata, asked)
+        _print_strata(study, str(model.strata), strata, request)
     console = wide_console()
     for note in noted:
         console.print(f"Note: {note}")
-    if asked.out is not None:
-        console.print(f"All levels and numbers of people in {asked.out}")
-    if asked.figure is not None:
-        console.print(f"Figure in {asked.figure}")
+    if request.out is not None:
+        console.print(f"All levels and numbers of people in {request.out}")
+    if request.figure is not None:
+        console.print(f"Figure in {request.figure}")
 
 
-def _check_costs(model: WithModel, asked: Asked) -> None:
+def _check_costs(model: WithModel, request: PlanRequest) -> None:
     """Refuse a budget that buys nobody, or anybody."""
     if model.budget is None:
         return
     if not 0 <= model.budget < math.inf:
         raise InputError(f"--budget is {model.budget:g}; give a cost of 0 or more.")
-    if asked.cost_person == 0:
+    if request.cost_person == 0:
         raise InputError(
             "--cost-per-respondent is 0, so --budget buys any number of people; give their cost."
         )
-    if asked.cost_person is not None and model.budget < 2 * asked.cost_person:
+    if request.cost_person is not None and model.budget < 2 * request.cost_person:
         raise InputError(f"--budget {model.budget:g} is enough for fewer than two people; give a larger one.")
 
 
 def _load(study: Study, model: WithModel) -> Loaded:
-    from conjury.analysis.pipeline.loading import Selection, kept_choices, read_choices_of
+    from conjury.analysis.pipeline.loading import Selection, read_choices_of, stored_choices
     from conjury.inference.readers.prepare import judge_of
     from conjury.inference.tables.columns import as_text
 
@@ -167,25 +167,25 @@ def _load(study: Study, model: WithModel) -> Loaded:
             "the folder of `conjury fit` by --results."
         )
     if model.results is not None:
-        loaded = kept_choices(study, model.results, Selection())
+        loaded = stored_choices(study, model.results, Selection())
     else:
         loaded = read_choices_of(study, list(model.data or ()))
     choices = loaded.tables["choices"]
-    asked = choices[as_text(choices["judge_kind"]) == "model"]
-    known = [str(name) for name in judge_of(asked).unique()]
-    if model.with_model not in known:
-        if not known:
+    model_choices = choices[as_text(choices["judge_kind"]) == "model"]
+    models = [str(name) for name in judge_of(model_choices).unique()]
+    if model.with_model not in models:
+        if not models:
             raise InputError("--with: the choices contain no answers of models; add their file by --data.")
-        hint = did_you_mean(str(model.with_model), known)
+        hint = did_you_mean(str(model.with_model), models)
         raise InputError(
-            f"--with {model.with_model}: the choices have no such model{hint}; they have {listed(known)}."
+            f"--with {model.with_model}: the choices have no such model{hint}; they have {listed(models)}."
         )
-    if len(asked) == len(choices):
+    if len(model_choices) == len(choices):
         raise InputError("--with: the choices contain no answers of people; add their file by --data.")
     return loaded
 
 
-def _corrected(
+def _corrected_estimates(
     study: Study, analysis: Analysis, loaded: Loaded, model: WithModel, alpha: float
 ) -> tuple[Estimates, list[str]]:
     """Effects among people corrected by the model, with what was noted."""
@@ -194,7 +194,7 @@ def _corrected(
 
     notes = list(loaded.source()["notes"])
     with warnings_noted(notes, analysis.name):
-        found = amce(
+        estimates = amce(
             analysis.select(loaded.tables["choices"]),
             analysis.formula,
             id=study.clusters.of("human"),
@@ -202,7 +202,7 @@ def _corrected(
             correct="ppi",
             model=str(model.with_model),
         )
-    return found, notes
+    return estimates, notes
 
 
 def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[str]]:
@@ -216,25 +216,25 @@ def _cost_in_run(paths: Sequence[Path], model: str) -> tuple[float | None, list[
         if file is None:
             continue
         table = read_table(file, "responses")
-        own = table[(table["judge_id"].astype("string") == model).to_numpy(bool)]
-        if own.empty or "cost" not in own or own["cost"].isna().all():
+        responses = table[(table["judge_id"].astype("string") == model).to_numpy(bool)]
+        if responses.empty or "cost" not in responses or responses["cost"].isna().all():
             continue
-        pair = own["task_id"].astype("string").str.removesuffix("_swapped")
-        stated = ~pair.isin(pair[own["cost"].isna()])
-        pairs = pair[stated].nunique()
+        pair = responses["task_id"].astype("string").str.removesuffix("_swapped")
+        has_cost = ~pair.isin(pair[responses["cost"].isna()])
+        pairs = pair[has_cost].nunique()
         if not pairs:
             return None, [
                 f"Every pair has an answer of {model} without a cost in {file.name}, so the cost per pair "
                 "is not known; give it by --cost-per-pair."
             ]
-        cost = float(own["cost"][stated].sum()) / pairs
-        told = [f"A pair of the model costs {cost:.4g}, as in the run."]
+        cost = float(responses["cost"][has_cost].sum()) / pairs
+        notes = [f"A pair of the model costs {cost:.4g}, as in the run."]
         if pairs < pair.nunique():
-            told.append(
+            notes.append(
                 f"{pair.nunique() - pairs:,} of {pair.nunique():,} pairs have an answer of {model} without a "
                 "cost and are excluded from this cost."
             )
-        return cost, told
+        return cost, notes
     return None, []
 
 
@@ -245,97 +245,97 @@ def _draw(study: Study, plan: Result, file: Path) -> None:
     save(plan.plot(labels=judges), file.with_suffix(""), formats=(file.suffix[1:].lower(),))
 
 
-def _print(study: Study, analysis: Analysis, plan: Result, asked: Asked) -> None:
+def _print(study: Study, analysis: Analysis, plan: Result, request: PlanRequest) -> None:
     console = wide_console()
-    made, rows = plan.settings, plan.extra["rows"]
-    names = " and ".join(study.judge_labels.get(name, name) for name in made["model"])
+    size, rows = plan.settings, plan.extra["rows"]
+    names = " and ".join(study.judge_labels.get(name, name) for name in size["model"])
     console.print(
-        f"{study.title}\n{analysis.title}: {made['people']:,.0f} people with {made['tasks']:.3g} tasks each, "
-        f"corrected by {names} with answers to {made['other']:,.0f} other pairs\n"
-        f"Two-sided tests at alpha {asked.alpha:.3g}"
+        f"{study.title}\n{analysis.title}: {size['people']:,.0f} people with {size['tasks']:.3g} tasks each, "
+        f"corrected by {names} with answers to {size['other']:,.0f} other pairs\n"
+        f"Two-sided tests at alpha {request.alpha:.3g}"
     )
-    ordered = rows.sort_values("sd", ascending=False, kind="stable").drop_duplicates("feature")
-    hardest = ordered.sort_index()
-    _print_needed(study, plan, hardest, asked)
-    _print_sizes(study, plan, ordered.iloc[0], asked)
+    ranked_rows = rows.sort_values("sd", ascending=False, kind="stable").drop_duplicates("feature")
+    hardest = ranked_rows.sort_index()
+    _print_needed(study, plan, hardest, request)
+    _print_sizes(study, plan, ranked_rows.iloc[0], request)
     if "split" in plan.extra:
-        _print_split(study, plan, hardest, asked)
+        _print_split(study, plan, hardest, request)
 
 
-def _print_needed(study: Study, plan: Result, hardest: pd.DataFrame, asked: Asked) -> None:
+def _print_needed(study: Study, plan: Result, hardest: pd.DataFrame, request: PlanRequest) -> None:
     console = wide_console()
-    console.print(f"\nPeople needed for power {asked.power:g}, hardest level of each attribute")
+    console.print(f"\nPeople needed for power {request.power:g}, hardest level of each attribute")
     needed = plan.extra["needed"]
-    priced = needed["cost"].notna().any()
+    has_costs = needed["cost"].notna().any()
     heads = ["rho", "95%\ninterval", "saving\nat most", "people\nalone", "with\nmodel"]
-    table = _table(["Effect", "Attribute"], [*heads, *(("cost\nalone", "with\nmodel") if priced else ())])
-    for effect in asked.effects:
+    table = _table(["Effect", "Attribute"], [*heads, *(("cost\nalone", "with\nmodel") if has_costs else ())])
+    for effect in request.effects:
         for row in hardest.to_dict("records"):
-            own = needed[_is(needed, row) & (needed["effect"] == effect)].iloc[0]
+            needed_row = needed[_has_level(needed, row) & (needed["effect"] == effect)].iloc[0]
             cells = [f"{row['rho']:.2f}", f"{row['rho_lower']:.2f}, {row['rho_upper']:.2f}"]
             cells += [
                 f"{1 - 1 / row['saving_limit']:.0%}",
-                _people(own["people_human"]),
-                _people(own["people"]),
+                _people(needed_row["people_human"]),
+                _people(needed_row["people"]),
             ]
-            if priced:
-                cells += [f"{own['cost_human']:,.0f}", f"{own['cost']:,.0f}"]
+            if has_costs:
+                cells += [f"{needed_row['cost_human']:,.0f}", f"{needed_row['cost']:,.0f}"]
             table.add_row(f"{effect:g}", study.feature_labels[str(row["feature"])], *cells)
     console.print(table)
 
 
-def _table(named: Sequence[str], numbers: Sequence[str]) -> Table:
+def _table(text_headings: Sequence[str], numbers: Sequence[str]) -> Table:
     """A table of names on the left and numbers on the right."""
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in named:
+    for name in text_headings:
         table.add_column(name)
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
-def _print_sizes(study: Study, plan: Result, row: Any, asked: Asked) -> None:
+def _print_sizes(study: Study, plan: Result, row: Any, request: PlanRequest) -> None:
     console = wide_console()
-    effect = asked.effects[0]
+    effect = request.effects[0]
     console.print(
-        f"\n{100 * (1 - asked.alpha):g}% interval of {_level(study, row)}, and power for an effect of "
+        f"\n{100 * (1 - request.alpha):g}% interval of {_level(study, row)}, and power for an effect of "
         f"{effect:g}"
     )
-    frame = plan.frame[_is(plan.frame, row) & (plan.frame["effect"] == effect)]
-    priced = frame["cost"].notna().any()
+    frame = plan.frame[_has_level(plan.frame, row) & (plan.frame["effect"] == effect)]
+    has_costs = frame["cost"].notna().any()
     heads = ["width\nalone", "with\nmodel", "power\nalone", "with\nmodel"]
-    table = _table(["People"], [*heads, *(("cost\nalone", "with\nmodel") if priced else ())])
-    for own in frame.to_dict("records"):
-        cells = [f"{own[name]:.3f}" for name in ("width_human", "width")]
-        cells += [f"{own[name]:.2f}" for name in ("power_human", "power")]
-        if priced:
-            cells += [f"{own[name]:,.0f}" for name in ("cost_human", "cost")]
-        table.add_row(f"{own['people']:,}", *cells)
+    table = _table(["People"], [*heads, *(("cost\nalone", "with\nmodel") if has_costs else ())])
+    for size_row in frame.to_dict("records"):
+        cells = [f"{size_row[name]:.3f}" for name in ("width_human", "width")]
+        cells += [f"{size_row[name]:.2f}" for name in ("power_human", "power")]
+        if has_costs:
+            cells += [f"{size_row[name]:,.0f}" for name in ("cost_human", "cost")]
+        table.add_row(f"{size_row['people']:,}", *cells)
     console.print(table)
 
 
-def _print_split(study: Study, plan: Result, hardest: pd.DataFrame, asked: Asked) -> None:
+def _print_split(study: Study, plan: Result, hardest: pd.DataFrame, request: PlanRequest) -> None:
     console = wide_console()
-    spent = f"{asked.currency} {money(plan.settings['budget'])}".strip()
+    budget = f"{request.currency} {money(plan.settings['budget'])}".strip()
     split = plan.extra["split"]
-    alone = f"{split['people_alone'].iloc[0]:,.0f}"
+    n_people = f"{split['people_alone'].iloc[0]:,.0f}"
     console.print(
-        f"\nBest split of {spent}, enough for {alone} people without a model; the model also answers "
+        f"\nBest split of {budget}, enough for {n_people} people without a model; the model also answers "
         f"their tasks"
     )
     table = _table(["For"], ["people", "other\npairs", "standard\nerror", "people\nalone"])
-    chosen = [(split[split["overall"]].iloc[0], "All effects together")]
+    split_rows = [(split[split["overall"]].iloc[0], "All effects together")]
     for row in hardest.to_dict("records"):
-        chosen.append((split[_is(split, row)].iloc[0], _level(study, row)))
-    for own, label in chosen:
-        errors = [own["std_error"], own["std_error_human"]]
-        shown = ["" if math.isnan(error) else f"{error:.4f}" for error in errors]
-        other = "unlimited" if math.isinf(own["other"]) else f"{own['other']:,.0f}"
-        table.add_row(label, f"{own['people']:,.0f}", other, *shown)
+        split_rows.append((split[_has_level(split, row)].iloc[0], _level(study, row)))
+    for split_row, label in split_rows:
+        errors = [split_row["std_error"], split_row["std_error_human"]]
+        error_texts = ["" if math.isnan(error) else f"{error:.4f}" for error in errors]
+        other_pairs = "unlimited" if math.isinf(split_row["other"]) else f"{split_row['other']:,.0f}"
+        table.add_row(label, f"{split_row['people']:,.0f}", other_pairs, *error_texts)
     console.print(table)
 
 
-def _print_strata(study: Study, column: str, strata: pd.DataFrame, asked: Asked) -> None:
+def _print_strata(study: Study, column: str, strata: pd.DataFrame, request: PlanRequest) -> None:
     """Print how many tasks to give to people in each stratum, the largest shares first."""
     from conjury.inference.design.sampling import BETWEEN
     from conjury.inference.tables.columns import companion
@@ -348,8 +348,8 @@ def _print_strata(study: Study, column: str, strata: pd.DataFrame, asked: Asked)
     heads = ["tasks of\nmodel", "of both", "residual\nsd", "share", "tasks for\npeople"]
     table = _table(["Stratum"], heads)
     labels = study.level_labels.get(column, {})
-    ordered = strata.sort_values("share", ascending=False, kind="stable")
-    for row in ordered.head(MOST_STRATA).to_dict("records"):
+    ranked_strata = strata.sort_values("share", ascending=False, kind="stable")
+    for row in ranked_strata.head(MOST_STRATA).to_dict("records"):
         table.add_row(
             " | ".join(labels.get(level, level) for level in str(row["stratum"]).split(BETWEEN)),
             f"{row['tasks_model']:,}",
@@ -359,17 +359,17 @@ def _print_strata(study: Study, column: str, strata: pd.DataFrame, asked: Asked)
             f"{row['tasks']:,.0f}",
         )
     console.print(table)
-    if len(ordered) > MOST_STRATA:
-        console.print(f"and {len(ordered) - MOST_STRATA:,} strata with smaller shares")
-    file = "FILE" if asked.out is None else companion(asked.out, "strata")
-    written = "" if asked.out is not None else " (--out writes FILE)"
+    if len(ranked_strata) > MOST_STRATA:
+        console.print(f"and {len(ranked_strata) - MOST_STRATA:,} strata with smaller shares")
+    file = "FILE" if request.out is None else companion(request.out, "strata")
+    hint = "" if request.out is not None else " (--out writes FILE)"
     console.print(
         f"Next: conjury design {study.here} --people {people} --sample strata --strata {column} --allocation "
-        f"{file} --out FOLDER{written}"
+        f"{file} --out FOLDER{hint}"
     )
 
 
-def _is(frame: pd.DataFrame, row: Any) -> pd.Series[bool]:
+def _has_level(frame: pd.DataFrame, row: Any) -> pd.Series[bool]:
     """Rows about the level of a row."""
     same = (frame[name].astype("string") == str(row[name]) for name in ("feature", "level"))
     return (next(same) & next(same)).fillna(False).astype(bool)

@@ -14,7 +14,17 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from .automation import CRASHED, INTERRUPTED, PIPE_CLOSED, REFUSED, answering, begin, fail, masked, refusal
+from .automation import (
+    CRASHED,
+    INTERRUPTED,
+    PIPE_CLOSED,
+    REFUSED,
+    add_json_and_log,
+    begin,
+    fail,
+    mask_keys,
+    refusal,
+)
 from .printing import one_line
 
 COMMANDS = {  # in the order of the help: module and function of each
@@ -84,7 +94,7 @@ def _command(name: str) -> Any:
         alone.command(name)(loaded)
         command = typer.main.get_command(alone)
     command.name = name
-    return answering(command, name)
+    return add_json_and_log(command, name)
 
 
 class Commands(TyperGroup):
@@ -116,18 +126,18 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        _end(error)
+        _exit_with_error(error)
     except KeyboardInterrupt:
-        _interrupted()
+        _exit_interrupted()
     except SystemExit as stop:
-        cause = _behind(stop)
+        cause = _underlying_error(stop)
         if isinstance(cause, EOFError):  # typer takes the end of any file for that of its own input
-            _end(cause)
+            _exit_with_error(cause)
         if isinstance(cause, OSError) and cause.errno == errno.EPIPE:
             sys.exit(PIPE_CLOSED)
         if stop.code == INTERRUPTED:  # what typer exits with, in silence, after Ctrl-C
             by_itself = isinstance(stop.__context__, typer.Exit) and stop.__context__.__cause__ is None
-            _interrupted(by_itself)
+            _exit_interrupted(by_itself)
         message = getattr(stop.__context__, "format_message", None)
         if message is not None:
             fail(one_line(message()), REFUSED)
@@ -136,29 +146,29 @@ def main() -> None:
         gc.freeze()  # leaves nothing to search for cycles at the exit, which takes a sixth of a short command
 
 
-def _behind(stop: SystemExit) -> BaseException | None:
+def _underlying_error(stop: SystemExit) -> BaseException | None:
     """The error for which typer exits with 1 by itself; None where a command chose its exit code."""
     if stop.code != 1 or stop.__context__ is None or isinstance(stop.__context__, typer.Exit):
         return None
     return stop.__context__.__cause__ or stop.__context__
 
 
-def _end(error: Exception) -> NoReturn:
+def _exit_with_error(error: Exception) -> NoReturn:
     """End with one sentence, and for a defect with the lines of the code before it."""
     refused = refusal(error)
     if refused is not None:
         _fail(one_line(str(refused)))
-    print(masked("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    print(mask_keys("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     sentence = one_line(
         f"this is a defect of conjury ({type(error).__name__}: {error}); please report it with the lines "
         "above."
     )
-    print(f"conjury: {masked(sentence)}", file=sys.stderr)
+    print(f"conjury: {mask_keys(sentence)}", file=sys.stderr)
     fail(sentence, CRASHED)
     sys.exit(CRASHED)
 
 
-def _interrupted(by_itself: bool = False) -> NoReturn:
+def _exit_interrupted(by_itself: bool = False) -> NoReturn:
     """Print one sentence and exit; a command that ended by itself has printed its document."""
     print("conjury: interrupted; no file was left half written.", file=sys.stderr)
     if not by_itself:
@@ -168,6 +178,6 @@ def _interrupted(by_itself: bool = False) -> NoReturn:
 
 def _fail(sentence: str) -> NoReturn:
     """Print one line without keys, and exit with code 2."""
-    print(f"conjury: {masked(sentence)}", file=sys.stderr)
+    print(f"conjury: {mask_keys(sentence)}", file=sys.stderr)
     fail(sentence, REFUSED)
     sys.exit(REFUSED)

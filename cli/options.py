@@ -47,9 +47,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     # names are the names of the options. The command takes the object, its users see the options.
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    own = [
-        one.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
-        for name, one in signature(command).parameters.items()
+    parameters = [
+        parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+        for name, parameter in signature(command).parameters.items()
         if name not in groups
     ]
     options = [
@@ -57,23 +57,23 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             field.name,
             Parameter.KEYWORD_ONLY,
             default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=known[field.name],
+            annotation=field_hints[field.name],
         )
         for kind in groups.values()
-        for known in [get_type_hints(kind, include_extras=True)]
+        for field_hints in [get_type_hints(kind, include_extras=True)]
         for field in fields(kind)
     ]
 
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         objects = {
-            name: kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             for name, kind in groups.items()
         }
-        command(**given, **objects)
+        command(**values, **objects)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__annotations__ = {one.name: one.annotation for one in (*own, *options)}
-    run.__dict__["__signature__"] = Signature([*own, *options])
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, *options)}
+    run.__dict__["__signature__"] = Signature([*parameters, *options])
     return run
 
 
@@ -90,8 +90,8 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     return pairs
 
 
-def refuse_options(study: str, kind: str, given: Mapping[str, Any]) -> None:
+def refuse_options(study: str, kind: str, options: Mapping[str, Any]) -> None:
     """Refuse options that belong to studies of another kind; those not given are None or empty."""
-    for option, value in given.items():
+    for option, value in options.items():
         if value is not None and value != () and value is not False:
             raise InputError(f"{option} does not apply to {study}, which is a study of {kind}; omit it.")

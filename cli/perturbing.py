@@ -79,7 +79,7 @@ def perturb(
     """Create minimal pairs: copies of items that differ from them within a span, at a given rate."""
     from conjury.inference.perturb import perturb_items, sheet
     from conjury.inference.tables.files import read_table, write_table
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.writing import atomic_write
 
     from .options import read_pairs
 
@@ -92,15 +92,15 @@ def perturb(
     for path in files.values():
         if path.resolve() in {items.resolve(), labels.resolve() if labels else None}:
             raise InputError(f"--out {out}: {path} would be overwritten; give another name.")
-    wanted = _split("--kinds", kinds)
-    made = perturb_items(
+    kind_names = _split("--kinds", kinds)
+    perturbation = perturb_items(
         read_table(items, "items"),
-        wanted,
+        kind_names,
         labels=read_table(labels, "labels") if labels else None,
         only=_split("--only", only) if only is not None else (),
         span_column=span,
         language_column=language_column,
-        rates=_rates(rate, wanted),
+        rates=_rates(rate, kind_names),
         tolerance=tolerance,
         seed=seed,
         dialects=read_pairs("--dialect", dialect),
@@ -110,14 +110,14 @@ def perturb(
         originals=not without_originals,
     )
     is_parquet = out.name.lower().endswith(".parquet")
-    write_table(made.items if is_parquet else _without_lines(made.items), out)
-    write_table(made.refused, files["refused"])
-    if made.labels is not None:
-        write_table(made.labels, files["labels"])
+    write_table(perturbation.items if is_parquet else _without_lines(perturbation.items), out)
+    write_table(perturbation.refused, files["refused"])
+    if perturbation.labels is not None:
+        write_table(perturbation.labels, files["labels"])
     page = Path(_SUFFIX.sub("", str(out)) + ".html")
-    with whole(page) as file:
-        file.write(sheet(made, seed=seed).encode("utf-8"))
-    _print_summary(made, files, page)
+    with atomic_write(page) as file:
+        file.write(sheet(perturbation, seed=seed).encode("utf-8"))
+    _print_summary(perturbation, files, page)
 
 
 def _find(source: str) -> tuple[Path, Path | None, Path]:
@@ -146,10 +146,10 @@ def _split(option: str, text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _rates(given: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float]:
+def _rates(options: Sequence[str] | None, kinds: Sequence[str]) -> dict[str, float]:
     """Read 0.2 as the rate of all kinds and drift=0.3 as that of one."""
     rates: dict[str, float] = {}
-    for text in sorted(given or (), key=lambda text: "=" in text):
+    for text in sorted(options or (), key=lambda text: "=" in text):
         name, equals, number = text.rpartition("=")
         try:
             rate = float(number)
@@ -170,14 +170,14 @@ def _without_lines(items: pd.DataFrame) -> pd.DataFrame:
     return items.drop(columns="lines")
 
 
-def _print_summary(made: Perturbed, files: dict[str, Path], page: Path) -> None:
+def _print_summary(perturbation: Perturbed, files: dict[str, Path], page: Path) -> None:
     from .automation import record
     from .printing import console
 
-    rows = {"items": len(made.items), "refused": len(made.refused)}
-    rows |= {} if made.labels is None else {"labels": len(made.labels)}
-    record(summary=made.summary, rows=rows, notes=list(made.notes), files=[page])
-    for row in made.summary.to_dict("records"):
+    rows = {"items": len(perturbation.items), "refused": len(perturbation.refused)}
+    rows |= {} if perturbation.labels is None else {"labels": len(perturbation.labels)}
+    record(summary=perturbation.summary, rows=rows, notes=list(perturbation.notes), files=[page])
+    for row in perturbation.summary.to_dict("records"):
         mean = f"mean {row['mean_rate']:.3f}" if row["n_pairs"] else "none"
         below = row["n_unmet"] + row["n_pairs"] - row["n_rate_met"]
         console.print(
@@ -185,13 +185,13 @@ def _print_summary(made: Perturbed, files: dict[str, Path], page: Path) -> None:
             f"rate {row['rate']:g} requested, {mean}; not met in {below:,}; nothing to change in "
             f"{row['n_noops']:,}; no span in {row['n_other']:,}"
         )
-    reasons = made.refused.drop_duplicates(["base_item_id", "reason"])["reason"].value_counts()
+    reasons = perturbation.refused.drop_duplicates(["base_item_id", "reason"])["reason"].value_counts()
     for reason, n in reasons.items():
         console.print(f"  Refused: {reason} ({n:,} items)")
-    for note in made.notes:
+    for note in perturbation.notes:
         console.print(f"  Note: {note}")
-    console.print(f"{len(made.items):,} items in {files['items']}")
-    if made.labels is not None:
-        console.print(f"{len(made.labels):,} labels in {files['labels']}")
-    console.print(f"{len(made.refused):,} refused pairs in {files['refused']}")
+    console.print(f"{len(perturbation.items):,} items in {files['items']}")
+    if perturbation.labels is not None:
+        console.print(f"{len(perturbation.labels):,} labels in {files['labels']}")
+    console.print(f"{len(perturbation.refused):,} refused pairs in {files['refused']}")
     console.print(f"Page of pairs: {page}")

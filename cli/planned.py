@@ -60,14 +60,14 @@ class Judged:
         if self.kind == "human":
             if prices.per_respondent is None:
                 return None
-            shown = self.tasks + self.repeats
-            share = 1.0 if prices.tasks_paid is None else shown / prices.tasks_paid
-            return prices.per_respondent * share * whole(pairs / self.tasks)
-        each = prices.per_pair[judge]
-        return None if each is None else each * whole(pairs)
+            n_tasks = self.tasks + self.repeats
+            share = 1.0 if prices.tasks_paid is None else n_tasks / prices.tasks_paid
+            return prices.per_respondent * share * round_up(pairs / self.tasks)
+        pair_cost = prices.per_pair[judge]
+        return None if pair_cost is None else pair_cost * round_up(pairs)
 
 
-def whole(size: float) -> int:
+def round_up(size: float) -> int:
     """Round a size up; differences far below one unit are those of arithmetic."""
     return math.ceil(size - 1e-6)
 
@@ -79,11 +79,11 @@ def find_prices(study: Study, per_pair: float | None, per_respondent: float | No
             raise InputError(f"{name} is {value:g}; give a cost of 0 or more.")
     costs = study.costs
     models = [judge.id for judge in study.judges if judge.kind == "model"] or ["model"]
-    own = per_respondent is not None or costs is None
+    is_override = per_respondent is not None or costs is None
     return Prices(
         "" if costs is None else costs.currency,
-        per_respondent if own or costs is None else costs.per_respondent,
-        None if own else study.design.tasks + study.design.repeat_first,
+        per_respondent if is_override or costs is None else costs.per_respondent,
+        None if is_override else study.design.tasks + study.design.repeat_first,
         {
             name: per_pair if per_pair is not None or costs is None else costs.per_pair(name)
             for name in models
@@ -107,8 +107,8 @@ def find_groups(
             raise InputError(f"{name} is {size}; give a whole number above 0.")
     design, labels = study.design, study.judge_labels
     kinds = {judge.id: judge.kind for judge in study.judges} or {"human": "human", "model": "model"}
-    chosen = {name: kind for name, kind in kinds.items() if not judges or name in judges}
-    shared = {"tests": options["tests"], "stimulus_sd": options["stimulus_sd"]}
+    kinds_of_judges = {name: kind for name, kind in kinds.items() if not judges or name in judges}
+    test_options = {"tests": options["tests"], "stimulus_sd": options["stimulus_sd"]}
     groups = []
     repeats = int(design.repeat_first) if options["repeats"] is None else options["repeats"]
     panel = {
@@ -119,15 +119,25 @@ def find_groups(
         "estimand": "corrected" if options["repeats"] and options["reliability"] is not None else "observed",
     }
     size = design.respondents if respondents is None else respondents
-    for name in (name for name, kind in chosen.items() if kind == "human"):
+    for name in (name for name, kind in kinds_of_judges.items() if kind == "human"):
         label = labels.get(name, "Human panel")
         groups.append(
-            Judged("human", (name,), label, float(size * design.tasks), design.tasks, repeats, shared | panel)
+            Judged(
+                "human",
+                (name,),
+                label,
+                float(size * design.tasks),
+                design.tasks,
+                repeats,
+                test_options | panel,
+            )
         )
-    models = tuple(name for name, kind in chosen.items() if kind == "model")
+    models = tuple(name for name, kind in kinds_of_judges.items() if kind == "model")
     if models:
         label = labels.get(models[0], "Each model") if len(models) == 1 else "Each model"
-        groups.append(Judged("model", models, label, float(pairs or design.pairs), design.tasks, 0, shared))
+        groups.append(
+            Judged("model", models, label, float(pairs or design.pairs), design.tasks, 0, test_options)
+        )
     return groups
 
 
@@ -139,11 +149,11 @@ def size_of(group: Judged) -> str:
     return f"{group.pairs / group.tasks:,.0f} x {tasks} pairs"
 
 
-def paid_for(study: Study, judge: str, prices: Prices) -> str:
+def price_note(study: Study, judge: str, prices: Prices) -> str:
     """State when and how the price of a judge was paid, where the study file knows."""
-    for known in study.costs.judges if study.costs else ():
-        if known.judge == judge and known.note and known.per_pair == prices.per_pair.get(judge):
-            return f" ({known.note})"
+    for price in study.costs.judges if study.costs else ():
+        if price.judge == judge and price.note and price.per_pair == prices.per_pair.get(judge):
+            return f" ({price.note})"
     return ""
 
 
@@ -165,18 +175,18 @@ def powers_of(
     from conjury.analysis.conjoint.power.closed_form import power
     from conjury.analysis.conjoint.power.design_card import joins
 
-    joined, (wanted, alpha) = joins(study), level
+    restrictions, (target_power, alpha) = joins(study), level
     detectable = power(
-        study, pairs=group.pairs, power=wanted, alpha=alpha, restrictions=joined, **group.options
+        study, pairs=group.pairs, power=target_power, alpha=alpha, restrictions=restrictions, **group.options
     )
-    sizes = detectable.at(effect=effects, power=wanted)
+    sizes = detectable.at(effect=effects, power=target_power)
     return detectable, sizes, detectable.at(effect=effects, pairs=group.pairs)
 
 
-def _hardest(found: Power, column: str) -> pd.DataFrame:
+def _hardest(result: Power, column: str) -> pd.DataFrame:
     """The hardest level of each attribute and effect."""
-    keys = ["feature"] if found.solved == "effect" else ["feature", "effect"]
-    frame = found.frame.assign(feature=found.frame["feature"].astype(str))
+    keys = ["feature"] if result.solved == "effect" else ["feature", "effect"]
+    frame = result.frame.assign(feature=result.frame["feature"].astype(str))
     by = "min" if column == "power" else "max"
     worst = frame.groupby(keys, sort=False)[column].agg(by)
     return worst.rename("value").reset_index()
@@ -210,7 +220,7 @@ def print_plan_costs(console: Console, plan: Planned) -> None:
             if cost is None:
                 unknown.append(label)
             else:
-                console.print(f"  {label}: {prices.tell(cost)}{paid_for(study, judge, prices)}")
+                console.print(f"  {label}: {prices.tell(cost)}{price_note(study, judge, prices)}")
         if unknown:
             remedy = "--cost-per-pair" if group.kind == "model" else "--cost-per-respondent"
             console.print(f"  {', '.join(unknown)}: {UNKNOWN}, give {remedy}")
@@ -218,54 +228,54 @@ def print_plan_costs(console: Console, plan: Planned) -> None:
 
 def print_sizes(console: Console, plan: Planned) -> None:
     """Print the sizes that effects need, with their cost and the power of the plan."""
-    study, groups, found, prices = plan.study, plan.groups, plan.found, plan.prices
+    study, groups, powers, prices = plan.study, plan.groups, plan.found, plan.prices
     console.print(f"\nSample sizes for power {plan.wanted:g}, their cost, and the power of the plan")
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("Effect")
     table.add_column("Attribute")
-    priced = [_priced(group, prices) for group in groups]
-    for group, judges in zip(groups, priced, strict=True):
+    judges_of_groups = [_judges_by_price(group, prices) for group in groups]
+    for group, judges in zip(groups, judges_of_groups, strict=True):
         unit = "respondents" if group.kind == "human" else "pairs"
         titles = [f"{group.label}\n{unit}"]
         for judge in judges:
-            notes = study.judge_labels.get(judge, "") if len(group.judges) > 1 else ""
-            titles.append(f"{notes}\n{prices.currency or 'cost'}")
+            label = study.judge_labels.get(judge, "") if len(group.judges) > 1 else ""
+            titles.append(f"{label}\n{prices.currency or 'cost'}")
         for title in (*titles, "\npower"):
             table.add_column(title, justify="right", no_wrap=True)
-    sizes = [_hardest(answers[1], "pairs") for answers in found]
-    plans = [_hardest(answers[2], "power") for answers in found]
+    sizes = [_hardest(answers[1], "pairs") for answers in powers]
+    plans = [_hardest(answers[2], "power") for answers in powers]
     rows: dict[tuple[str, ...], list[str]] = {}
     for index in sizes[0].sort_values("effect", kind="stable").index:
         cells = [f"{sizes[0]['effect'][index]:g}"]
-        for group, size, planned, judges in zip(groups, sizes, plans, priced, strict=True):
+        for group, size, plan_powers, judges in zip(groups, sizes, plans, judges_of_groups, strict=True):
             pairs = float(size["value"][index])
             unit_pairs = group.tasks if group.kind == "human" else 1
-            cells.append(f"{whole(pairs / unit_pairs):,}" if math.isfinite(pairs) else "no number")
+            cells.append(f"{round_up(pairs / unit_pairs):,}" if math.isfinite(pairs) else "no number")
             costs = [group.cost(prices, pairs, judge) for judge in judges]
             cells += ["" if cost is None else f"{cost:,.0f}" for cost in costs]
-            cells.append(f"{planned['value'][index]:.2f}")
+            cells.append(f"{plan_powers['value'][index]:.2f}")
         rows.setdefault(tuple(cells), []).append(study.feature_labels[str(sizes[0]["feature"][index])])
     for row, labels in rows.items():
         table.add_row(row[0], ", ".join(labels), *row[1:])
     console.print(table)
 
 
-def _priced(group: Judged, prices: Prices) -> list[str]:
+def _judges_by_price(group: Judged, prices: Prices) -> list[str]:
     """The judges of a group with a known price, one for each price."""
-    known: dict[float, str] = {}
+    judge_by_cost: dict[float, str] = {}
     for judge in group.judges:
         cost = group.cost(prices, 1000.0, judge)
         if cost is not None:
-            known.setdefault(cost, judge)
-    return list(known.values())
+            judge_by_cost.setdefault(cost, judge)
+    return list(judge_by_cost.values())
 
 
 def notes_of(plan: Planned, options: dict[str, Any]) -> list[str]:
     """Notes on a plan: its assumptions, and what it does not cover."""
-    study, groups, found = plan.study, plan.groups, plan.found
+    study, groups, powers = plan.study, plan.groups, plan.found
     notes = [
         f"{group.label}: {note}"
-        for group, answers in zip(groups, found, strict=True)
+        for group, answers in zip(groups, powers, strict=True)
         for note in dict.fromkeys((*answers[0].notes, *answers[1].notes))
     ]
     notes += [
@@ -277,42 +287,42 @@ def notes_of(plan: Planned, options: dict[str, Any]) -> list[str]:
     if groups[0].kind == "human" and not options["icc"]:
         notes.append("Effects are assumed to be equal across respondents; give --icc otherwise.")
     notes += advice(study)
-    joined = [analysis.name for analysis in study.analyses if "*" in analysis.formula]
-    if joined and not study.design.restrictions:
+    names = [analysis.name for analysis in study.analyses if "*" in analysis.formula]
+    if names and not study.design.restrictions:
         notes.append(
-            f"AMCEs are planned as averages over the whole design, but analysis {' and '.join(joined)} uses "
+            f"AMCEs are planned as averages over the whole design, but analysis {' and '.join(names)} uses "
             "interactions (*); plan it with restrictions in conjury.analysis.conjoint.power()."
         )
     if study.stimuli and options["stimulus_sd"] is None:
-        held = " and ".join(f"{part.count} of each {part.attribute}" for part in study.stimuli)
+        stimuli = " and ".join(f"{part.count} of each {part.attribute}" for part in study.stimuli)
         notes.append(
-            f"Stimuli ({held}) are treated as fixed; to generalise to new stimuli, give --stimulus-sd."
+            f"Stimuli ({stimuli}) are treated as fixed; to generalise to new stimuli, give --stimulus-sd."
         )
     return [f"\n{notes[0]}", *notes[1:]] if notes else []
 
 
-def stacked(
-    groups: Sequence[Judged], found: Sequence[tuple[Power, Power, Power]], prices: Prices
+def stack_answers(
+    groups: Sequence[Judged], powers: Sequence[tuple[Power, Power, Power]], prices: Prices
 ) -> pd.DataFrame:
     """All levels, questions and judges in one table."""
     questions = ("detectable effect", "size", "power")
     parts = []
-    for group, answers in zip(groups, found, strict=True):
+    for group, answers in zip(groups, powers, strict=True):
         for judge in group.judges:
             for question, answer in zip(questions, answers, strict=True):
                 cost = [group.cost(prices, pairs, judge) for pairs in answer.frame["pairs"]]
-                named = answer.frame.assign(
+                table = answer.frame.assign(
                     cost=pd.array(cost, dtype="Float64"), currency=prices.currency or None
                 )
                 for position, value in enumerate((judge, group.kind, question)):
-                    named.insert(position, ("judge", "judge_kind", "question")[position], value)
-                parts.append(named.astype({"feature": "string", "level": "string"}))
+                    table.insert(position, ("judge", "judge_kind", "question")[position], value)
+                parts.append(table.astype({"feature": "string", "level": "string"}))
     return pd.concat(parts, ignore_index=True)
 
 
-def draw_power(study: Study, found: Power, title: str, file: Path) -> None:
+def draw_power(study: Study, result: Power, title: str, file: Path) -> None:
     """Draw a plan and save the figure."""
     from conjury.analysis.figures import save
 
     labels = {**study.feature_labels}
-    save(found.plot(labels=labels, title=title), file.with_suffix(""), formats=(file.suffix[1:].lower(),))
+    save(result.plot(labels=labels, title=title), file.with_suffix(""), formats=(file.suffix[1:].lower(),))

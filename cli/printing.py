@@ -58,8 +58,8 @@ def money(amount: float) -> str:
 def print_notes(notes: Sequence[str], out: Path) -> None:
     """Print notes, those on exclusions first; the rest is in the manifest."""
     record(notes=list(notes))
-    ordered = sorted(notes, key=lambda note: "excluded" not in note)
-    for note in ordered[:NOTES]:
+    ranked_notes = sorted(notes, key=lambda note: "excluded" not in note)
+    for note in ranked_notes[:NOTES]:
         console.print(f"  Note: {note}")
     if len(notes) > NOTES:
         console.print(f"  {len(notes) - NOTES} more notes in {out / 'manifest.json'}")

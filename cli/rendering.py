@@ -133,8 +133,8 @@ def next_step(study: str, selection: Selection, delivery: Delivery) -> str:
         "pairs": selection.pairs,
         "pictures": None if delivery.out == Path("stimuli") else delivery.out,
     }
-    given = (f"--{name} {value}" for name, value in options.items() if value is not None)
-    return f"Next: conjury collect {study} {' '.join(given)} --judge ..."
+    flags = (f"--{name} {value}" for name, value in options.items() if value is not None)
+    return f"Next: conjury collect {study} {' '.join(flags)} --judge ..."
 
 
 MB = 1e6
@@ -151,14 +151,14 @@ def render(
     """Draw the profiles of a design as pictures; run it again to resume."""
     from conjury.inference.study.load import load_study
 
-    known = load_study(study)
+    loaded_study = load_study(study)
     cues = check_cues(selection.cues)
     _check_delivery(delivery)
     if delivery.check:
-        raise typer.Exit(max(_check(known, name, delivery.out) for name in cues))
-    profiles, seed = _profiles(known, selection, keep=not delivery.dry_run)
+        raise typer.Exit(max(_check(loaded_study, name, delivery.out) for name in cues))
+    profiles, seed = _profiles(loaded_study, selection, keep=not delivery.dry_run)
     for name in cues:
-        job = study_job(known, name, look, seed, delivery.format)
+        job = study_job(loaded_study, name, look, seed, delivery.format)
         _render(job, profiles, delivery)
     if delivery.dry_run:
         console.print("No pictures were written (--dry-run).")
@@ -197,11 +197,11 @@ def check_cues(names: Sequence[str] | None) -> list[Cues]:
     from conjury.inference.errors import did_you_mean, listed
     from conjury.inference.study.asking import Cues
 
-    known = get_args(Cues)
+    choices = get_args(Cues)
     for name in names or ():
-        if name not in known:
+        if name not in choices:
             raise InputError(
-                f"--cues {name}: there are no such cues{did_you_mean(name, known)}; use {listed(known)}."
+                f"--cues {name}: there are no such cues{did_you_mean(name, choices)}; use {listed(choices)}."
             )
     return [cast("Cues", name) for name in dict.fromkeys(names or ("both",))]
 
@@ -231,25 +231,27 @@ def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFr
         seed = study.collect.seed if folder.design is None else folder.design.drawn["seed"]
         return enumerate_profiles(study).drop(columns="probability"), seed
     design = folder.design or folder.draw(study, None, None, None, keep)
-    wanted = sorted(set(design.first_pairs(selection.pairs, "all")["profile_id"]))
+    profile_ids = sorted(set(design.first_pairs(selection.pairs, "all")["profile_id"]))
     chosen = enumerate_profiles(study).drop(columns="probability")
-    chosen = chosen[chosen["profile_id"].isin(wanted)]
-    check_posts(study, chosen, wanted, design, folder.path)
+    chosen = chosen[chosen["profile_id"].isin(profile_ids)]
+    check_posts(study, chosen, profile_ids, design, folder.path)
     return chosen, design.drawn["seed"]
 
 
 def check_posts(
-    study: Study, profiles: pd.DataFrame, wanted: list[int], design: DrawnDesign, folder: Path
+    study: Study, profiles: pd.DataFrame, profile_ids: list[int], design: DrawnDesign, folder: Path
 ) -> None:
     """Refuse a design whose profiles and posts are no longer what the files of the study make."""
     from conjury.inference.errors import listed
     from conjury.inference.vignettes import vignette_records
 
-    now = vignette_records(study, profiles, "both", design.drawn["seed"]).set_index("profile_id")
-    then = design.posts.set_index("profile_id").loc[wanted]
-    shared = [name for name in then if name in now and name != "alt"]
-    known = now.reindex(then.index).astype("string")
-    changed = [name for name in shared if not then[name].astype("string").equals(known[name])]
+    study_posts = vignette_records(study, profiles, "both", design.drawn["seed"]).set_index("profile_id")
+    design_posts = design.posts.set_index("profile_id").loc[profile_ids]
+    shared_columns = [name for name in design_posts if name in study_posts and name != "alt"]
+    records = study_posts.reindex(design_posts.index).astype("string")
+    changed = [
+        name for name in shared_columns if not design_posts[name].astype("string").equals(records[name])
+    ]
     if changed:
         raise InputError(
             f"{folder / 'design'}: its posts differ from those of the current study files (in "
@@ -268,13 +270,13 @@ def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png"
         raise InputError(
             f"--format {kind}: pictures can be written as {listed(MEDIA_TYPES)}; give one of these."
         )
-    stated = study.vignette
-    usual = "table" if study.content is None else "post"
+    vignette = study.vignette
+    default_layout = "table" if study.content is None else "post"
     return Job(
         study if look.faces is None else with_faces(study, look.faces),
         cues,
-        look.layout or (stated.layout if stated else usual),
-        look.theme or (stated.theme if stated else "light"),
+        look.layout or (vignette.layout if vignette else default_layout),
+        look.theme or (vignette.theme if vignette else "light"),
         cast(Format, kind),
         seed,
         look.emoji_font,
@@ -285,7 +287,7 @@ def _print_plan(
     renderer: Renderer, folder: JobFolder, profiles: pd.DataFrame, planned: Plan, workers: int
 ) -> None:
     """Print how many pictures there are and will be, how long that takes, and where they are stored."""
-    from conjury.inference.vignettes.jobs.drawing import expect
+    from conjury.inference.vignettes.jobs.drawing import measure_costs
 
     job = renderer.job
     record(pictures={job.cues: {"profiles": planned.wanted, "drawn": planned.drawn}})
@@ -295,7 +297,7 @@ def _print_plan(
     )
     console.print(f"  already drawn     {planned.drawn:,}")
     if missing := len(planned.missing):
-        seconds, size = expect(renderer, profiles)
+        seconds, size = measure_costs(renderer, profiles)
         rate = min(workers, _cores(), len(planned.chunks)) / seconds
         console.print(
             f"  to be drawn       {missing:,}, about {missing * size / MB:,.1f} MB, "
@@ -310,12 +312,12 @@ def _print_end(folder: JobFolder, profiles: pd.DataFrame) -> None:
     from conjury.inference.vignettes import provider_notes, read_manifest
 
     columns = ["profile_id", "width", "height", "bytes"]
-    drawn = read_manifest(folder.root, folder.study, folder.cues, columns)
-    drawn = drawn[drawn["profile_id"].isin(profiles["profile_id"])]
-    width, height, size = (drawn[name].to_numpy() for name in columns[1:])
-    counts = {"profiles": len(drawn), "drawn": len(drawn), "bytes": size.sum()}
+    pictures = read_manifest(folder.root, folder.study, folder.cues, columns)
+    pictures = pictures[pictures["profile_id"].isin(profiles["profile_id"])]
+    width, height, size = (pictures[name].to_numpy() for name in columns[1:])
+    counts = {"profiles": len(pictures), "drawn": len(pictures), "bytes": size.sum()}
     record(pictures={folder.cues: counts}, files=[folder.manifest])
-    console.print(f"All {len(drawn):,} pictures are drawn: {size.sum() / MB:,.1f} MB.")
+    console.print(f"All {len(pictures):,} pictures are drawn: {size.sum() / MB:,.1f} MB.")
     for sentence in provider_notes(width, height, size):
         console.print(f"  {sentence}")
 

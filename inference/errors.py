@@ -40,9 +40,9 @@ def not_percent(value: object) -> str:
     return f" (did you mean {value / 100:g}?)"
 
 
-def counted(number: int, one: str, several: str = "") -> str:
+def counted(number: int, noun: str, several: str = "") -> str:
     """A number with its noun: "1 figure", "2 figures", "3 analyses"."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def did_you_mean(word: str, among: Iterable[object]) -> str:

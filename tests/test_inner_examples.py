@@ -33,7 +33,7 @@ from conjury.analysis.frames.sentences import (
 )
 from conjury.analysis.report.paper.deviations import AS, DEVIATES
 from conjury.analysis.report.paper.deviations import sentence as sentence_on_deviations
-from conjury.analysis.report.paper.references import short
+from conjury.analysis.report.paper.references import cite
 from conjury.analysis.report.paper.tables import unmarked
 from conjury.analysis.report.paper.writing import latex_escaped
 from conjury.inference.design.factorial import balanced_fraction
@@ -41,7 +41,7 @@ from conjury.inference.design.sampling import draw_sample, inclusion_probabiliti
 from conjury.inference.humans.collected import read_export
 from conjury.inference.panel.view.labels import in_seeded_order
 from conjury.inference.panel.view.marks import differs
-from conjury.inference.panel.web.languages import accepted, load_catalogues
+from conjury.inference.panel.web.languages import choose_language, load_catalogues
 from conjury.inference.readers.collected import read_collected
 from conjury.inference.simulation.labels.simulate import simulate_answers
 from conjury.inference.study import load_any_study
@@ -101,10 +101,10 @@ CASES: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
         ([AS, AS, DEVIATES],),
         "2 of 3 registered aspects are as registered; 1 deviates.",
     ),
-    (short, ("leeper2020",), "Leeper et al. (2020), doi:10.1017/pan.2019.30"),
+    (cite, ("leeper2020",), "Leeper et al. (2020), doi:10.1017/pan.2019.30"),
     (unmarked, (r"Effects \(all\) of *Price* by `judge_id`",), "Effects (all) of Price by judge_id"),
     (latex_escaped, ("50% of a_b",), "50\\% of a\\_b"),
-    (accepted, ("de;q=0.9, es-MX, en;q=0.5", ["en", "es"]), "es"),
+    (choose_language, ("de;q=0.9, es-MX, en;q=0.5", ["en", "es"]), "es"),
 ]
 
 

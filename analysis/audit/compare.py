@@ -77,13 +77,13 @@ def compare(
     >>> float(both["difference"].round(3)[0]), bool(both["inside"][0])
     (0.02, True)
     """
-    both = published.merge(ours, on=list(keys), how="inner")
-    both = both.assign(difference=both[estimate] - both["printed"])
-    if not {"lower", "upper"} <= set(both):
-        return both
-    near = both["printed"].between(both["lower"] - rounding, both["upper"] + rounding)
-    bounded = both[["lower", "upper"]].notna().all(axis=1)
-    return both.assign(inside=near.where(bounded))
+    table = published.merge(ours, on=list(keys), how="inner")
+    table = table.assign(difference=table[estimate] - table["printed"])
+    if not {"lower", "upper"} <= set(table):
+        return table
+    near = table["printed"].between(table["lower"] - rounding, table["upper"] + rounding)
+    bounded = table[["lower", "upper"]].notna().all(axis=1)
+    return table.assign(inside=near.where(bounded))
 
 
 def refuse_empty(compared: pd.DataFrame, study: str, about: str) -> None:

@@ -43,11 +43,11 @@ def compare_harm(results: Mapping[str, Result], judge_labels: Mapping[str, str])
     """
     printed = published_numbers("harm_or_humor_metrics").rename(columns={"judge": "label"})
     ids = {label: judge for judge, label in judge_labels.items()}
-    known = printed[printed["label"].isin(list(ids))]
-    known = known.assign(judge=known["label"].map(ids).astype(str), printed=known["percent"] / 100)
-    found = [_harm_scores(results, known), _harm_agreement(results)]
-    parts = [part for part in found if part is not None and len(part)]
-    table = pd.concat(parts, ignore_index=True) if parts else known.iloc[:0]
+    rows = printed[printed["label"].isin(list(ids))]
+    rows = rows.assign(judge=rows["label"].map(ids).astype(str), printed=rows["percent"] / 100)
+    comparisons = [_harm_scores(results, rows), _harm_agreement(results)]
+    parts = [part for part in comparisons if part is not None and len(part)]
+    table = pd.concat(parts, ignore_index=True) if parts else rows.iloc[:0]
     refuse_empty(table, HARM, "judges, modalities and languages")
     names = ["table", "set", "task", "condition", "judge", "metric", "k", "printed", "recomputed"]
     table = table.assign(task="harm", condition="none", k=1)[[*names, "difference"]]
@@ -68,8 +68,8 @@ def _harm_scores(results: Mapping[str, Result], printed: pd.DataFrame) -> pd.Dat
     ours = ours.assign(**{key: ours[key].astype(str) for key in ("judge", "metric")})
     ours = ours.rename(columns={"estimate": "recomputed"})
     keys = ["modality", "language", "judge", "metric"]
-    found = compare(ours[[*keys, "recomputed"]], printed, keys, estimate="recomputed")
-    return found.assign(set=found["modality"] + " " + found["language"])
+    table = compare(ours[[*keys, "recomputed"]], printed, keys, estimate="recomputed")
+    return table.assign(set=table["modality"] + " " + table["language"])
 
 
 def _harm_agreement(results: Mapping[str, Result]) -> pd.DataFrame | None:
@@ -83,7 +83,7 @@ def _harm_agreement(results: Mapping[str, Result]) -> pd.DataFrame | None:
     percent = printed["coefficient"] == "percent"
     printed = printed.assign(printed=printed["value"].where(~percent, printed["value"] / 100))
     keys = ["modality", "distinction", "coefficient"]
-    found = compare(ours[[*keys, "recomputed"]], printed, keys, estimate="recomputed")
-    return found.assign(
-        set=found["modality"], judge="human", metric=found["distinction"] + " " + found["coefficient"]
+    table = compare(ours[[*keys, "recomputed"]], printed, keys, estimate="recomputed")
+    return table.assign(
+        set=table["modality"], judge="human", metric=table["distinction"] + " " + table["coefficient"]
     )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..figures.labels import one_prompt, refuse_repeats
+from ..figures.labels import refuse_repeats, rows_of_one_prompt
 
 KEYS = ["judge", "feature", "level"]
 PRINTED = "printed"  # source of published estimates
@@ -45,22 +45,22 @@ def compare_moderation(
     >>> both["difference"].round(3).tolist()
     [0.0, 0.005]
     """
-    ours = one_prompt(estimates, prompt)
+    ours = rows_of_one_prompt(estimates, prompt)
     levels = pd.MultiIndex.from_frame(ours[KEYS].astype("string")).drop_duplicates()
     printed = published.assign(source=PRINTED, **{key: published[key].astype("string") for key in KEYS})
     printed = printed[pd.MultiIndex.from_frame(printed[KEYS]).isin(levels)]
     if printed.empty:
         raise InputError("The published table and the estimates share no judge and level to compare.")
-    kept = pd.MultiIndex.from_frame(printed[KEYS])
+    printed_keys = pd.MultiIndex.from_frame(printed[KEYS])
     ours = ours.assign(source=ours["variant"].fillna(""), **{key: ours[key].astype("string") for key in KEYS})
-    order = list(levels[levels.isin(kept)])
-    ours = ours[pd.MultiIndex.from_frame(ours[KEYS]).isin(kept)]
+    order = list(levels[levels.isin(printed_keys)])
+    ours = ours[pd.MultiIndex.from_frame(ours[KEYS]).isin(printed_keys)]
     columns = [*KEYS, "source", "estimate", "lower", "upper"]
-    both = pd.concat([printed[columns], ours[columns]], ignore_index=True)
+    table = pd.concat([printed[columns], ours[columns]], ignore_index=True)
     place = {key: position for position, key in enumerate(order)}
-    both["_place"] = [place[tuple(key)] for key in both[KEYS].itertuples(index=False)]
-    both = both.sort_values("_place", kind="stable").drop(columns="_place").reset_index(drop=True)
-    refuse_repeats(both[[*KEYS, "source"]], "keep one row for each judge, level and variant")
+    table["_place"] = [place[tuple(key)] for key in table[KEYS].itertuples(index=False)]
+    table = table.sort_values("_place", kind="stable").drop(columns="_place").reset_index(drop=True)
+    refuse_repeats(table[[*KEYS, "source"]], "keep one row for each judge, level and variant")
     at_print = printed.set_index(KEYS)["estimate"].astype(float)
-    expected = at_print.reindex(pd.MultiIndex.from_frame(both[KEYS])).to_numpy()
-    return both.assign(difference=both["estimate"].astype(float).to_numpy() - expected)
+    expected = at_print.reindex(pd.MultiIndex.from_frame(table[KEYS])).to_numpy()
+    return table.assign(difference=table["estimate"].astype(float).to_numpy() - expected)

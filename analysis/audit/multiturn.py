@@ -135,10 +135,10 @@ def published_protocol(
     for name in condition.unique():
         answers = answers_table(judgments[(condition == name).to_numpy(dtype=bool)])
         for task in answers["task"].unique():
-            asked, own = answers[answers["task"] == task], gold[gold["task"] == task]
-            notes += _unlabelled(asked, own, str(task))
-            ordered = _in_order(asked, own, language, parts)
-            scores = _scores_of(asked, own, ordered, VERSIONS[rules], shifted, k)
+            questions, task_gold = answers[answers["task"] == task], gold[gold["task"] == task]
+            notes += _unlabelled(questions, task_gold, str(task))
+            ordered = _items_by_language(questions, task_gold, language, parts)
+            scores = _scores_of(questions, task_gold, ordered, VERSIONS[rules], shifted, k)
             rows += [{"task": task, CONDITION: name, "rules": rules, **row} for row in scores]
     if not rows:
         raise InputError(
@@ -173,7 +173,7 @@ def _scores_of(
 ) -> list[dict[str, Any]]:
     """Scores of each judge in each set, for one task under one condition."""
     task = str(questions["task"].iloc[0])
-    answers, strings = _wide(questions, task, version)
+    answers, strings = _answer_codes(questions, task, version)
     sets = dict(ordered)
     if len(ordered) > 1:
         sets[ALL] = [item for each in ordered.values() for item in each]
@@ -201,36 +201,36 @@ _NOTE = (
 _UNSHIFTED = "Scored as published, but each answer is compared with its own item."
 
 
-def accuracy_of_k(gold: Codes, given: Codes) -> float:
-    """Share of n units that any of k answers meets; ``gold`` has shape (n,), ``given`` (n, k)."""
-    return float((given == gold[:, None]).any(axis=1).mean())
+def accuracy_of_k(gold: Codes, answers: Codes) -> float:
+    """Share of n units that any of k answers meets; ``gold`` has shape (n,), ``answers`` (n, k)."""
+    return float((answers == gold[:, None]).any(axis=1).mean())
 
 
-def union_f1(gold: Codes, given: Codes) -> float:
+def union_f1(gold: Codes, answers: Codes) -> float:
     """F1 of k n pairs, averaged over all strings that occur in gold or answers; shapes as above."""
-    hits, in_gold, in_given = _counts(gold, given)
-    held = in_gold + in_given > 0
-    return float((2 * hits[held] / (in_gold + in_given)[held]).mean())
+    hits, in_gold, in_answers = _counts(gold, answers)
+    occurs = in_gold + in_answers > 0
+    return float((2 * hits[occurs] / (in_gold + in_answers)[occurs]).mean())
 
 
-def hard_label_auc(gold: Codes, given: Codes) -> float:
+def hard_label_auc(gold: Codes, answers: Codes) -> float:
     """Half of one plus hit rate minus false alarm rate of k n pairs, averaged over the strings in gold."""
     # The area under a curve of one point: the balanced accuracy of each class against the others.
-    hits, in_gold, in_given = _counts(gold, given)
+    hits, in_gold, in_answers = _counts(gold, answers)
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = (1 + hits / in_gold - (in_given - hits) / (given.size - in_gold)) / 2
+        each = (1 + hits / in_gold - (in_answers - hits) / (answers.size - in_gold)) / 2
     return float(each[in_gold > 0].mean())
 
 
-def _counts(gold: Codes, given: Codes) -> tuple[Floats, Floats, Floats]:
+def _counts(gold: Codes, answers: Codes) -> tuple[Floats, Floats, Floats]:
     """How often each string is right, in gold, and given, over all pairs."""
-    pairs = np.broadcast_to(gold[:, None], given.shape)
-    n = int(max(gold.max(), given.max())) + 1
-    hits, in_gold, in_given = (
+    pairs = np.broadcast_to(gold[:, None], answers.shape)
+    n = int(max(gold.max(), answers.max())) + 1
+    hits, in_gold, in_answers = (
         np.bincount(codes.ravel(), minlength=n).astype(float)
-        for codes in (pairs[pairs == given], pairs, given)
+        for codes in (pairs[pairs == answers], pairs, answers)
     )
-    return hits, in_gold, in_given
+    return hits, in_gold, in_answers
 
 
 def gold_string(label: str, task: str, version: int) -> str:
@@ -244,18 +244,18 @@ def gold_string(label: str, task: str, version: int) -> str:
     return name if name in types else NOT_A_CLASS
 
 
-def _scores(gold: Codes, given: Codes, k: Sequence[int]) -> list[dict[str, Any]]:
+def _scores(gold: Codes, answers: Codes, k: Sequence[int]) -> list[dict[str, Any]]:
     rows = []
-    for size in (size for size in k if size <= given.shape[1]):
-        first = given[:, :size]
-        found = {
+    for size in (size for size in k if size <= answers.shape[1]):
+        first = answers[:, :size]
+        scores = {
             "accuracy": accuracy_of_k(gold, first),
             "macro_f1": union_f1(gold, first),
             "auc": hard_label_auc(gold, first),
         }
         rows += [
             {"metric": name, "k": size, "estimate": value, "n_units": len(gold)}
-            for name, value in found.items()
+            for name, value in scores.items()
         ]
     return rows
 
@@ -267,23 +267,27 @@ def _languages(
     sources = [table for table in (judgments, items) if table is not None and "language" in table]
     if not sources:
         require_columns(judgments, ["language"], "judgments")
-    known: dict[str, str] = {}
+    languages: dict[str, str] = {}
     for source in sources:
         each = source[["item_id", "language"]].dropna().drop_duplicates()
-        known |= dict(zip(as_text(each["item_id"]), as_text(each["language"]), strict=True))
-    known |= {copy: known[item] for copy, item in originals.items() if copy not in known and item in known}
+        languages |= dict(zip(as_text(each["item_id"]), as_text(each["language"]), strict=True))
+    languages |= {
+        copy: languages[item]
+        for copy, item in originals.items()
+        if copy not in languages and item in languages
+    }
     judged = as_text(judgments["item_id"]).dropna().unique()
-    lacking = [item for item in judged if pd.isna(known.get(item))]
+    lacking = [item for item in judged if pd.isna(languages.get(item))]
     if lacking:
         raise InputError(f"items: item '{lacking[0]}' has no language; the published sets are made of them.")
-    return known
+    return languages
 
 
-def _in_order(
-    asked: pd.DataFrame, gold: pd.DataFrame, language: Mapping[str, str], parts: Sequence[str] | None
+def _items_by_language(
+    questions: pd.DataFrame, gold: pd.DataFrame, language: Mapping[str, str], parts: Sequence[str] | None
 ) -> dict[str, list[str]]:
     """Judged items by language, in the order in which they were asked."""
-    judged = asked.drop_duplicates("item_id")
+    judged = questions.drop_duplicates("item_id")
     place = judged["item_id"].map(gold.drop_duplicates("item_id").set_index("item_id")["place"])
     judged = judged.assign(place=place, part=judged["item_id"].map(language)).sort_values(
         "place", kind="stable"
@@ -314,16 +318,16 @@ def _gold_units(gold: pd.DataFrame, order: Sequence[str], task: str, version: in
     return labels.map(classes).rename("gold").reset_index()
 
 
-def _wide(asked: pd.DataFrame, task: str, version: int) -> tuple[pd.DataFrame, pd.Index[str]]:
+def _answer_codes(questions: pd.DataFrame, task: str, version: int) -> tuple[pd.DataFrame, pd.Index[str]]:
     """Answers in codes, units by judge and sample, and the strings; code 0 stands for no answer."""
     name: Callable[[str, int], str] = line_purpose if task == LINE else joke_type
-    raw, found = pd.factorize(asked["value"].fillna(""))
-    names = [name(str(value), version) for value in found]
+    raw, values = pd.factorize(questions["value"].fillna(""))
+    names = [name(str(value), version) for value in values]
     if task == LINE:
         names = [each if each in LINE_PURPOSES else NOT_A_CLASS for each in names]
     strings = pd.Index(list(dict.fromkeys([NOT_A_CLASS if task == LINE else "", *names])))
     codes = strings.get_indexer(pd.Index(names))[raw]
-    wide = asked.assign(code=codes).pivot(
+    wide = questions.assign(code=codes).pivot(
         index=["item_id", "line"], columns=[*JUDGE, "sample"], values="code"
     )
     return wide.fillna(0).astype(np.int64).sort_index(axis=1), strings
@@ -375,15 +379,15 @@ def compare_multiturn(
                 f"not compared; import the completions with --parser {READ_BY[rules]} too."
             )
             continue
-        ours = _ours(judgments[rules], labels, items, rules)
+        ours = _recomputed_scores(judgments[rules], labels, items, rules)
         conditions = ours[CONDITION].unique()
         notes += _unpublished(conditions, printed[CONDITION])
         parts.append(compare(ours, tables, JOIN_KEY, estimate="recomputed"))
-        apart = tables[~tables[CONDITION].isin(conditions)]
-        if len(apart):
-            lacking = listed(apart[CONDITION].drop_duplicates())
+        rows = tables[~tables[CONDITION].isin(conditions)]
+        if len(rows):
+            lacking = listed(rows[CONDITION].drop_duplicates())
             notes.append(
-                f"{len(apart):,} published numbers are not compared: there are no answers parsed by rules "
+                f"{len(rows):,} published numbers are not compared: there are no answers parsed by rules "
                 f"{rules} under these conditions: {lacking}."
             )
     table = pd.concat(parts, ignore_index=True) if parts else printed.iloc[:0]
@@ -393,17 +397,17 @@ def compare_multiturn(
     return Result(table, KIND, tuple(notes), {"digits": 3})
 
 
-def _ours(
+def _recomputed_scores(
     answers: pd.DataFrame, labels: pd.DataFrame, items: pd.DataFrame | None, rules: str
 ) -> pd.DataFrame:
     """Scores by the published protocol as ``recomputed``, without the shift as ``aligned``; keys as text."""
-    both = []
+    tables = []
     for name, shifted in (("recomputed", True), ("aligned", False)):
-        found = published_protocol(answers, labels, items=items, rules=rules, shifted=shifted, k=SAMPLES)
-        texts = found.frame.astype(dict.fromkeys(PROTOCOL[:7], str))
-        both.append(texts.rename(columns={"estimate": name}))
+        result = published_protocol(answers, labels, items=items, rules=rules, shifted=shifted, k=SAMPLES)
+        texts = result.frame.astype(dict.fromkeys(PROTOCOL[:7], str))
+        tables.append(texts.rename(columns={"estimate": name}))
     keys = [name for name in PROTOCOL if name != "estimate"]
-    return both[0].merge(both[1], on=keys, validate="one_to_one")[[*JOIN_KEY, "recomputed", "aligned"]]
+    return tables[0].merge(tables[1], on=keys, validate="one_to_one")[[*JOIN_KEY, "recomputed", "aligned"]]
 
 
 def _unpublished(conditions: Iterable[str], printed: pd.Series[str]) -> list[str]:
@@ -411,10 +415,10 @@ def _unpublished(conditions: Iterable[str], printed: pd.Series[str]) -> list[str
     unknown = [name for name in conditions if name not in set(printed)]
     if not unknown:
         return []
-    known = listed([*printed.drop_duplicates(), *CONDITIONS])
+    names = listed([*printed.drop_duplicates(), *CONDITIONS])
     return [
         f"Answers under {listed(unknown)} are not compared: published numbers are about the conditions "
-        f"{known}. Rename the condition in the completions if it is one of these, and import them again."
+        f"{names}. Rename the condition in the completions if it is one of these, and import them again."
     ]
 
 

@@ -80,11 +80,11 @@ def compare_oogiri(
         return tables
     if HUMAN not in real:  # correlations are with people
         tables.pop("published_correlations", None)
-    kept = {
+    real_tables = {
         name: table[table["judge" if "judge" in table else "group"].isin(real)].reset_index(drop=True)
         for name, table in tables.items()
     }
-    return {name: table for name, table in kept.items() if len(table)}
+    return {name: table for name, table in real_tables.items() if len(table)}
 
 
 def published_means(result: Result) -> pd.DataFrame:
@@ -94,7 +94,7 @@ def published_means(result: Result) -> pd.DataFrame:
     ours = _keyed(result, "means", ["dimension", "group", "response_type"], optional=["modality"])
     theirs = printed(MEANS).rename(columns={"rater": "group", "mean": "printed", "sd": "sd_printed"})
     columns = ["estimate", "lower", "upper", "printed", "difference", "sd", "sd_printed", "inside"]
-    return _compared(ours, theirs, ["dimension", "group", "modality", "response_type"], columns)
+    return _compare_columns(ours, theirs, ["dimension", "group", "modality", "response_type"], columns)
 
 
 def published_correlations(result: Result) -> pd.DataFrame:
@@ -107,7 +107,7 @@ def published_correlations(result: Result) -> pd.DataFrame:
         columns={"rater": "judge", "value": "printed", "significant_05": "star"}
     )
     columns = ["estimate", "lower", "upper", "printed", "difference", "p_t", "p_holm", "star", "inside"]
-    return _compared(ours, theirs, keys, columns)
+    return _compare_columns(ours, theirs, keys, columns)
 
 
 def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
@@ -120,12 +120,12 @@ def _keyed(result: Result, kind: str, keys: Sequence[str], optional: Sequence[st
     return frame.assign(**{name: as_text(frame[name]).astype(object) for name in [*keys, *optional]})
 
 
-def _compared(
+def _compare_columns(
     ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], columns: Sequence[str]
 ) -> pd.DataFrame:
-    both = compare(ours, theirs, keys, rounding=ROUNDING)
-    refuse_empty(both, STUDY, "dimensions, response types and judges")
-    return both[["table", *keys, *columns]]
+    table = compare(ours, theirs, keys, rounding=ROUNDING)
+    refuse_empty(table, STUDY, "dimensions, response types and judges")
+    return table[["table", *keys, *columns]]
 
 
 N = 399  # topics that the printed means of models agree with, by `check_table`; the text states 200
@@ -164,7 +164,7 @@ def most_in_order(gap: float, spread: float, step: float = 1.0) -> float:
 def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
     n = np.where(table["response_type"] == OVERALL, TYPES * N, N)
     size, star = table["value"].abs().to_numpy(), table["significant_05"].to_numpy(dtype=bool)
-    least, most = (_p(np.maximum(size + d, 0), n) for d in (ROUNDING, -ROUNDING))
+    least, most = (_p_values(np.maximum(size + d, 0), n) for d in (ROUNDING, -ROUNDING))
     off = (star & (least > 0.05)) | (~star & (most < 0.05))
     odd = [
         f"table {row['table']}, {row['rater']} on {row['response_type']}, {row['dimension']}, "
@@ -183,7 +183,7 @@ def _stars(table: pd.DataFrame) -> tuple[str, int, int, str]:
     )
 
 
-def _p(r: Floats, n: Floats) -> Floats:
+def _p_values(r: Floats, n: Floats) -> Floats:
     t = r * np.sqrt((n - 2) / (1 - r**2))
     return np.asarray(2 * stdtr(n - 2, -np.abs(t)))
 
@@ -195,7 +195,7 @@ def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
         mean, sd = _cells(means, judge), _cells(means, judge, column="sd")
         bound = most_in_order(mean["high"] - mean["low"], sd["high"] + sd["low"], step=2)
         at = round(share * N)
-        whole = "is" if abs(at / N - share) <= ROUNDING else "is not"
+        verb = "is" if abs(at / N - share) <= ROUNDING else "is not"
         rows.append(
             (
                 f"accuracy of tiers, {NAMES[judge]}",
@@ -203,7 +203,7 @@ def _accuracies(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
                 int(share > bound),
                 f"{percentage(share, 1)} cannot be complete orders without ties: whole ratings with the "
                 "printed means "
-                f"and standard deviations give at most {percentage(bound, 1)}. It {whole} a whole number "
+                f"and standard deviations give at most {percentage(bound, 1)}. It {verb} a whole number "
                 "of 399 topics "
                 f"({at}), so ties seem to count as in order, or pairs are counted, where chance is 50%.",
             )
@@ -216,10 +216,10 @@ def _own_responses(means: pd.DataFrame) -> list[tuple[str, int, int, str]]:
     people = _cells(means, HUMAN)
     rows = []
     for judge in ACCURACY:
-        others = [name for name in ACCURACY if name != judge]
+        other_models = [name for name in ACCURACY if name != judge]
         rated = _cells(means, judge)
         raw, human = (
-            ratings[judge] - sum(ratings[name] for name in others) / len(others)
+            ratings[judge] - sum(ratings[name] for name in other_models) / len(other_models)
             for ratings in (rated, people)
         )
         rows.append(

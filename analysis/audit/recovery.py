@@ -33,14 +33,16 @@ def compare_with_truth(estimates: pd.DataFrame, truth: pd.DataFrame, keys: Seque
     """Join estimates with true values."""
     # Returns: The estimates that have a true value, with keys as text, `truth`, and `inside`: whether the
     # interval contains the true value, missing without an interval.
-    both = with_text(estimates, keys).merge(with_text(truth, keys)[[*keys, "truth"]], on=list(keys))
-    both = both[both["estimate"].notna()].reset_index(drop=True)
-    inside = (both["lower"] <= both["truth"]) & (both["truth"] <= both["upper"])
-    bounded = both["lower"].notna() & both["upper"].notna()
-    return both.assign(inside=inside.astype("boolean").where(bounded))
+    comparison = keys_as_text(estimates, keys).merge(
+        keys_as_text(truth, keys)[[*keys, "truth"]], on=list(keys)
+    )
+    comparison = comparison[comparison["estimate"].notna()].reset_index(drop=True)
+    inside = (comparison["lower"] <= comparison["truth"]) & (comparison["truth"] <= comparison["upper"])
+    bounded = comparison["lower"].notna() & comparison["upper"].notna()
+    return comparison.assign(inside=inside.astype("boolean").where(bounded))
 
 
-def with_text(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+def keys_as_text(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """The frame with its keys as text, empty where they are missing."""
     texts = {name: as_text(frame[name]).fillna("") if name in frame else "" for name in keys}
     return frame.assign(**texts).astype(dict.fromkeys(keys, "string"))
@@ -50,13 +52,13 @@ def effect_recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> 
     """Compare estimates of simulated choices with true effects: coverage of intervals and absolute errors."""
     # Returns: `analysis, judge, prompt, n_levels, in_normal, in_bootstrap` (shares of true values inside the
     # intervals), `mean_abs_error, max_abs_error`.
-    both = beside_truth(truth, tables)
-    true = both["true"]
-    in_bootstrap = both["boot_lower"].le(true) & both["boot_upper"].ge(true)
-    judged = both.assign(
-        in_normal=both["inside"].astype("Float64"),
-        in_bootstrap=in_bootstrap.astype("Float64").mask(both["boot_lower"].isna()),
-        error=(both["estimate"] - true).abs(),
+    comparison = effects_with_truth(truth, tables)
+    true = comparison["true"]
+    in_bootstrap = comparison["boot_lower"].le(true) & comparison["boot_upper"].ge(true)
+    judged = comparison.assign(
+        in_normal=comparison["inside"].astype("Float64"),
+        in_bootstrap=in_bootstrap.astype("Float64").mask(comparison["boot_lower"].isna()),
+        error=(comparison["estimate"] - true).abs(),
     )
     return (
         judged.groupby(EFFECT_GROUP, sort=False)
@@ -72,7 +74,7 @@ def effect_recovery(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> 
     )
 
 
-def beside_truth(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def effects_with_truth(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Stack estimates that have a standard error and a true value, with that value in column ``true``."""
     absent = next((name for name in [*EFFECT_KEYS, "estimate"] if name not in truth), None)
     if absent is not None:
@@ -85,8 +87,8 @@ def beside_truth(truth: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.
         if "boot_lower" in table
     ]
     estimates = pd.concat(parts, ignore_index=True).dropna(subset=["std_error"])
-    known = truth.rename(columns={"estimate": "truth"})
-    return compare_with_truth(estimates, known, EFFECT_KEYS).rename(columns={"truth": "true"})
+    true_values = truth.rename(columns={"estimate": "truth"})
+    return compare_with_truth(estimates, true_values, EFFECT_KEYS).rename(columns={"truth": "true"})
 
 
 def label_recovery(results: Mapping[str, Result], truth: pd.DataFrame) -> pd.DataFrame:
@@ -95,56 +97,56 @@ def label_recovery(results: Mapping[str, Result], truth: pd.DataFrame) -> pd.Dat
     # against them.
     strata = [name for name in truth.columns if name not in (*KNOWN, "value")]
     keys = [*KNOWN[:4], *strata, *KNOWN[4:]]
-    known = with_text(truth, keys).assign(truth=truth["value"].astype(float))
+    true_values = keys_as_text(truth, keys).assign(truth=truth["value"].astype(float))
     parts = []
     for name, result in results.items():
-        for each in _label_estimates(result, known):
+        for each in _label_estimates(result, true_values):
             if _comparable(each, strata, result):
-                split = set(strata) <= _split(result) or result.kind == "annotators"
-                shown = each if split else each.drop(columns=strata, errors="ignore")
-                shown = shown.astype(dict.fromkeys(BOUNDS, float))
-                parts.append(compare_with_truth(shown, known, keys).assign(analysis=name))
+                split = set(strata) <= _strata_of(result) or result.kind == "annotators"
+                estimates = each if split else each.drop(columns=strata, errors="ignore")
+                estimates = estimates.astype(dict.fromkeys(BOUNDS, float))
+                parts.append(compare_with_truth(estimates, true_values, keys).assign(analysis=name))
     names = ["analysis", *keys, "truth", *BOUNDS, "inside"]
     return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
 
 
-def _split(result: Result) -> set[str]:
+def _strata_of(result: Result) -> set[str]:
     return {str(name) for name in result.settings.get("by") or ()}
 
 
 def _comparable(frame: pd.DataFrame, strata: Sequence[str], result: Result) -> bool:
     """Whether rows are of all items or of cells of all strata: the truth has no others, save of people."""
     # Rows by strata of which each prompt has one level only are of all items of that prompt.
-    by = [name for name in strata if name in _split(result)]
+    by = [name for name in strata if name in _strata_of(result)]
     if result.kind == "annotators" or not by or len(by) == len(strata):
         return True
     levels = frame.groupby("prompt", observed=True)[by].nunique()
     return len(levels) > 1 and bool((levels <= 1).all(axis=None))
 
 
-def _label_estimates(result: Result, known: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _label_estimates(result: Result, true_values: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Estimates of a result that have true values, named as the truth names them."""
     frame = result.frame
     if result.kind == "scores":
-        plain = frame.assign(condition=UNPERTURBED)
-        metric, missing = as_text(plain["metric"]), as_text(plain["missing"])
+        scores = frame.assign(condition=UNPERTURBED)
+        metric, missing = as_text(scores["metric"]), as_text(scores["missing"])
         wrong = missing == "wrong"
-        yield plain[wrong & (metric == "accuracy")].assign(quantity="accuracy")
-        yield plain[(missing == "missing") & (metric == "accuracy")].assign(quantity="accuracy_answered")
-        yield plain[wrong & (metric == "missing_rate")].assign(quantity="missing")
-        recalls = plain[wrong & metric.str.startswith(RECALL)]
+        yield scores[wrong & (metric == "accuracy")].assign(quantity="accuracy")
+        yield scores[(missing == "missing") & (metric == "accuracy")].assign(quantity="accuracy_answered")
+        yield scores[wrong & (metric == "missing_rate")].assign(quantity="missing")
+        recalls = scores[wrong & metric.str.startswith(RECALL)]
         yield recalls.assign(quantity="accuracy", gold=as_text(recalls["metric"]).str.removeprefix(RECALL))
     elif result.kind == "passes":
-        kept = frame[as_text(frame["metric"]).isin(PASSES)]
-        kept = kept[as_text(kept["missing"]) == "wrong"] if "missing" in kept else kept
-        yield kept.assign(quantity=kept["metric"], condition=UNPERTURBED)
+        rows = frame[as_text(frame["metric"]).isin(PASSES)]
+        rows = rows[as_text(rows["missing"]) == "wrong"] if "missing" in rows else rows
+        yield rows.assign(quantity=rows["metric"], condition=UNPERTURBED)
     elif result.kind == "robustness":
         yield frame[as_text(frame["metric"]) == "accuracy"].assign(quantity="difference")
     elif result.kind == "annotators" and "dimension" in frame:
-        kept = frame[as_text(frame["coefficient"]).isin(list(AGREEMENT))]
-        quantity = as_text(kept["coefficient"]).map(AGREEMENT)
-        for task in known.loc[known["judge"] == HUMAN, "task"].unique():
-            yield kept.assign(quantity=quantity, judge=HUMAN, gold=kept["dimension"], task=task)
+        rows = frame[as_text(frame["coefficient"]).isin(list(AGREEMENT))]
+        quantity = as_text(rows["coefficient"]).map(AGREEMENT)
+        for task in true_values.loc[true_values["judge"] == HUMAN, "task"].unique():
+            yield rows.assign(quantity=quantity, judge=HUMAN, gold=rows["dimension"], task=task)
 
 
 def rating_recovery(
@@ -153,9 +155,9 @@ def rating_recovery(
     """Set estimates beside the true values of a simulation, where both are the same quantity."""
     # Latent correlations of a group that nearly always gives one extreme rating are not identified and
     # excluded, and so is what is defined otherwise, such as rank correlations between dimensions.
-    known = truth.rename(columns={"value": "truth"})
+    true_values = truth.rename(columns={"value": "truth"})
     parts = [
-        compare_with_truth(estimates, known, RATING_KEYS).assign(analysis=name)
+        compare_with_truth(estimates, true_values, RATING_KEYS).assign(analysis=name)
         for name, result in results.items()
         for estimates in _rating_estimates(result, types)
     ]
@@ -196,31 +198,31 @@ def _rating_estimates(result: Result, types: str) -> Iterator[pd.DataFrame]:
     if result.kind == "means" and by_type:
         yield _keyed(frame, "expected_rating", frame["group"], types if strata else None)
     elif result.kind == "biases" and by_type:
-        kept = frame[(frame["bias"] == "positivity") & (frame["quantity"] == "difference")]
-        yield _keyed(kept, "positivity", kept["judge"], types if strata else None)
+        rows = frame[(frame["bias"] == "positivity") & (frame["quantity"] == "difference")]
+        yield _keyed(rows, "positivity", rows["judge"], types if strata else None)
     elif result.kind == "correlations" and by_type:
-        kept = frame[frame["coefficient"] == "pearson"]
-        yield _keyed(kept, "raw_correlation", kept["judge"], types if strata else None)
+        rows = frame[frame["coefficient"] == "pearson"]
+        yield _keyed(rows, "raw_correlation", rows["judge"], types if strata else None)
     elif result.kind == "dimension_model" and not result.settings.get("covariates"):
-        kept = frame[(frame["level"] == "between") & (frame["quantity"] == "correlation")]
-        keyed = _keyed(kept, "dimension_correlation", kept["group"], None)
-        yield keyed.assign(other=as_text(kept["other_dimension"]).to_numpy(dtype=object))
+        rows = frame[(frame["level"] == "between") & (frame["quantity"] == "correlation")]
+        keyed = _keyed(rows, "dimension_correlation", rows["group"], None)
+        yield keyed.assign(other=as_text(rows["other_dimension"]).to_numpy(dtype=object))
     elif result.kind == "rater_model":
-        yield from _latent(result, types)
+        yield from _latent_estimates(result, types)
 
 
-def _latent(result: Result, types: str) -> Iterator[pd.DataFrame]:
+def _latent_estimates(result: Result, types: str) -> Iterator[pd.DataFrame]:
     """Latent correlations of a rater model; within strata they are lasting where repeats separate noise."""
     ends = result.settings.get("at_the_end") or ()
     frame = result.frame[~result.frame["group"].isin(ends)]
     frame = frame.assign(dimension=str(result.settings.get("dimension") or ""))
     lasting = (frame["quantity"] == LASTING) & (frame["group"] != HUMAN)
-    known = frame["group"].isin(frame.loc[frame["quantity"] == LASTING, "group"])
+    has_lasting = frame["group"].isin(frame.loc[frame["quantity"] == LASTING, "group"])
     chosen = {LASTING: lasting, SINGLE: frame["quantity"] == SINGLE}
     if set(result.settings.get("covariates") or ()) == {types, MODALITY}:
         within = frame["quantity"] == f"{LASTING}_within"
-        chosen |= {f"{LASTING}_within": within & known & (frame["group"] != HUMAN)}
-        chosen |= {f"{SINGLE}_within": within & ~known}
+        chosen |= {f"{LASTING}_within": within & has_lasting & (frame["group"] != HUMAN)}
+        chosen |= {f"{SINGLE}_within": within & ~has_lasting}
     for quantity, rows in chosen.items():
         yield _keyed(frame[rows], quantity, frame.loc[rows, "group"], None)
 

@@ -39,7 +39,7 @@ def annotators(
     if people["judge_id"].nunique() < 2:
         raise InputError("judgments: agreement needs at least two people; add judgments of others.")
     columns = list(by)
-    found = agreement(
+    result = agreement(
         distinctions(people, covers or {}),
         list(coefficients),
         items=items,
@@ -50,9 +50,9 @@ def annotators(
         draws=draws,
         seed=seed,
     )
-    settings = {**found.settings, "covers": {name: list(of) for name, of in (covers or {}).items()}}
-    extra = {name: table for name, table in found.extra.items() if name == "pairs"}
-    return Result(found.frame, "annotators", found.notes, settings, extra)
+    settings = {**result.settings, "covers": {name: list(of) for name, of in (covers or {}).items()}}
+    extra = {name: table for name, table in result.extra.items() if name == "pairs"}
+    return Result(result.frame, "annotators", result.notes, settings, extra)
 
 
 def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -73,11 +73,11 @@ def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -
 
 
 @analysis("benchmark", order=110, when=lambda answered: answered.of_people["judge_id"].nunique() > 1)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     people, items, by = answered.of_people, answered.items, answered.strata[:1]
     covers = answered.study.gold.covers if answered.study.gold is not None else {}
     yield Step(
         "annotators",
         "Agreement of annotators",
-        lambda: annotators(people, covers=covers, items=items, by=by, **drawn),
+        lambda: annotators(people, covers=covers, items=items, by=by, **options),
     )

@@ -22,7 +22,7 @@ from ..correction.bounds import (
     bound_columns,
     check_direction,
     critical_value,
-    nearest,
+    index_of_bound,
     only_missing,
 )
 from ..numerics.types import Codes, Floats
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Score:
     """A score of answers, or of a completion of them."""
 
     name: str
@@ -53,12 +53,12 @@ class _Side:
 
 
 @dataclass(frozen=True)
-class _Sides:
+class _BoundedScore:
     """A score from the answers given and in its two worst completions."""
 
-    given: _Side
-    least: _Side
-    largest: _Side
+    given: _Score
+    least: _Score
+    largest: _Score
 
 
 def bounds(
@@ -140,20 +140,20 @@ def bounds(
     check_policies(missing)
     plan = Plan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
-    found: list[_Sides] = []
-    counts = _answered(scored, missing)
+    scores: list[_BoundedScore] = []
+    counts = _answer_counts(scored, missing)
     silent = counts[counts["n_answered"] == 0]
     for cell in scored.cells(by):
-        for row, drawn in _of_judge(cell, metrics, scored, missing, plan):
+        for row, score in _judge_scores(cell, metrics, scored, missing, plan):
             rows.append(row)
-            found.append(drawn)
+            scores.append(score)
     frame = pd.DataFrame(rows)
     usual = frame.pop("null").to_numpy(float)
     nulls = usual if null is None else np.full(len(frame), float(null))
-    frame = frame.assign(null=nulls, **_columns(found, direction, nulls, alpha))
+    frame = frame.assign(null=nulls, **_table_columns(scores, direction, nulls, alpha))
     quiet = pd.MultiIndex.from_frame(silent[["judge", "prompt", "task"]])
-    kept = ~pd.MultiIndex.from_frame(frame[["judge", "prompt", "task"]]).isin(quiet)
-    asked, given = int(counts["n_asked"].sum()), int(counts["n_answered"].sum())
+    mask = ~pd.MultiIndex.from_frame(frame[["judge", "prompt", "task"]]).isin(quiet)
+    n_asked, n_answered = int(counts["n_asked"].sum()), int(counts["n_answered"].sum())
     settings = {
         "by": list(by),
         "missing": missing,
@@ -161,16 +161,16 @@ def bounds(
         "null": null,
         "direction": direction,
         "counted": "labels",
-        "n_asked": asked,
-        "n_missing": asked - given,
+        "n_asked": n_asked,
+        "n_missing": n_asked - n_answered,
     }
     notes = (
-        answered(given, asked, "labels"),
-        *(_silent(row) for row in silent.to_dict("records")),
+        answered(n_answered, n_asked, "labels"),
+        *(_note_on_silence(row) for row in silent.to_dict("records")),
         ASSUMED[direction],
     )
     return Result(
-        frame[kept].reset_index(drop=True),
+        frame[mask].reset_index(drop=True),
         "bounds",
         notes,
         settings,
@@ -178,103 +178,103 @@ def bounds(
     )
 
 
-def _of_judge(
+def _judge_scores(
     cell: Cell, metrics: Sequence[str] | None, scored: Scored, missing: str, plan: Plan
-) -> Iterator[tuple[dict[str, Any], _Sides]]:
+) -> Iterator[tuple[dict[str, Any], _BoundedScore]]:
     """The scores of a cell, with what names them."""
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
     level = cell.codes("level")
-    answers, kept = outcome(cell.frame, cell.classes, missing, scored.policy)
+    answers, mask = outcome(cell.frame, cell.classes, missing, scored.policy)
     labels = (cell.classes, cell.levels)
 
-    def labelled(given: Codes, used: NDArray[np.bool_]) -> Labelled:
-        return Labelled(level[used], given[used], codes[used], n_clusters, cell.class_of, *labels)
+    def labelled(predicted: Codes, rows: NDArray[np.bool_]) -> Labelled:
+        return Labelled(level[rows], predicted[rows], codes[rows], n_clusters, cell.class_of, *labels)
 
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
     everything = np.ones(len(level), dtype=bool)
-    for name in _bounded(cell, metrics):
+    for name in _bounded_metrics(cell, metrics):
         of = rests_on(name, level, answers, cell.class_of, *labels)
-        given = labelled(answers, kept)
-        ends = [given, given]
-        if not kept[of].all():
-            ends = [labelled(one, everything) for one in _worst(name, level, answers, kept, cell)]
+        observed = labelled(answers, mask)
+        ends = [observed, observed]
+        if not mask[of].all():
+            ends = [labelled(worst, everything) for worst in _worst_answers(name, level, answers, mask, cell)]
         null = (
             np.nan if name.startswith("share_") else random_expectation(name, gold, cell.levels, cell.classes)
         )
-        counted = {"n_answered": int((kept & of).sum()), "n_asked": int(of.sum())}
-        sides = _Sides(*(_Side(name, one, plan) for one in (given, *ends)))
+        counted = {"n_answered": int((mask & of).sum()), "n_asked": int(of.sum())}
+        sides = _BoundedScore(*(_Score(name, version, plan) for version in (observed, *ends)))
         yield {**cell.keys, "metric": name, **counted, "null": null}, sides
 
 
-def _bounded(cell: Cell, metrics: Sequence[str] | None) -> list[str]:
+def _bounded_metrics(cell: Cell, metrics: Sequence[str] | None) -> list[str]:
     """The metrics that are asked for, or the linear ones among those of `scores`."""
     if metrics is None:
         return [name for name in default_metrics(cell) if is_linear(name)]
-    known = [name for name in metrics if not is_linear(name)]
-    if known:
+    names = [name for name in metrics if not is_linear(name)]
+    if names:
         raise InputError(
-            f"{listed(known)}: the answers to other units decide what an answer contributes, so worst cases "
+            f"{listed(names)}: the answers to other units decide what an answer contributes, so worst cases "
             "of single answers do not bound it; use accuracy, balanced_accuracy, specificity, recall_X, "
             "specificity_X or share_X."
         )
     return list(metrics)
 
 
-def _worst(
-    name: str, level: Codes, answers: Codes, kept: NDArray[np.bool_], cell: Cell
+def _worst_answers(
+    name: str, level: Codes, answers: Codes, mask: NDArray[np.bool_], cell: Cell
 ) -> tuple[Codes, Codes]:
     """Answers with every missing one as it makes a metric least, and largest."""
     adds = contributions(name, level, cell.class_of, cell.classes, cell.levels)
     least, largest = adds.argmin(axis=1)[level], adds.argmax(axis=1)[level]
-    return np.where(kept, answers, least), np.where(kept, answers, largest)
+    return np.where(mask, answers, least), np.where(mask, answers, largest)
 
 
-def _columns(
-    found: Sequence[_Sides], direction: Direction | None, null: Floats, alpha: float
+def _table_columns(
+    scores: Sequence[_BoundedScore], direction: Direction | None, null: Floats, alpha: float
 ) -> dict[str, Floats | NDArray[Any]]:
     """Columns of the table, each (m,)."""
-    low, high = ([_assuming(one, direction)[end] for one in found] for end in (0, 1))
-    usual = np.full(len(found), alpha)
-    given = _ends([one.given for one in found], usual)
-    least, largest = _ends(low, usual), _ends(high, usual)
+    low, high = ([_score_bounds(score, direction)[end] for score in scores] for end in (0, 1))
+    usual = np.full(len(scores), alpha)
+    observed = _intervals([score.given for score in scores], usual)
+    least, largest = _intervals(low, usual), _intervals(high, usual)
     # Scores of 0 and 1 have no standard error, but an interval.
     errors = np.nan_to_num(least.std_error), np.nan_to_num(largest.std_error)
     level = 2 * ndtr(-critical_value(least.estimate, largest.estimate, *errors, alpha))
-    lower, upper = _ends(low, level).lower, _ends(high, level).upper
+    lower, upper = _intervals(low, level).lower, _intervals(high, level).upper
     none = np.isnan(lower) | np.isnan(upper)
     covering = np.where(none, np.nan, lower), np.where(none, np.nan, upper)
-    return vars(given) | bound_columns(given, least, largest, covering, null)
+    return vars(observed) | bound_columns(observed, least, largest, covering, null)
 
 
-def _assuming(one: _Sides, direction: Direction | None) -> tuple[_Side, _Side]:
+def _score_bounds(score: _BoundedScore, direction: Direction | None) -> tuple[_Score, _Score]:
     """The bounds of a score, one of them by an assumption about missing answers."""
     if direction is None:
-        return one.least, one.largest
-    given, least, largest = (
-        np.array([side.at(ANY).estimate]) for side in (one.given, one.least, one.largest)
+        return score.least, score.largest
+    observed, least, largest = (
+        np.array([side.at(ANY).estimate]) for side in (score.given, score.least, score.largest)
     )
-    chosen = int(nearest(given, least, largest, direction)[0])
-    known = (one.least, one.given, one.largest)[chosen]
-    return (known, one.largest) if direction == "for" else (one.least, known)
+    chosen = int(index_of_bound(observed, least, largest, direction)[0])
+    assumed_bound = (score.least, score.given, score.largest)[chosen]
+    return (assumed_bound, score.largest) if direction == "for" else (score.least, assumed_bound)
 
 
-def _ends(sides: Sequence[_Side], alpha: Floats) -> Ends:
+def _intervals(sides: Sequence[_Score], alpha: Floats) -> Ends:
     """Intervals as in `scores`."""
-    found = [side.at(float(level)) for side, level in zip(sides, alpha, strict=True)]
+    ends = [side.at(float(level)) for side, level in zip(sides, alpha, strict=True)]
     columns = ("estimate", "std_error", "lower", "upper")
-    return Ends(*(np.array([getattr(one, name) for one in found], dtype=float) for name in columns))
+    return Ends(*(np.array([getattr(end, name) for end in ends], dtype=float) for name in columns))
 
 
-def _answered(scored: Scored, missing: str) -> pd.DataFrame:
+def _answer_counts(scored: Scored, missing: str) -> pd.DataFrame:
     """Answers that count and those asked for, by judge, prompt and task."""
     rows = []
     for cell in scored.cells():
-        _, kept = outcome(cell.frame, cell.classes, missing, scored.policy)
-        rows.append({**cell.keys, "n_answered": int(kept.sum()), "n_asked": len(kept)})
+        _, mask = outcome(cell.frame, cell.classes, missing, scored.policy)
+        rows.append({**cell.keys, "n_answered": int(mask.sum()), "n_asked": len(mask)})
     return pd.DataFrame(rows)
 
 
-def _silent(row: Mapping[Any, Any]) -> str:
+def _note_on_silence(row: Mapping[Any, Any]) -> str:
     who = " ".join(filter(None, (row["judge"], row["prompt"])))
     return (
         f"{who}: none of {row['n_asked']:,} labels of '{row['task']}' was given, so its scores cannot be "
@@ -283,19 +283,19 @@ def _silent(row: Mapping[Any, Any]) -> str:
 
 
 @analysis("benchmark", order=25, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     scored = answered.plain_scores
-    counts = _answered(scored, STUDY)
+    counts = _answer_counts(scored, STUDY)
     if (counts["n_answered"] < counts["n_asked"]).any():
         _, _, by = answered.splits[0]
         yield Step(
             "scores_bounds",
             "Scores of judges: bounds",
-            partial(_of_missing, scored, by, drawn),
+            partial(_bounds_of_missing, scored, by, options),
         )
 
 
-def _of_missing(scored: Scored, by: Sequence[str], drawn: Mapping[str, Any]) -> Result:
+def _bounds_of_missing(scored: Scored, by: Sequence[str], options: Mapping[str, Any]) -> Result:
     """Bounds of the judges with missing answers."""
-    result = bounds(scored, by=by, **drawn)
+    result = bounds(scored, by=by, **options)
     return only_missing(result, ["judge", "prompt", "task"])

@@ -47,13 +47,13 @@ def length_effects(
     require_columns(items, ["item_id", "text"], "items")
     require_columns(scored.frame, list(within), "scored judgments")
     lengths, ungrouped = _lengths(scored, items, groups, list(within))
-    known = lengths.set_index("item_id")[BIN]
-    frame = scored.frame.assign(**{BIN: scored.frame["item_id"].astype(str).map(known)})
-    kept = replace(scored, frame=frame).where(frame[BIN].notna().to_numpy(dtype=bool))
-    drawn: dict[str, Any] = {"draws": draws, "seed": seed, "alpha": alpha, "cluster": cluster}
+    length_groups = lengths.set_index("item_id")[BIN]
+    frame = scored.frame.assign(**{BIN: scored.frame["item_id"].astype(str).map(length_groups)})
+    subset = replace(scored, frame=frame).where(frame[BIN].notna().to_numpy(dtype=bool))
+    options: dict[str, Any] = {"draws": draws, "seed": seed, "alpha": alpha, "cluster": cluster}
     by = [*by, *(name for name in within if name not in by)]
-    found = scores(kept, by=[*by, BIN], metrics=list(metrics), missing=[WRONG], **drawn)
-    table = found.frame[found.frame["judge_kind"] != BASELINE].assign(
+    result = scores(subset, by=[*by, BIN], metrics=list(metrics), missing=[WRONG], **options)
+    table = result.frame[result.frame["judge_kind"] != BASELINE].assign(
         **{BIN: lambda rows: rows[BIN].astype(float).astype(int)}
     )
     cells = lengths.groupby([*within, BIN])[LENGTH]
@@ -62,11 +62,11 @@ def length_effects(
     keys = ["judge", "prompt", "task", *by, "metric"]
     numbers = ["estimate", "std_error", "lower", "upper", "n_units", "n_items"]
     table = table[[*keys, BIN, "shortest", "longest", "length", *numbers]]
-    ranked = dict.fromkeys(found.frame[keys].itertuples(index=False, name=None))
+    ranked = dict.fromkeys(result.frame[keys].itertuples(index=False, name=None))
     order = {key: place for place, key in enumerate(ranked)}
     rank = [order[key] for key in table[keys].itertuples(index=False, name=None)]
     table = table.assign(_rank=rank).sort_values(["_rank", BIN]).drop(columns="_rank").reset_index(drop=True)
-    left_out = scored.frame["item_id"].nunique() - kept.frame["item_id"].nunique() - ungrouped
+    left_out = scored.frame["item_id"].nunique() - subset.frame["item_id"].nunique() - ungrouped
     lacking = f"no text{' or no ' + listed(within) if within else ''}"
     notes = [f"{left_out:,} items have {lacking} and are excluded."] if left_out else []
     if ungrouped:
@@ -78,29 +78,29 @@ def length_effects(
     return Result(
         table,
         "errors",
-        (*notes, *found.notes),
-        {"by": list(by), "within": list(within), "groups": int(lengths[BIN].nunique()), **drawn},
-        {"ends": _ends(table, keys, alpha)},
+        (*notes, *result.notes),
+        {"by": list(by), "within": list(within), "groups": int(lengths[BIN].nunique()), **options},
+        {"ends": _end_differences(table, keys, alpha)},
     )
 
 
 def _lengths(scored: Scored, items: pd.DataFrame, groups: int, within: list[str]) -> tuple[pd.DataFrame, int]:
     """Characters of the judged items with a text, and their group, 1 for the shortest; how many have none."""
     text = as_text(items["text"])
-    held = pd.DataFrame({"item_id": as_text(items["item_id"]), LENGTH: text.str.len()})
-    held = held[(held[LENGTH].fillna(0) > 0).to_numpy(dtype=bool)].astype({LENGTH: float})
+    table = pd.DataFrame({"item_id": as_text(items["item_id"]), LENGTH: text.str.len()})
+    table = table[(table[LENGTH].fillna(0) > 0).to_numpy(dtype=bool)].astype({LENGTH: float})
     judged = scored.frame[["item_id", *within]].drop_duplicates("item_id").dropna().astype("string")
-    held = held.merge(judged.astype(object), on="item_id")
+    table = table.merge(judged.astype(object), on="item_id")
     if within:
-        group = held.groupby(within, sort=False)[LENGTH].transform(_bins, groups)
+        group = table.groupby(within, sort=False)[LENGTH].transform(_bins, groups)
     else:
-        group = _bins(held[LENGTH], groups)
-    result = held.assign(**{BIN: group}).dropna(subset=BIN)
+        group = _bins(table[LENGTH], groups)
+    result = table.assign(**{BIN: group}).dropna(subset=BIN)
     if result.empty:
         raise InputError(
             "items: fewer than two groups of lengths; length effects need texts of several lengths."
         )
-    return result, len(held) - len(result)
+    return result, len(table) - len(result)
 
 
 def _bins(length: pd.Series[float], groups: int) -> pd.Series[float]:
@@ -111,20 +111,20 @@ def _bins(length: pd.Series[float], groups: int) -> pd.Series[float]:
     return cut.rank(method="dense") if cut.nunique() > 1 else cut.astype(float) * np.nan
 
 
-def _ends(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> pd.DataFrame:
+def _end_differences(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> pd.DataFrame:
     """The longest group minus the shortest of each judge, task, stratum and metric."""
     of_key = table.groupby(list(keys), sort=False, observed=True)[BIN]
     last = table[(table[BIN] == of_key.transform("max")) & (of_key.transform("nunique") > 1)]
     ends = [part.set_index(list(keys)) for part in (table[table[BIN] == of_key.transform("min")], last)]
-    both = ends[1].join(ends[0].add_suffix("_short"), how="inner")
-    errors = both[["std_error", "std_error_short"]].to_numpy(dtype=float)
+    pairs = ends[1].join(ends[0].add_suffix("_short"), how="inner")
+    errors = pairs[["std_error", "std_error_short"]].to_numpy(dtype=float)
     error = np.sqrt((errors**2).sum(axis=1))
-    estimate = both["estimate"] - both["estimate_short"]
+    estimate = pairs["estimate"] - pairs["estimate_short"]
     bounds = inference(estimate.to_numpy(dtype=float), error, alpha)
     result = pd.DataFrame(
         {
-            "short": both["estimate_short"],
-            "long": both["estimate"],
+            "short": pairs["estimate_short"],
+            "long": pairs["estimate"],
             "estimate": estimate,
             "std_error": error,
             "lower": bounds.lower,
@@ -141,13 +141,13 @@ def has_texts(answered: Answered) -> bool:
 
 
 @analysis("benchmark", order=90, when=has_texts)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     scored, strata = answered.plain_scores, answered.strata
     items = cast(pd.DataFrame, answered.items)  # by has_texts
     yield Step(
         "lengths",
         "Scores by the length of items",
-        lambda: length_effects(scored, items, within=strata, **drawn),
+        lambda: length_effects(scored, items, within=strata, **options),
     )
 
 
@@ -167,35 +167,35 @@ def cards(
     # Hard: fewest right answers; divided: nearest one half; silent: most missing; easy: most right.
     # Ties go to the shortest text, and an item is shown once.
     require_columns(items, ["item_id"], "items")
-    known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
     rows: list[dict[str, Any]] = []
     number = 0
     for task in scored.tasks:
         frame = scored.frame[scored.frame["task"].astype(str) == task]
-        for reason, item in _picked(frame, known, reasons):
+        for reason, item in _pick_items(frame, by_id, reasons):
             number += 1
-            own = frame[frame["item_id"].astype(str) == item]
+            item_rows = frame[frame["item_id"].astype(str) == item]
             rows += [
                 {
                     "card": number,
                     "reason": reason,
                     "task": task,
                     "item_id": item,
-                    **_shown(known, item),
+                    **_item_content(by_id, item),
                     **row,
                 }
-                for row in _answers(own, scored, task)
+                for row in _judge_answers(item_rows, scored, task)
             ]
     if not rows:
         raise InputError("items: none of them is judged, so no items can be shown.")
     table = pd.DataFrame(rows)
-    table["raw"] = _raw(table, responses)
+    table["raw"] = _raw_texts(table, responses)
     return Result(table.drop(columns="sample"), "cards", (), {"reasons": list(reasons)})
 
 
-def _picked(frame: pd.DataFrame, known: pd.DataFrame, reasons: Sequence[str]) -> list[tuple[str, str]]:
+def _pick_items(frame: pd.DataFrame, by_id: pd.DataFrame, reasons: Sequence[str]) -> list[tuple[str, str]]:
     """A reason and an item each; items that are not known are passed over."""
-    frame = frame[frame["item_id"].astype(str).isin(known.index)]
+    frame = frame[frame["item_id"].astype(str).isin(by_id.index)]
     by_item = frame.assign(missing=frame["predicted"] == NO_ANSWER).groupby(
         frame["item_id"].astype(str), sort=False
     )
@@ -206,28 +206,28 @@ def _picked(frame: pd.DataFrame, known: pd.DataFrame, reasons: Sequence[str]) ->
         SILENT: -shares["missing"],
         EASY: -shares["correct"],
     }
-    text = known["text"] if "text" in known else pd.Series("", index=known.index)
+    text = by_id["text"] if "text" in by_id else pd.Series("", index=by_id.index)
     length = as_text(text).fillna("").str.len().reindex(shares.index).fillna(0)
-    found: list[tuple[str, str]] = []
+    picks: list[tuple[str, str]] = []
     for reason in reasons:
         ranked = pd.DataFrame({"by": order[reason].round(6), "length": length}).sort_values(["by", "length"])
-        free = [item for item in ranked.index if item not in {item for _, item in found}]
+        free = [item for item in ranked.index if item not in {item for _, item in picks}]
         if free and not (reason == SILENT and shares.loc[free[0], "missing"] == 0):
-            found.append((reason, str(free[0])))
-    return found
+            picks.append((reason, str(free[0])))
+    return picks
 
 
-def _shown(known: pd.DataFrame, item: str) -> dict[str, str]:
+def _item_content(by_id: pd.DataFrame, item: str) -> dict[str, str]:
     """Text and name of the media file of an item."""
-    row: Mapping[Any, Any] = known.loc[item].to_dict()
+    row: Mapping[Any, Any] = by_id.loc[item].to_dict()
     return {name: "" if pd.isna(row.get(name)) else str(row[name]) for name in ("text", "media")}
 
 
-def _answers(own: pd.DataFrame, scored: Scored, task: str) -> list[dict[str, Any]]:
+def _judge_answers(item_rows: pd.DataFrame, scored: Scored, task: str) -> list[dict[str, Any]]:
     """Gold and the first answer of each judge with each prompt."""
     classes, levels = (*scored.classes[task], OTHER_LABEL), scored.levels[task]
     result = []
-    for (judge, prompt), part in own.groupby(["judge", "prompt"], sort=False, observed=True):
+    for (judge, prompt), part in item_rows.groupby(["judge", "prompt"], sort=False, observed=True):
         first = part[part["sample"] == part["sample"].min()].sort_values("line")
         codes, lines = first["predicted"].to_numpy(), first["line"].to_numpy()
         answers = ["" if code == NO_ANSWER else classes[code] for code in codes]
@@ -254,12 +254,12 @@ def listed_lines(labels: Sequence[str], lines: np.ndarray) -> str:
     return "\n".join(f"{line} {label or '-'}" for line, label in zip(lines, labels, strict=True))
 
 
-def _raw(table: pd.DataFrame, responses: pd.DataFrame | None) -> pd.Series[Any]:
+def _raw_texts(table: pd.DataFrame, responses: pd.DataFrame | None) -> pd.Series[Any]:
     """Raw text of each answer, where it is known."""
     column = None if responses is None else next((name for name in RAW if name in responses), None)
     if responses is None or column is None:
         return pd.Series(pd.NA, index=table.index, dtype="string")
-    asked = pd.DataFrame(
+    response_table = pd.DataFrame(
         {
             "judge": as_text(responses["judge_id"]),
             "prompt": as_text(responses["prompt_id"]).fillna("") if "prompt_id" in responses else "",
@@ -269,12 +269,12 @@ def _raw(table: pd.DataFrame, responses: pd.DataFrame | None) -> pd.Series[Any]:
         }
     ).drop_duplicates(["judge", "prompt", "item_id", "sample"])
     keys = ["judge", "prompt", "item_id", "sample"]
-    left = table[keys].astype(dict.fromkeys(keys[:3], "string"))
-    return left.merge(asked, on=keys, how="left")["_raw"].set_axis(table.index)
+    answer_keys = table[keys].astype(dict.fromkeys(keys[:3], "string"))
+    return answer_keys.merge(response_table, on=keys, how="left")["_raw"].set_axis(table.index)
 
 
 @analysis("benchmark", order=100, when=has_texts)
-def _card_steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _card_steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     scored, responses = answered.plain_scores, answered.responses
     items = cast(pd.DataFrame, answered.items)  # by has_texts
     yield Step("cards", "Examples", lambda: cards(scored, items, responses=responses))

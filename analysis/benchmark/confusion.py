@@ -70,7 +70,7 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
     [['safe', 'safe', 0.5], ['safe', 'other label', 0.0], ['safe', 'no answer', 0.5]]
     """
     tables = []
-    for cell, n in _counted(scored, by):
+    for cell, n in _count_answers(scored, by):
         answers = (*cell.classes, OTHER_LABEL, NONE_GIVEN)
         total = n.sum(axis=1, keepdims=True)
         share = np.divide(n, total, out=np.full(n.shape, np.nan), where=total > 0)
@@ -89,7 +89,7 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
     return Result(pd.concat(tables, ignore_index=True), "confusion", notes, {"by": list(by)})
 
 
-def _counted(scored: Scored, by: Sequence[str]) -> Iterator[tuple[Cell, Codes]]:
+def _count_answers(scored: Scored, by: Sequence[str]) -> Iterator[tuple[Cell, Codes]]:
     """Answers of each cell by gold label and answer, shape (L, K + 2): the classes, another label, none."""
     if isinstance(scored, StoredScored):
         yield from confusion_of_stored(scored, by)
@@ -142,17 +142,17 @@ def by_label(
     """
     plan = Plan(draws, seed, alpha, cluster, BOOTSTRAP if isinstance(scored, StoredScored) else interval)
     rows: list[dict[str, Any]] = []
-    for cell, margins, counts in _labels(scored, by, plan):
-        of_shares = {} if plan.resamples else _of_shares(cell, plan)
-        gold, given = margins.class_gold, margins.given[:, :-1]
+    for cell, margins, counts in _margins(scored, by, plan):
+        of_shares = {} if plan.resamples else _share_bounds(cell, plan)
+        gold, n_predicted = margins.class_gold, margins.given[:, :-1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = {
-                "precision": np.where(given > 0, class_precision(margins), np.nan),
+            replicates = {
+                "precision": np.where(n_predicted > 0, class_precision(margins), np.nan),
                 "recall": np.where(gold > 0, class_recall(margins), np.nan),
                 "f1": np.where(gold > 0, class_f1(margins), np.nan),
-                "ratio": np.where(gold > 0, given / gold, np.nan),
+                "ratio": np.where(gold > 0, n_predicted / gold, np.nan),
             }
-        surplus = given - gold
+        surplus = n_predicted - gold
         spread = surplus[1:].std(axis=0, ddof=1) if draws > 1 else np.full(len(cell.classes), np.nan)
         p = inference(surplus[0], np.where(spread > 0, spread, np.nan), alpha).p
         for code, label in enumerate(cell.classes):
@@ -160,12 +160,12 @@ def by_label(
                 "label": label,
                 "n_gold": int(counts.units[code]),
                 "n_answers": int(gold[0, code]),
-                "n_predicted": int(given[0, code]),
+                "n_predicted": int(n_predicted[0, code]),
             }
-            for name, values in drawn.items():
-                used = int((counts.given if name == "precision" else counts.gold)[code])
-                bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=used)
-                row |= _named(name, of_shares.get(f"{name}_{label}", bounds))
+            for name, values in replicates.items():
+                n_clusters = int((counts.given if name == "precision" else counts.gold)[code])
+                bounds = bounds_of(values[:, code], alpha, share=name in SHARES, n_clusters=n_clusters)
+                row |= _prefixed_columns(name, of_shares.get(f"{name}_{label}", bounds))
             rows.append({**cell.keys, **row, "p": float(p[code])})
     frame = with_adjusted(pd.DataFrame(rows), ["task"], "holm")
     drawn_by = (
@@ -183,7 +183,7 @@ def by_label(
     return Result(frame, "by_label", notes, {"by": list(by), **vars(plan)})
 
 
-def _of_shares(cell: Cell, plan: Plan) -> dict[str, Bounds]:
+def _share_bounds(cell: Cell, plan: Plan) -> dict[str, Bounds]:
     """Bounds of precision, recall and F1 of each class, as in `scores`."""
     if not plan.draws:
         return {}
@@ -197,44 +197,44 @@ def _of_shares(cell: Cell, plan: Plan) -> dict[str, Bounds]:
     return bounds_of_metrics(names, of, plan.alpha)
 
 
-def _labels(scored: Scored, by: Sequence[str], plan: Plan) -> Iterator[tuple[Cell, Margins, OfClasses]]:
+def _margins(scored: Scored, by: Sequence[str], plan: Plan) -> Iterator[tuple[Cell, Margins, OfClasses]]:
     """Margins of each cell in the sample and in draws, and the units and clusters of each class."""
     if isinstance(scored, StoredScored):
         yield from labels_of_stored(scored, by, plan)
         return
     for cell in scored.cells(by):
         codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
-        gold, given, units = cell.codes("gold"), cell.codes("predicted"), cell.codes("unit")
-        margins = drawn_margins(cell.codes("level"), given, cell, codes, plan.weights(n_clusters))
+        gold, predicted, units = cell.codes("gold"), cell.codes("predicted"), cell.codes("unit")
+        margins = drawn_margins(cell.codes("level"), predicted, cell, codes, plan.weights(n_clusters))
         counts = [
             np.array([n_distinct(of[where == code]) for code in range(len(cell.classes))])
-            for of, where in ((units, gold), (codes, gold), (codes, given))
+            for of, where in ((units, gold), (codes, gold), (codes, predicted))
         ]
         yield cell, margins, OfClasses(*counts)
 
 
 def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
     """1 for labels that are given too often, -1 for those given too rarely, 0 for others, shape (n,)."""
-    given, gold = (frame[name].to_numpy(dtype=np.int64) for name in ("n_predicted", "n_answers"))
-    clear = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (given == 0)
+    n_predicted, gold = (frame[name].to_numpy(dtype=np.int64) for name in ("n_predicted", "n_answers"))
+    clear = (frame["p_adjusted"].to_numpy(dtype=float) < alpha) | (n_predicted == 0)
     enough = frame["n_gold"].to_numpy(dtype=np.int64) >= FEWEST_GOLD
-    found: Codes = np.where(clear & enough, np.sign(given - gold), 0).astype(np.int64)
-    return found
+    direction: Codes = np.where(clear & enough, np.sign(n_predicted - gold), 0).astype(np.int64)
+    return direction
 
 
-def _named(name: str, bounds: Bounds) -> dict[str, Any]:
+def _prefixed_columns(name: str, bounds: Bounds) -> dict[str, Any]:
     """The columns of one number among several of a row."""
-    found = {f"{name}_{part}": value for part, value in vars(bounds).items() if part != "estimate"}
-    return {name: bounds.estimate, **found}
+    columns = {f"{name}_{part}": value for part, value in vars(bounds).items() if part != "estimate"}
+    return {name: bounds.estimate, **columns}
 
 
 @analysis("benchmark", order=80, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     for task in answered.plain_scores.tasks:
         scored = answered.plain_scores.of(task=task)
         title = task_in_words(answered.study, task).lower()
         yield Step(f"confusion_{task}", f"Confusion matrices: {title}", partial(_confusion, scored))
-        call = partial(by_label, scored, **drawn)
+        call = partial(by_label, scored, **options)
         yield Step(f"by_label_{task}", f"Labels given too often: {title}", call)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
-from ..frames.passport import coverage_notes, metrics_asked
+from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
 from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
@@ -119,11 +119,11 @@ def differences(
     strata = [name for name in by if name != between]
     prepared, left_out = comparable(scored, between, strata)
     rows: list[dict[str, Any]] = []
-    apart: list[str] = []
+    empty_pairs: list[str] = []
     notes: list[str] = []
     for pair in matched_pairs(prepared, between, strata, against, policy):
         if not pair.counts["n_pairs"]:
-            apart.append(f"{pair.left} and {pair.right}")
+            empty_pairs.append(f"{pair.left} and {pair.right}")
             continue
         rows += rows_of(pair, metrics, tests, plan, notes)
         notes += unequal_clusters(pair.clusters(plan.cluster)[0], f"{pair.left} and {pair.right}: ")
@@ -139,10 +139,10 @@ def differences(
             f"scored judgments: no two values of column '{between}' have an answer to the same unit, "
             "so no paired comparison is possible."
         )
-    frame = _with_certain(with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust))
-    if apart:
-        notes.append(f"No answers to the same units, so not compared: {listed(dict.fromkeys(apart))}.")
-    notes += [*unbalanced(frame), *notes_of_tests(frame, plan)]
+    frame = _fill_certain_p(with_adjusted(pd.DataFrame(rows), ["test", "metric"], adjust))
+    if empty_pairs:
+        notes.append(f"No answers to the same units, so not compared: {listed(dict.fromkeys(empty_pairs))}.")
+    notes += [*notes_on_unpaired(frame), *notes_of_tests(frame, plan)]
     return Result(
         frame,
         "differences",
@@ -178,9 +178,9 @@ def coverage_of(pair: Matched, metrics: Sequence[str], plan: Plan, prefix: str) 
     level = pair.left_frame["level"].to_numpy(dtype=np.int64)
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
     cluster = pair.clusters(plan.cluster)[0]
-    asked = metrics_asked(metrics, prefix, cell.classes, gold, cluster)
+    queries = quantities_of_metrics(metrics, prefix, cell.classes, gold, cluster)
     method = "differences" if prefix.startswith("difference") else "robustness"
-    return coverage_notes(method, asked, plan.alpha) if plan.draws else []
+    return coverage_notes(method, queries, plan.alpha) if plan.draws else []
 
 
 def rows_of(
@@ -189,11 +189,11 @@ def rows_of(
     """Rows of one pair: every metric by the bootstrap, then the tests of right and wrong answers."""
     _, n_clusters = pair.clusters(plan.cluster)
     parted = discordance(*pair.correct)
-    apart = {"only_left": parted.only_left, "only_right": parted.only_right}
+    discordant_counts = {"only_left": parted.only_left, "only_right": parted.only_right}
 
     def row(name: str, test: str, numbers: Mapping[str, float], of: Matched = pair) -> dict[str, Any]:
         keys = {**pair.keys, "left": pair.left, "right": pair.right, "metric": name, "test": test}
-        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **apart}
+        return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **discordant_counts}
 
     if BOOTSTRAP in tests:
         margins = margins_of_sides(pair, plan)
@@ -227,11 +227,11 @@ def margins_of_sides(pair: Matched, plan: Plan) -> tuple[Margins, Margins]:
     weights, cell = plan.weights(n_clusters), pair.cell
 
     def margins(side: int, frame: pd.DataFrame) -> Margins:
-        own = codes[pair.pair[side]]
+        cluster = codes[pair.pair[side]]
         weight = None if pair.single else pair.weights[side]
         level, predicted = frame["level"].to_numpy(dtype=np.int64), pair.predicted[side]
         n_classes = len(cell.classes)
-        sums = cluster_margins(level, predicted, cell.class_of, n_classes, own, n_clusters, weight)
+        sums = cluster_margins(level, predicted, cell.class_of, n_classes, cluster, n_clusters, weight)
         return margins_of(weights @ sums, cell.class_of)
 
     return margins(0, pair.left_frame), margins(1, pair.right_frame)
@@ -239,17 +239,17 @@ def margins_of_sides(pair: Matched, plan: Plan) -> tuple[Margins, Margins]:
 
 def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], plan: Plan) -> Difference:
     """Difference in one metric, left minus right."""
-    left, right = (metric(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
-    drawn = left - right
+    first, second = (metric(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
+    replicates = first - second
     _, n_clusters = pair.clusters(plan.cluster)
-    bounds = bounds_of(drawn, plan.alpha, share=False, n_clusters=n_clusters)
-    p = p_of(bounds, n_clusters) if plan.draws and not (constant(left) and constant(right)) else np.nan
-    return Difference(float(left[0]), float(right[0]), numbers_of(bounds, p))
+    bounds = bounds_of(replicates, plan.alpha, share=False, n_clusters=n_clusters)
+    p = p_of(bounds, n_clusters) if plan.draws and not (constant(first) and constant(second)) else np.nan
+    return Difference(float(first[0]), float(second[0]), numbers_of(bounds, p))
 
 
-def constant(drawn: Floats) -> bool:
+def constant(values: Floats) -> bool:
     """Whether a metric is 0 in the sample and every draw, or 1: a judge who never answers, or never errs."""
-    return bool(drawn[0] in (0, 1) and (drawn == drawn[0]).all())
+    return bool(values[0] in (0, 1) and (values == values[0]).all())
 
 
 def p_of(bounds: Bounds, n_clusters: int) -> float:
@@ -266,7 +266,7 @@ def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
     return {name: getattr(bounds, name) for name in ("estimate", "std_error", "lower", "upper")} | {"p": p}
 
 
-def _with_certain(frame: pd.DataFrame) -> pd.DataFrame:
+def _fill_certain_p(frame: pd.DataFrame) -> pd.DataFrame:
     """Give McNemar's tests of sides that are both never or both always right their p of one."""
     # They cannot be rejected, so they do not count among the tests that others are adjusted for.
     paired = frame["test"].isin([EXACT, MID_P]) | ((frame["test"] == CLUSTERED) & (frame["n_clusters"] > 1))
@@ -275,28 +275,28 @@ def _with_certain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
-    found = discordance(*pair.correct)
-    idle = all(constant(side) for side in pair.correct) and found.difference == 0
+    counts = discordance(*pair.correct)
+    idle = all(constant(side) for side in pair.correct) and counts.difference == 0
     if test == CLUSTERED:
         codes, n_clusters = pair.clusters(plan.cluster)
         p = clustered_p(*pair.correct, codes) if n_clusters > 1 and not idle else np.nan
-        return numbers_of(Bounds.none(found.difference), p)
+        return numbers_of(Bounds.none(counts.difference), p)
     exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
     return numbers_of(
-        Bounds(found.difference, *bonett_price(found, plan.alpha), test), np.nan if idle else exact(found)
+        Bounds(counts.difference, *bonett_price(counts, plan.alpha), test), np.nan if idle else exact(counts)
     )
 
 
-def unbalanced(
-    frame: pd.DataFrame, left: str = "the left condition", right: str = "the right condition"
+def notes_on_unpaired(
+    frame: pd.DataFrame, left_name: str = "the left condition", right_name: str = "the right condition"
 ) -> list[str]:
-    """State what could not be paired; ``left`` and ``right`` are what the sides are called."""
+    """State what could not be paired; ``left_name`` and ``right_name`` are what the sides are called."""
     names = [name for name in ("judge", "prompt", "task", "left", "right") if name in frame]
     pairs, notes = frame.drop_duplicates(names), []
     for name, words in _COUNTED.items():
         n, where = int(pairs[name].sum()), int((pairs[name] > 0).sum())
         if n:
-            what = words.format(left=left, right=right)
+            what = words.format(left=left_name, right=right_name)
             notes.append(f"{n:,} {what} ({where} of {len(pairs)} comparisons).")
     return notes
 
@@ -320,7 +320,7 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
     if len(same):
         pairs = same.apply(lambda row: f"{row['left']} and {row['right']}", axis=1).drop_duplicates()
         notes.append(f"No pair of answers is discordant, so no difference can be tested: {listed(pairs)}.")
-    drawn = frame[frame["test"] == BOOTSTRAP]
+    bootstrap_rows = frame[frame["test"] == BOOTSTRAP]
     tested = (frame["test"] != BOOTSTRAP) | (plan.draws > 0)
     idle = frame["p"].isna() & (frame["estimate"] == 0) & (frame["n_clusters"] > 1) & tested
     if idle.any():
@@ -328,8 +328,8 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
             f"{int(idle.sum())} of {len(frame)} comparisons have no p and are excluded from the "
             "adjustment: the metric is always 0, or always 1, in both conditions."
         )
-    notes += few_clusters(drawn["n_clusters"], plan.draws)
-    if plan.draws and len(drawn):
+    notes += few_clusters(bootstrap_rows["n_clusters"], plan.draws)
+    if plan.draws and len(bootstrap_rows):
         notes.append(
             f"Intervals are percentile bootstrap intervals: {draws_of(plan.draws, plan.cluster)}, "
             "the same for both conditions."
@@ -338,7 +338,7 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
 
 
 @analysis("benchmark", order=40, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     scored = answered.plain_scores
     if scored.frame["judge"].nunique() > 1:
-        yield Step("differences", "Differences between judges", lambda: differences(scored, **drawn))
+        yield Step("differences", "Differences between judges", lambda: differences(scored, **options))

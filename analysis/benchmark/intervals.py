@@ -20,7 +20,7 @@ from ..numerics.bootstrap import cluster_weights, few_clusters, unequal_sizes
 from ..numerics.intervals import SAME, check_alpha, check_draws, vary, wilson
 from ..numerics.intervals.bounded import f1, paired_difference, share
 from ..numerics.intervals.items import items_of, limits, weights_of
-from ..numerics.significance import adjusted
+from ..numerics.significance import adjust_p_values
 from ..numerics.types import Codes, Floats
 from .data.scoring import Scored
 from .data.units import BASE, CONDITION, filled_text
@@ -79,9 +79,9 @@ class Bounds:
 
 @lru_cache(maxsize=4)
 def _weights(n_clusters: int, draws: int, seed: int) -> Floats:
-    drawn = cluster_weights(n_clusters, draws, seed)
-    drawn.flags.writeable = False
-    return drawn
+    weights = cluster_weights(n_clusters, draws, seed)
+    weights.flags.writeable = False
+    return weights
 
 
 def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
@@ -90,12 +90,12 @@ def cluster_codes(frame: pd.DataFrame, cluster: str) -> tuple[Codes, int]:
     require_columns(frame, [cluster], "scored judgments")
     names = frame[cluster]
     if cluster == ITEM and BASE in frame:
-        own = filled_text(frame[BASE])
-        names = own.fillna(as_text(names))
+        originals = filled_text(frame[BASE])
+        names = originals.fillna(as_text(names))
     if not isinstance(names.dtype, pd.CategoricalDtype):
         names = as_text(names)
-    codes, found = pd.factorize(names, sort=True, use_na_sentinel=False)
-    return codes.astype(np.int64), len(found)
+    codes, levels = pd.factorize(names, sort=True, use_na_sentinel=False)
+    return codes.astype(np.int64), len(levels)
 
 
 def n_distinct(codes: Codes) -> int:
@@ -115,26 +115,26 @@ def cluster_sums(parts: Floats, cluster: Codes, n_clusters: int) -> Floats:
 
 def weighted_means(values: Floats, cluster: Codes, weights: Floats) -> Floats:
     """Means of n values under weights of clusters, shape (1 + B, m) for values of shape (n, m)."""
-    known = np.isfinite(values)
-    sums = cluster_sums(np.hstack([np.where(known, values, 0.0), known]), cluster, weights.shape[1])
+    is_finite = np.isfinite(values)
+    sums = cluster_sums(np.hstack([np.where(is_finite, values, 0.0), is_finite]), cluster, weights.shape[1])
     total, n = np.split(weights @ sums, 2, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(total / n)
 
 
-def bounds_of(drawn: Floats, alpha: float, *, share: bool, n_clusters: int) -> Bounds:
-    """Bound a statistic of which ``drawn``, shape (1 + B,), contains the estimate and then the draws."""
+def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int) -> Bounds:
+    """Bound a statistic of which ``replicates``, shape (1 + B,), contains the estimate and then the draws."""
     # A share of 0 or 1 is the same in every draw: its interval is Wilson's, with the clusters as trials,
     # since units of a cluster may be all alike.
-    estimate, draws = float(drawn[0]), drawn[1:][np.isfinite(drawn[1:])]
+    estimate, draws = float(replicates[0]), replicates[1:][np.isfinite(replicates[1:])]
     if n_clusters < 1:
         return Bounds.none(np.nan)
-    if not np.isfinite(estimate) or len(drawn) == 1:
+    if not np.isfinite(estimate) or len(replicates) == 1:
         return Bounds.none(estimate)
     if share and min(estimate, 1 - estimate) < 1e-12:
         lower, upper = wilson(np.array(estimate), np.array(float(n_clusters)), alpha)
         return Bounds(estimate, np.nan, float(lower), float(upper), WILSON)
-    if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(drawn) - 1 or not vary(draws):
+    if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(replicates) - 1 or not vary(draws):
         return Bounds.none(estimate)
     ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
     lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
@@ -159,23 +159,23 @@ class Labelled:
 
     def counted(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Which answers a share is about, and which of them it counts, (n,) each; None of other metrics."""
-        gold, given = self.class_of[self.level], self.predicted
-        among = rests_on(name, self.level, given, self.class_of, self.classes, self.levels)
+        gold, predicted = self.class_of[self.level], self.predicted
+        among = rests_on(name, self.level, predicted, self.class_of, self.classes, self.levels)
         kind, _, of = name.partition("_")
         code = list(self.classes).index(of) if of in self.classes else -1
         if name in ("accuracy", "missing_rate"):
-            return among, (gold == given) if name == "accuracy" else given < 0
+            return among, (gold == predicted) if name == "accuracy" else predicted < 0
         if name in OVERALL:
             return None
         if kind == "f1" and not (gold == code).any():
             return among, among
         if kind == "f1":
-            return (gold == code) | (given == code), (gold == code) & (given == code)
+            return (gold == code) | (predicted == code), (gold == code) & (predicted == code)
         if kind in ("recall", "precision"):
-            return among, gold == given
+            return among, gold == predicted
         if kind == "specificity":
-            return among, (given != code) & (given >= 0)
-        return among, given == code
+            return among, (predicted != code) & (predicted >= 0)
+        return among, predicted == code
 
 
 def bounds_of_metrics(names: Sequence[str], of: Labelled, alpha: float) -> dict[str, Bounds]:
@@ -184,38 +184,38 @@ def bounds_of_metrics(names: Sequence[str], of: Labelled, alpha: float) -> dict[
     nothing = margins_of(np.zeros((1, 3 * len(of.class_of) + len(of.classes) + 1)), of.class_of)
     for name in names:
         metric(name, nothing, of.classes, of.levels)  # refuses unknown names
-    others = [name for name in dict.fromkeys(names) if of.counted(name) is None]
+    non_shares = [name for name in dict.fromkeys(names) if of.counted(name) is None]
     for name in names:
         parts = of.counted(name)
         if parts is not None:
             among, right = parts
-            found = share(right[among].astype(float), of.cluster[among], alpha)
-            found = f1(found) if name.startswith("f1_") else found
-            limited = np.isfinite(found.lower)
+            bounds = share(right[among].astype(float), of.cluster[among], alpha)
+            bounds = f1(bounds) if name.startswith("f1_") else bounds
+            limited = np.isfinite(bounds.lower)
             result[name] = Bounds(
-                found.estimate, found.std_error, found.lower, found.upper, WILSON if limited else NONE
+                bounds.estimate, bounds.std_error, bounds.lower, bounds.upper, WILSON if limited else NONE
             )
-    return result | (_by_weights(others, of, alpha) if others else {})
+    return result | (_bayesian_bounds(non_shares, of, alpha) if non_shares else {})
 
 
-def _by_weights(names: Sequence[str], of: Labelled, alpha: float) -> dict[str, Bounds]:
+def _bayesian_bounds(names: Sequence[str], of: Labelled, alpha: float) -> dict[str, Bounds]:
     """Bound metrics that are no shares by a Bayesian bootstrap of answers."""
     n_classes, n_levels = len(of.classes), len(of.class_of)
     width = n_classes + 2
-    seen, code = np.unique(of.level * width + of.predicted + 1, return_inverse=True)
-    level, given = (
+    cells, code = np.unique(of.level * width + of.predicted + 1, return_inverse=True)
+    level, answer = (
         grid.ravel() for grid in np.meshgrid(np.arange(n_levels), np.arange(n_classes), indexing="ij")
     )
-    right = of.class_of[level] == given
-    levels, answers = np.concatenate([seen // width, level]), np.concatenate([seen % width - 1, given])
+    right = of.class_of[level] == answer
+    levels, answers = np.concatenate([cells // width, level]), np.concatenate([cells % width - 1, answer])
     parts = cluster_margins(levels, answers, of.class_of, n_classes, np.arange(len(levels)), len(levels))
 
     def statistics(weights: Floats) -> Floats:
         margins = margins_of(weights @ parts, of.class_of)
         return np.stack([metric(name, margins, of.classes, of.levels) for name in names], axis=1)
 
-    none = np.zeros(len(seen))
-    sample = np.concatenate([np.bincount(code, minlength=len(seen)).astype(float), np.zeros(len(level))])
+    none = np.zeros(len(cells))
+    sample = np.concatenate([np.bincount(code, minlength=len(cells)).astype(float), np.zeros(len(level))])
     estimate = statistics(sample[None])[0]
     items = items_of(code.reshape(-1).astype(np.int64), len(levels), of.cluster)
     if items.clusters < 2 or not len(code):
@@ -243,29 +243,29 @@ def bounds_by_plan(names: Sequence[str], of: Labelled, plan: Plan) -> dict[str, 
     margins = margins_of(plan.weights(of.n_clusters) @ sums, of.class_of)
     result = {}
     for name in names:
-        drawn = metric(name, margins, of.classes, of.levels)
-        used = rests_on(name, of.level, of.predicted, of.class_of, of.classes, of.levels)
-        n = n_distinct(of.cluster[used])
-        result[name] = bounds_of(drawn, plan.alpha, share=is_share(name), n_clusters=n)
+        replicates = metric(name, margins, of.classes, of.levels)
+        mask = rests_on(name, of.level, of.predicted, of.class_of, of.classes, of.levels)
+        n = n_distinct(of.cluster[mask])
+        result[name] = bounds_of(replicates, plan.alpha, share=is_share(name), n_clusters=n)
     return result
 
 
-def gain_bounds(one: Floats, other: Floats, cluster: Codes, n_clusters: int, plan: Plan) -> Bounds:
+def gain_bounds(first: Floats, second: Floats, cluster: Codes, n_clusters: int, plan: Plan) -> Bounds:
     """Bound the second of two shares of the same n units minus the first."""
     if plan.draws and not plan.resamples:
-        found, _ = paired_difference(one, other, cluster, plan.alpha)
-        kind = WILSON if np.isfinite(found.lower) else NONE
-        return Bounds(found.estimate, found.std_error, found.lower, found.upper, kind)
-    drawn = weighted_means((other - one)[:, None], cluster, plan.weights(n_clusters))[:, 0]
-    return bounds_of(drawn, plan.alpha, share=False, n_clusters=n_distinct(cluster))
+        interval, _ = paired_difference(first, second, cluster, plan.alpha)
+        kind = WILSON if np.isfinite(interval.lower) else NONE
+        return Bounds(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
+    replicates = weighted_means((second - first)[:, None], cluster, plan.weights(n_clusters))[:, 0]
+    return bounds_of(replicates, plan.alpha, share=False, n_clusters=n_distinct(cluster))
 
 
 def mean_bounds(values: Floats, cluster: Codes, alpha: float) -> Bounds:
     """Bound the mean of numbers from 0 to 1, NaN excluded."""
-    known = np.isfinite(values)
-    found = share(values[known], cluster[known], alpha)
-    kind = WILSON if np.isfinite(found.lower) else NONE
-    return Bounds(found.estimate, found.std_error, found.lower, found.upper, kind)
+    is_finite = np.isfinite(values)
+    interval = share(values[is_finite], cluster[is_finite], alpha)
+    kind = WILSON if np.isfinite(interval.lower) else NONE
+    return Bounds(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
 
 
 def as_row(
@@ -299,17 +299,19 @@ def with_adjusted(frame: pd.DataFrame, family: Sequence[str], adjust: str) -> pd
     if adjust != "none":
         step: Any = adjust
         keys: Any = [frame[name] for name in family] or pd.Series(0, index=frame.index)
-        result = result.groupby(keys, sort=False).transform(lambda p: adjusted(p.to_numpy(dtype=float), step))
+        result = result.groupby(keys, sort=False).transform(
+            lambda p: adjust_p_values(p.to_numpy(dtype=float), step)
+        )
     frame = frame.copy()
     frame.insert(list(frame.columns).index("p") + 1, "p_adjusted", result)
     return frame
 
 
-def counts_of(frame: pd.DataFrame, kept: NDArray[np.bool_], cluster: Codes) -> dict[str, int]:
+def counts_of(frame: pd.DataFrame, mask: NDArray[np.bool_], cluster: Codes) -> dict[str, int]:
     """How much a number rests on: the rows of a frame that are kept, with the clusters of all its rows."""
     codes = (frame["unit"], frame["item_id"].cat.codes, cluster)
-    n_units, n_items, n_clusters = (n_distinct(np.asarray(each, dtype=np.int64)[kept]) for each in codes)
-    return {"n_answers": int(kept.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
+    n_units, n_items, n_clusters = (n_distinct(np.asarray(each, dtype=np.int64)[mask]) for each in codes)
+    return {"n_answers": int(mask.sum()), "n_units": n_units, "n_items": n_items, "n_clusters": n_clusters}
 
 
 def draws_of(draws: int, cluster: str) -> str:
@@ -334,8 +336,8 @@ def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]
             f"{unit} that is wrong, the upper limit one that is right."
         )
     if (of == BOOTSTRAP).any():
-        drawn = draws_of(plan.draws, plan.cluster)
-        notes.append(f"Intervals are percentiles of {drawn}, with all answers to the units drawn.")
+        draws = draws_of(plan.draws, plan.cluster)
+        notes.append(f"Intervals are percentiles of {draws}, with all answers to the units drawn.")
     if (of == WILSON).any() and plan.resamples:
         notes.append(
             "Shares of 0 and 1 are the same in every draw: their interval is Wilson's, with a trial for each "

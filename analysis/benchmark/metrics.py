@@ -78,8 +78,8 @@ def cluster_margins(
 def margins_of(sums: Floats, class_of: Codes) -> Margins:
     """Margins from weighted sums, shape (B, 3 L + K + 1), of those of clusters."""
     n_levels = len(class_of)
-    gold, hits, unanswered, given = np.split(sums, [n_levels, 2 * n_levels, 3 * n_levels], axis=1)
-    return Margins(gold, hits, unanswered, given, class_of)
+    gold, hits, unanswered, predicted = np.split(sums, [n_levels, 2 * n_levels, 3 * n_levels], axis=1)
+    return Margins(gold, hits, unanswered, predicted, class_of)
 
 
 def accuracy(m: Margins) -> Floats:
@@ -115,10 +115,10 @@ def class_f1(m: Margins) -> Floats:
 def class_specificity(m: Margins) -> Floats:
     """Share of the units of other classes that get an answer other than each class, shape (B, K)."""
     # A unit without an answer is a failure here too, so that no metric rewards silence.
-    others = m.n[:, None] - m.class_gold
+    negatives = m.n[:, None] - m.class_gold
     falsely = m.given[:, :-1] - m.class_hits
     silent = m.unanswered.sum(axis=1, keepdims=True) - m.unanswered @ m.covers
-    return _ratio(others - falsely - silent, others)
+    return _ratio(negatives - falsely - silent, negatives)
 
 
 def class_share(m: Margins) -> Floats:
@@ -128,12 +128,12 @@ def class_share(m: Margins) -> Floats:
 
 def balanced_accuracy(m: Margins) -> Floats:
     """Mean recall of the classes in gold, shape (B,)."""
-    return _mean(class_recall(m), m)
+    return _mean_over_classes(class_recall(m), m)
 
 
 def macro_f1(m: Margins) -> Floats:
     """Mean F1 of the classes in gold, shape (B,)."""
-    return _mean(class_f1(m), m)
+    return _mean_over_classes(class_f1(m), m)
 
 
 def micro_f1(m: Margins) -> Floats:
@@ -148,16 +148,16 @@ def weighted_f1(m: Margins) -> Floats:
 
 def specificity(m: Margins) -> Floats:
     """Mean specificity of the classes in gold, shape (B,); missing where gold contains one class."""
-    return np.where((m.class_gold > 0).sum(axis=1) > 1, _mean(class_specificity(m), m), np.nan)
+    return np.where((m.class_gold > 0).sum(axis=1) > 1, _mean_over_classes(class_specificity(m), m), np.nan)
 
 
 def mcc(m: Margins) -> Floats:
     """Matthews correlation of gold and answers, shape (B,), for any number of classes."""
     # No answer, and a label that is no class, are categories of the answers.
-    gold, given = m.class_gold, np.column_stack([m.given, m.unanswered.sum(axis=1)])
+    gold, predicted = m.class_gold, np.column_stack([m.given, m.unanswered.sum(axis=1)])
     n = m.n
-    met = n * m.hits.sum(axis=1) - (gold * given[:, : gold.shape[1]]).sum(axis=1)
-    spread = (n**2 - (given**2).sum(axis=1)) * (n**2 - (gold**2).sum(axis=1))
+    met = n * m.hits.sum(axis=1) - (gold * predicted[:, : gold.shape[1]]).sum(axis=1)
+    spread = (n**2 - (predicted**2).sum(axis=1)) * (n**2 - (gold**2).sum(axis=1))
     return np.where(n > 0, _ratio(met, np.sqrt(np.maximum(spread, 0))), np.nan)
 
 
@@ -202,8 +202,8 @@ def metric(name: str, m: Margins, classes: Sequence[str], levels: Sequence[str])
         return level_recall(m)[:, list(levels).index(of)]
     if kind in OF_A_CLASS and of in classes:
         return OF_A_CLASS[kind](m)[:, list(classes).index(of)]
-    known = [*OVERALL, *(f"{kind}_{of}" for kind in OF_A_CLASS for of in dict.fromkeys([*classes, *levels]))]
-    raise InputError(f"There is no metric '{name}'{did_you_mean(name, known)}; use {listed(known, 40)}.")
+    names = [*OVERALL, *(f"{kind}_{of}" for kind in OF_A_CLASS for of in dict.fromkeys([*classes, *levels]))]
+    raise InputError(f"There is no metric '{name}'{did_you_mean(name, names)}; use {listed(names, 40)}.")
 
 
 FIXED = ("balanced_accuracy", "mcc", "missing_rate", "specificity", "recall_", "share_")  # by their start
@@ -231,15 +231,15 @@ def rests_on(
     return np.asarray((class_of[level] == code) == (kind != "specificity"))
 
 
-def _mean(of: Floats, m: Margins) -> Floats:
+def _mean_over_classes(of: Floats, m: Margins) -> Floats:
     """Mean over the classes that the gold of each weighting contains."""
-    held = m.class_gold > 0
-    return _ratio(np.where(held, of, 0).sum(axis=1), held.sum(axis=1), np.nan)
+    has_gold = m.class_gold > 0
+    return _ratio(np.where(has_gold, of, 0).sum(axis=1), has_gold.sum(axis=1), np.nan)
 
 
-def _ratio(part: Floats, whole: Floats, undefined: float = 0.0) -> Floats:
+def _ratio(numerator: Floats, denominator: Floats, undefined: float = 0.0) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole > 0, part / whole, undefined)
+        return np.where(denominator > 0, numerator / denominator, undefined)
 
 
 LINEAR = ("accuracy", "balanced_accuracy", "specificity", "recall_", "specificity_", "share_")
@@ -257,27 +257,27 @@ def contributions(
     gold = np.bincount(level, minlength=len(class_of)).astype(float)
     right, n = np.eye(len(classes))[class_of], gold.sum()
     of_class = gold @ right
-    held = of_class > 0
+    has_gold = of_class > 0
     kind, _, of = name.partition("_")
     code = list(classes).index(of) if of in classes else 0
-    mine, given = right[:, [code]], np.eye(len(classes))[code]
+    mine, answer = right[:, [code]], np.eye(len(classes))[code]
     with np.errstate(divide="ignore", invalid="ignore"):
         if name == "accuracy":
             added = right / n
         elif name == "balanced_accuracy":
-            added = np.nan_to_num(right / of_class) / held.sum()
+            added = np.nan_to_num(right / of_class) / has_gold.sum()
         elif name == "specificity":
-            free = (1 - right) * np.where(held, 1 / (n - of_class), 0.0)
-            added = (free.sum(axis=1, keepdims=True) - free) / held.sum()
+            free = (1 - right) * np.where(has_gold, 1 / (n - of_class), 0.0)
+            added = (free.sum(axis=1, keepdims=True) - free) / has_gold.sum()
         elif kind == "recall" and of in levels:
-            own = list(levels).index(of)
-            added = right * (np.arange(len(gold)) == own)[:, None] / gold[own]
+            index = list(levels).index(of)
+            added = right * (np.arange(len(gold)) == index)[:, None] / gold[index]
         elif kind == "recall":
             added = right * mine / of_class[code]
         elif kind == "share":
-            added = np.tile(given, (len(gold), 1)) / n
+            added = np.tile(answer, (len(gold), 1)) / n
         else:
-            added = (1 - mine) * (1 - given) / (n - of_class[code])
+            added = (1 - mine) * (1 - answer) / (n - of_class[code])
     return np.asarray(added)
 
 
@@ -294,14 +294,14 @@ def majority_answers(level: Codes, class_of: Codes, n_classes: int, stratum: Cod
     """Most frequent class of the stratum of each unit, shape (n,); of several classes the first."""
     counts = np.zeros((int(stratum.max(initial=-1)) + 1, n_classes), dtype=np.int64)
     np.add.at(counts, (stratum, class_of[level]), 1)
-    found: Codes = counts.argmax(axis=1)[stratum].astype(np.int64)
-    return found
+    answers: Codes = counts.argmax(axis=1)[stratum].astype(np.int64)
+    return answers
 
 
 def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], classes: tuple[str, ...]) -> float:
     """Expected value of a metric under random answers."""
     n, k = float(gold.sum()), len(gold)
-    held = gold > 0
+    has_gold = gold > 0
     if n == 0:
         return float("nan")
     if metric in ("accuracy", "balanced_accuracy", "micro_f1") or metric.startswith(("recall_", "share_")):
@@ -309,12 +309,12 @@ def random_expectation(metric: str, gold: Floats, levels: tuple[str, ...], class
     if metric in ("mcc", "missing_rate"):
         return 0.0
     if metric == "specificity" or metric.startswith("specificity_"):
-        return 1 - 1 / k if metric != "specificity" or held.sum() > 1 else float("nan")
+        return 1 - 1 / k if metric != "specificity" or has_gold.sum() > 1 else float("nan")
     if metric.startswith("precision_"):
-        return _precision(gold[classes.index(metric.removeprefix("precision_"))], n, k)
-    f1 = np.array([expected_f1(int(own), int(n), k) for own in gold])
+        return _expected_precision(gold[classes.index(metric.removeprefix("precision_"))], n, k)
+    f1 = np.array([expected_f1(int(n_class), int(n), k) for n_class in gold])
     if metric == "macro_f1":
-        return float(f1[held].mean())
+        return float(f1[has_gold].mean())
     if metric == "weighted_f1":
         return float((f1 * gold).sum() / n)
     return float(f1[classes.index(metric.removeprefix("f1_"))])
@@ -327,8 +327,8 @@ def expected_f1(n_class: int, n: int, k: int) -> float:
     falsely, p_falsely = _counts(n - n_class, 1 / k)
     if len(hits) * len(falsely) > MOST_COUNTS:  # of millions of units, whose F1 is near that of mean counts
         return 2 * n_class / k / (n_class + n / k)
-    whole = n_class + hits[:, None] + falsely[None, :]
-    f1 = np.divide(2.0 * hits[:, None], whole, out=np.zeros(whole.shape), where=whole > 0)
+    total = n_class + hits[:, None] + falsely[None, :]
+    f1 = np.divide(2.0 * hits[:, None], total, out=np.zeros(total.shape), where=total > 0)
     return float(p_hits @ f1 @ p_falsely)
 
 
@@ -341,6 +341,6 @@ def _counts(n: int, p: float) -> tuple[Floats, Floats]:
     return counts, np.exp(ways + xlogy(counts, p) + xlog1py(n - counts, -p))
 
 
-def _precision(own: float, n: float, k: int) -> float:
+def _expected_precision(n_class: float, n: float, k: int) -> float:
     """Expected precision: the share of the class, as long as it is given at all."""
-    return float(own / n * (1 - (1 - 1 / k) ** n))
+    return float(n_class / n * (1 - (1 - 1 / k) ** n))

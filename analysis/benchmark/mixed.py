@@ -118,14 +118,14 @@ def mixed_logit(
     for keys, cell in groups(prepared, between, strata):
         counted = count(prepared, cell, between, group, policy, reference)
         if reference is not None and reference not in counted.sides:
-            notes.append(f"{_named(keys)}: no answer of {reference}, so comparisons are not possible.")
+            notes.append(f"{_describe(keys)}: no answer of {reference}, so comparisons are not possible.")
             continue
         if len(counted.sides) < 2:
             notes.append(
-                f"{_named(keys)}: fewer than two of column '{between}', so comparisons are not possible."
+                f"{_describe(keys)}: fewer than two of column '{between}', so comparisons are not possible."
             )
             continue
-        fitted = fit_counted(counted, quadrature, notes, _named(keys))
+        fitted = fit_counted(counted, quadrature, notes, _describe(keys))
         rows += _rows(keys, counted, fitted, alpha, errors)
         sides += _sides(keys, counted, fitted, errors)
     if not rows:
@@ -147,13 +147,13 @@ def count(
 ) -> Counted:
     """Count the right answers of every side to every item; the reference comes first."""
     frame = cell.frame
-    given, kept = outcome(frame, cell.classes, missing, scored.policy)
-    right = np.equal(given, cell.codes("gold"))[kept]
-    sides = sides_of(frame[kept], between)
+    predicted, mask = outcome(frame, cell.classes, missing, scored.policy)
+    right = np.equal(predicted, cell.codes("gold"))[mask]
+    sides = sides_of(frame[mask], between)
     if reference in sides:
         sides = [reference, *(side for side in sides if side != reference)]
-    side = pd.Index(sides).get_indexer(pd.Index(as_text(frame[between])[kept].astype(object)))
-    item = pd.factorize(frame[group][kept])[0]
+    side = pd.Index(sides).get_indexer(pd.Index(as_text(frame[between])[mask].astype(object)))
+    item = pd.factorize(frame[group][mask])[0]
     return tally(right, item, side, tuple(sides))
 
 
@@ -162,45 +162,45 @@ def tally(
 ) -> Counted:
     """Count answers, and right ones, by item and side."""
     shape = (int(item.max(initial=-1)) + 1, len(sides))
-    asked = np.zeros(shape)
+    n_answers = np.zeros(shape)
     correct = np.zeros(shape)
-    np.add.at(asked, (item, side), 1)
+    np.add.at(n_answers, (item, side), 1)
     np.add.at(correct, (item, side), right.astype(float))
-    return Counted(correct, asked, sides)
+    return Counted(correct, n_answers, sides)
 
 
 def fit_counted(counted: Counted, quadrature: int, notes: list[str], where: str) -> MixedLogit:
     """Fit the sides that are right sometimes; NaN for the others, with a note that states why."""
     share = counted.right.sum(axis=0) / counted.asked.sum(axis=0)
-    used = (share > 0) & (share < 1)
-    if not used.all():
-        never = [side for side, value in zip(counted.sides, used, strict=True) if not value]
+    mask = (share > 0) & (share < 1)
+    if not mask.all():
+        never = [side for side, value in zip(counted.sides, mask, strict=True) if not value]
         notes.append(f"{where}: always or never correct, so log-odds are not finite: {listed(never)}.")
-    if used.sum() < 2:
-        return _of_all_sides(None, used)
-    right, asked = counted.right[:, used], counted.asked[:, used]
-    seen = asked.sum(axis=1) > 0
-    right, asked = right[seen], asked[seen]
-    if why := _no_fit(right, asked):
+    if mask.sum() < 2:
+        return _expand_to_all_sides(None, mask)
+    right, n_answers = counted.right[:, mask], counted.asked[:, mask]
+    has_answer = n_answers.sum(axis=1) > 0
+    right, n_answers = right[has_answer], n_answers[has_answer]
+    if why := _reason_against_fit(right, n_answers):
         notes.append(f"{where}: {why}; no model is fitted.")
-        return _of_all_sides(None, used)
-    fitted = fit_mixed_logit(right, asked, quadrature)
+        return _expand_to_all_sides(None, mask)
+    fitted = fit_mixed_logit(right, n_answers, quadrature)
     if not fitted.converged:
         notes.append(f"{where}: the fit did not converge to finite estimates; they are excluded.")
-        return _of_all_sides(None, used)
+        return _expand_to_all_sides(None, mask)
     if fitted.sd == 0:
         notes.append(f"{where}: the variance of items is estimated as zero: plain logistic regression.")
-    return _of_all_sides(fitted, used)
+    return _expand_to_all_sides(fitted, mask)
 
 
-def _no_fit(right: Floats, asked: Floats) -> str:
+def _reason_against_fit(right: Floats, n_answers: Floats) -> str:
     """Why the variance of items has no finite estimate; empty where it has one."""
     total = right.sum(axis=1)
     if len(right) < 2:
         return "a single item, so no variance of items"
-    if ((total == 0) | (total == asked.sum(axis=1))).all():
+    if ((total == 0) | (total == n_answers.sum(axis=1))).all():
         return "every item is always correct or always wrong, so the variance of items has no finite estimate"
-    if _is_nested(right, asked):
+    if _is_nested(right, n_answers):
         return (
             "every item answered correctly under one condition is also correct under all better ones, so "
             "the variance of items has no finite estimate"
@@ -208,22 +208,22 @@ def _no_fit(right: Floats, asked: Floats) -> str:
     return ""
 
 
-def _of_all_sides(fitted: MixedLogit | None, used: NDArray[np.bool_]) -> MixedLogit:
+def _expand_to_all_sides(fitted: MixedLogit | None, mask: NDArray[np.bool_]) -> MixedLogit:
     """The fit of some of K sides as that of all, NaN for the others."""
-    k = len(used)
+    k = len(mask)
     log_odds, vcov, robust = np.full(k, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan)
     if fitted is None:
         return MixedLogit(log_odds, vcov, robust, np.nan, np.nan, False)
-    log_odds[used], block = fitted.log_odds, np.ix_(used, used)
+    log_odds[mask], block = fitted.log_odds, np.ix_(mask, mask)
     vcov[block], robust[block] = fitted.vcov, fitted.robust
     return replace(fitted, log_odds=log_odds, vcov=vcov, robust=robust)
 
 
-def _is_nested(right: Floats, asked: Floats) -> bool:
+def _is_nested(right: Floats, n_answers: Floats) -> bool:
     """Whether all sides answered every item, and better sides get all items right that worse ones do."""
     # The likelihood then grows with the variance of items: in the limit an intercept beyond a threshold of
     # the side gives a right answer, which fits the frequencies of all patterns exactly.
-    if ((right > 0) & (right < asked)).any() or (asked == 0).any():
+    if ((right > 0) & (right < n_answers)).any() or (n_answers == 0).any():
         return False
     ranked = (right > 0)[:, np.argsort(-(right > 0).sum(axis=0), kind="stable")]
     return bool((ranked[:, :-1] >= ranked[:, 1:]).all())
@@ -234,15 +234,15 @@ def pair_of(pair: Matched, alpha: float, notes: list[str]) -> dict[str, float]:
     item = pd.factorize(pd.concat([pair.left_frame["item_id"], pair.right_frame["item_id"]]))[0]
     side = np.repeat([0, 1], [len(pair.left_frame), len(pair.right_frame)])
     counted = tally(np.concatenate(pair.right_answers), item, side, (pair.left, pair.right))
-    where = _named({**pair.keys, "left": pair.left, "right": pair.right})
+    where = _describe({**pair.keys, "left": pair.left, "right": pair.right})
     numbers = _contrast(fit_counted(counted, QUADRATURE, notes, where), 0, 1, alpha, ROBUST)
     return {name: numbers[name] for name in ("estimate", "std_error", "lower", "upper", "p")}
 
 
-def _contrast(fitted: MixedLogit, left: int, right: int, alpha: float, errors: str) -> dict[str, float]:
-    estimate = fitted.log_odds[left] - fitted.log_odds[right]
+def _contrast(fitted: MixedLogit, first: int, second: int, alpha: float, errors: str) -> dict[str, float]:
+    estimate = fitted.log_odds[first] - fitted.log_odds[second]
     of_model, robust = (
-        np.sqrt(vcov[left, left] + vcov[right, right] - 2 * vcov[left, right])
+        np.sqrt(vcov[first, first] + vcov[second, second] - 2 * vcov[first, second])
         for vcov in (fitted.vcov, fitted.robust)
     )
     std_error = robust if errors == ROBUST else of_model
@@ -262,8 +262,8 @@ def _rows(
         numbers = _contrast(fitted, k, 0, alpha, errors)
         odds = {f"odds_ratio{end}": np.exp(numbers[name]) for end, name in ODDS.items()}
         sd = fitted.sd if np.isfinite(numbers["estimate"]) else np.nan
-        both = counted.asked[:, [0, k]]
-        counts = {"n_answers": int(both.sum()), "n_items": int((both.sum(axis=1) > 0).sum())}
+        n_answers = counted.asked[:, [0, k]]
+        counts = {"n_answers": int(n_answers.sum()), "n_items": int((n_answers.sum(axis=1) > 0).sum())}
         sides = {"left": counted.sides[k], "right": counted.sides[0], "metric": LOG_ODDS}
         yield {**keys, **sides, **numbers, **odds, "sd_items": sd, **counts}
 
@@ -273,23 +273,23 @@ def _sides(
 ) -> Iterator[dict[str, Any]]:
     std_error = np.sqrt(np.diag(fitted.robust if errors == ROBUST else fitted.vcov))
     for k, side in enumerate(counted.sides):
-        asked, right = counted.asked[:, k].sum(), counted.right[:, k].sum()
+        n_answers, right = counted.asked[:, k].sum(), counted.right[:, k].sum()
         yield {
             **keys,
             "side": side,
             "log_odds": float(fitted.log_odds[k]),
             "std_error": float(std_error[k]),
-            "share_right": float(right / asked),
-            "n_answers": int(asked),
+            "share_right": float(right / n_answers),
+            "n_answers": int(n_answers),
         }
 
 
-def _named(keys: Mapping[str, str]) -> str:
+def _describe(keys: Mapping[str, str]) -> str:
     return ", ".join(value for value in keys.values() if value) or "all answers"
 
 
 @analysis("benchmark", order=50, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     scored = answered.plain_scores
     if scored.frame["judge"].nunique() > 1:
-        yield Step("mixed", "Odds of a correct answer", lambda: mixed_logit(scored, alpha=drawn["alpha"]))
+        yield Step("mixed", "Odds of a correct answer", lambda: mixed_logit(scored, alpha=options["alpha"]))

@@ -24,23 +24,23 @@ POLICIES = (WRONG, MISSING, STUDY)
 
 def check_policy(policy: Mapping[str, str], classes: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return what the statuses of a study count as; InputError for what is no class."""
-    known = [WRONG, MISSING, *dict.fromkeys(name for names in classes.values() for name in names)]
+    meanings = [WRONG, MISSING, *dict.fromkeys(name for names in classes.values() for name in names)]
     for status, meaning in policy.items():
-        if meaning not in known:
+        if meaning not in meanings:
             raise InputError(
-                f"policy: '{status}' counts as '{meaning}'{did_you_mean(meaning, known)}; use "
-                f"{listed(known)}."
+                f"policy: '{status}' counts as '{meaning}'{did_you_mean(meaning, meanings)}; use "
+                f"{listed(meanings)}."
             )
     return dict(policy)
 
 
 def check_policies(policies: Sequence[str]) -> tuple[str, ...]:
     """Return the policies that are asked for; InputError for one that does not exist."""
-    asked = (policies,) if isinstance(policies, str) else tuple(policies)
-    for name in asked:
+    names = (policies,) if isinstance(policies, str) else tuple(policies)
+    for name in names:
         if name not in POLICIES:
             raise InputError(f"missing is '{name}'{did_you_mean(name, POLICIES)}; use {listed(POLICIES)}.")
-    return asked
+    return names
 
 
 def outcome(
@@ -95,42 +95,42 @@ def readings(judgments: pd.DataFrame, lenient: pd.DataFrame | None = None) -> Re
     >>> found.extra["compared"][["status", "n", "share"]].to_numpy().tolist()
     [['agree', 1, 0.5], ['only_lenient', 1, 0.5]]
     """
-    tables = [_shown(answers_table(table)) for table in (judgments, lenient) if table is not None]
+    tables = [_split_surplus(answers_table(table)) for table in (judgments, lenient) if table is not None]
     frames = [_shares(table, "status").merge(surplus, on=[*KEYS, "rule"]) for table, surplus in tables]
     extra: dict[str, pd.DataFrame] = {}
     notes: tuple[str, ...] = ()
     if len(tables) == 2:
-        compared, notes = _compared(*(table for table, _ in tables))
+        compared, notes = _compare_rules(*(table for table, _ in tables))
         extra["compared"] = _shares(compared, "status")
     return Result(pd.concat(frames, ignore_index=True), "readings", notes, {}, extra)
 
 
-def _rule(table: pd.DataFrame) -> pd.Series[Any]:
+def _rule_column(table: pd.DataFrame) -> pd.Series[Any]:
     return as_text(table["rule"]).fillna("") if "rule" in table else pd.Series("", index=table.index)
 
 
-def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _split_surplus(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judgments of what was asked for, and by judge, prompt, task and rule the number of further labels."""
-    ruled = table.assign(rule=_rule(table), n_surplus=is_surplus(table))
+    ruled = table.assign(rule=_rule_column(table), n_surplus=is_surplus(table))
     counted = ruled.groupby([*KEYS, "rule"], sort=False, observed=True)["n_surplus"].sum().reset_index()
     return ruled[~ruled["n_surplus"]], counted
 
 
-def _compared(strict: pd.DataFrame, lenient: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _compare_rules(strict: pd.DataFrame, lenient: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Each judgment that is in both tables, and how its readings compare."""
-    left, right = (table[[*UNIT, "value", "rule"]] for table in (strict, lenient))
-    both = left.merge(right, on=UNIT, suffixes=("", "_lenient"))
-    if both.empty:
+    left_side, right_side = (table[[*UNIT, "value", "rule"]] for table in (strict, lenient))
+    pairs = left_side.merge(right_side, on=UNIT, suffixes=("", "_lenient"))
+    if pairs.empty:
         raise InputError(
             "judgments: the two tables have no judgment in common; give the same answers parsed by two rules."
         )
-    first, second = both["value"].notna().to_numpy(), both["value_lenient"].notna().to_numpy()
-    same = (both["value"] == both["value_lenient"]).fillna(False).to_numpy(dtype=bool)
+    first, second = pairs["value"].notna().to_numpy(), pairs["value_lenient"].notna().to_numpy()
+    same = (pairs["value"] == pairs["value_lenient"]).fillna(False).to_numpy(dtype=bool)
     status = np.select([first & second & same, first & second, first, second], COMPARED, "neither")
-    lost = len(left) + len(right) - 2 * len(both)
-    notes = (f"{lost:,} judgments are in one of the two tables only; they are not compared.",) if lost else ()
-    rules = [name for name in (both["rule"].iloc[0], both["rule_lenient"].iloc[0]) if name]
-    return both.assign(status=status, rule=" and ".join(rules)), notes
+    n = len(left_side) + len(right_side) - 2 * len(pairs)
+    notes = (f"{n:,} judgments are in one of the two tables only; they are not compared.",) if n else ()
+    rules = [name for name in (pairs["rule"].iloc[0], pairs["rule_lenient"].iloc[0]) if name]
+    return pairs.assign(status=status, rule=" and ".join(rules)), notes
 
 
 def _shares(frame: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -141,5 +141,7 @@ def _shares(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 @analysis("benchmark", order=10)
-def _steps(answered: Any, drawn: Mapping[str, Any]) -> Iterator[Step]:  # Answered, which imports this module
+def _steps(
+    answered: Any, options: Mapping[str, Any]
+) -> Iterator[Step]:  # Answered, which imports this module
     yield Step("readings", "Outcomes of parsing the answers", lambda: readings(*answered.parsed))

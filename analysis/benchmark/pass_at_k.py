@@ -67,13 +67,13 @@ class Answers:
 def pass_at_k(answers: Answers, k: int) -> Floats:
     """Probability that at least one of k samples, drawn without replacement, is right, shape (n,)."""
     n, wrong = answers.there.sum(axis=1), (answers.there & ~answers.right).sum(axis=1)
-    return np.where(n >= k, 1 - _draws(wrong, n, k), np.nan)
+    return np.where(n >= k, 1 - _probability_of_all(wrong, n, k), np.nan)
 
 
 def pass_all_k(answers: Answers, k: int) -> Floats:
     """Probability that k samples, drawn without replacement, are all right, shape (n,): pass^k."""
     n = answers.there.sum(axis=1)
-    return np.where(n >= k, _draws(answers.right.sum(axis=1), n, k), np.nan)
+    return np.where(n >= k, _probability_of_all(answers.right.sum(axis=1), n, k), np.nan)
 
 
 def majority_of_k(answers: Answers, k: int) -> Floats:
@@ -83,8 +83,8 @@ def majority_of_k(answers: Answers, k: int) -> Floats:
     votes = np.stack([(first == label).sum(axis=1) for label in range(n_labels)], axis=1)
     most = votes.max(axis=1, initial=0)
     leading = (votes == most[:, None]) & (most[:, None] > 0)
-    known = np.minimum(answers.gold, n_labels - 1)
-    won = leading[np.arange(len(first)), known] & (answers.gold < n_labels)
+    gold = np.minimum(answers.gold, n_labels - 1)
+    won = leading[np.arange(len(first)), gold] & (answers.gold < n_labels)
     share = won / np.maximum(leading.sum(axis=1), 1)
     return np.where(answers.there[:, :k].any(axis=1), share, np.nan)
 
@@ -171,18 +171,18 @@ def passes(
     copies: list[dict[str, Any]] = []
     covered: list[str] = []
     for cell in scored.cells(by):
-        alike = list(_alike(cell, within, scored.policy))
+        alike = list(_sample_copies(cell, within, scored.policy))
         copies += alike
         for policy in policies:
             units, answers = unit_answers(cell, policy, scored.policy)
-            asked = _asked(k, alike[0]["n_samples"])
-            rows += _rows(cell.keys, policy, units, answers, asked, metrics, plan)
-            covered += _coverage(units, answers, [(name, k) for name in metrics for k in asked], plan)
+            k_values = _k_values(k, alike[0]["n_samples"])
+            rows += _rows(cell.keys, policy, units, answers, k_values, metrics, plan)
+            covered += _coverage(units, answers, [(name, k) for name in metrics for k in k_values], plan)
     most = max(copy["n_samples"] for copy in copies)
     if not rows:
         raise InputError(f"There are up to {most} samples; name metrics, and a k of at most {most}.")
     for cell in scored.cells(by, judges=False):
-        rows += _baselines(cell, policies, _asked(k, most), metrics, plan)
+        rows += _baselines(cell, policies, _k_values(k, most), metrics, plan)
     frame, samples = pd.DataFrame(rows), pd.DataFrame(copies)
     return Result(
         frame,
@@ -202,20 +202,20 @@ def passes(
 def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.DataFrame, Answers]:
     """Units of a cell, one row each, and their answers by sample under a policy for missing ones."""
     frame = cell.frame
-    predicted, kept = outcome(frame, cell.classes, policy, study)
+    predicted, mask = outcome(frame, cell.classes, policy, study)
     samples = np.sort(frame["sample"].unique())
     unit, _ = pd.factorize(frame["unit"])
     units = frame[~frame["unit"].duplicated().to_numpy()]
-    drawn = np.full((len(units), len(samples)), LEFT_OUT, dtype=np.int64)
-    drawn[unit, np.searchsorted(samples, frame["sample"].to_numpy())] = np.where(kept, predicted, LEFT_OUT)
-    return units, Answers(units["gold"].to_numpy(dtype=np.int64), drawn)
+    table = np.full((len(units), len(samples)), LEFT_OUT, dtype=np.int64)
+    table[unit, np.searchsorted(samples, frame["sample"].to_numpy())] = np.where(mask, predicted, LEFT_OUT)
+    return units, Answers(units["gold"].to_numpy(dtype=np.int64), table)
 
 
 def samples_alike(answers: Answers) -> dict[str, Any]:
     """How many samples there are, how many answered nothing, and which of the others are copies."""
-    given = np.maximum(answers.predicted, NO_ANSWER)
-    spoke = (given != NO_ANSWER).any(axis=0)
-    each = [column.tobytes() for column in given.T]
+    predicted = np.maximum(answers.predicted, NO_ANSWER)
+    spoke = (predicted != NO_ANSWER).any(axis=0)
+    each = [column.tobytes() for column in predicted.T]
     heard = dict.fromkeys(column for column, any_answer in zip(each, spoke, strict=True) if any_answer)
     names = {column: _letters(at) for at, column in enumerate(heard)}
     letters = [names[column] if any_answer else "-" for column, any_answer in zip(each, spoke, strict=True)]
@@ -223,7 +223,7 @@ def samples_alike(answers: Answers) -> dict[str, Any]:
         "n_samples": len(each),
         "n_silent": int((~spoke).sum()),
         "n_distinct": len(names),
-        "n_answered": int((given != NO_ANSWER).any(axis=1).sum()),
+        "n_answered": int((predicted != NO_ANSWER).any(axis=1).sum()),
         "groups": ("" if len(names) <= len(ascii_uppercase) else " ").join(letters),
     }
 
@@ -239,24 +239,24 @@ def _letters(at: int) -> str:
     return (_letters(at // len(ascii_uppercase) - 1) if at >= len(ascii_uppercase) else "") + last
 
 
-def _alike(cell: Cell, strata: Sequence[str], study: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _sample_copies(cell: Cell, strata: Sequence[str], study: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Which samples of a cell are copies, and which are in each stratum of it."""
     yield {**cell.keys, "stratum": "", **samples_alike(unit_answers(cell, WRONG, study)[1])}
     for name in strata:
         for level, rows in cell.frame.groupby(name, sort=False, observed=True):
-            own = samples_alike(unit_answers(replace(cell, frame=rows), WRONG, study)[1])
-            yield {**cell.keys, "stratum": f"{name} {level}", **own}
+            counts = samples_alike(unit_answers(replace(cell, frame=rows), WRONG, study)[1])
+            yield {**cell.keys, "stratum": f"{name} {level}", **counts}
 
 
-def _draws(good: Codes, n: Codes, k: int) -> Floats:
+def _probability_of_all(good: Codes, n: Codes, k: int) -> Floats:
     """Probability that k of n samples, drawn without replacement, are all among ``good``, shape (n,)."""
     chance = np.ones(len(good))
-    for drawn in range(k):
-        chance *= np.maximum(good - drawn, 0) / np.maximum(n - drawn, 1)
+    for draw in range(k):
+        chance *= np.maximum(good - draw, 0) / np.maximum(n - draw, 1)
     return chance
 
 
-def _asked(k: Sequence[int] | None, n_samples: int) -> list[int]:
+def _k_values(k: Sequence[int] | None, n_samples: int) -> list[int]:
     if k is None:
         if n_samples <= MOST:
             return list(range(1, n_samples + 1))
@@ -273,24 +273,24 @@ def _rows(
     policy: str,
     units: pd.DataFrame,
     answers: Answers,
-    asked: Sequence[int],
+    k_values: Sequence[int],
     metrics: Sequence[str],
     plan: Plan,
 ) -> Iterator[dict[str, Any]]:
-    names = [(name, k) for name in metrics for k in asked]
+    names = [(name, k) for name in metrics for k in k_values]
     if not names:
         return
     values = np.stack([RULES[name](answers, k) for name, k in names], axis=1)
     codes, n_clusters = cluster_codes(units, plan.cluster)
-    own = plan.draws and not plan.resamples
-    drawn = None if own else weighted_means(values, codes, plan.weights(n_clusters))
+    is_analytic = plan.draws and not plan.resamples
+    replicates = None if is_analytic else weighted_means(values, codes, plan.weights(n_clusters))
     for column, (name, k) in enumerate(names):
-        kept = np.isfinite(values[:, column])
-        counts = counts_of(units, kept, codes) | {"n_answers": int(answers.there[kept].sum())}
-        if drawn is None:
+        mask = np.isfinite(values[:, column])
+        counts = counts_of(units, mask, codes) | {"n_answers": int(answers.there[mask].sum())}
+        if replicates is None:
             bounds = mean_bounds(values[:, column], codes, plan.alpha)
         else:
-            bounds = bounds_of(drawn[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
+            bounds = bounds_of(replicates[:, column], plan.alpha, share=True, n_clusters=counts["n_clusters"])
         yield as_row(keys, policy, name, bounds, counts, k=k)
 
 
@@ -300,28 +300,28 @@ def _coverage(
     """State which intervals were measured to cover too rarely with units like these."""
     if not plan.draws:
         return []
-    there = answers.there.sum(axis=1)
-    easy = int((answers.right.sum(axis=1) * 2 > there).sum())  # units mostly answered rightly
+    n_answers = answers.there.sum(axis=1)
+    easy = int((answers.right.sum(axis=1) * 2 > n_answers).sum())  # units mostly answered rightly
     counts = np.array([easy, len(units) - easy], dtype=float)
     situation = situation_of(cluster_codes(units, plan.cluster)[0], counts)
-    asked = [(f"{name} {k}", f"{name} of {k}", situation) for name, k in names]
-    return coverage_notes("passes", asked, plan.alpha)
+    queries = [(f"{name} {k}", f"{name} of {k}", situation) for name, k in names]
+    return coverage_notes("passes", queries, plan.alpha)
 
 
 def _baselines(
-    cell: Cell, policies: Sequence[str], asked: Sequence[int], metrics: Sequence[str], plan: Plan
+    cell: Cell, policies: Sequence[str], k_values: Sequence[int], metrics: Sequence[str], plan: Plan
 ) -> Iterator[dict[str, Any]]:
     """Both baselines on the units of a cell: a constant answer, and independent draws of a class."""
     units = cell.frame.drop_duplicates("unit")
     level, gold = units["level"].to_numpy(dtype=np.int64), units["gold"].to_numpy(dtype=np.int64)
     always = majority_class(level, cell.class_of, len(cell.classes))
-    answers = Answers(gold, np.full((len(gold), max(asked, default=1)), always))
+    answers = Answers(gold, np.full((len(gold), max(k_values, default=1)), always))
     miss = 1 - 1 / len(cell.classes)
     counts = counts_of(units, np.ones(len(units), dtype=bool), cluster_codes(units, plan.cluster)[0])
     for policy in policies:
-        yield from _rows(_baseline(cell, MAJORITY), policy, units, answers, asked, metrics, plan)
+        yield from _rows(_baseline(cell, MAJORITY), policy, units, answers, k_values, metrics, plan)
         for name in metrics:
-            for k in asked:
+            for k in k_values:
                 any_right = 1 - miss**k
                 expected = {PASS_ALL: (1 - miss) ** k, MAJORITY_OF: 1 - miss}.get(name, any_right)
                 yield as_row(_baseline(cell, RANDOM), policy, name, Bounds.none(expected), counts, k=k)
@@ -333,12 +333,12 @@ def _baseline(cell: Cell, judge: str) -> dict[str, str]:
 
 def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
     of_cell = alike["groups"].where(alike["stratum"] == "").ffill()
-    said = (alike["stratum"] != "") & (alike["groups"] == of_cell)
-    copied = alike[with_copies(alike) & ~said]
+    is_redundant = (alike["stratum"] != "") & (alike["groups"] == of_cell)
+    copied = alike[with_copies(alike) & ~is_redundant]
     if copied.empty:
         return []
     places = [
-        f"{_place(row, by)} ({row['groups']}; {row['n_answered']:,} answered units)"
+        f"{_describe_place(row, by)} ({row['groups']}; {row['n_answered']:,} answered units)"
         for row in copied.to_dict("records")
     ]
     return [
@@ -347,18 +347,18 @@ def _notes(alike: pd.DataFrame, by: Sequence[str]) -> list[str]:
     ]
 
 
-def _place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
+def _describe_place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
     """Judge, task and strata of a row that states which samples are alike."""
     parts = [row["judge"], row["task"], *(f"{name} {row[name]}" for name in by), row["stratum"]]
     return ", ".join(str(part) for part in parts if part)
 
 
 @analysis("benchmark", order=70, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     scored, strata, title = answered.plain_scores, answered.strata, "Several answers to the same item"
     if scored.frame["sample"].nunique() == 1:
         return
-    yield Step("passes", title, lambda: passes(scored, strata=strata, **drawn))
+    yield Step("passes", title, lambda: passes(scored, strata=strata, **options))
     for name, split, by in islice(answered.further_splits(), 1):
-        call = partial(passes, scored, by=by, strata=strata, **drawn)
+        call = partial(passes, scored, by=by, strata=strata, **options)
         yield Step(f"passes_{name}", f"{title}, by {split}", call)

@@ -16,18 +16,18 @@ from ..correction.items import (
     Estimated,
     Numbers,
     Rows,
-    alone,
-    are_unlike,
-    beside,
-    bounded,
+    answers_differ,
+    clustered_numbers,
     correct,
     doubt_of,
     gains_of,
+    interval_table,
     moved_note,
     refuse_chosen,
+    stack_sources,
 )
 from ..correction.sources import AT_MOST_HALF, CLUSTERS, PPI, Tuned, low_correlation, sampling_weights
-from ..frames.passport import coverage_notes, metrics_asked
+from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import CORRELATION, SHARE, cut
@@ -64,12 +64,12 @@ def corrected_scores(
     options: ModelLabels,
 ) -> Result:
     """Score every judge against people's labels of few units, corrected by models' labels of more."""
-    given = options.get("model")
-    if not given:
+    model = options.get("model")
+    if not model:
         raise InputError(
             "correct='ppi' needs the labels of a model for more units; give model=score(judgments, labels)."
         )
-    models = {"model": given} if isinstance(given, Scored) else dict(given)
+    models = {"model": model} if isinstance(model, Scored) else dict(model)
     correction = _Correction(
         models,
         options.get("tuning", "coefficient"),
@@ -81,17 +81,17 @@ def corrected_scores(
     tables: list[pd.DataFrame] = []
     notes: list[str] = []
     clusters, moved, weighted = [], 0, False
-    for human, others in _cells(scored, by, models):
-        names = _names(metrics(human))
+    for human, model_cells in _cells(scored, by, models):
+        names = _label_metrics(metrics(human))
         for policy in missing:
-            units = _units(human, others, scored, policy, plan.cluster)
+            units = _units(human, model_cells, scored, policy, plan.cluster)
             if units is None:
                 notes.append(
                     f"No score of {human.keys['judge']}: a correction needs two clusters of units that "
                     "people and every model labelled, and two of others that every model labelled."
                 )
                 continue
-            table, unlike = _table(units, names, policy, correction)
+            table, unlike = _score_table(units, names, policy, correction)
             tables.append(table)
             clusters.append(np.full(len(table), len(np.unique(units.cluster[: units.n]))))
             notes += unequal_clusters(units.cluster[: units.n], f"{human.keys['judge']}, labelled items: ")
@@ -117,8 +117,8 @@ def corrected_scores(
         "cluster": plan.cluster,
         "weighted": weighted,
     }
-    told = (*scored.notes, *dict.fromkeys(notes), AT_MOST_HALF)
-    return Result(frame, "prediction_powered_items", told, settings)
+    all_notes = (*scored.notes, *dict.fromkeys(notes), AT_MOST_HALF)
+    return Result(frame, "prediction_powered_items", all_notes, settings)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class _Units:
         """Whether there are clusters on both sides, with labels of every model."""
         clusters = [len(np.unique(part)) for part in (self.cluster[: self.n], self.cluster[self.n :])]
         return min(clusters) > 1 and all(
-            (own[: self.n] >= 0).any() and (own[self.n :] >= 0).any() for own in self.of_models
+            (labels[: self.n] >= 0).any() and (labels[self.n :] >= 0).any() for labels in self.of_models
         )
 
 
@@ -160,26 +160,26 @@ def _cells(
     scored: Scored, by: Sequence[str], models: Mapping[str, Scored]
 ) -> Iterator[tuple[Cell, list[Cell]]]:
     """Each judge's answers scored against people and against models, with the same codes of labels."""
-    others = [
-        {tuple(cell.keys.values()): cell for cell in one.cells(by) if cell.keys["judge"]}
-        for one in models.values()
+    lookups = [
+        {tuple(cell.keys.values()): cell for cell in model.cells(by) if cell.keys["judge"]}
+        for model in models.values()
     ]
-    for one in models.values():
-        if dict(one.covers) != dict(scored.covers):
+    for model in models.values():
+        if dict(model.covers) != dict(scored.covers):
             raise InputError("model: its classes cover other labels; give score() the same covers for both.")
     for cell in scored.cells(by):
-        own = [found.get(tuple(cell.keys.values())) for found in others]
-        if any(found is None for found in own):
-            lacking = [name for name, found in zip(models, own, strict=True) if found is None]
+        matches = [lookup.get(tuple(cell.keys.values())) for lookup in lookups]
+        if any(match is None for match in matches):
+            lacking = [name for name, match in zip(models, matches, strict=True) if match is None]
             raise InputError(
                 f"model: no unit of judge '{cell.keys['judge']}' has a label by {listed(lacking)}; give the "
                 "same judgments, scored against the model's labels of the same label_set."
             )
-        every = [cell, *(found for found in own if found is not None)]
-        classes = tuple(dict.fromkeys(name for one in every for name in one.classes))
-        levels = tuple(dict.fromkeys(name for one in every for name in one.levels))
-        made = [_recoded(one, classes, levels, scored.covers) for one in every]
-        yield made[0], made[1:]
+        every = [cell, *(match for match in matches if match is not None)]
+        classes = tuple(dict.fromkeys(name for source in every for name in source.classes))
+        levels = tuple(dict.fromkeys(name for source in every for name in source.levels))
+        cells = [_recoded(source, classes, levels, scored.covers) for source in every]
+        yield cells[0], cells[1:]
 
 
 def _recoded(
@@ -201,9 +201,9 @@ def _recoded(
     )
 
 
-def _names(asked: Sequence[str]) -> list[str]:
+def _label_metrics(metrics: Sequence[str]) -> list[str]:
     """Metrics that depend on labels, as all but the rate of missing answers do."""
-    names = [name for name in asked if name != "missing_rate"]
+    names = [name for name in metrics if name != "missing_rate"]
     if not names:
         raise InputError("metrics: none depends on labels; name another than missing_rate, or omit correct.")
     return names
@@ -213,8 +213,8 @@ def _units(human: Cell, models: Sequence[Cell], scored: Scored, policy: str, clu
     """Units of a judge under a policy for its missing answers; None where they are too few."""
     frames = []
     for cell in (human, *models):
-        answers, kept = outcome(cell.frame, cell.classes, policy, scored.policy)
-        frames.append(cell.frame.assign(answer=answers)[kept])
+        answers, mask = outcome(cell.frame, cell.classes, policy, scored.policy)
+        frames.append(cell.frame.assign(answer=answers)[mask])
     people = frames[0]
     keys = [pd.MultiIndex.from_frame(frame[UNIT].astype(object)) for frame in frames]
     weight = sampling_weights(people[SAMPLING]) if SAMPLING in people else None
@@ -223,69 +223,71 @@ def _units(human: Cell, models: Sequence[Cell], scored: Scored, policy: str, clu
     first = ~every_keys.duplicated()
     if weight is None:
         first &= ~every_keys.isin(keys[0])
-    rest, rest_keys = every[first], every_keys[first]
-    both = keys[0].append(rest_keys)
+    model_rows, model_keys = every[first], every_keys[first]
+    all_keys = keys[0].append(model_keys)
     labels = []
     for key, frame in zip(keys[1:], frames[1:], strict=True):
-        at = key.get_indexer(both)
+        at = key.get_indexer(all_keys)
         level = frame["level"].to_numpy(dtype=np.int64)
         labels.append(np.where(at >= 0, level[at] if len(level) else -1, -1))
     columns = list(
         dict.fromkeys([cluster, "item_id", *(["base_item_id"] if "base_item_id" in people else [])])
     )
-    codes, _ = cluster_codes(pd.concat([people[columns], rest[columns]]), cluster)
-    probability = pd.concat([people, rest]).get("probability", pd.Series(np.nan, range(len(both))))
-    found = _Units(
+    codes, _ = cluster_codes(pd.concat([people[columns], model_rows[columns]]), cluster)
+    probability = pd.concat([people, model_rows]).get("probability", pd.Series(np.nan, range(len(all_keys))))
+    units = _Units(
         human,
         len(people),
         people["level"].to_numpy(dtype=np.int64),
         labels,
-        np.concatenate([people["answer"], rest["answer"]]).astype(np.int64),
-        np.concatenate([np.ones(len(people)) if weight is None else weight, np.ones(len(rest))]),
+        np.concatenate([people["answer"], model_rows["answer"]]).astype(np.int64),
+        np.concatenate([np.ones(len(people)) if weight is None else weight, np.ones(len(model_rows))]),
         codes,
         weight is not None,
         doubt_of(probability),
-        (len(people[ITEM].drop_duplicates()), len(rest[ITEM].drop_duplicates())),
+        (len(people[ITEM].drop_duplicates()), len(model_rows[ITEM].drop_duplicates())),
     )
-    if not found.is_enough():
+    if not units.is_enough():
         return None
-    if not found.whole:
-        rows = np.arange(len(found.cluster))
+    if not units.whole:
+        rows = np.arange(len(units.cluster))
         judge = str(human.keys["judge"])
-        refuse_chosen(judge, found.doubt, found.cluster, rows[: found.n], rows[found.n :], "units")
-    return found
+        refuse_chosen(judge, units.doubt, units.cluster, rows[: units.n], rows[units.n :], "units")
+    return units
 
 
-def _table(
+def _score_table(
     units: _Units, names: Sequence[str], policy: str, correction: _Correction
 ) -> tuple[pd.DataFrame, bool]:
     """Metrics by people, corrected and by each model; whether labelled units are unlike others."""
     n = units.n
-    first, rest = slice(None, n), slice(n, None)
+    first, tail = slice(None, n), slice(n, None)
     human = _estimated(names, units, units.level, first)
-    labelled = [_estimated(names, units, own[first], first) for own in units.of_models]
-    other = [_estimated(names, units, own[rest], rest) for own in units.of_models]
+    labelled = [_estimated(names, units, labels[first], first) for labels in units.of_models]
+    tail_estimates = [_estimated(names, units, labels[tail], tail) for labels in units.of_models]
     clusters = Clusters(units.cluster, int(units.cluster.max()) + 1)
-    found = correct(
-        Rows(human, labelled, other, {correction.cluster: clusters}),
+    result = correct(
+        Rows(human, labelled, tail_estimates, {correction.cluster: clusters}),
         correction.tuning,
         correction.folds,
         correction.seed,
     )
-    numbers = {PEOPLE_ONLY: found.human, CORRECTED_BY_MODELS: found.corrected}
-    whole = rest if units.whole else slice(None)
-    for name, own in zip(correction.models, units.of_models, strict=True):
-        numbers[f"{name}{ONLY}"] = alone(
-            _estimated(names, units, own[whole], whole, False), units.cluster[whole]
+    numbers = {PEOPLE_ONLY: result.human, CORRECTED_BY_MODELS: result.corrected}
+    rows = tail if units.whole else slice(None)
+    for name, labels in zip(correction.models, units.of_models, strict=True):
+        numbers[f"{name}{ONLY}"] = clustered_numbers(
+            _estimated(names, units, labels[rows], rows, False), units.cluster[rows]
         )
-    sources = {name: _bounded(one, names, correction.alpha) for name, one in numbers.items()}
-    table = beside(
+    sources = {name: _bounded(values, names, correction.alpha) for name, values in numbers.items()}
+    table = stack_sources(
         pd.DataFrame({**units.cell.keys, "missing": policy, "metric": list(names)}),
         sources,
-        gains_of(found, list(correction.models)),
+        gains_of(result, list(correction.models)),
         *units.counts,
     )
-    unlike = not units.whole and are_unlike(labelled, other, units.cluster[:n], units.cluster[n:])
+    unlike = not units.whole and answers_differ(
+        labelled, tail_estimates, units.cluster[:n], units.cluster[n:]
+    )
     return table, unlike
 
 
@@ -293,17 +295,17 @@ def _coverage(units: _Units, names: Sequence[str], alpha: float) -> list[str]:
     """State which intervals were measured to cover too rarely with labelled units like these."""
     cell, n = units.cell, units.n
     gold = np.bincount(cell.class_of[units.level], minlength=len(cell.classes)).astype(float)
-    asked = metrics_asked(names, "ppi: ", cell.classes, gold, units.cluster[:n])
-    return coverage_notes("scores corrected by ppi", asked, alpha)
+    queries = quantities_of_metrics(names, "ppi: ", cell.classes, gold, units.cluster[:n])
+    return coverage_notes("scores corrected by ppi", queries, alpha)
 
 
 def _bounded(numbers: Numbers, names: Sequence[str], alpha: float) -> pd.DataFrame:
     """Standard errors and intervals of metrics, which end where their values end."""
-    table = bounded(numbers, alpha, share=np.array([is_share(name) for name in names]))
+    table = interval_table(numbers, alpha, share=np.array([is_share(name) for name in names]))
     correlation = np.array(names) == "mcc"
-    for support, kept in ((CORRELATION, correlation), (SHARE, ~correlation)):
-        lower, upper, estimate = table.loc[kept, ["lower", "upper", "estimate"]].to_numpy(dtype=float).T
-        table.loc[kept, "lower"], table.loc[kept, "upper"] = cut(lower, upper, estimate, support)
+    for support, mask in ((CORRELATION, correlation), (SHARE, ~correlation)):
+        lower, upper, estimate = table.loc[mask, ["lower", "upper", "estimate"]].to_numpy(dtype=float).T
+        table.loc[mask, "lower"], table.loc[mask, "upper"] = cut(lower, upper, estimate, support)
     return table
 
 
@@ -315,15 +317,15 @@ def _estimated(
     # weights, so that slopes, weighted, add up to zero.
     cell, predicted = units.cell, units.predicted[rows]
     weight = units.weight[rows] if weighted else np.ones(len(predicted))
-    used = level >= 0
-    total = weight[used].sum()
+    mask = level >= 0
+    total = weight[mask].sum()
     width = len(cell.classes) + 2
-    kinds, kind = np.unique(level[used] * width + predicted[used] + 1, return_inverse=True)
+    kinds, kind = np.unique(level[mask] * width + predicted[mask] + 1, return_inverse=True)
     of_level, of_answer = np.divmod(kinds, width)
     each = cluster_margins(
         of_level, of_answer - 1, cell.class_of, len(cell.classes), np.arange(len(kinds)), len(kinds)
     )
-    share = np.bincount(kind, weights=weight[used]) / total
+    share = np.bincount(kind, weights=weight[mask]) / total
     step = _STEP * share.min()
     margins = [margins_of(share @ each + sign * step * each, cell.class_of) for sign in (1.0, -1.0)]
     exact = margins_of((share @ each)[None, :], cell.class_of)
@@ -331,7 +333,7 @@ def _estimated(
     estimate = np.full(len(names), np.nan)
     for column, name in enumerate(names):
         estimate[column] = metric(name, exact, cell.classes, cell.levels)[0]
-        up, down = (metric(name, one, cell.classes, cell.levels) for one in margins)
+        up, down = (metric(name, margin, cell.classes, cell.levels) for margin in margins)
         slope = (up - down) / (2 * step)
-        influence[used, column] = slope[kind] * weight[used] / total
-    return Estimated(estimate, influence, used)
+        influence[mask, column] = slope[kind] * weight[mask] / total
+    return Estimated(estimate, influence, mask)

@@ -25,7 +25,7 @@ from .differences import (
     difference_in,
     margins_of_sides,
     notes_of_tests,
-    unbalanced,
+    notes_on_unpaired,
 )
 from .intervals import BOOTSTRAP, Multiplicity, Plan, check_adjust, with_adjusted
 from .parse_status import WRONG
@@ -95,34 +95,34 @@ def robustness(
     [['typos', 1.0, 0.5, -0.5, 0.5]]
     """
     rate = [MISSING_RATE] if missing == WRONG else []
-    asked = [ACCURACY, "macro_f1", *rate] if metrics is None else metrics
-    plan, policy = Plan(draws, seed, alpha, cluster), check_one(missing, asked)
+    metric_names = [ACCURACY, "macro_f1", *rate] if metrics is None else metrics
+    plan, policy = Plan(draws, seed, alpha, cluster), check_one(missing, metric_names)
     check_adjust(adjust)
     strata = [name for name in by if name != CONDITION]
     prepared, _ = comparable(scored, CONDITION, strata)
     rows: list[dict[str, Any]] = []
-    apart: list[str] = []
+    conditions: list[str] = []
     covered: list[str] = []
     several = False
     for pair in matched_pairs(prepared, CONDITION, strata, baseline, policy):
         several |= not pair.single
         if not pair.counts["n_pairs"]:
-            apart.append(pair.left)
+            conditions.append(pair.left)
             continue
         parted = discordance(*pair.correct)
         _, n_clusters = pair.clusters(plan.cluster)
         margins = margins_of_sides(pair, plan)
-        covered += coverage_of(pair, asked, plan, "change of ")
-        for name in asked:
-            found = difference_in(pair, name, margins, plan)
+        covered += coverage_of(pair, metric_names, plan, "change of ")
+        for name in metric_names:
+            difference = difference_in(pair, name, margins, plan)
             rows.append(
                 {
                     **pair.keys,
                     "condition": pair.left,
                     "metric": name,
-                    "baseline": found.right,
-                    "perturbed": found.left,
-                    **found.numbers,
+                    "baseline": difference.right,
+                    "perturbed": difference.left,
+                    **difference.numbers,
                     **pair.counts,
                     "n_clusters": n_clusters,
                     "only_left": parted.only_left,
@@ -137,10 +137,10 @@ def robustness(
         )
     frame = with_adjusted(pd.DataFrame(rows), ["metric"], adjust)
     paired = frame.assign(left=frame["condition"], right=baseline, test=BOOTSTRAP)
-    notes = [*unbalanced(paired, "perturbed items", "original items"), *notes_of_tests(paired, plan)]
-    notes += [*_few(frame), *([BY_UNIT] if several else []), *dict.fromkeys(covered)]
-    if apart:
-        notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(apart))}.")
+    notes = [*notes_on_unpaired(paired, "perturbed items", "original items"), *notes_of_tests(paired, plan)]
+    notes += [*_note_on_few_items(frame), *([BY_UNIT] if several else []), *dict.fromkeys(covered)]
+    if conditions:
+        notes.append(f"No item in common with '{baseline}': {listed(dict.fromkeys(conditions))}.")
     return Result(
         frame,
         "robustness",
@@ -149,29 +149,29 @@ def robustness(
     )
 
 
-def _few(frame: pd.DataFrame) -> list[str]:
+def _note_on_few_items(frame: pd.DataFrame) -> list[str]:
     """State which conditions rest on few perturbed items, with the fewest of a judge, task and stratum."""
     fewest = frame.groupby("condition", sort=False, observed=True)["n_items"].min()
-    few = fewest[fewest < FEW_PAIRS]
-    named = listed(f"{name} ({n:,})" for name, n in few.items())
+    counts = fewest[fewest < FEW_PAIRS]
+    named = listed(f"{name} ({n:,})" for name, n in counts.items())
     return (
         [
             f"Fewer than {FEW_PAIRS} pairs of original and perturbed items are too few for precise "
             f"estimates: {named}."
         ]
-        if len(few)
+        if len(counts)
         else []
     )
 
 
 @analysis("benchmark", order=60, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     if len(answered.of_models) == len(answered.unperturbed):
         return
-    whole = score_study(answered, answered.of_models)
-    of_copies = tuple(note for note in whole.notes if note not in answered.scored.notes)
-    whole = replace(whole, notes=of_copies)
-    yield Step("robustness", "Effects of perturbations", lambda: robustness(whole, **drawn))
+    scored = score_study(answered, answered.of_models)
+    of_copies = tuple(note for note in scored.notes if note not in answered.scored.notes)
+    scored = replace(scored, notes=of_copies)
+    yield Step("robustness", "Effects of perturbations", lambda: robustness(scored, **options))
     for name, title, by in answered.further_splits():
-        call = partial(robustness, whole, by=by, **drawn)
+        call = partial(robustness, scored, by=by, **options)
         yield Step(f"robustness_{name}", f"Effects of perturbations, by {title}", call)

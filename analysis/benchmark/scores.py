@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import require_columns
 
 from ..correction.sources import check_correct, refuse_unused
-from ..frames.passport import Situation, coverage_notes, metrics_asked
+from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.types import Codes, Floats
 from ..results import Result, Step, analysis
@@ -160,13 +160,13 @@ def scores(
         plan = replace(plan, interval=BOOTSTRAP)  # from the counts of clusters
         rows, over = scores_of_stored(scored, by, asked_of, policies, plan)
     for cell in () if isinstance(scored, StoredScored) else _cells(scored, by):
-        asked = asked_of(cell)
+        metric_names = asked_of(cell)
         if not cell.keys["judge"]:
-            rows += _of_baselines(cell, asked, plan, strata) if WRONG in policies else []
+            rows += _baseline_rows(cell, metric_names, plan, strata) if WRONG in policies else []
             continue
-        rows += _of_judge(cell, scored, asked, policies, plan)
-        covered += _asked_of_passport(cell, asked, plan)
-        over += _over_baseline(cell, scored, policies, plan, strata) if ACCURACY in asked else []
+        rows += _judge_rows(cell, scored, metric_names, policies, plan)
+        covered += _queries(cell, metric_names, plan)
+        over += _gain_rows(cell, scored, policies, plan, strata) if ACCURACY in metric_names else []
     if not rows:
         raise InputError("metrics: none is named; name some, or omit metrics for all of them.")
     frame = pd.DataFrame(rows)
@@ -206,30 +206,32 @@ def drawn_margins(level: Codes, predicted: Codes, cell: Cell, codes: Codes, weig
     return margins_of(weights @ sums, cell.class_of)
 
 
-def _of_judge(
-    cell: Cell, scored: Scored, asked: Sequence[str], policies: Sequence[str], plan: Plan
+def _judge_rows(
+    cell: Cell, scored: Scored, metric_names: Sequence[str], policies: Sequence[str], plan: Plan
 ) -> Iterator[dict[str, Any]]:
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
     level, predicted = cell.codes("level"), cell.codes("predicted")
     everything = Labelled(level, predicted, codes, n_clusters, cell.class_of, cell.classes, cell.levels)
     for policy in policies:
-        answers, kept = outcome(cell.frame, cell.classes, policy, scored.policy)
-        used = replace(everything, level=level[kept], predicted=answers[kept], cluster=codes[kept])
-        counts = counts_of(cell.frame, kept, codes)
-        found = bounds_by_plan([name for name in asked if name != MISSING_RATE], used, plan)
-        if MISSING_RATE in asked:
-            found |= bounds_by_plan([MISSING_RATE], everything, plan)
-        for name in asked:
-            yield as_row(cell.keys, policy, name, found[name], counts)
+        answers, mask = outcome(cell.frame, cell.classes, policy, scored.policy)
+        subset = replace(everything, level=level[mask], predicted=answers[mask], cluster=codes[mask])
+        counts = counts_of(cell.frame, mask, codes)
+        bounds = bounds_by_plan([name for name in metric_names if name != MISSING_RATE], subset, plan)
+        if MISSING_RATE in metric_names:
+            bounds |= bounds_by_plan([MISSING_RATE], everything, plan)
+        for name in metric_names:
+            yield as_row(cell.keys, policy, name, bounds[name], counts)
 
 
-def _asked_of_passport(cell: Cell, asked: Sequence[str], plan: Plan) -> list[tuple[str, str, Situation]]:
+def _queries(cell: Cell, metric_names: Sequence[str], plan: Plan) -> list[tuple[str, str, Situation]]:
     """Metrics of a cell as the passport of intervals names them, and what they rest on."""
     gold = np.bincount(cell.class_of[cell.codes("level")], minlength=len(cell.classes)).astype(float)
-    return metrics_asked(asked, "", cell.classes, gold, cluster_codes(cell.frame, plan.cluster)[0])
+    return quantities_of_metrics(
+        metric_names, "", cell.classes, gold, cluster_codes(cell.frame, plan.cluster)[0]
+    )
 
 
-def _over_baseline(
+def _gain_rows(
     cell: Cell, scored: Scored, policies: Sequence[str], plan: Plan, strata: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Accuracy of a judge minus that of the most frequent label of each stratum, on the same units."""
@@ -237,16 +239,16 @@ def _over_baseline(
     level = cell.codes("level")
     stratum = _stratum(cell.frame, strata)
     for policy in policies:
-        answers, kept = outcome(cell.frame, cell.classes, policy, scored.policy)
-        gold, own = cell.class_of[level[kept]], codes[kept]
-        always = majority_answers(level[kept], cell.class_of, len(cell.classes), stratum[kept])
-        sides = ((always == gold).astype(float), (answers[kept] == gold).astype(float))
-        bounds = gain_bounds(*sides, own, n_clusters, plan)
-        yield as_row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, kept, codes))
+        answers, mask = outcome(cell.frame, cell.classes, policy, scored.policy)
+        gold, clusters = cell.class_of[level[mask]], codes[mask]
+        always = majority_answers(level[mask], cell.class_of, len(cell.classes), stratum[mask])
+        sides = ((always == gold).astype(float), (answers[mask] == gold).astype(float))
+        bounds = gain_bounds(*sides, clusters, n_clusters, plan)
+        yield as_row(cell.keys, policy, ACCURACY, bounds, counts_of(cell.frame, mask, codes))
 
 
-def _of_baselines(
-    cell: Cell, asked: Sequence[str], plan: Plan, strata: Sequence[str]
+def _baseline_rows(
+    cell: Cell, metric_names: Sequence[str], plan: Plan, strata: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Scores of the baselines on the units of a cell; they always answer."""
     units = cell.frame.drop_duplicates("unit")
@@ -255,14 +257,14 @@ def _of_baselines(
     splits = {MAJORITY: (), MAJORITY_BY_STRATUM: strata} if strata else {MAJORITY: ()}
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
-    found = {}
+    bounds_by_judge = {}
     for judge, split in splits.items():
         always = majority_answers(level, cell.class_of, len(cell.classes), _stratum(units, split))
         of = Labelled(level, always, codes, n_clusters, cell.class_of, cell.classes, cell.levels)
-        found[judge] = bounds_by_plan(asked, of, plan)
-    for name in asked:
+        bounds_by_judge[judge] = bounds_by_plan(metric_names, of, plan)
+    for name in metric_names:
         expected = random_expectation(name, gold, cell.levels, cell.classes)
-        rows = {judge: bounds[name] for judge, bounds in found.items()}
+        rows = {judge: bounds[name] for judge, bounds in bounds_by_judge.items()}
         if is_fixed(name):
             rows[MAJORITY] = Bounds.none(rows[MAJORITY].estimate)
         for judge, bounds in (rows | {RANDOM: Bounds.none(expected)}).items():
@@ -274,16 +276,16 @@ def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:
     if not strata:
         return np.zeros(len(frame), dtype=np.int64)
     of_row = frame.groupby(list(strata), sort=False, observed=True, dropna=False).ngroup()
-    found: Codes = of_row.to_numpy(dtype=np.int64).astype(np.int64)
-    return found
+    codes: Codes = of_row.to_numpy(dtype=np.int64).astype(np.int64)
+    return codes
 
 
 @analysis("benchmark", order=20, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
     scored, strata = answered.plain_scores, answered.strata
     for name, title, by in answered.splits:
-        rest = [stratum for stratum in strata if stratum not in by]
-        call = partial(scores, scored, by=by, strata=rest, **drawn)
+        further_strata = [stratum for stratum in strata if stratum not in by]
+        call = partial(scores, scored, by=by, strata=further_strata, **options)
         if by:
             yield Step(f"scores_{name}", f"Scores of judges by {title}", call)
         else:

@@ -22,7 +22,7 @@ from ..conjoint.comparisons.wald import joint_test
 from ..conjoint.estimates import Estimates
 from ..numerics.intervals import inference
 from .judged import Judged, tidy
-from .registry import Check, Question, Verdict, adjusted, highest, lowest, said_p, who
+from .registry import Check, Question, Verdict, adjusted, highest, lowest, show_p, who
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ def hotelling_test(estimate: np.ndarray, vcov: np.ndarray, clusters: int) -> Joi
     varying = variance > ROUNDING * variance.max(initial=0.0)
     if not varying.any():
         return Joint(np.nan, 0, np.nan, np.nan)
-    found = joint_test(estimate[varying], vcov[np.ix_(varying, varying)])
-    q = found.rank
+    wald = joint_test(estimate[varying], vcov[np.ix_(varying, varying)])
+    q = wald.rank
     if clusters <= q:
         return Joint(np.nan, q, np.nan, np.nan)
-    statistic = found.chi2 * (clusters - q) / (q * (clusters - 1))
+    statistic = wald.chi2 * (clusters - q) / (q * (clusters - 1))
     return Joint(statistic, q, clusters - q, float(f_distribution.sf(statistic, q, clusters - q)))
 
 
@@ -72,8 +72,8 @@ def errors_of(estimates: Estimates, features: list[str] | None = None) -> tuple[
     vcov = estimates.vcov.to_numpy()
     if features is None:
         return rows, vcov
-    kept = rows["feature"].isin(features).to_numpy()
-    return rows[kept].reset_index(drop=True), vcov[np.ix_(kept, kept)]
+    mask = rows["feature"].isin(features).to_numpy()
+    return rows[mask].reset_index(drop=True), vcov[np.ix_(mask, mask)]
 
 
 def group_effects(rows: pd.DataFrame, formula: str, by: str, unit: Sequence[str]) -> GroupEffects:
@@ -112,14 +112,14 @@ def difference_frame(
     """Lay out r differences with their joint test."""
     joint = hotelling_test(estimate, vcov, clusters)
     std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
-    found = inference(estimate, std_error, alpha)
+    limits = inference(estimate, std_error, alpha)
     return keys.assign(
         estimate=estimate,
         std_error=std_error,
-        z=found.z,
-        p=found.p,
-        lower=found.lower,
-        upper=found.upper,
+        z=limits.z,
+        p=limits.p,
+        lower=limits.lower,
+        upper=limits.upper,
         f_joint=joint.statistic,
         df_joint=joint.df,
         p_joint=joint.p,
@@ -148,14 +148,14 @@ def judge_differences(
         return question.not_applicable(" ".join([f"There are too few clusters to test {what}.", *notes]))
     worst = lowest(tests, tests["p_joint_adjusted"])
     rejected, tested = tests["p_joint_adjusted"] < alpha, int(tests["p_joint_adjusted"].notna().sum())
-    verdict, cause, those = _gravest(table, alpha)
+    verdict, cause, those = _gravest_difference(table, alpha)
     largest = highest(cause, cause["estimate"].abs())
     finding = (
         f"{int(rejected.sum())} of {counted(tested, 'joint test finds', 'joint tests find')} {what}; "
-        f"smallest adjusted {said_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
+        f"smallest adjusted {show_p(float(worst['p_joint_adjusted']))}{_named(worst, test)}, "
         f"{who(worst)}. The largest difference{those} is {largest['estimate']:+.3f} "
         f"({largest['feature']} = {largest['level']}, {who(largest)}; "
-        f"{said_p(float(largest['p_adjusted']))} adjusted over its levels)."
+        f"{show_p(float(largest['p_adjusted']))} adjusted over its levels)."
     )
     remedy = None
     if remedies is not None and test is not None:
@@ -164,7 +164,7 @@ def judge_differences(
     return question.answer(table, verdict, finding, notes, remedy, p=smallest)
 
 
-def _gravest(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.DataFrame, str]:
+def _gravest_difference(table: pd.DataFrame, alpha: float) -> tuple[Verdict, pd.DataFrame, str]:
     """Verdict on differences, the rows that cause it, and what these rows are called."""
     rejected = table["p_joint_adjusted"] < alpha
     severe = rejected & (table["p_adjusted"] < alpha) & (table["estimate"].abs() > LARGE)

@@ -104,7 +104,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
         raise InputError("The choices contain no rows; give at least one answered task.")
     stimuli = [s.id for s in study.stimuli if s.id in choices and choices[s.id].notna().any()]
     keys = [judge_of(choices), choices["prompt_id"].astype("string").fillna("").rename("prompt")]
-    found = []
+    groups = []
     for (judge, prompt), rows in choices.groupby(keys, sort=False, observed=True):
         kind = str(rows["judge_kind"].iloc[0])
         named = study.clusters.human if kind == "human" else study.clusters.model
@@ -116,7 +116,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
         repeat = ordered["repeat"].to_numpy(dtype=bool)
         if repeat.all():
             continue
-        found.append(
+        groups.append(
             Judged(
                 judge=str(judge),
                 prompt=str(prompt),
@@ -129,9 +129,9 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
                 repeats=ordered[repeat],
             )
         )
-    if not found:
+    if not groups:
         raise InputError("The choices contain only repeated tasks, so no checks can be run.")
-    return found
+    return groups
 
 
 def designs(judged: Iterable[Judged]) -> list[list[Judged]]:
@@ -139,8 +139,8 @@ def designs(judged: Iterable[Judged]) -> list[list[Judged]]:
     shared: dict[tuple[int, int], list[Judged]] = {}
     for group in judged:
         columns = ["pair_id", "position", *group.attributes, *group.stimuli]
-        shown = group.shown[[*columns, "judge_id"] if group.kind == "human" else columns]
-        key = (len(shown), int(pd.util.hash_pandas_object(shown, index=False).to_numpy().sum()))
+        profiles = group.shown[[*columns, "judge_id"] if group.kind == "human" else columns]
+        key = (len(profiles), int(pd.util.hash_pandas_object(profiles, index=False).to_numpy().sum()))
         shared.setdefault(key, []).append(group)
     return list(shared.values())
 

@@ -50,9 +50,9 @@ def canonical(values: pd.Series[str], study: ItemStudy | None, task: str) -> pd.
     """Labels by their ids, where the study knows the spelling; else as they are."""
     if study is None:
         return values
-    known = spellings_of(study, task)
-    finer = gold_spellings(study) if known else {}
-    names = {plain(text): name for name, texts in {**finer, **known}.items() for text in texts}
+    spellings = spellings_of(study, task)
+    finer = gold_spellings(study) if spellings else {}
+    names = {plain(text): name for name, texts in {**finer, **spellings}.items() for text in texts}
     ids = {value: names.get(plain(str(value)), str(value)) for value in values.dropna().unique()}
     return values.map(ids).astype("string")
 
@@ -60,10 +60,10 @@ def canonical(values: pd.Series[str], study: ItemStudy | None, task: str) -> pd.
 def spellings_of(study: ItemStudy, task: str) -> dict[str, tuple[str, ...]]:
     """Id, label and aliases of each label of a task, by its id; empty where the task has no labels."""
     sets = study.label_sets
-    found = sets.get(task) or (sets.get("line") if re.fullmatch(r"line(_\d+)?", task) else None)
-    if found is None:
+    label_set = sets.get(task) or (sets.get("line") if re.fullmatch(r"line(_\d+)?", task) else None)
+    if label_set is None:
         return {}
-    return {level.id: (level.id, level.label, *level.aliases) for level in found.labels}
+    return {level.id: (level.id, level.label, *level.aliases) for level in label_set.labels}
 
 
 def gold_spellings(study: ItemStudy) -> dict[str, tuple[str, ...]]:
@@ -84,12 +84,12 @@ def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | N
         }
     ).drop_duplicates(["item_id", "task"])
     gold = with_copies(gold, "task", bases(judgments, None))
-    both = answers.merge(gold, on=["item_id", "task"], how="inner")
-    if both.empty:
+    table = answers.merge(gold, on=["item_id", "task"], how="inner")
+    if table.empty:
         raise NotApplicableError("No judged item has a gold label of the same name as a dimension.")
-    both["gold"] = both["gold"].mask(both["gold"].str.strip().str.casefold().isin(NO_GOLD))
+    table["gold"] = table["gold"].mask(table["gold"].str.strip().str.casefold().isin(NO_GOLD))
     parts = []
-    for task, rows in both.groupby("task", sort=False):
+    for task, rows in table.groupby("task", sort=False):
         columns = {name: canonical(rows[name], study, str(task)) for name in ("value", "gold")}
         covers = study.gold.covers if study is not None and study.gold is not None else {}
         classes = {finer: label for label, levels in covers.items() for finer in levels}
@@ -100,11 +100,11 @@ def labelled(judgments: pd.DataFrame, labels: pd.DataFrame, study: ItemStudy | N
 def numeric(answers: pd.DataFrame) -> pd.DataFrame:
     """Answers whose values are numbers, in ``number``; NotApplicableError where there are none."""
     number = pd.to_numeric(answers["value"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    kept: pd.DataFrame = answers.assign(number=number)[~np.isnan(number)]
-    share = len(kept) / max(int(answers["value"].notna().sum()), 1)
-    if kept.empty or share < 0.5:
+    ratings: pd.DataFrame = answers.assign(number=number)[~np.isnan(number)]
+    share = len(ratings) / max(int(answers["value"].notna().sum()), 1)
+    if ratings.empty or share < 0.5:
         raise NotApplicableError("The judgments are not numeric ratings.")
-    return kept
+    return ratings
 
 
 def mean_of_others(answers: pd.DataFrame) -> np.ndarray:
@@ -112,7 +112,7 @@ def mean_of_others(answers: pd.DataFrame) -> np.ndarray:
     by_judge = answers.groupby(["task", "item_id", "judge"], sort=False)["number"].mean()
     total = by_judge.groupby(level=["task", "item_id"], sort=False).agg(["sum", "size"])
     keys = pd.MultiIndex.from_frame(answers[["task", "item_id"]])
-    own = by_judge.reindex(pd.MultiIndex.from_frame(answers[["task", "item_id", "judge"]])).to_numpy()
+    means = by_judge.reindex(pd.MultiIndex.from_frame(answers[["task", "item_id", "judge"]])).to_numpy()
     sums, sizes = (total[name].reindex(keys).to_numpy(dtype=float) for name in ("sum", "size"))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(sizes > 1, (sums - own) / (sizes - 1), np.nan)
+        return np.where(sizes > 1, (sums - means) / (sizes - 1), np.nan)

@@ -56,7 +56,7 @@ def rate_of(code: str, scenario: str = ALL) -> Rate | None:
     return Rate(int(row["alarms"]), int(row["n"]), float(row["lower"]), float(row["upper"]))
 
 
-def stated(code: str, alarms: Alarms, alpha: float = 0.05) -> str:
+def rate_statement(code: str, alarms: Alarms, alpha: float = 0.05) -> str:
     """State how often a check alarms on sound data."""
     measured = rate_of(code)
     if alarms == "never":
@@ -71,14 +71,14 @@ def stated(code: str, alarms: Alarms, alpha: float = 0.05) -> str:
     )
 
 
-def of_battery(alpha: float = 0.05) -> str:
+def battery_statement(alpha: float = 0.05) -> str:
     """State how often sound data raise any alarm, in a sentence or two."""
     bound = f"On sound data, all tests together alarm in at most {100 * alpha:g}% of studies."
-    found, errors = rate_of(ANY), rate_of(ERROR)
-    if found is None or errors is None:
+    alarms, errors = rate_of(ANY), rate_of(ERROR)
+    if alarms is None or errors is None:
         return bound
     any_error = f"with an error in {percentage(errors.rate, 1)}"
-    return f"{bound} All checks together alarmed in {found.in_words()}, {any_error}."
+    return f"{bound} All checks together alarmed in {alarms.in_words()}, {any_error}."
 
 
 @cache

@@ -14,9 +14,9 @@ from scipy.stats import binom
 from conjury.inference.errors import InputError, counted
 
 from ..figures import has_figure
-from ..figures.diagnostics.general import as_drawn
+from ..figures.diagnostics.general import with_kind_of_figure
 from ..figures.labels import p_text, true_minus
-from ..numerics.significance import adjusted as holm_of
+from ..numerics.significance import adjust_p_values as holm_of
 from ..results import Result
 from .judged import NotApplicableError
 
@@ -130,8 +130,8 @@ class Check:
 def to_draw(check: Check) -> Result:
     """The table of a check as a result that has a figure."""
     settings = {name: getattr(check, name) for name in ("name", "title", "finding", "axis", "percent")}
-    drawn: Result = as_drawn(Result(check.table, "check", settings=settings))
-    return drawn
+    result: Result = with_kind_of_figure(Result(check.table, "check", settings=settings))
+    return result
 
 
 @dataclass(frozen=True)
@@ -222,9 +222,9 @@ def check(question: Question) -> Callable[[Run], Run]:
             except NotApplicableError as reason:
                 return question.not_applicable(str(reason))
 
-        for other, _ in CHECKS.values():
-            if other.code == question.code and other.name != question.name:
-                raise ValueError(f"{other.name} and {question.name} have the same code, {question.code}.")
+        for entry, _ in CHECKS.values():
+            if entry.code == question.code and entry.name != question.name:
+                raise ValueError(f"{entry.name} and {question.name} have the same code, {question.code}.")
         CHECKS[question.name] = (question, answered)
         return answered
 
@@ -259,7 +259,7 @@ def exceeds(count: int, of: int, share: float, level: float = 0.05) -> bool:
     return count > 0 and float(binom.sf(count - 1, of, share)) < level
 
 
-def said_p(p: float) -> str:
+def show_p(p: float) -> str:
     """Write a p value."""
     return f"p {p_text(p)}"
 

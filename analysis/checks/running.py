@@ -24,7 +24,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
 from .judged import Judged, split
-from .registry import ALARMING, CHECKS, KINDS, SEVERITY, Check, Question, Run, adjusted, said_p
+from .registry import ALARMING, CHECKS, KINDS, SEVERITY, Check, Question, Run, adjusted, show_p
 
 for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
     if _module.name.removeprefix(f"{__package__}.").partition(".")[0] in KINDS.values():
@@ -130,22 +130,22 @@ def load_checks(path: str | Path) -> tuple[str, ...]:
     return tuple(codes)
 
 
-def chosen(selectors: Sequence[str] | None, of: str = "checks") -> tuple[str, ...]:
+def pick_codes(selectors: Sequence[str] | None, of: str = "checks") -> tuple[str, ...]:
     """Codes that selectors name: codes, beginnings of codes such as CJ3, or names of checks."""
     questions = [question for question, _ in ordered()]
-    known = tuple(question.code for question in questions)
+    codes = tuple(question.code for question in questions)
     if selectors is None:
-        return known
-    found: list[str] = []
+        return codes
+    selection: list[str] = []
     for selector in selectors:
         text = selector.strip()
-        begins = text if text[:2] in {code[:2] for code in known} else "-"
-        codes = [q.code for q in questions if q.name == text or q.code.startswith(begins)]
-        if not codes:
-            hint = did_you_mean(text, [*known, *(question.name for question in questions)])
-            raise InputError(f"{of}: there is no check {text!r}{hint}; codes are {known[0]} to {known[-1]}.")
-        found += codes
-    return tuple(code for code in known if code in found)
+        begins = text if text[:2] in {code[:2] for code in codes} else "-"
+        matches = [q.code for q in questions if q.name == text or q.code.startswith(begins)]
+        if not matches:
+            hint = did_you_mean(text, [*codes, *(question.name for question in questions)])
+            raise InputError(f"{of}: there is no check {text!r}{hint}; codes are {codes[0]} to {codes[-1]}.")
+        selection += matches
+    return tuple(code for code in codes if code in selection)
 
 
 def run_checks(
@@ -207,12 +207,12 @@ def run_checks(
     check_alpha(alpha)
     if seed < 0:
         raise InputError(f"seed is {seed}; give a whole number of 0 or more.")
-    wanted = chosen(checks)
-    reasons = {**ignored(collected.study), **(ignore or {})}
+    codes = pick_codes(checks)
+    reasons = {**suppression_reasons(collected.study), **(ignore or {})}
     content = Content(collected, alpha, seed, filters)
-    found = []
+    answers = []
     for question, run in ordered():
-        if question.code not in wanted:
+        if question.code not in codes:
             continue
         if progress is not None:
             progress(question.title)
@@ -220,54 +220,54 @@ def run_checks(
             warnings.simplefilter("ignore", UserWarning)
             answer = _answer(question, run, content)
         reads = tuple("choices" if n == "judged" else n for n in signature(run).parameters if n in ABSENT)
-        found.append(replace(answer, suppressed=reasons.get(question.code, ""), reads=reads))
-    return controlled(found, alpha)
+        answers.append(replace(answer, suppressed=reasons.get(question.code, ""), reads=reads))
+    return control_error_rate(answers, alpha)
 
 
-def ignored(study: Study | ItemStudy | None) -> dict[str, str]:
+def suppression_reasons(study: Study | ItemStudy | None) -> dict[str, str]:
     """Reasons by code of the checks that a study file suppresses; InputError for a code that is unknown."""
     if study is None:
         return {}
-    known = chosen(None)
+    codes = pick_codes(None)
     for place, part in enumerate(study.checks.ignore):
-        if part.code not in known:
-            hint = did_you_mean(part.code, known)
-            problem = f"there is no check {part.code}{hint}; codes are {listed(known, len(known))}."
+        if part.code not in codes:
+            hint = did_you_mean(part.code, codes)
+            problem = f"there is no check {part.code}{hint}; codes are {listed(codes, len(codes))}."
             raise read_marked_yaml(study._file).error(("checks", "ignore", place, "code"), problem)
     return {part.code: part.because for part in study.checks.ignore}
 
 
 def _answer(question: Question, run: Run, content: Content) -> Check:
     """Run a check with what its parameters name, or state which of them is absent."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, parameter in signature(run).parameters.items():
-        given[name] = content.get(name)
-        if given[name] is None and parameter.default is Parameter.empty:
+        arguments[name] = content.get(name)
+        if arguments[name] is None and parameter.default is Parameter.empty:
             return question.not_applicable(ABSENT[name])
-    return run(**given)
+    return run(**arguments)
 
 
-def controlled(checks: Sequence[Check], alpha: float) -> list[Check]:
+def control_error_rate(checks: Sequence[Check], alpha: float) -> list[Check]:
     """Adjust p values over all checks that test (Holm): on sound data any of them alarms at rate alpha."""
     p = np.array([np.nan if check.p is None else check.p for check in checks])
     overall = adjusted(p)
-    return [_demoted(check, float(over), alpha) for check, over in zip(checks, overall, strict=True)]
+    return [_demote(check, float(over), alpha) for check, over in zip(checks, overall, strict=True)]
 
 
-def _demoted(check: Check, overall: float, alpha: float) -> Check:
+def _demote(check: Check, overall: float, alpha: float) -> Check:
     """The check with the verdict that remains where its test does not survive the adjustment."""
     if check.p is None or check.verdict not in ALARMING or not overall >= alpha:
         return check
     if SEVERITY.index(check.least) >= SEVERITY.index(check.verdict):
         return check
-    note = f" Adjusted over all checks, {said_p(overall)}, so the test passes."
-    kept = check.least in ALARMING
+    note = f" Adjusted over all checks, {show_p(overall)}, so the test passes."
+    is_alarm = check.least in ALARMING
     return replace(
         check,
         verdict=check.least,
         finding=check.finding + note,
-        consequence=check.consequence if kept else "",
-        remedy=check.remedy if kept else "",
+        consequence=check.consequence if is_alarm else "",
+        remedy=check.remedy if is_alarm else "",
     )
 
 

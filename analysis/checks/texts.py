@@ -49,28 +49,28 @@ def folded(text: str) -> str:
 def texts_of(items: pd.DataFrame, study: AnyStudy | None) -> pd.DataFrame:
     """Columns of items that judges see as text; NotApplicableError where there are none or placeholders."""
     named = study.collect.fields if study is not None else None
-    plain = with_texts(items)
-    columns = [name for name in named or TEXTS if name in plain and name not in MEDIA]
+    frame = with_texts(items)
+    columns = [name for name in named or TEXTS if name in frame and name not in MEDIA]
     if named is None and "text" in columns:
         columns = [name for name in columns if name != "lines"]
-    shown = pd.DataFrame({name: as_text(plain[name]) for name in columns}, index=items.index)
-    shown = shown.loc[:, shown.notna().any()]
-    if shown.empty or not shown.shape[1]:
+    texts = pd.DataFrame({name: as_text(frame[name]) for name in columns}, index=items.index)
+    texts = texts.loc[:, texts.notna().any()]
+    if texts.empty or not texts.shape[1]:
         raise NotApplicableError(NO_TEXTS)
-    made_up = shown.apply(lambda column: column.str.rstrip().str.endswith(PLACEHOLDER)).fillna(False)
+    made_up = texts.apply(lambda column: column.str.rstrip().str.endswith(PLACEHOLDER)).fillna(False)
     if made_up.any(axis=1).mean() > 0.5:
         raise NotApplicableError(PLACEHOLDERS)
-    return shown
+    return texts
 
 
 def contents(items: pd.DataFrame, study: AnyStudy | None) -> pd.Series[str]:
     """What is judged of each item, folded: its texts and its media; missing where there is neither."""
-    shown = texts_of(items, study)
+    texts = texts_of(items, study)
     media = [name for name in MEDIA if name in items][:1]
     for name in media:
-        shown[name] = as_text(items[name])
-    parts = shown.fillna("").map(folded)
-    return joined(parts, "\x1f").where((parts != "").any(axis=1))
+        texts[name] = as_text(items[name])
+    parts = texts.fillna("").map(folded)
+    return join_texts(parts, "\x1f").where((parts != "").any(axis=1))
 
 
 def bases(items: pd.DataFrame) -> pd.Series[str]:
@@ -92,9 +92,9 @@ def strata_columns(items: pd.DataFrame, study: AnyStudy | None) -> list[str]:
     """Columns of strata: those of the study, else columns of items with few values that repeat."""
     if study is not None and hasattr(study, "strata"):
         return [stratum.id for stratum in study.strata if stratum.id in items]
-    known = {"item_id", "base_item_id", "text", "lines", *MEDIA}
-    plain = [str(name) for name in items if name not in known]
-    return [name for name in plain if 1 < as_text(items[name]).nunique() <= min(10, len(items) // 5)]
+    content_columns = {"item_id", "base_item_id", "text", "lines", *MEDIA}
+    columns = [str(name) for name in items if name not in content_columns]
+    return [name for name in columns if 1 < as_text(items[name]).nunique() <= min(10, len(items) // 5)]
 
 
 def words_of(text: str) -> list[str]:
@@ -116,46 +116,46 @@ def near_duplicates(texts: Sequence[str], similar: float = SIMILAR) -> np.ndarra
     prefix = prefix[np.argsort(shingle[prefix], kind="stable")]
     groups = np.split(place[prefix], np.flatnonzero(np.diff(shingle[prefix])) + 1)
     pairs = {pair for group in groups if len(group) > 1 for pair in _candidates(group.tolist())}
-    found = []
-    for one, other in sorted(pairs):
-        left, right = (shingle[starts[k] : starts[k + 1]] for k in (one, other))
-        both = len(np.intersect1d(left, right))
-        if texts[one] != texts[other] and both >= similar * (sizes[one] + sizes[other] - both):
-            found.append((one, other))
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+    duplicates = []
+    for i, j in sorted(pairs):
+        left_set, right_set = (shingle[starts[k] : starts[k + 1]] for k in (i, j))
+        n_common = len(np.intersect1d(left_set, right_set))
+        if texts[i] != texts[j] and n_common >= similar * (sizes[i] + sizes[j] - n_common):
+            duplicates.append((i, j))
+    return np.array(duplicates, dtype=np.int64).reshape(-1, 2)
 
 
 def _shingles(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Distinct shingles of all texts: the place of the text, ascending, and the number of the shingle."""
-    known: dict[str, int] = {}
+    codes: dict[str, int] = {}
     split = [words_of(text) for text in texts]
     long = [k for k, words in enumerate(split) if len(words) >= FEWEST_WORDS]
-    words = np.array([known.setdefault(w, len(known)) for k in long for w in split[k]], dtype=np.int64)
+    words = np.array([codes.setdefault(w, len(codes)) for k in long for w in split[k]], dtype=np.int64)
     owner = np.repeat(np.array(long, dtype=np.int64), [len(split[k]) for k in long])
     if not len(words):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     n = len(words) - SHINGLE + 1
     number = words[:n]
     for step in range(1, SHINGLE):
-        number = np.unique(number * len(known) + words[step : step + n], return_inverse=True)[1]
-    whole = owner[:n] == owner[SHINGLE - 1 :]
-    both = np.unique(owner[:n][whole] * len(words) + number[whole])
-    return both // len(words), both % len(words)
+        number = np.unique(number * len(codes) + words[step : step + n], return_inverse=True)[1]
+    mask = owner[:n] == owner[SHINGLE - 1 :]
+    pairs = np.unique(owner[:n][mask] * len(words) + number[mask])
+    return pairs // len(words), pairs % len(words)
 
 
 def _candidates(places: list[int]) -> Iterable[tuple[int, int]]:
     if len(places) > MANY:
-        return [*((places[0], other) for other in places[1:]), *pairwise(places)]
+        return [*((places[0], place) for place in places[1:]), *pairwise(places)]
     return [(a, b) for k, a in enumerate(places) for b in places[k + 1 :]]
 
 
-def joined(frame: pd.DataFrame, mark: str) -> pd.Series[str]:
+def join_texts(frame: pd.DataFrame, mark: str) -> pd.Series[str]:
     """The texts of each row as one text, with a mark between them; missing ones are empty."""
     rows = frame.fillna("").itertuples(index=False, name=None)
     return pd.Series(pd.array([mark.join(row) for row in rows], dtype="string"), index=frame.index)
 
 
-def without(text: str, values: Iterable[str], mark: str = "\u2026") -> tuple[str, bool]:
+def replace_values(text: str, values: Iterable[str], mark: str = "\u2026") -> tuple[str, bool]:
     """A text with values replaced, as they are and as JSON writes them, and whether any was there."""
     changed = False
     for value in sorted(values, key=len, reverse=True):
@@ -176,5 +176,5 @@ def judge_and_prompt(frame: pd.DataFrame) -> pd.DataFrame:
 
 def excerpt(text: str, most: int = 60) -> str:
     """The beginning of a text for a sentence, with what is invisible as its code."""
-    plain = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text.replace("\n", " "))
-    return plain if len(plain) <= most else f"{plain[: most - 1]}\u2026"
+    line = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text.replace("\n", " "))
+    return line if len(line) <= most else f"{line[: most - 1]}\u2026"

@@ -18,12 +18,12 @@ from .plan import (
     Block,
     Plan,
     base_level,
+    flag_levels,
     groups_of,
     key_frame,
     level_contrast,
     level_rows,
     make_block,
-    occurring,
     warn_of_missing_groups,
 )
 from .request import Request, with_null
@@ -50,7 +50,7 @@ class Part:
 
 def amce_plan(request: Request, cells: Cells) -> Plan:
     """One regression; every level minus its reference."""
-    (part,), bases = _amce_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
+    (part,), bases = _amce_parts(request, cells, [Group((), _all_cells(cells), _all_cells(cells))])
     rows = list(level_rows(request, cells))
     keys = key_frame(request, cells, "amce", rows)
     return Plan(cells, part.blocks, part.contrasts, keys, _is_base(rows, bases), request)
@@ -62,16 +62,16 @@ def amce_by_reference_plan(request: Request, cells: Cells) -> Plan:
     if variable not in request.formula.features:
         raise InputError(f"variable is {variable!r}; name a feature of {request.formula}.")
     rows = list(level_rows(request, cells))
-    (part,), bases = _amce_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
+    (part,), bases = _amce_parts(request, cells, [Group((), _all_cells(cells), _all_cells(cells))])
     (block,) = part.blocks
     contrasts, flags, keys = [], [], []
-    for base in np.flatnonzero(occurring(cells, variable, block.inside)):
+    for base in np.flatnonzero(flag_levels(cells, variable, block.inside)):
         turn = bases | {variable: int(base)}
         contrasts.append(_amce_contrasts(request, cells, block, rows, turn))
         flags.append(_is_base(rows, turn))
-        found = key_frame(request, cells, "amce", rows)
-        found.insert(0, "reference", str(cells.levels[variable][base]))
-        keys.append(found)
+        frame = key_frame(request, cells, "amce", rows)
+        frame.insert(0, "reference", str(cells.levels[variable][base]))
+        keys.append(frame)
     stacked = pd.concat(keys, ignore_index=True)
     return Plan(cells, part.blocks, np.vstack(contrasts), stacked, np.concatenate(flags), request)
 
@@ -79,7 +79,7 @@ def amce_by_reference_plan(request: Request, cells: Cells) -> Plan:
 def mm_plan(request: Request, cells: Cells) -> Plan:
     """A regression without intercept for each feature; every level's mean."""
     rows = list(level_rows(request, cells))
-    (part,) = _mm_parts(request, cells, [Group((), _everywhere(cells), _everywhere(cells))])
+    (part,) = _mm_parts(request, cells, [Group((), _all_cells(cells), _all_cells(cells))])
     keys = key_frame(request, cells, "mm", rows)
     return Plan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
 
@@ -88,33 +88,33 @@ def amce_diffs_plan(request: Request, cells: Cells, *, own_clusters: bool = Fals
     """Each group's regression less the first's; factors count all clusters, or ``own_clusters``."""
     groups = _own_groups(request, cells)
     if not own_clusters:
-        groups = [group._replace(counted=_everywhere(cells)) for group in groups]
+        groups = [group._replace(counted=_all_cells(cells)) for group in groups]
     parts, bases = _amce_parts(request, cells, groups)
     rows = list(level_rows(request, cells))
     reported = ~_is_base(rows, bases)
     parts = [Part(part.group, part.blocks, part.contrasts[reported]) for part in parts]
-    kept = [row for row, shown in zip(rows, reported, strict=True) if shown]
-    return _differences(request, cells, parts, kept, "amce_difference")
+    reported_rows = [row for row, is_reported in zip(rows, reported, strict=True) if is_reported]
+    return _difference_plan(request, cells, parts, reported_rows, "amce_difference")
 
 
 def mm_diffs_plan(request: Request, cells: Cells) -> Plan:
     """Each level's mean in each group; those of each group minus those of the first."""
     parts = _mm_parts(request, cells, _own_groups(request, cells))
-    return _differences(request, cells, parts, list(level_rows(request, cells)), "mm_difference")
+    return _difference_plan(request, cells, parts, list(level_rows(request, cells)), "mm_difference")
 
 
 def cj_amce_plan(request: Request, cells: Cells) -> Plan:
     """The regression and contrasts of `amce_plan` in each group."""
     parts, bases = _amce_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
-    return _side_by_side(request, cells, parts, rows, _is_base(rows, bases), "amce")
+    return _group_plan(request, cells, parts, rows, _is_base(rows, bases), "amce")
 
 
 def cj_mm_plan(request: Request, cells: Cells) -> Plan:
     """The means of `mm_plan` in each group."""
     parts = _mm_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
-    return _side_by_side(request, cells, parts, rows, np.zeros(len(rows), dtype=bool), "mm")
+    return _group_plan(request, cells, parts, rows, np.zeros(len(rows), dtype=bool), "mm")
 
 
 MakePlan = Callable[[Request, Cells], Plan]
@@ -131,13 +131,13 @@ PLANS: dict[str, MakePlan] = {
 
 def plan_of(request: Request, data: pd.DataFrame, make: MakePlan | None = None) -> Plan:
     """Build the plan of a request from rows; ``make`` stands in for that of its verb."""
-    request = with_null(prepared(request), data)
+    request = with_null(check_groups(request), data)
     for name in request.by:
         require_column(data, name)
     return (make or PLANS[request.verb])(request, cells_of(request, data))
 
 
-def prepared(request: Request) -> Request:
+def check_groups(request: Request) -> Request:
     """Check the groups of a request; of differences they are taken out of the formula."""
     for name in request.by:
         if name in (request.formula.outcome, request.weights):
@@ -187,11 +187,11 @@ def _check_variation(cells: Cells, features: Sequence[str]) -> None:
     if not cells.cell_weight.any():
         raise InputError("The outcome is missing in every row; give at least one answered task.")
     for feature in features:
-        used = occurring(cells, feature, cells.code(feature) >= 0)
-        if used.sum() == 0:
+        mask = flag_levels(cells, feature, cells.code(feature) >= 0)
+        if mask.sum() == 0:
             raise InputError(f"Feature {feature!r} is missing in every row; omit it from the formula.")
-        if used.sum() == 1:
-            only = cells.levels[feature][int(used.argmax())]
+        if mask.sum() == 1:
+            only = cells.levels[feature][int(mask.argmax())]
             raise InputError(
                 f"Feature {feature!r} has a single level in use ({only!r}); omit it from the formula."
             )
@@ -207,7 +207,7 @@ def _without_by(request: Request) -> Request:
     return request.with_verb(request.verb, formula=formula, feature_order=order)
 
 
-def _everywhere(cells: Cells) -> np.ndarray:
+def _all_cells(cells: Cells) -> np.ndarray:
     return np.ones(cells.n_cells, dtype=bool)
 
 
@@ -258,7 +258,7 @@ def _is_base(rows: Sequence[Row], bases: Mapping[str, int]) -> np.ndarray:
 def _amce_contrasts(
     request: Request, cells: Cells, block: Block, rows: Sequence[Row], bases: Mapping[str, int]
 ) -> np.ndarray:
-    partner = {one: two for pair in request.formula.restrictions for one, two in (pair, pair[::-1])}
+    partner = {a: b for pair in request.formula.restrictions for a, b in (pair, pair[::-1])}
     contrasts = [
         np.zeros(len(block.terms))
         if level == bases[feature]
@@ -268,7 +268,7 @@ def _amce_contrasts(
     return np.array(contrasts)
 
 
-def _differences(
+def _difference_plan(
     request: Request, cells: Cells, parts: Sequence[Part], rows: Sequence[Row], statistic: str
 ) -> Plan:
     by = request.by[0]
@@ -276,19 +276,19 @@ def _differences(
         raise InputError(f"Column {by!r} has fewer than two groups; differences need at least two.")
     contrasts = []
     for number, part in enumerate(parts[1:], start=1):
-        pieces = [np.zeros_like(other.contrasts) for other in parts]
+        pieces = [np.zeros_like(group_part.contrasts) for group_part in parts]
         pieces[0], pieces[number] = -parts[0].contrasts, part.contrasts
         contrasts.append(np.hstack(pieces))
-    first, *others = (str(part.group[0]) for part in parts)
-    keys = key_frame(request, cells, statistic, [*rows] * len(others))
-    keys[by] = np.repeat(others, len(rows))
-    keys.insert(0, "by", np.repeat([f"{other} - {first}" for other in others], len(rows)))
+    first, *groups = (str(part.group[0]) for part in parts)
+    keys = key_frame(request, cells, statistic, [*rows] * len(groups))
+    keys[by] = np.repeat(groups, len(rows))
+    keys.insert(0, "by", np.repeat([f"{group} - {first}" for group in groups], len(rows)))
     stacked = np.vstack(contrasts)
     blocks = tuple(block for part in parts for block in part.blocks)
     return Plan(cells, blocks, stacked, keys, np.zeros(len(stacked), dtype=bool), request)
 
 
-def _side_by_side(
+def _group_plan(
     request: Request,
     cells: Cells,
     parts: Sequence[Part],
@@ -298,9 +298,9 @@ def _side_by_side(
 ) -> Plan:
     keys = []
     for part in parts:
-        found = key_frame(request, cells, statistic, rows)
-        found.insert(0, "by", "***".join(map(str, part.group)))
-        keys.append(found.assign(**dict(zip(request.by, map(str, part.group), strict=True))))
+        frame = key_frame(request, cells, statistic, rows)
+        frame.insert(0, "by", "***".join(map(str, part.group)))
+        keys.append(frame.assign(**dict(zip(request.by, map(str, part.group), strict=True))))
     contrasts = block_diag(*[part.contrasts for part in parts])
     blocks = tuple(block for part in parts for block in part.blocks)
     stacked = pd.concat(keys, ignore_index=True)

@@ -61,8 +61,8 @@ class Estimates(Result):
         object.__setattr__(self, "settings", settings.pop("extra") | settings)
 
     def __repr__(self) -> str:
-        made = self.provenance
-        return f"Estimates({made.verb}, engine={made.engine!r}, {made.formula})\n{self.frame.to_string()}"
+        spec = self.provenance
+        return f"Estimates({spec.verb}, engine={spec.engine!r}, {spec.formula})\n{self.frame.to_string()}"
 
 
 @dataclass(frozen=True)

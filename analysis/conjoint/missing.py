@@ -18,7 +18,7 @@ from ..correction.bounds import (
     Direction,
     Numbers,
     answered,
-    assuming,
+    bounds_by_direction,
     check_direction,
     columns_by_errors,
     worst_outcomes,
@@ -45,7 +45,7 @@ BOUNDED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference")
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Answers:
     """The n rows of a table, answered or not."""
 
     missing: np.ndarray  # (n,): whether the outcome is missing
@@ -137,26 +137,27 @@ def bounds(
     """
     request = _request(estimator, formula, id, alpha, options)
     check_direction(direction)
-    frame = frame_of(request, data, whole=True)
-    asked = _asked(request, frame, limits, forced)
+    frame = frame_of(request, data, full=True)
+    answers = _read_answers(request, frame, limits, forced)
     if request.verb in MEANS and request.h0 is None:
-        request = _with_null(request, frame, asked, forced)
-    filled = frame.assign(**{request.formula.outcome: asked.outcome})
+        request = _with_null(request, frame, answers, forced)
+    filled = frame.assign(**{request.formula.outcome: answers.outcome})
     plan = plan_of(request, filled)
-    given = _given(plan, asked)
-    df = given["df"].to_numpy() if "df" in given else None
-    numbers = Numbers(given["estimate"].to_numpy(), given["std_error"].to_numpy(), df)
+    estimates = _observed_estimates(plan, answers)
+    df = estimates["df"].to_numpy() if "df" in estimates else None
+    numbers = Numbers(estimates["estimate"].to_numpy(), estimates["std_error"].to_numpy(), df)
     # Answers that are all alike have no standard error; their completions have, unless clusters are too few.
     without = np.isnan(numbers.std_error) & ~np.isnan(numbers.estimate) & ~plan.is_reference
-    without[without] = _in_one_cluster(plan, np.flatnonzero(without))
+    without[without] = _flag_single_clusters(plan, np.flatnonzero(without))
     least, largest = (
-        replace(one, std_error=np.where(without, np.nan, one.std_error)) for one in _extremes(plan, asked)
+        replace(side, std_error=np.where(without, np.nan, side.std_error))
+        for side in _extremes(plan, answers)
     )
-    least, largest = assuming(numbers, least, largest, direction)
-    support = asked.limits if request.verb in MEANS else UNBOUNDED
-    found = columns_by_errors(numbers, least, largest, alpha, request.h0 or 0.0, support)
-    settings = _settings(plan, asked, direction)
-    table = plan.keys.assign(**_counts(plan, asked), **given, **found)
+    least, largest = bounds_by_direction(numbers, least, largest, direction)
+    support = answers.limits if request.verb in MEANS else UNBOUNDED
+    columns = columns_by_errors(numbers, least, largest, alpha, request.h0 or 0.0, support)
+    settings = _settings(plan, answers, direction)
+    table = plan.keys.assign(**_counts(plan, answers), **estimates, **columns)
     note = answered(settings["n_asked"] - settings["n_missing"], settings["n_asked"], settings["counted"])
     covered = notes_of_coverage(plan, f"bounds {request.verb}")
     return Result(table, "bounds", (note, ASSUMED[direction], *covered), settings)
@@ -180,29 +181,31 @@ def _request(
     return request
 
 
-def _asked(request: Request, frame: pd.DataFrame, limits: Support | None, forced: bool | None) -> _Asked:
+def _read_answers(
+    request: Request, frame: pd.DataFrame, limits: Support | None, forced: bool | None
+) -> _Answers:
     """Which outcomes are missing, and what they may be."""
     outcome = request.formula.outcome
     values = numeric_column(frame, outcome)
     missing = np.isnan(values)
-    given = values[~missing]
-    found = None
+    observed_values = values[~missing]
+    choices = None
     if forced is not False:
         # An outcome that a status calls a refusal is one, for the estimators too, so choices may be unforced.
         with warnings.catch_warnings():
             if "status" in frame:  # the estimator's null value rests on it; see `_with_null`
                 warnings.simplefilter("ignore", UserWarning)
             outcomes = frame.drop(columns="status", errors="ignore")
-            found = forced_choices(outcomes, outcome, request.clusters, unanswered=bool(forced))
-        if forced and found is None:
+            choices = forced_choices(outcomes, outcome, request.clusters, unanswered=bool(forced))
+        if forced and choices is None:
             raise InputError(
                 f"Outcomes {outcome!r} do not sum to 1 in every choice that is answered, or the table does "
                 "not name the choice of a row; correct the column, add pair_id, or leave forced out."
             )
-    if found is not None:
-        return _Asked(missing, np.where(missing, 0.0, values), (0.0, 1.0), *found)
+    if choices is not None:
+        return _Answers(missing, np.where(missing, 0.0, values), (0.0, 1.0), *choices)
     if limits is None:
-        if len(given) and (given.min() < 0 or given.max() > 1):
+        if len(observed_values) and (observed_values.min() < 0 or observed_values.max() > 1):
             raise InputError(
                 f"Outcome {outcome!r} leaves the range 0 to 1; give limits=(least, largest) of its values."
             )
@@ -210,38 +213,38 @@ def _asked(request: Request, frame: pd.DataFrame, limits: Support | None, forced
     least, largest = limits
     if not least < largest:
         raise InputError(f"limits are {limits!r}; give the least and the largest possible outcome.")
-    if len(given) and (given.min() < least or given.max() > largest):
+    if len(observed_values) and (observed_values.min() < least or observed_values.max() > largest):
         raise InputError(f"Outcome {outcome!r} leaves its limits {least:g} to {largest:g}; correct either.")
-    return _Asked(missing, np.where(missing, 0.0, values), (float(least), float(largest)), None, 1)
+    return _Answers(missing, np.where(missing, 0.0, values), (float(least), float(largest)), None, 1)
 
 
-def _given(plan: Plan, asked: _Asked) -> pd.DataFrame:
+def _observed_estimates(plan: Plan, answers: _Answers) -> pd.DataFrame:
     """Estimates from the answers given, in the rows of the plan; missing where nothing was answered."""
-    if asked.missing.all():
+    if answers.missing.all():
         columns = ["estimate", "std_error", "lower", "upper"]
         return pd.DataFrame(np.nan, index=plan.keys.index, columns=columns)
-    weight = np.where(asked.missing, 0.0, plan.cells.weight)
+    weight = np.where(answers.missing, 0.0, plan.cells.weight)
     part = replace(plan, cells=replace(plan.cells, weight=weight))
     warn_of_few_clusters(part)
-    found = assemble(part, solve(part, "native")).frame
-    return found[[name for name in ("estimate", "std_error", "df", "lower", "upper") if name in found]]
+    frame = assemble(part, solve(part, "native")).frame
+    return frame[[name for name in ("estimate", "std_error", "df", "lower", "upper") if name in frame]]
 
 
-def _with_null(request: Request, frame: pd.DataFrame, asked: _Asked, forced: bool | None) -> Request:
+def _with_null(request: Request, frame: pd.DataFrame, answers: _Answers, forced: bool | None) -> Request:
     """A request about means with its null value: chance in a forced choice, else that of the estimator."""
-    if asked.choice is not None:
-        return replace(request, h0=1 / asked.n_profiles)
+    if answers.choice is not None:
+        return replace(request, h0=1 / answers.n_profiles)
     return with_null(request, frame) if forced is None and "status" in frame else replace(request, h0=0.0)
 
 
-def _by_block(plan: Plan, fits: list[Regression], rows: np.ndarray) -> Iterator[np.ndarray]:
+def _block_weights(plan: Plan, fits: list[Regression], rows: np.ndarray) -> Iterator[np.ndarray]:
     """Change of m estimates for a unit of weighted outcome in each cell, (m, C), through each regression."""
     for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
         inside = np.where(block.inside[:, None], block.design, 0.0)
         yield np.nan_to_num(plan.contrasts[rows][:, columns]) @ fit.bread @ inside.T
 
 
-def _in_one_cluster(plan: Plan, rows: np.ndarray) -> np.ndarray:
+def _flag_single_clusters(plan: Plan, rows: np.ndarray) -> np.ndarray:
     """Flag m estimates one of whose regressions rests on a single cluster, answered or not, shape (m,)."""
     flags = np.zeros(len(rows), dtype=bool)
     if not len(rows):
@@ -250,31 +253,31 @@ def _in_one_cluster(plan: Plan, rows: np.ndarray) -> np.ndarray:
     clusterings = list(cells.clusterings.values()) or [cells.clusters]
     with one_thread():
         fits = native.fits_of(plan)
-        for weights in _by_block(plan, fits, rows):
+        for weights in _block_weights(plan, fits, rows):
             for place, weight in enumerate(np.abs(weights)):
                 touched = weight > _NO_WEIGHT * weight.max()
-                shown = touched[cells.cell] & (cells.weight > 0)
-                flags[place] |= any(len(np.unique(each.code[shown])) == 1 for each in clusterings)
+                mask = touched[cells.cell] & (cells.weight > 0)
+                flags[place] |= any(len(np.unique(each.code[mask])) == 1 for each in clusterings)
     return flags
 
 
-def _extremes(plan: Plan, asked: _Asked) -> tuple[Numbers, Numbers]:
+def _extremes(plan: Plan, answers: _Answers) -> tuple[Numbers, Numbers]:
     """Each estimate with its standard error in the completions that make it least and largest."""
-    cells, lost = plan.cells, np.flatnonzero(asked.missing)
+    cells, missing_rows = plan.cells, np.flatnonzero(answers.missing)
     tested = np.flatnonzero(estimable(plan.contrasts, plan.null_space(cells.cell_weight)))
     with one_thread():
         fits = native.fits_of(plan)
-        by_cell = np.add.reduce(list(_by_block(plan, fits, tested)))
-        weights = (by_cell[:, cells.cell[lost]] * cells.weight[lost]).T
-    filled = [_worst(asked, lost, weights, sign) for sign in (-1, 1)]
+        by_cell = np.add.reduce(list(_block_weights(plan, fits, tested)))
+        weights = (by_cell[:, cells.cell[missing_rows]] * cells.weight[missing_rows]).T
+    filled = [_extreme_outcomes(answers, missing_rows, weights, sign) for sign in (-1, 1)]
     errors = native.one_way(plan, fits)
     numbers = np.full((2, 3, len(plan.contrasts)), np.nan)
     if errors is None:
         for place, outcomes in enumerate(filled):
-            numbers[place][:, tested] = _one_by_one(plan, tested, lost, outcomes)
+            numbers[place][:, tested] = _estimate_completions(plan, tested, missing_rows, outcomes)
     else:
-        both = np.hstack(filled)
-        estimate, error = solve_completed(plan, fits, errors, np.tile(tested, 2), lost, both)
+        completions = np.hstack(filled)
+        estimate, error = solve_completed(plan, fits, errors, np.tile(tested, 2), missing_rows, completions)
         df = np.nan if errors.df is None else errors.df(plan.contrasts[tested])
         numbers[:, 0, tested], numbers[:, 1, tested] = estimate.reshape(2, -1), error.reshape(2, -1)
         numbers[:, 2, tested] = df
@@ -286,26 +289,28 @@ def _extremes(plan: Plan, asked: _Asked) -> tuple[Numbers, Numbers]:
     return least, largest
 
 
-def _worst(asked: _Asked, lost: np.ndarray, weights: Floats, sign: int) -> Floats:
+def _extreme_outcomes(answers: _Answers, missing_rows: np.ndarray, weights: Floats, sign: int) -> Floats:
     """Outcomes of the missing rows that make each estimate largest (sign 1) or least, (missing, m)."""
-    if asked.choice is None:
-        return np.where(sign * weights > 0, *asked.limits[::-1])
-    return worst_outcomes(weights, asked.choice[lost], *_remainders(asked, lost), sign)
+    if answers.choice is None:
+        return np.where(sign * weights > 0, *answers.limits[::-1])
+    return worst_outcomes(weights, answers.choice[missing_rows], *_remainders(answers, missing_rows), sign)
 
 
-def _one_by_one(plan: Plan, tested: np.ndarray, lost: np.ndarray, outcomes: Floats) -> Floats:
+def _estimate_completions(
+    plan: Plan, tested: np.ndarray, missing_rows: np.ndarray, outcomes: Floats
+) -> Floats:
     """Estimates, standard errors and degrees of freedom from the covariance of each completed table."""
     numbers = np.full((3, len(tested)), np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("once", UserWarning)  # a covariance may be repaired in every row
         for place, row in enumerate(tested):
             outcome = plan.cells.outcome.copy()
-            outcome[lost] = outcomes[:, place]
+            outcome[missing_rows] = outcomes[:, place]
             part = _part(plan, row)
             completed = replace(part, cells=replace(plan.cells, outcome=outcome))
-            found = infer(Fitted(completed, solve(completed, "native")), part.contrasts)
-            df = np.nan if found.df is None else found.df[0]
-            numbers[:, place] = found.estimate[0], found.std_error[0], df
+            result = infer(Fitted(completed, solve(completed, "native")), part.contrasts)
+            df = np.nan if result.df is None else result.df[0]
+            numbers[:, place] = result.estimate[0], result.std_error[0], df
     return numbers
 
 
@@ -314,26 +319,28 @@ def _part(plan: Plan, row: int) -> Plan:
     touched = [bool(plan.contrasts[row, columns].any()) for columns in plan.slices]
     if not any(touched):
         return replace(plan, contrasts=plan.contrasts[[row]])
-    columns = np.concatenate([np.r_[own] for own, kept in zip(plan.slices, touched, strict=True) if kept])
-    blocks = tuple(block for block, kept in zip(plan.blocks, touched, strict=True) if kept)
+    columns = np.concatenate([np.r_[part] for part, flag in zip(plan.slices, touched, strict=True) if flag])
+    blocks = tuple(block for block, flag in zip(plan.blocks, touched, strict=True) if flag)
     return replace(plan, blocks=blocks, contrasts=plan.contrasts[[row]][:, columns])
 
 
-def _remainders(asked: _Asked, lost: np.ndarray) -> tuple[Floats, np.ndarray]:
+def _remainders(answers: _Answers, missing_rows: np.ndarray) -> tuple[Floats, np.ndarray]:
     """What the missing rows of each choice add up to, and whether its rows are all here, shape (missing,)."""
-    assert asked.choice is not None
-    given = np.bincount(asked.choice, np.where(asked.missing, 0.0, asked.outcome))
-    size = np.bincount(asked.choice)
-    return np.clip(1 - given, 0.0, 1.0)[asked.choice[lost]], (size == asked.n_profiles)[asked.choice[lost]]
+    assert answers.choice is not None
+    totals = np.bincount(answers.choice, np.where(answers.missing, 0.0, answers.outcome))
+    size = np.bincount(answers.choice)
+    return np.clip(1 - totals, 0.0, 1.0)[answers.choice[missing_rows]], (size == answers.n_profiles)[
+        answers.choice[missing_rows]
+    ]
 
 
-def _counts(plan: Plan, asked: _Asked) -> dict[str, np.ndarray]:
+def _counts(plan: Plan, answers: _Answers) -> dict[str, np.ndarray]:
     """Profiles with the level of each row that were answered, and that were shown, each (m,)."""
     cells, request = plan.cells, plan.request
     touched = [np.nan_to_num(plan.contrasts[:, columns]).any(axis=1) for columns in plan.slices]
     inside = np.array([block.inside for block in plan.blocks])
-    used = cells.weight > 0
-    by_cell = [np.bincount(cells.cell, rows, cells.n_cells) for rows in (used & ~asked.missing, used)]
+    mask = cells.weight > 0
+    by_cell = [np.bincount(cells.cell, rows, cells.n_cells) for rows in (mask & ~answers.missing, mask)]
     counts = np.zeros((2, len(plan.contrasts)), dtype=np.int64)
     shown_as = plan.keys[["feature", "level"]].astype(str).to_numpy()
     for name in request.features:
@@ -341,17 +348,17 @@ def _counts(plan: Plan, asked: _Asked) -> dict[str, np.ndarray]:
         for row in np.flatnonzero(shown_as[:, 0] == request.label(name)):
             code = levels.index(shown_as[row, 1])
             part = np.array([flags[row] for flags in touched])
-            here = (codes == code) & (inside[part] if part.any() else inside).any(axis=0)
-            counts[:, row] = [shown[here].sum() for shown in by_cell]
+            shows_level = (codes == code) & (inside[part] if part.any() else inside).any(axis=0)
+            counts[:, row] = [cell_counts[shows_level].sum() for cell_counts in by_cell]
     return {"n_answered": counts[0], "n_asked": counts[1]}
 
 
-def _settings(plan: Plan, asked: _Asked, direction: str | None) -> dict[str, Any]:
+def _settings(plan: Plan, answers: _Answers, direction: str | None) -> dict[str, Any]:
     request = plan.request
-    used = np.logical_or.reduce([block.inside for block in plan.blocks])[plan.cells.cell]
-    used &= plan.cells.weight > 0
-    unit = asked.choice if asked.choice is not None else np.arange(len(used))
-    n_asked, n_missing = (int((np.bincount(unit, rows) > 0).sum()) for rows in (used, used & asked.missing))
+    mask = np.logical_or.reduce([block.inside for block in plan.blocks])[plan.cells.cell]
+    mask &= plan.cells.weight > 0
+    unit = answers.choice if answers.choice is not None else np.arange(len(mask))
+    n_asked, n_missing = (int((np.bincount(unit, rows) > 0).sum()) for rows in (mask, mask & answers.missing))
     return {
         "verb": request.verb,
         "formula": str(request.formula),
@@ -360,9 +367,9 @@ def _settings(plan: Plan, asked: _Asked, direction: str | None) -> dict[str, Any
         "by": list(request.by),
         "alpha": request.alpha,
         "null": request.h0 or 0.0,
-        "forced": asked.choice is not None,
-        "counted": "profiles" if asked.choice is None else "choices",
-        "limits": list(asked.limits),
+        "forced": answers.choice is not None,
+        "counted": "profiles" if answers.choice is None else "choices",
+        "limits": list(answers.limits),
         "direction": direction,
         "n_asked": n_asked,
         "n_missing": n_missing,

@@ -86,20 +86,20 @@ class Plan:
             return inside
         each = zip(self.blocks, inside, strict=True)
         with one_thread():
-            return np.array([logistic(b.design, weight * own, total * own).used for b, own in each])
+            return np.array([logistic(b.design, weight * mask, total * mask).used for b, mask in each])
 
     def null_space(self, weight: np.ndarray) -> np.ndarray:
         """What cell weights (C,), or those of each block (blocks, C), leave undetermined, shape (K, A)."""
         weights = np.broadcast_to(weight, (len(self.blocks), self.cells.n_cells))
         each = zip(self.blocks, weights, strict=True)
-        return self.null_of([block.design.T @ (block.design * own[:, None]) for block, own in each])
+        return self.null_of([block.design.T @ (block.design * values[:, None]) for block, values in each])
 
     def null_of(self, grams: Iterable[np.ndarray]) -> np.ndarray:
         """What the cross products (k, k) of each block leave undetermined, shape (K, A)."""
-        found = [invert_in_order(gram)[1] for gram in grams]
-        null = np.zeros((self.contrasts.shape[1], sum(part.shape[1] for part in found)))
+        parts = [invert_in_order(gram)[1] for gram in grams]
+        null = np.zeros((self.contrasts.shape[1], sum(part.shape[1] for part in parts)))
         start = 0
-        for columns, part in zip(self.slices, found, strict=True):
+        for columns, part in zip(self.slices, parts, strict=True):
             null[columns, start : start + part.shape[1]] = part
             start += part.shape[1]
         return null
@@ -166,10 +166,10 @@ def make_block(
     terms: list[Term] = [()] if intercept else []
     terms += [((name, level),) for name in features for level in range(first, len(cells.levels[name]))]
     terms += [
-        ((one, i), (two, j))
-        for one, two in restrictions
-        for j in range(1, len(cells.levels[two]))
-        for i in range(1, len(cells.levels[one]))
+        ((feature, i), (partner, j))
+        for feature, partner in restrictions
+        for j in range(1, len(cells.levels[partner]))
+        for i in range(1, len(cells.levels[feature]))
     ]
     design = np.zeros((cells.n_cells, len(terms)))
     for column, term in enumerate(terms):
@@ -194,11 +194,11 @@ def clusters_in(cells: Cells, clusters: Clusters, counted: np.ndarray, answered:
 def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np.ndarray]]:
     """List the groups that occur: their levels, and flags of the cells in them, shape (C,)."""
     codes = np.stack([cells.code(name) for name in by], axis=1)
-    found = []
+    groups = []
     for group in sorted(set(map(tuple, codes[(codes >= 0).all(axis=1)].tolist()))):
         levels = tuple(cells.levels[name][i] for name, i in zip(by, group, strict=True))
-        found.append((levels, (codes == group).all(axis=1)))
-    return found
+        groups.append((levels, (codes == group).all(axis=1)))
+    return groups
 
 
 def warn_of_missing_groups(missing: Mapping[str, int], n_rows: int) -> None:
@@ -223,8 +223,8 @@ def key_frame(
 ) -> pd.DataFrame:
     """Name the rows: outcome, statistic, feature, level, as categories in display order."""
     position = {name: number for number, name in enumerate(request.features)}
-    shown = [str(cells.levels[name][i]) for name, i in level_rows(request, cells)]
-    place = {label: number for number, label in enumerate(dict.fromkeys(shown))}
+    level_names = [str(cells.levels[name][i]) for name, i in level_rows(request, cells)]
+    place = {label: number for number, label in enumerate(dict.fromkeys(level_names))}
     return pd.DataFrame(
         {
             "outcome": request.formula.outcome,
@@ -241,10 +241,10 @@ def key_frame(
 
 def base_level(cells: Cells, feature: str, inside: np.ndarray) -> int:
     """The first level that occurs; warns if the feature's first level never does."""
-    used = occurring(cells, feature, inside)
-    if not used.any():
+    mask = flag_levels(cells, feature, inside)
+    if not mask.any():
         return 0
-    base = int(used.argmax())
+    base = int(mask.argmax())
     if base:
         levels = cells.levels[feature]
         warn_caller(
@@ -253,10 +253,10 @@ def base_level(cells: Cells, feature: str, inside: np.ndarray) -> int:
     return base
 
 
-def occurring(cells: Cells, feature: str, inside: np.ndarray) -> np.ndarray:
+def flag_levels(cells: Cells, feature: str, inside: np.ndarray) -> np.ndarray:
     """Flag the levels of a feature that occur with positive weight in some cells."""
-    seen = inside & (cells.cell_weight > 0)
-    return np.bincount(cells.code(feature)[seen], minlength=len(cells.levels[feature])) > 0
+    mask = inside & (cells.cell_weight > 0)
+    return np.bincount(cells.code(feature)[mask], minlength=len(cells.levels[feature])) > 0
 
 
 def level_contrast(
@@ -266,7 +266,9 @@ def level_contrast(
     compared = level_profiles(cells, block, feature, level, base, partner)
     if not compared:
         return np.full(len(block.terms), np.nan)
-    return np.asarray(np.mean([block.row(one) - block.row(other) for one, other in compared], axis=0))
+    return np.asarray(
+        np.mean([block.row(profile) - block.row(base_profile) for profile, base_profile in compared], axis=0)
+    )
 
 
 def level_profiles(
@@ -275,10 +277,10 @@ def level_profiles(
     """Levels, with those of a partner if there is one, that a contrast compares: with level, with base."""
     if partner is None:
         return [({feature: level}, {feature: base})]
-    seen = block.inside & (cells.cell_weight > 0)
-    own, other = cells.code(feature), cells.code(partner)
+    mask = block.inside & (cells.cell_weight > 0)
+    first, second = cells.code(feature), cells.code(partner)
     return [
         ({feature: level, partner: p}, {feature: base, partner: p})
         for p in range(len(cells.levels[partner]))
-        if (seen & (own == level) & (other == p)).any() and (seen & (own == base) & (other == p)).any()
+        if (mask & (first == level) & (second == p)).any() and (mask & (first == base) & (second == p)).any()
     ]

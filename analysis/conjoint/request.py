@@ -92,9 +92,9 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
         options[option] = _column_name(options.get(option), option)
     options["clusters"] = _column_names(options.pop("id", None), "id")
     options["by"] = _column_names(options.pop("by", None), "by")
-    taken = next((name for name in options["by"] if name in (*KEY_COLUMNS, *NUMBER_COLUMNS, "by")), None)
-    if taken is not None:
-        raise InputError(f"by names {taken!r}, which is a column of every result; rename it in the data.")
+    clash = next((name for name in options["by"] if name in (*KEY_COLUMNS, *NUMBER_COLUMNS, "by")), None)
+    if clash is not None:
+        raise InputError(f"by names {clash!r}, which is a column of every result; rename it in the data.")
     h0 = options.get("h0")
     if h0 is not None and (not isinstance(h0, Real) or not math.isfinite(h0)):
         raise InputError(f"h0 is {h0!r}; give a number, such as 0.5 for a forced choice between two.")
@@ -109,9 +109,9 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
     stray = next((name for name in labels if name not in parsed.features), None)
     if stray is not None:
         raise InputError(f"feature_labels names {stray!r}, which is no feature of {parsed}.")
-    shown = [labels.get(name, name) for name in parsed.features]
-    if len(set(shown)) < len(shown):
-        raise InputError(f"feature_labels gives two features one label: {shown}; make them different.")
+    names = [labels.get(name, name) for name in parsed.features]
+    if len(set(names)) < len(names):
+        raise InputError(f"feature_labels gives two features one label: {names}; make them different.")
     if options.get("level_order", "ascending") not in ("ascending", "descending"):
         raise InputError(f"level_order is {options['level_order']!r}; give 'ascending' or 'descending'.")
     if options.get("family", "gaussian") not in ("gaussian", "quasibinomial"):
@@ -173,8 +173,8 @@ def _check_vcov(options: Mapping[str, Any]) -> None:
 
 
 def _column_names(value: Any, option: str) -> tuple[str, ...]:
-    given = value if isinstance(value, list | tuple) else [value]
-    names = tuple(name for one in given if (name := _column_name(one, option)))
+    values = value if isinstance(value, list | tuple) else [value]
+    names = tuple(name for item in values if (name := _column_name(item, option)))
     if len(set(names)) < len(names):
         raise InputError(f"{option} names a column twice: {list(names)}; name each once.")
     return names

@@ -160,12 +160,14 @@ def bootstrap(
     if request.verb in _COUNTED and method in ("bca", "studentized"):
         raise InputError(f"Counts have no {method} interval; give method='percentile' or 'basic'.")
     if is_stored(data):
-        drawn = _draw_stored(request, data, names, draws, seed, method)
+        resamples = _draw_stored(request, data, names, draws, seed, method)
         if progress is not None:
             progress(draws)
     else:
-        drawn = _draw_rows(request, frame_of(request, data, whole=True), names, draws, seed, method, progress)
-    plan, replicates = drawn.plan, drawn.replicates
+        resamples = _draw_rows(
+            request, frame_of(request, data, full=True), names, draws, seed, method, progress
+        )
+    plan, replicates = resamples.plan, resamples.replicates
     null = plan.request.h0 or 0.0
     if isinstance(plan, CountPlan):
         estimate = plan.estimate(plan.cells.cell_weight)
@@ -179,26 +181,26 @@ def bootstrap(
     scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.span).max())
     varies = vary(replicates, scale)
     sample = intervals.Sample(estimate, replicates, tested & varies, scale)
-    if drawn.moments is not None:
-        made = intervals.bca(sample, drawn.moments, alpha, null)
-    elif drawn.errors is not None:
-        made = intervals.studentized(sample, *drawn.errors, alpha, null)
+    if resamples.moments is not None:
+        interval = intervals.bca(sample, resamples.moments, alpha, null)
+    elif resamples.errors is not None:
+        interval = intervals.studentized(sample, *resamples.errors, alpha, null)
     else:
-        made = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
-    warn(plan, (tested & ~varies) | made.alike, "interval", "its draws do not differ enough.")
-    sample = replace(sample, tested=sample.tested & ~made.alike)
-    lower, upper = cut(made.lower, made.upper, estimate, plan.support)
-    made = replace(made, lower=lower, upper=upper)
+        interval = (intervals.percentile if method == "percentile" else intervals.basic)(sample, alpha, null)
+    warn(plan, (tested & ~varies) | interval.alike, "interval", "its draws do not differ enough.")
+    sample = replace(sample, tested=sample.tested & ~interval.alike)
+    lower, upper = cut(interval.lower, interval.upper, estimate, plan.support)
+    interval = replace(interval, lower=lower, upper=upper)
     record = {
         "unit": ", ".join(names),
-        "n_units": drawn.n_units,
+        "n_units": resamples.n_units,
         "draws": draws,
         "seed": seed,
         "method": method,
     }
-    if drawn.computed_from is not None:
-        record["computed_from"] = drawn.computed_from
-    return _assemble(drawn, sample, made, record)
+    if resamples.computed_from is not None:
+        record["computed_from"] = resamples.computed_from
+    return _assemble(resamples, sample, interval, record)
 
 
 def _draw_rows(
@@ -222,15 +224,15 @@ def _draw_rows(
     check_method(method, len(names))
     entries = plan.cells.entries(units.code, units.n)
     replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
-    drawn = Drawn(plan, replicates, units.fewest, None)
+    resamples = Drawn(plan, replicates, units.fewest, None)
     if isinstance(plan, Plan) and len(names) == 1:
         notes = notes_of_coverage(plan, f"bootstrap {request.verb}", method, cluster=units.code)
-        drawn = replace(drawn, notes=tuple(notes))
+        resamples = replace(resamples, notes=tuple(notes))
     if method == "bca" and isinstance(plan, Plan):
-        return replace(drawn, moments=influence_moments(plan, entries))
+        return replace(resamples, moments=influence_moments(plan, entries))
     if method == "studentized" and isinstance(plan, Plan):
-        return replace(drawn, errors=(standard_errors(plan, entries, np.ones((1, units.n)))[0], errors))
-    return drawn
+        return replace(resamples, errors=(standard_errors(plan, entries, np.ones((1, units.n)))[0], errors))
+    return resamples
 
 
 def _draw_stored(
@@ -289,17 +291,17 @@ def _draw(
     def block(draw: Callable[[], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         counts = draw()
         columns = counts.T.astype(float, order="C")
-        found = replicate(plan, weight.T @ columns, chosen.T @ columns)
-        errors = found[:0]
+        values = replicate(plan, weight.T @ columns, chosen.T @ columns)
+        errors = values[:0]
         if method == "studentized" and isinstance(plan, Plan):
             errors = standard_errors(plan, entries, counts)
         if progress is not None:
-            progress(len(found))
-        return found, errors
+            progress(len(values))
+        return values, errors
 
     with one_thread(), ThreadPoolExecutor(max_workers=processors()) as pool:
-        found = list(pool.map(block, blocks))
-    return np.vstack([e for e, _ in found]), np.vstack([s for _, s in found])
+        results = list(pool.map(block, blocks))
+    return np.vstack([e for e, _ in results]), np.vstack([s for _, s in results])
 
 
 def _request(
@@ -355,20 +357,20 @@ def _unit_column(columns: Collection[str], unit: str) -> str:
 
 
 def _assemble(
-    drawn: Drawn, sample: intervals.Sample, made: intervals.Interval, record: dict[str, Any]
+    resamples: Drawn, sample: intervals.Sample, interval: intervals.Interval, record: dict[str, Any]
 ) -> Bootstrap:
-    plan, tested = drawn.plan, sample.tested
-    std_error = made.std_error
+    plan, tested = resamples.plan, sample.tested
+    std_error = interval.std_error
     value, z, p = "estimate", np.full(len(tested), np.nan), np.full(len(tested), np.nan)
     if isinstance(plan, CountPlan):
         value = plan.value
     else:
-        p = made.p
+        p = interval.p
         z[tested] = (sample.estimate[tested] - (plan.request.h0 or 0.0)) / std_error[tested]
     numbers = {value: sample.estimate, "std_error": std_error, "z": z, "p": p}
-    frame = plan.keys.assign(**numbers, lower=made.lower, upper=made.upper)
+    frame = plan.keys.assign(**numbers, lower=interval.lower, upper=interval.upper)
     vcov = pd.DataFrame(sample.replicates[:, tested], columns=row_labels(plan.keys[tested])).cov()
     made_by = replace(provenance(plan), interval=record["method"], extra=record)
-    if drawn.n_clusters is not None:
-        made_by = replace(made_by, n_clusters=drawn.n_clusters)
-    return Bootstrap(frame, vcov, made_by, sample.replicates, notes=drawn.notes)
+    if resamples.n_clusters is not None:
+        made_by = replace(made_by, n_clusters=resamples.n_clusters)
+    return Bootstrap(frame, vcov, made_by, sample.replicates, notes=resamples.notes)

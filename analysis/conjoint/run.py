@@ -22,30 +22,30 @@ from .request import MEANS, Request, require_frame
 Data = pd.DataFrame | str | Path
 
 
-def frame_of(request: Request, data: Data, *, whole: bool = False) -> pd.DataFrame:
-    """Rows of a request, repeats excluded unless it names them; of a file its columns, or the ``whole``."""
+def frame_of(request: Request, data: Data, *, full: bool = False) -> pd.DataFrame:
+    """Rows of a request, repeats excluded unless it names them; of a file its columns, or the ``full``."""
     formula = request.formula
     texts = [*formula.features, *request.by, *request.clusters]
     named = [formula.outcome, *texts, request.weights, request.strata]
     if is_stored(data):
         raise InputError(NEEDS_MEMORY)
     if not isinstance(data, str | Path):
-        return _checked(require_frame(data), request, named)
+        return _rows_without_repeats(require_frame(data), request, named)
     from conjury.inference.tables.parquet import column_names, read_parquet
 
     path = Path(data)
     if path.suffix.lower() != ".parquet" or not path.is_file():
         raise InputError(f"{path}: there is no such Parquet file; give a data frame or the path of one.")
-    if whole:
-        return _checked(_with_levels(read_parquet(path), request, path), request, named)
-    held = column_names(path)
-    choices = needed_columns(held) if request.verb in MEANS and request.h0 is None else []
-    wanted = list(dict.fromkeys(name for name in (*named, *choices) if name))
-    marks = [REPEAT] if REPEAT in held else []
-    marks = [name for name in (*marks, *key_columns(held, request.clusters)) if name not in wanted]
+    if full:
+        return _rows_without_repeats(_with_levels(read_parquet(path), request, path), request, named)
+    stored_names = column_names(path)
+    choices = needed_columns(stored_names) if request.verb in MEANS and request.h0 is None else []
+    columns = list(dict.fromkeys(name for name in (*named, *choices) if name))
+    marks = [REPEAT] if REPEAT in stored_names else []
+    marks = [name for name in (*marks, *key_columns(stored_names, request.clusters)) if name not in columns]
     categories = [*texts, *choices, *(name for name in marks if name != REPEAT)]
-    frame = _with_levels(read_parquet(path, wanted + marks, categories), request, path)
-    return _checked(frame, request, named).drop(columns=marks)
+    frame = _with_levels(read_parquet(path, columns + marks, categories), request, path)
+    return _rows_without_repeats(frame, request, named).drop(columns=marks)
 
 
 def _with_levels(data: pd.DataFrame, request: Request, path: Path) -> pd.DataFrame:
@@ -61,7 +61,9 @@ def _with_levels(data: pd.DataFrame, request: Request, path: Path) -> pd.DataFra
     return data
 
 
-def _checked(data: pd.DataFrame, request: Request, named: Collection[str | None]) -> pd.DataFrame:
+def _rows_without_repeats(
+    data: pd.DataFrame, request: Request, named: Collection[str | None]
+) -> pd.DataFrame:
     """Rows without repeats; warn of rows that repeat others because tables are numbered alike."""
     rows = without_repeats(data, named)
     warn_of_shared_numbers(rows, request.clusters)
@@ -79,14 +81,14 @@ def estimate(request: Request, data: Data) -> Estimates:
         from .engines.cregg import estimate_with_cregg
 
         frame = frame_of(request, data)
-        made = estimate_with_cregg(request, frame)
+        estimates = estimate_with_cregg(request, frame)
         if request.clusters and request.verb in PLANS:
             warn_of_few_clusters(plan_of(request, frame))
-        return made
+        return estimates
     if request.engine == "bayes":
         from .engines.bayes.engine import estimate_with_bayes
 
-        return estimate_with_bayes(request, frame_of(request, data, whole=True))
+        return estimate_with_bayes(request, frame_of(request, data, full=True))
     if is_stored(data):
         from .engines.queries import estimate_stored
 

@@ -57,10 +57,10 @@ def only_missing(result: Result, keys: Sequence[str]) -> Result:
     counts = result.extra["answered"]
     some = counts[counts["n_answered"] < counts["n_asked"]]
     pairs = pd.MultiIndex.from_frame(some[list(keys)].astype("string"))
-    kept = pd.MultiIndex.from_frame(result.frame[list(keys)].astype("string")).isin(pairs)
-    if not kept.any():
+    mask = pd.MultiIndex.from_frame(result.frame[list(keys)].astype("string")).isin(pairs)
+    if not mask.any():
         raise InputError(" ".join(result.notes[:-1]))
-    return replace(result, frame=result.frame[kept].reset_index(drop=True))
+    return replace(result, frame=result.frame[mask].reset_index(drop=True))
 
 
 def check_direction(direction: str | None) -> None:
@@ -69,33 +69,33 @@ def check_direction(direction: str | None) -> None:
         raise InputError(f"direction is {direction!r}; give 'for', 'against' or None.")
 
 
-def nearest(given: Floats, least: Floats, largest: Floats, end: Direction) -> Codes:
+def index_of_bound(estimate: Floats, least: Floats, largest: Floats, end: Direction) -> Codes:
     """Which number is a bound if missing answers move none down ("for") or up ("against"), shape (m,)."""
     # 0 is the least of all completions, 1 the estimate from the answers given, 2 the largest.
     none = 0 if end == "for" else 2
-    inside = np.where(given < least, 0, np.where(given > largest, 2, 1))
-    return np.where(np.isnan(given), none, inside).astype(np.int64)
+    inside = np.where(estimate < least, 0, np.where(estimate > largest, 2, 1))
+    return np.where(np.isnan(estimate), none, inside).astype(np.int64)
 
 
-def assuming(
-    given: Numbers, least: Numbers, largest: Numbers, direction: Direction | None
+def bounds_by_direction(
+    estimates: Numbers, least: Numbers, largest: Numbers, direction: Direction | None
 ) -> tuple[Numbers, Numbers]:
     """Bounds where missing answers move no estimate down ("for") or none up ("against")."""
     if direction is None:
         return least, largest
-    chosen = nearest(given.estimate, least.estimate, largest.estimate, direction)
-    three = (least, given, largest)
-    dfs = [one.df for one in three if one.df is not None]
-    known = Numbers(
-        np.choose(chosen, [one.estimate for one in three]),
-        np.choose(chosen, [one.std_error for one in three]),
+    chosen = index_of_bound(estimates.estimate, least.estimate, largest.estimate, direction)
+    three = (least, estimates, largest)
+    dfs = [numbers.df for numbers in three if numbers.df is not None]
+    bound = Numbers(
+        np.choose(chosen, [numbers.estimate for numbers in three]),
+        np.choose(chosen, [numbers.std_error for numbers in three]),
         np.choose(chosen, dfs) if len(dfs) == len(three) else None,
     )
-    return (known, largest) if direction == "for" else (least, known)
+    return (bound, largest) if direction == "for" else (least, bound)
 
 
 def columns_by_errors(
-    given: Numbers,
+    estimates: Numbers,
     least: Numbers,
     largest: Numbers,
     alpha: float,
@@ -104,24 +104,24 @@ def columns_by_errors(
 ) -> dict[str, Floats | np.ndarray]:
     """Columns of a table of bounds, each (m,), with intervals of estimates and multiples of their errors."""
     # Completed tables that show no sampling variation say nothing about it: no interval of zero width.
-    alike = np.isnan(given.std_error) & ~np.isnan(given.estimate)
+    alike = np.isnan(estimates.std_error) & ~np.isnan(estimates.estimate)
     size = np.maximum(np.abs(least.estimate), np.abs(largest.estimate))
     flat = np.maximum(least.std_error, largest.std_error) <= _NO_ERROR * size
     none = flat & (alike | (largest.estimate - least.estimate <= _NO_ERROR * size))
 
     def ends(of: Numbers, std_error: Floats) -> Ends:
-        found = inference(of.estimate, std_error, alpha, 0.0, of.df)
-        return Ends(of.estimate, std_error, found.lower, found.upper)
+        interval = inference(of.estimate, std_error, alpha, 0.0, of.df)
+        return Ends(of.estimate, std_error, interval.lower, interval.upper)
 
     low, high = (ends(of, np.where(none, np.nan, of.std_error)) for of in (least, largest))
     df = None if least.df is None or largest.df is None else np.fmin(least.df, largest.df)
     limits = covering_interval(low.estimate, high.estimate, low.std_error, high.std_error, alpha, df)
     covering = np.maximum(limits[0], support[0]), np.minimum(limits[1], support[1])
-    return bound_columns(ends(given, given.std_error), low, high, covering, null)
+    return bound_columns(ends(estimates, estimates.std_error), low, high, covering, null)
 
 
 def bound_columns(
-    given: Ends,
+    estimates: Ends,
     least: Ends,
     largest: Ends,
     covering: tuple[Floats, Floats],
@@ -130,13 +130,17 @@ def bound_columns(
     """Columns of a table of bounds, each (m,): bounds, covering interval, tipping shares, conclusions."""
     # `null` is NaN where there is no value to compare with, and so no conclusion. Answers that are all alike
     # have no interval; their conclusion holds where the covering interval excludes the null value.
-    tested = (given.lower > null) | (given.upper < null)
-    nearer = np.where(given.estimate >= null, given.lower, given.upper)
+    tested = (estimates.lower > null) | (estimates.upper < null)
+    nearer = np.where(estimates.estimate >= null, estimates.lower, estimates.upper)
     tipping = tipping_share(nearer, least.lower, largest.upper, null)
     tipping = np.where(tested, tipping, np.nan)
-    moved = tipping_share(given.estimate, least.estimate, largest.estimate, null)
-    known = ~np.isnan(given.lower) | ~np.isnan(covering[0])
-    holds = np.isnan(given.lower) & ~np.isnan(given.estimate) & ((covering[0] > null) | (covering[1] < null))
+    moved = tipping_share(estimates.estimate, least.estimate, largest.estimate, null)
+    has_limits = ~np.isnan(estimates.lower) | ~np.isnan(covering[0])
+    holds = (
+        np.isnan(estimates.lower)
+        & ~np.isnan(estimates.estimate)
+        & ((covering[0] > null) | (covering[1] < null))
+    )
     return {
         "bound_lower": least.estimate,
         "bound_upper": largest.estimate,
@@ -144,7 +148,7 @@ def bound_columns(
         "bound_upper_error": largest.std_error,
         "ci_lower": covering[0],
         "ci_upper": covering[1],
-        "tipping_estimate": np.where(known, moved, np.nan),
+        "tipping_estimate": np.where(has_limits, moved, np.nan),
         "tipping_interval": tipping,
         "conclusion": conclusions(tested | holds, tipping),
     }
@@ -221,12 +225,15 @@ def critical_value(
     larger = np.maximum(lower_error, upper_error)
     with np.errstate(divide="ignore", invalid="ignore"):
         certain = np.where(upper - lower > 1e-9 * size, np.inf, 0.0)
-        apart = np.where(larger > 0, np.maximum(upper - lower, 0.0) / larger, certain)
-    one, two = _quantile(1 - alpha, df), _quantile(1 - alpha / 2, df)
-    short, long = np.broadcast_to(one, larger.shape).copy(), np.broadcast_to(two, larger.shape).copy()
+        distance = np.where(larger > 0, np.maximum(upper - lower, 0.0) / larger, certain)
+    one_tail, two_tails = _quantile(1 - alpha, df), _quantile(1 - alpha / 2, df)
+    short, long = (
+        np.broadcast_to(one_tail, larger.shape).copy(),
+        np.broadcast_to(two_tails, larger.shape).copy(),
+    )
     for _ in range(_HALVINGS):
         middle = (short + long) / 2
-        covers = _cdf(middle + apart, df) - _cdf(-middle, df) >= 1 - alpha
+        covers = _cdf(middle + distance, df) - _cdf(-middle, df) >= 1 - alpha
         short, long = np.where(covers, short, middle), np.where(covers, middle, long)
     return np.where(np.isnan(larger), np.nan, long)
 
@@ -297,6 +304,6 @@ def worst_outcomes(
     equal = (gain == best).cumsum(axis=0)
     before = np.repeat(equal[starts] - (gain == best)[starts], np.diff(np.append(starts, len(order))), axis=0)
     first = (gain == best) & (equal - before == 1)
-    kept = first & (complete[order, None] | (gain > 0))
-    outcomes[order] = np.where(kept, remainder[order, None], 0.0)
+    has_remainder = first & (complete[order, None] | (gain > 0))
+    outcomes[order] = np.where(has_remainder, remainder[order, None], 0.0)
     return outcomes

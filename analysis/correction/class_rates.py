@@ -91,25 +91,25 @@ class Rates:
 
 def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFrame, list[str]]:
     """Rates by every method, with the informedness of the judge, and what to note."""
-    rest, size = ~units.labelled, len(units.classes)
-    shown = units.given(rest)[:, :size]
-    known = units.labels[units.labelled]
+    unlabelled, size = ~units.labelled, len(units.classes)
+    judge_labels = units.given(unlabelled)[:, :size]
+    human_labels = units.labels[units.labelled]
     informedness, notes = _informedness(units, alpha)
     corrected, more = _rogan_gladen(units, alpha)
-    found = {
-        "naive": _share(units, shown, rest, alpha),
-        "human": _share(units, known, units.labelled, alpha),
+    rates = {
+        "naive": _share(units, judge_labels, unlabelled, alpha),
+        "human": _share(units, human_labels, units.labelled, alpha),
         "rogan_gladen": corrected,
         "efficient": _efficient(units, alpha),
     }
-    found["mle"], lacking = _double_sampling(units, alpha)
+    rates["mle"], lacking = _double_sampling(units, alpha)
     if not units.cluster.is_rows and units.clusters_in(units.labelled) < 2:
         notes.append("All labelled units are in one cluster, so corrected rates have no interval.")
     notes += unequal_clusters(units.cluster.code[units.labelled], "Labelled units: ")
-    return found, informedness, [*notes, *more, *lacking, *_selected(units)]
+    return rates, informedness, [*notes, *more, *lacking, *_selection_notes(units)]
 
 
-def _selected(units: Units) -> list[str]:
+def _selection_notes(units: Units) -> list[str]:
     """A note where the judge labels units with a human label otherwise than others."""
     p = selection_p(units.given(np.ones(len(units.judged), dtype=bool)), units.labelled, units.cluster)
     if p >= SELECTED:
@@ -149,7 +149,7 @@ def _informedness(units: Units, alpha: float) -> tuple[pd.DataFrame, list[str]]:
             true_rate * (1 - true_rate) / of_class + false_rate * (1 - false_rate) / (total - of_class)
         )
     estimate = true_rate - false_rate
-    table = pd.DataFrame({"class": units.classes, "estimate": estimate, "std_error": _seen(error)})
+    table = pd.DataFrame({"class": units.classes, "estimate": estimate, "std_error": _missing_if_zero(error)})
     least, most = jeffreys(hits, of_class, alpha)[0], jeffreys(false, total - of_class, alpha)[1]
     weak = estimate - np.hypot(true_rate - least, most - false_rate) <= 0
     if not weak.any():
@@ -171,15 +171,15 @@ def _share(units: Units, indicators: Floats, rows: np.ndarray, alpha: float) -> 
     influence[rows] = (indicators - estimate) / rows.sum()
     trials = rows.sum() / units.inflation(influence, rows)
     lower, upper = jeffreys(estimate * trials, trials, units.level(rows, alpha))
-    return Rates(estimate, _seen(units.error(influence)), lower, upper)
+    return Rates(estimate, _missing_if_zero(units.error(influence)), lower, upper)
 
 
-def _seen(error: Floats) -> Floats:
+def _missing_if_zero(error: Floats) -> Floats:
     """Standard errors, missing where units show no variation: a plug-in value of 0 is no precision."""
     return np.where(error > SAME, error, np.nan)
 
 
-def _stratified(
+def _stratified_rates(
     units: Units, counts: Floats, share: Floats, estimate: Floats, influence: Floats, alpha: float
 ) -> Rates:
     """Rates with limits from the labelled units in each category of the judge."""
@@ -195,13 +195,13 @@ def _stratified(
     down = np.sqrt(share**2 @ (within - low) ** 2 + between)
     up = np.sqrt(share**2 @ (high - within) ** 2 + between)
     lower, upper = cut(estimate - down, estimate + up, estimate, SHARE)
-    return Rates(estimate, _seen(units.error(influence)), lower, upper)
+    return Rates(estimate, _missing_if_zero(units.error(influence)), lower, upper)
 
 
 def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
     """Rates that solve p = C pi, by least squares where the judge has more categories than classes."""
     counts, size = units.counts, len(units.classes)
-    of_class, rest = counts.sum(axis=0), ~units.labelled
+    of_class, unlabelled = counts.sum(axis=0), ~units.labelled
     none = np.full(size, np.nan)
     if (of_class == 0).any():
         lacking = listed(np.array(units.classes)[of_class == 0].tolist())
@@ -216,41 +216,46 @@ def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
         for place in np.flatnonzero(of_class < _FEW)
     ]
     rate = counts / of_class
-    shown = units.given(rest).mean(axis=0)
+    judge_shares = units.given(unlabelled).mean(axis=0)
     contrast = rate[:, :-1] - rate[:, -1:]
     spread = np.linalg.svd(contrast, compute_uv=False)
     if spread[-1] < _SINGULAR:
         note = "The judge's labels do not distinguish the classes, so Rogan-Gladen rates are missing."
         return Rates(none, none, none, none), [note]
-    weight = 1 / np.maximum(shown + rate.mean(axis=1), 1 / len(rest))
+    weight = 1 / np.maximum(judge_shares + rate.mean(axis=1), 1 / len(unlabelled))
     solver = np.linalg.solve(contrast.T @ (contrast * weight[:, None]), contrast.T * weight)
-    first = solver @ (shown - rate[:, -1])
+    first = solver @ (judge_shares - rate[:, -1])
     estimate = np.append(first, 1 - first.sum())
-    whole = np.vstack([solver, -solver.sum(axis=0)])
+    transform = np.vstack([solver, -solver.sum(axis=0)])
     labelled = units.labelled
-    deviation = np.zeros((len(rest), len(units.categories)))
-    deviation[rest] = (units.given(rest) - shown) / rest.sum()
+    deviation = np.zeros((len(unlabelled), len(units.categories)))
+    deviation[unlabelled] = (units.given(unlabelled) - judge_shares) / unlabelled.sum()
     scaled = units.labels[labelled] * (estimate / of_class)
     deviation[labelled] = scaled @ rate.T - units.given(labelled) * scaled.sum(axis=1, keepdims=True)
-    influence = deviation @ whole.T
+    influence = deviation @ transform.T
     error = units.error(influence)
-    smooth = _smoothed_variance(counts, shown, int(rest.sum()), whole, estimate, alpha)
+    smooth = _smoothed_variance(counts, judge_shares, int(unlabelled.sum()), transform, estimate, alpha)
     spread_out = np.sqrt(np.maximum(error**2, smooth * units.inflation(influence, labelled)))
     df = None if units.cluster.is_rows else np.full(size, units.clusters_in(labelled) - 1.0)
-    found = inference(estimate, spread_out, alpha, df=df)
-    lower, upper = np.clip(found.lower, 0, 1), np.clip(found.upper, 0, 1)
+    interval = inference(estimate, spread_out, alpha, df=df)
+    lower, upper = np.clip(interval.lower, 0, 1), np.clip(interval.upper, 0, 1)
     if size == 2 and len(units.categories) == 2 and units.cluster.is_rows:
-        limits = lee_interval(shown[0], rate[1, 1], rate[0, 0], int(rest.sum()), *of_class[::-1], alpha=alpha)
+        limits = lee_interval(
+            judge_shares[0], rate[1, 1], rate[0, 0], int(unlabelled.sum()), *of_class[::-1], alpha=alpha
+        )
         lower, upper = np.array([limits[0], 1 - limits[1]]), np.array([limits[1], 1 - limits[0]])
     if (estimate > -_OUTSIDE).all():
-        return Rates(np.clip(estimate, 0, 1), _seen(error), lower, upper), notes
-    inside = _likeliest(counts, units.given(rest).sum(axis=0))
+        return Rates(np.clip(estimate, 0, 1), _missing_if_zero(error), lower, upper), notes
+    inside = _maximum_likelihood_rates(counts, units.given(unlabelled).sum(axis=0))
     named = ", ".join(f"{name} {value:.3f}" for name, value in zip(units.classes, estimate, strict=True))
     note = (
         f"Rogan-Gladen rates leave 0 to 1 ({named}); they are replaced by those of maximum likelihood within "
         "these limits, and their intervals are those of the Rogan-Gladen rates, truncated at 0 and 1."
     )
-    return Rates(inside, _seen(error), np.minimum(lower, inside), np.maximum(upper, inside)), [*notes, note]
+    return Rates(inside, _missing_if_zero(error), np.minimum(lower, inside), np.maximum(upper, inside)), [
+        *notes,
+        note,
+    ]
 
 
 def _smoothed_variance(
@@ -286,13 +291,15 @@ def lee_interval(
     return min(max(rate + shift - half, 0.0), 1.0), min(max(rate + shift + half, 0.0), 1.0)
 
 
-def _likeliest(counts: Floats, shown: Floats) -> Floats:
+def _maximum_likelihood_rates(counts: Floats, unlabelled_counts: Floats) -> Floats:
     """Maximum likelihood rates (K,) of unlabelled units, from labelled counts (J, K) and others, by EM."""
     rate, share = counts / counts.sum(axis=0), np.full(counts.shape[1], 1 / counts.shape[1])
     for _ in range(_STEPS):
         joint = rate * share
         total = joint.sum(axis=1, keepdims=True)
-        expected = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) * shown[:, None]
+        expected = (
+            np.divide(joint, total, out=np.zeros_like(joint), where=total > 0) * unlabelled_counts[:, None]
+        )
         before, share = share, expected.sum(axis=0) / expected.sum()
         rate = (counts + expected) / (counts + expected).sum(axis=0)
         if np.abs(share - before).max() < _CHANGE:
@@ -304,25 +311,31 @@ def _efficient(units: Units, alpha: float) -> Rates:
     """Human rates, corrected by the judge's labels with the weights of least variance."""
     # The judge's labels spread as among all units, unless a rate then leaves 0 to 1 (as where labelled units
     # contain most of a rare class): then as among labelled ones, which makes every rate an average of shares.
-    labelled, rest = units.labelled, ~units.labelled
-    known, every = units.labels[labelled], units.given(np.ones_like(rest))
-    ours, theirs = every[labelled], every[rest]
-    covariance = (known - known.mean(axis=0)).T @ (ours - ours.mean(axis=0)) / labelled.sum()
-    for spread in (np.cov(every.T), np.cov(ours.T, ddof=0)):
-        weight = covariance @ np.linalg.pinv(spread, hermitian=True) * rest.mean()
-        estimate = known.mean(axis=0) + weight @ (theirs.mean(axis=0) - ours.mean(axis=0))
+    labelled, unlabelled = units.labelled, ~units.labelled
+    human_labels, judge_labels = units.labels[labelled], units.given(np.ones_like(unlabelled))
+    on_labelled, on_unlabelled = judge_labels[labelled], judge_labels[unlabelled]
+    covariance = (
+        (human_labels - human_labels.mean(axis=0)).T
+        @ (on_labelled - on_labelled.mean(axis=0))
+        / labelled.sum()
+    )
+    for spread in (np.cov(judge_labels.T), np.cov(on_labelled.T, ddof=0)):
+        weight = covariance @ np.linalg.pinv(spread, hermitian=True) * unlabelled.mean()
+        estimate = human_labels.mean(axis=0) + weight @ (
+            on_unlabelled.mean(axis=0) - on_labelled.mean(axis=0)
+        )
         if (estimate >= -SAME).all() and (estimate <= 1 + SAME).all():
             break
-    influence = np.zeros((len(rest), len(units.classes)))
+    influence = np.zeros((len(unlabelled), len(units.classes)))
     influence[labelled] = (
-        known - known.mean(axis=0) - (ours - ours.mean(axis=0)) @ weight.T
+        human_labels - human_labels.mean(axis=0) - (on_labelled - on_labelled.mean(axis=0)) @ weight.T
     ) / labelled.sum()
-    influence[rest] = (theirs - theirs.mean(axis=0)) @ weight.T / rest.sum()
+    influence[unlabelled] = (on_unlabelled - on_unlabelled.mean(axis=0)) @ weight.T / unlabelled.sum()
     counts, share = units.counts, units.shares
-    lost = (counts.sum(axis=1) == 0) & (share > 0)
-    if lost.any():  # labelled units are a random sample of any union of categories
-        share[counts.sum(axis=1).argmax()] += share[lost].sum()
-    return _stratified(units, counts[~lost], share[~lost], estimate, influence, alpha)
+    lacks_labels = (counts.sum(axis=1) == 0) & (share > 0)
+    if lacks_labels.any():  # labelled units are a random sample of any union of categories
+        share[counts.sum(axis=1).argmax()] += share[lacks_labels].sum()
+    return _stratified_rates(units, counts[~lacks_labels], share[~lacks_labels], estimate, influence, alpha)
 
 
 def _double_sampling(units: Units, alpha: float) -> tuple[Rates, list[str]]:
@@ -330,8 +343,8 @@ def _double_sampling(units: Units, alpha: float) -> tuple[Rates, list[str]]:
     counts, size = units.counts, len(units.classes)
     of_category = counts.sum(axis=1)
     share = units.shares
-    if (lost := (of_category == 0) & (share > 0)).any():
-        none, named = np.full(size, np.nan), listed(np.array(units.categories)[lost].tolist())
+    if (lacks_labels := (of_category == 0) & (share > 0)).any():
+        none, named = np.full(size, np.nan), listed(np.array(units.categories)[lacks_labels].tolist())
         note = (
             f"No unit that the judge labels {named} has a human label, so maximum likelihood rates are "
             "missing; label such units."
@@ -343,4 +356,4 @@ def _double_sampling(units: Units, alpha: float) -> tuple[Rates, list[str]]:
     mine = units.judged[units.labelled]
     scale = (share / np.maximum(of_category, 1))[mine]
     influence[units.labelled] += (units.labels[units.labelled] - truth[mine]) * scale[:, None]
-    return _stratified(units, counts, share, estimate, influence, alpha), []
+    return _stratified_rates(units, counts, share, estimate, influence, alpha), []

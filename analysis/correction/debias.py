@@ -29,7 +29,7 @@ import numpy as np
 from conjury.inference.errors import InputError
 
 from ..numerics.operating import satterthwaite
-from ..numerics.panel import Clusters, crossed, intersections
+from ..numerics.panel import Clusters, cross_clusters, intersections
 from ..numerics.sandwich import positive_semidefinite
 
 Tuning = Literal["coefficient", "scalar", "matrix", "none"]
@@ -140,10 +140,10 @@ class Units:
     cluster: np.ndarray
     fold: np.ndarray
 
-    def influence(self, human: np.ndarray, labelled: np.ndarray, other: np.ndarray) -> Influence:
+    def influence(self, human: np.ndarray, labelled: np.ndarray, cluster_influence: np.ndarray) -> Influence:
         """The influence of units (U, m), (U, J, m) and of the other rows' clusters, (clusters, J, m)."""
-        unlabelled = np.zeros((self.n, *other.shape[1:]))
-        unlabelled[self.place] = other
+        unlabelled = np.zeros((self.n, *cluster_influence.shape[1:]))
+        unlabelled[self.place] = cluster_influence
         return Influence(self.sign, human, labelled, self.cluster, self.fold, unlabelled)
 
 
@@ -158,16 +158,16 @@ def units_of(
             "people."
         )
     fold = Clusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
-    found = []
+    all_units = []
     for sign, clusters in intersections(clusterings):
-        labelled, other = Clusters.numbered(clusters.code[:n]), Clusters.numbered(clusters.code[n:])
-        units = Clusters.numbered(crossed(labelled, fold).code)
-        place = np.zeros(other.n, dtype=np.int64)
-        place[other.code] = clusters.code[n:]
+        labelled, unlabelled = Clusters.numbered(clusters.code[:n]), Clusters.numbered(clusters.code[n:])
+        units = Clusters.numbered(cross_clusters(labelled, fold).code)
+        place = np.zeros(unlabelled.n, dtype=np.int64)
+        place[unlabelled.code] = clusters.code[n:]
         cluster, of_fold = np.zeros((2, units.n), dtype=np.int64)
         cluster[units.code], of_fold[units.code] = clusters.code[:n], fold.code
-        found.append(Units(sign, clusters.n, labelled, other, place, units, cluster, of_fold))
-    return fold, found
+        all_units.append(Units(sign, clusters.n, labelled, unlabelled, place, units, cluster, of_fold))
+    return fold, all_units
 
 
 def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
@@ -177,24 +177,31 @@ def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
     if tuning not in get_args(Tuning):
         raise InputError(f"tuning is {tuning!r}; give one of {', '.join(get_args(Tuning))}.")
     folds = len(sources.of_fold)
-    held = [_weights(sources, fold if folds > 1 else None, tuning) for fold in range(folds)]
+    fold_weights = [_weights(sources, fold if folds > 1 else None, tuning) for fold in range(folds)]
     share = _fold_shares(sources, folds)
-    mean = np.einsum("f,fijl->ijl", share, np.array(held))
+    mean = np.einsum("f,fijl->ijl", share, np.array(fold_weights))
     difference = sources.unlabelled - sources.labelled
     estimate = sources.human + np.einsum("ijl,jl->i", mean, difference)
     estimate = estimate - sum(
-        np.einsum("ijl,jl->i", weights, moved) for weights, moved in zip(held, sources.of_fold, strict=True)
+        np.einsum("ijl,jl->i", weights, moved)
+        for weights, moved in zip(fold_weights, sources.of_fold, strict=True)
     )
-    labelled = sum(one.sign * _gram(one.summed(_units(one, held))) for one in sources.influences)
+    labelled = sum(
+        influence.sign * _gram(influence.summed(_corrected_influence(influence, fold_weights)))
+        for influence in sources.influences
+    )
     total = sum(
-        one.sign
+        influence.sign
         * (
-            _gram(one.summed(_units(one, held)) + _weighted(one.beside, mean))
-            + _gram(_weighted(one.apart, mean))
+            _gram(
+                influence.summed(_corrected_influence(influence, fold_weights))
+                + _weighted(influence.beside, mean)
+            )
+            + _gram(_weighted(influence.apart, mean))
         )
-        for one in sources.influences
+        for influence in sources.influences
     )
-    human = sum(one.sign * _gram(one.summed(one.human)) for one in sources.influences)
+    human = sum(influence.sign * _gram(influence.summed(influence.human)) for influence in sources.influences)
     if len(sources.influences) > 1:
         total, labelled, human = (
             positive_semidefinite(np.asarray(part))[0] for part in (total, labelled, human)
@@ -209,8 +216,8 @@ def least_correlation(clusters: int) -> float:
 
 def joint_df(total: np.ndarray, labelled: np.ndarray, df_labelled: np.ndarray, df_other: float) -> np.ndarray:
     """Degrees of freedom of variances (m,) of which the labelled rows make a part."""
-    other = np.clip(total - labelled, 0.0, None)
-    return satterthwaite((labelled, other), (df_labelled, np.full(len(other), max(df_other, 1.0))))
+    remainder = np.clip(total - labelled, 0.0, None)
+    return satterthwaite((labelled, remainder), (df_labelled, np.full(len(remainder), max(df_other, 1.0))))
 
 
 def _fold_shares(sources: Sources, folds: int) -> np.ndarray:
@@ -219,13 +226,13 @@ def _fold_shares(sources: Sources, folds: int) -> np.ndarray:
     return np.asarray(counts / counts.sum())
 
 
-def _units(one: Influence, held: Sequence[np.ndarray]) -> np.ndarray:
+def _corrected_influence(influence: Influence, fold_weights: Sequence[np.ndarray]) -> np.ndarray:
     """Influence of units on the corrected estimates, shape (U, m), each with the weights of its fold."""
-    found = one.human.copy()
-    for fold, weights in enumerate(held):
-        own = one.fold == fold
-        found[own] -= _weighted(one.labelled[own], weights)
-    return found
+    result = influence.human.copy()
+    for fold, weights in enumerate(fold_weights):
+        in_fold = influence.fold == fold
+        result[in_fold] -= _weighted(influence.labelled[in_fold], weights)
+    return result
 
 
 def _weighted(influence: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -250,61 +257,63 @@ def _weights(sources: Sources, left_out: int | None, tuning: Tuning) -> np.ndarr
         spread = _own_moments(sources, left_out)[2]
         cov, var = _moments(sources, left_out)
         inverse = _inverse(var, float(spread.max()))
-        found = cov @ inverse
+        coef = cov @ inverse
         if left_out is not None:
             rank = round(float(np.trace(var @ inverse)))
-            explained = np.einsum("ik,ik->i", found, cov)
-            found *= _shrinkage(explained, spread, _kept(sources, left_out), rank)[:, None]
-        return np.asarray(found).reshape(m, j, m)
+            explained = np.einsum("ik,ik->i", coef, cov)
+            coef *= _shrinkage(explained, spread, _n_remaining_clusters(sources, left_out), rank)[:, None]
+        return np.asarray(coef).reshape(m, j, m)
     cov, var, spread = _own_moments(sources, left_out)
     if tuning == "scalar":
         cov, var, spread = cov.sum(0, keepdims=True), var.sum(0, keepdims=True), spread.sum(keepdims=True)
     inverse = _inverses(var, spread)
-    found = np.einsum("mjk,mk->mj", inverse, cov)
+    coef = np.einsum("mjk,mk->mj", inverse, cov)
     if left_out is not None:
-        found *= _shrinkage(np.einsum("mj,mj->m", found, cov), spread, _kept(sources, left_out), j)[:, None]
-    weights[each, :, each] = found
+        coef *= _shrinkage(
+            np.einsum("mj,mj->m", coef, cov), spread, _n_remaining_clusters(sources, left_out), j
+        )[:, None]
+    weights[each, :, each] = coef
     return weights
 
 
 def _shrinkage(explained: np.ndarray, spread: np.ndarray, clusters: int, j: int) -> np.ndarray:
     """Positive-part factors by which j weights from so many clusters are shrunk, shape (m,)."""
     # They are zero up to the correlation at which asking the models begins to narrow intervals.
-    left = clusters - j - 1
-    if left < FEWEST_DF:
+    df = clusters - j - 1
+    if df < FEWEST_DF:
         return np.zeros(len(explained))
     with np.errstate(invalid="ignore", divide="ignore"):
         squared = np.clip(explained / spread, 0.0, 1.0)
-        factor = 1.0 - j * (1.0 - squared) / (left * squared)
+        factor = 1.0 - j * (1.0 - squared) / (df * squared)
     return np.asarray(np.clip(np.nan_to_num(factor, nan=0.0, neginf=0.0), 0.0, 1.0))
 
 
-def _kept(sources: Sources, left_out: int) -> int:
+def _n_remaining_clusters(sources: Sources, left_out: int) -> int:
     first = sources.influences[0]
     return len(np.unique(first.cluster[first.fold != left_out]))
 
 
-def _differences(one: Influence, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _differences(influence: Influence, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Influence by cluster with labelled rows on people's estimates and on differences, (G_L, [J,] m)."""
     # The labelled part is scaled up for the fold that is left out.
     if left_out is None:
-        return one.summed(one.human), one.beside - one.summed(one.labelled)
-    kept = one.fold != left_out
-    scale = float(np.sqrt(len(kept) / kept.sum()))
-    human = one.summed(one.human * kept[:, None]) * scale
-    labelled = one.summed(one.labelled * kept[:, None, None]) * scale
-    return human, one.beside - labelled
+        return influence.summed(influence.human), influence.beside - influence.summed(influence.labelled)
+    mask = influence.fold != left_out
+    scale = float(np.sqrt(len(mask) / mask.sum()))
+    human = influence.summed(influence.human * mask[:, None]) * scale
+    labelled = influence.summed(influence.labelled * mask[:, None, None]) * scale
+    return human, influence.beside - labelled
 
 
 def _own_moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Each estimate's covariance with the differences, (m, J), their variance, (m, J, J), its own, (m,)."""
     j, m = sources.labelled.shape
     cov, var, spread = np.zeros((m, j)), np.zeros((m, j, j)), np.zeros(m)
-    for one in sources.influences:
-        human, difference = _differences(one, left_out)
-        cov -= one.sign * np.einsum("gm,gjm->mj", human, difference)
-        var += one.sign * (one.own_variance + np.einsum("gjm,gkm->mjk", difference, difference))
-        spread += one.sign * np.einsum("gm,gm->m", human, human)
+    for influence in sources.influences:
+        human, difference = _differences(influence, left_out)
+        cov -= influence.sign * np.einsum("gm,gjm->mj", human, difference)
+        var += influence.sign * (influence.own_variance + np.einsum("gjm,gkm->mjk", difference, difference))
+        spread += influence.sign * np.einsum("gm,gm->m", human, human)
     return cov, var, spread
 
 
@@ -312,20 +321,20 @@ def _moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.nda
     """Covariance of estimates with all differences, (m, J m), and variance of the latter, (J m, J m)."""
     j, m = sources.labelled.shape
     cov, var = np.zeros((m, j * m)), np.zeros((j * m, j * m))
-    for one in sources.influences:
-        human, difference = _differences(one, left_out)
+    for influence in sources.influences:
+        human, difference = _differences(influence, left_out)
         flat = difference.reshape(len(difference), -1)
-        cov -= one.sign * (human.T @ flat)
-        var += one.sign * (_gram(flat) + _gram(one.apart.reshape(-1, j * m)))
+        cov -= influence.sign * (human.T @ flat)
+        var += influence.sign * (_gram(flat) + _gram(influence.apart.reshape(-1, j * m)))
     return cov, var
 
 
 def _inverses(matrices: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Inverses of m covariances (m, J, J), as of `_inverse`."""
     if matrices.shape[1] == 1:
-        known = matrices > _ROUNDING * spread[:, None, None]
-        return np.where(known, 1.0 / np.where(known, matrices, 1.0), 0.0)
-    return np.array([_inverse(*one) for one in zip(matrices, spread, strict=True)])
+        has_variance = matrices > _ROUNDING * spread[:, None, None]
+        return np.where(has_variance, 1.0 / np.where(has_variance, matrices, 1.0), 0.0)
+    return np.array([_inverse(*pair) for pair in zip(matrices, spread, strict=True)])
 
 
 def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
@@ -335,8 +344,8 @@ def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
     scale = np.sqrt(np.where(variance > _ROUNDING * spread, variance, 0.0))
     unit = np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
     values, vectors = np.linalg.eigh(unit[:, None] * matrix * unit)
-    kept = values > _SINGULAR * max(values[-1], 1.0) if len(values) else values > 0
-    inner = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    mask = values > _SINGULAR * max(values[-1], 1.0) if len(values) else values > 0
+    inner = (vectors[:, mask] / values[mask]) @ vectors[:, mask].T
     return np.asarray(unit[:, None] * inner * unit)
 
 
@@ -347,11 +356,14 @@ def correlation(sources: Sources, contrasts: np.ndarray | None = None) -> np.nda
     across = np.eye(m) if contrasts is None else contrasts.T
     m = across.shape[1]
     cov, var, spread = np.zeros((m, j)), np.zeros((m, j, j)), np.zeros(m)
-    for one in sources.influences:
-        human, models = one.summed(one.human) @ across, one.summed(one.labelled) @ across
-        cov += one.sign * np.einsum("gm,gjm->mj", human, models)
-        var += one.sign * np.einsum("gjm,gkm->mjk", models, models)
-        spread += one.sign * np.einsum("gm,gm->m", human, human)
+    for influence in sources.influences:
+        human, models = (
+            influence.summed(influence.human) @ across,
+            influence.summed(influence.labelled) @ across,
+        )
+        cov += influence.sign * np.einsum("gm,gjm->mj", human, models)
+        var += influence.sign * np.einsum("gjm,gkm->mjk", models, models)
+        spread += influence.sign * np.einsum("gm,gm->m", human, human)
     explained = np.einsum("mj,mjk,mk->m", cov, _inverses(var, spread), cov)
     with np.errstate(invalid="ignore", divide="ignore"):
         rho = np.sqrt(np.clip(explained / spread, 0.0, 1.0))

@@ -48,16 +48,16 @@ class Rows:
     other: Sequence[Estimated]  # J, of N rows
     clusterings: Mapping[str, Clusters]  # of n + N rows; folds are of the first
 
-    def chosen(self, kept: np.ndarray) -> Rows:
+    def chosen(self, mask: np.ndarray) -> Rows:
         """The same for some of the estimates, given as flags of shape (m,)."""
 
-        def of(one: Estimated) -> Estimated:
-            return Estimated(one.estimate[kept], one.influence[:, kept], one.used)
+        def of(estimates: Estimated) -> Estimated:
+            return Estimated(estimates.estimate[mask], estimates.influence[:, mask], estimates.used)
 
         return Rows(
             of(self.human),
-            [of(one) for one in self.labelled],
-            [of(one) for one in self.other],
+            [of(estimates) for estimates in self.labelled],
+            [of(estimates) for estimates in self.other],
             self.clusterings,
         )
 
@@ -65,8 +65,11 @@ class Rows:
     def n_clusters(self) -> tuple[int, int]:
         """Fewest clusters of the labelled and of the other rows, over the clusterings."""
         n = len(self.human.influence)
-        counts = [(_distinct(one.code[:n]), _distinct(one.code[n:])) for one in self.clusterings.values()]
-        return min(labelled for labelled, _ in counts), min(other for _, other in counts)
+        counts = [
+            (_distinct(clusters.code[:n]), _distinct(clusters.code[n:]))
+            for clusters in self.clusterings.values()
+        ]
+        return min(labelled for labelled, _ in counts), min(n_other for _, n_other in counts)
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,9 @@ class Numbers:
     variance: Floats
     df: Floats
 
-    def filled(self, kept: np.ndarray) -> Numbers:
-        """The numbers at some of the places that ``kept`` flags, NaN elsewhere."""
-        return Numbers(*(_filled(values, kept) for values in (self.estimate, self.variance, self.df)))
+    def filled(self, mask: np.ndarray) -> Numbers:
+        """The numbers at some of the places that ``mask`` flags, NaN elsewhere."""
+        return Numbers(*(_filled(values, mask) for values in (self.estimate, self.variance, self.df)))
 
 
 @dataclass(frozen=True)
@@ -95,29 +98,31 @@ class Corrected:
 
 def weighted_mean(values: Floats, weight: Floats) -> Estimated:
     """Weighted means of m columns of values (n, m); rows with a missing value or weight 0 have no part."""
-    used = np.isfinite(values).all(axis=1) & (weight > 0)
-    share = np.where(used, weight, 0.0)
+    mask = np.isfinite(values).all(axis=1) & (weight > 0)
+    share = np.where(mask, weight, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = share / share.sum()
-    filled = np.where(used[:, None], values, 0.0)
+    filled = np.where(mask[:, None], values, 0.0)
     estimate = share @ filled
-    return Estimated(estimate, share[:, None] * np.where(used[:, None], filled - estimate, 0.0), used)
+    return Estimated(estimate, share[:, None] * np.where(mask[:, None], filled - estimate, 0.0), mask)
 
 
-def alone(of: Estimated, cluster: np.ndarray) -> Numbers:
+def clustered_numbers(estimates: Estimated, cluster: np.ndarray) -> Numbers:
     """Estimates from one source alone, rows in clusters."""
     clusters = Clusters.numbered(cluster)
-    g = _distinct(clusters.code[of.used])
-    sums = _summed(of.influence, clusters.code, clusters.n)
-    return Numbers(of.estimate, _factor(g) ** 2 * (sums**2).sum(axis=0), np.full(len(of.estimate), g - 1.0))
+    g = _distinct(clusters.code[estimates.used])
+    sums = _summed(estimates.influence, clusters.code, clusters.n)
+    return Numbers(
+        estimates.estimate, _factor(g) ** 2 * (sums**2).sum(axis=0), np.full(len(estimates.estimate), g - 1.0)
+    )
 
 
-def joined(parts: Sequence[Numbers]) -> Numbers:
+def concatenate_numbers(parts: Sequence[Numbers]) -> Numbers:
     """Estimates of several calls, one after the other."""
     return Numbers(
-        np.concatenate([one.estimate for one in parts]),
-        np.concatenate([one.variance for one in parts]),
-        np.concatenate([one.df for one in parts]),
+        np.concatenate([part.estimate for part in parts]),
+        np.concatenate([part.variance for part in parts]),
+        np.concatenate([part.df for part in parts]),
     )
 
 
@@ -126,31 +131,31 @@ def correct(rows: Rows, tuning: Tuning, folds: int, seed: int) -> Corrected:
     # The variance from G clusters has the factor G / (G - 1), so that people alone get the ordinary t
     # interval of a mean.
     everyone = [rows.human, *rows.labelled, *rows.other]
-    known = np.logical_and.reduce([np.isfinite(one.estimate) for one in everyone])
-    kept = rows.chosen(known)
-    labelled, other = rows.n_clusters
-    m = int(known.sum())
-    df = np.full(m, labelled - 1.0)
+    is_finite = np.logical_and.reduce([np.isfinite(estimates.estimate) for estimates in everyone])
+    subset = rows.chosen(is_finite)
+    n_labelled, n_other = rows.n_clusters
+    m = int(is_finite.sum())
+    df = np.full(m, n_labelled - 1.0)
     if not m:
-        empty = np.full(len(known), np.nan)
+        empty = np.full(len(is_finite), np.nan)
         nothing = Numbers(empty, empty, empty)
-        return Corrected(nothing, nothing, empty, np.full((len(known), len(rows.other)), np.nan), empty)
-    sources = _sources(kept, folds, seed)
-    found = debias(sources, tuning)
-    human, total, part = (np.diag(one) for one in (found.vcov_human, found.vcov, found.vcov_labelled))
-    gain = np.where((human > SAME**2) & (total > SAME**2), found.gain, np.nan)
-    joint = joint_df(total, part, df, other - 1.0)
+        return Corrected(nothing, nothing, empty, np.full((len(is_finite), len(rows.other)), np.nan), empty)
+    sources = _sources(subset, folds, seed)
+    result = debias(sources, tuning)
+    human, total, part = (np.diag(vcov) for vcov in (result.vcov_human, result.vcov, result.vcov_labelled))
+    gain = np.where((human > SAME**2) & (total > SAME**2), result.gain, np.nan)
+    joint = joint_df(total, part, df, n_other - 1.0)
     each = np.arange(m)
     return Corrected(
-        Numbers(kept.human.estimate, human, df).filled(known),
-        Numbers(found.estimate, total, np.where(total > SAME**2, joint, df)).filled(known),
-        _filled(correlation(sources), known),
-        np.stack([_filled(found.weights[each, j, each], known) for j in range(len(rows.other))], axis=1),
-        _filled(gain, known),
+        Numbers(subset.human.estimate, human, df).filled(is_finite),
+        Numbers(result.estimate, total, np.where(total > SAME**2, joint, df)).filled(is_finite),
+        _filled(correlation(sources), is_finite),
+        np.stack([_filled(result.weights[each, j, each], is_finite) for j in range(len(rows.other))], axis=1),
+        _filled(gain, is_finite),
     )
 
 
-def bounded(
+def interval_table(
     numbers: Numbers, alpha: float, support: Support = UNBOUNDED, share: np.ndarray | bool = False
 ) -> pd.DataFrame:
     """Standard errors, degrees of freedom and t intervals of estimates, a row each."""
@@ -159,7 +164,7 @@ def bounded(
     spread = numbers.variance > SAME**2
     std_error = np.sqrt(np.where(spread, numbers.variance, np.nan))
     df = np.where(spread, numbers.df, np.nan)
-    found = inference(numbers.estimate, std_error, alpha, df=df, support=support)
+    interval = inference(numbers.estimate, std_error, alpha, df=df, support=support)
     ends = share & ~spread & (np.minimum(np.abs(numbers.estimate), np.abs(1 - numbers.estimate)) < _AT)
     low, high = wilson(np.round(numbers.estimate), numbers.df + 1.0, alpha)
     return pd.DataFrame(
@@ -167,8 +172,8 @@ def bounded(
             "estimate": numbers.estimate,
             "std_error": std_error,
             "df": df,
-            "lower": np.where(ends, low, found.lower),
-            "upper": np.where(ends, high, found.upper),
+            "lower": np.where(ends, low, interval.lower),
+            "upper": np.where(ends, high, interval.upper),
         }
     )
 
@@ -177,7 +182,7 @@ def quantile(below: Numbers, values: Floats, q: float, alpha: float) -> tuple[in
     """Invert estimates of the shares of answers up to m rising values: place, lower and upper limit."""
     # The least value with a share of at least `q`; its limits are where the t interval of the share leaves
     # `q`, which needs no density and is valid for few categories.
-    at = bounded(below, alpha, share=True)
+    at = interval_table(below, alpha, share=True)
     lower, upper = (at[name].fillna(at["estimate"]).to_numpy(dtype=float) for name in ("lower", "upper"))
     place = _first(below.estimate >= q - _AT)
     short = np.flatnonzero(lower < q - _AT)
@@ -185,24 +190,26 @@ def quantile(below: Numbers, values: Floats, q: float, alpha: float) -> tuple[in
     return place, float(values[min(_first(upper >= q - _AT), place)]), float(values[max(last, place)])
 
 
-def unlike(labelled: Estimated, other: Estimated, cluster: np.ndarray, cluster_other: np.ndarray) -> Floats:
+def p_of_difference(
+    labelled: Estimated, pool: Estimated, cluster: np.ndarray, cluster_other: np.ndarray
+) -> Floats:
     """P values, shape (m,), of no difference between a model's estimates on labelled and on other rows."""
-    first, second = alone(labelled, cluster), alone(other, cluster_other)
+    first, second = clustered_numbers(labelled, cluster), clustered_numbers(pool, cluster_other)
     variance = first.variance + second.variance
     df = joint_df(variance, first.variance, first.df, float(second.df[0]))
-    return inference(labelled.estimate - other.estimate, np.sqrt(variance), df=df).p
+    return inference(labelled.estimate - pool.estimate, np.sqrt(variance), df=df).p
 
 
 def refuse_chosen(
-    model: str, doubt: Floats, cluster: np.ndarray, labelled: np.ndarray, other: np.ndarray, what: str
+    model: str, doubt: Floats, cluster: np.ndarray, labelled: np.ndarray, pool: np.ndarray, what: str
 ) -> None:
     """Refuse labelled rows about which a model is far less or more certain than about others."""
-    # `doubt` (n,) is sqrt(p (1 - p)) of its probability p, NaN where it is missing; `labelled` and `other`
+    # `doubt` (n,) is sqrt(p (1 - p)) of its probability p, NaN where it is missing; `labelled` and `pool`
     # are numbers of rows.
-    parts = [weighted_mean(doubt[rows, None], np.ones(len(rows))) for rows in (labelled, other)]
+    parts = [weighted_mean(doubt[rows, None], np.ones(len(rows))) for rows in (labelled, pool)]
     if min(part.used.sum() for part in parts) < 2:
         return
-    if unlike(parts[0], parts[1], cluster[labelled], cluster[other])[0] < UNLIKE:
+    if p_of_difference(parts[0], parts[1], cluster[labelled], cluster[pool])[0] < UNLIKE:
         certain = "less" if parts[0].estimate > parts[1].estimate else "more"
         raise InputError(
             f"{model} is far {certain} certain about the labelled {what} than about others, so the labelled "
@@ -217,13 +224,13 @@ def doubt_of(probability: pd.Series[Any]) -> Floats:
     return np.asarray(np.sqrt(p * (1 - p)))
 
 
-def are_unlike(
-    labelled: Sequence[Estimated], other: Sequence[Estimated], cluster: np.ndarray, cluster_other: np.ndarray
+def answers_differ(
+    labelled: Sequence[Estimated], pool: Sequence[Estimated], cluster: np.ndarray, cluster_other: np.ndarray
 ) -> bool:
     """Whether some model answers labelled rows otherwise than other rows, by more than chance."""
     return any(
-        bool((unlike(one, rest, cluster, cluster_other) < MOVED / len(one.estimate)).any())
-        for one, rest in zip(labelled, other, strict=True)
+        bool((p_of_difference(first, second, cluster, cluster_other) < MOVED / len(first.estimate)).any())
+        for first, second in zip(labelled, pool, strict=True)
     )
 
 
@@ -239,7 +246,7 @@ def moved_note(moved: int, of: int) -> list[str]:
     ]
 
 
-def beside(
+def stack_sources(
     keys: pd.DataFrame,
     sources: Mapping[str, pd.DataFrame],
     gains: pd.DataFrame,
@@ -251,43 +258,45 @@ def beside(
     counts = {"n_labelled": n_labelled, "n_other": n_other}
     parts = []
     for name, numbers in sources.items():
-        own = pd.concat([keys.reset_index(drop=True), numbers], axis=1)
-        own.insert(len(keys.columns), "source", name)
-        parts.append(own.join(gains) if name == CORRECTED_BY_MODELS else own)
+        rows = pd.concat([keys.reset_index(drop=True), numbers], axis=1)
+        rows.insert(len(keys.columns), "source", name)
+        parts.append(rows.join(gains) if name == CORRECTED_BY_MODELS else rows)
     table = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True).assign(**counts)
-    shown = sources[CORRECTED_BY_MODELS].columns
-    return table[[*keys.columns, "source", *shown, *counts, *gains.columns]]
+    columns = sources[CORRECTED_BY_MODELS].columns
+    return table[[*keys.columns, "source", *columns, *counts, *gains.columns]]
 
 
-def gains_of(found: Corrected, models: Sequence[str]) -> pd.DataFrame:
+def gains_of(corrected: Corrected, models: Sequence[str]) -> pd.DataFrame:
     """Correlation, weights and gain of m corrected estimates."""
-    return pd.DataFrame({"rho": found.rho, **weight_columns(found.weights, models), "gain": found.gain})
+    return pd.DataFrame(
+        {"rho": corrected.rho, **weight_columns(corrected.weights, models), "gain": corrected.gain}
+    )
 
 
 def _sources(rows: Rows, folds: int, seed: int) -> Sources:
     """What clusters add to the errors of estimates by people and models."""
-    inner = np.stack([one.influence for one in rows.labelled], axis=1)
-    outer = np.stack([one.influence for one in rows.other], axis=1)
+    inner = np.stack([estimates.influence for estimates in rows.labelled], axis=1)
+    outer = np.stack([estimates.influence for estimates in rows.other], axis=1)
     fold, clusterings = units_of(rows.clusterings, len(inner), folds, seed)
     influences = []
-    for one in clusterings:
-        scale = _factor(one.labelled.n)
+    for clustering in clusterings:
+        scale = _factor(clustering.labelled.n)
         influences.append(
-            one.influence(
-                scale * _summed(rows.human.influence, one.units.code, one.units.n),
-                scale * _summed(inner, one.units.code, one.units.n),
-                _factor(one.other.n) * _summed(outer, one.other.code, one.other.n),
+            clustering.influence(
+                scale * _summed(rows.human.influence, clustering.units.code, clustering.units.n),
+                scale * _summed(inner, clustering.units.code, clustering.units.n),
+                _factor(clustering.other.n) * _summed(outer, clustering.other.code, clustering.other.n),
             )
         )
-    labelled, other = rows.n_clusters
+    n_labelled, n_other = rows.n_clusters
     return Sources(
         rows.human.estimate,
-        np.array([one.estimate for one in rows.labelled]),
-        np.array([one.estimate for one in rows.other]),
+        np.array([estimates.estimate for estimates in rows.labelled]),
+        np.array([estimates.estimate for estimates in rows.other]),
         influences,
         _summed(inner, fold.code, fold.n),
-        labelled,
-        other,
+        n_labelled,
+        n_other,
     )
 
 
@@ -310,7 +319,7 @@ def _first(flags: np.ndarray) -> int:
     return int(flags.argmax()) if flags.any() else len(flags) - 1
 
 
-def _filled(values: Floats, kept: np.ndarray) -> Floats:
-    filled = np.full(len(kept), np.nan)
-    filled[kept] = values
+def _filled(values: Floats, mask: np.ndarray) -> Floats:
+    filled = np.full(len(mask), np.nan)
+    filled[mask] = values
     return filled

@@ -53,20 +53,20 @@ class Measured:
         return np.tanh(z - half), np.tanh(z + half)
 
 
-def measured_of(measured: Result | pd.DataFrame, tasks: float | None, other: float | None) -> Measured:
+def measured_of(measured: Result | pd.DataFrame, tasks: float | None, other_tasks: float | None) -> Measured:
     """Take what a plan needs from a result or a table, with the numbers of tasks where they are given."""
-    for name, value in (("tasks", tasks), ("other", other)):
+    for name, value in (("tasks", tasks), ("other", other_tasks)):
         if value is not None and not value > 0:
             raise InputError(f"{name} is {value:g}; give a number above 0.")
     if isinstance(measured, pd.DataFrame):
-        return _from_table(measured, tasks, other)
-    gains, human, made = measured.extra.get("gains"), measured.extra.get("human"), measured.settings
-    if gains is None or human is None or "n_labelled" not in made:
+        return _from_table(measured, tasks, other_tasks)
+    gains, human, settings = measured.extra.get("gains"), measured.extra.get("human"), measured.settings
+    if gains is None or human is None or "n_labelled" not in settings:
         raise InputError(
             f"A result of kind {measured.kind!r} has no rho; give one of a verb with correct='ppi', or "
             "a table with the columns rho and sd."
         )
-    if made.get("correct") == "covariate":
+    if settings.get("correct") == "covariate":
         raise InputError(
             "A result with correct='covariate' has no rho of people's and the model's answers; give one with "
             "correct='ppi'."
@@ -74,30 +74,30 @@ def measured_of(measured: Result | pd.DataFrame, tasks: float | None, other: flo
     tested = (gains["rho"].notna() & human["std_error"].gt(0)).to_numpy()
     if not tested.any():
         raise InputError("No estimate has a rho; the model's or people's answers do not vary.")
-    clusters = float(made["n_people"])
+    clusters = float(settings["n_people"])
     # Two rows for each task: the profiles of a pair
-    asked, rest = made["n_labelled"] / 2, made["n_other"] / 2
+    n_labelled, n_other = settings["n_labelled"] / 2, settings["n_other"] / 2
     keys = human.drop(columns=[name for name in _NUMBERS if name in human])
     df = human["df"] if "df" in human else pd.Series(clusters - 1, index=human.index)
     rho = gains["rho"].to_numpy(float)[tested]
     return Measured(
         keys[tested].reset_index(drop=True),
         rho,
-        adjusted(rho, clusters, len(made["model"])),
+        adjusted(rho, clusters, len(settings["model"])),
         human["std_error"].to_numpy(float)[tested] * np.sqrt(clusters),
         df.to_numpy(float)[tested] / clusters,
         clusters,
-        asked / clusters if tasks is None else float(tasks),
-        rest if other is None else float(other),
-        tuple(made["model"]),
+        n_labelled / clusters if tasks is None else float(tasks),
+        n_other if other_tasks is None else float(other_tasks),
+        tuple(settings["model"]),
     )
 
 
-def _from_table(table: pd.DataFrame, tasks: float | None, other: float | None) -> Measured:
+def _from_table(table: pd.DataFrame, tasks: float | None, other_tasks: float | None) -> Measured:
     for column in ("rho", "sd"):
         if column not in table:
             raise InputError(f"The table has no column {column!r}; add it for each estimate.")
-    for name, value in (("tasks", tasks), ("other", other)):
+    for name, value in (("tasks", tasks), ("other", other_tasks)):
         if value is None:
             raise InputError(f"{name} is missing; a table of rho and sd does not have it, so give it.")
     rho, sd = (table[column].to_numpy(float) for column in ("rho", "sd"))
@@ -105,4 +105,4 @@ def _from_table(table: pd.DataFrame, tasks: float | None, other: float | None) -
         raise InputError("rho is from -1 to 1 and sd above 0 in each row; correct the table.")
     keys = table.drop(columns=["rho", "sd"]).reset_index(drop=True)
     rate = np.ones(len(table))
-    return Measured(keys, rho, rho, sd, rate, np.nan, float(tasks or 0), float(other or 0), ("model",))
+    return Measured(keys, rho, rho, sd, rate, np.nan, float(tasks or 0), float(other_tasks or 0), ("model",))

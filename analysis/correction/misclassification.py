@@ -138,43 +138,43 @@ def rates(
     for name in (*people, judge, *names, *([cluster] if cluster else [])):
         if name not in data:
             raise InputError(f"data: column '{name}' is missing{did_you_mean(name, data.columns)}; add it.")
-    if cluster is None and (again := copies(data, [*people, judge])).any():
+    if cluster is None and (repeats := copies(data, [*people, judge])).any():
         raise InputError(
-            f"data: row {int(again.argmax()) + 1:,} repeats an earlier row in every column; keep each unit "
+            f"data: row {int(repeats.argmax()) + 1:,} repeats an earlier row in every column; keep each unit "
             "once, or name the column of units that belong together as cluster."
         )
-    known = _classes(data[people], classes)
+    class_names = _classes(data[people], classes)
     rows, confusions, indices, notes = [], [], [], list[str]()
     for key, part in _groups(data, names):
         where = f"{', '.join(map(str, key))}: " if key else ""
-        units = _units(part, people, judge, known, cluster, where)
-        found, index, noted = all_rates(units, alpha)
+        units = _units(part, people, judge, class_names, cluster, where)
+        rates_by_method, index, noted = all_rates(units, alpha)
         keys = dict(zip(names, key, strict=True))
         counts = {"n_labelled": int(units.labelled.sum()), "n_unlabelled": int((~units.labelled).sum())}
-        rows.append(_tidy(found, known).assign(**counts))
+        rows.append(_tidy(rates_by_method, class_names).assign(**counts))
         confusions.append(confusion(units))
         indices.append(index)
         for table in (rows[-1], confusions[-1], index):
             for place, (name, value) in enumerate(keys.items()):
                 table.insert(place, name, value)
-        notes += [where + note for note in [*noted, *_coverage(units, found, alpha)]]
+        notes += [where + note for note in [*noted, *_coverage_notes(units, rates_by_method, alpha)]]
     extra = {"confusion": _joined(confusions), "informedness": _joined(indices)}
     settings = {"gold": gold, "judge": judge, "by": names, "cluster": cluster, "alpha": alpha}
     return Result(_joined(rows), "rates", tuple(dict.fromkeys(notes)), settings, extra)
 
 
-def _coverage(units: Units, found: Mapping[str, Rates], alpha: float) -> list[str]:
+def _coverage_notes(units: Units, rates_by_method: Mapping[str, Rates], alpha: float) -> list[str]:
     """State which rates have intervals that were measured to cover too rarely in tables like this one."""
     labelled = units.labelled
     situation = situation_of(
         np.unique(units.cluster.code[labelled], return_inverse=True)[1], units.labels[labelled].sum(axis=0)
     )
-    asked = [
+    queries = [
         (f"{name}: rate of rare", f"rates by {name}", situation)
-        for name, rates in found.items()
+        for name, rates in rates_by_method.items()
         if np.isfinite(rates.lower).any()
     ]
-    return coverage_notes("rates", asked, alpha)
+    return coverage_notes("rates", queries, alpha)
 
 
 def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -194,15 +194,15 @@ def _groups(data: pd.DataFrame, by: list[str]) -> Iterator[tuple[tuple[Any, ...]
 
 
 def _classes(gold: pd.DataFrame, classes: Sequence[str] | None) -> tuple[str, ...]:
-    seen = sorted({str(label) for name in gold for label in as_text(gold[name]).dropna().unique()})
-    known = tuple(map(str, classes)) if classes is not None else tuple(seen)
-    if len(set(known)) < 2 or len(set(known)) < len(known):
-        raise InputError(f"The classes are {list(known)}; give at least two different ones.")
-    if stray := [name for name in seen if name not in known]:
+    labels = sorted({str(label) for name in gold for label in as_text(gold[name]).dropna().unique()})
+    class_names = tuple(map(str, classes)) if classes is not None else tuple(labels)
+    if len(set(class_names)) < 2 or len(set(class_names)) < len(class_names):
+        raise InputError(f"The classes are {list(class_names)}; give at least two different ones.")
+    if stray := [name for name in labels if name not in class_names]:
         raise InputError(
-            f"Human label {stray[0]!r} is not among the classes {list(known)}; add it to classes."
+            f"Human label {stray[0]!r} is not among the classes {list(class_names)}; add it to classes."
         )
-    return known
+    return class_names
 
 
 def _units(
@@ -213,30 +213,33 @@ def _units(
     cluster: str | None,
     where: str,
 ) -> Units:
-    given = as_text(part[judge]).fillna(NO_LABEL)
-    others = sorted(str(name) for name in given.unique() if name not in classes)
-    categories = (*classes, *others)
+    judge_labels = as_text(part[judge]).fillna(NO_LABEL)
+    extra_categories = sorted(str(name) for name in judge_labels.unique() if name not in classes)
+    categories = (*classes, *extra_categories)
     given_by = [pd.Index(classes).get_indexer(pd.Index(as_text(part[name]))) for name in gold]
-    votes = np.add.reduce([np.eye(len(classes) + 1)[one][:, :-1] for one in given_by])
+    votes = np.add.reduce([np.eye(len(classes) + 1)[codes][:, :-1] for codes in given_by])
     labels = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
-    judged = pd.Index(categories).get_indexer(pd.Index(given))
+    judged = pd.Index(categories).get_indexer(pd.Index(judge_labels))
     labelled = labels.any(axis=1)
     if not labelled.any() or labelled.all():
         lacking = "without a human label" if labelled.any() else "labelled by people"
         raise InputError(f"{where}No unit is {lacking}; a correction needs units of both kinds.")
     clusters = Clusters.of_rows(len(part))
     if cluster is not None:
-        codes, found = pd.factorize(part[cluster])
-        if (codes < 0).any() or len(found) < 2:
+        codes, levels = pd.factorize(part[cluster])
+        if (codes < 0).any() or len(levels) < 2:
             raise InputError(
                 f"{where}Column '{cluster}' is empty in some rows or has one cluster; fill it in."
             )
-        clusters = Clusters(codes.astype(np.int64), len(found))
+        clusters = Clusters(codes.astype(np.int64), len(levels))
     return Units(labels, judged.astype(np.int64), clusters, classes, categories)
 
 
-def _tidy(found: dict[str, Rates], classes: tuple[str, ...]) -> pd.DataFrame:
-    tables = [pd.DataFrame({"class": classes, "method": name} | vars(one)) for name, one in found.items()]
+def _tidy(rates_by_method: dict[str, Rates], classes: tuple[str, ...]) -> pd.DataFrame:
+    tables = [
+        pd.DataFrame({"class": classes, "method": name} | vars(method_rates))
+        for name, method_rates in rates_by_method.items()
+    ]
     frame = pd.concat(tables, ignore_index=True)
     place = frame["class"].map({name: number for number, name in enumerate(classes)})
     return frame.iloc[place.argsort(kind="stable")].reset_index(drop=True)

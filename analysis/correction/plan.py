@@ -141,30 +141,33 @@ def label_plan(
     [[199.0, 122.0]]
     """
     check_alpha(alpha)
-    known = measured_of(measured, tasks, other)
+    inputs = measured_of(measured, tasks, other)
     sizes = _sizes(people)
     effects = _effects(effect)
     if not 0 < power < 1:
         raise InputError(
             f"power is {power:g}{not_percent(power)}; give a number between 0 and 1, such as 0.8."
         )
-    costs = _costs(cost_person, cost_task, known.tasks, budget)
-    frame = _frame(known, sizes, effects, costs, alpha)
-    extra = {"rows": _rows(known, alpha), "needed": _needed(known, effects, costs, power, alpha)}
-    notes = _notes(known)
+    costs = _costs(cost_person, cost_task, inputs.tasks, budget)
+    frame = _table_by_people(inputs, sizes, effects, costs, alpha)
+    extra = {
+        "rows": _table_of_inputs(inputs, alpha),
+        "needed": _people_for_power(inputs, effects, costs, power, alpha),
+    }
+    notes = _notes(inputs)
     if budget is not None and costs is not None:
-        extra["split"] = _split(known, budget, costs, alpha)
-        notes += _price_notes(known, costs)
+        extra["split"] = _split(inputs, budget, costs, alpha)
+        notes += _price_notes(inputs, costs)
     if strata is not None:
-        extra["strata"] = _strata(measured, choices, strata, sizes, known.tasks, cost_strata)
+        extra["strata"] = _strata(measured, choices, strata, sizes, inputs.tasks, cost_strata)
         notes += _strata_notes(extra["strata"], cost_strata is not None)
     settings = {
         "alpha": alpha,
         "power": power,
-        "tasks": known.tasks,
-        "other": known.other,
-        "people": known.people,
-        "model": list(known.models),
+        "tasks": inputs.tasks,
+        "other": inputs.other,
+        "people": inputs.people,
+        "model": list(inputs.models),
         "budget": budget,
         "strata": strata,
         **(asdict(costs) if costs else {}),
@@ -214,38 +217,40 @@ def _strata(
         raise InputError(
             "strata are planned from answers; give the choices, and the result of a verb with correct='ppi'."
         )
-    outcome, made = str(measured.frame["outcome"].iloc[0]), measured.settings
-    return strata_plan(choices, strata, outcome, made["human"], made["model"], list(sizes), tasks, costs)
+    outcome, settings = str(measured.frame["outcome"].iloc[0]), measured.settings
+    return strata_plan(
+        choices, strata, outcome, settings["human"], settings["model"], list(sizes), tasks, costs
+    )
 
 
 def _strata_notes(table: pd.DataFrame, has_costs: bool) -> list[str]:
     """What sharing tasks out by stratum is worth, and whether strata have tasks enough to tell."""
-    one = table[table["people"] == table["people"].iloc[0]]
-    few = int((one["tasks_both"] < PRIOR).sum())
+    strata = table[table["people"] == table["people"].iloc[0]]
+    n_small = int((strata["tasks_both"] < PRIOR).sum())
     notes = [
         f"Allocating people's tasks by stratum is as precise as {precision_gain(table):.2f} times "
         "as many tasks allocated in proportion to those of the models"
         f"{', at equal cost' if has_costs else ''}."
     ]
-    if few > len(one) / 2:
+    if n_small > len(strata) / 2:
         notes.append(
-            f"{few:,} of {len(one):,} strata have fewer than {PRIOR} tasks that people and the model "
+            f"{n_small:,} of {len(strata):,} strata have fewer than {PRIOR} tasks that people and the model "
             "answered, so their shares are imprecise; give a column with fewer levels."
         )
     return notes
 
 
-def _frame(
-    known: Measured, sizes: np.ndarray, effects: np.ndarray, costs: Costs | None, alpha: float
+def _table_by_people(
+    inputs: Measured, sizes: np.ndarray, effects: np.ndarray, costs: Costs | None, alpha: float
 ) -> pd.DataFrame:
     """A row for each estimate, number of people and effect."""
     parts = []
     for n in sizes:
-        people = np.full(len(known.rho), n)
-        found = known.precision(people)
-        df = known.df(people), found.df(known.df(people), np.array(known.other))
-        errors = np.sqrt(known.variance(people)), np.sqrt(known.variance(people) * found.ratio)
-        limit = np.sqrt(known.variance(people) * (1 - known.adjusted**2))
+        people = np.full(len(inputs.rho), n)
+        precision = inputs.precision(people)
+        df = inputs.df(people), precision.df(inputs.df(people), np.array(inputs.other))
+        errors = np.sqrt(inputs.variance(people)), np.sqrt(inputs.variance(people) * precision.ratio)
+        limit = np.sqrt(inputs.variance(people) * (1 - inputs.adjusted**2))
         widths = [2 * stdtrit(d, 1 - alpha / 2) * e for d, e in zip(df, errors, strict=True)]
         for effect in effects if len(effects) else [np.nan]:
             powers = [
@@ -253,9 +258,9 @@ def _frame(
                 for d, e in zip(df, errors, strict=True)
             ]
             parts.append(
-                known.keys.assign(
+                inputs.keys.assign(
                     people=int(n),
-                    other=known.other,
+                    other=inputs.other,
                     effect=effect,
                     std_error_human=errors[0],
                     std_error=errors[1],
@@ -265,48 +270,48 @@ def _frame(
                     power_human=powers[0],
                     power=powers[1],
                     cost_human=np.nan if costs is None else costs.person * n,
-                    cost=np.nan if costs is None else _cost(costs, n, known.other),
+                    cost=np.nan if costs is None else _cost(costs, n, inputs.other),
                 )
             )
-    return stack(parts) if len(known.keys.columns) else pd.concat(parts, ignore_index=True)
+    return stack(parts) if len(inputs.keys.columns) else pd.concat(parts, ignore_index=True)
 
 
-def _cost(costs: Costs, people: Any, other: Any) -> Any:
+def _cost(costs: Costs, people: Any, other_tasks: Any) -> Any:
     """Cost of people, and of a model that answers their tasks and others."""
-    model = costs.task * (other + people * costs.tasks) if costs.task else 0.0
+    model = costs.task * (other_tasks + people * costs.tasks) if costs.task else 0.0
     return costs.person * people + model
 
 
-def _rows(known: Measured, alpha: float) -> pd.DataFrame:
+def _table_of_inputs(inputs: Measured, alpha: float) -> pd.DataFrame:
     """What was measured of each estimate, and what follows from it."""
-    lower, upper = known.interval(alpha)
+    lower, upper = inputs.interval(alpha)
     with np.errstate(divide="ignore"):
-        limit = 1 / (1 - known.adjusted**2)
-    return known.keys.assign(
-        rho=known.rho,
+        limit = 1 / (1 - inputs.adjusted**2)
+    return inputs.keys.assign(
+        rho=inputs.rho,
         rho_lower=lower,
         rho_upper=upper,
-        rho_adjusted=known.adjusted,
-        sd=known.sd,
+        rho_adjusted=inputs.adjusted,
+        sd=inputs.sd,
         saving_limit=limit,
-        price_limit=largest_ratio(known.adjusted),
+        price_limit=largest_ratio(inputs.adjusted),
     )
 
 
-def _needed(
-    known: Measured, effects: np.ndarray, costs: Costs | None, power: float, alpha: float
+def _people_for_power(
+    inputs: Measured, effects: np.ndarray, costs: Costs | None, power: float, alpha: float
 ) -> pd.DataFrame:
     """People for the power at each effect, rounded up; infinite beyond any number that can be asked."""
-    ones = np.ones(len(known.rho))
+    ones = np.ones(len(inputs.rho))
     parts = []
     for effect in effects:
 
         def shortfall(corrected: bool, effect: float = effect) -> Callable[[np.ndarray], np.ndarray]:
             def at(n: np.ndarray) -> np.ndarray:
-                df, variance = known.df(n), known.variance(n)
+                df, variance = inputs.df(n), inputs.variance(n)
                 if corrected:
-                    found = known.precision(n)
-                    df, variance = found.df(df, np.array(known.other)), variance * found.ratio
+                    precision = inputs.precision(n)
+                    df, variance = precision.df(df, np.array(inputs.other)), variance * precision.ratio
                 return np.asarray(operating(effect * ones, np.sqrt(variance), alpha, df).power - power)
 
             return at
@@ -316,79 +321,79 @@ def _needed(
             for corrected in (False, True)
         ]
         cost = [np.nan, np.nan] if costs is None else [
-            costs.person * sizes[0], _cost(costs, sizes[1], known.other)
+            costs.person * sizes[0], _cost(costs, sizes[1], inputs.other)
         ]  # fmt: skip
         parts.append(
-            known.keys.assign(
+            inputs.keys.assign(
                 effect=effect,
                 people_human=sizes[0],
                 people=sizes[1],
-                other=known.other,
+                other=inputs.other,
                 cost_human=cost[0],
                 cost=cost[1],
             )
         )
     columns = ["effect", "people_human", "people", "other", "cost_human", "cost"]
-    return pd.concat(parts, ignore_index=True) if parts else known.keys.head(0).reindex(
-        columns=[*known.keys.columns, *columns]
+    return pd.concat(parts, ignore_index=True) if parts else inputs.keys.head(0).reindex(
+        columns=[*inputs.keys.columns, *columns]
     )  # fmt: skip
 
 
-def _split(known: Measured, budget: float, costs: Costs, alpha: float) -> pd.DataFrame:
+def _split(inputs: Measured, budget: float, costs: Costs, alpha: float) -> pd.DataFrame:
     """The best split for each estimate, and in the first row for all together."""
-    own = split_budget(known.adjusted, budget, costs)
-    both = split_budget(known.adjusted, budget, costs, together=True)
+    splits = split_budget(inputs.adjusted, budget, costs)
+    joint_split = split_budget(inputs.adjusted, budget, costs, together=True)
     most = np.floor(budget / costs.person + 1e-9)
-    human = np.sqrt(known.variance(most))
-    table = known.keys.astype("object").assign(
+    human = np.sqrt(inputs.variance(most))
+    table = inputs.keys.astype("object").assign(
         overall=False,
-        people=own.people,
-        other=own.other,
+        people=splits.people,
+        other=splits.other,
         people_alone=most,
         std_error_human=human,
-        std_error=human * np.sqrt(own.ratio),
-        gain=1 / own.ratio,
-        cost=_cost_of_split(costs, own.people, own.other),
+        std_error=human * np.sqrt(splits.ratio),
+        gain=1 / splits.ratio,
+        cost=_cost_of_split(costs, splits.people, splits.other),
     )
     first = {
         "overall": True,
-        "people": both.people[0],
-        "other": both.other[0],
+        "people": joint_split.people[0],
+        "other": joint_split.other[0],
         "people_alone": most,
-        "gain": 1 / both.ratio[0],
-        "cost": float(_cost_of_split(costs, both.people[:1], both.other[:1])[0]),
+        "gain": 1 / joint_split.ratio[0],
+        "cost": float(_cost_of_split(costs, joint_split.people[:1], joint_split.other[:1])[0]),
     }
     return pd.concat([pd.DataFrame([first]).reindex(columns=table.columns), table], ignore_index=True)
 
 
-def _cost_of_split(costs: Costs, people: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _cost_of_split(costs: Costs, people: np.ndarray, other_tasks: np.ndarray) -> np.ndarray:
     """Cost of a split; where it has no other tasks, the model is not asked at all."""
-    asked = np.asarray(_cost(costs, people, other), dtype=float)
-    return np.where(other > 0, asked, costs.person * people)
+    cost = np.asarray(_cost(costs, people, other_tasks), dtype=float)
+    return np.where(other_tasks > 0, cost, costs.person * people)
 
 
-def _notes(known: Measured) -> list[str]:
+def _notes(inputs: Measured) -> list[str]:
     notes = []
-    if known.people < FEW:
-        lower, upper = known.interval(0.05)
-        middle = int(np.argsort(np.abs(known.adjusted))[len(known.rho) // 2])
+    if inputs.people < FEW:
+        lower, upper = inputs.interval(0.05)
+        middle = int(np.argsort(np.abs(inputs.adjusted))[len(inputs.rho) // 2])
         notes.append(
-            f"rho is estimated from {known.people:.0f} people, so it is uncertain: in the median row it is "
-            f"{known.rho[middle]:.2f}, with a 95% interval from {lower[middle]:.2f} to {upper[middle]:.2f}. "
+            f"rho is estimated from {inputs.people:.0f} people, so it is uncertain: in the median row it is "
+            f"{inputs.rho[middle]:.2f}, with a 95% interval from {lower[middle]:.2f} to {upper[middle]:.2f}. "
             f"The plan uses a rho adjusted for sampling error. Estimate rho from at least {FEW} people "
             f"before relying on the plan."
         )
-    if np.isfinite(known.people):
-        notes += low_correlation(known.rho, int(known.people))
+    if np.isfinite(inputs.people):
+        notes += low_correlation(inputs.rho, int(inputs.people))
     return notes
 
 
-def _price_notes(known: Measured, costs: Costs) -> list[str]:
+def _price_notes(inputs: Measured, costs: Costs) -> list[str]:
     ratio = costs.task * costs.tasks / costs.person
-    dear = int((largest_ratio(known.adjusted) <= ratio).sum())
+    dear = int((largest_ratio(inputs.adjusted) <= ratio).sum())
     if not dear:
         return []
     return [
-        f"In {dear} of {len(known.rho)} rows the model's answers cost more than the precision they add; "
+        f"In {dear} of {len(inputs.rho)} rows the model's answers cost more than the precision they add; "
         "spend the whole budget on people there."
     ]

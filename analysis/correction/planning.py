@@ -40,42 +40,44 @@ class Precision:
     ratio: np.ndarray
     labelled: np.ndarray
 
-    def df(self, of_people: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def df(self, of_people: np.ndarray, other_tasks: np.ndarray) -> np.ndarray:
         """Degrees of freedom, given those of people alone and the number of other tasks."""
-        rest = np.maximum(self.ratio - self.labelled, 0.0)
-        return satterthwaite((self.labelled, rest), (of_people, np.maximum(other - 1.0, 1.0)))
+        remainder = np.maximum(self.ratio - self.labelled, 0.0)
+        return satterthwaite((self.labelled, remainder), (of_people, np.maximum(other_tasks - 1.0, 1.0)))
 
 
-def precision(rho: np.ndarray, people: np.ndarray, tasks: float, other: np.ndarray | float) -> Precision:
+def precision(
+    rho: np.ndarray, people: np.ndarray, tasks: float, other_tasks: np.ndarray | float
+) -> Precision:
     """Precision at numbers of people and other tasks, with weights that are estimated from other folds."""
-    share = share_of_others(people, tasks, other)
+    share = share_of_others(people, tasks, other_tasks)
     explained = rho**2 * share
     loss = tuning_loss(rho, share, people)
     labelled = np.where(_without_weight(people), 1.0, 1 - explained * (2 - share) + loss)
     return Precision(1 - explained + loss, labelled)
 
 
-def share_of_others(people: np.ndarray, tasks: float, other: np.ndarray | float) -> np.ndarray:
+def share_of_others(people: np.ndarray, tasks: float, other_tasks: np.ndarray | float) -> np.ndarray:
     """Share of the model's tasks that no person answers; 1 for an infinite number."""
     with np.errstate(invalid="ignore"):
-        return np.where(np.isinf(other), 1.0, other / (other + people * tasks))
+        return np.where(np.isinf(other_tasks), 1.0, other_tasks / (other_tasks + people * tasks))
 
 
 def tuning_loss(rho: np.ndarray, share: np.ndarray, people: np.ndarray) -> np.ndarray:
     """Variance that estimating the weight adds, over the variance of people alone."""
     # The weight over its standard error is normal with mean `signal` and standard deviation `noise`, and
     # shrunk by 1 - 1 / z^2; unshrunk, the loss would be (1 - rho^2) / (m - 2) with unlimited other tasks.
-    used = people * (1 - 1 / _folds(people))
-    freedom = np.maximum(used - 2, 1.0)
-    left = np.maximum(1 - rho**2 * share, 1e-9)
+    training_people = people * (1 - 1 / _folds(people))
+    freedom = np.maximum(training_people - 2, 1.0)
+    residual_variance = np.maximum(1 - rho**2 * share, 1e-9)
     weight = rho * share
-    noise = np.sqrt(share * (1 - 2 * weight * rho + weight**2 + (rho - weight) ** 2) / left)
-    signal = np.abs(rho) * np.sqrt(share * freedom / left)
-    drawn = signal[..., None] + noise[..., None] * NODES
+    noise = np.sqrt(share * (1 - 2 * weight * rho + weight**2 + (rho - weight) ** 2) / residual_variance)
+    signal = np.abs(rho) * np.sqrt(share * freedom / residual_variance)
+    z = signal[..., None] + noise[..., None] * NODES
     with np.errstate(divide="ignore"):
-        shrunk = drawn * np.maximum(1 - 1 / drawn**2, 0.0)
-    lost = left / freedom * ((shrunk - signal[..., None]) ** 2).mean(axis=-1)
-    return np.where(_without_weight(people), rho**2 * share, lost)  # all that would be gained is lost
+        shrunk = z * np.maximum(1 - 1 / z**2, 0.0)
+    loss = residual_variance / freedom * ((shrunk - signal[..., None]) ** 2).mean(axis=-1)
+    return np.where(_without_weight(people), rho**2 * share, loss)  # all that would be gained is lost
 
 
 def _without_weight(people: np.ndarray) -> np.ndarray:
@@ -89,10 +91,10 @@ def _folds(people: np.ndarray) -> np.ndarray:
 
 def adjusted(rho: np.ndarray, people: float, models: int = 1) -> np.ndarray:
     """A correlation without what chance adds to it among few people, with its sign (adjusted R squared)."""
-    left = people - 1.0 - models
-    if left < FEWEST_DF:
+    df = people - 1.0 - models
+    if df < FEWEST_DF:
         return np.zeros(len(rho))
-    squared = 1 - (1 - rho**2) * max(people - 1.0, 1.0) / left
+    squared = 1 - (1 - rho**2) * max(people - 1.0, 1.0) / df
     return np.asarray(np.sign(rho) * np.sqrt(np.clip(squared, 0.0, 1.0)))
 
 
@@ -111,10 +113,10 @@ class Costs:
 
     def others(self, people: np.ndarray, budget: float) -> np.ndarray:
         """Other tasks that the model can answer for what is left of a budget; below 0 where it is passed."""
-        left = budget - (self.person + self.task * self.tasks) * people
+        remainder = budget - (self.person + self.task * self.tasks) * people
         if self.task == 0:
-            return np.where(left >= 0, np.inf, -1.0)
-        return np.asarray(np.floor(left / self.task + 1e-9))
+            return np.where(remainder >= 0, np.inf, -1.0)
+        return np.asarray(np.floor(remainder / self.task + 1e-9))
 
 
 @dataclass(frozen=True)
@@ -134,25 +136,29 @@ def split_budget(rho: np.ndarray, budget: float, costs: Costs, together: bool = 
     most = int(np.floor(budget / costs.person + 1e-9))
 
     def ratios(people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        other = costs.others(people, budget)
-        able = other >= 0
+        other_tasks = costs.others(people, budget)
+        able = other_tasks >= 0
         size = np.broadcast_to(people[:, None], (len(people), len(rho)))
-        found = precision(rho[None], size, costs.tasks, np.maximum(other, 0.0)[:, None]).ratio
-        found = np.where(able[:, None], found * most / size, np.inf)
-        return other, found.mean(axis=1, keepdims=True) if together else found
+        ratio = precision(rho[None], size, costs.tasks, np.maximum(other_tasks, 0.0)[:, None]).ratio
+        ratio = np.where(able[:, None], ratio * most / size, np.inf)
+        return other_tasks, ratio.mean(axis=1, keepdims=True) if together else ratio
 
-    coarse = _whole(FEWEST, most, CANDIDATES)
-    best = coarse[ratios(coarse)[1].argmin(axis=0)]
-    found = []
-    for column, near in enumerate(best):
-        fine = _whole(max(FEWEST, int(near * 0.95) - 1), min(most, int(near * 1.05) + 1), CANDIDATES)
-        other, ratio = ratios(fine)
+    coarse_grid = _whole_numbers(FEWEST, most, CANDIDATES)
+    best = coarse_grid[ratios(coarse_grid)[1].argmin(axis=0)]
+    splits = []
+    for column, center in enumerate(best):
+        fine_grid = _whole_numbers(
+            max(FEWEST, int(center * 0.95) - 1), min(most, int(center * 1.05) + 1), CANDIDATES
+        )
+        other_tasks, ratio = ratios(fine_grid)
         row = int(ratio[:, column].argmin())
-        people_alone = ratio[row, column] >= 1 or other[row] <= 0
-        found.append((most, 0.0, 1.0) if people_alone else (fine[row], other[row], ratio[row, column]))
-    return Split(*(np.array(part, dtype=float) for part in zip(*found, strict=True)))
+        people_alone = ratio[row, column] >= 1 or other_tasks[row] <= 0
+        splits.append(
+            (most, 0.0, 1.0) if people_alone else (fine_grid[row], other_tasks[row], ratio[row, column])
+        )
+    return Split(*(np.array(part, dtype=float) for part in zip(*splits, strict=True)))
 
 
-def _whole(low: int, high: int, most: int) -> np.ndarray:
+def _whole_numbers(low: int, high: int, most: int) -> np.ndarray:
     """At most so many whole numbers between two, at equal distances on the log scale."""
     return np.unique(np.round(np.geomspace(low, max(high, low), most))).astype(float)

@@ -20,9 +20,9 @@ def pseudo_outcomes(predicted: np.ndarray, label: np.ndarray, probability: np.nd
     """Predictions plus the labelled rows' errors over their sampling probabilities, shape (n,)."""
     # `label` is NaN where a row was not labelled; `probability` is read where it was.
     labelled = ~np.isnan(label)
-    made = predicted.astype(float)
-    made[labelled] += (label - predicted)[labelled] / probability[labelled]
-    return made
+    outcomes = predicted.astype(float)
+    outcomes[labelled] += (label - predicted)[labelled] / probability[labelled]
+    return outcomes
 
 
 def cross_fitted(design: np.ndarray, label: np.ndarray, weight: np.ndarray, fold: np.ndarray) -> np.ndarray:
@@ -30,11 +30,11 @@ def cross_fitted(design: np.ndarray, label: np.ndarray, weight: np.ndarray, fold
     labelled = ~np.isnan(label)
     predicted = np.empty(len(label))
     for number in np.unique(fold):
-        own = fold == number
-        kept = labelled & ~own
-        if not kept.any():
-            kept = labelled
-        used = np.where(kept, weight, 0.0)
-        fit = least_squares(design, used, used * np.where(kept, label, 0.0))
-        predicted[own] = design[own] @ fit.coef
+        in_fold = fold == number
+        is_training = labelled & ~in_fold
+        if not is_training.any():
+            is_training = labelled
+        training_weight = np.where(is_training, weight, 0.0)
+        fit = least_squares(design, training_weight, training_weight * np.where(is_training, label, 0.0))
+        predicted[in_fold] = design[in_fold] @ fit.coef
     return predicted

@@ -28,13 +28,13 @@ def selection_p(values: Floats, labelled: np.ndarray, cluster: Clusters) -> floa
 
 def _fisher(value: Floats, labelled: np.ndarray) -> float:
     n, m, of_value = len(value), int(labelled.sum()), int(value.sum())
-    both = int(value[labelled].sum())
+    overlap = int(value[labelled].sum())
     k = np.arange(max(0, of_value + m - n), min(of_value, m) + 1)
 
     log = _log_choose(of_value, k) + _log_choose(n - of_value, m - k)
     share = np.exp(log - log.max())
     share /= share.sum()
-    return float(min(1.0, 2 * min(share[k <= both].sum(), share[k >= both].sum())))
+    return float(min(1.0, 2 * min(share[k <= overlap].sum(), share[k >= overlap].sum())))
 
 
 def _log_choose(n: int, k: Codes) -> Floats:

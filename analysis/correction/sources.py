@@ -47,12 +47,15 @@ class Judged(Tuned, total=False):
 
 
 def check_correct(
-    correct: Any, options: Mapping[str, Any], known: Collection[str], corrections: Sequence[Any] = (PPI,)
+    correct: Any,
+    options: Mapping[str, Any],
+    option_names: Collection[str],
+    corrections: Sequence[Any] = (PPI,),
 ) -> bool:
     """Whether something is corrected; InputError for options that do not fit."""
-    stray = next((name for name in options if name not in known), None)
+    stray = next((name for name in options if name not in option_names), None)
     if stray is not None:
-        offered = listed(list(dict.fromkeys(known)))
+        offered = listed(list(dict.fromkeys(option_names)))
         raise InputError(f"There is no option {stray!r}; with correct='ppi' there are {offered}.")
     if correct is None and options:
         raise InputError(f"{next(iter(options))} applies to correct='ppi'; give both, or omit it.")
@@ -61,9 +64,9 @@ def check_correct(
     return correct is not None
 
 
-def refuse_unused(given: Mapping[str, Any]) -> None:
+def refuse_unused(options: Mapping[str, Any]) -> None:
     """Refuse options that a correction has no use for; None and empty ones were not given."""
-    unused = next((name for name, value in given.items() if value not in (None, (), [])), None)
+    unused = next((name for name, value in options.items() if value not in (None, (), [])), None)
     if unused is not None:
         why = "intervals need no bootstrap" if unused == "draws" else "there are no baselines"
         raise InputError(f"{unused} has no effect with correct='ppi': {why}; omit it.")
@@ -73,43 +76,43 @@ def people_and_models(
     table: pd.DataFrame, human: str | Sequence[str], model: str | Sequence[str], columns: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Flag the rows of people and those of models, which differ."""
-    people, asked = (
-        _named(table, names, name, columns) for names, name in ((human, "human"), (model, "model"))
+    people, models = (
+        _rows_named(table, names, name, columns) for names, name in ((human, "human"), (model, "model"))
     )
-    if (people & asked).any():
+    if (people & models).any():
         raise InputError("human and model name the same rows; name people in one and models in the other.")
-    return people, asked
+    return people, models
 
 
-def _named(
+def _rows_named(
     table: pd.DataFrame, names: str | Sequence[str], option: str, columns: Sequence[str]
 ) -> np.ndarray:
     """Flag the rows that have one of the names in one of the columns that there are, shape (n,)."""
-    there = [column for column in columns if column in table]
+    fields = [column for column in columns if column in table]
     flags = np.zeros(len(table), dtype=bool)
     for name in [names] if isinstance(names, str) else names:
-        own = np.logical_or.reduce(
-            [table[column].eq(name).fillna(False).to_numpy(dtype=bool) for column in there]
+        matches = np.logical_or.reduce(
+            [table[column].eq(name).fillna(False).to_numpy(dtype=bool) for column in fields]
         )
-        if not own.any():
+        if not matches.any():
             raise InputError(
-                f"{option} names {name!r}, which no row has in {listed(there)}; correct the name, or give "
+                f"{option} names {name!r}, which no row has in {listed(fields)}; correct the name, or give "
                 "data with people's and models' rows."
             )
-        flags |= own
+        flags |= matches
     return flags
 
 
 def check_overlap(
-    models: Sequence[str], labelled: np.ndarray, asked: np.ndarray, what: str, remedies: Sequence[str]
+    models: Sequence[str], labelled: np.ndarray, of_models: np.ndarray, what: str, remedies: Sequence[str]
 ) -> None:
     """Refuse models that answered nothing of what people answered, or nothing else; flags of shape (n,)."""
-    if not (labelled & asked).any():
+    if not (labelled & of_models).any():
         raise InputError(
             f"{listed(models)} answered none of the {what} that people answered, so its agreement with them "
             f"cannot be estimated; {remedies[0]}."
         )
-    if not (asked & ~labelled).any():
+    if not (of_models & ~labelled).any():
         raise InputError(
             f"{listed(models)} answered only the {what} of people, so it adds no precision; {remedies[1]}."
         )
@@ -117,16 +120,16 @@ def check_overlap(
 
 def sampling_weights(probabilities: pd.Series[Any]) -> Floats | None:
     """One over the probability of n labelled rows to be chosen; None where all are equal or missing."""
-    given = pd.to_numeric(probabilities, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    if np.isnan(given).all():
+    probability = pd.to_numeric(probabilities, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    if np.isnan(probability).all():
         return None
-    bad = ~((given > 0) & (given <= 1))
+    bad = ~((probability > 0) & (probability <= 1))
     if bad.any():
         raise InputError(
             f"Column {SAMPLING!r} has no number above 0 and up to 1 in {int(bad.sum()):,} of people's rows; "
             "give the probability with which each was chosen for people, or omit the column if all are equal."
         )
-    return 1.0 / given if np.ptp(given) > SAME else None
+    return 1.0 / probability if np.ptp(probability) > SAME else None
 
 
 def weight_columns(weights: np.ndarray, models: Sequence[str]) -> dict[str, np.ndarray]:
@@ -141,13 +144,13 @@ CLUSTERS = "clusters of labelled items"
 def low_correlation(rho: Floats, clusters: np.ndarray | int, what: str = "people") -> list[str]:
     """Say in how many estimates people and models correlate too little for a gain, given their clusters."""
     least = np.broadcast_to([least_correlation(int(n)) for n in np.atleast_1d(clusters)], np.shape(rho))
-    known = np.isfinite(rho)
-    low = known & (np.abs(np.nan_to_num(rho)) < least)
+    mask = np.isfinite(rho)
+    low = mask & (np.abs(np.nan_to_num(rho)) < least)
     if not low.any():
         return []
     limits = sorted({f"{value:.2f}" for value in least[low]})
     between = limits[0] if len(limits) == 1 else f"a limit of {limits[0]} to {limits[-1]}"
     return [
-        f"In {int(low.sum())} of {int(known.sum())} rows the answers of people and model correlate less than "
+        f"In {int(low.sum())} of {int(mask.sum())} rows the answers of people and model correlate less than "
         f"{between}, below which a model does not shorten intervals with so few {what}."
     ]

@@ -39,11 +39,11 @@ def strata_plan(
         choices = choices[~choices["repeat"].fillna(False).to_numpy(bool)]
     choices = choices.reset_index(drop=True)
     stratum = _stratum_of_rows(choices, column)
-    of_people, asked = people_and_models(choices, human, model, ("judge_id", "panel", "judge_kind"))
+    of_people, of_models = people_and_models(choices, human, model, ("judge_id", "panel", "judge_kind"))
     answered = choices[outcome].notna().to_numpy()
     key = [choices[PAIR].astype("string"), choices["position"].astype("string")]
     row = choices.groupby(key, sort=False).ngroup().to_numpy()
-    predictors = _answers(choices, asked & answered, row, outcome)
+    predictors = _answers(choices, of_models & answered, row, outcome)
     labelled = of_people & answered & np.isfinite(predictors[row]).all(axis=1)
     if labelled.sum() < 4:
         raise InputError(
@@ -54,7 +54,7 @@ def strata_plan(
     n = np.bincount(code[labelled], minlength=len(names)) / len(POSITIONS)
     total = np.bincount(code[labelled], squared, len(names)) / len(POSITIONS)
     sd = np.sqrt((total + PRIOR * squared.mean()) / (n + PRIOR))
-    first = asked & ~choices[PAIR].where(asked).duplicated().to_numpy()
+    first = of_models & ~choices[PAIR].where(of_models).duplicated().to_numpy()
     size = np.bincount(code[first], minlength=len(names))
     table = pd.DataFrame(
         {STRATUM: names, "tasks_model": size, "tasks_both": n.astype(int), "residual_sd": sd}
@@ -64,19 +64,19 @@ def strata_plan(
     spread = table["residual_sd"] if squared.mean() > 0 else 1.0
     weight = table["tasks_model"] * spread / np.sqrt(table["cost"])
     table["share"] = weight / weight.sum()
-    return pd.concat([_at(table, n, tasks) for n in people], ignore_index=True)
+    return pd.concat([_expected_tasks(table, n, tasks) for n in people], ignore_index=True)
 
 
 def precision_gain(table: pd.DataFrame) -> float:
     """Variance of the mean residual with shares in proportion to the models' tasks over that of the plan."""
     # It is at equal costs, for tasks whose number is small compared with the models'.
-    one = table[table["people"] == table["people"].iloc[0]]
-    size, sd = one["tasks_model"] / one["tasks_model"].sum(), one["residual_sd"]
-    planned = (size**2 * sd**2 / one["share"]).sum() * (one["share"] * one["cost"]).sum()
-    return float((size * sd**2).sum() * (size * one["cost"]).sum() / planned) if planned > 0 else 1.0
+    strata = table[table["people"] == table["people"].iloc[0]]
+    size, sd = strata["tasks_model"] / strata["tasks_model"].sum(), strata["residual_sd"]
+    planned = (size**2 * sd**2 / strata["share"]).sum() * (strata["share"] * strata["cost"]).sum()
+    return float((size * sd**2).sum() * (size * strata["cost"]).sum() / planned) if planned > 0 else 1.0
 
 
-def _at(table: pd.DataFrame, people: float, tasks: float) -> pd.DataFrame:
+def _expected_tasks(table: pd.DataFrame, people: float, tasks: float) -> pd.DataFrame:
     """The tasks of so many people in each stratum, at most all of it."""
     size = table["tasks_model"].to_numpy()
     n = int(np.clip(np.round(people * tasks), 1, size.sum()))
@@ -88,26 +88,26 @@ def _at(table: pd.DataFrame, people: float, tasks: float) -> pd.DataFrame:
 def _stratum_of_rows(choices: pd.DataFrame, column: str) -> np.ndarray:
     """Name of the stratum of each row: the levels of both profiles of its pair, in any order."""
     pairs, code = np.unique(choices[PAIR].astype("string").to_numpy(str), return_inverse=True)
-    shown = np.full((len(pairs), len(POSITIONS)), "", dtype=object)
+    levels = np.full((len(pairs), len(POSITIONS)), "", dtype=object)
     for number, position in enumerate(POSITIONS):
         rows = choices["position"].astype("string").eq(position).fillna(False).to_numpy(bool)
-        shown[code[rows], number] = choices[column].astype("string").fillna("missing")[rows]
-    if (shown == "").any():
-        name = pairs[(shown == "").any(axis=1)][0]
+        levels[code[rows], number] = choices[column].astype("string").fillna("missing")[rows]
+    if (levels == "").any():
+        name = pairs[(levels == "").any(axis=1)][0]
         raise InputError(f"Pair {name!r} has one row, and strata need both profiles of each; add the other.")
-    return stratum_names(shown)[code]
+    return stratum_names(levels)[code]
 
 
 def _answers(choices: pd.DataFrame, answered: np.ndarray, row: np.ndarray, outcome: str) -> np.ndarray:
     """Mean answer of each model to each pair and position, shape (rows, J)."""
-    found = []
+    means = []
     names, n = choices["judge_id"].astype(str).to_numpy(), int(row.max()) + 1
     for judge in dict.fromkeys(names[answered]):
-        own = answered & (names == judge)
+        mask = answered & (names == judge)
         with np.errstate(invalid="ignore"):
-            values = choices[outcome].to_numpy(dtype=float, na_value=np.nan)[own]
-            found.append(np.bincount(row[own], values, n) / np.bincount(row[own], minlength=n))
-    return np.column_stack(found) if found else np.full((n, 1), np.nan)
+            values = choices[outcome].to_numpy(dtype=float, na_value=np.nan)[mask]
+            means.append(np.bincount(row[mask], values, n) / np.bincount(row[mask], minlength=n))
+    return np.column_stack(means) if means else np.full((n, 1), np.nan)
 
 
 def _squared_residuals(people: pd.DataFrame, predictors: np.ndarray, outcome: str) -> np.ndarray:
@@ -126,7 +126,7 @@ def _costs(strata: pd.Series[Any], costs: Mapping[str, float] | None) -> np.ndar
     absent = [name for name in strata if name not in costs]
     if absent:
         raise InputError(f"cost_strata has no cost of {listed(absent, 3)}; give one for each stratum.")
-    found = np.array([float(costs[name]) for name in strata])
-    if not ((found > 0) & np.isfinite(found)).all():
+    values = np.array([float(costs[name]) for name in strata])
+    if not ((values > 0) & np.isfinite(values)).all():
         raise InputError("cost_strata has a cost that is not above 0; correct it.")
-    return found
+    return values

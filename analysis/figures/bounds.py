@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ..frames.sentences import agreeing_with_part, out_of
-from .benchmark.panels import metric_in_words, placed
+from .benchmark.panels import label_rows, metric_in_words
 from .conjoint.effects import axis_label, is_reference, series_in_words
 from .dots import Levels, draw_dots, levels, table_of
 from .fitting import Drawable
@@ -43,13 +43,19 @@ class Bounded(Levels):
         """Inches between neighbouring series of one row."""
         return 0.2
 
-    def _draw_series(self, axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
+    def _draw_series(self, axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
         color = look.color(place)
-        draw_dots(axes, one, y - APART, look, place, size=3.6, line=1.0)
-        low, high, first, last = (one[name].to_numpy(float) for name in BOUNDS)
-        known = np.isfinite(low) & np.isfinite(high)
+        draw_dots(axes, rows, y - APART, look, place, size=3.6, line=1.0)
+        low, high, first, last = (rows[name].to_numpy(float) for name in BOUNDS)
+        is_finite = np.isfinite(low) & np.isfinite(high)
         axes.hlines(
-            y[known] + APART, low[known], high[known], color=color, linewidth=4.5, alpha=0.45, zorder=3
+            y[is_finite] + APART,
+            low[is_finite],
+            high[is_finite],
+            color=color,
+            linewidth=4.5,
+            alpha=0.45,
+            zorder=3,
         )
         axes.hlines(y + APART, first, last, color=color, linewidth=0.9, linestyle=(0, (2.5, 1.2)), zorder=3)
 
@@ -57,18 +63,18 @@ class Bounded(Levels):
         self, panels: Sequence[str], hold: Sequence[float] = (), least: float = 0.01
     ) -> tuple[float, float]:
         """Ends of the axis, with all bounds and covering intervals."""
-        here = self.table[self.table["panel"].isin(panels)]
-        return super()._limits(panels, [*hold, *here[BOUNDS].to_numpy(float).ravel()], least)
+        panel_rows = self.table[self.table["panel"].isin(panels)]
+        return super()._limits(panels, [*hold, *panel_rows[BOUNDS].to_numpy(float).ravel()], least)
 
 
 def bounds_in_words(result: Drawable, style: Style) -> pd.DataFrame:
     """The table of a result with ``panel, row, series`` in words, in display order."""
     frame, words, names = result.frame, style.words, style.names
     if "metric" in frame:
-        told, _ = placed(frame, result.settings, names)
-        metric = [metric_in_words(name) for name in told["metric"]]
-        panel = [", ".join(filter(None, pair)) for pair in zip(metric, told["_where"], strict=True)]
-        return frame.assign(panel=panel, row=told["_who"], series="")
+        estimates, _ = label_rows(frame, result.settings, names)
+        metric = [metric_in_words(name) for name in estimates["metric"]]
+        panel = [", ".join(filter(None, pair)) for pair in zip(metric, estimates["_where"], strict=True)]
+        return frame.assign(panel=panel, row=estimates["_who"], series="")
     if "dimension" in frame:
         by = [name for name in strata_columns(frame, "n_answered") if name not in ("at_least", "label")]
         rows = names.joined(frame, by, "All items")
@@ -90,22 +96,26 @@ def bounds_in_words(result: Drawable, style: Style) -> pd.DataFrame:
     return frame.assign(panel=panel, row=words.levels(frame), series=series.to_numpy(str))
 
 
-def drawn_rows(told: pd.DataFrame) -> pd.DataFrame:
+def rows_to_draw(estimates: pd.DataFrame) -> pd.DataFrame:
     """Of many judges the rows of those with the smallest shares of answers; of scores the usual ones."""
-    if "metric" not in told:
-        return told[told["series"].isin(_least_answered(told, "series", MOST_DRAWN))]
-    usual = told["metric"].isin(USUAL)
-    told = told[usual] if usual.any() else told[told["panel"] == told["panel"].iloc[0]]
-    return told[told["row"].isin(_least_answered(told, "row", MOST_ROWS))]
+    if "metric" not in estimates:
+        return estimates[
+            estimates["series"].isin(_names_with_fewest_answers(estimates, "series", MOST_DRAWN))
+        ]
+    is_usual = estimates["metric"].isin(USUAL)
+    estimates = (
+        estimates[is_usual] if is_usual.any() else estimates[estimates["panel"] == estimates["panel"].iloc[0]]
+    )
+    return estimates[estimates["row"].isin(_names_with_fewest_answers(estimates, "row", MOST_ROWS))]
 
 
-def _least_answered(told: pd.DataFrame, column: str, most: int) -> list[str]:
-    sums = told.groupby(column, sort=False)[["n_answered", "n_asked"]].sum()
+def _names_with_fewest_answers(estimates: pd.DataFrame, column: str, most: int) -> list[str]:
+    sums = estimates.groupby(column, sort=False)[["n_answered", "n_asked"]].sum()
     share = (sums["n_answered"] / sums["n_asked"]).sort_values(kind="stable")
     return [str(name) for name in share.index[:most]]
 
 
-def _rows(told: pd.DataFrame, frame: pd.DataFrame) -> dict[str, list[str]]:
+def _rows(estimates: pd.DataFrame, frame: pd.DataFrame) -> dict[str, list[str]]:
     """Rows of each panel; levels in the order of their categories."""
     if "feature" in frame:
         rank = {
@@ -113,9 +123,9 @@ def _rows(told: pd.DataFrame, frame: pd.DataFrame) -> dict[str, list[str]]:
             for name in ("feature", "level")
         }
         keys = [frame[name].astype(str).map(rank[name]) for name in ("feature", "level")]
-        told = told.iloc[np.lexsort((keys[1], keys[0]))]
+        estimates = estimates.iloc[np.lexsort((keys[1], keys[0]))]
     rows: dict[str, list[str]] = {}
-    for panel, row in zip(told["panel"], told["row"], strict=True):
+    for panel, row in zip(estimates["panel"], estimates["row"], strict=True):
         if row not in rows.setdefault(panel, []):
             rows[panel].append(row)
     return rows
@@ -128,30 +138,32 @@ def bounds(result: Drawable, style: Style, *, judges: Sequence[str] | None = Non
     Of many judges those with the smallest shares of answers are drawn, and of scores accuracy and balanced
     accuracy; ``judges`` names others.
     """
-    told = bounds_in_words(result, style)
-    column = next((name for name in ("judge", "group") if name in told), None)
+    estimates = bounds_in_words(result, style)
+    column = next((name for name in ("judge", "group") if name in estimates), None)
     if judges is not None and column is not None:
-        told = told[told[column].astype(str).isin(list(judges))]
-    told = drawn_rows(told)
-    if told.empty:
+        estimates = estimates[estimates[column].astype(str).isin(list(judges))]
+    estimates = rows_to_draw(estimates)
+    if estimates.empty:
         raise InputError("There is nothing to draw: the table of bounds has no rows of these judges.")
-    frame = result.frame.loc[told.index]
-    table = table_of(told, told["panel"], told["row"], told["series"])
-    table = table.assign(reference=is_reference(told), **{name: told[name].astype(float) for name in BOUNDS})
+    frame = result.frame.loc[estimates.index]
+    table = table_of(estimates, estimates["panel"], estimates["row"], estimates["series"])
+    table = table.assign(
+        reference=is_reference(estimates), **{name: estimates[name].astype(float) for name in BOUNDS}
+    )
     label = _quantity(frame, result)
     level = level_of(result.settings)
-    made = levels(
+    plot = levels(
         table,
-        rows=_rows(told, frame),
+        rows=_rows(estimates, frame),
         xlabel=f"{label}\nDots: answers given, with {level} intervals; bars: bounds over all missing "
         f"answers; dashed: {level} intervals around the bounds",
-        what=f"{label}, from the answers given. {_bounded(told)}",
-        places=_places(told, column, style),
-        baseline=_baselines(told, result),
+        what=f"{label}, from the answers given. {_bounds_summary(estimates)}",
+        places=_places(estimates, column, style),
+        baseline=_baselines(estimates, result),
         share_x="feature" in frame,
         digits=2 if "feature" not in frame else 3,
     )
-    return Bounded(**vars(made))
+    return Bounded(**vars(plot))
 
 
 def _quantity(frame: pd.DataFrame, result: Drawable) -> str:
@@ -162,32 +174,35 @@ def _quantity(frame: pd.DataFrame, result: Drawable) -> str:
     return "Mean rating" if result.settings.get("statistic") == "mean" else "Share"
 
 
-def _places(told: pd.DataFrame, column: str | None, style: Style) -> list[int]:
+def _places(estimates: pd.DataFrame, column: str | None, style: Style) -> list[int]:
     """Colours of the judges, where each has one series."""
     if column != "group":
-        return style.names.places(told, told["series"])
-    groups = told.drop_duplicates("series").set_index("series")["group"].astype(str)
+        return style.names.places(estimates, estimates["series"])
+    groups = estimates.drop_duplicates("series").set_index("series")["group"].astype(str)
     return style.names.places_of(list(groups))
 
 
-def _baselines(told: pd.DataFrame, result: Drawable) -> dict[str, float]:
+def _baselines(estimates: pd.DataFrame, result: Drawable) -> dict[str, float]:
     """The value that the numbers of each panel are compared with, where they have one."""
     null = result.settings.get("null")
-    values = told["null"] if "null" in told else pd.Series(null, index=told.index, dtype=float)
-    each = values.astype(float).groupby(told["panel"], sort=False).agg(["min", "max"])
-    return {str(panel): float(row["min"]) for panel, row in each.iterrows() if row["min"] == row["max"]}
+    values = estimates["null"] if "null" in estimates else pd.Series(null, index=estimates.index, dtype=float)
+    ranges = values.astype(float).groupby(estimates["panel"], sort=False).agg(["min", "max"])
+    return {str(panel): float(row["min"]) for panel, row in ranges.iterrows() if row["min"] == row["max"]}
 
 
-def _bounded(told: pd.DataFrame) -> str:
+def _bounds_summary(estimates: pd.DataFrame) -> str:
     """How wide the bounds are, and how many conclusions turn, as a sentence without its full stop."""
-    width = (told["bound_upper"] - told["bound_lower"]).astype(float)
-    tested, turning = (int((told["conclusion"] != "none").sum()), int((told["conclusion"] == "turns").sum()))
+    width = (estimates["bound_upper"] - estimates["bound_lower"]).astype(float)
+    n_tested, n_turning = (
+        int((estimates["conclusion"] != "none").sum()),
+        int((estimates["conclusion"] == "turns").sum()),
+    )
     text = (
         f"The median distance between the bounds is {width[width > 0].median():.3f}"
         if (width > 0).any()
         else "The bounds coincide"
     )
-    if not tested:
+    if not n_tested:
         return text
-    verb = agreeing_with_part(turning, tested, "turns", "turn")
-    return f"{text}; {out_of(turning, tested, 'conclusion')} {verb}"
+    verb = agreeing_with_part(n_turning, n_tested, "turns", "turn")
+    return f"{text}; {out_of(n_turning, n_tested, 'conclusion')} {verb}"

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from .labels import Names, level_of
-from .theme import distinct
+from .theme import distinct_colors
 
 PEOPLE, CORRECTED = "People only", "Corrected"
 SOURCE = "series_in_words"  # column: from whose answers an estimate is
@@ -17,26 +17,26 @@ CORRECTED_PLACE = 48  # the neutral colour, and a marker that no model near the 
 _PROMPTED = re.compile(r"(?P<judge>.+) \((?P<prompt>[^()]+)\)")  # a model under one of its prompts
 
 
-def gain_of(unit: str) -> str:
+def gain_definition(unit: str) -> str:
     """What a gain is, where ``unit`` names what is counted: people, or labelled items."""
     return f"how many times as many {unit} would be as precise without models"
 
 
-def right_of(label: str, lines: str, unit: str) -> str:
+def label_with_gain(label: str, lines: str, unit: str) -> str:
     """An axis label that also says what the lines are and what is at the right."""
-    return f"{label} (lines: {lines})\nRight: gain ({gain_of(unit)})"
+    return f"{label} (lines: {lines})\nRight: gain ({gain_definition(unit)})"
 
 
 def typical_gain(gains: pd.Series[Any], unit: str) -> str:
     """The median gain, and how many are at most 1, as a sentence without its full stop."""
-    known = gains.dropna()
-    if known.empty:
+    values = gains.dropna()
+    if values.empty:
         return "No gain could be computed"
-    if len(known) == 1:
-        return f"The gain is {known.iloc[0]:.2f} ({gain_of(unit)})"
-    none = int((known <= 1).sum())
-    less = f", {none} of them at most 1" if none else ""
-    return f"The median of {len(known)} gains is {known.median():.2f} ({gain_of(unit)}){less}"
+    if len(values) == 1:
+        return f"The gain is {values.iloc[0]:.2f} ({gain_definition(unit)})"
+    n_without_gain = int((values <= 1).sum())
+    less = f", {n_without_gain} of them at most 1" if n_without_gain else ""
+    return f"The median of {len(values)} gains is {values.median():.2f} ({gain_definition(unit)}){less}"
 
 
 def gain_text(gain: float) -> str:
@@ -60,8 +60,8 @@ def model_in_words(name: str, names: Names) -> str:
 def models_in_words(models: Sequence[str], names: Names) -> dict[str, str]:
     """Labels of models, with the identifier where two have the same."""
     labels = {name: model_in_words(name, names) for name in models}
-    shared = {text for text in labels.values() if list(labels.values()).count(text) > 1}
-    return {name: f"{text} ({name})" if text in shared else text for name, text in labels.items()}
+    duplicate_labels = {text for text in labels.values() if list(labels.values()).count(text) > 1}
+    return {name: f"{text} ({name})" if text in duplicate_labels else text for name, text in labels.items()}
 
 
 def alone_in_words(models: Sequence[str], names: Names) -> dict[str, str]:
@@ -71,4 +71,4 @@ def alone_in_words(models: Sequence[str], names: Names) -> dict[str, str]:
 
 def places_of(models: Sequence[str], names: Names) -> list[int]:
     """Colours of people, of corrected estimates and of the models, which have their usual ones."""
-    return distinct([0, CORRECTED_PLACE, *(names.place(name, models) for name in models)])
+    return distinct_colors([0, CORRECTED_PLACE, *(names.place(name, models) for name in models)])

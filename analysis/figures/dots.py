@@ -62,20 +62,20 @@ class Dots:
 
     def describe(self) -> str:
         """List the estimates, or of many the extremes, and count the intervals that exclude no difference."""
-        known = self.table[np.isfinite(self.table["estimate"]) & ~self.table["reference"]]
-        if known.empty:
+        estimates = self.table[np.isfinite(self.table["estimate"]) & ~self.table["reference"]]
+        if estimates.empty:
             return f"{self.what}. No estimate is available."
-        if len(known) <= MOST_LISTED:
-            listed = []
-            for name in (panel for panel in self.panels if (known["panel"] == panel).any()):
-                rows = known[known["panel"] == name].to_dict("records")
+        if len(estimates) <= MOST_LISTED:
+            sentences = []
+            for name in (panel for panel in self.panels if (estimates["panel"] == panel).any()):
+                rows = estimates[estimates["panel"] == name].to_dict("records")
                 texts = [self._told(row, panel=False) for row in rows]
-                listed.append(f"{name + ': ' if name else ''}{'; '.join(texts)}.")
+                sentences.append(f"{name + ': ' if name else ''}{'; '.join(texts)}.")
         else:
-            ordered = known.sort_values("estimate", kind="stable")
-            ends = [self._told(ordered.iloc[k].to_dict(), panel=True) for k in (0, -1)]
-            listed = [f"{len(known):,} estimates, from {ends[0]} to {ends[1]}."]
-        return " ".join([f"{self.what}.", *listed, *self._excluding(known)])
+            ranked_estimates = estimates.sort_values("estimate", kind="stable")
+            ends = [self._told(ranked_estimates.iloc[k].to_dict(), panel=True) for k in (0, -1)]
+            sentences = [f"{len(estimates):,} estimates, from {ends[0]} to {ends[1]}."]
+        return " ".join([f"{self.what}.", *sentences, *self._excluding(estimates)])
 
     def _told(self, row: Mapping[Any, Any], *, panel: bool) -> str:
         """An estimate with its row, its series where there are several, and its interval."""
@@ -87,15 +87,15 @@ class Dots:
         number = f"{row['estimate']:.{digits}f}{bounds if np.isfinite(row['lower']) else ''}"
         return " ".join(f"{', '.join(filter(None, keys))} {number}".split())
 
-    def _excluding(self, known: pd.DataFrame) -> list[str]:
-        at = known["panel"].map(dict(self.baseline)).astype(float)
-        tested = np.isfinite(at) & np.isfinite(known["lower"])
-        if not tested.any():
+    def _excluding(self, estimates: pd.DataFrame) -> list[str]:
+        at = estimates["panel"].map(dict(self.baseline)).astype(float)
+        is_tested = np.isfinite(at) & np.isfinite(estimates["lower"])
+        if not is_tested.any():
             return []
-        excluding = int((tested & ((known["lower"] > at) | (known["upper"] < at))).sum())
-        lines = at[tested].unique()
+        n_excluding = int((is_tested & ((estimates["lower"] > at) | (estimates["upper"] < at))).sum())
+        lines = at[is_tested].unique()
         where = f"{lines[0]:g}" if len(lines) == 1 else "the reference line of their panel"
-        return [count_excluding_in_words(excluding, int(tested.sum()), where)]
+        return [count_excluding_in_words(n_excluding, int(is_tested.sum()), where)]
 
     def _limits(
         self, panels: Sequence[str], hold: Sequence[float] = (), least: float = 0.01
@@ -165,9 +165,14 @@ class Levels(Dots):
         title, above, _ = room_above(style.title, layout.width, [])
         columns = legend_columns(series, layout.width, most) if series else 1
         below = wrap(self.xlabel, layout.width - 0.2)
-        deepest = max(map(more_lines, series), default=0.0) - max(map(more_lines, self.series), default=0.0)
+        extra_height = max(map(more_lines, series), default=0.0) - max(
+            map(more_lines, self.series), default=0.0
+        )
         above += (
-            (0.22 + deepest) * -(-len(series) // columns) + 0.25 + more_lines(below) - more_lines(self.xlabel)
+            (0.22 + extra_height) * -(-len(series) // columns)
+            + 0.25
+            + more_lines(below)
+            - more_lines(self.xlabel)
         )
         figure = new_figure(layout.width, layout.body + above)
         outer = figure.add_gridspec(1, len(layout.columns))
@@ -192,14 +197,14 @@ class Levels(Dots):
 
     def _ticks(self, panel: str) -> dict[str, str]:
         """Tick label of each row: reference levels are called so."""
-        here = self.table[self.table["panel"] == panel]
-        references = set(here.loc[here["reference"], "row"])
+        panel_rows = self.table[self.table["panel"] == panel]
+        references = set(panel_rows.loc[panel_rows["reference"], "row"])
         return {row: f"{row} (reference)" if row in references else row for row in self.rows[panel]}
 
     def _heights(self, panel: str, texts: Mapping[str, str]) -> np.ndarray:
         """Inches that each row of a panel takes; a reference row holds a single point and stays low."""
-        here = self.table[self.table["panel"] == panel]
-        single = here.groupby("row", sort=False)["reference"].all()
+        panel_rows = self.table[self.table["panel"] == panel]
+        single = panel_rows.groupby("row", sort=False)["reference"].all()
         full = max(self.SINGLE_ROW, 0.1 + self.step * len(self._drawn_in(panel)))
         return np.array(
             [
@@ -210,32 +215,34 @@ class Levels(Dots):
 
     def _drawn_in(self, panel: str) -> list[str]:
         """The series with places in the rows of a panel: all, or the only one that is there."""
-        here = self.table[(self.table["panel"] == panel) & ~self.table["reference"]]
-        present = [name for name in self.series if (here["series"] == name).any()]
-        return present if len(present) == 1 else self.series
+        panel_rows = self.table[(self.table["panel"] == panel) & ~self.table["reference"]]
+        series_names = [name for name in self.series if (panel_rows["series"] == name).any()]
+        return series_names if len(series_names) == 1 else self.series
 
     def _draw_panel(self, axes: Axes, panel: str, look: Theme, texts: Mapping[str, str]) -> None:
-        rows, drawn, n_series = self.rows[panel], self._drawn_in(panel), len(self.series)
-        here, baseline = self.table[self.table["panel"] == panel], self.baseline.get(panel)
+        rows, panel_series, n_series = self.rows[panel], self._drawn_in(panel), len(self.series)
+        panel_rows, baseline = self.table[self.table["panel"] == panel], self.baseline.get(panel)
         edges = np.concatenate([[0.0], np.cumsum(self._heights(panel, texts))])
         y_of_row = dict(zip(rows, (edges[:-1] + edges[1:]) / 2, strict=True))
         for name, number in zip(self.series, self.places, strict=True):
-            if name not in drawn:
+            if name not in panel_series:
                 continue
-            one = here[(here["series"] == name) & ~here["reference"]]
-            shift = (drawn.index(name) - (len(drawn) - 1) / 2) * self.step
-            y = one["row"].map(y_of_row).to_numpy(float) + shift
-            self._draw_series(axes, one, y, look, number)
+            series_rows = panel_rows[(panel_rows["series"] == name) & ~panel_rows["reference"]]
+            shift = (panel_series.index(name) - (len(panel_series) - 1) / 2) * self.step
+            y = series_rows["row"].map(y_of_row).to_numpy(float) + shift
+            self._draw_series(axes, series_rows, y, look, number)
         for top, bottom in zip(edges[:-1:2], edges[1::2], strict=False):
             axes.axhspan(top, bottom, color=look.band, linewidth=0, zorder=0)
-        for row in set(rows) - set(here.loc[np.isfinite(here["estimate"].to_numpy(float)), "row"]):
+        for row in set(rows) - set(
+            panel_rows.loc[np.isfinite(panel_rows["estimate"].to_numpy(float)), "row"]
+        ):
             axes.annotate(
                 "no estimate", (baseline or 0.0, y_of_row[row]), (4, 0), textcoords="offset points",
                 va="center", fontsize=7.5, style="italic", color=look.muted,
             )  # fmt: skip
         if baseline is not None:
             axes.axvline(baseline, color=look.muted, linewidth=0.9, zorder=1)
-        references = [row for row in rows if here.loc[here["row"] == row, "reference"].any()]
+        references = [row for row in rows if panel_rows.loc[panel_rows["row"] == row, "reference"].any()]
         hollow = look.color(self.places[0]) if n_series == 1 else look.foreground
         axes.plot(
             [0.0] * len(references), [y_of_row[row] for row in references], "o", markersize=4.6, zorder=4,
@@ -247,10 +254,10 @@ class Levels(Dots):
         if self.aside:
             self._draw_aside(axes, panel, y_of_row, look)
 
-    def _draw_series(self, axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
+    def _draw_series(self, axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
         """Draw the rows of one series in a panel."""
-        small = len(self.series) > 7
-        draw_dots(axes, one, y, look, place, size=2.8 if small else 4.6, line=0.8 if small else 1.3)
+        is_dense = len(self.series) > 7
+        draw_dots(axes, rows, y, look, place, size=2.8 if is_dense else 4.6, line=0.8 if is_dense else 1.3)
 
     def _draw_aside(self, axes: Axes, panel: str, y_of_row: Mapping[str, float], look: Theme) -> None:
         """Write the texts of the rows at the right of a panel."""
@@ -293,13 +300,15 @@ def levels(
 
 
 def draw_dots(
-    axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, place: int, *, size: float, line: float
+    axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int, *, size: float, line: float
 ) -> None:
     """Draw the estimates of one series, with lines for their intervals."""
     color = look.color(place)
-    estimate, lower, upper = (one[name].to_numpy(float) for name in NUMBERS)
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    axes.hlines(y[bounded], lower[bounded], upper[bounded], color=color, linewidth=line, zorder=3)
+    estimate, lower, upper = (rows[name].to_numpy(float) for name in NUMBERS)
+    has_interval = np.isfinite(lower) & np.isfinite(upper)
+    axes.hlines(
+        y[has_interval], lower[has_interval], upper[has_interval], color=color, linewidth=line, zorder=3
+    )
     axes.plot(estimate, y, look.marker(place), color=color, markersize=size, linestyle="none", zorder=4)
 
 

@@ -80,7 +80,7 @@ def wrap(text: str, width: float, size: float = TEXT, *, bold: bool = False) -> 
 def _wrap_line(line: str, width: float, size: float, bold: bool) -> str:
     if len(line) * size * _WIDEST_LETTER / 72 <= width or _width(line, size, bold) <= width:
         return line
-    pieces = [part for piece in _PIECE.findall(line) for part in _parts(piece, width, size, bold)]
+    pieces = [part for piece in _PIECE.findall(line) for part in _split_piece(piece, width, size, bold)]
     fewest = _fill(pieces, width, size, bold)
     longest = max(_width(piece.rstrip(), size, bold) for piece in pieces)
     shortest = max(longest, _width(line, size, bold) / len(fewest))
@@ -91,17 +91,17 @@ def _wrap_line(line: str, width: float, size: float, bold: bool) -> str:
     return "\n".join(fewest)
 
 
-def _parts(piece: str, width: float, size: float, bold: bool) -> list[str]:
+def _split_piece(piece: str, width: float, size: float, bold: bool) -> list[str]:
     """A piece, or where it alone is wider than a line its words, and of these what fits a line."""
     parts: list[str] = []
     for word in [piece] if _width(piece.rstrip(), size, bold) <= width else re.findall(r"\S+\s*", piece):
         bare = word.rstrip()
-        *lines, last = [bare] if _width(bare, size, bold) <= width else _broken(bare, width, size, bold)
+        *lines, last = [bare] if _width(bare, size, bold) <= width else _split_word(bare, width, size, bold)
         parts += [*lines, last + word[len(bare) :]]
     return parts
 
 
-def _broken(word: str, width: float, size: float, bold: bool) -> list[str]:
+def _split_word(word: str, width: float, size: float, bold: bool) -> list[str]:
     """Lines of a word that is too long for one, broken behind hyphens as far as that does."""
     parts = re.findall(r"[^-]*-|[^-]+", word)
     pieces = [
@@ -251,9 +251,11 @@ def arrange(
         if len(columns) == n_columns:
             break
     labels = [max(inches(text) for k in column for text in texts[panels[k]].values()) for column in columns]
-    bare = [inches(panel, PANEL_TITLE, bold=True) for panel in panels]
+    title_widths = [inches(panel, PANEL_TITLE, bold=True) for panel in panels]
     is_tight = any(
-        bare[k] + labels[position] + 0.2 > room for position, column in enumerate(columns) for k in column
+        title_widths[k] + labels[position] + 0.2 > room
+        for position, column in enumerate(columns)
+        for k in column
     )
     titles = {
         panel: wrap(panel, room - 0.2, PANEL_TITLE, bold=True) if is_tight else panel for panel in panels
@@ -267,7 +269,7 @@ def arrange(
         rows=rows,
         heights=[row + furniture + more for row, more in zip(rows, beyond, strict=True)],
         columns=columns,
-        outdent=[own + 0.05 if is_tight else 0.0 for own in labels],
+        outdent=[label_width + 0.05 if is_tight else 0.0 for label_width in labels],
         width=page_width() if len(columns) == 2 else width,
         is_wrapped=is_wrapped,
     )

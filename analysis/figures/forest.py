@@ -54,12 +54,15 @@ class Forest(Dots):
 
     def describe(self) -> str:
         """Describe the dots, and name the further lines."""
-        found = {name: [own[name] for own in self.lines.values() if name in own] for name in self.line_names}
-        told = [
+        positions = {
+            name: [panel_lines[name] for panel_lines in self.lines.values() if name in panel_lines]
+            for name in self.line_names
+        }
+        texts = [
             f"{name}: {min(at):.2f}{f' to {max(at):.2f}' if max(at) - min(at) >= 0.005 else ''}"
-            for name, at in found.items()
+            for name, at in positions.items()
         ]
-        return " ".join([super().describe(), *([f"Lines: {'; '.join(told)}."] if told else [])])
+        return " ".join([super().describe(), *([f"Lines: {'; '.join(texts)}."] if texts else [])])
 
     def draw(self, style: Style) -> Figure:
         """Draw the panels with one legend above."""
@@ -67,13 +70,13 @@ class Forest(Dots):
 
         look = style.look
         rows = [wrap(row, self.LONGEST_ROW) for row in self.rows]
-        left = max(map(inches, rows)) + 0.15
-        fits = max(1, int((page_width() - left) / self.NARROWEST))
+        label_width = max(map(inches, rows)) + 0.15
+        fits = max(1, int((page_width() - label_width) / self.NARROWEST))
         bands = self._bands(min(fits, self.across))
         across = max(len(band.panels) for band in bands)
-        width = min(page_width(), max(4.2, left + across * 2.6))
+        width = min(page_width(), max(4.2, label_width + across * 2.6))
         heads = {
-            name: wrap(name, (width - left) / across - 0.08, self.PANEL_TITLE, bold=True)
+            name: wrap(name, (width - label_width) / across - 0.08, self.PANEL_TITLE, bold=True)
             for name in self.panels
         }
         deep = self.STEP * (len(self.series) if self.dodged else 1)
@@ -89,9 +92,9 @@ class Forest(Dots):
                 axes.set_visible(False)
             for axes, panel in zip(row, band.panels, strict=False):
                 band._draw_panel(axes, panel, look)
-                every = self.panels if self.share_x else [panel]
-                further = [at for name in every for at in self.lines.get(name, {}).values()]
-                axes.set_xlim(*self._limits(every, further, least=0.5))
+                limit_panels = self.panels if self.share_x else [panel]
+                line_positions = [at for name in limit_panels for at in self.lines.get(name, {}).values()]
+                axes.set_xlim(*self._limits(limit_panels, line_positions, least=0.5))
                 axes.locator_params(axis="x", nbins=4)
                 if self.ticks is not None:
                     self.ticks(axes)
@@ -111,24 +114,25 @@ class Forest(Dots):
         """Panels that stand side by side, as forests with rows of their own."""
         # Where a panel lacks more than a third of the rows, as judges have who were not asked, bands consist
         # of panels with the same rows, and show these only.
-        known = self.table.dropna(subset="estimate")
-        rows_of = {name: set(known.loc[known["panel"] == name, "row"]) for name in self.panels}
+        estimates = self.table.dropna(subset="estimate")
+        rows_of = {name: set(estimates.loc[estimates["panel"] == name, "row"]) for name in self.panels}
         sparse = any(len(rows) < self.MOST_MISSING * len(self.rows) for rows in rows_of.values())
         groups: dict[frozenset[str], list[str]] = {}
         for name in self.panels:
-            own = rows_of[name] if sparse and not self.first_row else self.rows
-            groups.setdefault(frozenset(own), []).append(name)
+            row_names = rows_of[name] if sparse and not self.first_row else self.rows
+            groups.setdefault(frozenset(row_names), []).append(name)
         bands = []
         for rows, panels in groups.items():
             side = -(-len(panels) // -(-len(panels) // across))
-            kept = [row for row in self.rows if row in rows] or self.rows
+            band_rows = [row for row in self.rows if row in rows] or self.rows
             bands += [
-                replace(self, panels=panels[k : k + side], rows=kept) for k in range(0, len(panels), side)
+                replace(self, panels=panels[k : k + side], rows=band_rows)
+                for k in range(0, len(panels), side)
             ]
         return bands
 
     def _draw_panel(self, axes: Axes, panel: str, look: Theme) -> None:
-        here = self.table[(self.table["panel"] == panel) & self.table["row"].isin(self.rows)]
+        panel_rows = self.table[(self.table["panel"] == panel) & self.table["row"].isin(self.rows)]
         stripe(axes, range(len(self.rows)), look)
         if self.first_row and len(self.rows) > 1:
             axes.axhline(0.5, color=look.muted, linewidth=0.6, zorder=1)
@@ -142,10 +146,10 @@ class Forest(Dots):
         size = 3.4 if len(self.series) <= 5 else 2.6
         spread = min(0.8, self.STEP * len(self.series) / 0.4) if self.dodged else 0.0
         for number, (name, place) in enumerate(zip(self.series, self.places, strict=True)):
-            one = here[here["series"] == name]
+            series_rows = panel_rows[panel_rows["series"] == name]
             at = (number - (len(self.series) - 1) / 2) * spread / max(len(self.series), 1)
-            y = one["row"].map(self.rows.index).to_numpy(float) + at
-            draw_dots(axes, one, y, look, place, size=size, line=1.1)
+            y = series_rows["row"].map(self.rows.index).to_numpy(float) + at
+            draw_dots(axes, series_rows, y, look, place, size=size, line=1.1)
         axes.tick_params(axis="x", labelsize=7.5)
         tidy(axes)
 

@@ -184,8 +184,8 @@ def write(
 ) -> None:
     """Write a text into every cell with a value, ``shift`` cells below its middle."""
     for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
-        if told := text(int(i), int(j)):
-            axes.text(j, i + shift, told, ha="center", va="center", fontsize=size, color=look.foreground)
+        if content := text(int(i), int(j)):
+            axes.text(j, i + shift, content, ha="center", va="center", fontsize=size, color=look.foreground)
 
 
 def two_digits(value: float) -> str:
@@ -216,8 +216,10 @@ def add_bar(figure: Figure | SubFigure, shades: Shades, axes: Any, label: str, *
     from matplotlib.colors import Normalize
 
     scale = ScalarMappable(Normalize(shades.low, shades.high))
-    given = options if axes is None else {"ax": axes, "fraction": 0.02, "pad": 0.015, "aspect": 22, **options}
-    bar: Any = figure.colorbar(scale, **given)
+    placement = (
+        options if axes is None else {"ax": axes, "fraction": 0.02, "pad": 0.015, "aspect": 22, **options}
+    )
+    bar: Any = figure.colorbar(scale, **placement)
     bar.solids.set_visible(False)
     edges = np.linspace(shades.low, shades.high, STEPS + 1)
     across = bar.orientation == "horizontal"

@@ -39,39 +39,39 @@ def inline_figure(figure: Figure, name: str, alt: str) -> str:
 
     settle_layout(figure)
     with matplotlib.rc_context({**SAVED, "svg.fonttype": "none"}):
-        figure.savefig(drawn := StringIO(), format="svg", metadata={"Date": None})
-    text = _METADATA.sub("", _BEFORE.sub("", drawn.getvalue(), count=1))
+        figure.savefig(buffer := StringIO(), format="svg", metadata={"Date": None})
+    text = _METADATA.sub("", _BEFORE.sub("", buffer.getvalue(), count=1))
     text = _STROKES.sub("", text.replace("xlink:href=", "href="))
-    text = _PLACES.sub(_rounded, _TEXT.sub(_of_stated_width, text))
-    used = set(_USED.findall(text))
-    text = _ID.sub(lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", text)
-    text = _USED.sub(lambda found: found[0].replace("#", f"#{name}-"), text)
+    text = _PLACES.sub(_round_places, _TEXT.sub(_set_text_width, text))
+    references = set(_USED.findall(text))
+    text = _ID.sub(lambda match: f' id="{name}-{match[1]}"' if match[1] in references else "", text)
+    text = _USED.sub(lambda match: match[0].replace("#", f"#{name}-"), text)
     text = _INDENT.sub("\n", _INVISIBLE.sub("", text))
-    opening = f'<svg role="img" aria-label="{_inert(escape(alt))}" style="{STROKES}"'
+    opening = f'<svg role="img" aria-label="{_escape_tokens(escape(alt))}" style="{STROKES}"'
     # A function, since an alternative text may contain backslashes.
-    text = _OPENING.sub(lambda found: f'{opening} viewBox="{found[1]}">', text, count=1)
+    text = _OPENING.sub(lambda match: f'{opening} viewBox="{match[1]}">', text, count=1)
     numbers = {color: position for position, color in enumerate(colors_of(LIGHT))}
-    return re.sub("|".join(numbers), lambda found: f"var(--figure-{numbers[found[0]]})", text)
+    return re.sub("|".join(numbers), lambda match: f"var(--figure-{numbers[match[0]]})", text)
 
 
-def _rounded(found: re.Match[str]) -> str:
+def _round_places(match: re.Match[str]) -> str:
     """An attribute with its places in hundredths of a point, in one line."""
-    return " " + " ".join(_LONG.sub(lambda number: f"{float(number[0]):.2f}", found[0]).split())
+    return " " + " ".join(_LONG.sub(lambda number: f"{float(number[0]):.2f}", match[0]).split())
 
 
-def _of_stated_width(found: re.Match[str]) -> str:
-    style, attributes, content = found.groups()
+def _set_text_width(match: re.Match[str]) -> str:
+    style, attributes, content = match.groups()
     families = [name.strip(" '") for name in (_FAMILIES.search(style) or ["", ""])[1].split(",")]
     width = _width(unescape(content), style, families)
-    listed = ", ".join(f"'{name}'" for name in [*families, *_similar(families)])
-    style = _FAMILIES.sub(lambda _: f"font-family: {listed}, sans-serif", style)
+    font_family = ", ".join(f"'{name}'" for name in [*families, *_similar(families)])
+    style = _FAMILIES.sub(lambda _: f"font-family: {font_family}, sans-serif", style)
     return (
         f'<text style="{style}"{attributes} textLength="{width:.2f}" lengthAdjust="spacingAndGlyphs">'
-        f"{_inert(content)}</text>"
+        f"{_escape_tokens(content)}</text>"
     )
 
 
-def _inert(text: str) -> str:
+def _escape_tokens(text: str) -> str:
     """Escaped text without what is exchanged in a drawing: attributes, and names and colours after #."""
     return re.sub(r"(?<!&)#", "&#35;", text.replace('"', "&quot;"))
 
@@ -85,12 +85,12 @@ def _width(text: str, style: str, families: list[str]) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    stated: dict[str, Any] = dict(part.split(": ", 1) for part in style.split("; ") if ": " in part)
+    properties: dict[str, Any] = dict(part.split(": ", 1) for part in style.split("; ") if ": " in part)
     font = FontProperties(
         family=families,
-        size=float(stated["font-size"].removesuffix("px")),
-        style=stated.get("font-style", "normal"),
-        weight=int(stated.get("font-weight", 400)),
+        size=float(properties["font-size"].removesuffix("px")),
+        style=properties.get("font-style", "normal"),
+        weight=int(properties.get("font-weight", 400)),
     )
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 

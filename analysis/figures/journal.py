@@ -22,7 +22,7 @@ BAR = "<colorbar>"  # matplotlib's label of the axes of bars of colours, which a
 EDGE = 1.5  # points by which a box may pass the edge of its figure
 
 
-def fitted(figure: Figure) -> Figure:
+def fit_to_width(figure: Figure) -> Figure:
     """Raise small type to the smallest that journals accept, and refuse a figure that does not fit."""
     from matplotlib.text import Text
 
@@ -37,7 +37,7 @@ def fitted(figure: Figure) -> Figure:
             f"This figure is {height * INCH:.0f} mm high at a width of {width * INCH:.0f} mm, and a page has "
             f"room for {PAGE_HEIGHT * INCH:.0f} mm; draw it with fewer levels, judges or panels."
         )
-    if crowded(figure):
+    if has_overlaps(figure):
         wider = "at the width of two columns (double), or " if width < SIZES["double"] else ""
         raise InputError(
             f"This figure does not fit a width of {width * INCH:.0f} mm with type of {SMALLEST:g} points; "
@@ -46,38 +46,38 @@ def fitted(figure: Figure) -> Figure:
     return figure
 
 
-def crowded(figure: Figure) -> bool:
+def has_overlaps(figure: Figure) -> bool:
     """Whether texts of a figure that was laid out overlap, or leave it."""
-    boxes = [text.get_window_extent() for text in _shown(figure)]
+    boxes = [text.get_window_extent() for text in _visible_texts(figure)]
     boxes = [box for box in boxes if box.width > 0 and box.height > 0]
     edge = figure.bbox.padded(EDGE * figure.dpi / 72)
     if any(box.x0 < edge.x0 or box.x1 > edge.x1 or box.y0 < edge.y0 or box.y1 > edge.y1 for box in boxes):
         return True
-    for one, other in combinations(boxes, 2):
-        wide = min(one.x1, other.x1) - max(one.x0, other.x0)
-        high = min(one.y1, other.y1) - max(one.y0, other.y0)
-        if wide > BESIDE * figure.dpi / 72 and high > COVERED * min(one.height, other.height):
+    for first, second in combinations(boxes, 2):
+        wide = min(first.x1, second.x1) - max(first.x0, second.x0)
+        high = min(first.y1, second.y1) - max(first.y0, second.y0)
+        if wide > BESIDE * figure.dpi / 72 and high > COVERED * min(first.height, second.height):
             return True
-    panels = [one for one in figure.axes if one.get_visible() and one.get_label() != BAR]
+    panels = [axes for axes in figure.axes if axes.get_visible() and axes.get_label() != BAR]
     return any(axes.bbox.width < 0.4 * figure.dpi for axes in panels)
 
 
-def _shown(figure: Figure) -> list[Text]:
+def _visible_texts(figure: Figure) -> list[Text]:
     """Every text that is upright and drawn; turned texts have boxes much larger than their letters."""
-    axes = [one for one in figure.axes if one.get_visible()]
-    found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
-    for one in axes:
-        found += [text for text in one.texts if not text.get_clip_on() or _inside(one, text)]
-        found += [one.xaxis.label, one.yaxis.label, one.title, one._left_title]  # type: ignore[attr-defined]
-        found += [label for axis in (one.xaxis, one.yaxis) for label in _ticks(axis)]
+    axes = [panel for panel in figure.axes if panel.get_visible()]
+    texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for panel in axes:
+        texts += [text for text in panel.texts if not text.get_clip_on() or _is_inside(panel, text)]
+        texts += [panel.xaxis.label, panel.yaxis.label, panel.title, panel._left_title]  # type: ignore[attr-defined]
+        texts += [label for axis in (panel.xaxis, panel.yaxis) for label in _ticks(axis)]
     return [
         text
-        for text in found
+        for text in texts
         if text.get_visible() and text.get_text().strip() and text.get_rotation() % 90 == 0
     ]
 
 
-def _inside(axes: Axes, text: Text) -> bool:
+def _is_inside(axes: Axes, text: Text) -> bool:
     """Whether a text that is cut at the edges of its axes is drawn in them."""
     return bool(axes.bbox.overlaps(text.get_window_extent()))
 

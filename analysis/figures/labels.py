@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ..frames.rounding import p_value
 from ..frames.vocabulary import HUMAN, ONE_PERSON, OVERALL, RATER_QUANTITIES
-from .theme import LIGHT, distinct
+from .theme import LIGHT, distinct_colors
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import ItemStudy, Study
@@ -57,21 +57,21 @@ def p_text(p: float) -> str:
     return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
 
 
-def labels_given(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> dict[LabelKey, str]:
+def resolve_labels(labels: Mapping[LabelKey, str] | Study | ItemStudy | None) -> dict[LabelKey, str]:
     """Labels as a mapping: those of the study, where a study is given."""
     if labels is None or isinstance(labels, Mapping):
         return dict(labels or {})
-    found: dict[LabelKey, str] = {}
-    for named in (labels.prompt_labels, labels.judge_labels, labels.feature_labels):
-        for name, text in named.items():
-            found[name] = text
+    label_texts: dict[LabelKey, str] = {}
+    for mapping in (labels.prompt_labels, labels.judge_labels, labels.feature_labels):
+        for name, text in mapping.items():
+            label_texts[name] = text
     levels = {**labels.level_labels, "judges": labels.judge_labels, "prompts": labels.prompt_labels}
     if labels.kind == "items":
-        found["dimension"] = "Dimension"
+        label_texts["dimension"] = "Dimension"
         levels |= _levels_of_items(labels)
     for column, names in levels.items():
-        found |= {(column, name): text for name, text in names.items()}
-    return found
+        label_texts |= {(column, name): text for name, text in names.items()}
+    return label_texts
 
 
 def _levels_of_items(study: ItemStudy) -> dict[str, dict[str, str]]:
@@ -81,9 +81,9 @@ def _levels_of_items(study: ItemStudy) -> dict[str, dict[str, str]]:
     }
     tasks = {task: task_in_words(study, task) for task in study.label_sets}
     gold = {label.id: label.label for label in study.gold.levels} if study.gold is not None else {}
-    both = {task: names | gold for task, names in classes.items()}
-    every = {name: text for names in both.values() for name, text in names.items()}
-    return {**both, "dimension": study.scale_labels | tasks, "task": tasks, "gold": every}
+    names_by_task = {task: names | gold for task, names in classes.items()}
+    all_names = {name: text for names in names_by_task.values() for name, text in names.items()}
+    return {**names_by_task, "dimension": study.scale_labels | tasks, "task": tasks, "gold": all_names}
 
 
 def task_in_words(study: ItemStudy, task: str) -> str:
@@ -97,8 +97,8 @@ def task_in_words(study: ItemStudy, task: str) -> str:
 class Labels:
     """Labels of features and levels, with words made from the identifiers where none is given."""
 
-    def __init__(self, given: Mapping[LabelKey, str] | None = None) -> None:
-        self._given = dict(given or {})
+    def __init__(self, labels: Mapping[LabelKey, str] | None = None) -> None:
+        self._given = dict(labels or {})
 
     def feature(self, feature: object) -> str:
         """Label of an attribute."""
@@ -117,17 +117,17 @@ class Labels:
 
     def both(self, feature: object, level: object) -> str:
         """Label of a level with its attribute in front, unless the level names it already."""
-        owner, own = self.feature(feature), self.level(feature, level)
-        return own if own.lower().startswith(owner.lower()) else f"{owner}: {own}"
+        owner, level_label = self.feature(feature), self.level(feature, level)
+        return level_label if level_label.lower().startswith(owner.lower()) else f"{owner}: {level_label}"
 
 
 def display_order(column: pd.Series[Any]) -> list[str]:
     """Distinct values in display order: category order where there is one, else first seen."""
-    present = [str(value) for value in column.dropna().unique()]
+    values = [str(value) for value in column.dropna().unique()]
     if isinstance(column.dtype, pd.CategoricalDtype):
         order = [str(value) for value in column.cat.categories]
-        return [value for value in order if value in set(present)]
-    return present
+        return [value for value in order if value in set(values)]
+    return values
 
 
 def series_labels(
@@ -143,19 +143,19 @@ def series_labels(
                 f"{', '.join(map(str, frame.columns))}."
             )
         return frame[group].astype("string").fillna("")
-    telling: list[str] = []
+    key_columns: list[str] = []
     for name in (column for column in SERIES_COLUMNS if column in frame.columns):
-        before = len(frame[telling].drop_duplicates()) if telling else 1
-        if len(frame[[*telling, name]].drop_duplicates()) > before:
-            telling.append(name)
-    parts = [frame[name].astype("string").fillna("").map(str) for name in telling]
+        before = len(frame[key_columns].drop_duplicates()) if key_columns else 1
+        if len(frame[[*key_columns, name]].drop_duplicates()) > before:
+            key_columns.append(name)
+    parts = [frame[name].astype("string").fillna("").map(str) for name in key_columns]
     if label is not None:
         parts = [
             part.map(lambda text, name=name: text and label(name, text))
-            for name, part in zip(telling, parts, strict=True)
+            for name, part in zip(key_columns, parts, strict=True)
         ]
-    joined = [", ".join(filter(None, values)) for values in zip(*parts, strict=True)] if parts else ""
-    return pd.Series(joined, index=frame.index, dtype="string")
+    texts = [", ".join(filter(None, values)) for values in zip(*parts, strict=True)] if parts else ""
+    return pd.Series(texts, index=frame.index, dtype="string")
 
 
 def refuse_repeats(
@@ -168,19 +168,19 @@ def refuse_repeats(
         raise InputError(f"{where} occurs more than once; {remedy}.")
 
 
-def one_prompt(frame: pd.DataFrame, prompt: str | None = None) -> pd.DataFrame:
+def rows_of_one_prompt(frame: pd.DataFrame, prompt: str | None = None) -> pd.DataFrame:
     """Keep one prompt per judge: ``prompt``, else ``baseline``, else the judge's first."""
     if "prompt" not in frame.columns:
         return frame
-    found = frame["prompt"].astype("string").fillna("")
+    prompts = frame["prompt"].astype("string").fillna("")
     if prompt is not None:
-        return frame[found.isin(["", prompt]).to_numpy(bool)]
-    judge = frame["judge"].astype("string") if "judge" in frame.columns else found.map(lambda _: "")
-    chosen = {
+        return frame[prompts.isin(["", prompt]).to_numpy(bool)]
+    judge = frame["judge"].astype("string") if "judge" in frame.columns else prompts.map(lambda _: "")
+    prompt_of_judge = {
         name: "baseline" if (names == "baseline").any() else names.iloc[0]
-        for name, names in found.groupby(judge, sort=False)
+        for name, names in prompts.groupby(judge, sort=False)
     }
-    return frame[(found == judge.map(chosen)).to_numpy(bool)]
+    return frame[(prompts == judge.map(prompt_of_judge)).to_numpy(bool)]
 
 
 KAPPA, ALPHA = "\N{GREEK SMALL LETTER KAPPA}", "\N{GREEK SMALL LETTER ALPHA}"
@@ -278,9 +278,9 @@ class Names:
     # Names without an underscore, such as gpt-4o, stay as they are; all other ids without a label become
     # words.
 
-    def __init__(self, given: Mapping[LabelKey, str] | None) -> None:
-        self._given = dict(given or {})
-        self._labels = Labels(given)
+    def __init__(self, labels: Mapping[LabelKey, str] | None) -> None:
+        self._given = dict(labels or {})
+        self._labels = Labels(labels)
         raters = {
             key[1]: text for key, text in self._given.items() if isinstance(key, tuple) and key[0] in RATERS
         }
@@ -294,8 +294,8 @@ class Names:
                 return self._given[alias, text]
         if text in KNOWN:
             return KNOWN[text]
-        plain = column in RATERS and "_" not in text
-        return text if plain else self._labels.level(column, text)
+        is_model_name = column in RATERS and "_" not in text
+        return text if is_model_name else self._labels.level(column, text)
 
     def column(self, name: object) -> str:
         """Label of a column of items or of a table."""
@@ -305,8 +305,10 @@ class Names:
         """Number of a rater's colour and marker, the same in all figures with the same labels."""
         # People come first, then models by their labels, then those without one in the order of `raters`;
         # single ratings are last.
-        rater, shown = self._ids.get(rater, rater), [self._ids.get(name, name) for name in raters]
-        models = [name for name in dict.fromkeys([*self._raters, *shown]) if name not in (HUMAN, ONE_PERSON)]
+        rater, rater_ids = self._ids.get(rater, rater), [self._ids.get(name, name) for name in raters]
+        models = [
+            name for name in dict.fromkeys([*self._raters, *rater_ids]) if name not in (HUMAN, ONE_PERSON)
+        ]
         if rater == HUMAN:
             return 0
         number = len(models) if rater == ONE_PERSON else models.index(rater)
@@ -314,18 +316,18 @@ class Names:
 
     def places(self, frame: pd.DataFrame, series: pd.Series[Any]) -> list[int]:
         """Places of the series: those of the judges where each judge has one series, else in order."""
-        shown = list(dict.fromkeys(series))
+        series_names = list(dict.fromkeys(series))
         if "judge" not in frame:
-            return list(range(len(shown)))
+            return list(range(len(series_names)))
         pairs = {(str(judge), name) for judge, name in zip(frame["judge"], series, strict=True)}
         judges = {name: judge for judge, name in pairs}
         if not len(pairs) == len(judges) == len(set(judges.values())):
-            return list(range(len(shown)))
-        return self.places_of([judges[name] for name in shown])
+            return list(range(len(series_names)))
+        return self.places_of([judges[name] for name in series_names])
 
     def places_of(self, raters: Sequence[str]) -> list[int]:
         """Places of the raters of one figure: their usual ones as far as all colours differ."""
-        return distinct(self.place(rater, raters) for rater in raters)
+        return distinct_colors(self.place(rater, raters) for rater in raters)
 
     def all(self, column: str, names: Iterable[object]) -> list[str]:
         """Labels of several identifiers."""
@@ -334,8 +336,8 @@ class Names:
     def joined(self, frame: pd.DataFrame, columns: Sequence[str], without: str = "") -> list[str]:
         """Labels of several columns in each row, where not empty; ``without`` where there is no column."""
         parts = [self.all(name, frame[name].astype("string").fillna("")) for name in columns]
-        joined = [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
-        return joined if parts else [without] * len(frame)
+        texts = [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+        return texts if parts else [without] * len(frame)
 
 
 def dash(place: int, look: Theme) -> Any:
@@ -343,15 +345,15 @@ def dash(place: int, look: Theme) -> Any:
     return DASHES[(place // len(look.palette)) % len(DASHES)]
 
 
-def chosen(column: pd.Series[Any], asked: Sequence[str] | None, what: str) -> list[str]:
+def select_identifiers(column: pd.Series[Any], selection: Sequence[str] | None, what: str) -> list[str]:
     """The identifiers that were asked for, or all in display order; InputError for one that is not there."""
-    there = display_order(column)
-    for name in asked or ():
-        if name not in there:
+    ids = display_order(column)
+    for name in selection or ():
+        if name not in ids:
             raise InputError(
-                f"There is no {what} '{name}'{did_you_mean(name, there)}; there are {listed(there)}."
+                f"There is no {what} '{name}'{did_you_mean(name, ids)}; there are {listed(ids)}."
             )
-    return list(asked) if asked is not None else there
+    return list(selection) if selection is not None else ids
 
 
 def strata_columns(frame: pd.DataFrame, before: str) -> list[str]:

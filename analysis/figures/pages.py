@@ -33,11 +33,11 @@ def figure_block(
     part: str | None = None,
 ) -> str:
     """A figure of a result with its caption, in the colours of `inline.color_variables`."""
-    made = draw(result, labels=labels, part=part)
-    width = made.get_size_inches()[0] * PIXELS_PER_INCH
-    drawn = inline_figure(made, name, alt(result, labels=labels, part=part))
+    figure = draw(result, labels=labels, part=part)
+    width = figure.get_size_inches()[0] * PIXELS_PER_INCH
+    svg = inline_figure(figure, name, alt(result, labels=labels, part=part))
     text = f"<figcaption>{escape(printable(caption))}</figcaption>"
-    return f'<figure style="max-width: {width:.0f}px">\n{drawn}\n{text}\n</figure>'
+    return f'<figure style="max-width: {width:.0f}px">\n{svg}\n{text}\n</figure>'
 
 
 def table_block(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = False) -> str:
@@ -45,8 +45,8 @@ def table_block(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: boo
     aligned = ' class="number"' if numbers else ""
 
     def line(cells: Sequence[str], tag: str) -> str:
-        shown = (f"<{tag}{aligned if at else ''}>{escape(text)}</{tag}>" for at, text in enumerate(cells))
-        return f"<tr>{''.join(shown)}</tr>"
+        cell_tags = (f"<{tag}{aligned if at else ''}>{escape(text)}</{tag}>" for at, text in enumerate(cells))
+        return f"<tr>{''.join(cell_tags)}</tr>"
 
     body = "\n".join([line(head, "th"), *(line(row, "td") for row in rows)])
     return f'<div class="table"><table>\n{body}\n</table></div>'

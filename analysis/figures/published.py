@@ -70,8 +70,8 @@ class Bars:
 
         look = style.look
         colors = verdict_colors(look)
-        shown = [name for name in VERDICTS if self.counts[name].sum()]
-        title, above, columns = room_above(style.title, page_width(), [VERDICTS[name] for name in shown])
+        verdicts = [name for name in VERDICTS if self.counts[name].sum()]
+        title, above, columns = room_above(style.title, page_width(), [VERDICTS[name] for name in verdicts])
         panels = list(dict.fromkeys(self.counts.index.get_level_values(0)))
         heads = {panel: wrap(str(panel), page_width() - 0.4, PANEL_TITLE, bold=True) for panel in panels}
         rows = {
@@ -79,23 +79,23 @@ class Bars:
         }
         heights = [sum(max(BAR + 0.1, lines_high(text) + 0.06) for text in rows[panel]) for panel in panels]
         room = sum(lines_high(head, PANEL_TITLE) + 0.16 for head in heads.values())
-        drawn = new_figure(page_width(), sum(heights) + room + above + 0.55)
-        grid = drawn.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+        fig = new_figure(page_width(), sum(heights) + room + above + 0.55)
+        grid = fig.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
         for axes, panel in zip(grid, panels, strict=True):
-            self._panel(axes, self.counts.loc[panel], rows[panel], shown, colors, look)
+            self._panel(axes, self.counts.loc[panel], rows[panel], verdicts, colors, look)
             axes.set_title(heads[panel], loc="left", fontweight="bold", pad=4, x=0)
         grid[-1].tick_params(axis="x", bottom=True, labelbottom=True)
         grid[-1].set_xlabel("Share of published numbers (numbers on bars: how many)")
-        handles = [Patch(**_patch(colors[name], name, look)) for name in shown]
-        add_legend(drawn, handles, [VERDICTS[name] for name in shown], columns, title, look)
-        return drawn
+        handles = [Patch(**_patch(colors[name], name, look)) for name in verdicts]
+        add_legend(fig, handles, [VERDICTS[name] for name in verdicts], columns, title, look)
+        return fig
 
     def _panel(
         self,
         axes: Axes,
         counts: pd.DataFrame,
         rows: Sequence[str],
-        shown: Sequence[str],
+        verdicts: Sequence[str],
         colors: Mapping[str, str],
         look: Theme,
     ) -> None:
@@ -104,13 +104,13 @@ class Bars:
         totals = counts.sum(axis=1).to_numpy(float)
         places = np.arange(len(rows))
         start = np.zeros(len(rows))
-        for name in shown:
+        for name in verdicts:
             share = counts[name].to_numpy(float) / totals
             axes.barh(places, share, left=start, height=0.66, **_patch(colors[name], name, look))
-            for place, width, left, count in zip(places, share, start, counts[name], strict=True):
+            for place, width, left_edge, count in zip(places, share, start, counts[name], strict=True):
                 if width >= SMALLEST_TEXT * max(1.0, len(f"{count:,}") / 3):
                     axes.text(
-                        left + width / 2,
+                        left_edge + width / 2,
                         float(place),
                         f"{count:,}",
                         ha="center",
@@ -163,9 +163,9 @@ class Umbrellas:
     def describe(self) -> str:
         """Give the counts of each panel."""
         texts = []
-        for panel, own in self.pairs.groupby("panel", sort=False):
-            found = own["verdict"].value_counts()
-            parts = [f"{found[name]:,} {text.lower()}" for name, text in VERDICTS.items() if name in found]
+        for panel, panel_pairs in self.pairs.groupby("panel", sort=False):
+            counts = panel_pairs["verdict"].value_counts()
+            parts = [f"{counts[name]:,} {text.lower()}" for name, text in VERDICTS.items() if name in counts]
             texts.append(f"{panel}: {', '.join(parts)}")
         return (
             "Published means and standard deviations between the least and the largest standard deviation "
@@ -178,47 +178,47 @@ class Umbrellas:
 
         look = style.look
         colors = verdict_colors(look)
-        shown = [name for name in VERDICTS if (self.pairs["verdict"] == name).any()]
-        title, above, columns = room_above(style.title, page_width(), [VERDICTS[name] for name in shown])
+        verdicts = [name for name in VERDICTS if (self.pairs["verdict"] == name).any()]
+        title, above, columns = room_above(style.title, page_width(), [VERDICTS[name] for name in verdicts])
         panels = list(dict.fromkeys(self.pairs["panel"]))
         across = min(2, len(panels))
         deep = -(-len(panels) // across)
         width = page_width() if across > 1 else page_width() * 0.62
         heads = {panel: wrap(panel, width / across - 0.6, PANEL_TITLE, bold=True) for panel in panels}
         room = max(lines_high(head, PANEL_TITLE) for head in heads.values())
-        drawn = new_figure(width, deep * (2.2 + room) + above + 0.35)
-        grid = drawn.subplots(deep, across, squeeze=False)
+        fig = new_figure(width, deep * (2.2 + room) + above + 0.35)
+        grid = fig.subplots(deep, across, squeeze=False)
         for place, axes in enumerate(grid.flat):
             if place >= len(panels):
                 axes.set_visible(False)
                 continue
-            own = self.pairs[self.pairs["panel"] == panels[place]]
-            self._panel(axes, own, shown, colors, look)
+            panel_pairs = self.pairs[self.pairs["panel"] == panels[place]]
+            self._panel(axes, panel_pairs, verdicts, colors, look)
             axes.set_title(heads[panels[place]], loc="left", fontweight="bold", pad=4)
             axes.set_xlabel("Mean")
             if place % across == 0:
                 axes.set_ylabel("Standard deviation")
         handles = [
             Line2D([], [], linestyle="none", marker=marker_of(name, look), color=colors[name], markersize=4.5)
-            for name in shown
+            for name in verdicts
         ]
-        add_legend(drawn, handles, [VERDICTS[name] for name in shown], columns, title, look)
-        return drawn
+        add_legend(fig, handles, [VERDICTS[name] for name in verdicts], columns, title, look)
+        return fig
 
     def _panel(
-        self, axes: Axes, own: pd.DataFrame, shown: Sequence[str], colors: Mapping[str, str], look: Theme
+        self, axes: Axes, pairs: pd.DataFrame, verdicts: Sequence[str], colors: Mapping[str, str], look: Theme
     ) -> None:
-        low, high, step = (float(own[name].iloc[0]) for name in ("lowest", "highest", "step"))
+        low, high, step = (float(pairs[name].iloc[0]) for name in ("lowest", "highest", "step"))
         means = np.linspace(low, high, 1601)
         least, largest = spread_limits(means, low, high, step)
         axes.fill_between(means, least, largest, color=look.band, linewidth=0)
         axes.plot(means, largest, color=look.muted, linewidth=0.8)
         axes.plot(means, least, color=look.muted, linewidth=0.8)
-        for place, name in enumerate(shown):
-            here = own[own["verdict"] == name]
+        for place, name in enumerate(verdicts):
+            verdict_pairs = pairs[pairs["verdict"] == name]
             axes.plot(
-                here["mean"],
-                here["sd"],
+                verdict_pairs["mean"],
+                verdict_pairs["sd"],
                 marker_of(name, look),
                 color=colors[name],
                 markersize=3.2 if name != "inconsistent" else 4.5,
@@ -227,7 +227,7 @@ class Umbrellas:
                 zorder=3 + place,
             )
         axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
-        axes.set_ylim(0, max(float(largest.max()), float(own["sd"].max())) * 1.06)
+        axes.set_ylim(0, max(float(largest.max()), float(pairs["sd"].max())) * 1.06)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
 

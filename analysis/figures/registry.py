@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from conjury.inference.errors import InputError
 
-from .journal import fitted
-from .labels import LabelKey, Labels, Names, labels_given, true_minus
+from .journal import fit_to_width
+from .labels import LabelKey, Labels, Names, resolve_labels, true_minus
 from .theme import LIGHT, Theme, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
@@ -164,13 +164,13 @@ def draw(
     >>> len(draw(Result(frame, "amce"), title="Effects").axes)
     1
     """
-    style = Style(theme_named(theme), labels_given(labels), title)
-    kind = _found(result, part)
+    style = Style(theme_named(theme), resolve_labels(labels), title)
+    kind = _find_kind(result, part)
     with sized(size), styled(style.look):
-        made: Any = kind.function(result, style, **options)
-        drawn: Figure = made if kind.alt is not None else made.draw(style)
-        drawn.set_label(true_minus(kind.alt(result, style) if kind.alt is not None else made.describe()))
-        return drawn if column_width() is None else fitted(drawn)
+        drawing: Any = kind.function(result, style, **options)
+        fig: Figure = drawing if kind.alt is not None else drawing.draw(style)
+        fig.set_label(true_minus(kind.alt(result, style) if kind.alt is not None else drawing.describe()))
+        return fig if column_width() is None else fit_to_width(fig)
 
 
 def alt(
@@ -201,8 +201,8 @@ def alt(
     >>> "Agree 0.100 [0.050, 0.150]" in alt(Result(frame, "amce"))
     True
     """
-    style = Style(LIGHT, labels_given(labels))
-    kind = _found(result, part)
+    style = Style(LIGHT, resolve_labels(labels))
+    kind = _find_kind(result, part)
     if kind.alt is not None:
         return true_minus(kind.alt(result, style))
     return true_minus(kind.function(result, style, **options).describe())  # type: ignore[union-attr]
@@ -228,8 +228,10 @@ def parts(result: Drawable) -> list[str]:
     >>> parts(Result(pd.DataFrame(), "amce"))
     []
     """
-    found = _kinds().get(result.kind, {})
-    return [part for part, kinds in found.items() if part and any(kind.when(result) for kind in kinds)]
+    kinds_by_part = _kinds().get(result.kind, {})
+    return [
+        part for part, kinds in kinds_by_part.items() if part and any(kind.when(result) for kind in kinds)
+    ]
 
 
 def has_figure(result: Drawable) -> bool:
@@ -264,12 +266,12 @@ def _kinds() -> Mapping[str, Mapping[str, list[Kind]]]:
     return _KINDS
 
 
-def _found(result: Drawable, asked: str | None) -> Kind:
-    part, found = asked or "", _kinds().get(result.kind, {})
-    if "" not in found:
+def _find_kind(result: Drawable, requested_part: str | None) -> Kind:
+    part, kinds_by_part = requested_part or "", _kinds().get(result.kind, {})
+    if "" not in kinds_by_part:
         raise InputError(f"Results of kind {result.kind!r} have no figure; print their table with .frame.")
-    if part not in found:
-        known = [name for name in found if name]
-        there = f"its parts are {', '.join(known)}" if known else "it has no parts"
-        raise InputError(f"There is no part {part!r} of the figure of {result.kind!r}; {there}.")
-    return next((kind for kind in found[part] if kind.when(result)), found[part][-1])
+    if part not in kinds_by_part:
+        part_names = [name for name in kinds_by_part if name]
+        hint = f"its parts are {', '.join(part_names)}" if part_names else "it has no parts"
+        raise InputError(f"There is no part {part!r} of the figure of {result.kind!r}; {hint}.")
+    return next((kind for kind in kinds_by_part[part] if kind.when(result)), kinds_by_part[part][-1])

@@ -68,8 +68,8 @@ class Paths:
         names = ["Estimate", f"Always-valid {self.level} interval", f"{self.level} interval of a single look"]
         title, above, columns = room_above(style.title, width, names)
         most = max(map(more_lines, heads))
-        drawn = new_figure(width, (HIGH + most + 0.15) * down + above + 0.55)
-        grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        fig = new_figure(width, (HIGH + most + 0.15) * down + above + 0.55)
+        grid = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for k, axes in enumerate(grid.ravel()):
             if k >= n:
                 axes.set_visible(False)
@@ -78,15 +78,15 @@ class Paths:
             axes.set_title(heads[k], fontsize=SIZE, fontweight="bold", loc="left", pad=4)
             axes.xaxis.set_tick_params(labelbottom=k + across >= n)
         grid[0, 0].set_ylim(*self._range())
-        drawn.supxlabel(f"Number of {self.unit}", fontsize=8.5)
-        drawn.supylabel(wrap(self.what, HIGH * down + 0.4), fontsize=8.5)
+        fig.supxlabel(f"Number of {self.unit}", fontsize=8.5)
+        fig.supylabel(wrap(self.what, HIGH * down + 0.4), fontsize=8.5)
         handles: list[Any] = [
             Line2D([], [], color=look.color(0), linewidth=1.4),
             Patch(color=look.color(0), alpha=0.22, linewidth=0),
             Line2D([], [], color=look.foreground, linewidth=0.8, linestyle=(0, (3, 2))),
         ]
-        add_legend(drawn, handles, names, columns, title, look)
-        return drawn
+        add_legend(fig, handles, names, columns, title, look)
+        return fig
 
     def _range(self) -> tuple[float, float]:
         """Ends of the vertical axis: all limits that are known."""
@@ -96,8 +96,8 @@ class Paths:
         margin = 0.05 * (high - low) or 0.05
         return low - margin, high + margin
 
-    def _draw_panel(self, axes: Axes, one: pd.DataFrame, look: Theme) -> None:
-        x, estimate, lower, upper, fixed_lower, fixed_upper = (one[name].to_numpy(float) for name in NUMBERS)
+    def _draw_panel(self, axes: Axes, rows: pd.DataFrame, look: Theme) -> None:
+        x, estimate, lower, upper, fixed_lower, fixed_upper = (rows[name].to_numpy(float) for name in NUMBERS)
         bounded = np.isfinite(lower)
         color = look.color(0)
         axes.fill_between(
@@ -152,8 +152,8 @@ def _terms(frame: pd.DataFrame, style: Style) -> list[str]:
         differing = [name for name in differing if name not in ("feature", "level")]
     parts = [[_label(name, text, style) for text in texts[name]] for name in differing]
     if "feature" in texts:
-        both = zip(frame["feature"], frame["level"], strict=True)
-        parts.insert(0, [style.words.both(feature, level) for feature, level in both])
+        pairs = zip(frame["feature"], frame["level"], strict=True)
+        parts.insert(0, [style.words.both(feature, level) for feature, level in pairs])
     return [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError
-from conjury.inference.tables.writing import note_written, whole
+from conjury.inference.tables.writing import atomic_write, note_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,8 +90,8 @@ def installed_fonts() -> tuple[str, ...]:
     """Fonts of the figures that this machine has, the preferred one first."""
     from matplotlib import font_manager
 
-    known = set(font_manager.get_font_names())
-    return tuple(font for font in FONTS if font in known) or ("sans-serif",)
+    font_names = set(font_manager.get_font_names())
+    return tuple(font for font in FONTS if font in font_names) or ("sans-serif",)
 
 
 _WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
@@ -246,30 +246,30 @@ def save_variants(figure: Figure, path_without_suffix: str | Path) -> dict[str, 
     """
     base = Path(path_without_suffix)
     (light,) = save(figure, base.with_name(f"{base.name}-{LIGHT.name}"), formats=("svg",))
-    drawn = light.read_text(encoding="utf-8")
+    svg = light.read_text(encoding="utf-8")
     written = {LIGHT.name: light}
     for theme in (theme for theme in THEMES.values() if theme is not LIGHT):
         exchanged = dict(zip(colors_of(LIGHT), colors_of(theme), strict=True))
-        text = re.sub("|".join(exchanged), partial(_exchange, exchanged), drawn)
+        text = re.sub("|".join(exchanged), partial(_replace_color, exchanged), svg)
         written[theme.name] = base.with_name(f"{base.name}-{theme.name}.svg")
-        with whole(written[theme.name]) as file:
+        with atomic_write(written[theme.name]) as file:
             file.write(text.encode("utf-8"))
     return written
 
 
-def _exchange(colors: dict[str, str], found: re.Match[str]) -> str:
-    return colors[found[0]]
+def _replace_color(colors: dict[str, str], match: re.Match[str]) -> str:
+    return colors[match[0]]
 
 
-def distinct(places: Iterable[int]) -> list[int]:
+def distinct_colors(places: Iterable[int]) -> list[int]:
     """Move places on until no two have one colour, as far as the palette goes."""
-    colors, found = len(LIGHT.palette), list[int]()
+    colors, result = len(LIGHT.palette), list[int]()
     for place in places:
-        taken = {one % colors for one in found}
-        while place % colors in taken and len(taken) < colors:
+        occupied_colors = {position % colors for position in result}
+        while place % colors in occupied_colors and len(occupied_colors) < colors:
             place += 1
-        found.append(place)
-    return found
+        result.append(place)
+    return result
 
 
 def colors_of(theme: Theme) -> tuple[str, ...]:
@@ -286,5 +286,5 @@ def settle_layout(figure: Figure) -> None:
     with matplotlib.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)  # a figure with an engine, be it "none", is drawn twice for every file
     for axes in figure.axes:
-        left, bottom, width, height = (round(float(edge), 5) for edge in axes.get_position().bounds)
-        axes.set_position((left, bottom, width, height))
+        left_edge, bottom, width, height = (round(float(edge), 5) for edge in axes.get_position().bounds)
+        axes.set_position((left_edge, bottom, width, height))

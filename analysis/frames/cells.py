@@ -38,8 +38,8 @@ def needed_columns(names: Iterable[str]) -> list[str]:
 
 def chance_of(data: pd.DataFrame, outcome: str, clusters: Sequence[str] = ()) -> float:
     """Mean outcome if levels do not matter: 1/k for a forced choice between k profiles, else 0."""
-    found = forced_choices(data, outcome, clusters)
-    return 0.0 if found is None else 1 / found[1]
+    choices = forced_choices(data, outcome, clusters)
+    return 0.0 if choices is None else 1 / choices[1]
 
 
 def forced_choices(
@@ -58,11 +58,11 @@ def forced_choices(
     for keys in choice_keys(data, clusters):
         code = data.groupby(keys, dropna=False, observed=True, sort=False).ngroup().to_numpy()
         size = np.bincount(code)
-        found = forced_size(
+        n_profiles = forced_size(
             size, np.bincount(code, answered), np.bincount(code, values), np.ones(len(size), dtype=np.int64)
         )
-        if found is not None:
-            return (code, found) if found else None
+        if n_profiles is not None:
+            return (code, n_profiles) if n_profiles else None
     return None
 
 
@@ -71,17 +71,17 @@ def forced_size(size: np.ndarray, answered: np.ndarray, total: np.ndarray, n: np
     # Arguments have shape (c,), one entry per kind of alike choices. 0: most are forced and others not (with
     # a warning); None: rows do not belong to choices.
     k = int(size.max(initial=0))
-    whole = (size == k) & (answered == size)
-    if k < 2 or (answered.any() and not whole.any()):
+    is_complete = (size == k) & (answered == size)
+    if k < 2 or (answered.any() and not is_complete.any()):
         return None
-    forced = np.abs(total[whole] - 1) <= SUM_TOLERANCE
+    forced = np.abs(total[is_complete] - 1) <= SUM_TOLERANCE
     if forced.all() and (total <= 1 + SUM_TOLERANCE).all():
         return k
-    n_forced, n_whole = n[whole][forced].sum(), n[whole].sum()
-    if n_forced <= n_whole / 2:
+    n_forced, n_complete = n[is_complete][forced].sum(), n[is_complete].sum()
+    if n_forced <= n_complete / 2:
         return None
     warn_caller(
-        f"In {n_forced:,} of {n_whole:,} choices exactly one profile is chosen, in the others none or "
+        f"In {n_forced:,} of {n_complete:,} choices exactly one profile is chosen, in the others none or "
         "several. Marginal means are tested against 0; if one had to be chosen, give "
         f"h0={1 / k:g}, and leave outcomes of skipped choices missing.",
     )
@@ -133,12 +133,12 @@ def is_repeat(data: pd.DataFrame) -> np.ndarray:
 
 def without_repeats(data: pd.DataFrame, named: Collection[str | None] = ()) -> pd.DataFrame:
     """Exclude rows of repeated pairs with a warning; keep them where ``named`` columns hold ``repeat``."""
-    again = np.zeros(len(data), dtype=bool) if REPEAT in named else is_repeat(data)
-    if not again.any():
+    mask = np.zeros(len(data), dtype=bool) if REPEAT in named else is_repeat(data)
+    if not mask.any():
         return data
-    warn_of_repeats(int(again.sum()), whole=bool(again.all()))
-    kept: pd.DataFrame = data[~again]
-    return kept
+    warn_of_repeats(int(mask.sum()), is_all=bool(mask.all()))
+    rows: pd.DataFrame = data[~mask]
+    return rows
 
 
 class NumberedAlike(UserWarning):
@@ -187,9 +187,9 @@ def warn_of_shared_numbers(data: pd.DataFrame, clusters: Sequence[str]) -> None:
     )
 
 
-def warn_of_repeats(count: int, *, whole: bool) -> None:
-    """State how many rows of repeated pairs are excluded; refuse if they are the ``whole`` table."""
-    if whole:
+def warn_of_repeats(count: int, *, is_all: bool) -> None:
+    """State how many rows of repeated pairs are excluded; refuse if they are the ``is_all`` table."""
+    if is_all:
         raise InputError(
             "All rows are marked as repeats (column 'repeat'), which are excluded from effects; add the rows "
             "of the pairs that they repeat."
@@ -300,43 +300,43 @@ def build_cells(
     """Reduce a table of profiles to attribute cells."""
     if len(data) == 0:
         raise InputError("The data have no rows; give a table with one row per profile.")
-    wanted = [*features, *(name for name in (outcome, weights, strata) if name is not None), *clusters]
-    for name in wanted:
+    columns = [*features, *(name for name in (outcome, weights, strata) if name is not None), *clusters]
+    for name in columns:
         require_column(data, name)
-    known = reference or {}
-    if not isinstance(known, Mapping):
-        raise InputError(f"reference is {known!r}; give a mapping from features to levels.")
-    unknown = [name for name in known if name not in features]
+    references = reference or {}
+    if not isinstance(references, Mapping):
+        raise InputError(f"reference is {references!r}; give a mapping from features to levels.")
+    unknown = [name for name in references if name not in features]
     if unknown:
         raise InputError(
             f"reference names {unknown[0]!r}, which is no feature; the features are {listed(features)}."
         )
-    factors = {name: factor_codes(data, name, known.get(name)) for name in features}
-    levels = {name: found for name, (_, found) in factors.items()}
+    factors = {name: factor_codes(data, name, references.get(name)) for name in features}
+    levels = {name: names for name, (_, names) in factors.items()}
     cell, codes = _number_cells([factors[name][0] for name in features], [len(v) for v in levels.values()])
     weight = np.ones(len(data)) if weights is None else weights_column(data, weights)
     values = np.zeros(len(data)) if outcome is None else numeric_column(data, outcome)
     missing = np.isnan(values)
     if missing.any():
         weight, values = np.where(missing, 0.0, weight), np.where(missing, 0.0, values)
-    found = {name: Clusters(*unit_codes(data, name)) for name in clusters}
-    cells = Cells(levels, codes, cell, weight, values, found)
+    units = {name: Clusters(*unit_codes(data, name)) for name in clusters}
+    cells = Cells(levels, codes, cell, weight, values, units)
     return cells if strata is None else replace(cells, strata=_strata(data, strata, cells.clusters))
 
 
 def _strata(data: pd.DataFrame, name: str, clusters: Clusters) -> Clusters:
     """Number the strata; as in R's survey, no cluster may lie in two, and none may have a single cluster."""
     strata = Clusters(*unit_codes(data, name))
-    own = np.empty(clusters.n, dtype=np.int64)
-    own[clusters.code] = strata.code
-    astray = own[clusters.code] != strata.code
-    if astray.any():
-        row = int(astray.argmax())
+    cluster_strata = np.empty(clusters.n, dtype=np.int64)
+    cluster_strata[clusters.code] = strata.code
+    conflicts = cluster_strata[clusters.code] != strata.code
+    if conflicts.any():
+        row = int(conflicts.argmax())
         raise InputError(
             f"Row {row + 1} is in stratum {data[name].iloc[row]} of column {name!r}, and other rows of its "
             "cluster are in another; give every cluster one stratum."
         )
-    lonely = np.bincount(own, minlength=strata.n) < 2
+    lonely = np.bincount(cluster_strata, minlength=strata.n) < 2
     if lonely.any():
         row = int(lonely[strata.code].argmax())
         raise InputError(

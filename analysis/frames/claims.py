@@ -32,24 +32,26 @@ CLUSTERED = ("amce", "mm", "amce_diffs", "mm_diffs", "amce_by_reference", "choic
 
 
 @cache
-def by_kind() -> Mapping[str, Claims]:
+def claims_by_kind() -> Mapping[str, Claims]:
     """Claims of every kind of result that has some."""
     import yaml  # here, since results are imported by commands that print no claims
 
     from conjury.inference.tables.files import CLAIMS
 
     entries = yaml.safe_load(CLAIMS.read_text(encoding="utf-8"))
-    return {kind: Claims(one["says"], one["does_not_say"]) for one in entries for kind in one["kinds"]}
+    return {
+        kind: Claims(entry["says"], entry["does_not_say"]) for entry in entries for kind in entry["kinds"]
+    }
 
 
 def claims_of(kind: str, settings: Mapping[str, Any]) -> Claims | None:
     """What results of a kind say and do not say, with what their intervals are about; None for checks."""
-    found = by_kind().get(kind)
+    claims = claims_by_kind().get(kind)
     unit = settings.get("id")
-    if found is None or kind not in CLUSTERED or not isinstance(unit, str) or not unit:
-        return found
-    about = " or ".join(dict.fromkeys(_about(one) for one in unit.split(" or ")))
-    return Claims(f"{found.says} Intervals are about {about}.", found.does_not_say)
+    if claims is None or kind not in CLUSTERED or not isinstance(unit, str) or not unit:
+        return claims
+    about = " or ".join(dict.fromkeys(_about(name) for name in unit.split(" or ")))
+    return Claims(f"{claims.says} Intervals are about {about}.", claims.does_not_say)
 
 
 def _about(unit: str) -> str:

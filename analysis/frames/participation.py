@@ -26,19 +26,19 @@ def people_flow(data: pd.DataFrame, respondents: pd.DataFrame | None = None) -> 
     rows: list[tuple[str, str, int]] = []
     if respondents is not None:
         state = as_text(respondents["state"])
-        left = state[state != COMPLETE].value_counts()
+        dropouts = state[state != COMPLETE].value_counts()
         rows = [(STARTED, "", len(respondents))]
-        rows += [(NOT_FINISHED, str(name).replace("_", " "), int(n)) for name, n in left.items()]
+        rows += [(NOT_FINISHED, str(name).replace("_", " "), int(n)) for name, n in dropouts.items()]
         rows.append((FINISHED, "", int((state == COMPLETE).sum())))
         finished = as_text(respondents.loc[(state == COMPLETE).to_numpy(dtype=bool), "judge_id"])
         absent = int((~finished.isin(reasons.index)).sum())
         reasons = reasons[reasons.index.isin(finished)]
-        lost = [(EXCLUDED, ELSEWHERE, absent)] if absent else []
+        exclusions = [(EXCLUDED, ELSEWHERE, absent)] if absent else []
     else:
-        rows, lost = [(RECORDED, "", len(reasons))], []
-    lost += [(EXCLUDED, str(name), int(n)) for name, n in reasons[reasons != ""].value_counts().items()]
-    rows += [*lost, (ANALYSED, "", int((reasons == "").sum()))]
-    if len(reasons) < 2 or (respondents is None and not lost):
+        rows, exclusions = [(RECORDED, "", len(reasons))], []
+    exclusions += [(EXCLUDED, str(name), int(n)) for name, n in reasons[reasons != ""].value_counts().items()]
+    rows += [*exclusions, (ANALYSED, "", int((reasons == "").sum()))]
+    if len(reasons) < 2 or (respondents is None and not exclusions):
         return None
     return pd.DataFrame(rows, columns=COLUMNS).astype({"step": "string", "reason": "string", "n": "int64"})
 
@@ -48,10 +48,10 @@ def _reasons(people: pd.DataFrame) -> pd.Series[str]:
     person = as_text(people["judge_id"])
     marked = exclusion_reasons(people["excluded"]) if "excluded" in people else pd.Series(pd.NA, people.index)
     valid = as_text(people["status"]).eq("ok") if "status" in people else pd.Series(True, people.index)
-    kept = valid.fillna(False).to_numpy(dtype=bool) & marked.isna().to_numpy(dtype=bool)
-    analysed = set(person[kept])
-    found = {}
-    for name, own in marked.groupby(person, sort=False):
-        given = own.dropna().astype(str)
-        found[str(name)] = "" if name in analysed else (given.iloc[0] if len(given) else NO_ANSWER)
-    return pd.Series(found, dtype="object").astype(str)
+    is_valid = valid.fillna(False).to_numpy(dtype=bool) & marked.isna().to_numpy(dtype=bool)
+    analysed = set(person[is_valid])
+    result = {}
+    for name, marks in marked.groupby(person, sort=False):
+        reasons = marks.dropna().astype(str)
+        result[str(name)] = "" if name in analysed else (reasons.iloc[0] if len(reasons) else NO_ANSWER)
+    return pd.Series(result, dtype="object").astype(str)

@@ -31,11 +31,11 @@ class Situation:
     prevalence: float = math.nan
     effective: float = math.nan
 
-    def distance(self, other: Situation) -> float:
+    def distance(self, second: Situation) -> float:
         """The largest ratio of two numbers, as a logarithm; what either lacks is not compared."""
-        pairs = [(getattr(self, name), getattr(other, name)) for name in POSITIONS]
-        known = [(a, b) for a, b in pairs if a > 0 and b > 0]
-        return max((abs(math.log(a / b)) for a, b in known), default=math.inf)
+        pairs = [(getattr(self, name), getattr(second, name)) for name in POSITIONS]
+        positive_pairs = [(a, b) for a, b in pairs if a > 0 and b > 0]
+        return max((abs(math.log(a / b)) for a, b in positive_pairs), default=math.inf)
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ def measurements() -> dict[tuple[str, str], tuple[Measurement, ...]]:
     """Rows of the shipped passport by method and quantity; read once, where a result first asks."""
     from conjury.inference.tables.files import PASSPORT_TABLE  # here, since an import alone reads no tables
 
-    found: dict[tuple[str, str], list[Measurement]] = {}
+    groups: dict[tuple[str, str], list[Measurement]] = {}
     if not PASSPORT_TABLE.is_file():
         return {}
     with PASSPORT_TABLE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["coverage"]:
-                one = _measurement(row)
-                found.setdefault((one.method, one.quantity), []).append(one)
-    return {key: tuple(rows) for key, rows in found.items()}
+                measurement = _measurement(row)
+                groups.setdefault((measurement.method, measurement.quantity), []).append(measurement)
+    return {key: tuple(rows) for key, rows in groups.items()}
 
 
 def _measurement(row: dict[str, str]) -> Measurement:
@@ -93,35 +93,38 @@ def measured_coverage(method: str, quantity: str, situation: Situation) -> Measu
     """The measurement in the situation nearest to one's own."""
     # Returns: None where the quantity was not measured, or in no situation within a factor of two.
     rows = measurements().get((method, quantity), ())
-    nearest = min(rows, key=lambda one: one.situation.distance(situation), default=None)
+    nearest = min(rows, key=lambda row: row.situation.distance(situation), default=None)
     if nearest is None or nearest.situation.distance(situation) > math.log(NEAR) + 1e-9:
         return None
     return nearest
 
 
 @cache
-def _failing(method: str) -> tuple[Situation, ...]:
+def _failing_situations(method: str) -> tuple[Situation, ...]:
     """Situations in which some interval of a method covers too rarely."""
-    every = (one for (of, _), rows in measurements().items() if of == method for one in rows)
-    return tuple(dict.fromkeys(one.situation for one in every if one.fails))
+    all_rows = (row for (of, _), rows in measurements().items() if of == method for row in rows)
+    return tuple(dict.fromkeys(row.situation for row in all_rows if row.fails))
 
 
 def may_fail(method: str, situation: Situation) -> bool:
     """Whether some interval of a method was measured to cover too rarely in a situation like this one."""
-    return any(one.distance(situation) <= math.log(NEAR) + 1e-9 for one in _failing(method))
+    return any(
+        failing_situation.distance(situation) <= math.log(NEAR) + 1e-9
+        for failing_situation in _failing_situations(method)
+    )
 
 
-def coverage_notes(method: str, asked: Iterable[tuple[str, str, Situation]], alpha: float) -> list[str]:
+def coverage_notes(method: str, queries: Iterable[tuple[str, str, Situation]], alpha: float) -> list[str]:
     """State which intervals were measured to cover too rarely in situations like this one."""
-    # `asked` are quantities as the passport names them, in words, and what each rests on. There is at most
+    # `queries` are quantities as the passport names them, in words, and what each rests on. There is at most
     # one note per situation of the passport, and none at another level than 95%.
     if not math.isclose(alpha, NOMINAL):
         return []
     failing: dict[str, dict[str, Measurement]] = {}
-    for quantity, words, situation in asked:
-        found = measured_coverage(method, quantity, situation)
-        if found is not None and found.fails:
-            failing.setdefault(found.label, {}).setdefault(words, found)
+    for quantity, words, situation in queries:
+        measurement = measured_coverage(method, quantity, situation)
+        if measurement is not None and measurement.fails:
+            failing.setdefault(measurement.label, {}).setdefault(words, measurement)
     return [_note(label, rows) for label, rows in failing.items()]
 
 
@@ -150,22 +153,22 @@ def by_rarity(classes: Sequence[str], counts: Floats) -> dict[str, str]:
     return {name: "rare" if place == rarest else "common" for place, name in enumerate(classes)}
 
 
-def metrics_asked(
+def quantities_of_metrics(
     metrics: Iterable[str], prefix: str, classes: Sequence[str], counts: Floats, cluster: Codes
 ) -> list[tuple[str, str, Situation]]:
     """Metrics of labels as the passport names them, in their own words, with what they rest on."""
     situation, named = situation_of(cluster, counts), by_rarity(classes, counts)
-    asked = []
+    result = []
     for name in metrics:
         kind, _, of = name.partition("_")
-        asked.append((prefix + (f"{kind}_{named[of]}" if of in named else name), name, situation))
-    return asked
+        result.append((prefix + (f"{kind}_{named[of]}" if of in named else name), name, situation))
+    return result
 
 
 def _note(label: str, rows: dict[str, Measurement]) -> str:
-    worst = sorted(rows.items(), key=lambda one: one[1].coverage)
-    draws = max(one.draws for one in rows.values())
-    shares = [f"{name} ({one.coverage:.0%})" for name, one in worst]
+    worst = sorted(rows.items(), key=lambda pair: pair[1].coverage)
+    draws = max(row.draws for row in rows.values())
+    shares = [f"{name} ({row.coverage:.0%})" for name, row in worst]
     subject, remedy = ("intervals", "them") if len(rows) > 1 else ("interval", "it")
     return (
         f"{LIKE_THIS} ({label}; {counted(draws, 'draw')}), the nominal 95% {subject} "

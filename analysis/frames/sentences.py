@@ -46,19 +46,19 @@ def record_of(write: Callable[..., Any]) -> type:
     return kind
 
 
-def out_of(n: int, total: int, one: str, several: str = "") -> str:
+def out_of(n: int, total: int, singular: str, plural: str = "") -> str:
     """A part of a total: "3 of 9 estimates", "1 of 1 estimate"."""
-    return f"{n:,} of {counted(total, one, several)}"
+    return f"{n:,} of {counted(total, singular, plural)}"
 
 
-def agreeing(n: int, one: str, several: str) -> str:
+def agreeing(n: int, singular: str, plural: str) -> str:
     """The verb, or another word, that agrees with a number."""
-    return one if n == 1 else several
+    return singular if n == 1 else plural
 
 
-def agreeing_with_part(n: int, total: int, one: str, several: str) -> str:
+def agreeing_with_part(n: int, total: int, singular: str, plural: str) -> str:
     """The verb after a part of a total as `out_of` writes it: singular after "1 of 3" and after "0 of 1"."""
-    return one if 1 in (n, total) else several
+    return singular if 1 in (n, total) else plural
 
 
 def ties(values: Floats, place: int) -> Codes:

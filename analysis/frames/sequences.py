@@ -48,19 +48,21 @@ def looks_at(n: int, looks: Sequence[int] | None, target: int, alpha: float) -> 
     check_alpha(alpha)
     if target < 1:
         raise InputError(f"target is {target}; give a number of units above 0.")
-    wanted = default_looks(n) if looks is None else [int(one) for one in looks]
-    rising = all(early < late for early, late in pairwise(wanted))
-    if not wanted or not rising or wanted[0] < 2:
-        raise InputError(f"looks is {wanted}; give increasing numbers of units of at least 2.")
-    reached = tuple(one for one in wanted if one <= n)
+    schedule = default_looks(n) if looks is None else [int(look) for look in looks]
+    rising = all(early < late for early, late in pairwise(schedule))
+    if not schedule or not rising or schedule[0] < 2:
+        raise InputError(f"looks is {schedule}; give increasing numbers of units of at least 2.")
+    reached = tuple(look for look in schedule if look <= n)
     if not reached:
-        raise InputError(f"The first look is at {wanted[0]:,} units, but the data have {n:,}; look earlier.")
+        raise InputError(
+            f"The first look is at {schedule[0]:,} units, but the data have {n:,}; look earlier."
+        )
     notes = [
         f"Sequences are unbounded below {FEWEST} units, and for outcomes with two values below "
         f"{FEWEST_EVENTS} of the rarer one: their guarantee is asymptotic. Means of very skewed "
         "numbers are missed more often (log-normal ones by 9% of 95% sequences); begin later with them."
     ]
-    if len(reached) < len(wanted):
+    if len(reached) < len(schedule):
         notes.append(f"Looks at more than the {n:,} units of the data were omitted.")
     return Looks(reached, target, alpha, tuple(notes))
 
@@ -69,7 +71,7 @@ def default_looks(n: int) -> list[int]:
     """Twenty looks from the fewest units that have a sequence to all."""
     if n <= FEWEST:
         return [n]
-    return sorted({int(one) for one in np.linspace(FEWEST, n, LOOKS).round()})
+    return sorted({int(look) for look in np.linspace(FEWEST, n, LOOKS).round()})
 
 
 def units_of_shares(share: Floats, units: Floats, values: Floats) -> Floats:
@@ -91,11 +93,11 @@ def with_sequence(
     number = np.where(error > SAME * np.maximum(np.abs(estimate), 1.0), np.asarray(units, dtype=float), 0.0)
     variance = number * error**2
     half = half_widths(variance, number, alpha, target)
-    known = np.isfinite(error)
+    is_finite = np.isfinite(error)
     return frame.assign(
-        lower=np.where(known, estimate - half, np.nan),
-        upper=np.where(known, estimate + half, np.nan),
-        p=np.where(known, p_values(estimate - null, variance, number, target, alpha), np.nan),
+        lower=np.where(is_finite, estimate - half, np.nan),
+        upper=np.where(is_finite, estimate + half, np.nan),
+        p=np.where(is_finite, p_values(estimate - null, variance, number, target, alpha), np.nan),
         fixed_lower=frame["lower"],
         fixed_upper=frame["upper"],
     )

@@ -73,7 +73,7 @@ def open_stored(data: Any) -> Stored:
             import fsspec
 
             engine.register_filesystem(fsspec.filesystem(scheme))
-        if not address and (lake := _lake(engine, Path(text))) is not None:
+        if not address and (lake := _open_lake(engine, Path(text))) is not None:
             return Stored(lake, {})
         files = text if address or not Path(text).is_dir() else f"{text.rstrip('/')}/**/*.parquet"
         table = _read(engine, files, folders=True)
@@ -92,7 +92,7 @@ def open_stored(data: Any) -> Stored:
     return Stored(table, levels_of_file(Path(first)))
 
 
-def _lake(engine: Any, folder: Path) -> Table | None:
+def _open_lake(engine: Any, folder: Path) -> Table | None:
     """The newest version of a Delta or Iceberg table in a folder; None of other folders."""
     if (folder / DELTA).is_dir():
         require_installed(("deltalake",), "{missing} is not installed; pip install deltalake.")
@@ -107,9 +107,9 @@ def _lake(engine: Any, folder: Path) -> Table | None:
     require_installed(("pyiceberg",), "{missing} is not installed; pip install 'pyiceberg[pyarrow]'.")
     from pyiceberg.table import StaticTable
 
-    held = StaticTable.from_metadata(str(versions[-1]))
-    named = {(field.field_id, field.name) for schema in held.schemas().values() for field in schema.fields}
-    files = list(held.scan().plan_files())
+    iceberg = StaticTable.from_metadata(str(versions[-1]))
+    named = {(field.field_id, field.name) for schema in iceberg.schemas().values() for field in schema.fields}
+    files = list(iceberg.scan().plan_files())
     if len({number for number, _ in named}) < len(named) or any(file.delete_files for file in files):
         raise InputError(
             f"{folder}: this Iceberg table has renamed columns or rows that are marked as deleted; rewrite "
@@ -139,11 +139,11 @@ def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Store
     if REPEAT not in table.columns or REPEAT in named:
         return stored
     counts = fetched(table.group_by(REPEAT).agg(n=lambda t: t.count()))
-    again = is_repeat(counts)
-    if not again.any():
+    mask = is_repeat(counts)
+    if not mask.any():
         return stored
-    warn_of_repeats(int(counts["n"][again].sum()), whole=bool(again.all()))
-    values = counts[REPEAT][again].tolist()
+    warn_of_repeats(int(counts["n"][mask].sum()), is_all=bool(mask.all()))
+    values = counts[REPEAT][mask].tolist()
     return replace(stored, table=table.filter(~table[REPEAT].isin(values).fill_null(False)))
 
 
@@ -155,7 +155,7 @@ def stored_chance(stored: Stored, outcome: str, clusters: Sequence[str]) -> floa
         answered &= (table["status"].cast("string") == "ok").fill_null(False)
     value = answered.ifelse(numbers, 0.0)
     for names in choice_keys(pd.DataFrame(columns=list(table.columns)), clusters):
-        keys = {f"k{number}": known(table[name]) for number, name in enumerate(names)}
+        keys = {f"k{number}": null_for_nan(table[name]) for number, name in enumerate(names)}
         rows = table.select(**keys, given=answered.cast("int64"), value=value)
         choices = rows.group_by(list(keys)).agg(
             size=lambda t: t.count(),
@@ -171,9 +171,9 @@ def stored_chance(stored: Stored, outcome: str, clusters: Sequence[str]) -> floa
         )
         if alike["least"].min() < 0 or alike["largest"].max() > 1 or not alike["answered"].any():
             return 0.0
-        found = forced_size(*(alike[name].to_numpy() for name in ("size", "answered", "total", "n")))
-        if found is not None:
-            return 1 / found if found else 0.0
+        n_profiles = forced_size(*(alike[name].to_numpy() for name in ("size", "answered", "total", "n")))
+        if n_profiles is not None:
+            return 1 / n_profiles if n_profiles else 0.0
     return 0.0
 
 
@@ -185,10 +185,10 @@ def number_of(table: Table, name: str) -> Column:
             f"Column {name!r} contains text where numbers are needed; convert it, with 1 for the chosen "
             "profile and 0 for the other if it is a choice."
         )
-    return known(column).cast("float64")
+    return null_for_nan(column).cast("float64")
 
 
-def known(column: Column) -> Column:
+def null_for_nan(column: Column) -> Column:
     """A column in which NaN, which engines tell apart from missing values, is missing."""
     import ibis
 

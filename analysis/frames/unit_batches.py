@@ -49,34 +49,34 @@ def limit_memory(table: Table) -> None:
 
 def unit_batches(query: Table, units: Sequence[str], seed: int) -> Iterator[UnitBatch]:
     """Read a query in the order of units, which are named by one or several columns."""
-    kept: pa.Table | None = None
+    remainder: pa.Table | None = None
     for batch in _batches(query.order_by(list(units))):
         rows = pa.Table.from_batches([batch])
-        rows = rows if kept is None else pa.concat_tables([kept, rows])
+        rows = rows if remainder is None else pa.concat_tables([remainder, rows])
         if not len(rows):
             continue
         coded = [_coded(rows[name].combine_chunks()) for name in units]
         starts = _starts([codes for codes, _ in coded])
-        kept = rows.slice(int(starts[-1]))
+        remainder = rows.slice(int(starts[-1]))
         if starts[-1]:
             yield _batch(rows.slice(0, int(starts[-1])), coded, starts[:-1], seed)
-    if kept is not None:
-        coded = [_coded(kept[name].combine_chunks()) for name in units]
-        yield _batch(kept, coded, np.zeros(1, dtype=np.int64), seed)
+    if remainder is not None:
+        coded = [_coded(remainder[name].combine_chunks()) for name in units]
+        yield _batch(remainder, coded, np.zeros(1, dtype=np.int64), seed)
 
 
 def relative_sizes(table: Table, units: Sequence[str], draws: int, seed: int) -> np.ndarray:
     """Units of a table by those that a draw has, shape (draws,); of crossed units the product."""
     sizes = np.ones(draws)
     for factor, name in enumerate(units):
-        drawn, n_units = np.zeros(draws), 0
+        n_drawn, n_units = np.zeros(draws), 0
         for batch in _batches(table.select(name).distinct()):
             states = states_of(names_of_units(batch.column(0)), seed, factor)
             for first in range(0, len(states), UNITS_AT_A_TIME):
-                drawn += poisson_weights(states[first : first + UNITS_AT_A_TIME], draws).sum(axis=0)
+                n_drawn += poisson_weights(states[first : first + UNITS_AT_A_TIME], draws).sum(axis=0)
             n_units += len(states)
         with np.errstate(divide="ignore"):
-            sizes *= n_units / drawn
+            sizes *= n_units / n_drawn
     return sizes
 
 

@@ -99,28 +99,30 @@ def _split(formula: str) -> tuple[str, list[tuple[str, ...]]]:
     def names(term: Term) -> tuple[str, ...]:
         if not isinstance(term, Term):
             raise InputError(f"Formula {formula!r} has several parts; {_EXAMPLE}.")
-        found = tuple(str(factor.expr).strip("`") for factor in term.factors if factor.expr not in ("0", "1"))
+        columns = tuple(
+            str(factor.expr).strip("`") for factor in term.factors if factor.expr not in ("0", "1")
+        )
         if any(factor.eval_method.value == "python" for factor in term.factors):
             raise InputError(
                 f"Formula {formula!r} transforms {str(term)!r}; make a column of it first and name that."
             )
-        return found
+        return columns
 
     if not isinstance(parsed, Structured) or "rhs" not in parsed._structure:
         if "~" not in formula:
             raise InputError(f"Formula {formula!r} has no ~; {_EXAMPLE}.")
-        right = [found for term in parsed if (found := names(term))]
-        if not right:
+        feature_terms = [columns for term in parsed if (columns := names(term))]
+        if not feature_terms:
             raise InputError(f"Formula {formula!r} names no feature; {_EXAMPLE}.")
-        return "", right
+        return "", feature_terms
 
-    left = [names(term) for term in parsed.lhs]
-    right = [found for term in parsed.rhs if (found := names(term))]
-    if len(left) != 1 or len(left[0]) != 1:
+    outcome_terms = [names(term) for term in parsed.lhs]
+    feature_terms = [columns for term in parsed.rhs if (columns := names(term))]
+    if len(outcome_terms) != 1 or len(outcome_terms[0]) != 1:
         raise InputError(f"Formula {formula!r} needs exactly one outcome on its left side; {_EXAMPLE}.")
-    if not right:
+    if not feature_terms:
         raise InputError(f"Formula {formula!r} has no feature on its right side; {_EXAMPLE}.")
-    return left[0][0], right
+    return outcome_terms[0][0], feature_terms
 
 
 def _quote(name: str) -> str:
@@ -131,8 +133,8 @@ def require_column(data: pd.DataFrame, name: str) -> None:
     """Raise InputError unless ``data`` has exactly one column of that name."""
     if name not in data.columns:
         raise InputError(f"The data have no column {name!r}; the columns are {listed(list(data.columns))}.")
-    if not data.columns.is_unique and (found := int((data.columns == name).sum())) > 1:
-        raise InputError(f"The data have {found} columns named {name!r}; rename or drop all but one.")
+    if not data.columns.is_unique and (count := int((data.columns == name).sum())) > 1:
+        raise InputError(f"The data have {count} columns named {name!r}; rename or drop all but one.")
 
 
 def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
@@ -152,12 +154,12 @@ def unit_codes(data: pd.DataFrame, name: str) -> tuple[np.ndarray, int]:
             shifted = numbers - numbers.min() if numbers.dtype.kind == "u" else numbers.astype(np.int64) - low
             return _compress(shifted, high - low + 1)
     try:
-        codes, found = pd.factorize(column)
+        codes, levels = pd.factorize(column)
     except TypeError as error:
         raise InputError(
             f"Column {name!r} contains lists or other objects; give one label per row."
         ) from error
-    return codes.astype(np.int64), len(found)
+    return codes.astype(np.int64), len(levels)
 
 
 def as_category(data: pd.DataFrame, name: str) -> pd.Series:
@@ -175,10 +177,10 @@ def check_pairs(data: pd.DataFrame, column: str) -> None:
     if not {"judge_id", "judge_kind"} <= set(data.columns):
         return
     is_human = (data["judge_kind"] == "human").to_numpy(dtype=bool, na_value=False)
-    asked = data.loc[is_human, ["judge_id", column]].drop_duplicates()
-    shared = asked.duplicated(column)
+    people_pairs = data.loc[is_human, ["judge_id", column]].drop_duplicates()
+    shared = people_pairs.duplicated(column)
     if shared.any():
-        refuse_shared_pair(asked.loc[shared, column].iloc[0], column)
+        refuse_shared_pair(people_pairs.loc[shared, column].iloc[0], column)
 
 
 def refuse_shared_pair(pair: Any, column: str) -> NoReturn:
@@ -201,10 +203,10 @@ def numeric_column(data: pd.DataFrame, name: str) -> np.ndarray:
         return values
     numbers = pd.to_numeric(column.astype(object), errors="coerce")
     text = np.asarray(numbers.isna() & column.notna())
-    shown = column.iloc[int(text.argmax())] if text.any() else column.iloc[0]
+    value = column.iloc[int(text.argmax())] if text.any() else column.iloc[0]
     row = _first(text) if text.any() else 1
     raise InputError(
-        f"Column {name!r} contains text ({shown!r} in row {row}) where numbers are needed; "
+        f"Column {name!r} contains text ({value!r} in row {row}) where numbers are needed; "
         "convert it, with 1 for the chosen profile and 0 for the other if it is a choice."
     )
 
@@ -261,5 +263,5 @@ def _first(flags: np.ndarray | pd.Series) -> int:
 
 def listed(names: Sequence[Any]) -> str:
     """Join names for an error message; long lists are cut."""
-    shown = ", ".join(repr(name) for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    text = ", ".join(repr(name) for name in names[:12])
+    return text + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -159,27 +159,27 @@ def variance_components(
     check_draws(draws, seed, 2, "give at least 2, and 10,000 for limits to two digits")
     if method not in (None, ANOVA, REML):
         raise InputError(f"There is no method {method!r}; give 'anova' or 'reml'.")
-    found = decisions(data.reset_index(drop=True), outcome, facets, object=object)
-    if found.kind == LABEL:
+    answers = decisions(data.reset_index(drop=True), outcome, facets, object=object)
+    if answers.kind == LABEL:
         raise InputError("Labels have no variance; give ratings or choices, or count changes by flips(data).")
-    crossed = [name for name in found.facets if facets is not None or name not in NOT_CROSSED]
-    found = _first_of(found, crossed)
+    crossed = [name for name in answers.facets if facets is not None or name not in NOT_CROSSED]
+    answers = _keep_first_levels(answers, crossed)
     frames, coefficients, notes = [], list[dict[str, Any]](), list[str]()
     models: dict[str, dict[str, Any]] = {}
-    groups = [("all", found.frame)] if "judge_id" in crossed else by_judge(found)
+    groups = [("all", answers.frame)] if "judge_id" in crossed else by_judge(answers)
     refused = list[str]()
     for judge, rows in groups:
         try:
-            model, told = _model(rows, crossed, method)
+            model, model_notes = _fit_model(rows, crossed, method)
         except InputError as error:
             refused.append(f"{judge}: {error}")
             continue
-        notes += [f"{judge}: {note}" for note in told]
-        drawn = model.drawn(draws, seed)
-        frames.append(_frame(judge, model, drawn, alpha))
+        notes += [f"{judge}: {note}" for note in model_notes]
+        variance_draws = model.drawn(draws, seed)
+        frames.append(_frame(judge, model, variance_draws, alpha))
         if alike := frames[-1]["component"][frames[-1]["lower"].isna()].tolist():
             notes.append(f"{judge}: no interval of {listed(alike)}, which did not vary at all.")
-        coefficients += _coefficients(judge, model, drawn, alpha)
+        coefficients += _coefficients(judge, model, variance_draws, alpha)
         models[judge] = {
             "facets": list(model.facets),
             "sizes": list(model.sizes),
@@ -196,33 +196,33 @@ def variance_components(
     return Result(pd.concat(frames, ignore_index=True), "variance_components", tuple(notes), settings, extra)
 
 
-def _first_of(found: Decisions, crossed: Sequence[str]) -> Decisions:
+def _keep_first_levels(answers: Decisions, crossed: Sequence[str]) -> Decisions:
     """Keep the first parsing rule and occasion where they are no facets: they are no repeats of a request."""
-    frame = found.frame
+    frame = answers.frame
     for name in NOT_CROSSED[1:]:
-        if name in found.facets and name not in crossed:
+        if name in answers.facets and name not in crossed:
             frame = frame[(frame[name] == sorted(frame[name].unique())[0]).to_numpy(dtype=bool)]
-    return replace(found, frame=frame)
+    return replace(answers, frame=frame)
 
 
 def model_of(result: Result, judge: str) -> Model:
     """The model behind one judge's rows of a result."""
-    made = result.settings["models"][judge]
+    entry = result.settings["models"][judge]
     rows = result.frame[result.frame["judge"] == judge]
     return Model(
-        tuple(made["facets"]),
-        tuple(tuple(int(k) for k in term) for term in made["terms"]),
-        tuple(made["sizes"]),
-        int(made["replicates"]),
-        str(made["method"]),
-        tuple(made["per_level"]),
+        tuple(entry["facets"]),
+        tuple(tuple(int(k) for k in term) for term in entry["terms"]),
+        tuple(entry["sizes"]),
+        int(entry["replicates"]),
+        str(entry["method"]),
+        tuple(entry["per_level"]),
         rows["estimate"].to_numpy(dtype=float),
         rows["df"].to_numpy(dtype=float),
         rows["mean_square"].to_numpy(dtype=float),
     )
 
 
-def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tuple[Model, list[str]]:
+def _fit_model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tuple[Model, list[str]]:
     """Estimate the variances of one judge's decisions."""
     rows, notes = rows[rows["value"].notna()], list[str]()
     facets = [name for name in facets if rows[name].nunique() > 1]
@@ -242,26 +242,28 @@ def _model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tup
         )
     values = rows["value"].to_numpy(dtype=float)
     replicates = max(1, len(rows) // int(np.prod(sizes)))
-    every = tuple(terms_of(len(sizes), is_replicated(codes, sizes)))
+    all_terms = tuple(terms_of(len(sizes), is_replicated(codes, sizes)))
     by_anova = balanced and method != REML
-    terms = every if by_anova else tuple(separable_terms(codes, sizes))
-    if len(terms) < len(every):
-        lost = [name for name in _names(facets, every) if name not in _names(facets, terms)]
-        notes.append(f"The design cannot separate {listed(lost)}; they are included in other components.")
-    lies = layout(codes, sizes, terms)
+    terms = all_terms if by_anova else tuple(separable_terms(codes, sizes))
+    if len(terms) < len(all_terms):
+        omitted_names = [name for name in _names(facets, all_terms) if name not in _names(facets, terms)]
+        notes.append(
+            f"The design cannot separate {listed(omitted_names)}; they are included in other components."
+        )
+    design = layout(codes, sizes, terms)
     shape = (tuple(facets), terms, tuple(sizes), replicates)
-    matrix = expected_mean_squares(terms, lies.per_level.tolist())
+    matrix = expected_mean_squares(terms, design.per_level.tolist())
     if by_anova:
         table = anova(codes, sizes, values)
         estimate = np.linalg.solve(matrix, table.mean_square)
-        negative = [name for name, one in zip(_names(facets, terms), estimate, strict=True) if one < 0]
+        negative = [name for name, value in zip(_names(facets, terms), estimate, strict=True) if value < 0]
         if negative:
             notes.append(f"Estimates below zero were set to zero: {listed(negative)}.")
         variance, mean_square, name = np.maximum(estimate, 0.0), table.mean_square, ANOVA
     else:
         variance = restricted_variances(codes, sizes, values, terms)
         mean_square, name = matrix @ variance, REML
-    return Model(*shape, name, tuple(lies.per_level.tolist()), variance, lies.df, mean_square), notes
+    return Model(*shape, name, tuple(design.per_level.tolist()), variance, design.df, mean_square), notes
 
 
 def _names(facets: Sequence[str], terms: Sequence[Term]) -> list[str]:
@@ -275,9 +277,9 @@ def _codes(rows: pd.DataFrame, facets: Sequence[str]) -> tuple[np.ndarray, list[
     return np.stack(columns, axis=1), [int(code.max(initial=-1)) + 1 for code in columns]
 
 
-def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFrame:
-    lower, upper = limits_of(drawn, alpha, float(model.variance.sum()))
-    shares = limits_of(drawn / drawn.sum(axis=1, keepdims=True), alpha)
+def _frame(judge: str, model: Model, variance_draws: Floats, alpha: float) -> pd.DataFrame:
+    lower, upper = limits_of(variance_draws, alpha, float(model.variance.sum()))
+    shares = limits_of(variance_draws / variance_draws.sum(axis=1, keepdims=True), alpha)
     sizes = [int(np.prod([model.sizes[k] for k in term])) for term in model.terms]
     variance = model.variance
     return pd.DataFrame(
@@ -297,20 +299,20 @@ def _frame(judge: str, model: Model, drawn: Floats, alpha: float) -> pd.DataFram
     )
 
 
-def limits_of(drawn: Floats, alpha: float, scale: float = 1.0) -> Floats:
+def limits_of(values: Floats, alpha: float, scale: float = 1.0) -> Floats:
     """Limits of m numbers from B draws, (B, m), as (2, m); NaN where they would have no width."""
-    limits = np.nanquantile(drawn, [alpha / 2, 1 - alpha / 2], axis=0)
+    limits = np.nanquantile(values, [alpha / 2, 1 - alpha / 2], axis=0)
     return np.where(vary(limits, scale), limits, np.nan)
 
 
-def _coefficients(judge: str, model: Model, drawn: Floats, alpha: float) -> list[dict[str, Any]]:
+def _coefficients(judge: str, model: Model, variance_draws: Floats, alpha: float) -> list[dict[str, Any]]:
     """Phi and generalisability of one answer, and of the mean over the design as observed."""
     ones = dict.fromkeys(model.facets, 1)
     designs = {"one answer": (ones, 1), "as observed": (dict(model.with_sizes), model.replicates)}
     rows = []
     for name, (counts, repeats) in designs.items():
         at = model.precision(model.variance[None], counts, repeats)
-        spread = model.precision(drawn, counts, repeats)
+        spread = model.precision(variance_draws, counts, repeats)
         for coefficient in ("phi", "generalisability"):
             limits = limits_of(getattr(spread, coefficient)[:, None], alpha)[:, 0]
             rows.append(

@@ -68,8 +68,10 @@ def decisions(
         require_column(data, name)
     names = [name for name in FACETS if name in data] if facets is None else list(dict.fromkeys(facets))
     if is_choices(data):
-        apart = list(dict.fromkeys(name for name in (*names, *FACETS) if name in data and name != POSITION))
-        frame = _choices(data, outcome or "chosen", apart, features)
+        facet_columns = list(
+            dict.fromkeys(name for name in (*names, *FACETS) if name in data and name != POSITION)
+        )
+        frame = _choices(data, outcome or "chosen", facet_columns, features)
         kind, rows = CHOICE, frame["row_a"].to_numpy()
     else:
         frame = _judgments(data, outcome or "value", object or "item_id")
@@ -84,8 +86,10 @@ def decisions(
         frame["cluster"] = data[cluster].astype("string").fillna("").to_numpy(dtype=str)[rows]
     varying = tuple(name for name in names if frame[name].nunique() > 1)
     if facets is not None and len(varying) < len(names):
-        alone = next(name for name in names if name not in varying)
-        raise InputError(f"Facet {alone!r} has one level in the data; name facets with two levels or more.")
+        constant = next(name for name in names if name not in varying)
+        raise InputError(
+            f"Facet {constant!r} has one level in the data; name facets with two levels or more."
+        )
     return Decisions(frame, varying, kind)
 
 
@@ -95,26 +99,26 @@ def _choices(
     """Decisions between two profiles."""
     # The reference profile of a pair is the one that is first where the data show the pair first, among
     # presentations in the order of options that the data name first.
-    shown = presentations(data, outcome, features, facets)
-    vacuum = (shown["key_a"] == shown["key_b"]).to_numpy()
-    pair = shown.groupby(["low", "high"], sort=False).ngroup().astype(str).to_numpy()
-    order = pd.factorize(shown[ORDER])[0] if ORDER in shown else np.zeros(len(shown))
-    earliest = shown.assign(pair=pair, order=order).sort_values(["order", "row_a"]).drop_duplicates("pair")
+    rows = presentations(data, outcome, features, facets)
+    vacuum = (rows["key_a"] == rows["key_b"]).to_numpy()
+    pair = rows.groupby(["low", "high"], sort=False).ngroup().astype(str).to_numpy()
+    order = pd.factorize(rows[ORDER])[0] if ORDER in rows else np.zeros(len(rows))
+    earliest = rows.assign(pair=pair, order=order).sort_values(["order", "row_a"]).drop_duplicates("pair")
     reference = earliest.set_index("pair")["key_a"].reindex(pair).to_numpy()
-    reference_first = shown["key_a"].to_numpy() == reference
-    first = shown["answer"].to_numpy(dtype=float)
+    reference_first = rows["key_a"].to_numpy() == reference
+    first = rows["answer"].to_numpy(dtype=float)
     return pd.DataFrame(
         {
-            "judge": shown["judge"].to_numpy(),
+            "judge": rows["judge"].to_numpy(),
             "object": pair,
-            "cluster": np.where(shown["is_human"], "judge " + shown["judge_id"], "pair " + pair),
+            "cluster": np.where(rows["is_human"], "judge " + rows["judge_id"], "pair " + pair),
             "value": np.where(vacuum, np.nan, np.where(reference_first, first, 1 - first)),
             "first": first,
             "reference_first": reference_first,
             "vacuum": vacuum,
-            "designed": ~vacuum & ~_is_added(data)[shown["row_a"].to_numpy()],
-            "row_a": shown["row_a"].to_numpy(),
-            "row_b": shown["row_b"].to_numpy(),
+            "designed": ~vacuum & ~_is_added(data)[rows["row_a"].to_numpy()],
+            "row_a": rows["row_a"].to_numpy(),
+            "row_b": rows["row_b"].to_numpy(),
         }
     )
 
@@ -134,8 +138,8 @@ def _judgments(data: pd.DataFrame, outcome: str, object: str) -> pd.DataFrame:
         row = int(data[object].isna().to_numpy().argmax()) + 1
         raise InputError(f"Row {row} has no {object}; fill it or drop the row.")
     if "dimension" in data and data["dimension"].nunique() > 1:
-        found = listed(data["dimension"].astype("string").dropna().unique().tolist())
-        raise InputError(f"The judgments are of several dimensions ({found}); give those of one.")
+        dimensions = listed(data["dimension"].astype("string").dropna().unique().tolist())
+        raise InputError(f"The judgments are of several dimensions ({dimensions}); give those of one.")
     item = data[object].astype("string").to_numpy(dtype=str)
     return pd.DataFrame(
         {
@@ -157,21 +161,21 @@ def _judges(data: pd.DataFrame) -> np.ndarray:
 def _values(data: pd.DataFrame, outcome: str) -> np.ndarray:
     """Numbers as floats; other values as strings, missing ones as None."""
     column = data[outcome]
-    lost = column.isna().to_numpy(dtype=bool)
+    is_missing = column.isna().to_numpy(dtype=bool)
     if "status" in data:
-        lost = lost | (data["status"].astype("string") != "ok").fillna(True).to_numpy(dtype=bool)
+        is_missing = is_missing | (data["status"].astype("string") != "ok").fillna(True).to_numpy(dtype=bool)
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    if not np.isnan(numbers[~lost]).any():
-        return np.where(lost, np.nan, numbers)
+    if not np.isnan(numbers[~is_missing]).any():
+        return np.where(is_missing, np.nan, numbers)
     texts = column.astype("string").to_numpy(dtype=object)
-    texts[lost] = None
+    texts[is_missing] = None
     return np.asarray(texts)
 
 
-def by_judge(found: Decisions) -> list[tuple[str, pd.DataFrame]]:
+def by_judge(answers: Decisions) -> list[tuple[str, pd.DataFrame]]:
     """Decisions of each judge, in order of appearance."""
     return [
-        (str(name), rows.reset_index(drop=True)) for name, rows in found.frame.groupby("judge", sort=False)
+        (str(name), rows.reset_index(drop=True)) for name, rows in answers.frame.groupby("judge", sort=False)
     ]
 
 

@@ -17,7 +17,7 @@ from ..frames.variables import require_column
 from ..numerics.intervals import check_alpha
 from ..results import Result
 from .decisions import CHOICE, FACETS, LABEL, REPETITION, by_judge, decisions
-from .rows import influenced
+from .rows import estimate_with_limits
 
 TOTAL, JUDGE, ITEMS = "total", "judge", "items"
 
@@ -87,35 +87,44 @@ def drift(
     dates = display_order(data[occasion])
     if len(dates) < 2:
         raise InputError(f"Column {occasion!r} has one occasion; drift compares two or more.")
-    known = [name for name in FACETS if name in data and data[name].nunique(dropna=False) > 1]
-    asked = list(dict.fromkeys([occasion, *known]))
-    found = decisions(data, outcome, asked, object=object, cluster=cluster)
-    within = [name for name in found.facets if name not in (occasion, REPETITION)]
+    facets = [name for name in FACETS if name in data and data[name].nunique(dropna=False) > 1]
+    columns = list(dict.fromkeys([occasion, *facets]))
+    answers = decisions(data, outcome, columns, object=object, cluster=cluster)
+    within = [name for name in answers.facets if name not in (occasion, REPETITION)]
     rows, notes = list[dict[str, Any]](), list[str]()
-    for judge, own in by_judge(found):
-        own = own.assign(occasion=own[occasion])
-        for label, scored in _scored(own, found.kind):
+    for judge, judge_rows in by_judge(answers):
+        judge_rows = judge_rows.assign(occasion=judge_rows[occasion])
+        for label, scored in _scored(judge_rows, answers.kind):
             for later in dates[1:]:
                 named = {"judge": judge, "occasion": later, "label": label}
-                made = list(_rows(scored, (dates[0], later), within, alpha))
-                rows += [named | row for row in made]
-                if not made:
+                changes = list(_rows(scored, (dates[0], later), within, alpha))
+                rows += [named | row for row in changes]
+                if not changes:
                     notes.append(f"{judge}: no object was decided both in {dates[0]} and in {later}.")
     if not rows:
         raise InputError(" ".join(dict.fromkeys(notes)) or "No judge has an answer.")
-    for _, own in by_judge(found):
-        situation = situation_of(pd.factorize(own.drop_duplicates("object")["cluster"])[0])
+    for _, judge_rows in by_judge(answers):
+        situation = situation_of(pd.factorize(judge_rows.drop_duplicates("object")["cluster"])[0])
         notes += coverage_notes("drift", [("drift", JUDGE, situation)], alpha)
-    settings = {"alpha": alpha, "outcome": outcome, "first": dates[0], "kind": found.kind, "cluster": cluster}
+    settings = {
+        "alpha": alpha,
+        "outcome": outcome,
+        "first": dates[0],
+        "kind": answers.kind,
+        "cluster": cluster,
+    }
     return Result(pd.DataFrame(rows), "drift", tuple(dict.fromkeys(notes)), settings)
 
 
 def _scored(rows: pd.DataFrame, kind: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Decisions as numbers: ratings, the first position of choices, an indicator for each label."""
     if kind == LABEL:
-        known = rows[rows["value"].notna()]
-        for label in sorted(known["value"].astype(str).unique()):
-            yield label, known.assign(score=(known["value"].astype(str) == label).astype(float))
+        answered_rows = rows[rows["value"].notna()]
+        for label in sorted(answered_rows["value"].astype(str).unique()):
+            yield (
+                label,
+                answered_rows.assign(score=(answered_rows["value"].astype(str) == label).astype(float)),
+            )
         return
     scored = rows.assign(score=rows["first" if kind == CHOICE else "value"])
     yield "", scored[scored["score"].notna()]
@@ -136,20 +145,20 @@ def _rows(
         return
     cluster = table.drop_duplicates("object").set_index("object")["cluster"].reindex(by_object.index)
     before, after = (by_object[name].to_numpy(dtype=float) for name in dates)
-    first, again = (anchored[name].to_numpy(dtype=float) for name in dates)
-    means = [float(np.nanmean(part)) for part in (before, after, first, again)]
+    first, second = (anchored[name].to_numpy(dtype=float) for name in dates)
+    means = [float(np.nanmean(part)) for part in (before, after, first, second)]
     total = _centred(after) - _centred(before)
-    judge, anchors = _centred(again - first), np.isfinite(first)
+    judge, anchors = _centred(second - first), np.isfinite(first)
     for name, influence, estimate, ends, n in (
         (TOTAL, total, means[1] - means[0], means[:2], len(by_object)),
         (JUDGE, np.where(anchors, judge, np.nan), means[3] - means[2], means[2:], int(anchors.sum())),
         (ITEMS, total - judge, means[1] - means[0] - means[3] + means[2], [np.nan] * 2, len(by_object)),
     ):
-        found = influenced(estimate, influence, cluster, alpha)
-        yield {"quantity": name} | found | {"before": ends[0], "after": ends[1], "n": n}
+        numbers = estimate_with_limits(estimate, influence, cluster, alpha)
+        yield {"quantity": name} | numbers | {"before": ends[0], "after": ends[1], "n": n}
 
 
 def _centred(values: np.ndarray) -> np.ndarray:
     """Influence of objects on the mean of those that are known, shape (n,), to be averaged over all."""
-    known = np.isfinite(values)
-    return np.where(known, (values - np.nanmean(values)) * len(values) / known.sum(), 0.0)
+    is_finite = np.isfinite(values)
+    return np.where(is_finite, (values - np.nanmean(values)) * len(values) / is_finite.sum(), 0.0)

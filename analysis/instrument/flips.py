@@ -89,30 +89,30 @@ def flips(
     if margin < 0:
         raise InputError(f"margin is {margin!r}; give a number of 0 or more.")
     named = [facet] if isinstance(facet, str) else list(facet) if facet is not None else None
-    known = [name for name in FACETS if name in data and data[name].nunique(dropna=False) > 1]
-    asked = known if named is None else list(dict.fromkeys([*named, *known]))
-    found = decisions(data.reset_index(drop=True), outcome, asked, object=object, cluster=cluster)
-    compared = [name for name in (named or found.facets) if name != REPETITION or named is not None]
+    facets = [name for name in FACETS if name in data and data[name].nunique(dropna=False) > 1]
+    columns = facets if named is None else list(dict.fromkeys([*named, *facets]))
+    answers = decisions(data.reset_index(drop=True), outcome, columns, object=object, cluster=cluster)
+    compared = [name for name in (named or answers.facets) if name != REPETITION or named is not None]
     if not compared:
         raise InputError("No facet of the data has two levels, so no decision can flip; name one by facet=.")
-    if found.kind == LABEL and margin:
+    if answers.kind == LABEL and margin:
         raise InputError("margin applies to ratings; labels and choices flip where they differ.")
     rows, notes = list[dict[str, Any]](), list[str]()
-    for judge, own in by_judge(found):
-        known_rows = own[own["value"].notna()]
+    for judge, judge_rows in by_judge(answers):
+        answered_rows = judge_rows[judge_rows["value"].notna()]
         for name in compared:
-            within = [one for one in found.facets if one not in (name, REPETITION)]
-            own_rows = list(_rows(known_rows, name, within, margin, alpha))
-            rows += [{"judge": judge, "facet": name} | row for row in own_rows]
-            if not own_rows:
+            within = [column for column in answers.facets if column not in (name, REPETITION)]
+            facet_rows = list(_rows(answered_rows, name, within, margin, alpha))
+            rows += [{"judge": judge, "facet": name} | row for row in facet_rows]
+            if not facet_rows:
                 notes.append(f"{judge}: no object was decided at two levels of {name}.")
     if not rows:
         raise InputError(" ".join(notes))
-    for _, own in by_judge(found):
-        objects = own.drop_duplicates("object")
+    for _, judge_rows in by_judge(answers):
+        objects = judge_rows.drop_duplicates("object")
         situation = situation_of(pd.factorize(objects["cluster"])[0])
         names = dict.fromkeys((row["first"] == ANY, row["quantity"]) for row in rows)
-        named = [f"{ANY} {name}" if whole else name for whole, name in names]
+        named = [f"{ANY} {name}" if is_any else name for is_any, name in names]
         notes += coverage_notes("flips", [(name, name, situation) for name in named], alpha)
     settings = {"alpha": alpha, "outcome": outcome, "margin": margin, "cluster": cluster, "facets": compared}
     frame = pd.DataFrame(rows).drop(columns="p", errors="ignore")
@@ -127,30 +127,38 @@ def _rows(
     pairs = _disagreement(rows, facet, within, margin)
     if pairs.empty or len(levels) < 2:
         return
-    whole = _any(rows, facet, within, margin, len(levels))
-    if len(whole):
-        yield _named(ANY, "", FLIPS) | share_of(whole["flips"], whole["cluster"], alpha)
-    for one, two in combinations(levels, 2):
-        between = pairs[pairs["pair"] == _key(one, two)]
+    overall = _flips_at_any_level(rows, facet, within, margin, len(levels))
+    if len(overall):
+        yield _named(ANY, "", FLIPS) | share_of(overall["flips"], overall["cluster"], alpha)
+    for first, second in combinations(levels, 2):
+        between = pairs[pairs["pair"] == _pair_key(first, second)]
         if between.empty:
             continue
-        yield _named(one, two, FLIPS) | share_of(between["flips"], between["cluster"], alpha)
-        repeated = [pairs[pairs["pair"] == _key(level, level)].set_index("group") for level in (one, two)]
-        both = between[between["group"].isin(repeated[0].index) & between["group"].isin(repeated[1].index)]
-        if both.empty:
+        yield _named(first, second, FLIPS) | share_of(between["flips"], between["cluster"], alpha)
+        repeated = [
+            pairs[pairs["pair"] == _pair_key(level, level)].set_index("group") for level in (first, second)
+        ]
+        common_groups = between[
+            between["group"].isin(repeated[0].index) & between["group"].isin(repeated[1].index)
+        ]
+        if common_groups.empty:
             continue
-        own = sum(part.loc[both["group"], "flips"].to_numpy(dtype=float) for part in repeated) / 2
-        yield _named(one, two, REPEATED) | share_of(pd.Series(own), both["cluster"], alpha)
-        net = both["flips"].to_numpy(dtype=float) - own
-        yield _named(one, two, NET) | mean_of(net, both["cluster"], alpha, CORRELATION)
+        repeat_share = (
+            sum(part.loc[common_groups["group"], "flips"].to_numpy(dtype=float) for part in repeated) / 2
+        )
+        yield _named(first, second, REPEATED) | share_of(
+            pd.Series(repeat_share), common_groups["cluster"], alpha
+        )
+        net = common_groups["flips"].to_numpy(dtype=float) - repeat_share
+        yield _named(first, second, NET) | mean_of(net, common_groups["cluster"], alpha, CORRELATION)
 
 
 def _named(first: str, second: str, quantity: str) -> dict[str, Any]:
     return {"first": first, "second": second, "quantity": quantity}
 
 
-def _key(one: str, two: str) -> str:
-    return "\0".join(sorted((one, two)))
+def _pair_key(first: str, second: str) -> str:
+    return "\0".join(sorted((first, second)))
 
 
 def _disagreement(rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float) -> pd.DataFrame:
@@ -170,22 +178,24 @@ def _disagreement(rows: pd.DataFrame, facet: str, within: Sequence[str], margin:
         return pairs
     keys = np.sort(pairs[["level", "level_other"]].to_numpy(dtype=str), axis=1)
     pairs = pairs.assign(
-        pair=[_key(*key) for key in keys.tolist()],
-        flips=_differ(pairs["value"], pairs["value_other"], margin),
+        pair=[_pair_key(*key) for key in keys.tolist()],
+        flips=_answers_differ(pairs["value"], pairs["value_other"], margin),
     )
     return pairs.groupby(["group", "pair"], sort=False, as_index=False).agg(
         flips=("flips", "mean"), cluster=("cluster", "first")
     )
 
 
-def _differ(one: pd.Series, two: pd.Series, margin: float) -> np.ndarray:
+def _answers_differ(first: pd.Series, second: pd.Series, margin: float) -> np.ndarray:
     if margin:
-        far = np.abs(one.to_numpy(dtype=float) - two.to_numpy(dtype=float)) > margin
+        far = np.abs(first.to_numpy(dtype=float) - second.to_numpy(dtype=float)) > margin
         return np.asarray(far, dtype=float)
-    return np.asarray(one.to_numpy() != two.to_numpy(), dtype=float)
+    return np.asarray(first.to_numpy() != second.to_numpy(), dtype=float)
 
 
-def _any(rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float, n_levels: int) -> pd.DataFrame:
+def _flips_at_any_level(
+    rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float, n_levels: int
+) -> pd.DataFrame:
     """Objects decided at all levels, and whether their decisions are not all alike."""
     keys = ["object", *within]
     sampled = [*keys, REPETITION] if REPETITION in rows and facet != REPETITION else keys
@@ -197,5 +207,5 @@ def _any(rows: pd.DataFrame, facet: str, within: Sequence[str], margin: float, n
     else:
         flipped = groups["value"].nunique() > 1
     table = pd.DataFrame({"flips": flipped.astype(float), "cluster": groups["cluster"].first()})
-    kept: pd.DataFrame = table[groups[facet].nunique() == n_levels]
-    return kept
+    result: pd.DataFrame = table[groups[facet].nunique() == n_levels]
+    return result

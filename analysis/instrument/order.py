@@ -112,22 +112,24 @@ def order_effects(
             "data lack one of them."
         )
     data = data.reset_index(drop=True)
-    found = decisions(data, outcome, facets, cluster=cluster, features=features)
-    levels = _levels(data, found, facets is None)
-    if found.frame["first"].isna().all():
+    answers = decisions(data, outcome, facets, cluster=cluster, features=features)
+    levels = _levels(data, answers, facets is None)
+    if answers.frame["first"].isna().all():
         raise InputError(
             f"No choice has an answer in column {outcome!r}; check that column and the statuses."
         )
     rows, effects, notes = [], [], list[str]()
-    for judge, own in by_judge(found):
-        shown = own.merge(levels, left_on="row_a", right_index=True, how="left", suffixes=("_", ""))
-        rows += list(_share_rows(judge, shown, [str(name) for name in levels], alpha))
-        pairs = both_orders(own, found.facets)
+    for judge, judge_rows in by_judge(answers):
+        rows_with_levels = judge_rows.merge(
+            levels, left_on="row_a", right_index=True, how="left", suffixes=("_", "")
+        )
+        rows += list(_share_rows(judge, rows_with_levels, [str(name) for name in levels], alpha))
+        pairs = pairs_in_both_orders(judge_rows, answers.facets)
         rows += list(_swap_rows(judge, pairs, alpha))
         if formula is None:
             continue
         try:
-            effects.append(_effects(data, own, pairs, formula, alpha).assign(judge=judge))
+            effects.append(_effects(data, judge_rows, pairs, formula, alpha).assign(judge=judge))
         except InputError as error:
             notes.append(f"{judge}: effects by order were not estimated. {error}")
     settings = {"alpha": alpha, "outcome": outcome, "formula": formula, "cluster": cluster}
@@ -135,7 +137,7 @@ def order_effects(
     return Result(pd.DataFrame(rows), "order_effects", tuple(notes), settings, extra)
 
 
-def both_orders(rows: pd.DataFrame, facets: Sequence[str]) -> pd.DataFrame:
+def pairs_in_both_orders(rows: pd.DataFrame, facets: Sequence[str]) -> pd.DataFrame:
     """Comparisons of one pair asked in both orders: object, cluster, both answers, and what they follow."""
     within = [name for name in facets if not _is_order(rows, name)]
     usable = rows[~rows["vacuum"].to_numpy(dtype=bool) & rows["first"].notna()]
@@ -145,8 +147,8 @@ def both_orders(rows: pd.DataFrame, facets: Sequence[str]) -> pd.DataFrame:
         for side in (True, False)
     ]
     pairs = sides[0].merge(sides[1].drop(columns=["cluster", "designed"]), on=keys, suffixes=("", "_again"))
-    one, two = (pairs[name].to_numpy(dtype=float) for name in ("first", "first_again"))
-    kind = np.select([one != two, one == 1], _CLASSES[:2], _CLASSES[2])
+    first, second = (pairs[name].to_numpy(dtype=float) for name in ("first", "first_again"))
+    kind = np.select([first != second, first == 1], _CLASSES[:2], _CLASSES[2])
     return pairs.assign(follows=kind)
 
 
@@ -155,26 +157,26 @@ _KEPT = ["cluster", "designed", "first", "row_a", "row_b"]
 
 def _is_order(rows: pd.DataFrame, facet: str) -> bool:
     """Whether a facet is the order itself: within its levels no pair is shown in both orders."""
-    shown = rows[~rows["vacuum"].to_numpy(dtype=bool)]
-    swapped = shown.groupby("object")["reference_first"].nunique()
+    usable = rows[~rows["vacuum"].to_numpy(dtype=bool)]
+    swapped = usable.groupby("object")["reference_first"].nunique()
     if (swapped < 2).all():
         return False
-    asked = shown[shown["object"].isin(swapped.index[swapped > 1])]
-    return bool((asked.groupby(["object", facet])["reference_first"].nunique() < 2).all())
+    swapped_rows = usable[usable["object"].isin(swapped.index[swapped > 1])]
+    return bool((swapped_rows.groupby(["object", facet])["reference_first"].nunique() < 2).all())
 
 
-def _levels(data: pd.DataFrame, found: Decisions, is_default: bool) -> pd.DataFrame:
+def _levels(data: pd.DataFrame, answers: Decisions, is_default: bool) -> pd.DataFrame:
     """Levels of facets of every row of the data, as strings; the kind of pair is one of them by default."""
-    names = [name for name in found.facets if not is_default or name != REPETITION]
+    names = [name for name in answers.facets if not is_default or name != REPETITION]
     levels = data[[name for name in names if name != POSITION]].astype("string").fillna("")
     if not is_default:
         return levels
     if PAIR_KIND in data and data[PAIR_KIND].nunique(dropna=False) > 1:
         return levels.assign(pair_kind=data[PAIR_KIND].astype("string").fillna("other"))
-    vacuum = found.frame["vacuum"].to_numpy(dtype=bool)
+    vacuum = answers.frame["vacuum"].to_numpy(dtype=bool)
     if vacuum.any() and not vacuum.all():
         kind = pd.Series("different profiles", index=data.index, dtype="string")
-        kind.iloc[found.frame["row_a"].to_numpy()[vacuum]] = VACUUM
+        kind.iloc[answers.frame["row_a"].to_numpy()[vacuum]] = VACUUM
         levels = levels.assign(pair_kind=kind)
     return levels
 
@@ -184,12 +186,12 @@ def _share_rows(
 ) -> Iterator[dict[str, Any]]:
     """Share of decisions for the first position: of all, and at each level of each facet."""
     share = {"quantity": "first_share"}
-    whole = share_of(rows["first"], rows["cluster"], alpha)
-    yield {"judge": judge, "facet": ALL, "level": ""} | share | whole
+    overall_share = share_of(rows["first"], rows["cluster"], alpha)
+    yield {"judge": judge, "facet": ALL, "level": ""} | share | overall_share
     for facet in facets:
-        for level, own in rows.groupby(facet, sort=False):
+        for level, level_rows in rows.groupby(facet, sort=False):
             named = {"judge": judge, "facet": facet, "level": str(level)}
-            yield named | share | share_of(own["first"], own["cluster"], alpha)
+            yield named | share | share_of(level_rows["first"], level_rows["cluster"], alpha)
 
 
 def _swap_rows(judge: str, pairs: pd.DataFrame, alpha: float) -> Iterator[dict[str, Any]]:
@@ -202,15 +204,15 @@ def _swap_rows(judge: str, pairs: pd.DataFrame, alpha: float) -> Iterator[dict[s
         yield named | {"quantity": name} | share_of(hits, pairs["cluster"], alpha)
     lean = (pairs["first"] + pairs["first_again"] - 1).to_numpy(dtype=float)
     p = sign_test(np.bincount(pd.factorize(pairs["cluster"])[0], lean))
-    found = mean_of(lean, pairs["cluster"], alpha, CORRELATION)
-    yield named | {"quantity": "net_first"} | found | {"p": p}
+    numbers = mean_of(lean, pairs["cluster"], alpha, CORRELATION)
+    yield named | {"quantity": "net_first"} | numbers | {"p": p}
 
 
 def _effects(
-    data: pd.DataFrame, own: pd.DataFrame, pairs: pd.DataFrame, formula: str, alpha: float
+    data: pd.DataFrame, judge_rows: pd.DataFrame, pairs: pd.DataFrame, formula: str, alpha: float
 ) -> pd.DataFrame:
     """AMCEs as shown, by position, averaged over positions, and from pairs asked in both orders."""
-    usable = own[own["designed"].to_numpy(dtype=bool)]
+    usable = judge_rows[judge_rows["designed"].to_numpy(dtype=bool)]
     pairs = pairs[pairs["designed"].to_numpy(dtype=bool)]
     rows = profile_rows(data, usable)
     first = rows[~is_repeat(rows)]
@@ -220,9 +222,11 @@ def _effects(
     positioned = rows.assign(position=rows["position"].astype("category")).drop(
         columns="repeat", errors="ignore"
     )
-    found = group_effects(positioned, formula, "position", [PAIR_UNIT])
+    by_position = group_effects(positioned, formula, "position", [PAIR_UNIT])
     weights = {FIRST: [1.0, 0.0], SECOND: [0.0, 1.0], AVERAGED: [0.5, 0.5]}
-    parts += [_combined(name, found, np.array(one), positioned, alpha) for name, one in weights.items()]
+    parts += [
+        _combined(name, by_position, np.array(weight), positioned, alpha) for name, weight in weights.items()
+    ]
     if len(pairs):
         swapped = pd.concat(
             [
@@ -237,10 +241,10 @@ def _effects(
 
 
 def _combined(
-    version: str, found: GroupEffects, weights: np.ndarray, rows: pd.DataFrame, alpha: float
+    version: str, effects: GroupEffects, weights: np.ndarray, rows: pd.DataFrame, alpha: float
 ) -> pd.DataFrame:
-    estimate, vcov = found.contrast(weights)
-    return _version(version, found.keys, estimate, vcov, rows, alpha)
+    estimate, vcov = effects.contrast(weights)
+    return _version(version, effects.keys, estimate, vcov, rows, alpha)
 
 
 def _version(

@@ -106,24 +106,24 @@ def decision_study(
                 unreached.append(str(error))
             else:
                 rows.append(_row(study, cheapest, cost, float(settings["alpha"])) | {"cheapest": True})
-                notes.append(f"{judge}: {_said(cheapest)} reach a Phi of {wanted:g} at the least cost.")
+                notes.append(f"{judge}: {_describe(cheapest)} reach a Phi of {wanted:g} at the least cost.")
         frame = pd.DataFrame(rows)
-        notes.append(f"{judge}: {_worth(frame, model)}")
+        notes.append(f"{judge}: {_note_on_worth(frame, model)}")
         frames.append(frame)
     if unreached and len(unreached) == len(frames):
         raise InputError(" ".join(unreached))
     notes += unreached
-    kept = {name: settings[name] for name in ("alpha", "draws", "seed")}
+    shared_settings = {name: settings[name] for name in ("alpha", "draws", "seed")}
     return Result(
         pd.concat(frames, ignore_index=True),
         "decision_study",
         tuple(notes),
-        kept | {"cost": cost, "wanted": wanted, "facets": list(dict.fromkeys(_facets(result)))},
+        shared_settings | {"cost": cost, "wanted": wanted, "facets": list(dict.fromkeys(_facets(result)))},
     )
 
 
 def _facets(result: Result) -> list[str]:
-    return [name for made in result.settings["models"].values() for name in made["facets"]]
+    return [name for entry in result.settings["models"].values() for name in entry["facets"]]
 
 
 def _plans(model: Model, plans: Sequence[Plan] | None) -> list[dict[str, int]]:
@@ -131,15 +131,15 @@ def _plans(model: Model, plans: Sequence[Plan] | None) -> list[dict[str, int]]:
     if plans is None:
         grids = [*(range(1, size + 1) for _, size in model.with_sizes), USUAL_REPEATS]
         return [dict(zip((*model.facets, REPEATS), counts, strict=True)) for counts in product(*grids)]
-    return [_checked(model, plan) for plan in plans]
+    return [_check_plan(model, plan) for plan in plans]
 
 
-def _checked(model: Model, plan: Plan) -> dict[str, int]:
-    known, sizes = (*model.facets, REPEATS), dict(model.with_sizes)
+def _check_plan(model: Model, plan: Plan) -> dict[str, int]:
+    names, sizes = (*model.facets, REPEATS), dict(model.with_sizes)
     for name, count in plan.items():
-        if name not in known:
+        if name not in names:
             raise InputError(
-                f"A plan names {name!r}, which is no facet of the result; there are {listed(known)}."
+                f"A plan names {name!r}, which is no facet of the result; there are {listed(names)}."
             )
         if not isinstance(count, int | np.integer) or count < 1:
             raise InputError(
@@ -147,7 +147,7 @@ def _checked(model: Model, plan: Plan) -> dict[str, int]:
             )
         if name in EXHAUSTED and count > sizes[name]:
             raise InputError(f"A plan has {count} levels of {name}, of which there are {sizes[name]} in all.")
-    return {name: int(plan.get(name, 1)) for name in known}
+    return {name: int(plan.get(name, 1)) for name in names}
 
 
 def _row(study: _Study, plan: Plan, cost: float, alpha: float) -> dict[str, Any]:
@@ -176,18 +176,18 @@ def _repeats_worth(model: Model, error: float) -> float:
     """Repeats of a single condition whose mean has an absolute error variance; NaN where none have."""
     residual = float(model.variance[-1])
     once = float(model.precision(model.variance[None], dict.fromkeys(model.facets, 1), 1).absolute[0])
-    left = error - (once - residual)
-    return residual / left if left > 1e-12 * max(once, 1e-300) else float("nan")
+    facet_error = error - (once - residual)
+    return residual / facet_error if facet_error > 1e-12 * max(once, 1e-300) else float("nan")
 
 
-def _cheapest(study: _Study, wanted: float, most: Plan) -> dict[str, int]:
+def _cheapest(study: _Study, target: float, most: Plan) -> dict[str, int]:
     """The plan with the fewest requests that reaches a Phi; of several, the one with the largest Phi."""
     model = study.model
     limits = {
         name: most.get(name, size if name in EXHAUSTED else MOST_LEVELS) for name, size in model.with_sizes
     }
     limits[REPEATS] = most.get(REPEATS, MOST_REPEATS)
-    _checked(model, limits)
+    _check_plan(model, limits)
     best: tuple[int, float, dict[str, int]] | None = None
     for counts in product(*(range(1, limit + 1) for limit in limits.values())):
         plan, requests = dict(zip(limits, counts, strict=True)), prod(counts)
@@ -195,17 +195,17 @@ def _cheapest(study: _Study, wanted: float, most: Plan) -> dict[str, int]:
             continue
         levels = {name: plan[name] for name in model.facets}
         phi = float(model.precision(model.variance[None], levels, plan[REPEATS]).phi[0])
-        if phi >= wanted and (best is None or (requests, -phi) < best[:2]):
+        if phi >= target and (best is None or (requests, -phi) < best[:2]):
             best = (requests, -phi, plan)
     if best is None:
         raise InputError(
-            f"{study.judge}: no plan of up to {_said(limits)} reaches a Phi of {wanted:g}; allow larger "
+            f"{study.judge}: no plan of up to {_describe(limits)} reaches a Phi of {target:g}; allow larger "
             "plans by most=."
         )
     return best[2]
 
 
-def _said(plan: Plan) -> str:
+def _describe(plan: Plan) -> str:
     """A plan in words, such as 3 levels of prompt_id x 2 levels of option_order x 4 repeats."""
     parts = [
         f"{count} level{'s' * (count != 1)} of {name}" for name, count in plan.items() if name != REPEATS
@@ -213,15 +213,15 @@ def _said(plan: Plan) -> str:
     return " x ".join([*parts, f"{plan[REPEATS]} repeat{'s' * (plan[REPEATS] != 1)}"])
 
 
-def _worth(frame: pd.DataFrame, model: Model) -> str:
+def _note_on_worth(frame: pd.DataFrame, model: Model) -> str:
     """What the plan with the most conditions and one repeat is worth in repeats of a single condition."""
     single = frame[(frame[REPEATS] == frame[REPEATS].min()) & ~frame["cheapest"]]
     row = single.iloc[int(single["requests"].to_numpy().argmax())]
     plan = {name: int(row[name]) for name in (*model.facets, REPEATS)}
     worth = float(row["worth_repeats"])
     if np.isfinite(worth):
-        return f"{_said(plan)} equal {worth:.1f} repeats of a single condition (absolute error variance)."
+        return f"{_describe(plan)} equal {worth:.1f} repeats of a single condition (absolute error variance)."
     return (
-        f"no number of repeats of a single condition is as precise as {_said(plan)} (absolute error "
+        f"no number of repeats of a single condition is as precise as {_describe(plan)} (absolute error "
         f"variance)."
     )

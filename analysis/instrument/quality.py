@@ -17,7 +17,7 @@ from ..numerics.intervals import check_alpha
 from ..numerics.types import Floats
 from ..results import Result
 from .decisions import CHOICE, LABEL, POSITION, Decisions, by_judge, decisions
-from .rows import influenced
+from .rows import estimate_with_limits
 
 UNADJUSTED, PEOPLE, BEYOND, MATCHED, ADJUSTED = "unadjusted", "people", "beyond people", "matched", "adjusted"
 OWN = "own"
@@ -118,17 +118,17 @@ def preferences_beyond_quality(
     check_alpha(alpha)
     data = data.reset_index(drop=True)
     require_column(data, human)
-    found = decisions(data, outcome, object=object, cluster=cluster)
-    if found.kind == LABEL:
+    answers = decisions(data, outcome, object=object, cluster=cluster)
+    if answers.kind == LABEL:
         raise InputError("Labels have no slope on an attribute; give ratings or choices.")
-    if attribute != POSITION or found.kind != CHOICE:
+    if attribute != POSITION or answers.kind != CHOICE:
         x = _attribute(data, attribute, log)
     else:
         x = np.zeros(len(data))
     quality = numeric_column(data, human)
     rows, notes = list[dict[str, Any]](), list[str]()
-    for judge, own in by_judge(found):
-        scored = _scored(own, found, x, quality, attribute, margin)
+    for judge, judge_rows in by_judge(answers):
+        scored = _scored(judge_rows, answers, x, quality, attribute, margin)
         if len(scored.y) == 0:
             notes.append(f"{judge}: no decision has both an answer and a judgment by people.")
             continue
@@ -139,7 +139,7 @@ def preferences_beyond_quality(
     if not rows:
         raise InputError(" ".join(notes))
     settings = {"alpha": alpha, "attribute": attribute, "human": human, "log": log, "margin": margin}
-    settings |= {"outcome": outcome, "kind": found.kind, "cluster": cluster}
+    settings |= {"outcome": outcome, "kind": answers.kind, "cluster": cluster}
     return Result(pd.DataFrame(rows), "beyond_quality", tuple(notes), settings)
 
 
@@ -177,8 +177,8 @@ def self_preference(
     """
     for name in (author, judge):
         require_column(data, name)
-    own = data[author].astype("string") == data[judge].astype("string")
-    return preferences_beyond_quality(data.assign(own=own.astype("Float64")), OWN, human, **options)
+    is_own = data[author].astype("string") == data[judge].astype("string")
+    return preferences_beyond_quality(data.assign(own=is_own.astype("Float64")), OWN, human, **options)
 
 
 def _attribute(data: pd.DataFrame, name: str, log: bool) -> Floats:
@@ -195,33 +195,33 @@ def _attribute(data: pd.DataFrame, name: str, log: bool) -> Floats:
 
 
 def _scored(
-    own: pd.DataFrame, found: Decisions, x: Floats, quality: Floats, attribute: str, margin: float
+    judge_rows: pd.DataFrame, answers: Decisions, x: Floats, quality: Floats, attribute: str, margin: float
 ) -> _Scored:
     """Rows of a judge that have an answer, the attribute and a judgment by people."""
-    if found.kind == CHOICE:
-        a, b = own["row_a"].to_numpy(), own["row_b"].to_numpy()
-        y = own["first"].to_numpy(dtype=float) - 0.5
+    if answers.kind == CHOICE:
+        a, b = judge_rows["row_a"].to_numpy(), judge_rows["row_b"].to_numpy()
+        y = judge_rows["first"].to_numpy(dtype=float) - 0.5
         difference = quality[a] - quality[b]
-        known_quality = quality[np.isfinite(quality)]
-        shares = bool(((known_quality >= 0) & (known_quality <= 1)).all())
+        finite_quality = quality[np.isfinite(quality)]
+        shares = bool(((finite_quality >= 0) & (finite_quality <= 1)).all())
         people = difference / 2 if shares else np.full(len(y), np.nan)
         slope = np.ones(len(y)) if attribute == POSITION else x[a] - x[b]
         stratum = np.where(np.abs(difference) <= margin + 1e-12, 0, -1)
         intercept = attribute != POSITION
     else:
-        rows = own["row"].to_numpy()
-        y, difference, slope = own["value"].to_numpy(dtype=float), quality[rows], x[rows]
+        rows = judge_rows["row"].to_numpy()
+        y, difference, slope = judge_rows["value"].to_numpy(dtype=float), quality[rows], x[rows]
         people, intercept = difference, True
         binned = np.round(difference / margin) if margin else difference
         stratum = pd.factorize(pd.Series(binned))[0]
-    known = np.isfinite(y) & np.isfinite(difference) & np.isfinite(slope)
+    is_complete = np.isfinite(y) & np.isfinite(difference) & np.isfinite(slope)
     return _Scored(
-        y[known],
-        people[known],
-        slope[known],
-        difference[known],
-        stratum[known],
-        own["cluster"][known].reset_index(drop=True),
+        y[is_complete],
+        people[is_complete],
+        slope[is_complete],
+        difference[is_complete],
+        stratum[is_complete],
+        judge_rows["cluster"][is_complete].reset_index(drop=True),
         intercept,
     )
 
@@ -236,32 +236,34 @@ def _rows(scored: _Scored, alpha: float) -> Iterator[dict[str, Any]]:
         yield {"comparison": BEYOND} | _slope(scored, scored.y - scored.people, ones, every, alpha)
     matched = scored.stratum >= 0
     if matched.any():
-        controls = ones if (scored.stratum[matched] == 0).all() else _levels(scored.stratum)
+        controls = ones if (scored.stratum[matched] == 0).all() else _stratum_indicators(scored.stratum)
         yield {"comparison": MATCHED} | _slope(scored, scored.y, controls, matched, alpha)
     with_quality = np.column_stack([ones, scored.quality])
     yield {"comparison": ADJUSTED} | _slope(scored, scored.y, with_quality, every, alpha)
 
 
-def _levels(stratum: np.ndarray) -> Floats:
+def _stratum_indicators(stratum: np.ndarray) -> Floats:
     return np.asarray(np.eye(int(stratum.max()) + 1)[stratum])
 
 
-def _slope(scored: _Scored, y: Floats, controls: Floats, used: np.ndarray, alpha: float) -> dict[str, Any]:
+def _slope(scored: _Scored, y: Floats, controls: Floats, mask: np.ndarray, alpha: float) -> dict[str, Any]:
     """Slope of y on the attribute with controls, clustered; NaN where the attribute follows from them."""
-    y, x, controls = y[used], scored.x[used], controls[used]
+    y, x, controls = y[mask], scored.x[mask], controls[mask]
     if controls.shape[1]:
         coefficients = np.linalg.lstsq(controls, np.column_stack([x, y]), rcond=None)[0]
         x, y = (np.column_stack([x, y]) - controls @ coefficients).T
     spread = float(x @ x)
-    cluster = scored.cluster[used]
+    cluster = scored.cluster[mask]
     if spread <= 1e-12 * max(1.0, float(scored.x @ scored.x)):
         none = dict.fromkeys(("estimate", "std_error", "p", "lower", "upper"), np.nan)
-        return none | {"n": int(used.sum()), "n_clusters": cluster.nunique()}
+        return none | {"n": int(mask.sum()), "n_clusters": cluster.nunique()}
     slope = float(x @ y) / spread
     # Residuals are as those of a fit without their row, which few rows and many controls shrink.
     free = 1 - x**2 / spread - _leverage(controls)
     residual = np.divide(y - slope * x, free, out=np.zeros_like(y), where=free > _DETERMINED)
-    return influenced(slope, len(x) * x * residual / spread, cluster, alpha, parameters=controls.shape[1] + 1)
+    return estimate_with_limits(
+        slope, len(x) * x * residual / spread, cluster, alpha, parameters=controls.shape[1] + 1
+    )
 
 
 def _leverage(controls: Floats) -> Floats:

@@ -15,16 +15,16 @@ from ..numerics.types import Floats
 
 def share_of(hits: pd.Series, clusters: pd.Series, alpha: float) -> dict[str, Any]:
     """A share with Wilson's limits at the effective number of trials; missing values are excluded."""
-    known = hits.notna().to_numpy()
-    cluster = pd.factorize(clusters.to_numpy()[known])[0]
+    has_answer = hits.notna().to_numpy()
+    cluster = pd.factorize(clusters.to_numpy()[has_answer])[0]
     counts = np.bincount(cluster)
-    share = clustered_share(np.bincount(cluster, hits.to_numpy(dtype=float)[known]), counts, alpha)
+    share = clustered_share(np.bincount(cluster, hits.to_numpy(dtype=float)[has_answer]), counts, alpha)
     return {
         "estimate": share.estimate,
         "std_error": share.std_error,
         "lower": share.lower,
         "upper": share.upper,
-        "n": int(known.sum()),
+        "n": int(has_answer.sum()),
         "n_clusters": len(counts),
     }
 
@@ -33,10 +33,10 @@ def mean_of(
     values: Floats, clusters: pd.Series, alpha: float, support: Support = UNBOUNDED
 ) -> dict[str, Any]:
     """A mean with limits from cluster sums."""
-    return influenced(float(values.mean()), values - values.mean(), clusters, alpha, support)
+    return estimate_with_limits(float(values.mean()), values - values.mean(), clusters, alpha, support)
 
 
-def influenced(
+def estimate_with_limits(
     estimate: float,
     influence: Floats,
     clusters: pd.Series,
@@ -50,13 +50,13 @@ def influenced(
     scale = np.nanmax(np.abs(influence), initial=abs(estimate))  # of what rounding is small against
     std_error = np.where(error > SAME * scale, error, np.nan)
     df = np.array([max(min(n_clusters - 1, int(np.isfinite(influence).sum()) - parameters), 1)])
-    found = inference(np.array([estimate]), std_error, alpha, df=df, support=support)
+    interval = inference(np.array([estimate]), std_error, alpha, df=df, support=support)
     return {
         "estimate": estimate,
         "std_error": float(std_error[0]),
-        "p": float(found.p[0]),
-        "lower": float(found.lower[0]),
-        "upper": float(found.upper[0]),
+        "p": float(interval.p[0]),
+        "lower": float(interval.lower[0]),
+        "upper": float(interval.upper[0]),
         "n": len(influence),
         "n_clusters": n_clusters,
     }

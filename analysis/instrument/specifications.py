@@ -106,21 +106,23 @@ def specifications(
     if not is_choices(data):
         raise InputError("Specifications are of AMCEs; give choices, with the columns position and pair_id.")
     data = data.reset_index(drop=True)
-    found = decisions(data, outcome, facets, cluster=cluster, features=features)
+    answers = decisions(data, outcome, facets, cluster=cluster, features=features)
     later = [REPETITION, "occasion"]
-    crossed = [name for name in found.facets if facets is not None or name not in later]
+    crossed = [name for name in answers.facets if facets is not None or name not in later]
     if not crossed:
         raise InputError("No facet of the data has two levels, so there is one specification; name facets.")
-    first = _reference(found.frame, crossed, reference or {})
+    first = _reference(answers.frame, crossed, reference or {})
     frames, summaries, notes = [], list[dict[str, Any]](), list[str]()
-    for judge, own in by_judge(found):
-        if "occasion" in found.facets and "occasion" not in crossed:
-            own = own[(own["occasion"] == own["occasion"].min()).to_numpy(dtype=bool)]
-        own = own[own["designed"].to_numpy(dtype=bool)]
+    for judge, judge_rows in by_judge(answers):
+        if "occasion" in answers.facets and "occasion" not in crossed:
+            judge_rows = judge_rows[
+                (judge_rows["occasion"] == judge_rows["occasion"].min()).to_numpy(dtype=bool)
+            ]
+        judge_rows = judge_rows[judge_rows["designed"].to_numpy(dtype=bool)]
         if ORDER not in crossed:
-            own = own[~is_repeat(data)[own["row_a"].to_numpy()]]
+            judge_rows = judge_rows[~is_repeat(data)[judge_rows["row_a"].to_numpy()]]
         try:
-            curve = _curve(data, own, crossed, formula)
+            curve = _curve(data, judge_rows, crossed, formula)
         except InputError as error:
             notes.append(f"{judge}: {error} It was excluded.")
             continue
@@ -156,14 +158,14 @@ class _Curve:
     lost: int
 
 
-def _reference(rows: pd.DataFrame, facets: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+def _reference(rows: pd.DataFrame, facets: Sequence[str], reference: Mapping[str, str]) -> dict[str, str]:
     first = {}
     for name in facets:
         levels = display_order(rows[name])
-        first[name] = str(given.get(name, levels[0]))
+        first[name] = str(reference.get(name, levels[0]))
         if first[name] not in levels:
             raise InputError(f"reference names {first[name]!r} of {name}, which has {listed(levels)}.")
-    unknown = [name for name in given if name not in facets]
+    unknown = [name for name in reference if name not in facets]
     if unknown:
         raise InputError(
             f"reference names {unknown[0]!r}, which is not a facet; the facets are {listed(facets)}."
@@ -171,16 +173,16 @@ def _reference(rows: pd.DataFrame, facets: Sequence[str], given: Mapping[str, st
     return first
 
 
-def _curve(data: pd.DataFrame, own: pd.DataFrame, facets: Sequence[str], formula: str) -> _Curve:
+def _curve(data: pd.DataFrame, judge_rows: pd.DataFrame, facets: Sequence[str], formula: str) -> _Curve:
     """AMCEs in every cell of the facets, with their joint covariance."""
-    number = own.groupby(list(facets), sort=False).ngroup().to_numpy()
-    cells = own.drop_duplicates(list(facets))[list(facets)].reset_index(drop=True)
+    number = judge_rows.groupby(list(facets), sort=False).ngroup().to_numpy()
+    cells = judge_rows.drop_duplicates(list(facets))[list(facets)].reset_index(drop=True)
     names = [str(k) for k in range(len(cells))]
-    rows = profile_rows(data, own).drop(columns="repeat", errors="ignore")
+    rows = profile_rows(data, judge_rows).drop(columns="repeat", errors="ignore")
     rows[CELL] = pd.Categorical.from_codes(np.repeat(number, 2), pd.Index(names))
     effects = group_effects(rows, formula, CELL, [PAIR_UNIT])
-    kept = cells.iloc[[int(name) for name in effects.groups]].reset_index(drop=True)
-    return _Curve(effects, kept, len(cells) - len(kept))
+    estimated_cells = cells.iloc[[int(name) for name in effects.groups]].reset_index(drop=True)
+    return _Curve(effects, estimated_cells, len(cells) - len(estimated_cells))
 
 
 def _effect(
@@ -192,10 +194,10 @@ def _effect(
     estimate, vcov = effects.estimate[:, place], effects.vcov[place::size, place::size]
     std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
     pointwise = inference(estimate, std_error, alpha)
-    ratios = _ratios(vcov, effects.clusters, draws, seed)
+    ratios = _null_ratios(vcov, effects.clusters, draws, seed)
     critical = float(np.quantile(np.abs(ratios).max(axis=1), 1 - alpha))
     conclusion = np.select([pointwise.lower > 0, pointwise.upper < 0], [POSITIVE, NEGATIVE], NONE)
-    others = np.arange(len(estimate)) != base
+    not_base = np.arange(len(estimate)) != base
     frame = curve.cells.assign(
         estimate=estimate,
         std_error=std_error,
@@ -207,7 +209,7 @@ def _effect(
         band_lower=estimate - critical * std_error,
         band_upper=estimate + critical * std_error,
         conclusion=conclusion,
-        reference=~others,
+        reference=~not_base,
     )
     weights = np.full(len(estimate), 1 / len(estimate))
     mean, error = float(weights @ estimate), float(np.sqrt(weights @ vcov @ weights))
@@ -221,8 +223,8 @@ def _effect(
         "least": float(estimate.min()),
         "median": float(np.median(estimate)),
         "largest": float(estimate.max()),
-        "sign_turns": float((np.sign(estimate) != np.sign(estimate[base]))[others].mean()),
-        "conclusion_turns": float((conclusion != conclusion[base])[others].mean()),
+        "sign_turns": float((np.sign(estimate) != np.sign(estimate[base]))[not_base].mean()),
+        "conclusion_turns": float((conclusion != conclusion[base])[not_base].mean()),
         "critical": critical,
         "p_zero": hotelling_test(estimate, vcov, effects.clusters).p,
         "p_equal": hotelling_test(equal @ estimate, equal @ vcov @ equal.T, effects.clusters).p,
@@ -232,7 +234,7 @@ def _effect(
     return frame, summary
 
 
-def _ratios(vcov: np.ndarray, clusters: int, draws: int, seed: int) -> np.ndarray:
+def _null_ratios(vcov: np.ndarray, clusters: int, draws: int, seed: int) -> np.ndarray:
     """Correlated t ratios with G-1 degrees of freedom, shape (draws, cells)."""
     df = max(clusters - 1, 1)
     spread = np.random.default_rng([seed, 1]).chisquare(df, size=(draws, 1)) / df

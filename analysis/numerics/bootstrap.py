@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from conjury.inference.errors import InputError
 
 from .intervals import UNBOUNDED, Interval, Sample, Support, inference, percentile, vary
-from .panel import Clusters, crossed, effective_clusters
+from .panel import Clusters, cross_clusters, effective_clusters
 from .types import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are treated as fixed."
@@ -33,8 +33,8 @@ KEPT = 30_000_000  # weights of items that are kept for the next statistic
 def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
     """Draw C clusters with replacement, B times: counts of shape (1 + B, C), the sample itself first."""
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=draws)
-    return np.vstack([np.ones(n_clusters), drawn])
+    counts = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=draws)
+    return np.vstack([np.ones(n_clusters), counts])
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Draws:
             return self.weights @ np.bincount(self.cluster, weights=values, minlength=n)
         return np.stack([self.totals(column) for column in values], axis=1)
 
-    def mean(self, values: Floats, used: NDArray[np.bool_]) -> Floats:
+    def mean(self, values: Floats, mask: NDArray[np.bool_]) -> Floats:
         """Weighted means of the items used, shape (1 + B,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.totals(np.where(used, values, 0.0)) / self.totals(used.astype(float))
+            return self.totals(np.where(mask, values, 0.0)) / self.totals(mask.astype(float))
 
 
 def intervals(
-    drawn: Floats,
+    values: Floats,
     alpha: float,
     null: float = 0.0,
     *,
@@ -66,25 +66,25 @@ def intervals(
     clusters: Codes | int = FEW,
     support: Support = UNBOUNDED,
 ) -> Interval:
-    """Bound m statistics of which ``drawn``, shape (1 + B, m), contains the estimate and then the draws."""
+    """Bound m statistics of which ``values``, shape (1 + B, m), contains the estimate and then the draws."""
     # Estimate plus and minus normal quantiles of the bootstrap error (correlations on Fisher's scale), so p
     # is not bounded by the number of draws. With fewer than 2 `clusters` there is no error.
-    bounded = np.arctanh(np.clip(drawn, -EDGE, EDGE)) if correlation else drawn
-    several = np.broadcast_to(clusters, drawn.shape[1:]) > 1
-    spread = np.where(several, _spread(bounded[1:]), np.nan)
-    alike = np.isfinite(spread) & ~vary(bounded[1:])
+    scale_values = np.arctanh(np.clip(values, -EDGE, EDGE)) if correlation else values
+    several = np.broadcast_to(clusters, values.shape[1:]) > 1
+    spread = np.where(several, _spread(scale_values[1:]), np.nan)
+    alike = np.isfinite(spread) & ~vary(scale_values[1:])
     error = np.where(alike, np.nan, spread)
-    found = inference(
-        bounded[0], error, alpha, float(np.arctanh(null)) if correlation else null, support=support
+    interval = inference(
+        scale_values[0], error, alpha, float(np.arctanh(null)) if correlation else null, support=support
     )
-    lower, upper = found.lower, found.upper
+    lower, upper = interval.lower, interval.upper
     if correlation:
         lower, upper = np.tanh(lower), np.tanh(upper)
-        error = np.where(several & ~alike, _spread(drawn[1:]), np.nan)
-    return Interval(drawn[0], error, lower, upper, found.p, alike)
+        error = np.where(several & ~alike, _spread(values[1:]), np.nan)
+    return Interval(values[0], error, lower, upper, interval.p, alike)
 
 
-def without_spread(alike: ArrayLike) -> list[str]:
+def notes_on_equal_draws(alike: ArrayLike) -> list[str]:
     """State how many rows of a table have no interval because draws do not differ enough."""
     n = int(np.sum(np.asarray(alike, dtype=bool)))
     rows = "row has" if n == 1 else "rows have"
@@ -97,16 +97,16 @@ def few_clusters(clusters: ArrayLike, draws: int, cluster: Codes | None = None) 
     n = np.asarray(clusters, dtype=float)
     if not draws:
         return []
-    one, few = n < 2, (n >= 2) & (n < FEW)
-    told = []
-    if one.any():
-        told.append(f"{_rows(one)} on one cluster: no interval, since resampling has no effect.")
-    if few.any():
-        its = "its interval is" if few.sum() == 1 else "their intervals are"
-        told.append(
-            f"{_rows(few)} on fewer than {FEW} clusters (at least {n[few].min():.0f}): {its} too narrow."
+    is_single, mask = n < 2, (n >= 2) & (n < FEW)
+    notes = []
+    if is_single.any():
+        notes.append(f"{_rows(is_single)} on one cluster: no interval, since resampling has no effect.")
+    if mask.any():
+        its = "its interval is" if mask.sum() == 1 else "their intervals are"
+        notes.append(
+            f"{_rows(mask)} on fewer than {FEW} clusters (at least {n[mask].min():.0f}): {its} too narrow."
         )
-    return told if cluster is None else [*told, *unequal_clusters(cluster)]
+    return notes if cluster is None else [*notes, *unequal_clusters(cluster)]
 
 
 def unequal_clusters(cluster: Codes, what: str = "") -> list[str]:
@@ -135,9 +135,9 @@ def _spread(draws: Floats) -> Floats:
     """Standard deviation over the draws that are finite; NaN where fewer than half of them are."""
     finite = np.isfinite(draws)
     n = finite.sum(axis=0)
-    held = np.where(finite, draws, 0.0)
+    finite_draws = np.where(finite, draws, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = held.sum(axis=0) / n
+        mean = finite_draws.sum(axis=0) / n
         squares = (np.where(finite, draws - mean, 0.0) ** 2).sum(axis=0) / (n - 1)
     enough = (n >= 2) & (2 * n >= len(draws))
     return np.where(enough, np.sqrt(np.where(enough, squares, 0.0)), np.nan)
@@ -174,18 +174,18 @@ class Samples:
             estimate = statistics(np.ones((1, len(self.cluster))))[0]
             return estimate, np.zeros((0, len(estimate)))
         blocks = self._kept or drawn_items(self.cluster, self.draws, self.seed)
-        made = np.concatenate([statistics(block) for block in blocks])
-        return made[0], made[1:]
+        values = np.concatenate([statistics(block) for block in blocks])
+        return values[0], values[1:]
 
 
 def percentile_limits(estimate: Floats, replicates: Floats, alpha: float) -> tuple[Floats, Floats]:
     """Percentile limits, each of shape (m,); NaN where fewer than half of the draws have an estimate."""
     if not len(replicates):
         return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
-    known = np.isfinite(replicates)
-    tested = np.isfinite(estimate) & (known.mean(axis=0) >= 0.5)
-    found = percentile(Sample(estimate, np.where(known, replicates, np.nan), tested), alpha)
-    return found.lower, found.upper
+    is_finite = np.isfinite(replicates)
+    tested = np.isfinite(estimate) & (is_finite.mean(axis=0) >= 0.5)
+    interval = percentile(Sample(estimate, np.where(is_finite, replicates, np.nan), tested), alpha)
+    return interval.lower, interval.upper
 
 
 def clustered_errors(influence: Floats, cluster: Codes) -> tuple[Floats, int]:
@@ -230,7 +230,7 @@ def cross(factors: Sequence[Clusters]) -> Units:
     if len(factors) == 1:
         (only,) = factors
         return Units(only.code, only.n, (Clusters.of_rows(only.n),))
-    joint = reduce(crossed, factors)
+    joint = reduce(cross_clusters, factors)
     first = np.full(joint.n, -1)
     first[joint.code[::-1]] = np.arange(len(joint.code))[::-1]
     return Units(joint.code, joint.n, tuple(Clusters(factor.code[first], factor.n) for factor in factors))
@@ -240,8 +240,8 @@ def pigeonhole_weights(units: Units, draws: int, random: np.random.Generator) ->
     """Draw weights, shape (draws, U): multinomial, of crossed factors the product of them (Owen 2007)."""
     if len(units.factors) == 1:
         return _multinomial(units.n, draws, random)
-    drawn = [_multinomial(f.n, draws, random).astype(np.int32)[:, f.code] for f in units.factors]
-    return np.asarray(reduce(np.multiply, drawn))
+    weights = [_multinomial(f.n, draws, random).astype(np.int32)[:, f.code] for f in units.factors]
+    return np.asarray(reduce(np.multiply, weights))
 
 
 def check_method(method: str, factors: int) -> None:
@@ -254,9 +254,9 @@ def check_method(method: str, factors: int) -> None:
 
 
 def _multinomial(n_units: int, draws: int, random: np.random.Generator) -> np.ndarray:
-    drawn = random.integers(0, n_units, draws * n_units, dtype=np.int32)
-    once, ends = np.ones(len(drawn), dtype=np.int16), np.arange(draws + 1, dtype=np.int32) * n_units
-    return np.asarray(csr_array((once, drawn, ends), shape=(draws, n_units)).toarray())
+    indices = random.integers(0, n_units, draws * n_units, dtype=np.int32)
+    once, ends = np.ones(len(indices), dtype=np.int16), np.arange(draws + 1, dtype=np.int32) * n_units
+    return np.asarray(csr_array((once, indices, ends), shape=(draws, n_units)).toarray())
 
 
 SIX_POINTS = np.array([-np.sqrt(1.5), -1.0, -np.sqrt(0.5), np.sqrt(0.5), 1.0, np.sqrt(1.5)])
@@ -330,37 +330,37 @@ def moments(
     """Statistics of all draws for one contrast."""
     # `direction` (K,) is the bread times the contrast; `scores` (G, K) are sums of weight * residual *
     # design, `pull` (G, K) cross products of the design times `direction`; `restricted` draws hold the null.
-    own = scores @ direction
+    contributions = scores @ direction
     shift = pull / (pull.sum(axis=0) @ bread @ pull.sum(axis=0)) if restricted else np.zeros_like(pull)
     shifted = shift @ direction
     toward = bread @ pull.T
     parts = []
     for first in range(0, len(weights), _DRAWS_AT_A_TIME):
-        drawn = weights[first : first + _DRAWS_AT_A_TIME]
-        constant = drawn * own - (drawn @ scores) @ toward
-        linear = drawn * shifted - (drawn @ shift) @ toward
+        batch = weights[first : first + _DRAWS_AT_A_TIME]
+        constant = batch * contributions - (batch @ scores) @ toward
+        linear = batch * shifted - (batch @ shift) @ toward
         squares = [(constant**2).sum(axis=1), (constant * linear).sum(axis=1), (linear**2).sum(axis=1)]
-        parts.append(np.array([drawn @ own, drawn @ shifted, *squares]))
+        parts.append(np.array([batch @ contributions, batch @ shifted, *squares]))
     n0, n1, s00, s01, s11 = np.hstack(parts)
-    return Moments(n0, n1, s00, s01, s11, float(own @ own), int(not enumerated))
+    return Moments(n0, n1, s00, s01, s11, float(contributions @ contributions), int(not enumerated))
 
 
-def limits(found: Moments, alpha: float) -> tuple[float, float]:
+def limits(statistics: Moments, alpha: float) -> tuple[float, float]:
     """Invert the test: the largest distances from the estimate, one on each side, with p above alpha."""
-    return _edge(found, alpha, 1.0), _edge(found, alpha, -1.0)
+    return _limit_on_side(statistics, alpha, 1.0), _limit_on_side(statistics, alpha, -1.0)
 
 
-def _edge(found: Moments, alpha: float, sign: float) -> float:
-    scale = np.sqrt(found.variance)
+def _limit_on_side(statistics: Moments, alpha: float, sign: float) -> float:
+    scale = np.sqrt(statistics.variance)
     outer = scale
-    while found.p(sign * outer) > alpha:
+    while statistics.p(sign * outer) > alpha:
         outer *= 2
         if outer > _FAR * scale:
             return np.inf
     grid = np.linspace(0, outer, _STEPS + 1)
-    last = max(i for i in range(_STEPS) if i == 0 or found.p(sign * grid[i]) > alpha)
+    last = max(i for i in range(_STEPS) if i == 0 or statistics.p(sign * grid[i]) > alpha)
     inner, outer = grid[last], grid[last + 1]
     for _ in range(50):
         middle = (inner + outer) / 2
-        inner, outer = (middle, outer) if found.p(sign * middle) > alpha else (inner, middle)
+        inner, outer = (middle, outer) if statistics.p(sign * middle) > alpha else (inner, middle)
     return float(outer)

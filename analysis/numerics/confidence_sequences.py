@@ -44,5 +44,5 @@ def p_values(estimate: Floats, variance: Floats, units: Floats, target: float, a
     scaled = units * rho**2 + 1
     with np.errstate(divide="ignore", invalid="ignore"):
         squared = estimate**2 / variance
-        found = np.sqrt(scaled) * np.exp(-squared * (units * rho) ** 2 / (2 * scaled))
-    return np.where(units >= FEWEST, np.minimum(found, 1.0), 1.0)
+        p = np.sqrt(scaled) * np.exp(-squared * (units * rho) ** 2 / (2 * scaled))
+    return np.where(units >= FEWEST, np.minimum(p, 1.0), 1.0)

@@ -54,17 +54,17 @@ def logistic(design: np.ndarray, weight: np.ndarray, total: np.ndarray) -> Regre
     # Where data are separated the likelihood has no maximum: cells that tend to 0 or 1 get that value and are
     # set aside, so that contrasts with a finite estimate are those that the other cells determine.
     side = sides(weight, total)
-    used = weight > 0
+    mask = weight > 0
     while True:
-        fit, step = _newton(design, np.where(used, weight, 0.0), np.where(used, total, 0.0))
-        if not side[used].any() or is_overlapping(side[used], weight[used], fit.fitted[used], step[used]):
+        fit, step = _newton(design, np.where(mask, weight, 0.0), np.where(mask, total, 0.0))
+        if not side[mask].any() or is_overlapping(side[mask], weight[mask], fit.fitted[mask], step[mask]):
             break
-        lost = separated(design[used], side[used])
-        if not lost.any():
+        is_separated = separated_cells(design[mask], side[mask])
+        if not is_separated.any():
             break
-        used[used] = ~lost
-    aside = (weight > 0) & ~used
-    return replace(fit, fitted=np.where(aside, side > 0, fit.fitted), used=used)
+        mask[mask] = ~is_separated
+    aside = (weight > 0) & ~mask
+    return replace(fit, fitted=np.where(aside, side > 0, fit.fitted), used=mask)
 
 
 def _newton(
@@ -73,7 +73,7 @@ def _newton(
     """Newton steps until the deviance stops changing, and how the next would move each logit, shape (C,)."""
     size = weight.mean() or 1.0
     weight, total = weight / size, total / size
-    kept = independent_columns(design.T @ (design * weight[:, None]))
+    column_mask = independent_columns(design.T @ (design * weight[:, None]))
     share = np.divide(total, weight, out=np.full_like(total, 0.5), where=weight > 0)
     fitted = (share * weight + 0.5) / (weight + 1)
     linear = np.log(fitted / (1 - fitted))
@@ -83,7 +83,7 @@ def _newton(
         variance = np.clip(fitted * (1 - fitted), _LEAST_VARIANCE, None)
         working = linear + (share - fitted) / variance
         try:
-            bread, _ = invert_in_order(design.T @ (design * (weight * variance)[:, None]), kept)
+            bread, _ = invert_in_order(design.T @ (design * (weight * variance)[:, None]), column_mask)
         except np.linalg.LinAlgError:
             break
         before, coef = coef, bread @ (design.T @ (weight * variance * working))
@@ -99,7 +99,7 @@ def _newton(
     variance = np.clip(fitted * (1 - fitted), _LEAST_VARIANCE, None)
     information = design.T @ (design * (weight * variance)[:, None])
     try:
-        bread, null = invert_in_order(information, kept)
+        bread, null = invert_in_order(information, column_mask)
         step = design @ (bread @ (design.T @ (total - weight * fitted)))
     except np.linalg.LinAlgError:
         bread, null = invert_in_order(information)
@@ -111,14 +111,14 @@ def _deviance(linear: np.ndarray, weight: np.ndarray, total: np.ndarray) -> floa
     return float(2 * (weight @ np.logaddexp(0, linear) - total @ linear))
 
 
-def invert_in_order(gram: np.ndarray, kept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def invert_in_order(gram: np.ndarray, column_mask: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Invert cross products (k, k), leaving out columns that depend on earlier ones, as R's ``lm`` does."""
     # The inverse (k, k) is zero in the a rows and columns left out; the second array (k, a) spans the null
-    # space. `kept`, flags (k,), names the independent columns where they are known already.
-    kept = independent_columns(gram) if kept is None else kept
+    # space. `column_mask`, flags (k,), names the independent columns where they are known already.
+    column_mask = independent_columns(gram) if column_mask is None else column_mask
     inverse = np.zeros_like(gram)
-    inverse[np.ix_(kept, kept)] = np.linalg.inv(gram[np.ix_(kept, kept)])
-    left_out = np.flatnonzero(~kept)
+    inverse[np.ix_(column_mask, column_mask)] = np.linalg.inv(gram[np.ix_(column_mask, column_mask)])
+    left_out = np.flatnonzero(~column_mask)
     null = -inverse @ gram[:, left_out]
     null[left_out, np.arange(len(left_out))] = 1.0
     return inverse, null
@@ -127,23 +127,23 @@ def invert_in_order(gram: np.ndarray, kept: np.ndarray | None = None) -> tuple[n
 def independent_columns(gram: np.ndarray) -> np.ndarray:
     """Flag the columns that do not depend on earlier ones, shape (k,), by Cholesky steps in order."""
     scale = np.sqrt(np.diag(gram))
-    kept: np.ndarray = scale > 0
-    unit = gram / np.where(kept, scale, 1.0) / np.where(kept, scale, 1.0)[:, None]
-    if kept.all():
+    column_mask: np.ndarray = scale > 0
+    unit = gram / np.where(column_mask, scale, 1.0) / np.where(column_mask, scale, 1.0)[:, None]
+    if column_mask.all():
         try:
             if np.diag(np.linalg.cholesky(unit)).min() ** 2 > _RANK_TOLERANCE:
-                return kept
+                return column_mask
         except np.linalg.LinAlgError:
             pass
     factor = np.zeros_like(unit)
-    for j in np.flatnonzero(kept):
-        left = unit[j, j] - factor[j, :j] @ factor[j, :j]
-        if left < _RANK_TOLERANCE:
-            kept[j] = False
+    for j in np.flatnonzero(column_mask):
+        pivot = unit[j, j] - factor[j, :j] @ factor[j, :j]
+        if pivot < _RANK_TOLERANCE:
+            column_mask[j] = False
             continue
-        factor[j, j] = np.sqrt(left)
+        factor[j, j] = np.sqrt(pivot)
         factor[j + 1 :, j] = (unit[j + 1 :, j] - factor[j + 1 :, :j] @ factor[j, :j]) / factor[j, j]
-    return kept
+    return column_mask
 
 
 EDGE = 1e-9
@@ -172,7 +172,7 @@ def is_overlapping(side: np.ndarray, weight: np.ndarray, fitted: np.ndarray, lin
     return bool(large.all() and (moved < 0.5).all())
 
 
-def separated(design: np.ndarray, side: np.ndarray) -> np.ndarray:
+def separated_cells(design: np.ndarray, side: np.ndarray) -> np.ndarray:
     """Flag cells that one direction separates, shape (C,); none where no direction does."""
     # Solves a linear program on the distinct rows of the design. Its solution, a vertex with rational
     # coordinates, is checked in integers. The cells left may be separated in turn: call it again for them.
@@ -183,33 +183,33 @@ def separated(design: np.ndarray, side: np.ndarray) -> np.ndarray:
     shared = np.where(most == least, most, 0)
     extreme = shared != 0
     signed: Any = diags_array(shared[extreme].astype(float)) @ csr_array(rows[extreme])
-    both: Any = csr_array(rows[~extreme])
-    found = linprog(
+    mixed_rows: Any = csr_array(rows[~extreme])
+    solution = linprog(
         -np.asarray(signed.sum(axis=0)).ravel(),
         A_ub=-signed,
         b_ub=np.zeros(signed.shape[0]),
-        A_eq=both if both.shape[0] else None,
-        b_eq=np.zeros(both.shape[0]) if both.shape[0] else None,
+        A_eq=mixed_rows if mixed_rows.shape[0] else None,
+        b_eq=np.zeros(mixed_rows.shape[0]) if mixed_rows.shape[0] else None,
         bounds=(-1, 1),
         method="highs",
     )
-    if found.x is None:
+    if solution.x is None:
         raise ArithmeticError(
-            f"The linear program that tests for separation has no solution: {found.message}"
+            f"The linear program that tests for separation has no solution: {solution.message}"
         )
     ahead = np.zeros(len(rows))
-    direction = _whole(found.x)
+    direction = _integer_coordinates(solution.x)
     ahead[extreme] = signed @ direction
-    if (ahead < 0).any() or (both @ direction != 0).any():
-        ahead[extreme] = np.where(signed @ found.x > _CLEAR, 1.0, 0.0)
+    if (ahead < 0).any() or (mixed_rows @ direction != 0).any():
+        ahead[extreme] = np.where(signed @ solution.x > _CLEAR, 1.0, 0.0)
     return np.asarray(ahead[pattern] > 0)
 
 
-def _whole(coordinates: np.ndarray) -> np.ndarray:
+def _integer_coordinates(coordinates: np.ndarray) -> np.ndarray:
     """Multiply rational coordinates by their common denominator."""
-    found = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in coordinates.tolist()]
-    common = math.lcm(*(value.denominator for value in found))
-    return np.array([float(value * common) for value in found])
+    fractions = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in coordinates.tolist()]
+    common = math.lcm(*(value.denominator for value in fractions))
+    return np.array([float(value * common) for value in fractions])
 
 
 def _distinct(design: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -88,12 +88,12 @@ class _State:
 
 def fit(products: Products) -> MixedFit:
     """Fit by restricted maximum likelihood (Bates et al. 2015): scoring steps, then Newton steps."""
-    state = _at(products, np.full(len(products.factors), _START))
+    state = _state_at(products, np.full(len(products.factors), _START))
     for _ in range(_SCORING_STEPS):
         before, state = state, _scoring_step(products, state)
         if before.criterion - state.criterion < 1e-9:
             break
-    return _finish(products, _at(products, _polish(products, state.theta)))
+    return _fit_from_state(products, _state_at(products, _refine_by_newton(products, state.theta)))
 
 
 def _scoring_step(products: Products, state: _State) -> _State:
@@ -108,7 +108,7 @@ def _scoring_step(products: Products, state: _State) -> _State:
     for _ in range(_HALVINGS):
         moved = np.maximum(variance + change, 0.0)
         if moved[-1] > 0:
-            proposed = _at(products, np.sqrt(moved[:-1] / moved[-1]))
+            proposed = _state_at(products, np.sqrt(moved[:-1] / moved[-1]))
             if proposed.criterion <= state.criterion:
                 return proposed
         change /= 2
@@ -117,16 +117,16 @@ def _scoring_step(products: Products, state: _State) -> _State:
 
 def _score(products: Products, state: _State, hat: np.ndarray) -> np.ndarray:
     """Derivative of the restricted log likelihood by each variance, the residual's last, shape (J + 1,)."""
-    left = products.zy - products.xz.T @ state.coef
-    left -= products.zz @ (products.spread(state.theta) * state.modes)
-    squares, traces = products.sums(left**2), products.sums(np.diag(hat))
+    z_residuals = products.zy - products.xz.T @ state.coef
+    z_residuals -= products.zz @ (products.spread(state.theta) * state.modes)
+    squares, traces = products.sums(z_residuals**2), products.sums(np.diag(hat))
     ratio, residual = state.theta**2, state.residual
     squares = np.append(squares, products.residual_df * residual - ratio @ squares)
     traces = np.append(traces, products.residual_df - ratio @ traces)
     return np.asarray((squares / residual - traces) / (2 * residual))
 
 
-def _at(products: Products, theta: np.ndarray) -> _State:
+def _state_at(products: Products, theta: np.ndarray) -> _State:
     scale = products.spread(theta)
     system = scale[:, None] * products.zz * scale
     system[np.diag_indices_from(system)] += 1.0
@@ -137,8 +137,8 @@ def _at(products: Products, theta: np.ndarray) -> _State:
     moment = products.xy - right[:, :-1].T @ solved[:, -1]
     coef = np.linalg.solve(gram, moment)
     modes = solved[:, -1] - solved[:, :-1] @ coef
-    left = products.yy - right[:, -1] @ solved[:, -1] - coef @ moment
-    residual = left / products.residual_df
+    rss = products.yy - right[:, -1] @ solved[:, -1] - coef @ moment
+    residual = rss / products.residual_df
     determinants = 2 * np.log(np.diag(factor[0])).sum() + np.linalg.slogdet(gram)[1]
     criterion = determinants + products.residual_df * (1 + np.log(2 * np.pi * residual))
     return _State(theta, factor, solved[:, :-1], gram, coef, modes, float(residual), float(criterion))
@@ -157,20 +157,20 @@ def _slopes(products: Products, state: _State) -> np.ndarray:
     return np.asarray(np.divide(2 * shrunk, state.theta, out=np.zeros_like(shrunk), where=state.theta > 0))
 
 
-def _polish(products: Products, theta: np.ndarray) -> np.ndarray:
+def _refine_by_newton(products: Products, theta: np.ndarray) -> np.ndarray:
     """Put tiny values on the boundary, and bring the others to full precision by Newton steps."""
     theta = np.where(theta > _ZERO, theta, 0.0)
     inside = np.flatnonzero(theta)
     if len(inside) == 0:
         return theta
     for _ in range(_NEWTON_STEPS):
-        slope = _slopes(products, _at(products, theta))[inside]
+        slope = _slopes(products, _state_at(products, theta))[inside]
         curvature = np.empty((len(inside), len(inside)))
         for column, place in enumerate(inside):
             step = _DIFFERENCE * theta[place]
             moved = np.array([theta, theta])
             moved[:, place] += [step, -step]
-            above, below = (_slopes(products, _at(products, one))[inside] for one in moved)
+            above, below = (_slopes(products, _state_at(products, point))[inside] for point in moved)
             curvature[:, column] = (above - below) / (2 * step)
         change = np.linalg.solve((curvature + curvature.T) / 2, slope)
         proposed = theta.copy()
@@ -183,18 +183,18 @@ def _polish(products: Products, theta: np.ndarray) -> np.ndarray:
     return theta
 
 
-def _finish(products: Products, state: _State) -> MixedFit:
+def _fit_from_state(products: Products, state: _State) -> MixedFit:
     inverse = np.linalg.inv(state.gram)
     ratio = state.theta**2
     hat = _projected(products, state)
     information = _information(products, ratio, hat) / (2 * state.residual**2)
-    used = np.append(state.theta > 0, True)
+    mask = np.append(state.theta > 0, True)
     variance_vcov = np.zeros_like(information)
-    variance_vcov[np.ix_(used, used)] = np.linalg.inv(information[np.ix_(used, used)])
+    variance_vcov[np.ix_(mask, mask)] = np.linalg.inv(information[np.ix_(mask, mask)])
     reached = products.xz.T - products.zz @ (products.spread(state.theta)[:, None] * state.solved)
     pulled = np.array([reached[part].T @ reached[part] for part in products.factors])
-    rest = state.gram - np.tensordot(ratio, pulled, axes=1)
-    pulls = np.array([inverse @ one @ inverse for one in [*pulled, rest]])
+    remainder = state.gram - np.tensordot(ratio, pulled, axes=1)
+    pulls = np.array([inverse @ matrix @ inverse for matrix in [*pulled, remainder]])
     return MixedFit(
         state.coef,
         state.residual * inverse,
@@ -223,8 +223,8 @@ def _information(products: Products, ratio: np.ndarray, hat: np.ndarray) -> np.n
     information = np.empty((count + 1, count + 1))
     information[:count, :count] = squares
     information[:count, count] = information[count, :count] = traces - squares @ ratio
-    whole = products.residual_df - ratio @ traces
-    information[count, count] = whole - ratio @ information[:count, count]
+    residual_trace = products.residual_df - ratio @ traces
+    information[count, count] = residual_trace - ratio @ information[:count, count]
     return information
 
 
@@ -249,21 +249,21 @@ class MixedLogit:
     converged: bool
 
 
-def fit_mixed_logit(right: Floats, asked: Floats, quadrature: int = QUADRATURE) -> MixedLogit:
+def fit_mixed_logit(right: Floats, trials: Floats, quadrature: int = QUADRATURE) -> MixedLogit:
     """Fit log-odds of K sides and the variance of items by maximum likelihood."""
-    patterns, times = np.unique(np.hstack([right, asked]), axis=0, return_counts=True)
+    patterns, times = np.unique(np.hstack([right, trials]), axis=0, return_counts=True)
     n_sides = right.shape[1]
     data = (patterns[:, :n_sides], patterns[:, n_sides:], times.astype(float), *_nodes(quadrature))
-    share = right.sum(axis=0) / asked.sum(axis=0)
+    share = right.sum(axis=0) / trials.sum(axis=0)
     start = np.append(1.2 * logit(share), 1.0)
-    found = minimize(_objective, start, args=data, jac=True, method="BFGS", options={"gtol": 1e-7})
-    parameters = np.append(found.x[:-1], abs(found.x[-1]))
-    plain = _plain(right, asked, share)
-    if -found.fun <= plain.log_likelihood + BOUNDARY:
-        return plain
+    optimum = minimize(_objective, start, args=data, jac=True, method="BFGS", options={"gtol": 1e-7})
+    parameters = np.append(optimum.x[:-1], abs(optimum.x[-1]))
+    fixed_fit = _fixed_logit(right, trials, share)
+    if -optimum.fun <= fixed_fit.log_likelihood + BOUNDARY:
+        return fixed_fit
     _, gradient = _objective(parameters, *data)
     information = _logit_information(parameters, data)
-    settled = bool(np.abs(gradient).max() < FLAT * np.sqrt(asked.sum()))
+    settled = bool(np.abs(gradient).max() < FLAT * np.sqrt(trials.sum()))
     positive = bool(np.linalg.eigvalsh(information).min() > 0)
     small = bool(np.abs(parameters).max() < LARGEST)
     vcov = np.asarray(np.linalg.pinv(information), dtype=np.float64)
@@ -274,7 +274,7 @@ def fit_mixed_logit(right: Floats, asked: Floats, quadrature: int = QUADRATURE) 
         vcov[:n_sides, :n_sides],
         robust[:n_sides, :n_sides],
         float(parameters[-1]),
-        -float(found.fun),
+        -float(optimum.fun),
         settled and positive and small,
     )
 
@@ -285,12 +285,12 @@ def _nodes(quadrature: int) -> tuple[Floats, Floats]:
     return nodes, np.log(weights) + nodes**2
 
 
-def _plain(right: Floats, asked: Floats, share: Floats) -> MixedLogit:
+def _fixed_logit(right: Floats, trials: Floats, share: Floats) -> MixedLogit:
     """Logistic regression without a variance of items."""
     p = np.broadcast_to(share, right.shape)
-    likelihood = float((right * np.log(p) + (asked - right) * np.log1p(-p)).sum())
-    vcov = np.diag(1 / (asked * p * (1 - p)).sum(axis=0))
-    meat = _meat(right - asked * p, np.ones(len(right)))
+    likelihood = float((right * np.log(p) + (trials - right) * np.log1p(-p)).sum())
+    vcov = np.diag(1 / (trials * p * (1 - p)).sum(axis=0))
+    meat = _meat(right - trials * p, np.ones(len(right)))
     return MixedLogit(logit(share), vcov, vcov @ meat @ vcov, 0.0, likelihood, True)
 
 
@@ -301,44 +301,44 @@ def _meat(scores: Floats, times: Floats) -> Floats:
 
 
 def _objective(
-    parameters: Floats, right: Floats, asked: Floats, times: Floats, nodes: Floats, log_weights: Floats
+    parameters: Floats, right: Floats, trials: Floats, times: Floats, nodes: Floats, log_weights: Floats
 ) -> tuple[float, Floats]:
     """Negative log likelihood and its gradient, shape (K + 1,): exact as the nodes grow in number."""
-    each, scores = _by_item(parameters, right, asked, nodes, log_weights)
+    each, scores = _by_item(parameters, right, trials, nodes, log_weights)
     return -float(times @ each), -(times @ scores)
 
 
 def _by_item(
-    parameters: Floats, right: Floats, asked: Floats, nodes: Floats, log_weights: Floats
+    parameters: Floats, right: Floats, trials: Floats, nodes: Floats, log_weights: Floats
 ) -> tuple[Floats, Floats]:
     """Log likelihood of each item, shape (I,), and its derivatives, shape (I, K + 1)."""
     log_odds, sd = parameters[:-1], parameters[-1]
-    mode, spread = _modes(log_odds, sd, right, asked)
+    mode, spread = _modes(log_odds, sd, right, trials)
     z = mode[:, None] + np.sqrt(2) * spread[:, None] * nodes  # (I, Q)
     eta = log_odds[:, None] + sd * z[:, None, :]  # (I, K, Q)
-    each = (right[..., None] * eta - asked[..., None] * _softplus(eta)).sum(axis=1)
+    each = (right[..., None] * eta - trials[..., None] * _softplus(eta)).sum(axis=1)
     terms = each - z**2 / 2 - np.log(2 * np.pi) / 2 + log_weights
-    whole = logsumexp(terms, axis=1)
-    posterior = np.exp(terms - whole[:, None])  # (I, Q)
-    residual = right[..., None] - asked[..., None] * expit(eta)
+    log_likelihood = logsumexp(terms, axis=1)
+    posterior = np.exp(terms - log_likelihood[:, None])  # (I, Q)
+    residual = right[..., None] - trials[..., None] * expit(eta)
     by_log_odds = np.einsum("ikq,iq->ik", residual, posterior)
     by_sd = (residual.sum(axis=1) * z * posterior).sum(axis=1)
-    return whole + np.log(np.sqrt(2) * spread), np.column_stack([by_log_odds, by_sd])
+    return log_likelihood + np.log(np.sqrt(2) * spread), np.column_stack([by_log_odds, by_sd])
 
 
-def _modes(log_odds: Floats, sd: float, right: Floats, asked: Floats) -> tuple[Floats, Floats]:
+def _modes(log_odds: Floats, sd: float, right: Floats, trials: Floats) -> tuple[Floats, Floats]:
     """Mode and spread of each item's intercept given its answers, by Newton's method, shape (I,)."""
     z = np.zeros(len(right))
     for _ in range(NEWTON):
         p = expit(log_odds + sd * z[:, None])
-        slope = sd * (right - asked * p).sum(axis=1) - z
-        curvature = 1 + sd**2 * (asked * p * (1 - p)).sum(axis=1)
+        slope = sd * (right - trials * p).sum(axis=1) - z
+        curvature = 1 + sd**2 * (trials * p * (1 - p)).sum(axis=1)
         step = np.clip(slope / curvature, -2, 2)
         z = z + step
         if np.abs(step).max() < 1e-10:
             break
     p = expit(log_odds + sd * z[:, None])
-    return z, 1 / np.sqrt(1 + sd**2 * (asked * p * (1 - p)).sum(axis=1))
+    return z, 1 / np.sqrt(1 + sd**2 * (trials * p * (1 - p)).sum(axis=1))
 
 
 def _softplus(eta: Floats) -> Floats:
@@ -353,5 +353,5 @@ def _logit_information(parameters: Floats, data: tuple[Floats, ...]) -> Floats:
         step[place] = STEP * max(1.0, abs(parameters[place]))
         up, down = (_objective(parameters + sign * step, *data)[1] for sign in (1, -1))
         rows.append((up - down) / (2 * step[place]))
-    made = np.array(rows)
-    return np.asarray((made + made.T) / 2)
+    hessian = np.array(rows)
+    return np.asarray((hessian + hessian.T) / 2)

@@ -26,12 +26,12 @@ class Operating:
 
 def satterthwaite(parts: tuple[np.ndarray, ...], dfs: tuple[np.ndarray, ...]) -> np.ndarray:
     """Degrees of freedom of a sum of independent variance estimates with their own degrees of freedom."""
-    lost = np.zeros(np.broadcast_shapes(*(np.shape(part) for part in parts)))
+    denominator = np.zeros(np.broadcast_shapes(*(np.shape(part) for part in parts)))
     for part, df in zip(parts, dfs, strict=True):
-        lost = lost + part**2 / df
+        denominator = denominator + part**2 / df
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: np.ndarray = np.where(lost > 0, sum(parts) ** 2 / lost, np.inf)
-    return found
+        total_df: np.ndarray = np.where(denominator > 0, sum(parts) ** 2 / denominator, np.inf)
+    return total_df
 
 
 def operating(

@@ -54,7 +54,7 @@ class Clusters:
         return self.n == len(self.code)
 
 
-def crossed(first: Clusters, second: Clusters) -> Clusters:
+def cross_clusters(first: Clusters, second: Clusters) -> Clusters:
     """Group rows that share both clusters."""
     if first.is_rows or second.is_rows:
         return Clusters.of_rows(len(first.code))
@@ -63,14 +63,14 @@ def crossed(first: Clusters, second: Clusters) -> Clusters:
     if span < 4 * len(joint) + 1024:
         present = np.bincount(joint, minlength=span) > 0
         return Clusters((np.cumsum(present) - 1)[joint], int(present.sum()))
-    codes, found = pd.factorize(joint)
-    return Clusters(codes.astype(np.int64), len(found))
+    codes, levels = pd.factorize(joint)
+    return Clusters(codes.astype(np.int64), len(levels))
 
 
 def intersections(clusterings: Mapping[str, Clusters]) -> Iterator[tuple[int, Clusters]]:
     """Yield intersections of clusterings with the signs of inclusion and exclusion (Cameron et al. 2011)."""
     for sign, names in signed_subsets(clusterings):
-        yield sign, reduce(crossed, [clusterings[name] for name in names])
+        yield sign, reduce(cross_clusters, [clusterings[name] for name in names])
 
 
 def signed_subsets(names: Iterable[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -106,10 +106,10 @@ class Entries:
 
     def within(self, cells: np.ndarray) -> Entries:
         """The rows in some cells, given as flags of shape (C,), with those cells renumbered."""
-        kept = cells[self.cell]
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts].astype(np.int32)
+        mask = cells[self.cell]
+        starts = np.concatenate([[0], np.cumsum(mask)])[self.starts].astype(np.int32)
         number = (np.cumsum(cells) - 1).astype(np.int32)
-        return Entries(number[self.cell[kept]], self.weight[kept], self.total[kept], starts, int(cells.sum()))
+        return Entries(number[self.cell[mask]], self.weight[mask], self.total[mask], starts, int(cells.sum()))
 
     def matrices(self) -> tuple[csr_array, csr_array]:
         """Weights and totals of all units, each of shape (U, C)."""
@@ -160,9 +160,9 @@ class Panel:
     @cached_property
     def matrix(self) -> Floats:
         """Values, shape (I, J), NaN where a rater did not rate."""
-        made = np.full((self.n_items, self.n_raters), np.nan)
-        made[self.item, self.rater] = self.value
-        return made
+        values = np.full((self.n_items, self.n_raters), np.nan)
+        values[self.item, self.rater] = self.value
+        return values
 
     @cached_property
     def usual_raters(self) -> float:
@@ -178,15 +178,15 @@ class Panel:
         """Share of an item's ratings in each category, shape (I, q)."""
         return self.counts / self.per_item[:, None]
 
-    def rows(self, kept: NDArray[np.bool_]) -> Panel:
-        """The panel of the ratings where ``kept``, shape (n,), is true."""
-        item, items = pd.factorize(self.item[kept], sort=True)
-        rater, raters = pd.factorize(self.rater[kept], sort=True)
+    def rows(self, mask: NDArray[np.bool_]) -> Panel:
+        """The panel of the ratings where ``mask``, shape (n,), is true."""
+        item, items = pd.factorize(self.item[mask], sort=True)
+        rater, raters = pd.factorize(self.rater[mask], sort=True)
         return Panel(
             item=item.astype(np.int64),
             rater=rater.astype(np.int64),
-            category=self.category[kept],
-            value=self.value[kept],
+            category=self.category[mask],
+            value=self.value[mask],
             n_items=len(items),
             n_raters=len(raters),
             categories=self.categories,
@@ -202,7 +202,7 @@ def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float]
     item, rater = np.nonzero(~np.isnan(values))
     rated = values[item, rater]
     categories = np.unique(rated if scale is None else np.array(list(scale), dtype=float))
-    made = Panel(
+    panel = Panel(
         item=item.astype(np.int64),
         rater=rater.astype(np.int64),
         category=np.searchsorted(categories, rated).astype(np.int64),
@@ -214,4 +214,4 @@ def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float]
         raters=tuple(str(at + 1) for at in range(values.shape[1])),
         cluster=np.arange(values.shape[0]),
     )
-    return made.rows(np.ones(len(item), dtype=bool))
+    return panel.rows(np.ones(len(item), dtype=bool))

@@ -71,9 +71,9 @@ class Draws:
 
     def covers(self, shift: float = 0.0) -> np.ndarray:
         """Whether intervals, moved by ``shift``, contain the true value, in draws that have one."""
-        kept = self.known & self._bounded & np.isfinite(self.truth)
+        mask = self.known & self._bounded & np.isfinite(self.truth)
         inside = (self.lower + shift <= self.truth) & (self.truth <= self.upper + shift)
-        return np.asarray(inside[kept], dtype=bool)
+        return np.asarray(inside[mask], dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ def rmse(draws: Draws) -> Measured:
     n = len(squares)
     if n < 2:
         return NOTHING
-    left = np.sqrt(np.clip(squares.sum() - squares, 0, None) / (n - 1))
-    spread = float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
+    jackknife = np.sqrt(np.clip(squares.sum() - squares, 0, None) / (n - 1))
+    spread = float(np.sqrt((n - 1) / n * ((jackknife - jackknife.mean()) ** 2).sum()))
     return Measured(float(np.sqrt(squares.mean())), spread)
 
 
@@ -214,8 +214,8 @@ def failures(draws: Draws) -> Measured:
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
-        one.__name__: one
-        for one in (
+        measure.__name__: measure
+        for measure in (
             bias,
             empirical_se,
             rmse,

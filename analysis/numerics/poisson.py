@@ -43,7 +43,7 @@ def poisson_weights(states: States, draws: int) -> NDArray[np.uint8]:
     weights = np.empty((len(states), 2 * half), dtype=np.uint8)
     size = max(1, NUMBERS_AT_A_TIME // max(half, 1))
     for first in range(0, len(states), size):
-        mixed = _mixed(states[first : first + size, None] + steps)
+        mixed = _mix_bits(states[first : first + size, None] + steps)
         numbers = mixed.astype("<u8", copy=False).view("<u4")
         block = weights[first : first + size]
         np.greater_equal(numbers, STEPS[0], out=block.view(bool))
@@ -60,7 +60,7 @@ def crossed_weights(states: States, draws: int) -> Floats:
     return weights
 
 
-def _mixed(numbers: States) -> States:
+def _mix_bits(numbers: States) -> States:
     """Scramble the bits of numbers, in place."""
     for shift, factor in ((30, FIRST), (27, SECOND)):
         numbers ^= numbers >> np.uint64(shift)

@@ -76,8 +76,8 @@ def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], c
     total = _totals(item, value, n_items)
     per_item = np.bincount(item, minlength=n_items)
     sizes, class_of = np.unique(per_item, return_inverse=True)
-    left, right = _ordered_pairs(item, per_item) if crossed else (item[:0], item[:0])
-    code = (class_of[item[left]] * n_raters + rater[left]) * n_raters + rater[right]
+    first, second = _ordered_pairs(item, per_item) if crossed else (item[:0], item[:0])
+    code = (class_of[item[first]] * n_raters + rater[first]) * n_raters + rater[second]
     return Cells(
         item=item,
         rater=rater,
@@ -85,7 +85,7 @@ def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], c
         total=total[item],
         class_of=class_of.astype(np.int64),
         sizes=sizes.astype(float),
-        pair_item=item[left],
+        pair_item=item[first],
         pair_code=code,
         n_items=n_items,
         n_raters=n_raters,
@@ -97,25 +97,25 @@ def _ordered_pairs(item: Codes, counts: Codes) -> tuple[Codes, Codes]:
     order = np.argsort(item, kind="stable")
     start = np.cumsum(counts) - counts
     sizes = counts[item[order]]
-    left = np.repeat(order, sizes)
+    first = np.repeat(order, sizes)
     ends = np.cumsum(sizes)
     within = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
-    return left, order[np.repeat(start[item[order]], sizes) + within]
+    return first, order[np.repeat(start[item[order]], sizes) + within]
 
 
-def sums_of(cells: Cells, drawn: Floats) -> Sums:
+def sums_of(cells: Cells, weights: Floats) -> Sums:
     """Sums over a sample, from how often each item counts in it, shape (I,)."""
     s, j = len(cells.sizes), cells.n_raters
-    of_rating = drawn[cells.item]
+    of_rating = weights[cells.item]
     sums = np.zeros(cells.n_items)
     sums[cells.item] = cells.total
     code = cells.class_of[cells.item] * j + cells.rater
     return Sums(
         size=cells.sizes,
-        items=_totals(cells.class_of, drawn, s),
-        item_squares=_totals(cells.class_of, drawn * sums**2, s),
-        item_sums=_totals(cells.class_of, drawn * sums, s),
-        together=_totals(cells.pair_code, drawn[cells.pair_item], s * j * j).reshape(s, j, j),
+        items=_totals(cells.class_of, weights, s),
+        item_squares=_totals(cells.class_of, weights * sums**2, s),
+        item_sums=_totals(cells.class_of, weights * sums, s),
+        together=_totals(cells.pair_code, weights[cells.pair_item], s * j * j).reshape(s, j, j),
         rater_item_sums=_totals(code, of_rating * cells.total, s * j).reshape(s, j),
         rater_sums=_totals(cells.rater, of_rating * cells.value, j),
         squares=float(of_rating @ cells.value**2),
@@ -147,9 +147,9 @@ def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
     by_rater = 0.0
     squares = products @ shrink**2  # sums over items of products of what V^-1 makes of both columns
     if rater > 0:
-        seen = np.diagonal(sums.together, axis1=1, axis2=2)
-        design = np.diag(seen.sum(axis=0)) - np.tensordot(part, sums.together, axes=1)
-        sides = np.stack([shrink @ seen, sums.rater_sums - part @ sums.rater_item_sums], axis=1)
+        rater_counts = np.diagonal(sums.together, axis1=1, axis2=2)
+        design = np.diag(rater_counts.sum(axis=0)) - np.tensordot(part, sums.together, axes=1)
+        sides = np.stack([shrink @ rater_counts, sums.rater_sums - part @ sums.rater_item_sums], axis=1)
         lower, _ = lapack.dpotrf(np.eye(len(design)) + rater * design, lower=1)
         determinant += 2 * float(np.log(np.diag(lower)).sum())
         half, _ = lapack.dpotri(lower, lower=1)
@@ -157,7 +157,9 @@ def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
         solved = inverse @ sides
         form = form - rater * sides.T @ solved
         common = np.tensordot(shrink**2, sums.together, axes=1)
-        item_sides = np.stack([(shrink**2 * sums.size) @ seen, shrink**2 @ sums.rater_item_sums], axis=1)
+        item_sides = np.stack(
+            [(shrink**2 * sums.size) @ rater_counts, shrink**2 @ sums.rater_item_sums], axis=1
+        )
         cross = rater * solved.T @ item_sides
         squares = squares - cross - cross.T + rater**2 * solved.T @ common @ solved
         by_item -= rater * float((inverse * common).sum())
@@ -169,8 +171,8 @@ def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
     residual = max((form[1, 1] - mean * form[0, 1]) / (n - 1), 1e-300)
 
     def slope(of_determinant: float, moved: Floats) -> float:
-        left = moved[1, 1] - 2 * mean * moved[0, 1] + mean**2 * moved[0, 0]
-        return float(of_determinant - moved[0, 0] / form[0, 0] - left / residual)
+        weighted_squares = moved[1, 1] - 2 * mean * moved[0, 1] + mean**2 * moved[0, 0]
+        return float(of_determinant - moved[0, 0] / form[0, 0] - weighted_squares / residual)
 
     deviance = (n - 1) * float(np.log(residual)) + determinant + float(np.log(form[0, 0]))
     return Likelihood(deviance, (slope(by_item, squares), slope(by_rater, rater_squares)), residual)
@@ -178,8 +180,8 @@ def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
 
 def _loss(sums: Sums, theta: Floats) -> tuple[float, Floats]:
     """Deviance and its gradient at relative standard deviations of items and, if there are two, raters."""
-    found = likelihood(sums, theta[0] ** 2, theta[1] ** 2 if len(theta) > 1 else 0.0)
-    return found.deviance, 2 * theta * np.array(found.slopes)[: len(theta)]
+    result = likelihood(sums, theta[0] ** 2, theta[1] ** 2 if len(theta) > 1 else 0.0)
+    return result.deviance, 2 * theta * np.array(result.slopes)[: len(theta)]
 
 
 def fit(sums: Sums, crossed: bool, start: Floats | None = None) -> Floats:
@@ -199,11 +201,11 @@ def fit(sums: Sums, crossed: bool, start: Floats | None = None) -> Floats:
 
 def _descend(sums: Sums, start: Floats, precise: bool) -> Floats:
     """Go down from a start; where a value ends at zero, where there is no slope, from a small one too."""
-    found = _minimum(sums, start, precise)
-    if (found.x < ZERO).any():
-        again = _minimum(sums, np.where(found.x < ZERO, 0.1, found.x), precise)
-        found = min(found, again, key=lambda one: float(one.fun))
-    return np.where(found.x < ZERO, 0.0, found.x)
+    optimum = _minimum(sums, start, precise)
+    if (optimum.x < ZERO).any():
+        restart = _minimum(sums, np.where(optimum.x < ZERO, 0.1, optimum.x), precise)
+        optimum = min(optimum, restart, key=lambda solution: float(solution.fun))
+    return np.where(optimum.x < ZERO, 0.0, optimum.x)
 
 
 def _minimum(sums: Sums, start: Floats, precise: bool) -> Any:

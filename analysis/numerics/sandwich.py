@@ -52,10 +52,10 @@ def meat(entries: Entries, designs: Sequence[np.ndarray], fitted: Sequence[np.nd
 def row_meat(cell: np.ndarray, residuals: Sequence[np.ndarray], designs: Sequence[np.ndarray]) -> np.ndarray:
     """Sum the outer products of rows' scores, (k, k); residuals (n,) are weighted, designs (C, k_r)."""
     summed = [[np.empty(0)] * len(designs) for _ in designs]
-    for i, one in enumerate(designs):
-        for j, two in enumerate(designs[: i + 1]):
-            products = np.bincount(cell, residuals[i] * residuals[j], len(one))
-            summed[i][j] = one.T @ (two * products[:, None])
+    for i, first in enumerate(designs):
+        for j, second in enumerate(designs[: i + 1]):
+            products = np.bincount(cell, residuals[i] * residuals[j], len(first))
+            summed[i][j] = first.T @ (second * products[:, None])
             summed[j][i] = summed[i][j].T
     return np.block(summed)
 
@@ -79,12 +79,12 @@ def small_sample_scale(clusters: np.ndarray) -> np.ndarray:
 
 def positive_semidefinite(vcov: np.ndarray) -> tuple[np.ndarray, bool]:
     """Set negative eigenvalues of a covariance's known part to zero, and flag whether there were any."""
-    known = ~np.isnan(vcov).any(axis=1)
-    values, vectors = np.linalg.eigh(vcov[np.ix_(known, known)])
+    mask = ~np.isnan(vcov).any(axis=1)
+    values, vectors = np.linalg.eigh(vcov[np.ix_(mask, mask)])
     if not len(values) or values[0] >= -_ROUNDING * max(values[-1], 0.0):
         return vcov, False
     repaired = vcov.copy()
-    repaired[np.ix_(known, known)] = (vectors * np.clip(values, 0, None)) @ vectors.T
+    repaired[np.ix_(mask, mask)] = (vectors * np.clip(values, 0, None)) @ vectors.T
     return repaired, True
 
 
@@ -116,9 +116,9 @@ class Leverage:
     @property
     def inverse(self) -> np.ndarray:
         """Eigenvalues of (I - B_g)^(-1), 0 where a cluster alone determines a direction, shape (g, d)."""
-        left = 1.0 - self.values
-        full = left < _FULL_LEVERAGE
-        return np.where(full, 0.0, 1.0 / np.where(full, 1.0, left))
+        complement = 1.0 - self.values
+        full = complement < _FULL_LEVERAGE
+        return np.where(full, 0.0, 1.0 / np.where(full, 1.0, complement))
 
     def spread(self, contrast: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What each cluster's errors add to m contrasts (m, k), in two bases."""
@@ -130,8 +130,8 @@ class Leverage:
 def root_of(bread: np.ndarray) -> np.ndarray:
     """L, shape (k, r), with the inverse cross products (k, k) equal to L L'."""
     values, vectors = np.linalg.eigh(bread)
-    kept = values > _FULL_LEVERAGE * values[-1]
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+    mask = values > _FULL_LEVERAGE * values[-1]
+    return np.asarray(vectors[:, mask] * np.sqrt(values[mask]))
 
 
 def leverage(entries: Entries, design: np.ndarray, root: np.ndarray, first: int, last: int) -> Leverage:
@@ -157,7 +157,7 @@ def _products_of_rows(
     start = entries.starts[first]
     rows = slice(start, start + sizes.sum())
     turned = (design[entries.cell[rows]] @ root) * np.sqrt(entries.weight[rows])[:, None]
-    return np.array([own.T @ own for own in np.split(turned, np.cumsum(sizes)[:-1])])
+    return np.array([block.T @ block for block in np.split(turned, np.cumsum(sizes)[:-1])])
 
 
 def _leverage_of_rows(
@@ -168,14 +168,14 @@ def _leverage_of_rows(
     unit = np.repeat(np.arange(len(sizes)), sizes)
     rows = slice(start, start + len(unit))
     place = np.arange(len(unit)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    own = np.zeros((len(sizes), max(1, sizes.max(initial=0)), turned.shape[1]))
-    own[unit, place] = turned[entries.cell[rows]] * np.sqrt(entries.weight[rows])[:, None]
-    values, vectors = np.linalg.eigh(own @ own.transpose(0, 2, 1))
+    blocks = np.zeros((len(sizes), max(1, sizes.max(initial=0)), turned.shape[1]))
+    blocks[unit, place] = turned[entries.cell[rows]] * np.sqrt(entries.weight[rows])[:, None]
+    values, vectors = np.linalg.eigh(blocks @ blocks.transpose(0, 2, 1))
     values = np.clip(values, 0.0, 1.0)
     positive = values > _NO_LEVERAGE
     scale = np.where(positive, 1.0 / np.sqrt(np.where(positive, values, 1.0)), 0.0)
     return Leverage(
-        root, np.where(positive, values, 0.0), own.transpose(0, 2, 1) @ (vectors * scale[:, None])
+        root, np.where(positive, values, 0.0), blocks.transpose(0, 2, 1) @ (vectors * scale[:, None])
     )
 
 
@@ -186,19 +186,19 @@ def leverages(
     n_units = entries[0].n_units
     size = max(1, _NUMBERS_AT_A_TIME // max(root.shape[1] for root in roots) ** 2)
     for first, last in pairwise([*range(0, n_units, size), n_units]):
-        yield [leverage(*one, first, last) for one in zip(entries, designs, roots, strict=True)]
+        yield [leverage(*arguments, first, last) for arguments in zip(entries, designs, roots, strict=True)]
 
 
-def adjusted_scores(found: Leverage, scores: np.ndarray) -> np.ndarray:
+def adjusted_scores(hat: Leverage, scores: np.ndarray) -> np.ndarray:
     """Bread times the CR2-adjusted scores of g clusters, shape (g, k), from their scores (g, k)."""
-    return np.asarray(found.apply(found.inverse_root, scores @ found.root) @ found.root.T)
+    return np.asarray(hat.apply(hat.inverse_root, scores @ hat.root) @ hat.root.T)
 
 
-def deletion_changes(found: Leverage, scores: np.ndarray) -> np.ndarray:
+def deletion_changes(hat: Leverage, scores: np.ndarray) -> np.ndarray:
     """Coefficients minus those without each of g clusters, (g, k), from the clusters' scores (g, k)."""
     # With A the cross products of all rows and A_g those of a cluster, this is (A - A_g)^- s_g, where the
     # generalised inverse keeps directions that the cluster alone determines as they are.
-    return np.asarray(found.apply(found.inverse, scores @ found.root) @ found.root.T)
+    return np.asarray(hat.apply(hat.inverse, scores @ hat.root) @ hat.root.T)
 
 
 def shares_of_variance(entries: Entries, direction: np.ndarray) -> np.ndarray:
@@ -222,12 +222,12 @@ class Satterthwaite:
         self._mean = np.zeros(m)
         self._own = np.zeros(m)
 
-    def add(self, found: Sequence[Leverage], contrasts: Sequence[np.ndarray]) -> None:
+    def add(self, hats: Sequence[Leverage], contrasts: Sequence[np.ndarray]) -> None:
         """Add g clusters: their leverage in each regression, and the contrasts of each, (m, k_r)."""
-        g, m = len(found[0].values), len(self._mean)
+        g, m = len(hats[0].values), len(self._mean)
         moved = np.zeros((g, m, self._slices[-1]))
         norm = np.zeros((g, m))
-        for number, (part, contrast) in enumerate(zip(found, contrasts, strict=True)):
+        for number, (part, contrast) in enumerate(zip(hats, contrasts, strict=True)):
             spread, turned = part.spread(contrast)
             norm += np.einsum("gi,gim->gm", part.values, spread**2)
             moved[:, :, self._slices[number] : self._slices[number + 1]] = turned
@@ -266,22 +266,22 @@ class Parts:
 
 def parts(found: Sequence[Leverage], contrasts: Sequence[np.ndarray]) -> Parts:
     """Parts of g clusters, from their leverage in each regression and the contrasts of each, (q, k_r)."""
-    own: np.ndarray | float = 0.0
+    products: np.ndarray | float = 0.0
     moved = []
     for part, contrast in zip(found, contrasts, strict=True):
         spread, turned = part.spread(contrast)
-        own = own + np.einsum("gi,gis,git->gst", part.values, spread, spread, optimize=True)
+        products = products + np.einsum("gi,gis,git->gst", part.values, spread, spread, optimize=True)
         moved.append(turned)
-    return Parts(np.asarray(own), np.concatenate(moved, axis=2))
+    return Parts(np.asarray(products), np.concatenate(moved, axis=2))
 
 
-def standardising(mean: np.ndarray) -> np.ndarray:
+def standardising_matrix(mean: np.ndarray) -> np.ndarray:
     """Matrix, shape (rank, q), that makes contrasts whose covariance has this mean (q, q) independent."""
     scale = np.sqrt(np.clip(np.diag(mean), 0, None))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     values, vectors = np.linalg.eigh(mean * inverse * inverse[:, None])
-    kept = values > _RANK_TOLERANCE * max(values[-1], 1.0)
-    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T * inverse)
+    mask = values > _RANK_TOLERANCE * max(values[-1], 1.0)
+    return np.asarray((vectors[:, mask] / np.sqrt(values[mask])).T * inverse)
 
 
 class Wishart:
@@ -299,26 +299,26 @@ class Wishart:
         """Whether the matrices that are needed stay of moderate size."""
         return p * min(rank, clusters) <= _LARGEST_MATRIX
 
-    def add(self, found: Parts) -> None:
+    def add(self, cluster_parts: Parts) -> None:
         """Add g clusters."""
         if self._few:
-            self._kept.append(found)
+            self._kept.append(cluster_parts)
             return
-        taken = np.einsum("gsr,gtr->gst", found.moved, found.moved, optimize=True)
-        self._own += _squares(found.own - taken) - _squares(taken)
-        flat = found.moved.reshape(len(found.moved), -1)
+        overlap = np.einsum("gsr,gtr->gst", cluster_parts.moved, cluster_parts.moved, optimize=True)
+        self._own += _squares(cluster_parts.own - overlap) - _squares(overlap)
+        flat = cluster_parts.moved.reshape(len(cluster_parts.moved), -1)
         self._cross += flat.T @ flat
 
     @property
     def df(self) -> float:
         """Degrees of freedom."""
         if self._few:
-            own = np.concatenate([one.own for one in self._kept])
-            moved = np.concatenate([one.moved for one in self._kept])
+            products = np.concatenate([part.own for part in self._kept])
+            moved = np.concatenate([part.moved for part in self._kept])
             g, p, rank = moved.shape
             flat = moved.reshape(g * p, rank)
             pairs = -(flat @ flat.T).reshape(g, p, g, p).transpose(0, 2, 1, 3)
-            pairs[np.arange(g), np.arange(g)] += own
+            pairs[np.arange(g), np.arange(g)] += products
             total = _squares(pairs)
         else:
             rank = len(self._cross) // self._p

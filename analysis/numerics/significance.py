@@ -14,7 +14,7 @@ from .types import Codes
 Step = Literal["holm", "bh", "by"]
 
 
-def adjusted(p: np.ndarray, method: Step) -> np.ndarray:
+def adjust_p_values(p: np.ndarray, method: Step) -> np.ndarray:
     """Adjust p values for the m tests of the last axis; NaN stays NaN and is not counted."""
     # "holm" bounds the family-wise error rate, "bh" (Benjamini and Hochberg 1995) the false discovery rate of
     # independent tests, "by" (Benjamini and Yekutieli 2001) that of tests with any dependence.
@@ -29,9 +29,9 @@ def adjusted(p: np.ndarray, method: Step) -> np.ndarray:
         factor = m * (harmonic[m] if method == "by" else 1.0)
         scaled = np.nan_to_num(rising * factor / rank, nan=np.inf)
         stepped = np.minimum.accumulate(scaled[..., ::-1], axis=-1)[..., ::-1]
-    made = np.empty_like(p)
-    np.put_along_axis(made, order, np.minimum(stepped, 1.0), axis=-1)
-    return np.where(np.isfinite(p), made, np.nan)
+    adjusted_p = np.empty_like(p)
+    np.put_along_axis(adjusted_p, order, np.minimum(stepped, 1.0), axis=-1)
+    return np.where(np.isfinite(p), adjusted_p, np.nan)
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,22 @@ class Discordance:
         return (self.only_left - self.only_right) / self.n if self.n else np.nan
 
 
-def discordance(left: np.ndarray, right: np.ndarray) -> Discordance:
+def discordance(first: np.ndarray, second: np.ndarray) -> Discordance:
     """Count discordant pairs: either side's answer is right or not, or the more often right; shape (n,)."""
-    return Discordance(int((left > right).sum()), int((right > left).sum()), len(left))
+    return Discordance(int((first > second).sum()), int((second > first).sum()), len(first))
 
 
-def exact_p(found: Discordance) -> float:
+def exact_p(table: Discordance) -> float:
     """Two-sided p of McNemar's exact test: discordant pairs fall to either side with probability 1/2."""
-    smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
-    return min(1.0, 2 * float(bdtr(smaller, total, 0.5))) if found.n else math.nan
+    smaller, total = min(table.only_left, table.only_right), table.only_left + table.only_right
+    return min(1.0, 2 * float(bdtr(smaller, total, 0.5))) if table.n else math.nan
 
 
-def mid_p(found: Discordance) -> float:
+def mid_p(table: Discordance) -> float:
     """Two-sided mid-p of McNemar's test: only half of the probability of what was seen is counted."""
-    smaller, total = min(found.only_left, found.only_right), found.only_left + found.only_right
-    if found.only_left == found.only_right:
-        return 1.0 - _mass(smaller, total) / 2 if total else exact_p(found)
+    smaller, total = min(table.only_left, table.only_right), table.only_left + table.only_right
+    if table.only_left == table.only_right:
+        return 1.0 - _mass(smaller, total) / 2 if total else exact_p(table)
     return 2 * float(bdtr(smaller, total, 0.5)) - _mass(smaller, total)
 
 
@@ -72,24 +72,24 @@ def _mass(k: int, n: int) -> float:
     return float(bdtr(k, n, 0.5) - (bdtr(k - 1, n, 0.5) if k else 0))
 
 
-def clustered_p(left: np.ndarray, right: np.ndarray, cluster: Codes) -> float:
+def clustered_p(first: np.ndarray, second: np.ndarray, cluster: Codes) -> float:
     """Two-sided p of McNemar's test with pairs in clusters, such as lines of an item."""
     # Durkalski's statistic without weights, so that each pair, not each cluster, counts alike.
-    if not len(left):
+    if not len(first):
         return math.nan
-    sums = np.bincount(cluster, weights=left.astype(float) - right.astype(float))
+    sums = np.bincount(cluster, weights=first.astype(float) - second.astype(float))
     squared = float((sums**2).sum())
     return float(2 * ndtr(-abs(sums.sum()) / math.sqrt(squared))) if squared else 1.0
 
 
-def bonett_price(found: Discordance, alpha: float) -> tuple[float, float, float]:
+def bonett_price(table: Discordance, alpha: float) -> tuple[float, float, float]:
     """Standard error, lower and upper bound of the difference, with one pair added to either side."""
-    if not found.n:
+    if not table.n:
         return math.nan, math.nan, math.nan
-    left, right = (found.only_left + 1) / (found.n + 2), (found.only_right + 1) / (found.n + 2)
-    std_error = math.sqrt((left + right - (left - right) ** 2) / (found.n + 2))
+    first_share, second_share = (table.only_left + 1) / (table.n + 2), (table.only_right + 1) / (table.n + 2)
+    std_error = math.sqrt((first_share + second_share - (first_share - second_share) ** 2) / (table.n + 2))
     half = float(ndtri(1 - alpha / 2)) * std_error
-    middle = left - right
+    middle = first_share - second_share
     return std_error, max(-1.0, middle - half), min(1.0, middle + half)
 
 

@@ -55,11 +55,11 @@ def anova(codes: Codes, sizes: Sequence[int], values: Floats) -> Anova:
     replicates = n // int(np.prod(sizes))
     centred = values - values.mean()
     means = np.bincount(cell, centred, int(np.prod(sizes))).reshape(sizes) / replicates
-    every = terms_of(n_factors, replicated=True)
+    all_terms = terms_of(n_factors, replicated=True)
     raw: dict[Term, float] = {(): 0.0}
-    for term in every:
-        other = tuple(k for k in range(n_factors) if k not in term)
-        margin = means.mean(axis=other)
+    for term in all_terms:
+        axes = tuple(k for k in range(n_factors) if k not in term)
+        margin = means.mean(axis=axes)
         raw[term] = float((margin**2).sum()) * n / margin.size
     squares = {
         term: sum(
@@ -67,17 +67,17 @@ def anova(codes: Codes, sizes: Sequence[int], values: Floats) -> Anova:
             for size in range(len(term) + 1)
             for part in combinations(term, size)
         )
-        for term in every
+        for term in all_terms
     }
-    df = {term: float(np.prod([sizes[k] - 1 for k in term])) for term in every}
+    df = {term: float(np.prod([sizes[k] - 1 for k in term])) for term in all_terms}
     terms = terms_of(n_factors, replicates > 1)
     if replicates > 1:
-        rest, rest_df = float(centred @ centred) - raw[every[-1]], float(n - means.size)
+        residual, residual_df = float(centred @ centred) - raw[all_terms[-1]], float(n - means.size)
     else:
-        rest, rest_df = squares[every[-1]], df[every[-1]]
-    found = np.array([*(squares[term] for term in terms), rest])
-    freedom = np.array([*(df[term] for term in terms), rest_df])
-    return Anova(np.maximum(found, 0.0) / freedom, freedom)
+        residual, residual_df = squares[all_terms[-1]], df[all_terms[-1]]
+    sums = np.array([*(squares[term] for term in terms), residual])
+    freedom = np.array([*(df[term] for term in terms), residual_df])
+    return Anova(np.maximum(sums, 0.0) / freedom, freedom)
 
 
 def expected_mean_squares(terms: Sequence[Term], per_level: Sequence[float]) -> Floats:
@@ -85,9 +85,9 @@ def expected_mean_squares(terms: Sequence[Term], per_level: Sequence[float]) -> 
     # `per_level` (T,) has the observations of a level of each term.
     matrix = np.zeros((len(terms) + 1, len(terms) + 1))
     matrix[:, -1] = 1.0
-    for row, own in enumerate(terms):
-        for column, other in enumerate(terms):
-            if set(own) <= set(other):
+    for row, row_term in enumerate(terms):
+        for column, column_term in enumerate(terms):
+            if set(row_term) <= set(column_term):
                 matrix[row, column] = per_level[column]
     return matrix
 
@@ -119,8 +119,8 @@ def layout(codes: Codes, sizes: Sequence[int], terms: Sequence[Term]) -> Layout:
 def generalised_draws(mean_square: Floats, df: Floats, matrix: Floats, draws: int, seed: int) -> Floats:
     """Draw variances, (draws, T + 1), from the generalised pivotal quantities of mean squares."""
     chi2 = np.random.default_rng(seed).chisquare(df, size=(draws, len(df)))
-    drawn = mean_square * df / chi2
-    return np.asarray(np.maximum(np.linalg.solve(matrix, drawn.T).T, 0.0))
+    pivots = mean_square * df / chi2
+    return np.asarray(np.maximum(np.linalg.solve(matrix, pivots.T).T, 0.0))
 
 
 def is_replicated(codes: Codes, sizes: Sequence[int]) -> bool:
@@ -145,26 +145,26 @@ def separable_terms(codes: Codes, sizes: Sequence[int]) -> list[Term]:
     """Terms whose variances a design can tell apart: main effects, and interactions up to some size."""
     # Those of a size are left out, with all larger ones, where their covariances depend linearly on each
     # other, on smaller terms, or, of terms with the object, on independent residuals.
-    every = terms_of(len(sizes), is_replicated(codes, sizes))
-    patterns, _ = _patterns(codes, sizes, np.zeros(len(codes)), every)
+    all_terms = terms_of(len(sizes), is_replicated(codes, sizes))
+    patterns, _ = _patterns(codes, sizes, np.zeros(len(codes)), all_terms)
     cells = np.unique(codes[:, 1:], axis=0)
-    of_object = [term for term in every if 0 in term]
-    kept = list[Term]()
+    of_object = [term for term in all_terms if 0 in term]
+    terms = list[Term]()
     for size in range(1, len(sizes) + 1):
-        wanted = [term for term in every if len(term) <= size]
+        candidates = [term for term in all_terms if len(term) <= size]
         within = [
-            np.concatenate([one.shared[of_object.index(term)].ravel() for one in patterns])
-            for term in wanted
+            np.concatenate([pattern.shared[of_object.index(term)].ravel() for pattern in patterns])
+            for term in candidates
             if 0 in term
         ]
-        within.append(np.concatenate([np.eye(len(one.total)).ravel() for one in patterns]))
-        facets = [np.array(term) - 1 for term in wanted if 0 not in term]
-        between = [np.all(cells[:, None, own] == cells[None, :, own], axis=2).ravel() for own in facets]
+        within.append(np.concatenate([np.eye(len(pattern.total)).ravel() for pattern in patterns]))
+        facets = [np.array(term) - 1 for term in candidates if 0 not in term]
+        between = [np.all(cells[:, None, facet] == cells[None, :, facet], axis=2).ravel() for facet in facets]
         parts = [np.array(part, dtype=float) for part in (within, between) if part]
         if size > 1 and any(np.linalg.matrix_rank(part @ part.T) < len(part) for part in parts):
             break
-        kept = wanted
-    return kept
+        terms = candidates
+    return terms
 
 
 def restricted_variances(codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]) -> Floats:
@@ -194,7 +194,7 @@ def _descend(loss: Callable[[Floats], float], start: Floats) -> Floats:
     best = _minimum(loss, start)
     for _ in range(2 * len(start)):
         zero = np.flatnonzero(best.x[:-1] < _SMALL)
-        falls = [k for k in zero if _falls(loss, best.x, k)]
+        falls = [k for k in zero if _deviance_falls(loss, best.x, k)]
         if not falls:
             break
         second = _minimum(loss, np.where(np.isin(np.arange(len(start)), falls), 2 * _SMALL, best.x))
@@ -204,7 +204,7 @@ def _descend(loss: Callable[[Floats], float], start: Floats) -> Floats:
     return np.asarray(best.x)
 
 
-def _falls(loss: Callable[[Floats], float], root: Floats, k: int) -> bool:
+def _deviance_falls(loss: Callable[[Floats], float], root: Floats, k: int) -> bool:
     """Whether the deviance falls with variance k, at some small value."""
     value = loss(root)
     steps = np.array([_SMALL / 4, _SMALL / 2, _SMALL, 2 * _SMALL, 4 * _SMALL])
@@ -222,9 +222,9 @@ def _patterns(
     codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]
 ) -> tuple[list[_Pattern], Codes]:
     """Objects by the cells in which they were observed; and the term of each column of the designs, (q,)."""
-    others = [term for term in terms if 0 not in term]
-    levels = [int(np.prod([sizes[k] for k in term])) for term in others]
-    owner = np.repeat([terms.index(term) for term in others], levels).astype(np.int64)
+    facet_terms = [term for term in terms if 0 not in term]
+    levels = [int(np.prod([sizes[k] for k in term])) for term in facet_terms]
+    owner = np.repeat([terms.index(term) for term in facet_terms], levels).astype(np.int64)
     starts = np.cumsum([0, *levels])
     order = np.lexsort((*codes[:, :0:-1].T, codes[:, 0]))
     codes, values = codes[order], values[order]
@@ -233,10 +233,10 @@ def _patterns(
     for first, last in zip(np.append(0, ends[:-1]), ends, strict=True):
         rows = slice(int(first), int(last))
         groups.setdefault(codes[rows, 1:].tobytes(), []).append(rows)
-    found = []
+    result = []
     for members in groups.values():
         cells = codes[members[0]]
-        own = np.stack([values[rows] for rows in members])
+        responses = np.stack([values[rows] for rows in members])
         shared = [
             np.all(cells[:, None, term[1:]] == cells[None, :, term[1:]], axis=2)
             for term in terms
@@ -244,11 +244,19 @@ def _patterns(
         ]
         design = np.zeros((len(cells), 1 + len(owner)))
         design[:, 0] = 1.0
-        for start, term in zip(starts, others, strict=False):
+        for start, term in zip(starts, facet_terms, strict=False):
             joint = np.ravel_multi_index(tuple(cells[:, list(term)].T), [sizes[k] for k in term])
             design[np.arange(len(cells)), 1 + start + joint] = 1.0
-        found.append(_Pattern(np.array(shared, dtype=float), design, len(own), own.sum(axis=0), own.T @ own))
-    return found, owner
+        result.append(
+            _Pattern(
+                np.array(shared, dtype=float),
+                design,
+                len(responses),
+                responses.sum(axis=0),
+                responses.T @ responses,
+            )
+        )
+    return result, owner
 
 
 def _deviance(variance: Floats, patterns: Sequence[_Pattern], terms: Sequence[Term], owner: Codes) -> float:
@@ -256,24 +264,24 @@ def _deviance(variance: Floats, patterns: Sequence[_Pattern], terms: Sequence[Te
     within = variance[[k for k, term in enumerate(terms) if 0 in term]]
     determinant, squares = 0.0, 0.0
     gram, moment = np.zeros((1 + len(owner),) * 2), np.zeros(1 + len(owner))
-    for one in patterns:
-        covariance = np.tensordot(within, one.shared, axes=1) + variance[-1] * np.eye(len(one.total))
+    for pattern in patterns:
+        covariance = np.tensordot(within, pattern.shared, axes=1) + variance[-1] * np.eye(len(pattern.total))
         factor = cho_factor(covariance, lower=True, check_finite=False)
-        determinant += 2 * one.n * float(np.log(np.diag(factor[0])).sum())
-        solved = cho_solve(factor, np.column_stack([one.design, one.products]), check_finite=False)
+        determinant += 2 * pattern.n * float(np.log(np.diag(factor[0])).sum())
+        solved = cho_solve(factor, np.column_stack([pattern.design, pattern.products]), check_finite=False)
         weighted, turned = solved[:, : len(moment)], solved[:, len(moment) :]
-        gram += one.n * one.design.T @ weighted
-        moment += weighted.T @ one.total
+        gram += pattern.n * pattern.design.T @ weighted
+        moment += weighted.T @ pattern.total
         squares += float(np.trace(turned))
     root = np.sqrt(variance[owner])
     system = np.eye(len(owner)) + root[:, None] * gram[1:, 1:] * root
     factor = cho_factor(system, lower=True, check_finite=False)
     sides = root[:, None] * np.column_stack([gram[1:, 0], moment[1:]])
-    left = sides.T @ cho_solve(factor, sides, check_finite=False)
-    information = gram[0, 0] - left[0, 0]
-    mean = moment[0] - left[0, 1]
+    reduction = sides.T @ cho_solve(factor, sides, check_finite=False)
+    information = gram[0, 0] - reduction[0, 0]
+    mean = moment[0] - reduction[0, 1]
     determinant += 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(information))
-    return determinant + squares - float(left[1, 1]) - float(mean**2 / information)
+    return determinant + squares - float(reduction[1, 1]) - float(mean**2 / information)
 
 
 @dataclass(frozen=True)
@@ -305,14 +313,14 @@ def precision(
     relative, absolute = score.copy(), score.copy()
     for term, variance in zip(terms, variances.T, strict=False):
         facets = [k - 1 for k in term if k]
-        seen = float(np.prod([1 / counts[k] for k in facets]))
-        whole = float(np.prod([1 / universe[k] for k in facets]))
+        sample_weight = float(np.prod([1 / counts[k] for k in facets]))
+        universe_weight = float(np.prod([1 / universe[k] for k in facets]))
         if 0 in term:
-            score = score + whole * variance
-            relative = relative + (seen - whole) * variance
-        absolute = absolute + (seen - whole) * variance * bool(facets)
-    rest = variances[:, -1] / float(np.prod(counts))
-    return Precision(score, relative + rest, absolute + rest)
+            score = score + universe_weight * variance
+            relative = relative + (sample_weight - universe_weight) * variance
+        absolute = absolute + (sample_weight - universe_weight) * variance * bool(facets)
+    residual = variances[:, -1] / float(np.prod(counts))
+    return Precision(score, relative + residual, absolute + residual)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -23,19 +23,21 @@ def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -
         yield lambda tasks: ((number, function(shared, task)) for number, task in enumerate(tasks))
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_keep, initargs=(function, shared))
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_start_worker, initargs=(function, shared)
+    )
 
     def run(tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         waiting = {pool.submit(_call, task): number for number, task in enumerate(tasks)}
         for ready in as_completed(waiting):
             try:
-                found = ready.result()
+                result = ready.result()
             except BrokenProcessPool:
                 raise InputError(
                     "A worker process ended early. In a script, put the call below `if "
                     "__name__ == '__main__':`; otherwise memory may be insufficient, so give fewer workers."
                 ) from None
-            yield waiting[ready], found
+            yield waiting[ready], result
 
     try:
         yield run
@@ -50,9 +52,9 @@ def workers_of(function: Callable[[Any, Any], Any], shared: Any, workers: int) -
 _KEPT: list[Any] = []
 
 
-def _keep(*kept: Any) -> None:
+def _start_worker(*state: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
-    _KEPT[:] = kept
+    _KEPT[:] = state
 
 
 def _call(task: Any) -> Any:

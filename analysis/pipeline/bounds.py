@@ -18,7 +18,7 @@ from conjury.inference.tables.schema import KEYS
 from .. import conjoint
 from ..frames.passport import is_of_coverage
 from ..results import Result, Step, stack
-from .run import FitOptions, Group, arguments_of, free, name_groups
+from .run import FitOptions, Group, arguments_of, name_groups, unused_name
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -31,11 +31,11 @@ CHOICE = [name for name in KEYS["choices"] if name != "position"]  # columns tha
 def bounds_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Iterator[Step]:
     """Plan the bounds of each analysis of effects and means in which answers are missing."""
     # The refusal policy decides what is missing: an answer that counts as not chosen is none.
-    taken = {part.name for part in study.analyses} | set(RESERVED_TABLES)
+    table_names = {part.name for part in study.analyses} | set(RESERVED_TABLES)
     for part in study.analyses:
         if part.verb in BOUNDED and any(_lacks_some(study, part, group) for group in split):
             yield Step(
-                free(f"{part.name}_bounds", taken),
+                unused_name(f"{part.name}_bounds", table_names),
                 f"{part.title}: bounds",
                 partial(_bound_all, study, part, split, options),
             )
@@ -43,11 +43,11 @@ def bounds_steps(study: Study, split: Sequence[Group], options: FitOptions) -> I
 
 def _lacks_some(study: Study, analysis: Analysis, group: Group) -> bool:
     """Whether some answers of a group are missing, and others are not."""
-    lost = group.choices[study.outcome].isna()
-    if not lost.any() or lost.all():
+    is_missing = group.choices[study.outcome].isna()
+    if not is_missing.any() or is_missing.all():
         return False
-    lost = analysis.select(group.choices)[study.outcome].isna()
-    return bool(lost.any() and not lost.all())
+    is_missing = analysis.select(group.choices)[study.outcome].isna()
+    return bool(is_missing.any() and not is_missing.all())
 
 
 def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options: FitOptions) -> Result:
@@ -58,47 +58,47 @@ def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options
     settings: dict[str, Any] = {}
     clusters: list[str] = []
     for group in split:
-        rows = analysis.select(_needed(study, analysis, group, options))
-        lost = rows[study.outcome].isna().to_numpy(dtype=bool)
-        found = None
-        if lost.any() and not lost.all():
+        rows = analysis.select(_columns_for_bounds(study, analysis, group, options))
+        is_missing = rows[study.outcome].isna().to_numpy(dtype=bool)
+        result = None
+        if is_missing.any() and not is_missing.all():
             try:
-                found = _bounds(study, analysis, group, rows, options)
+                result = _bounds(study, analysis, group, rows, options)
             except InputError as error:
                 notes.append(f"{group.name}: {error} It was excluded.")
         names = {"judge": group.judge, "prompt": group.prompt, "variant": group.variant}
-        counts.append(names | _answered(rows, lost))
-        if found is None:
-            if lost.all():
+        counts.append(names | _count_answers(rows, is_missing))
+        if result is None:
+            if is_missing.all():
                 notes.append(f"{group.name}: there are no answers, so means and effects cannot be estimated.")
             continue
-        forced = found.settings["forced"] and settings.get("forced", True)
-        settings = {**found.settings, "forced": forced}
+        forced = result.settings["forced"] and settings.get("forced", True)
+        settings = {**result.settings, "forced": forced}
         clusters.append(settings["id"] or "")
-        frames.append(name_groups(found.frame, group))
-        notes += [f"{group.name}: {note}" for note in found.notes if is_of_coverage(note)]
+        frames.append(name_groups(result.frame, group))
+        notes += [f"{group.name}: {note}" for note in result.notes if is_of_coverage(note)]
     if not frames:
         raise InputError(" ".join(notes))
     table = pd.DataFrame(counts)
-    total, given = int(table["n_asked"].sum()), int(table["n_answered"].sum())
+    total, n_answered = int(table["n_asked"].sum()), int(table["n_answered"].sum())
     settings["id"] = " or ".join(filter(None, dict.fromkeys(clusters))) or None
     settings |= {"exclude": analysis.exclude, "counted": "choices"}
-    settings |= {"n_asked": total, "n_missing": total - given}
+    settings |= {"n_asked": total, "n_missing": total - n_answered}
     return Result(stack(frames), "bounds", tuple(notes), settings, {"answered": table})
 
 
-def _answered(rows: pd.DataFrame, lost: NDArray[np.bool_]) -> dict[str, int]:
-    """Choices that were asked for, and those of which no profile lacks its outcome (flags ``lost``)."""
+def _count_answers(rows: pd.DataFrame, is_missing: NDArray[np.bool_]) -> dict[str, int]:
+    """Choices that were asked for, and those of which no profile lacks its outcome (flags ``is_missing``)."""
     keys = [key for key in CHOICE if key in rows]
-    n_asked, n_lost = (len(part.drop_duplicates(keys)) for part in (rows, rows[lost]))
+    n_asked, n_lost = (len(part.drop_duplicates(keys)) for part in (rows, rows[is_missing]))
     return {"n_answered": n_asked - n_lost, "n_asked": n_asked}
 
 
-def _needed(study: Study, analysis: Analysis, group: Group, options: FitOptions) -> pd.DataFrame:
+def _columns_for_bounds(study: Study, analysis: Analysis, group: Group, options: FitOptions) -> pd.DataFrame:
     """The columns of a group's choices that bounds need."""
-    wanted = {study.outcome, "position", *CHOICE, *analysis.features, *analysis.exclude}
-    wanted |= set(options.id or study.clusters.of(group.kind))
-    return group.choices[[name for name in group.choices if name in wanted]]
+    columns = {study.outcome, "position", *CHOICE, *analysis.features, *analysis.exclude}
+    columns |= set(options.id or study.clusters.of(group.kind))
+    return group.choices[[name for name in group.choices if name in columns]]
 
 
 def _bounds(

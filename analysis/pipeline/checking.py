@@ -47,13 +47,15 @@ def add_checks(folder: ResultsFolder, findings: Findings, collected: CollectedDa
 
 def _loaded(collected: CollectedData) -> Loaded:
     tables = {role: getattr(collected, role) for role in (CHOICES, JUDGMENTS)}
-    held = {role: table for role, table in tables.items() if table is not None and "judge_kind" in table}
+    judged_tables = {
+        role: table for role, table in tables.items() if table is not None and "judge_kind" in table
+    }
     files = [
         Source(path, len(table), len(table), role)
         for role, path in collected.files.items()
         if role in ROLES and (table := getattr(collected, role)) is not None
     ]
-    return Loaded(collected.study, held, tuple(files))
+    return Loaded(collected.study, judged_tables, tuple(files))
 
 
 def _source(loaded: Loaded, notes: Sequence[str]) -> dict[str, Any]:

@@ -34,10 +34,10 @@ from .run import (
     Group,
     Plan,
     arguments_of,
-    free,
     name_groups,
     resampled_unit,
     settings_of,
+    unused_name,
     warnings_noted,
 )
 
@@ -53,8 +53,8 @@ def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[Group]:
     for variant, choices in variants.items():
         repeat = is_repeat(choices)
         repeats = choices[repeat].groupby(_judge_and_prompt(choices[repeat]), observed=True).size().to_dict()
-        asked = choices[~repeat]
-        for key, rows in asked.groupby(_judge_and_prompt(asked), sort=False, observed=True):
+        originals = choices[~repeat]
+        for key, rows in originals.groupby(_judge_and_prompt(originals), sort=False, observed=True):
             judge, prompt = map(str, key)
             kind = str(rows["judge_kind"].iloc[0])
             yield Group(variant, judge, prompt, kind, rows, int(repeats.get((judge, prompt), 0)))
@@ -115,13 +115,15 @@ def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: 
     if not fitted:
         raise InputError(refused[0])
     notes += [f"{reason} It was excluded." for reason in refused]
-    settings = settings_of(study, analysis, [(group, found) for group, _, found in fitted], options)
+    settings = settings_of(study, analysis, [(group, estimates) for group, _, estimates in fitted], options)
     extra: dict[str, pd.DataFrame] = {}
-    notes += [f"{analysis.name}, {group.name}: {note}" for group, _, one in fitted for note in one.notes]
+    notes += [
+        f"{analysis.name}, {group.name}: {note}" for group, _, estimates in fitted for note in estimates.notes
+    ]
     if analysis.verb in PREFERENCES:
         settings = {**fitted[0][2].settings, **settings}
         extra = {
-            part: stack([name_groups(one.extra[part], group) for group, _, one in fitted])
+            part: stack([name_groups(estimates.extra[part], group) for group, _, estimates in fitted])
             for part in fitted[0][2].extra
         }
     return Result(stack([frame for _, frame, _ in fitted]), analysis.verb, tuple(notes), settings, extra)
@@ -209,11 +211,11 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
             f"The study {study.name} has no analysis for which a correction by models is defined "
             f"({', '.join(_CORRECTED)}); add one to the study file."
         )
-    taken = {part.name for part in study.analyses} | set(RESERVED_TABLES)
+    table_names = {part.name for part in study.analyses} | set(RESERVED_TABLES)
     repeats = sum(group.repeats for group in split if group.kind == HUMAN and not group.variant)
     return tuple(
         Step(
-            free(f"{part.name}_corrected", taken),
+            unused_name(f"{part.name}_corrected", table_names),
             title_of(part.title),
             partial(_correct, study, part, choices, repeats, options),
             required=part is parts[0],
@@ -230,7 +232,7 @@ def _correct(
     rows, notes = analysis.select(choices), list[str]()
     verb: Callable[..., PredictionPowered] = getattr(conjoint, analysis.verb)
     with warnings_noted(notes, analysis.name):
-        found = verb(
+        result = verb(
             rows,
             analysis.formula,
             **arguments_of(study, analysis, HUMAN, options),
@@ -240,11 +242,13 @@ def _correct(
             model=options.sources.model,
             **({"seed": options.seed} if options.sources.correct == PPI else {}),
         )
-    given = found.provenance.extra
-    people = Group("", ", ".join(given["human"]), "", HUMAN, rows, repeats)
-    settings = settings_of(study, analysis, [(people, found)], replace(options, draws=0))
-    told = [note if note == AT_MOST_HALF else f"{analysis.name}, corrected: {note}" for note in found.notes]
-    return Result(found.frame, found.kind, (*notes, *told), settings | given, found.extra)
+    provenance = result.provenance.extra
+    people = Group("", ", ".join(provenance["human"]), "", HUMAN, rows, repeats)
+    settings = settings_of(study, analysis, [(people, result)], replace(options, draws=0))
+    verb_notes = [
+        note if note == AT_MOST_HALF else f"{analysis.name}, corrected: {note}" for note in result.notes
+    ]
+    return Result(result.frame, result.kind, (*notes, *verb_notes), settings | provenance, result.extra)
 
 
 _DEFAULTS = {"amce": "amce_diffs", "mm": "mm_diffs"}
@@ -256,14 +260,14 @@ def people_analyses(study: Study) -> list[Analysis]:
     # first analysis of either that excludes no level.
     compared = [analysis for analysis in study.analyses if analysis.compares_people]
     verbs = {part.verb for part in compared}
-    taken = {analysis.name for analysis in study.analyses} | set(RESERVED_TABLES)
+    table_names = {analysis.name for analysis in study.analyses} | set(RESERVED_TABLES)
     for verb, difference in _DEFAULTS.items():
         candidates = sorted(
             (part for part in study.analyses if part.verb == verb), key=lambda part: bool(part.exclude)
         )
         if not candidates or difference in verbs:
             continue
-        first, name = candidates[0], free(f"{verb}_people", taken)
+        first, name = candidates[0], unused_name(f"{verb}_people", table_names)
         changed = {"name": name, "verb": difference, "title": f"{first.title}: models minus people"}
         compared.append(first.model_copy(update={**changed, "by": ["judge_id"], "h0": None}))
     return compared
@@ -318,7 +322,9 @@ def _compare_all(
     if not compared:
         raise InputError(" ".join(refused))
     notes += [f"{reason} It was excluded." for reason in refused]
-    notes += [f"{analysis.name}, {group.name}: {note}" for group, one in compared for note in one.notes]
+    notes += [
+        f"{analysis.name}, {group.name}: {note}" for group, estimates in compared for note in estimates.notes
+    ]
     frame = stack([name_groups(estimates.frame, group) for group, estimates in compared])
     return Result(frame, "people", tuple(notes), _settings(study, analysis, compared, options))
 

@@ -42,10 +42,10 @@ def title_of(title: str) -> str:
 def check_sources(table: pd.DataFrame, sources: Sources, what: str, remedy: str) -> None:
     """Refuse names that no row of choices or judgments (``what``) has, or that are of the other kind."""
     judges = [str(name) for name in judge_of(table).unique()]
-    known = [*judges, *as_text(table["judge_id"]).dropna().unique()]
+    all_names = [*judges, *as_text(table["judge_id"]).dropna().unique()]
     for kind, names in (("human", sources.human), ("model", sources.model)):
         for name in names:
-            rows = _named(table, [name])
+            rows = _rows_named(table, [name])
             if not rows.any() and name == kind:
                 lacking = "people" if kind == "human" else "models"
                 raise InputError(
@@ -55,21 +55,21 @@ def check_sources(table: pd.DataFrame, sources: Sources, what: str, remedy: str)
             if not rows.any():
                 raise InputError(
                     f"--{kind} {name}: the {what} have no such judge, panel or kind of judge"
-                    f"{did_you_mean(name, known)}; they have {listed(judges)}."
+                    f"{did_you_mean(name, all_names)}; they have {listed(judges)}."
                 )
             if not (table["judge_kind"][rows] == kind).all():
-                other = "a model, not people" if kind == "human" else "people, not a model"
-                raise InputError(f"--{kind} {name}: by the {what}, this is {other}; name another.")
+                description = "a model, not people" if kind == "human" else "people, not a model"
+                raise InputError(f"--{kind} {name}: by the {what}, this is {description}; name another.")
 
 
-def _named(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+def _rows_named(table: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Flag the rows of judges, panels or kinds of judges, shape (n,)."""
     answerers = table[[name for name in NAMED_IN if name in table]].astype("string")
     return answerers.isin(list(names)).any(axis=1).to_numpy(dtype=bool)
 
 
 @dataclass(frozen=True)
-class _Helped:
+class _Helpers:
     """Models that can help, the dimensions on which they do, and who or what was excluded."""
 
     models: list[str]
@@ -77,37 +77,41 @@ class _Helped:
     notes: list[str]
 
 
-def _helped(judgments: pd.DataFrame, sources: Sources) -> _Helped:
+def _find_helpers(judgments: pd.DataFrame, sources: Sources) -> _Helpers:
     """Find the models that answered items of people and others, on every dimension that people answered."""
     # A model that is named by its id is never excluded, so that the estimator refuses it with the reason.
-    people, asked = _named(judgments, sources.human), _named(judgments, sources.model)
+    people, of_models = _rows_named(judgments, sources.human), _rows_named(judgments, sources.model)
     usable = (as_text(judgments["status"]).eq("ok") & judgments["value"].notna()).to_numpy(dtype=bool)
     judge, item = (as_text(judgments[name]).to_numpy(dtype=object) for name in ("judge_id", "item_id"))
-    models = [str(name) for name in dict.fromkeys(judge[asked])]
+    models = [str(name) for name in dict.fromkeys(judge[of_models])]
     dimensions = [name for name in dimension_names(judgments) if name is not None]
     helps: dict[str, list[str]] = {}
     for dimension in dimensions:
         here = as_text(judgments["dimension"]).eq(dimension).to_numpy(dtype=bool)
         labelled = set(item[here & people & usable])
         for name in models if labelled else ():
-            own = here & (judge == name)
-            items = set(item[own])
-            if (own & usable).any() and items & labelled and items - labelled:
+            judge_rows = here & (judge == name)
+            items = set(item[judge_rows])
+            if (judge_rows & usable).any() and items & labelled and items - labelled:
                 helps.setdefault(dimension, []).append(name)
     if not helps:
-        return _Helped(models, None, [])
-    kept = [name for name in models if name in sources.model or all(name in own for own in helps.values())]
-    excluded = [name for name in models if name not in kept]
-    rest = [name for name in dimensions if name not in helps]
+        return _Helpers(models, None, [])
+    helping_models = [
+        name for name in models if name in sources.model or all(name in helpers for helpers in helps.values())
+    ]
+    excluded = [name for name in models if name not in helping_models]
+    other_dimensions = [name for name in dimensions if name not in helps]
     notes = []
     if excluded:
         notes.append(
             f"{listed(excluded)}: excluded from the correction, since usable answers to items that people "
             "answered and to others are missing."
         )
-    if rest:
-        notes.append(f"{listed(rest)}: not corrected, since people or models gave no usable answer.")
-    return _Helped(kept or models, [name for name in dimensions if name in helps], notes)
+    if other_dimensions:
+        notes.append(
+            f"{listed(other_dimensions)}: not corrected, since people or models gave no usable answer."
+        )
+    return _Helpers(helping_models or models, [name for name in dimensions if name in helps], notes)
 
 
 def means_steps(
@@ -129,8 +133,8 @@ def means_steps(
 def _means(
     judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions, sources: Sources, **where: Any
 ) -> Result:
-    helped = _helped(judgments, sources)
-    found = means(
+    helped = _find_helpers(judgments, sources)
+    result = means(
         judgments,
         items,
         dimensions=helped.dimensions,
@@ -142,7 +146,7 @@ def _means(
         model=helped.models,
         **where,
     )
-    return replace(found, notes=(*helped.notes, *found.notes))
+    return replace(result, notes=(*helped.notes, *result.notes))
 
 
 def label_steps(
@@ -157,9 +161,9 @@ def label_steps(
     sources = options.sources
     if sources is None:
         return ()
-    plain = conditions_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
-    table = _without_prompts(_in_classes(judgments[plain], study))
-    if gold is not None and sources.human == Sources.human and not _named(table, sources.human).any():
+    is_unperturbed = conditions_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
+    table = _without_prompts(_in_classes(judgments[is_unperturbed], study))
+    if gold is not None and sources.human == Sources.human and not _rows_named(table, sources.human).any():
         table = pd.concat([table, _as_judgments(gold, study)], ignore_index=True)
     check_sources(table, sources, "judgments", "add them with --data")
     labels = partial(_shares, study, table, items, options, sources)
@@ -176,13 +180,15 @@ def _with_probabilities(
     """Items with the sampling probabilities that people's judgments state, where the items have none."""
     if SAMPLING not in table or (items is not None and SAMPLING in items):
         return items
-    stated = table[_named(table, sources.human) & table[SAMPLING].notna().to_numpy(bool)]
-    if stated.empty:
+    probability_rows = table[_rows_named(table, sources.human) & table[SAMPLING].notna().to_numpy(bool)]
+    if probability_rows.empty:
         return items
-    refuse_two_values(stated, "item_id", [SAMPLING], "judgments")
-    of_item = stated.drop_duplicates("item_id").set_index(as_text(stated["item_id"]).drop_duplicates())
-    known = table[["item_id"]].drop_duplicates() if items is None else items
-    return known.assign(**{SAMPLING: as_text(known["item_id"]).map(of_item[SAMPLING])})
+    refuse_two_values(probability_rows, "item_id", [SAMPLING], "judgments")
+    of_item = probability_rows.drop_duplicates("item_id").set_index(
+        as_text(probability_rows["item_id"]).drop_duplicates()
+    )
+    base_items = table[["item_id"]].drop_duplicates() if items is None else items
+    return base_items.assign(**{SAMPLING: as_text(base_items["item_id"]).map(of_item[SAMPLING])})
 
 
 def _in_classes(judgments: pd.DataFrame, study: ItemStudy) -> pd.DataFrame:
@@ -194,7 +200,7 @@ def _in_classes(judgments: pd.DataFrame, study: ItemStudy) -> pd.DataFrame:
 
 def _as_judgments(gold: pd.DataFrame, study: ItemStudy) -> pd.DataFrame:
     """Gold labels as judgments of one person."""
-    made = pd.DataFrame(
+    judgments = pd.DataFrame(
         {
             "judge_id": GOLD,
             "judge_kind": HUMAN,
@@ -205,7 +211,7 @@ def _as_judgments(gold: pd.DataFrame, study: ItemStudy) -> pd.DataFrame:
             "sample": 1,
         }
     )
-    return _in_classes(made, study)
+    return _in_classes(judgments, study)
 
 
 def _shares(
@@ -219,8 +225,8 @@ def _shares(
     if items is not None and SAMPLING in items:
         table = with_items(table, items, [SAMPLING])
     table, cluster = _by_line(table)
-    helped = _helped(table, sources)
-    found = prediction_powered(
+    helped = _find_helpers(table, sources)
+    result = prediction_powered(
         table,
         statistic="share",
         human=sources.human,
@@ -231,21 +237,21 @@ def _shares(
         alpha=options.alpha,
     )
     labels = [label.id for response in study.label_sets.values() for label in response.labels]
-    levels = list(found.frame["level"].cat.categories)
+    levels = list(result.frame["level"].cat.categories)
     order = [name for name in dict.fromkeys(labels) if name in levels]
-    frame = found.frame.assign(
-        level=found.frame["level"].cat.set_categories([*order, *(n for n in levels if n not in order)])
+    frame = result.frame.assign(
+        level=result.frame["level"].cat.set_categories([*order, *(n for n in levels if n not in order)])
     )
     frame = frame.sort_values(["dimension", "level"], kind="stable", ignore_index=True)
-    settings = {**found.settings, "cluster": ["item_id"]}
-    return replace(found, frame=frame, settings=settings, notes=(*helped.notes, *found.notes))
+    settings = {**result.settings, "cluster": ["item_id"]}
+    return replace(result, frame=frame, settings=settings, notes=(*helped.notes, *result.notes))
 
 
 def _without_prompts(table: pd.DataFrame) -> pd.DataFrame:
     """The same without prompts where no judge answered one item under two, as with a prompt per modality."""
     keys = [name for name in ("judge_id", "item_id", "dimension", "sample") if name in table]
-    again = table.duplicated(keys).any()
-    return table if again else table.drop(columns="prompt_id", errors="ignore")
+    has_duplicates = table.duplicated(keys).any()
+    return table if has_duplicates else table.drop(columns="prompt_id", errors="ignore")
 
 
 def _by_line(table: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
@@ -255,12 +261,12 @@ def _by_line(table: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
     if line.isna().all():
         return table, None
     item = as_text(table["item_id"])
-    made = table.assign(
+    result = table.assign(
         dimension=dimension.mask(line.notna(), LINE),
         item_id=item.mask(line.notna(), item + f", {LINE} " + line),
         **{WHOLE: item},
     )
-    return made, WHOLE
+    return result, WHOLE
 
 
 def _scores(
@@ -273,8 +279,8 @@ def _scores(
     """Scores of each judge against people's labels, with the help of the labels of the other models."""
     judge = as_text(table["judge_id"])
     of_models = table[as_text(table["judge_kind"]).ne(HUMAN).to_numpy(dtype=bool)]
-    helpers = [str(name) for name in judge[_named(table, sources.model)].unique()]
-    labels, notes = _people_labels(table[_named(table, sources.human)])
+    helpers = [str(name) for name in judge[_rows_named(table, sources.model)].unique()]
+    labels, notes = _people_labels(table[_rows_named(table, sources.human)])
     against = partial(_scored, study, of_models, items)
     human, by_model = against(labels), {}
     for name in helpers:
@@ -282,35 +288,35 @@ def _scores(
             by_model[name] = against(_labels_of(table[(judge == name).to_numpy(dtype=bool)]))
         except InputError:
             notes.append(f"{name}: excluded from the correction of scores, since its answers have no label.")
-    made, refused = [], []
+    results, refused = [], []
     for name in dict.fromkeys(human.frame["judge"].astype(str)):
         try:
-            made.append(_scores_of(name, human, by_model, options))
+            results.append(_scores_of(name, human, by_model, options))
         except InputError as error:
             refused.append(f"{name}: scores not corrected. {error}")
-    if not made:
+    if not results:
         raise InputError(" ".join(refused[:1]))
-    used = [name for name in helpers if any(name in one.settings["model"] for one in made)]
-    frame = pd.concat([_weights_named(one, used) for one in made], ignore_index=True)
+    helping_models = [name for name in helpers if any(name in result.settings["model"] for result in results)]
+    frame = pd.concat([_with_named_weights(result, helping_models) for result in results], ignore_index=True)
     settings = {
-        **made[0].settings,
-        "model": used,
+        **results[0].settings,
+        "model": helping_models,
         "human": list(sources.human),
-        "weighted": any(one.settings["weighted"] for one in made),
+        "weighted": any(result.settings["weighted"] for result in results),
     }
-    several = len(made) > 1
-    told = [
-        f"{one.frame['judge'].iloc[0]}: {note}" if several and note != AT_MOST_HALF else note
-        for one in made
-        for note in one.notes
+    several = len(results) > 1
+    all_notes = [
+        f"{result.frame['judge'].iloc[0]}: {note}" if several and note != AT_MOST_HALF else note
+        for result in results
+        for note in result.notes
     ]
-    told = list(dict.fromkeys([*notes, *refused, *told]))
-    return Result(frame, made[0].kind, tuple(told), settings)
+    all_notes = list(dict.fromkeys([*notes, *refused, *all_notes]))
+    return Result(frame, results[0].kind, tuple(all_notes), settings)
 
 
 def _scores_of(judge: str, human: Scored, by_model: Mapping[str, Scored], options: FitOptions) -> Result:
     """Scores of one judge, with the help of the models that labelled wherever it is scored."""
-    own = human.of(judge=judge)
+    judge_scores = human.of(judge=judge)
 
     def places(scored: Scored) -> set[Any]:
         here = scored.frame["judge"].astype(str).eq(judge).to_numpy(dtype=bool)
@@ -318,9 +324,9 @@ def _scores_of(judge: str, human: Scored, by_model: Mapping[str, Scored], option
         return set(rows.itertuples(index=False, name=None))
 
     models = {
-        name: one.of(judge=judge)
-        for name, one in by_model.items()
-        if name != judge and places(own) <= places(one)
+        name: model_scores.of(judge=judge)
+        for name, model_scores in by_model.items()
+        if name != judge and places(judge_scores) <= places(model_scores)
     }
     if not models:
         raise InputError(
@@ -328,7 +334,7 @@ def _scores_of(judge: str, human: Scored, by_model: Mapping[str, Scored], option
             "labels."
         )
     return scores(
-        own,
+        judge_scores,
         missing=[WRONG],
         seed=options.seed,
         alpha=options.alpha,
@@ -342,17 +348,17 @@ def _scored(
 ) -> Scored:
     """Judgments scored against labels, without notes, which would be about single models."""
     classes = {task: [label.id for label in response.labels] for task, response in study.label_sets.items()}
-    found = score(judgments, labels, classes=classes, items=items, policy=study.missing)
-    return replace(found, notes=())
+    result = score(judgments, labels, classes=classes, items=items, policy=study.missing)
+    return replace(result, notes=())
 
 
 def _people_labels(people: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Labels of the majority of people, and what to know about them."""
     n = people["judge_id"].nunique()
     votes = pd.concat([majority_labels(people, str(name)) for name in people["dimension"].unique()])
-    given = (people["judge_id"] == GOLD).all()
+    is_gold = (people["judge_id"] == GOLD).all()
     of = f"the majority of {n:,} people" if n > 1 else "one person"
-    first = "People's labels are the gold labels." if given else f"People's labels are those of {of}."
+    first = "People's labels are the gold labels." if is_gold else f"People's labels are those of {of}."
     notes = [first, *notes_of_majority(votes)]
     return votes[votes["label"].notna()].reset_index(drop=True), notes
 
@@ -366,9 +372,9 @@ def _labels_of(judgments: pd.DataFrame) -> pd.DataFrame:
     return first[["item_id", *names]].rename(columns=names)
 
 
-def _weights_named(result: Result, models: Sequence[str]) -> pd.DataFrame:
+def _with_named_weights(result: Result, models: Sequence[str]) -> pd.DataFrame:
     """The table with a column of weights named by model, where there are several models in all."""
-    own = result.settings["model"]
-    if len(models) == 1 or len(own) > 1:
+    result_models = result.settings["model"]
+    if len(models) == 1 or len(result_models) > 1:
         return result.frame
-    return result.frame.rename(columns={"weight": f"weight_{own[0]}"})
+    return result.frame.rename(columns={"weight": f"weight_{result_models[0]}"})

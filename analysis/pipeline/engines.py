@@ -106,7 +106,7 @@ _SUMMARY = {
 
 def largest_differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, float]:
     """Largest absolute difference of estimates, and largest relative difference of standard errors."""
-    theirs = _like(ours, theirs)
+    theirs = _numbers_in_order_of(ours, theirs)
     estimates = np.abs(ours["estimate"].to_numpy(float) - theirs["estimate"].to_numpy(float))
     errors = np.abs(ours["std_error"].to_numpy(float) / theirs["std_error"].to_numpy(float) - 1)
     return {
@@ -116,14 +116,16 @@ def largest_differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> dict[str, f
 
 
 def _side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    first, *others = tables
-    both = tables[first][[*_keys(tables[first]), *NUMBERS]].rename(
+    first, *further_engines = tables
+    wide_table = tables[first][[*_keys(tables[first]), *NUMBERS]].rename(
         columns={column: f"{column}_{first}" for column in NUMBERS}
     )
-    for name in others:
-        theirs = _like(tables[first], tables[name])
-        both = both.assign(**{f"{column}_{name}": theirs[column].to_numpy() for column in NUMBERS})
-    return both
+    for name in further_engines:
+        theirs = _numbers_in_order_of(tables[first], tables[name])
+        wide_table = wide_table.assign(
+            **{f"{column}_{name}": theirs[column].to_numpy() for column in NUMBERS}
+        )
+    return wide_table
 
 
 def _keys(table: pd.DataFrame) -> list[str]:
@@ -131,8 +133,8 @@ def _keys(table: pd.DataFrame) -> list[str]:
     return [name for name in ("by", "feature", "level") if name in table]
 
 
-def _like(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+def _numbers_in_order_of(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Numbers of the second table in the row order of the first, missing where it lacks a row."""
     keys = _keys(ours)
-    wanted = pd.MultiIndex.from_frame(ours[keys].astype("string"))
-    return theirs.astype(dict.fromkeys(keys, "string")).set_index(keys)[NUMBERS].reindex(wanted)
+    index = pd.MultiIndex.from_frame(ours[keys].astype("string"))
+    return theirs.astype(dict.fromkeys(keys, "string")).set_index(keys)[NUMBERS].reindex(index)

@@ -77,22 +77,24 @@ def _work_of(loaded: Loaded, options: FitOptions, gold: Path | None, readings: S
         split = list(groups(loaded.variants))
         options = options.with_draws(study.bootstrap.draws)
         plan = plan_conjoint(study, split, options)
-        asked = loaded.variants[""] if loaded.asked is None else loaded.asked
-        plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, asked, options)))
-        follow = partial(_of_choices, study, loaded)
+        instrument_data = loaded.variants[""] if loaded.asked is None else loaded.asked
+        plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, instrument_data, options)))
+        follow = partial(_tables_of_choices, study, loaded)
         return Work(loaded, plan, options.draws or 0, follow, describe_study(study), split)
     assert isinstance(study, ItemStudy)
     if has_gold(study, gold):
         loaded, answered = with_gold(loaded, gold, readings)
         options = options.with_draws(LABEL_DRAWS)
         plan = plan_labels(answered, options)
-        follow = partial(_of_labels, answered, loaded)
+        follow = partial(_tables_of_labels, answered, loaded)
         return Work(loaded, plan, options.draws or 0, follow, describe_labels(study))
     options = options.with_draws(RATING_DRAWS)
     plan = plan_ratings(study, loaded.judgments, loaded.items, options)
-    asked = loaded.judgments if loaded.asked is None else loaded.asked
-    plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, asked, options)))
-    return Work(loaded, plan, options.draws or 0, partial(_of_ratings, study, loaded), describe_study(study))
+    instrument_data = loaded.judgments if loaded.asked is None else loaded.asked
+    plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, instrument_data, options)))
+    return Work(
+        loaded, plan, options.draws or 0, partial(_tables_of_ratings, study, loaded), describe_study(study)
+    )
 
 
 def has_gold(study: ItemStudy, gold: Path | None) -> bool:
@@ -100,7 +102,7 @@ def has_gold(study: ItemStudy, gold: Path | None) -> bool:
     return bool(study.label_sets) and (gold is not None or study.gold is not None)
 
 
-def _of_choices(study: Study, loaded: Loaded, fitted: Fitted) -> Tables:
+def _tables_of_choices(study: Study, loaded: Loaded, fitted: Fitted) -> Tables:
     """Counts of answers, true values with estimates, and published numbers of judges that are real."""
     tables: Tables = {"answers": answers(loaded.variants[""])}
     if loaded.truth is not None:
@@ -118,7 +120,7 @@ def _of_choices(study: Study, loaded: Loaded, fitted: Fitted) -> Tables:
     return tables if source["simulated"] else tables | {"published": printed}
 
 
-def _of_ratings(study: ItemStudy, loaded: Loaded, fitted: Fitted) -> Tables:
+def _tables_of_ratings(study: ItemStudy, loaded: Loaded, fitted: Fitted) -> Tables:
     """Published numbers with ours, of raters that are real, and true values with estimates."""
     simulated, real = judges_by_origin(loaded.judgments)
     people = loaded.judgments.loc[as_text(loaded.judgments["judge_kind"]).eq(HUMAN), "judge_id"]
@@ -132,7 +134,7 @@ def _of_ratings(study: ItemStudy, loaded: Loaded, fitted: Fitted) -> Tables:
     return tables | {"truth": loaded.truth} | ({} if recovered.empty else {"recovery": recovered})
 
 
-def _of_labels(answered: Answered, loaded: Loaded, fitted: Fitted) -> Tables:
+def _tables_of_labels(answered: Answered, loaded: Loaded, fitted: Fitted) -> Tables:
     """Adds published numbers to the results; returns true values with estimates."""
     add_printed_numbers(answered, fitted, loaded.source())
     if loaded.truth is None:
@@ -184,8 +186,8 @@ def write_fit(
     manifest: Mapping[str, Any],
 ) -> None:
     """Write the tables and data of a fit into the draft of a results folder, and its manifest."""
-    kept = {name: table for name, table in loaded.tables.items() if name.partition(".")[0] != CHOICES}
-    draft.write(tables, manifest, loaded.variants, kept)
+    other_tables = {name: table for name, table in loaded.tables.items() if name.partition(".")[0] != CHOICES}
+    draft.write(tables, manifest, loaded.variants, other_tables)
 
 
 def add_notes(draft: ResultsFolder, notes: list[str], part: str = FIT) -> None:
@@ -200,7 +202,9 @@ def add_notes(draft: ResultsFolder, notes: list[str], part: str = FIT) -> None:
 
 def add_results(folder: ResultsFolder, added: Addition, draw: Draw) -> None:
     """Add results to a folder as one part of it; draws of models are kept as NetCDF."""
-    models = {one.name: one.result for one in added.fitted.results if isinstance(one.result, ModelFit)}
+    models = {
+        entry.name: entry.result for entry in added.fitted.results if isinstance(entry.result, ModelFit)
+    }
     run = describe_run(command(), added.engines, further=SAMPLERS if models else ())
     source = added.source or added.loaded.source()
     record = {
@@ -219,7 +223,7 @@ def add_results(folder: ResultsFolder, added: Addition, draw: Draw) -> None:
     with folder.extended(added.part) as draft:
         for name, fit in models.items():
             fit.save(draft.path / "models" / f"{name}.nc")
-        draft.write({**added.fitted.tables, **added.tables}, manifest, kept=_to_keep(folder, added))
+        draft.write({**added.fitted.tables, **added.tables}, manifest, other_tables=_to_keep(folder, added))
         add_notes(draft, draw(draft.path, added.part), added.part)
 
 
@@ -234,9 +238,9 @@ def _to_keep(folder: ResultsFolder, added: Addition) -> dict[str, pd.DataFrame]:
     """Judgments and items, unless another part of the folder has them."""
     if JUDGMENTS not in added.loaded.tables:
         return {}
-    own = (folder.manifest.get("parts") or {}).get(added.part, {}).get("files", [])
-    held = folder.held(JUDGMENTS) is not None and "data/judgments.parquet" not in own
-    return {} if held else added.loaded.tables
+    part_files = (folder.manifest.get("parts") or {}).get(added.part, {}).get("files", [])
+    has_judgments = folder.held(JUDGMENTS) is not None and "data/judgments.parquet" not in part_files
+    return {} if has_judgments else added.loaded.tables
 
 
 def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
@@ -247,10 +251,10 @@ def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
         return
     named = {str(file.get("sha256")) for file in folder.manifest.get("data") or []}
     same = named == {str(file["sha256"]) for file in loaded.described()}
-    held = folder.held(JUDGMENTS)
-    alike = held is not None and len(held) == len(loaded.judgments)
-    if alike and held is not None and loaded.changed:
-        alike = held.equals(loaded.judgments)
+    stored_judgments = folder.held(JUDGMENTS)
+    alike = stored_judgments is not None and len(stored_judgments) == len(loaded.judgments)
+    if alike and stored_judgments is not None and loaded.changed:
+        alike = stored_judgments.equals(loaded.judgments)
     if not same or not alike:
         raise InputError(
             f"{folder.path} contains results on other data; give another folder by --results, or omit the "
@@ -258,15 +262,15 @@ def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
         )
 
 
-def free_name(folder: ResultsFolder, base: str, settings: Mapping[str, Any]) -> str:
+def unused_result_name(folder: ResultsFolder, base: str, settings: Mapping[str, Any]) -> str:
     """Name of a result that no other of the folder has; one with the same settings is replaced."""
     # A number is added where the fit of the folder, or a run with other settings, has the name.
     recorded = results_of(folder.manifest)
-    taken = {one.name for one in recorded if one.part == FIT}
-    wanted = json.loads(json.dumps(dict(settings), default=str))
+    fit_names = {entry.name for entry in recorded if entry.part == FIT}
+    json_settings = json.loads(json.dumps(dict(settings), default=str))
     for number in itertools.count(1):
         name = base if number == 1 else f"{base}_{number}"
-        earlier = [one for one in recorded if one.name == name and one.part != FIT]
-        if name not in taken and all(one.settings == wanted for one in earlier):
+        earlier = [entry for entry in recorded if entry.name == name and entry.part != FIT]
+        if name not in fit_names and all(entry.settings == json_settings for entry in earlier):
             return name
     raise AssertionError  # the numbers have no end

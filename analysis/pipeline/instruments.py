@@ -22,7 +22,7 @@ from ..instrument import (
 from ..instrument.decisions import FACETS, PAIR_KIND
 from ..results import Result, Step
 from .robustness import analysis_of_effects
-from .run import FitOptions, free, warnings_noted
+from .run import FitOptions, unused_name, warnings_noted
 
 OF_INSTRUMENTS = ("option_order", "option_labels", "scale_direction", "parser", "occasion", PAIR_KIND)
 OCCASION = "occasion"
@@ -37,40 +37,46 @@ def instrument_steps(study: Study | ItemStudy, data: pd.DataFrame, options: FitO
     """Plan the analyses of facets of choices or ratings; none where the data have no facets."""
     if not has_facets(data):
         return
-    taken = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
-    taken |= set(RESERVED_TABLES)
-    drawn: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
+    table_names = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
+    table_names |= set(RESERVED_TABLES)
+    draw_options: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
 
-    def step(name: str, title: str, call: Callable[..., Result], *given: Any, **more: Any) -> Step:
-        return Step(free(name, taken), title, partial(_noted, title, call, *given, **more))
+    def step(name: str, title: str, call: Callable[..., Result], *arguments: Any, **options: Any) -> Step:
+        return Step(
+            unused_name(name, table_names),
+            title,
+            partial(_call_with_notes, title, call, *arguments, **options),
+        )
 
     if isinstance(study, Study):
         formula = analysis_of_effects(study).formula
         features = None if data["profile_id"].notna().all() else [part.id for part in study.attributes]
-        shown = {"features": features, "alpha": options.alpha}
-        yield step("order_effects", "Choices by position", order_effects, data, formula, **shown)
+        position_options = {"features": features, "alpha": options.alpha}
+        yield step("order_effects", "Choices by position", order_effects, data, formula, **position_options)
         title = "Effects under every combination of facets"
-        yield step("specifications", title, specifications, data, formula, features=features, **drawn)
+        yield step("specifications", title, specifications, data, formula, features=features, **draw_options)
     elif isinstance(study, ItemStudy):
         data = _one_dimension(study, data)
     facets = [name for name in FACETS if name in data and data[name].nunique() > 1]
     if facets:
         yield step("flips", "Decisions that flip between levels of facets", flips, data, alpha=options.alpha)
     if facets and pd.api.types.is_numeric_dtype(data["chosen" if "chosen" in data else "value"]):
-        found = partial(variance_components, data, **drawn)
-        yield step("variance_components", "Sources of variance in answers", found)
-        yield step("decision_study", "How many prompts, orders and repeats", lambda: decision_study(found()))
+        components = partial(variance_components, data, **draw_options)
+        yield step("variance_components", "Sources of variance in answers", components)
+        yield step(
+            "decision_study", "How many prompts, orders and repeats", lambda: decision_study(components())
+        )
     if OCCASION in facets:
         yield step("drift", "Change between occasions", drift, data, alpha=options.alpha)
 
 
-def _noted(title: str, call: Callable[..., Result], *given: Any, **more: Any) -> Result:
+def _call_with_notes(title: str, call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
     """Call an analysis; warnings become notes of its result."""
     notes = list[str]()
     with warnings_noted(notes, title):
-        found = call(*given, **more)
-    told = tuple(dict.fromkeys((*found.notes, *notes)))
-    return Result(found.frame, found.kind, told, found.settings, found.extra)
+        result = call(*arguments, **options)
+    all_notes = tuple(dict.fromkeys((*result.notes, *notes)))
+    return Result(result.frame, result.kind, all_notes, result.settings, result.extra)
 
 
 def _one_dimension(study: ItemStudy, data: pd.DataFrame) -> pd.DataFrame:

@@ -62,16 +62,16 @@ def plan_ratings(
     names = dimension_names(judgments)  # ratings off the scale are refused before anything is computed
     read = [read_ratings(judgments, dimension=name, scale=scales.get(str(name))) for name in names]
     kinds = set(judgments["judge_kind"].astype(str))
-    both = kinds >= {HUMAN, "model"}
+    has_both_kinds = kinds >= {HUMAN, "model"}
     planned = [*_corrected(study, judgments, items, options)]
     planned.append(Step("coverage", "Judges, items and ratings", partial(coverage, judgments)))
     if study.response.form == "ratings":
-        planned += _descriptive(study, judgments, items, options, both)
+        planned += _descriptive(study, judgments, items, options, has_both_kinds)
         planned += _bounded(study, judgments, items, options) if any(len(r.unanswered) for r in read) else ()
     common: dict[str, Any] = {"items": items, "cluster": study.cluster, **options.drawn}
     call: Callable[[], Result] = partial(agreement, judgments, scale=scales, **common)
     planned.append(Step("agreement", "Agreement of people, and of people with each model", call))
-    if both:
+    if has_both_kinds:
         call = partial(_replacement, judgments, epsilon=options.epsilon, **common)
         planned.append(Step("alt_test", "May a model replace a person of the panel?", call))
     return Plan(tuple(planned))
@@ -103,7 +103,7 @@ def _descriptive(
     judgments: pd.DataFrame,
     items: pd.DataFrame | None,
     options: FitOptions,
-    both: bool,
+    has_both_kinds: bool,
 ) -> Iterator[Step]:
     """Means, correlations, order of tiers, biases: what ratings on scales allow."""
     strata = [stratum.id for stratum in study.strata]
@@ -111,15 +111,15 @@ def _descriptive(
     where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scale}
     first, title = _first_stratum(study)
 
-    def step(name: str, title: str, compute: Callable[..., Result], **given: Any) -> Step:
-        return Step(name, title, partial(compute, judgments, items, **given))
+    def step(name: str, title: str, compute: Callable[..., Result], **arguments: Any) -> Step:
+        return Step(name, title, partial(compute, judgments, items, **arguments))
 
     yield step("means", title, means, by=first, **where)
     if len(strata) > 1:
         title = f"{title} and {study.feature_labels[strata[1]].lower()}"
         yield step("means_crossed", title, means, by=(strata[1], strata[0]), **where)
     yield step("distributions", "Distribution of ratings", distributions, scale=scale)
-    if both:
+    if has_both_kinds:
         title = "Correlation of each model with people"
         yield step("correlations", title, correlations, by=first, **where)
         yield step("lines", "Ratings by people and by each model", rating_lines, by=first, **where)
@@ -128,9 +128,9 @@ def _descriptive(
         yield step("dimension_correlations", title, dimension_correlations, main=study.main, **where)
     if study.tiers is not None and study.cluster is not None:
         tiers = {"levels": study.tiers.levels, "column": study.tiers.column, "within": study.cluster}
-        given = {**tiers, "dimension": study.main, "scale": scale, **options.drawn}
-        yield step("tiers", "Do ratings recover the order of the tiers?", tier_accuracy, **given)
-    if both:
+        tier_options = {**tiers, "dimension": study.main, "scale": scale, **options.drawn}
+        yield step("tiers", "Do ratings recover the order of the tiers?", tier_accuracy, **tier_options)
+    if has_both_kinds:
         compared = "How models differ from people"
         yield Step("biases", compared, partial(_biases, study, judgments, items, where))
 
@@ -163,7 +163,10 @@ def _biases(
         items,
         generator=study.generator,
         unrelated=None if unrelated is None else (unrelated.column, unrelated.level),
-        set_aside={part.column: [one.level for one in aside if one.column == part.column] for part in aside},
+        set_aside={
+            part.column: [exclusion.level for exclusion in aside if exclusion.column == part.column]
+            for part in aside
+        },
         **where,
     )
 
@@ -192,47 +195,48 @@ def with_gold(
     """Join the judgments of a study of labels with gold labels, and with other readings of the answers."""
     study = loaded.study
     assert isinstance(study, ItemStudy)
-    others = [read_judgments_of(None, [file]).judgments for file in readings]
-    found = find_gold(study, loaded, gold)
-    data = [one.file for one in loaded.files]
+    reading_tables = [read_judgments_of(None, [file]).judgments for file in readings]
+    gold_labels = find_gold(study, loaded, gold)
+    data = [source.file for source in loaded.files]
     answered = Answered(
         study,
         loaded.judgments,
-        found.labels,
+        gold_labels.labels,
         loaded.items,
-        others,
+        reading_tables,
         _responses(data),
         _annotations(study, loaded),
     )
     files = list(loaded.files)
-    if found.file is not None:
-        files.append(Source(found.file, len(found.labels), len(found.labels), LABELS))
+    if gold_labels.file is not None:
+        files.append(Source(gold_labels.file, len(gold_labels.labels), len(gold_labels.labels), LABELS))
     files += [
-        Source(file, len(table), len(table), "readings") for file, table in zip(readings, others, strict=True)
+        Source(file, len(table), len(table), "readings")
+        for file, table in zip(readings, reading_tables, strict=True)
     ]
-    whole = replace(
+    loaded_with_gold = replace(
         loaded,
-        tables={**loaded.tables, LABELS: found.labels},
+        tables={**loaded.tables, LABELS: gold_labels.labels},
         files=tuple(files),
-        notes=(*loaded.notes, *found.notes),
+        notes=(*loaded.notes, *gold_labels.notes),
     )
-    return whole, answered
+    return loaded_with_gold, answered
 
 
-def find_gold(study: ItemStudy, loaded: Loaded, given: Path | None) -> Gold:
+def find_gold(study: ItemStudy, loaded: Loaded, path: Path | None) -> Gold:
     """Gold labels from the file that is named, else beside the data, of the study, or by most people."""
     # Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are used where they
     # are about the judged items; people's votes where there are three and more of them.
-    if given is None and (beside := _labels_beside(study, loaded)) is not None:
+    if path is None and (beside := _labels_beside(study, loaded)) is not None:
         return beside
-    file = given or (study.file(study.gold.file) if study.gold is not None else None)
+    file = path or (study.file(study.gold.file) if study.gold is not None else None)
     if file is not None and file.is_file():
         notes: list[str] = []
         labels = read_labels(file, study, notes)
-        if given is not None or as_text(labels["item_id"]).isin(_bases(loaded)).any():
+        if path is not None or as_text(labels["item_id"]).isin(_base_item_ids(loaded)).any():
             return Gold(labels, file, tuple(notes))
-    elif given is not None:
-        raise InputError(f"There is no file {given}; name the gold labels with --gold.")
+    elif path is not None:
+        raise InputError(f"There is no file {path}; name the gold labels with --gold.")
     judgments = loaded.judgments
     people = judgments[as_text(judgments["judge_kind"]).eq("human").to_numpy(dtype=bool)]
     if people["judge_id"].nunique() < FEWEST_VOTES:
@@ -250,7 +254,7 @@ def find_gold(study: ItemStudy, loaded: Loaded, given: Path | None) -> Gold:
 
 def _labels_beside(study: ItemStudy, loaded: Loaded) -> Gold | None:
     """Gold labels beside the data, each once; None where no file of data has any."""
-    files = [file for one in loaded.files if (file := companion(one.file, LABELS)).is_file()]
+    files = [file for source in loaded.files if (file := companion(source.file, LABELS)).is_file()]
     if not files:
         return None
     notes = [f"Gold labels are from the files next to the data, {listed([file.name for file in files])}."]
@@ -262,8 +266,8 @@ def _labels_beside(study: ItemStudy, loaded: Loaded) -> Gold | None:
 def _responses(data: Sequence[Path]) -> pd.DataFrame | None:
     """Raw answers beside judgments, in NAME_responses or in responses.parquet; None without."""
     beside = [responses_beside(file) for file in data]
-    found = [read_table(path) for path in dict.fromkeys(beside) if path is not None]
-    return pd.concat(found, ignore_index=True) if found else None
+    tables = [read_table(path) for path in dict.fromkeys(beside) if path is not None]
+    return pd.concat(tables, ignore_index=True) if tables else None
 
 
 def _annotations(study: ItemStudy, loaded: Loaded) -> pd.DataFrame | None:
@@ -272,11 +276,11 @@ def _annotations(study: ItemStudy, loaded: Loaded) -> pd.DataFrame | None:
     if not file.is_file():
         return None
     table = load_judgments(file, study=study)
-    kept = as_text(table["item_id"]).isin(_bases(loaded)).to_numpy(dtype=bool)
-    return table[kept] if kept.any() else None
+    mask = as_text(table["item_id"]).isin(_base_item_ids(loaded)).to_numpy(dtype=bool)
+    return table[mask] if mask.any() else None
 
 
-def _bases(loaded: Loaded) -> set[str]:
+def _base_item_ids(loaded: Loaded) -> set[str]:
     """Ids of judged items, and of the originals of copies."""
     ids = set(as_text(loaded.judgments["item_id"]).dropna())
     for table in (loaded.judgments, loaded.items):
@@ -299,10 +303,10 @@ def plan_labels(answered: Answered, options: FitOptions) -> Plan:
             )
         data = (answered.judgments, answered.items, answered.labels)
         corrected = label_steps(answered.study, *data, options)
-    drawn = options.with_draws(LABEL_DRAWS).drawn
+    draw_options = options.with_draws(LABEL_DRAWS).drawn
     if answered.items is not None and answered.study.cluster in answered.items:
-        drawn |= {"cluster": answered.study.cluster}
-    steps = list(steps_of(benchmark, answered, drawn))
+        draw_options |= {"cluster": answered.study.cluster}
+    steps = list(steps_of(benchmark, answered, draw_options))
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)
@@ -340,16 +344,16 @@ def add_printed_numbers(answered: Answered, fitted: Fitted, source: Mapping[str,
     """Add the printed numbers of the harm paper on judges and people that are not simulated."""
     # Notes on printed numbers are about the whole fit.
     study = answered.study
-    fitted.notes += [n for one in fitted.results if one.name == KIND for n in one.result.notes]
+    fitted.notes += [n for entry in fitted.results if entry.name == KIND for n in entry.result.notes]
     if study.name != HARM:
         return
-    asked = answered.judgments.drop_duplicates("judge_id")
-    person = dict(zip(as_text(asked["judge_id"]), as_text(asked["judge_kind"]).eq("human"), strict=True))
+    judges = answered.judgments.drop_duplicates("judge_id")
+    person = dict(zip(as_text(judges["judge_id"]), as_text(judges["judge_kind"]).eq("human"), strict=True))
     real = [str(name) for name in (source["real_judges"] if source["simulated"] else person)]
     if not real:
         return
     people = any(person.get(name) for name in real)
-    results = {name: one for name, one in fitted.by_name.items() if people or name != "annotators"}
+    results = {name: result for name, result in fitted.by_name.items() if people or name != "annotators"}
     labels = {name: study.judge_labels[name] for name in real if name in study.judge_labels}
     try:
         printed = compare_harm(results, labels)

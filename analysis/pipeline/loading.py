@@ -111,19 +111,19 @@ class Loaded:
         model = as_text(self.judgments["judge_kind"]) == "model"
         return [str(name) for name in as_text(self.judgments["judge_id"])[model].unique()]
 
-    def of_dimensions(self, wanted: Sequence[str] | None) -> pd.DataFrame:
+    def of_dimensions(self, dimensions: Sequence[str] | None) -> pd.DataFrame:
         """The judgments of some dimensions; InputError for one that they lack."""
-        if not wanted:
+        if not dimensions:
             return self.judgments
         names = as_text(self.judgments["dimension"])
-        known = [str(name) for name in names.unique()]
-        for name in wanted:
-            if name not in known:
+        levels = [str(name) for name in names.unique()]
+        for name in dimensions:
+            if name not in levels:
                 raise InputError(
-                    f"--dimension {name}: the judgments have no such dimension{did_you_mean(name, known)}; "
-                    f"they have {listed(known)}."
+                    f"--dimension {name}: the judgments have no such dimension{did_you_mean(name, levels)}; "
+                    f"they have {listed(levels)}."
                 )
-        return self.judgments[names.isin(list(wanted)).to_numpy(dtype=bool)]
+        return self.judgments[names.isin(list(dimensions)).to_numpy(dtype=bool)]
 
     def about(self, outcome: str | None) -> Loaded:
         """The same choices with analyses of another outcome: the probability of being chosen."""
@@ -141,19 +141,22 @@ class Loaded:
 
     def require(self, option: str, columns: Iterable[str]) -> None:
         """Refuse columns of an option that any variant of the choices lacks."""
-        wanted = list(columns)
+        names = list(columns)
         for variant, choices in self.variants.items():
-            stray = next((column for column in wanted if column not in choices), None)
+            stray = next((column for column in names if column not in choices), None)
             if stray is not None:
                 hint = did_you_mean(stray, choices.columns)
-                files = " and ".join(str(one.file) for one in self.files if one.variant == variant)
+                files = " and ".join(str(source.file) for source in self.files if source.variant == variant)
                 raise InputError(
                     f"{option} {stray}: {files} has no column {stray!r}{hint}; correct the name."
                 )
 
     def described(self) -> list[dict[str, Any]]:
         """Name each file with its checksum and rows."""
-        described = [describe_file(one.file, one.rows, one.variant, one.used, one.kind) for one in self.files]
+        described = [
+            describe_file(source.file, source.rows, source.variant, source.used, source.kind)
+            for source in self.files
+        ]
         return with_folders(described, self.paths)
 
     def source(self) -> dict[str, Any]:
@@ -213,7 +216,7 @@ def read_choices_of(
     return replace(
         loaded,
         truth=_truth_of_choices(loaded),
-        asked=_asked_choices(study, data, selection),
+        asked=_choices_with_facets(study, data, selection),
         respondents=_respondents(data),
     )
 
@@ -222,11 +225,11 @@ def _respondents(data: Sequence[Path]) -> pd.DataFrame | None:
     """Participations from the tables beside files of data, as a panel writes them."""
     beside = dict.fromkeys(Path(path).with_name("respondents.parquet") for path in data)
     tables = [read_table(file) for file in beside if file.is_file()]
-    known = [table for table in tables if {"judge_id", "state"} <= set(table)]
-    return pd.concat(known, ignore_index=True) if known else None
+    respondents = [table for table in tables if {"judge_id", "state"} <= set(table)]
+    return pd.concat(respondents, ignore_index=True) if respondents else None
 
 
-def _asked_choices(study: Study, data: Sequence[Path], selection: Selection) -> pd.DataFrame | None:
+def _choices_with_facets(study: Study, data: Sequence[Path], selection: Selection) -> pd.DataFrame | None:
     """The main choices with their facets, where the study has an instrument."""
     if study.instrument is None:
         return None
@@ -239,7 +242,7 @@ def _read_variant(
     study: Study, variant: str, files: Sequence[Path], selection: Selection
 ) -> tuple[pd.DataFrame, list[Source], list[str]]:
     """Read the files of one variant and keep the selected rows, with how many these are of each file."""
-    _refuse_twice(files)
+    _refuse_duplicate_files(files)
     assumed: dict[str, list[str]] = {str(file): [] for file in files}
     tables = {
         str(file): load_choices(
@@ -251,17 +254,17 @@ def _read_variant(
     notes = list(stacking_notes(tables, assumed))
     if selection.judge is not None and (stacked["judge_id"] == DEFAULT_JUDGE).all():
         notes = [note for note in notes if "there is no judge_id" not in note]
-    kept = name_or_select(stacked, selection.judge, selection.prompt)
+    rows = name_or_select(stacked, selection.judge, selection.prompt)
     ends = np.cumsum([len(table) for table in tables.values()])
-    used = np.diff(np.searchsorted(kept.index, ends), prepend=0)
-    counted = zip(files, tables.values(), used, strict=True)
-    return kept, [Source(file, len(table), int(n), CHOICES, variant) for file, table, n in counted], notes
+    n_rows = np.diff(np.searchsorted(rows.index, ends), prepend=0)
+    counted = zip(files, tables.values(), n_rows, strict=True)
+    return rows, [Source(file, len(table), int(n), CHOICES, variant) for file, table, n in counted], notes
 
 
 def _truth_of_choices(loaded: Loaded) -> pd.DataFrame | None:
     """True values beside the main choices, of the judges whose choices are simulated."""
     simulated, _ = judges_by_origin(loaded.variants[""])
-    files = [companion(one.file, "truth") for one in loaded.files if one.variant == ""]
+    files = [companion(source.file, "truth") for source in loaded.files if source.variant == ""]
     tables = [read_table(file) for file in files if file.is_file()] if simulated else []
     if not tables:
         return None
@@ -279,7 +282,7 @@ def read_judgments_of(
 ) -> Loaded:
     """Read judgments of one or several files, the items beside them, and true values of a simulation."""
     selection = selection or Selection()
-    _refuse_twice(data)
+    _refuse_duplicate_files(data)
     notes: list[str] = []
     tables = {
         str(file): load_judgments(
@@ -287,7 +290,7 @@ def read_judgments_of(
         )
         for file in data
     }
-    asked = None
+    instrument_data = None
     if study is not None and study.instrument is not None:
         read: dict[str, Any] = {
             "study": study,
@@ -295,12 +298,12 @@ def read_judgments_of(
             "where": selection.where,
             "ordinary": False,
         }
-        asked = stack_judgments({str(file): load_judgments(file, **read) for file in data})
+        instrument_data = stack_judgments({str(file): load_judgments(file, **read) for file in data})
     truths = [read_table(file) for path in data if (file := companion(path, "truth")).is_file()]
-    found = _items(data, study, items)
+    item_table = _items(data, study, items)
     return Loaded(
         study,
-        {JUDGMENTS: stack_judgments(tables)} | ({} if found is None else {ITEMS: found}),
+        {JUDGMENTS: stack_judgments(tables)} | ({} if item_table is None else {ITEMS: item_table}),
         tuple(
             Source(file, len(table), len(table), JUDGMENTS)
             for file, table in zip(data, tables.values(), strict=True)
@@ -308,28 +311,28 @@ def read_judgments_of(
         tuple(notes),
         pd.concat(truths, ignore_index=True).drop_duplicates() if truths else None,
         changed=bool(selection.renames or selection.where),
-        asked=asked,
+        asked=instrument_data,
         respondents=_respondents(data),
     )
 
 
-def _items(data: Sequence[Path], study: ItemStudy | None, given: Path | None) -> pd.DataFrame | None:
+def _items(data: Sequence[Path], study: ItemStudy | None, items_path: Path | None) -> pd.DataFrame | None:
     """Items from the file that is named, else from beside the judgments, else from the study."""
-    if given is not None:
-        return read_table(given, "items")
+    if items_path is not None:
+        return read_table(items_path, "items")
     beside = [file for path in data if (file := companion(path, "items")).is_file()]
     if beside:
         return pd.concat([read_table(file, "items") for file in beside]).drop_duplicates("item_id")
     return read_table(study.file(study.items), "items") if study is not None else None
 
 
-def _refuse_twice(files: Sequence[Path]) -> None:
+def _refuse_duplicate_files(files: Sequence[Path]) -> None:
     twice = next((file for at, file in enumerate(files) if file in files[:at]), None)
     if twice is not None:
         raise InputError(f"{twice} is named twice; name each file once.")
 
 
-def kept_choices(study: Study, results: Path, selection: Selection) -> Loaded:
+def stored_choices(study: Study, results: Path, selection: Selection) -> Loaded:
     """The main choices of a results folder."""
     if selection.levels is not None or selection.renames:
         raise InputError("--levels and --rename apply to the columns of a file; give it by --data.")
@@ -337,7 +340,7 @@ def kept_choices(study: Study, results: Path, selection: Selection) -> Loaded:
     return Loaded(study, {CHOICES: choices})
 
 
-def kept_judgments(results: Path) -> Loaded:
+def stored_judgments(results: Path) -> Loaded:
     """The judgments of a results folder."""
     folder = ResultsFolder(results)
     judgments = folder.held(JUDGMENTS)

@@ -100,25 +100,25 @@ def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
     """All results that a manifest lists, in order; a later run of the same name takes the earlier's place."""
     if _is_current(manifest):
         recorded = [_recorded(entry) for entry in manifest.get("results") or []]
-        return list({one.name: one for one in recorded}.values())
-    found = [_of_analysis(made) for made in manifest.get("analyses") or []]
+        return list({result.name: result for result in recorded}.values())
+    results = [_record_of_analysis(entry) for entry in manifest.get("analyses") or []]
     for part, run in runs_of(manifest).items():
-        found += [_of_result(made, part) for made in run.get("results") or []]
+        results += [_record_of_result(entry, part) for entry in run.get("results") or []]
     if compared := manifest.get("compared"):
         notes = tuple(compared.get("notes") or ())
         title = str(compared.get("title") or compared.get("analysis") or "")
-        found.append(
+        results.append(
             Recorded("engines", "engines", title, compared, notes=notes, extra=("summary",), part="compared")
         )
     if diagnosed := manifest.get("diagnosed"):
         settings = {name: diagnosed.get(name) for name in ("alpha", "seed")}
-        found.append(Recorded("diagnosis", "diagnosis", "Checks", settings, part="diagnosed"))
-        found += [
+        results.append(Recorded("diagnosis", "diagnosis", "Checks", settings, part="diagnosed"))
+        results += [
             Recorded(table, ROBUSTNESS[table], table, settings, part="diagnosed")
             for table in diagnosed.get("robustness") or []
             if table in ROBUSTNESS
         ]
-    return list({made.name: made for made in found}.values())
+    return list({result.name: result for result in results}.values())
 
 
 def _recorded(entry: Mapping[str, Any]) -> Recorded:
@@ -136,27 +136,27 @@ def _recorded(entry: Mapping[str, Any]) -> Recorded:
     )
 
 
-def _of_analysis(made: Mapping[str, Any]) -> Recorded:
+def _record_of_analysis(entry: Mapping[str, Any]) -> Recorded:
     return Recorded(
-        str(made["name"]),
-        "people" if made.get("figure") == "people" else str(made.get("verb")),
-        str(made.get("title") or ""),
-        made,
-        tuple(made.get("groups") or ()),
-        seconds=float(made.get("seconds") or 0),
+        str(entry["name"]),
+        "people" if entry.get("figure") == "people" else str(entry.get("verb")),
+        str(entry.get("title") or ""),
+        entry,
+        tuple(entry.get("groups") or ()),
+        seconds=float(entry.get("seconds") or 0),
     )
 
 
-def _of_result(made: Mapping[str, Any], part: str) -> Recorded:
-    judged = {name: made[name] for name in ("verdict", "passed") if name in made}
+def _record_of_result(entry: Mapping[str, Any], part: str) -> Recorded:
+    judged = {name: entry[name] for name in ("verdict", "passed") if name in entry}
     return Recorded(
-        str(made["name"]),
-        RENAMED.get(made["kind"], str(made["kind"])),
-        str(made.get("title") or ""),
-        {**(made.get("settings") or {}), **judged},
-        notes=tuple(made.get("notes") or ()),
-        extra=tuple(made.get("further") or ()),
-        seconds=float(made.get("seconds") or 0),
+        str(entry["name"]),
+        RENAMED.get(entry["kind"], str(entry["kind"])),
+        str(entry.get("title") or ""),
+        {**(entry.get("settings") or {}), **judged},
+        notes=tuple(entry.get("notes") or ()),
+        extra=tuple(entry.get("further") or ()),
+        seconds=float(entry.get("seconds") or 0),
         part=part,
     )
 
@@ -233,7 +233,7 @@ def describe_run(
         "conjury": version("conjury"),
         "commit": _commit(),
         "python": platform.python_version(),
-        "packages": {name: found for name in (*PACKAGES, *further) if (found := installed(name))},
+        "packages": {name: number for name in (*PACKAGES, *further) if (number := installed(name))},
         "r": _r_versions() if set(engines) & set(R_ENGINES) else None,
         "command": shlex.join(map(without_folder, command)),
     }
@@ -247,7 +247,7 @@ def without_folder(argument: str) -> str:
 
 
 def describe_file(
-    path: str | Path, rows: int, variant: str, used: int, name: str = "choices"
+    path: str | Path, rows: int, variant: str, n_used: int, name: str = "choices"
 ) -> dict[str, Any]:
     """Name a data file with its checksum, its rows and how many of them were used; its folder is excluded."""
     return {
@@ -255,7 +255,7 @@ def describe_file(
         "file": Path(path).name,
         "sha256": file_hash(path),
         "rows": rows,
-        "rows_used": used,
+        "rows_used": n_used,
         "variant": variant,
     }
 
@@ -268,18 +268,18 @@ def file_hash(path: str | Path) -> str:
 
 def with_folders(described: list[dict[str, Any]], files: Iterable[str | Path]) -> list[dict[str, Any]]:
     """Add the name of its folder to each described file whose name another one has, too."""
-    names = [made["file"] for made in described]
+    names = [entry["file"] for entry in described]
     return [
-        made | ({"folder": Path(file).absolute().parent.name} if names.count(made["file"]) > 1 else {})
-        for made, file in zip(described, files, strict=True)
+        entry | ({"folder": Path(file).absolute().parent.name} if names.count(entry["file"]) > 1 else {})
+        for entry, file in zip(described, files, strict=True)
     ]
 
 
 def _r_versions() -> dict[str, str | None]:
     from ..r import available
 
-    found = available()
-    return {"R": found.r, **{name: number for name, number in found.packages.items() if number}}
+    status = available()
+    return {"R": status.r, **{name: number for name, number in status.packages.items() if number}}
 
 
 def installed(package: str) -> str | None:
@@ -295,7 +295,7 @@ def _commit() -> str | None:
     if not (ROOT / ".git").exists():
         return None
     try:
-        made = subprocess.run(
+        process = subprocess.run(
             ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
             capture_output=True,
             text=True,
@@ -304,4 +304,4 @@ def _commit() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return made.stdout.strip() or None
+    return process.stdout.strip() or None

@@ -17,7 +17,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.files import read_table, write_table
 from conjury.inference.tables.limits import read_json
 from conjury.inference.tables.manifest import MANIFEST, read_manifest
-from conjury.inference.tables.writing import Held, Lock, note_written, whole
+from conjury.inference.tables.writing import Lock, LockHeld, atomic_write, note_written
 
 FORMAT = 2  # of the manifest
 PARTS = ("data", "tables", "figures", "models", MANIFEST)
@@ -70,12 +70,12 @@ class ResultsFolder:
             earlier = [name for name in parts.get(part, {}).get("files", []) if name in owned]
             written = [name for name in _files_below(draft.path) if name != MANIFEST]
             self._refuse_foreign([MANIFEST, *written])
-            kept = [entry for entry in now.get("results") or [] if entry.get("part") != part]
-            own = [entry for entry in drafted.get("results") or [] if entry.get("part") == part]
+            other_results = [entry for entry in now.get("results") or [] if entry.get("part") != part]
+            part_results = [entry for entry in drafted.get("results") or [] if entry.get("part") == part]
             manifest = {
                 **drafted,
                 **now,
-                "results": [*kept, *own],
+                "results": [*other_results, *part_results],
                 "parts": {**parts, part: {**added, "files": written}},
             }
             draft._write_manifest(manifest, [*(name for name in owned if name not in earlier), *written])
@@ -108,11 +108,11 @@ class ResultsFolder:
                     self.path.mkdir(parents=True, exist_ok=True)
                     lock = Lock(self.path / ".lock", passing=True)
                     break
-                except Held:
+                except LockHeld:
                     if time.monotonic() > until:
                         raise
                     time.sleep(0.2)
-        except Held as holder:
+        except LockHeld as holder:
             holds = f", which still contains those {self.origin}" if self.origin else ""
             raise InputError(
                 f"{self.path}: {holder} is writing results to this folder{holds}; wait until it is done, or "
@@ -140,7 +140,9 @@ class ResultsFolder:
         remedy = f"remove the folder {path.parent}"
         swap = read_json(path, remedy)
         names = [swap.get(key) for key in ("written", "replaced")] if isinstance(swap, dict) else [None]
-        if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in names):
+        if not all(
+            isinstance(group, list) and all(isinstance(name, str) for name in group) for group in names
+        ):
             raise InputError(f"{path}: the file should name files 'written' and 'replaced'; {remedy}.")
         folder = self.path.resolve()
         for name in [*swap["written"], *swap["replaced"]]:
@@ -154,17 +156,17 @@ class ResultsFolder:
         if self._owned() is not None:
             return
         for part in PARTS:
-            found = self.path / part
-            if found.is_file() or (found.is_dir() and any(found.iterdir())):
+            path = self.path / part
+            if path.is_file() or (path.is_dir() and any(path.iterdir())):
                 raise InputError(
-                    f"{found} already exists and was not written by conjury (no manifest.json); choose "
+                    f"{path} already exists and was not written by conjury (no manifest.json); choose "
                     "another folder for results or move it away."
                 )
 
     def _refuse_own(self, inputs: Iterable[Path]) -> None:
-        own = {(self.path / name).resolve() for name in self._owned() or ()}
+        own_files = {(self.path / name).resolve() for name in self._owned() or ()}
         for file in inputs:
-            if Path(file).expanduser().resolve() in own:
+            if Path(file).expanduser().resolve() in own_files:
                 raise InputError(
                     f"{file} belongs to the results in {self.path}, which would be replaced; choose another "
                     "folder for results or copy that file."
@@ -264,8 +266,8 @@ class ResultsFolder:
     @property
     def origin(self) -> str:
         """Which run wrote the results; empty where there are none."""
-        made = self.manifest
-        return f"of {made['created']} (`{made.get('command')}`)" if "created" in made else ""
+        manifest = self.manifest
+        return f"of {manifest['created']} (`{manifest.get('command')}`)" if "created" in manifest else ""
 
     def data_file(self, variant: str) -> Path:
         """Where the choices of a variant are kept as they were analysed."""
@@ -291,12 +293,14 @@ class ResultsFolder:
         tables: Mapping[str, pd.DataFrame],
         manifest: Mapping[str, Any],
         data: Mapping[str, pd.DataFrame] | None = None,
-        kept: Mapping[str, pd.DataFrame] | None = None,
+        other_tables: Mapping[str, pd.DataFrame] | None = None,
     ) -> None:
         """Write data and tables (Parquet and CSV), then the manifest, each file whole or not at all."""
-        # `data` are choices by variant, `kept` other tables that the results rest on, by name.
+        # `data` are choices by variant, `other_tables` other tables that the results rest on, by name.
         files = {self.data_file(variant): choices for variant, choices in (data or {}).items()}
-        files |= {self.path / "data" / f"{name}.parquet": table for name, table in (kept or {}).items()}
+        files |= {
+            self.path / "data" / f"{name}.parquet": table for name, table in (other_tables or {}).items()
+        }
         for name, table in tables.items():
             files |= {self.path / "tables" / f"{name}.{ending}": table for ending in ("parquet", "csv")}
         names = [file.relative_to(self.path).as_posix() for file in files]
@@ -309,7 +313,7 @@ class ResultsFolder:
     def _write_manifest(self, manifest: Mapping[str, Any], files: Iterable[str]) -> None:
         listed = {"files": sorted({*files, MANIFEST})}
         text = json.dumps({**manifest, **listed}, indent=2, ensure_ascii=False) + "\n"
-        with whole(self.path / MANIFEST) as file:
+        with atomic_write(self.path / MANIFEST) as file:
             file.write(text.encode("utf-8"))
 
 

@@ -76,27 +76,27 @@ def robustness(
                 seed=seed,
                 alpha=alpha,
             )
-            power = detectable(study, analysis, group, errors.frame, alpha, wanted)
+            power = detectable_effects(study, analysis, group, errors.frame, alpha, wanted)
         except InputError as error:
             notes.append(f"{group.name}: standard errors and power were not computed. {error}")
             continue
-        tables["errors"].append(_of(group, errors.frame))
-        tables["power"].append(_of(group, power))
+        tables["errors"].append(_with_group_names(group, errors.frame))
+        tables["power"].append(_with_group_names(group, power))
         notes += [f"{group.name}, standard errors: {note}" for note in errors.notes]
     if progress is not None:
         progress("Reliability")
-    repeated, reasons = _repeated(study, analysis, choices, split, Drawn(alpha, 10 * draws, seed))
-    whole = {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items() if frames}
+    repeated, reasons = _tables_of_repeats(study, analysis, choices, split, Drawn(alpha, 10 * draws, seed))
+    stacked_tables = {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items() if frames}
     settings = {"alpha": alpha, "seed": seed}
     named = [
         Named(name, KINDS[name][1], Result(frame, KINDS[name][0], (), settings))
-        for name, frame in (whole | repeated).items()
+        for name, frame in (stacked_tables | repeated).items()
     ]
     return Fitted(named, list(dict.fromkeys(notes + reasons)))
 
 
-def detectable(
-    study: Study, analysis: Analysis, group: Group, errors: pd.DataFrame, alpha: float, wanted: float
+def detectable_effects(
+    study: Study, analysis: Analysis, group: Group, errors: pd.DataFrame, alpha: float, target_power: float
 ) -> pd.DataFrame:
     """Set each effect beside the smallest that could be found, by the design and by the errors found."""
     answered = group.choices[group.choices[study.outcome].notna()]
@@ -107,7 +107,7 @@ def detectable(
         study,
         features=analysis.features,
         restrictions=analysis.joined if study.design.restrictions else (),
-        power=wanted,
+        power=target_power,
         alpha=alpha,
         pairs=None if human else pairs,
         respondents=people if human else None,
@@ -119,8 +119,8 @@ def detectable(
     df = chosen["df"].to_numpy(float)
     scale = np.where(
         np.isnan(df),
-        ndtri(1 - alpha / 2) + ndtri(wanted),
-        stdtrit(df, 1 - alpha / 2) + stdtrit(df, wanted),
+        ndtri(1 - alpha / 2) + ndtri(target_power),
+        stdtrit(df, 1 - alpha / 2) + stdtrit(df, target_power),
     )
     return pd.DataFrame(
         {
@@ -128,7 +128,7 @@ def detectable(
             "level": chosen["level"],
             "pairs": pairs,
             "respondents": people if human else np.nan,
-            "power": wanted,
+            "power": target_power,
             "alpha": alpha,
             "estimate": chosen["estimate"],
             "effect_design": by_design.reindex(keys).to_numpy(float),
@@ -154,8 +154,8 @@ def _widest(errors: pd.DataFrame) -> pd.DataFrame:
 
 def analysis_of_effects(study: Study) -> Analysis:
     """The study's first analysis of AMCEs that excludes no level, or the first of all."""
-    found = [analysis for analysis in study.analyses if analysis.verb == "amce"]
-    complete = [analysis for analysis in found if not analysis.exclude] or found
+    candidates = [analysis for analysis in study.analyses if analysis.verb == "amce"]
+    complete = [analysis for analysis in candidates if not analysis.exclude] or candidates
     if not complete:
         raise InputError(f"Study {study.name!r} has no analysis with verb amce; add one to its file.")
     return complete[0]
@@ -174,8 +174,8 @@ def _one_prompt(study: Study, split: Sequence[Group]) -> list[Group]:
     for group in split:
         if not group.choices[study.outcome].notna().any():
             continue
-        other = best.get(group.judge)
-        if other is None or _place(order, group.prompt) < _place(order, other.prompt):
+        best_group = best.get(group.judge)
+        if best_group is None or _place(order, group.prompt) < _place(order, best_group.prompt):
             best[group.judge] = group
     return list(best.values())
 
@@ -184,7 +184,7 @@ def _place(order: Sequence[str], prompt: str) -> int:
     return order.index(prompt) if prompt in order else len(order)
 
 
-def _of(group: Group, frame: pd.DataFrame) -> pd.DataFrame:
+def _with_group_names(group: Group, frame: pd.DataFrame) -> pd.DataFrame:
     named = frame.assign(
         judge=pd.array([group.judge] * len(frame), dtype="string"),
         prompt=pd.array([group.prompt] * len(frame), dtype="string"),
@@ -201,45 +201,47 @@ class Drawn:
     seed: int
 
 
-def _repeated(
+def _tables_of_repeats(
     study: Study,
     analysis: Analysis,
     choices: pd.DataFrame,
     split: Sequence[Group],
-    drawn: Drawn,
+    sampling: Drawn,
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Tables that need repeated tasks, and why there are none."""
     try:
         identified = choices["profile_id"].notna().all()
         stimuli = [part.id for part in study.stimuli if part.id in choices and choices[part.id].notna().any()]
         content = [*(attribute.id for attribute in study.attributes), *stimuli]
-        found = reliability(
+        result = reliability(
             choices,
-            **asdict(drawn),
+            **asdict(sampling),
             outcome=study.outcome,
             features=None if identified else content,
         )
     except InputError as error:
         return {}, [f"Reliability was not estimated: {error}"]
-    tables, frames = {"reliability": found.frame, "position": found.position}, []
-    notes = [f"Reliability: {note}" for note in found.notes if is_of_coverage(note)]
+    tables, frames = {"reliability": result.frame, "position": result.position}, []
+    notes = [f"Reliability: {note}" for note in result.notes if is_of_coverage(note)]
     for group in split:
-        own = found.frame[(found.frame["judge"] == group.judge) & (found.frame["prompt"] == group.prompt)]
-        if own.empty:
+        group_rows = result.frame[
+            (result.frame["judge"] == group.judge) & (result.frame["prompt"] == group.prompt)
+        ]
+        if group_rows.empty:
             continue
-        if not own["correctable"].any():
-            notes.append(f"{group.name}, effects were not corrected. {own['verdict'].iloc[0]}")
+        if not group_rows["correctable"].any():
+            notes.append(f"{group.name}, effects were not corrected. {group_rows['verdict'].iloc[0]}")
             continue
         id = resampled_unit(study, group.kind)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                fitted = amce(group.choices, analysis.formula, id=id, alpha=drawn.alpha, correct=found)
+                fitted = amce(group.choices, analysis.formula, id=id, alpha=sampling.alpha, correct=result)
         except InputError as error:
             notes.append(f"{group.name}, effects were not corrected: {error}")
             continue
         if isinstance(fitted, Corrected):
-            frames.append(_of(group, fitted.beside))
+            frames.append(_with_group_names(group, fitted.beside))
     if frames:
         tables["corrected"] = pd.concat(frames, ignore_index=True)
     return tables, notes

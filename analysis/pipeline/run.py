@@ -231,12 +231,12 @@ class Fitted:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """All tables, as a results folder names them."""
-        return {name: table for one in self.results for name, table in tables_of(one).items()}
+        return {name: table for entry in self.results for name, table in tables_of(entry).items()}
 
     @property
     def all_notes(self) -> list[str]:
         """All notes, each once: those about no single result come first."""
-        return list(dict.fromkeys([*self.notes, *(n for one in self.results for n in one.result.notes)]))
+        return list(dict.fromkeys([*self.notes, *(n for entry in self.results for n in entry.result.notes)]))
 
     def add(self, name: str, title: str, result: Result) -> None:
         """Add a result that follows from others."""
@@ -298,8 +298,8 @@ def arguments_of(study: Study, analysis: Analysis, kind: str, options: FitOption
     return arguments
 
 
-def free(name: str, taken: Container[str]) -> str:
+def unused_name(name: str, names: Container[str]) -> str:
     """A name for a result that no other has."""
-    while name in taken:
+    while name in names:
         name += "_2"
     return name

@@ -51,7 +51,7 @@ def stopping_rule(
     """Make the rule of an expression, which `conjury.inference.collecting.collect` takes as ``until``."""
     # `ci(NAME) < WIDTH` is met when the 95% confidence sequence is narrower than WIDTH: for an attribute
     # those of all its levels, for ratings the mean of a scale, under every prompt. `and` joins conditions.
-    conditions = [_read(part, text) for part in re.split(r"\s+and\s+", text.strip())]
+    conditions = [_read_condition(part, text) for part in re.split(r"\s+and\s+", text.strip())]
     if isinstance(study, ItemStudy):
         if study.response.form != "ratings":
             raise InputError(
@@ -63,32 +63,34 @@ def stopping_rule(
     assert isinstance(study, Study)
     if study.collect.form != "pair":
         raise InputError("--until needs ratings or choices between pairs; this study has single profiles.")
-    known = {}
+    levels_by_attribute = {}
     for attribute in study.attributes:
         part = _analysis(study, attribute.id)
         if part is not None:
             excluded = part.exclude.get(attribute.id, [])
-            known[attribute.id] = [level.id for level in attribute.levels if level.id not in excluded]
+            levels_by_attribute[attribute.id] = [
+                level.id for level in attribute.levels if level.id not in excluded
+            ]
             parse(part.formula)  # what parses formulas takes seconds to load: now, not while answers arrive
     for condition in conditions:
-        _check_name(condition, list(known), known)
+        _check_name(condition, list(levels_by_attribute), levels_by_attribute)
     return partial(_check_all, conditions, partial(_effect_widths, study))
 
 
-def _read(part: str, text: str) -> Condition:
-    found = CONDITION.fullmatch(part)
+def _read_condition(part: str, text: str) -> Condition:
+    match = CONDITION.fullmatch(part)
     limit = float("nan")
-    if found is not None:
+    if match is not None:
         try:
-            limit = float(found[3])
+            limit = float(match[3])
         except ValueError:
-            found = None
-    if found is None or not 0 < limit < np.inf:
+            match = None
+    if match is None or not 0 < limit < np.inf:
         raise InputError(
             f"--until {text!r}: conditions are ci(NAME) < WIDTH or ci(NAME=LEVEL) < WIDTH with a width above "
             "0, joined by 'and'; correct it."
         )
-    return Condition(found[1], found[2], limit)
+    return Condition(match[1], match[2], limit)
 
 
 def _check_name(condition: Condition, names: Sequence[str], levels: dict[str, list[str]]) -> None:
@@ -99,9 +101,9 @@ def _check_name(condition: Condition, names: Sequence[str], levels: dict[str, li
             f"--until {condition.written}: there is no interval of {name!r}{did_you_mean(name, names)}; name "
             f"one of {listed(names, 40)}."
         )
-    known = levels.get(name, [""])[1:]
-    if level is not None and level not in known:
-        remedy = f"name one of {listed(known, 40)}" if known else f"write ci({name})"
+    level_names = levels.get(name, [""])[1:]
+    if level is not None and level not in level_names:
+        remedy = f"name one of {listed(level_names, 40)}" if level_names else f"write ci({name})"
         raise InputError(f"--until {condition.written}: there is no interval of this level; {remedy}.")
 
 
@@ -131,11 +133,11 @@ def _check_all(
             except ConjuryError:  # too few answers for an estimate
                 widths.append(np.inf)
     pairs = list(zip(conditions, widths, strict=True))
-    told = [
-        f"{one.written} is {f'{width:.3g}' if np.isfinite(width) else 'unbounded'} (wanted: < {one.limit:g})"
-        for one, width in pairs
+    texts = [
+        f"{c.written} is {f'{width:.3g}' if np.isfinite(width) else 'unbounded'} (wanted: < {c.limit:g})"
+        for c, width in pairs
     ]
-    return all(width < one.limit for one, width in pairs), ", ".join(told)
+    return all(width < c.limit for c, width in pairs), ", ".join(texts)
 
 
 def _effect_widths(
@@ -148,12 +150,12 @@ def _effect_widths(
     widths = []
     prepared, _ = as_of_study(study, choices, "choices of the run")
     for group in groups({"": prepared}):
-        _, found = fit_group(study, part, group, FitOptions(alpha=ALPHA, draws=0))
+        _, estimates = fit_group(study, part, group, FitOptions(alpha=ALPHA, draws=0))
         rows = part.select(group.choices)
         rows = rows[rows[study.outcome].notna()]
         order = pd.factorize(rows[study.clusters.of(group.kind)[0]])[0]
-        units = units_behind(found.frame, rows, order, study.outcome)
-        table = with_sequence(found.frame, units, ALPHA, n_designed)
+        units = units_behind(estimates.frame, rows, order, study.outcome)
+        table = with_sequence(estimates.frame, units, ALPHA, n_designed)
         of = table[table["feature"] == condition.name].iloc[1:]  # without the reference level
         if condition.level is not None:
             of = of[of["level"].astype(str) == condition.level]
@@ -168,7 +170,7 @@ def _rating_widths(
     items = read_table(study.file(study.items), "items")
     widths = []
     for _, rows in judgments.groupby(judgments["prompt_id"].astype(str)):
-        found = means(
+        table = means(
             rows,
             items,
             dimensions=None if condition.name == MEAN else condition.name,
@@ -179,9 +181,9 @@ def _rating_widths(
         ).frame
         values = pd.to_numeric(rows["value"], errors="coerce").to_numpy(float)
         units = units_of_shares(
-            found["estimate"].to_numpy(float), found["n_clusters"].to_numpy(float), values
+            table["estimate"].to_numpy(float), table["n_clusters"].to_numpy(float), values
         )
-        widths.append(_widest(with_sequence(found, units, ALPHA, n_designed)))
+        widths.append(_widest(with_sequence(table, units, ALPHA, n_designed)))
     return max(widths, default=np.inf)
 
 

@@ -137,25 +137,27 @@ class Ratings:
                 )
         return self.where(self.frame["judge"].isin(list(judges)).to_numpy(dtype=bool))
 
-    def where(self, kept: NDArray[np.bool_]) -> Ratings:
-        """The ratings where ``kept``, shape (n,), is true, in the same categories."""
-        return with_codes(self, self.frame[kept].reset_index(drop=True), self.category[kept])
+    def where(self, mask: NDArray[np.bool_]) -> Ratings:
+        """The ratings where ``mask``, shape (n,), is true, in the same categories."""
+        return with_codes(self, self.frame[mask].reset_index(drop=True), self.category[mask])
 
     def completed(self, value: float) -> Ratings:
         """The ratings with every unanswered judgment at one value of the scale."""
-        lost = self.unanswered
-        if lost.empty:
+        missing_rows = self.unanswered
+        if missing_rows.empty:
             return self
         keys = ["judge", "item", "sample"]
-        answered = pd.MultiIndex.from_frame(lost[keys]).isin(pd.MultiIndex.from_frame(self.frame[keys]))
-        lost = lost[~answered].drop_duplicates(keys).assign(value=value)
-        frame = pd.concat([self.frame, lost], ignore_index=True)
-        category = np.append(self.category, np.full(len(lost), self.categories.index(value)))
+        answered = pd.MultiIndex.from_frame(missing_rows[keys]).isin(
+            pd.MultiIndex.from_frame(self.frame[keys])
+        )
+        missing_rows = missing_rows[~answered].drop_duplicates(keys).assign(value=value)
+        frame = pd.concat([self.frame, missing_rows], ignore_index=True)
+        category = np.append(self.category, np.full(len(missing_rows), self.categories.index(value)))
         return with_codes(replace(self, unanswered=self.unanswered[:0]), frame, category)
 
     def valued(self, value: Floats, scale: Sequence[float]) -> Ratings:
         """The same answers with other values, shape (n,), on a scale."""
-        categories = tuple(float(one) for one in scale)
+        categories = tuple(float(number) for number in scale)
         category = np.searchsorted(np.array(categories), value).astype(np.int64)
         coded = replace(self, categories=categories, scale=categories, numeric=True)
         return with_codes(coded, self.frame.assign(value=value), category)

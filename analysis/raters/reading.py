@@ -26,8 +26,8 @@ from .scales import (
     check_kinds,
     dimension_names,
     names_of,
-    of_dimension,
     refuse_repeated,
+    rows_of_dimension,
     sample_numbers,
     scale_hints,
     scale_of,
@@ -86,9 +86,9 @@ def read_dimensions(
     ['wit', 'clarity']
     """
     if isinstance(judgments, str | Path) or is_stored(judgments):
-        judgments = _fetched(judgments, dimensions, columns)
+        judgments = _fetch_columns(judgments, dimensions, columns)
     coded = [judgments] if isinstance(judgments, Ratings) else judgments
-    if isinstance(coded, pd.DataFrame) or not all(isinstance(one, Ratings) for one in coded):
+    if isinstance(coded, pd.DataFrame) or not all(isinstance(ratings, Ratings) for ratings in coded):
         table = with_items(cast(pd.DataFrame, judgments), items, columns)
         scales = scale if isinstance(scale, Mapping) else None
         return [
@@ -100,17 +100,17 @@ def read_dimensions(
             )
             for name in dimension_names(table, dimensions)
         ]
-    known = {one.dimension: one for one in coded}
-    names = list(known) if dimensions is None else names_of(dimensions)
+    by_name = {ratings.dimension: ratings for ratings in coded}
+    names = list(by_name) if dimensions is None else names_of(dimensions)
     for name in names:
-        if name not in known:
+        if name not in by_name:
             raise InputError(
-                f"There is no dimension '{name}'{did_you_mean(name, known)}; there are {listed(known)}."
+                f"There is no dimension '{name}'{did_you_mean(name, by_name)}; there are {listed(by_name)}."
             )
-    return [replace(known[name], frame=with_items(known[name].frame, items, columns)) for name in names]
+    return [replace(by_name[name], frame=with_items(by_name[name].frame, items, columns)) for name in names]
 
 
-def _fetched(data: Any, dimensions: str | Sequence[str] | None, columns: Sequence[str]) -> pd.DataFrame:
+def _fetch_columns(data: Any, dimensions: str | Sequence[str] | None, columns: Sequence[str]) -> pd.DataFrame:
     """Read the columns that are needed of judgments that stay in their engine, in an order of their own."""
     stored = open_stored(data)
     stored.require(REQUIRED)
@@ -134,7 +134,7 @@ def only_dimension(judgments: Judgments, dimension: str | None) -> Ratings:
         return read_ratings(judgments, dimension=dimension)
     coded = read_dimensions(judgments, dimension)
     if len(coded) != 1:
-        names = listed(one.dimension for one in coded)
+        names = listed(ratings.dimension for ratings in coded)
         raise InputError(f"There are several dimensions ({names}); name one.")
     return coded[0]
 
@@ -185,13 +185,15 @@ def read_ratings(
     require_columns(judgments, REQUIRED, SOURCE)
     if judgments.empty:
         raise InputError(f"{SOURCE}: the table has no rows; give judgments.")
-    chosen, row = of_dimension(judgments.reset_index(drop=True), dimension)
+    chosen, row = rows_of_dimension(judgments.reset_index(drop=True), dimension)
     check_kinds(chosen, row)
-    frame = _named(chosen, row)
+    frame = _with_keys(chosen, row)
     usable, exclusions = _usable(frame)
     unused = _without_rating(frame, usable)
-    asked = exclusion_reasons(frame[EXCLUDED]).isna().to_numpy(dtype=bool) if EXCLUDED in frame else ~usable
-    unanswered = frame[~usable & asked]
+    is_included = (
+        exclusion_reasons(frame[EXCLUDED]).isna().to_numpy(dtype=bool) if EXCLUDED in frame else ~usable
+    )
+    unanswered = frame[~usable & is_included]
     frame, row = frame[usable].reset_index(drop=True), row[usable]
     value, labels = values_of(frame["value"], numeric, row)
     frame = frame.assign(value=value)
@@ -230,11 +232,11 @@ def read_ratings(
 
 def _without_rating(frame: pd.DataFrame, usable: NDArray[np.bool_]) -> dict[str, str]:
     """Kind of each judge without a usable rating."""
-    lost = frame[~usable & ~frame["judge_id"].isin(frame["judge_id"][usable]).to_numpy(dtype=bool)]
-    return dict(zip(as_text(lost["judge_id"]), as_text(lost["judge_kind"]), strict=True))
+    rows = frame[~usable & ~frame["judge_id"].isin(frame["judge_id"][usable]).to_numpy(dtype=bool)]
+    return dict(zip(as_text(rows["judge_id"]), as_text(rows["judge_kind"]), strict=True))
 
 
-def _named(frame: pd.DataFrame, row: Codes) -> pd.DataFrame:
+def _with_keys(frame: pd.DataFrame, row: Codes) -> pd.DataFrame:
     """Add judge, kind, group, item and sample; prompts of a model are judges of their own."""
     judge, kind = as_text(frame["judge_id"]), as_text(frame["judge_kind"])
     if "prompt_id" in frame:
@@ -242,9 +244,9 @@ def _named(frame: pd.DataFrame, row: Codes) -> pd.DataFrame:
         several = (prompt.groupby(judge).transform("nunique") > 1) & (kind != HUMAN)
         judge = judge.mask(several.to_numpy(dtype=bool), judge + " (" + prompt + ")")
     panel = as_text(frame["panel"]).fillna(HUMAN) if "panel" in frame else HUMAN
-    given = {f"{name}{GIVEN}": frame[name] for name in CODED if name in frame}
+    originals = {f"{name}{GIVEN}": frame[name] for name in CODED if name in frame}
     return frame.assign(
-        **given,
+        **originals,
         judge=judge,
         kind=kind,
         group=judge.mask((kind == HUMAN).to_numpy(dtype=bool), panel),
@@ -281,9 +283,9 @@ def _notes(ratings: Ratings, chosen: pd.DataFrame) -> list[str]:
         f"({row['reason']})."
         for _, row in ratings.exclusions.iterrows()
     ]
-    lost = chosen["item_id"].nunique() - len(ratings.items)
-    if lost:
-        notes.append(f"{counted(lost, 'item')} without a rating that can be used.")
+    n_excluded = chosen["item_id"].nunique() - len(ratings.items)
+    if n_excluded:
+        notes.append(f"{counted(n_excluded, 'item')} without a rating that can be used.")
     each = ratings.frame.groupby("judge", sort=False)["value"].agg(["size", "nunique"])
     single = each.index[each["size"] == 1]
     if len(single):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 from conjury.inference.readers.scales import refuse_off_scale, refuse_text, to_numbers
-from conjury.inference.tables.columns import as_text, in_table, refuse, where
+from conjury.inference.tables.columns import as_text, describe_rows, in_table, refuse
 from conjury.inference.tables.frames import any_frame
 from conjury.inference.tables.schema import JUDGE_KINDS, require_columns
 
@@ -24,7 +24,7 @@ STEPS = 3  # values of which a scale has more than a rater who hardly varies giv
 ADVICE = "they may have used different scales; convert all to one, or state the scale"
 
 
-def of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
+def rows_of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.DataFrame, Codes]:
     """Rows of one dimension, and their numbers in the table."""
     rows = np.arange(len(judgments))
     if "dimension" not in judgments:
@@ -34,18 +34,18 @@ def of_dimension(judgments: pd.DataFrame, dimension: str | None) -> tuple[pd.Dat
             )
         return judgments, rows
     names = as_text(judgments["dimension"])
-    known = [str(name) for name in names.dropna().unique()]
+    choices = [str(name) for name in names.dropna().unique()]
     if dimension is None:
-        if len(known) > 1:
-            raise InputError(f"{SOURCE}: there are several dimensions ({listed(known)}); name one.")
+        if len(choices) > 1:
+            raise InputError(f"{SOURCE}: there are several dimensions ({listed(choices)}); name one.")
         return judgments, rows
-    if dimension not in known:
+    if dimension not in choices:
         raise InputError(
-            f"{SOURCE}: there is no dimension '{dimension}'{did_you_mean(dimension, known)}; there are "
-            f"{listed(known)}."
+            f"{SOURCE}: there is no dimension '{dimension}'{did_you_mean(dimension, choices)}; there are "
+            f"{listed(choices)}."
         )
-    kept = (names == dimension).fillna(False).to_numpy(dtype=bool)
-    return judgments[kept].reset_index(drop=True), rows[kept]
+    mask = (names == dimension).fillna(False).to_numpy(dtype=bool)
+    return judgments[mask].reset_index(drop=True), rows[mask]
 
 
 def check_kinds(frame: pd.DataFrame, row: Codes) -> None:
@@ -99,7 +99,7 @@ def refuse_repeated(frame: pd.DataFrame, row: Codes) -> None:
         at = int(repeated.argmax())
         first = frame.iloc[at]
         raise InputError(
-            f"{SOURCE}: {where('item_id', in_table(row, repeated))} repeats the judgment of item "
+            f"{SOURCE}: {describe_rows('item_id', in_table(row, repeated))} repeats the judgment of item "
             f"'{first['item']}' by '{first['judge']}'; keep one row for each, or number them in a column "
             "'sample'."
         )
@@ -109,9 +109,9 @@ def scale_of(frame: pd.DataFrame, scale: Sequence[float] | None, row: Codes) -> 
     """The ratings of the scale, rising; where none is stated, those that occur."""
     values = frame["value"].to_numpy(dtype=float)
     if scale is None:
-        other = other_scale(frame)
-        if other is not None:
-            raise InputError(f"{SOURCE}: {other}; bring all to one scale, or state the scale.")
+        conflict = other_scale(frame)
+        if conflict is not None:
+            raise InputError(f"{SOURCE}: {conflict}; bring all to one scale, or state the scale.")
         return tuple(float(value) for value in np.unique(values))
     allowed = _allowed(scale)
     refuse_off_scale(values, allowed, row, SOURCE)
@@ -131,7 +131,7 @@ def _allowed(scale: Sequence[float]) -> Floats:
 
 def scale_hints(frame: pd.DataFrame) -> list[str]:
     """State which raters' ranges do not meet, and which value lies far from all others."""
-    return [*_apart(frame), *_stray(frame["value"].to_numpy(dtype=float))]
+    return [*_notes_on_ranges(frame), *_notes_on_outliers(frame["value"].to_numpy(dtype=float))]
 
 
 def other_scale(frame: pd.DataFrame) -> str | None:
@@ -144,40 +144,40 @@ def other_scale(frame: pd.DataFrame) -> str | None:
     item, items = pd.factorize(frame["item"])
     for number, name in enumerate(names):
         mine = judge == number
-        others = ~mine & _flags(item[mine], len(items))[item]
-        shared = mine & _flags(item[others], len(items))[item]
-        if min(shared.sum(), others.sum()) < FEW:
+        is_other = ~mine & _flags(item[mine], len(items))[item]
+        shared = mine & _flags(item[is_other], len(items))[item]
+        if min(shared.sum(), is_other.sum()) < FEW:
             continue
-        own, theirs = value[shared], value[others]
-        if _on_other_scales(own, theirs) or _on_other_scales(theirs, own):
+        values, other_values = value[shared], value[is_other]
+        if _on_other_scales(values, other_values) or _on_other_scales(other_values, values):
             return (
-                f"'{name}' rates from {own.min():g} to {own.max():g}, others the same items from "
-                f"{theirs.min():g} to {theirs.max():g}"
+                f"'{name}' rates from {values.min():g} to {values.max():g}, others the same items from "
+                f"{other_values.min():g} to {other_values.max():g}"
             )
     return None
 
 
-def _apart(frame: pd.DataFrame) -> list[str]:
+def _notes_on_ranges(frame: pd.DataFrame) -> list[str]:
     """State whose ranges do not overlap with those of any other rater, or which of two is far wider."""
     ends = frame.groupby("judge", sort=False)["value"].agg(["min", "max", "size"])
     ends = ends[ends["size"] > 1].sort_values("min", kind="stable")
     part = (ends["min"] > ends["max"].cummax().shift()).cumsum()
     parts = [
-        f"{listed(one.index, 6)} ({one['min'].min():g} to {one['max'].max():g})"
-        for _, one in ends.groupby(part)
+        f"{listed(group.index, 6)} ({group['min'].min():g} to {group['max'].max():g})"
+        for _, group in ends.groupby(part)
     ]
     if len(parts) > 1:
         return [f"Ratings do not overlap at all: {'; '.join(parts)}: {ADVICE}."]
     width = ends["max"] - ends["min"]
     if len(ends) == 2 and width.max() > WIDER * width.min() > 0:
-        ranges = [f"{name} rates from {one['min']:g} to {one['max']:g}" for name, one in ends.iterrows()]
+        ranges = [f"{name} rates from {span['min']:g} to {span['max']:g}" for name, span in ends.iterrows()]
         return [f"Of two raters, {' and '.join(ranges)}: {ADVICE}."]
     usual, low, high = width.median(), ends["min"].median(), ends["max"].median()
     far = ends[(ends["max"] > high + WIDER * usual) | (ends["min"] < low - WIDER * usual)]
     if len(ends) > 2 and usual > 0 and len(far):
-        name, one = far.index[0], far.iloc[0]
+        name, row = far.index[0], far.iloc[0]
         return [
-            f"{name} rates from {one['min']:g} to {one['max']:g}, others mostly from {low:g} to {high:g}: "
+            f"{name} rates from {row['min']:g} to {row['max']:g}, others mostly from {low:g} to {high:g}: "
             f"{ADVICE}."
         ]
     return []
@@ -199,17 +199,17 @@ def _on_other_scales(narrow: Floats, wide: Floats) -> bool:
     return bool(low > narrow.max() + width or high < narrow.min() - width)
 
 
-def _stray(values: Floats) -> list[str]:
+def _notes_on_outliers(values: Floats) -> list[str]:
     """State which lowest or highest value occurs once and lies farther out than others lie apart."""
-    found, times = np.unique(values, return_counts=True)
-    if len(values) < FEW or len(found) < 4:
+    levels, times = np.unique(values, return_counts=True)
+    if len(values) < FEW or len(levels) < 4:
         return []
     notes = []
-    for at, others in ((0, found[1:]), (-1, found[:-1])):
-        gap = abs(found[at] - others[at])
-        if times[at] == 1 and gap > np.diff(others).max() and gap > np.ptp(others) / 4:
+    for at, bulk in ((0, levels[1:]), (-1, levels[:-1])):
+        gap = abs(levels[at] - bulk[at])
+        if times[at] == 1 and gap > np.diff(bulk).max() and gap > np.ptp(bulk) / 4:
             notes.append(
-                f"Value {found[at]:g} occurs once, outside {others[0]:g} to {others[-1]:g}: state the scale "
+                f"Value {levels[at]:g} occurs once, outside {bulk[0]:g} to {bulk[-1]:g}: state the scale "
                 "to refuse it."
             )
     return notes
@@ -258,30 +258,32 @@ def with_items(
                 )
         return judgments
     require_columns(items, ["item_id"], "items")
-    wanted = [str(name) for name in items.columns if name != "item_id"] if columns is None else list(columns)
-    for name in wanted:
+    item_columns = (
+        [str(name) for name in items.columns if name != "item_id"] if columns is None else list(columns)
+    )
+    for name in item_columns:
         if name not in items and name not in judgments:
             raise InputError(
                 f"items: there is no column '{name}'{did_you_mean(name, items.columns)}; add it to the items "
                 "or to the judgments."
             )
-    taken = [name for name in wanted if name in items]
-    if not taken:
+    shared_columns = [name for name in item_columns if name in items]
+    if not shared_columns:
         return judgments
-    known = as_text(items["item_id"])
-    if known.duplicated().any():
-        raise InputError(f"items: item '{known[known.duplicated()].iloc[0]}' has two rows; keep one.")
-    asked = as_text(judgments["item_id"])
-    row = pd.Index(known).get_indexer(pd.Index(asked))
-    absent = (row < 0) & asked.notna().to_numpy(dtype=bool)
+    item_ids = as_text(items["item_id"])
+    if item_ids.duplicated().any():
+        raise InputError(f"items: item '{item_ids[item_ids.duplicated()].iloc[0]}' has two rows; keep one.")
+    judged_ids = as_text(judgments["item_id"])
+    row = pd.Index(item_ids).get_indexer(pd.Index(judged_ids))
+    absent = (row < 0) & judged_ids.notna().to_numpy(dtype=bool)
     if absent.any():
-        names = asked[absent].unique()
+        names = judged_ids[absent].unique()
         raise InputError(
             f"items: judged item '{names[0]}' (and {len(names) - 1} more) has no row; add one for every "
             "item, or exclude its judgments."
         )
     joined = judgments.copy()
-    for name in taken:
+    for name in shared_columns:
         joined[name] = items[name].take(row.clip(0)).set_axis(judgments.index)
     return joined
 
@@ -295,9 +297,9 @@ def levels_present(column: pd.Series[Any]) -> list[str]:
     return present
 
 
-def names_of(given: str | Sequence[str] | None) -> list[str]:
+def names_of(names: str | Sequence[str] | None) -> list[str]:
     """Names from one name, several or none."""
-    return [given] if isinstance(given, str) else list(given or ())
+    return [names] if isinstance(names, str) else list(names or ())
 
 
 def ranks(names: Sequence[str]) -> Codes:
@@ -336,10 +338,10 @@ class Clustered:
 
 
 def dimension_names(
-    judgments: pd.DataFrame, asked: str | Sequence[str] | None = None
+    judgments: pd.DataFrame, dimensions: str | Sequence[str] | None = None
 ) -> Sequence[str | None]:
     """Dimensions to be analysed: those asked for, by default all of a table, as `read_ratings` takes them."""
-    if asked is not None:
-        return list(dict.fromkeys(names_of(asked)))
-    there: Sequence[str | None] = levels_present(judgments["dimension"]) if "dimension" in judgments else []
-    return there or [None]
+    if dimensions is not None:
+        return list(dict.fromkeys(names_of(dimensions)))
+    levels: Sequence[str | None] = levels_present(judgments["dimension"]) if "dimension" in judgments else []
+    return levels or [None]

@@ -93,16 +93,16 @@ def sequential(
     order, n = _order(judgments, items, cluster)
     planned = looks_at(n, looks, target, alpha)
 
-    def at(seen: NDArray[np.bool_]) -> tuple[pd.DataFrame, Floats, float]:
-        found = estimator(judgments[seen], items=items, cluster=cluster, alpha=alpha, **options).frame
-        if "std_error" not in found:
+    def at(mask: NDArray[np.bool_]) -> tuple[pd.DataFrame, Floats, float]:
+        frame = estimator(judgments[mask], items=items, cluster=cluster, alpha=alpha, **options).frame
+        if "std_error" not in frame:
             raise InputError(f"{estimator.__name__} gives no standard errors, which a sequence needs.")
-        count = next(name for name in COUNTS if name in found)
-        units = found[count].to_numpy(float)
+        count = next(name for name in COUNTS if name in frame)
+        units = frame[count].to_numpy(float)
         if estimator is means:
-            values = pd.to_numeric(judgments["value"][seen], errors="coerce").to_numpy(float)
-            units = units_of_shares(found["estimate"].to_numpy(float), units, values)
-        return found, units, 0.0
+            values = pd.to_numeric(judgments["value"][mask], errors="coerce").to_numpy(float)
+            units = units_of_shares(frame["estimate"].to_numpy(float), units, values)
+        return frame, units, 0.0
 
     path = planned.path(order, at).drop(columns="p")
     settings = {"verb": estimator.__name__, "alpha": alpha, "target": target, "unit": cluster or "item_id"}
@@ -120,5 +120,5 @@ def _order(
         if items is None or cluster not in items:
             raise InputError(f"There is no column {cluster!r} of items; add it to items, or omit cluster.")
         units = units.map(as_text(items.set_index("item_id")[cluster]))
-    order, known = pd.factorize(units)
-    return np.where(order < 0, len(known), order), len(known)
+    order, levels = pd.factorize(units)
+    return np.where(order < 0, len(levels), order), len(levels)

@@ -30,8 +30,8 @@ def picture(name: str, figure: Figure, alt: str) -> str:
     width, height = (float(edge) for edge in figure.get_size_inches())
     on_paper = width * min(1.0, COLUMN / width, COLUMN_HEIGHT / height)
     (file,) = save(figure, figure_folder() / slug(name), formats=("svg",))
-    drawn = inline_figure(figure, f"drawing-{slug(name)}", alt)
-    on_screen = f'<div class="drawing" style="width: {width * PIXELS_PER_INCH:.0f}px">\n{drawn}\n</div>'
+    svg = inline_figure(figure, f"drawing-{slug(name)}", alt)
+    on_screen = f'<div class="drawing" style="width: {width * PIXELS_PER_INCH:.0f}px">\n{svg}\n</div>'
     image = f'![]({file.as_posix()}){{width="{on_paper:.2f}in" fig-alt="{in_attribute(alt)}"}}'
     return (
         f'\n::: {{.content-visible when-format="html"}}\n{raw_block(on_screen)}\n:::\n\n'
@@ -54,7 +54,7 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 def in_attribute(text: str) -> str:
     """Write text from outside as the value of an attribute, with entities for all that could act."""
-    return "".join(f"&#{ord(one)};" if one in ACTING else one for one in " ".join(text.split()))
+    return "".join(f"&#{ord(char)};" if char in ACTING else char for char in " ".join(text.split()))
 
 
 def captioned(label: str, content: str, caption: str) -> str:
@@ -67,10 +67,12 @@ def table_blocks(name: str, tables: Mapping[str, GT] | Sequence[GT], caption: st
     # Several tables are called parts, by their names (Markdown) where they have some. On a screen long tables
     # are folded.
     names = list(tables) if isinstance(tables, Mapping) else [""] * len(tables)
-    shown = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
-    several, blocks = len(shown) > 1, []
-    for k, (label, part, table) in enumerate(zip(_labels(name, len(shown)), names, shown, strict=True), 1):
-        called = f" Part {k} of {len(shown)}{': ' if part else ''}{part}." if several else ""
+    gt_tables = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
+    several, blocks = len(gt_tables) > 1, []
+    for k, (label, part, table) in enumerate(
+        zip(_labels(name, len(gt_tables)), names, gt_tables, strict=True), 1
+    ):
+        called = f" Part {k} of {len(gt_tables)}{': ' if part else ''}{part}." if several else ""
         markup = raw_block(_markup(table, label))
         block, n_rows = captioned(label, markup, caption + called), markup.count("<tr")
         blocks.append(folded(block, f"Table of {n_rows} lines") if n_rows > MOST_LINES else block)

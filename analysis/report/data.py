@@ -17,7 +17,7 @@ from conjury.inference.tables.files import read_table
 
 from .. import figures
 from ..figures import has_figure, parts
-from ..figures.diagnostics.general import as_drawn
+from ..figures.diagnostics.general import with_kind_of_figure
 from ..figures.labels import LabelKey, Names
 from ..pipeline.manifest import FIT, Recorded, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
@@ -110,8 +110,8 @@ def describe(result: Result, labels: Mapping[LabelKey, str], *, part: str | None
 def _drawable(result: Result) -> Result:
     """The result under the kind of its figure, with the settings that are options of it."""
     if result.kind == "check":
-        drawn: Result = as_drawn(result)
-        return drawn
+        figure_result: Result = with_kind_of_figure(result)
+        return figure_result
     return replace(result, settings={}) if result.kind in WITH_OPTIONS else result
 
 
@@ -222,9 +222,9 @@ class ReportData:
     @property
     def study_argument(self) -> str:
         """How commands name the study: as it ships, or its file without the folder, which is not known."""
-        known = self.manifest.get("study_argument")
-        if known:
-            return shlex.quote(str(known))
+        argument = self.manifest.get("study_argument")
+        if argument:
+            return shlex.quote(str(argument))
         study = str(self.manifest.get("study"))
         return study if study in list_studies() else "STUDY"
 
@@ -251,8 +251,10 @@ class ReportData:
         """Read a table; raise InputError where it is absent or damaged."""
         folder = self.path / "tables"
         if not self.has(name):
-            there = sorted(path.stem for path in folder.glob("*.parquet"))
-            raise InputError(f"{self.path} has no table {name!r}; it has: {', '.join(there) or 'none'}.")
+            table_names = sorted(path.stem for path in folder.glob("*.parquet"))
+            raise InputError(
+                f"{self.path} has no table {name!r}; it has: {', '.join(table_names) or 'none'}."
+            )
         return read_table(folder / f"{name}.parquet")
 
     def of_kind(self, *kinds: str) -> list[Recorded]:
@@ -284,9 +286,9 @@ def _table_of(report: ReportData, name: str, part: str) -> str:
 
 def labels_of(manifest: Mapping[str, Any]) -> dict[LabelKey, str]:
     """Labels of attributes, levels, judges and prompts in a manifest."""
-    given = manifest.get("labels") or {}
-    labels: dict[LabelKey, str] = {str(name): str(text) for name, text in given.get("features", {}).items()}
-    groups = {**given.get("levels", {}), **{kind: given.get(kind, {}) for kind in ("judges", "prompts")}}
+    entries = manifest.get("labels") or {}
+    labels: dict[LabelKey, str] = {str(name): str(text) for name, text in entries.get("features", {}).items()}
+    groups = {**entries.get("levels", {}), **{kind: entries.get(kind, {}) for kind in ("judges", "prompts")}}
     for feature, levels in groups.items():
         labels |= {(str(feature), str(level)): str(text) for level, text in levels.items()}
     return labels

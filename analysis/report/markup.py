@@ -40,7 +40,7 @@ class Page:
         """Put the finished HTML back; a token that fills a paragraph loses the paragraph."""
         pattern = re.compile(rf"<p>\s*({self.mark}\d+end)\s*</p>|({self.mark}\d+end)")
         while pattern.search(html):
-            html = pattern.sub(lambda found: self._finished(found[1] or found[2]), html)
+            html = pattern.sub(lambda match: self._finished(match[1] or match[2]), html)
         return html
 
     def _finished(self, token: str) -> str:
@@ -57,13 +57,13 @@ def new_mark(text: str) -> str:
 def to_html(text: str, folder: Path, bibliography: str) -> str:
     """Convert the assembled Markdown of a report to the body of a page."""
     page = Page(text)
-    text = RAW_BLOCK.sub(lambda found: page.token(found[1]), text)
+    text = RAW_BLOCK.sub(lambda match: page.token(match[1]), text)
     entries = read_bibliography(folder / bibliography)
     lines = _without_other_formats(text.splitlines())
     _number_labels(page, lines)
     converted = "\n".join(_block_line(page, lines))
-    converted = REFERENCE.sub(lambda found: _reference(page, found[1]), converted)
-    converted = CITATION.sub(lambda found: _citation(page, entries, found[1]), converted)
+    converted = REFERENCE.sub(lambda match: _reference(page, match[1]), converted)
+    converted = CITATION.sub(lambda match: _citation(page, entries, match[1]), converted)
     cited = [key for key in entries if f"#ref-{key}" in "".join(page.finished)]
     converted = converted.replace(page.references, page.token(_reference_list(entries, cited)))
     return _contents(page) + page.restore(_markdown(converted))
@@ -71,12 +71,12 @@ def to_html(text: str, folder: Path, bibliography: str) -> str:
 
 def _without_other_formats(lines: list[str]) -> list[str]:
     """Drop blocks meant for other formats and unwrap those meant for HTML."""
-    kept: list[str] = []
+    output: list[str] = []
     open_blocks: list[str] = []
     for line in lines:
-        if found := OPENING.match(line):
-            hidden = 'unless-format="html"' in found[1]
-            wrapper = 'when-format="html"' in found[1]
+        if match := OPENING.match(line):
+            hidden = 'unless-format="html"' in match[1]
+            wrapper = 'when-format="html"' in match[1]
             open_blocks.append("hidden" if hidden else "wrapper" if wrapper else "block")
             if hidden or wrapper or "hidden" in open_blocks:
                 continue
@@ -86,21 +86,21 @@ def _without_other_formats(lines: list[str]) -> list[str]:
                 continue
         elif "hidden" in open_blocks:
             continue
-        kept.append(line)
-    return kept
+        output.append(line)
+    return output
 
 
 def _number_labels(page: Page, lines: list[str]) -> None:
     counts = {"fig": 0, "tbl": 0}
     sections = [0, 0, 0]
     for line in lines:
-        if (found := OPENING.match(line)) and (label := re.match(r"#((fig|tbl)-[\w-]+)", found[1])):
+        if (match := OPENING.match(line)) and (label := re.match(r"#((fig|tbl)-[\w-]+)", match[1])):
             counts[label[2]] += 1
             page.numbers[label[1]] = f"{KINDS[label[2]]} {counts[label[2]]}"
-        elif (found := HEADING.match(line)) and ".unnumbered" not in (found[3] or ""):
-            depth = len(found[1]) - 2
+        elif (match := HEADING.match(line)) and ".unnumbered" not in (match[3] or ""):
+            depth = len(match[1]) - 2
             sections[depth:] = [sections[depth] + 1] + [0] * (2 - depth)
-            if label := re.search(r"#(sec-[\w-]+)", found[3] or ""):
+            if label := re.search(r"#(sec-[\w-]+)", match[3] or ""):
                 page.numbers[label[1]] = "Section " + ".".join(str(n) for n in sections[: depth + 1])
 
 
@@ -110,12 +110,12 @@ def _block_line(page: Page, lines: list[str]) -> list[str]:
     closings: list[str] = []
     starts: list[int] = []
     for line in lines:
-        if (found := OPENING.match(line)) and found[1].strip() == "#refs":
+        if (match := OPENING.match(line)) and match[1].strip() == "#refs":
             closings.append("")
             starts.append(len(out))
             out += ["", page.references, ""]
-        elif found := OPENING.match(line):
-            opening, closing = _opening(page, found[1])
+        elif match := OPENING.match(line):
+            opening, closing = _opening(page, match[1])
             closings.append(closing)
             starts.append(len(out))
             out += ["", page.token(opening), ""]
@@ -125,8 +125,8 @@ def _block_line(page: Page, lines: list[str]) -> list[str]:
                 _move_caption(page, out, start, closing.removeprefix("</figure>"))
                 closing = "</figure>"
             out += ["", page.token(closing), ""]
-        elif found := HEADING.match(line):
-            out += ["", page.token(_heading(page, len(found[1]), found[2], found[3] or "")), ""]
+        elif match := HEADING.match(line):
+            out += ["", page.token(_heading(page, len(match[1]), match[2], match[3] or "")), ""]
         else:
             out.append(line)
     return out
@@ -152,22 +152,22 @@ def _move_caption(page: Page, out: list[str], start: int, label: str) -> None:
     first = end
     while first > start and out[first - 1].strip():
         first -= 1
-    caption = _markdown(REFERENCE.sub(lambda found: _reference(page, found[1]), " ".join(out[first:end])))
+    caption = _markdown(REFERENCE.sub(lambda match: _reference(page, match[1]), " ".join(out[first:end])))
     caption = re.sub(r"^\s*<p>|</p>\s*$", "", caption.strip())
-    shown = page.token(f"<figcaption><b>{page.numbers[label]}.</b> {caption}</figcaption>")
+    figcaption = page.token(f"<figcaption><b>{page.numbers[label]}.</b> {caption}</figcaption>")
     del out[first:]
     place = start + 3 if label.startswith("tbl") else len(out)
-    out[place:place] = ["", shown, ""]
+    out[place:place] = ["", figcaption, ""]
 
 
 def _heading(page: Page, depth: int, text: str, attributes: str) -> str:
     label = re.search(r"#([\w-]+)", attributes)
     anchor = label[1] if label else re.sub(r"\W+", "-", text.lower()).strip("-")
     number = page.numbers.get(anchor, "").removeprefix("Section ")
-    told = unescape(ESCAPED.sub(r"\1", text))
-    shown = f"{number} {escape(told)}".strip()
-    page.contents.append((depth, anchor, shown))
-    return f'<h{depth} id="{anchor}">{shown}</h{depth}>'
+    title = unescape(ESCAPED.sub(r"\1", text))
+    numbered_title = f"{number} {escape(title)}".strip()
+    page.contents.append((depth, anchor, numbered_title))
+    return f'<h{depth} id="{anchor}">{numbered_title}</h{depth}>'
 
 
 def _reference(page: Page, label: str) -> str:
@@ -194,9 +194,9 @@ def _cited(entries: dict[str, dict[str, str]], key: str) -> str:
 def read_bibliography(path: Path) -> dict[str, dict[str, str]]:
     """Read the entries of a simple BibTeX file: one field a line, values in braces."""
     entries: dict[str, dict[str, str]] = {}
-    for found in re.finditer(r"^@\w+\{([\w-]+),\n(.*?)^\}", path.read_text(encoding="utf-8"), re.M | re.S):
-        fields = re.findall(r"^\s*(\w+) = \{(.*)\},?$", found[2], re.M)
-        entries[found[1]] = {
+    for match in re.finditer(r"^@\w+\{([\w-]+),\n(.*?)^\}", path.read_text(encoding="utf-8"), re.M | re.S):
+        fields = re.findall(r"^\s*(\w+) = \{(.*)\},?$", match[2], re.M)
+        entries[match[1]] = {
             name: re.sub(r"[{}]", "", value.replace("--", "\N{EN DASH}")) for name, value in fields
         }
     return entries
@@ -211,8 +211,8 @@ def _reference_list(entries: dict[str, dict[str, str]], cited: list[str]) -> str
             entry.get("year", ""),
             entry.get("title", ""),
         ]
-        found = f"doi:{entry['doi']}" if "doi" in entry else entry.get("url", "")
-        parts += [where + pages, entry.get("howpublished", ""), found]
+        locator = f"doi:{entry['doi']}" if "doi" in entry else entry.get("url", "")
+        parts += [where + pages, entry.get("howpublished", ""), locator]
         return escape(". ".join(filter(None, parts)))
 
     items = "".join(f'<li id="ref-{key}">{told(entries[key])}</li>' for key in sorted(cited))

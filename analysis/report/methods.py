@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..figures.conjoint.effects import WHO, intervals_named
+from ..figures.conjoint.effects import WHO, name_intervals
 from ..figures.labels import level_of
 from ..frames.reported import by_errors, interval_kinds, resampling
 from .tables import number, whole
@@ -43,8 +43,8 @@ RESAMPLED = {"row": "single rows", "pair": "whole pairs", "respondent": "whole r
 def describe_analysis(analysis: Mapping[str, Any]) -> str:
     """Describe an analysis of the manifest in sentences, as far as its record goes."""
     parts = [
-        _what(analysis),
-        _left_out(analysis),
+        _statistic_name(analysis),
+        _excluded_rows(analysis),
         _model(analysis),
         _errors(analysis),
         _intervals(analysis),
@@ -60,18 +60,25 @@ def describe_comparison(compared: Mapping[str, Any], judge: str = "", prompt: st
         text += f", of the choices of {plain(judge)}" + (
             f" under the prompt {plain(prompt)}" if prompt else ""
         )
-    *others, last = [plain(name) for name in compared.get("engines") or [""]]
+    *engines, last = [plain(name) for name in compared.get("engines") or [""]]
     if last:
-        text += f", with the engine{'s' * bool(others)} " + " and ".join(
-            filter(None, [", ".join(others), last])
+        text += f", with the engine{'s' * bool(engines)} " + " and ".join(
+            filter(None, [", ".join(engines), last])
         )
         text += f"; {plain(compared.get('reference_engine') or compared['engines'][0])} is the reference"
     rows = f"{whole(compared['n_rows'])} rows were given to each." if compared.get("n_rows") else ""
-    parts = [f"{text}.", _left_out(compared), _model(compared), _errors(compared), _intervals(compared), rows]
+    parts = [
+        f"{text}.",
+        _excluded_rows(compared),
+        _model(compared),
+        _errors(compared),
+        _intervals(compared),
+        rows,
+    ]
     return " ".join(part for part in parts if part)
 
 
-def _what(analysis: Mapping[str, Any]) -> str:
+def _statistic_name(analysis: Mapping[str, Any]) -> str:
     text = _estimand(analysis)
     if analysis.get("engine"):
         text += f", computed with the {plain(analysis['engine'])} engine"
@@ -92,7 +99,7 @@ def _estimand(analysis: Mapping[str, Any]) -> str:
     return f"{text}: each model minus all people" if analysis.get("against") else text
 
 
-def _left_out(analysis: Mapping[str, Any]) -> str:
+def _excluded_rows(analysis: Mapping[str, Any]) -> str:
     """Which rows were excluded: those with some levels, swapped repeats."""
     text = ""
     if rules := [excluded(feature, levels) for feature, levels in (analysis.get("exclude") or {}).items()]:
@@ -140,17 +147,17 @@ def clustered_by(analysis: Mapping[str, Any]) -> str:
     by_kind = _by_kind(analysis, "id")
     if by_kind:
         return " and ".join(f"{_columns(names)} for {who}" for who, names in by_kind.items())
-    return " or ".join(_columns(one) for one in str(analysis["id"]).split(" or "))
+    return " or ".join(_columns(part) for part in str(analysis["id"]).split(" or "))
 
 
 def _by_kind(analysis: Mapping[str, Any], key: str) -> dict[str, str]:
     """What groups of judgments have under a key, for people and for models; empty where it is the same."""
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for group in analysis.get("groups") or []:
         if group.get("kind") and group.get(key):
-            found.setdefault(str(group["kind"]), set()).add(str(group[key]))
-    known = {WHO[kind]: names.pop() for kind, names in found.items() if kind in WHO and len(names) == 1}
-    return known if len(set(known.values())) > 1 and len(known) == len(found) else {}
+            values.setdefault(str(group["kind"]), set()).add(str(group[key]))
+    entries = {WHO[kind]: names.pop() for kind, names in values.items() if kind in WHO and len(names) == 1}
+    return entries if len(set(entries.values())) > 1 and len(entries) == len(values) else {}
 
 
 def _errors_against_people(analysis: Mapping[str, Any]) -> str:
@@ -190,8 +197,8 @@ def _intervals(analysis: Mapping[str, Any]) -> str:
 def _unit(analysis: Mapping[str, Any]) -> str:
     unit = str(analysis.get("unit") or "row")
     if by_kind := _by_kind(analysis, "unit"):
-        drawn = [f"{_unit({'unit': column})} for {who}" for who, column in by_kind.items()]
-        return " and ".join(drawn)
+        units = [f"{_unit({'unit': column})} for {who}" for who, column in by_kind.items()]
+        return " and ".join(units)
     same = " or ".join(map(code, unit.split(" or ")))
     return RESAMPLED.get(unit, f"whole groups of rows with the same {same}")
 
@@ -211,7 +218,7 @@ def bounds_name(
 
 def bounds_names(analysis: Mapping[str, Any], frame: pd.DataFrame | None = None) -> str:
     """Name the intervals that a study reports, in the plural, by people and models where they differ."""
-    return "" if analysis.get("alpha") is None else intervals_named(analysis, interval_kinds(analysis, frame))
+    return "" if analysis.get("alpha") is None else name_intervals(analysis, interval_kinds(analysis, frame))
 
 
 def drawn_units(analysis: Mapping[str, Any]) -> str:
@@ -220,14 +227,14 @@ def drawn_units(analysis: Mapping[str, Any]) -> str:
 
 
 def _rows(analysis: Mapping[str, Any]) -> str:
-    rows, used = analysis.get("n_rows"), analysis.get("n_used")
-    if rows is None or used is None or analysis.get("against"):
+    n_rows, n_used = analysis.get("n_rows"), analysis.get("n_used")
+    if n_rows is None or n_used is None or analysis.get("against"):
         return ""
-    if rows == used:
-        return f"All {whole(rows)} rows were used."
+    if n_rows == n_used:
+        return f"All {whole(n_rows)} rows were used."
     dropped = analysis.get("n_dropped")
-    missing = rows - used if dropped is None else dropped
-    return f"Of {whole(rows)} rows, {whole(used)} were used and {whole(missing)} were excluded."
+    missing = n_rows - n_used if dropped is None else dropped
+    return f"Of {whole(n_rows)} rows, {whole(n_used)} were used and {whole(missing)} were excluded."
 
 
 def note_list(notes: Sequence[object] | None) -> str:

@@ -66,15 +66,15 @@ def typeset(
         "title": _title(title, subtitle) if title else "",
         "body": body,
     }
-    source, made = folder / "pages.typ", folder / "pages.pdf"
+    source, target = folder / "pages.typ", folder / "pages.pdf"
     source.write_text(text, encoding="utf-8")
     try:
-        _, noticed = typst.compile_with_warnings(str(source), output=str(made), root=str(folder))
+        _, noticed = typst.compile_with_warnings(str(source), output=str(target), root=str(folder))
     except RuntimeError as error:
         raise ConjuryError(f"typst could not set the report: {' '.join(str(error).split())}") from error
     for warning in noticed:
         warnings.warn(f"typst: {warning}", stacklevel=2)
-    return made
+    return target
 
 
 def _title(title: str, subtitle: str) -> str:

@@ -69,9 +69,9 @@ def read_source(source: Path) -> tuple[dict[str, Any], Any]:
     import jupytext
 
     text = read_text(source)
-    found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
-    front = yaml.safe_load(found[1]) if found else {}
-    return front or {}, jupytext.reads(text[found.end() :] if found else text, fmt="Rmd")
+    match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    front = yaml.safe_load(match[1]) if match else {}
+    return front or {}, jupytext.reads(text[match.end() :] if match else text, fmt="Rmd")
 
 
 def read_text(source: Path) -> str:
@@ -234,10 +234,10 @@ def render(
         if report in (ANY_STUDY, ANY_BENCHMARK):
             _set_title(source / f"{report}.qmd", folder, escape=quarto is not None)
         if quarto is None:
-            made = (render_pdf if to == "pdf" else render_page)(source / f"{report}.qmd", folder)
+            document = (render_pdf if to == "pdf" else render_page)(source / f"{report}.qmd", folder)
         else:
-            made, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
-        target = _publish(made, Path(out).expanduser(), f"{report}.{to}")
+            document, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
+        target = _publish(document, Path(out).expanduser(), f"{report}.{to}")
     if quarto is None:
         return Rendered(
             target,
@@ -260,18 +260,18 @@ def _refuse_another_study(name: str, results: Path, quoted: str) -> None:
     from .data import ReportData
 
     manifest = ReportData(results).manifest
-    found = manifest.get("study")
-    if found != name:
+    study = manifest.get("study")
+    if study != name:
         instead = f"conjury report {_general_report(manifest)} --results {quoted}"
         raise InputError(
             f"The report {name!r} is about the study of that name only, and these results are of the study "
-            f"{found!r}; run `{instead}`."
+            f"{study!r}; run `{instead}`."
         )
 
 
 def _general_report(manifest: Mapping[str, Any]) -> str:
     """The report for any study of the kind of a manifest's results."""
-    kinds = {one.kind for one in results_of(manifest)}
+    kinds = {entry.kind for entry in results_of(manifest)}
     if kinds & {"readings", "scores"}:
         return ANY_BENCHMARK
     return ANY_RATINGS if kinds & {"coverage", "distributions", "means"} else ANY_STUDY
@@ -309,22 +309,22 @@ def _with_quarto(quarto: str, source: Path, results: Path, to: str) -> tuple[Pat
             f"Quarto did not finish {source.name} within {QUARTO_TIMEOUT:,} seconds."
         ) from error
     printed = f"{done.stdout}\n{done.stderr}"
-    made = source.parent.parent / "reports" / f"{source.stem}.{to}"
+    document = source.parent.parent / "reports" / f"{source.stem}.{to}"
     if done.returncode != 0:
         raise ConjuryError(failure(source.name, printed))
-    if not made.is_file():
+    if not document.is_file():
         tail = " | ".join(plain_text(printed).strip().splitlines()[-15:])
-        raise ConjuryError(f"Quarto ended without writing {made.name}: {tail}")
-    return made, tuple(warnings_in(printed))
+        raise ConjuryError(f"Quarto ended without writing {document.name}: {tail}")
+    return document, tuple(warnings_in(printed))
 
 
-def _publish(made: Path, out: Path, name: str) -> Path:
+def _publish(document: Path, out: Path, name: str) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     target = out / name
     handle, temporary = tempfile.mkstemp(dir=out, prefix=f".{name}-")
     os.close(handle)
     try:
-        shutil.copyfile(made, temporary)
+        shutil.copyfile(document, temporary)
         Path(temporary).chmod(0o644)
         os.replace(temporary, target)
         note_written([target])

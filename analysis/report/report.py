@@ -81,28 +81,30 @@ class Report(ReportData):
     def show(self, *kinds: str) -> None:
         """Print every result of some kinds; nothing, or why there is none, where there is no result."""
         for kind in kinds:
-            known = KINDS.get(kind, GENERAL)
-            if known.of == EVERY_STUDY:
+            spec = KINDS.get(kind, GENERAL)
+            if spec.of == EVERY_STUDY:
                 records = [Recorded(kind, kind)]
             else:
-                records = self.of_kind(known.of or kind)[: 1 if known.of else None]
-            if not records and known.absent is not None:
-                self._print(partial(known.absent, self))
+                records = self.of_kind(spec.of or kind)[: 1 if spec.of else None]
+            if not records and spec.absent is not None:
+                self._print(partial(spec.absent, self))
             for record in records:
-                name = record.name if known.of is None else kind
+                name = record.name if spec.of is None else kind
                 with starred():
-                    self._print(partial(self._shown, known, record, name))
+                    self._print(partial(self._shown, spec, record, name))
 
     def opening(self) -> str:
         """What was found, in a few sentences, and which data it rests on."""
         title = plain(self.manifest.get("title") or self.manifest.get("study") or "untitled study")
-        rows = sum(int(one.get("rows") or 0) for one in self.run.get("data") or [] if not one.get("variant"))
+        rows = sum(
+            int(entry.get("rows") or 0) for entry in self.run.get("data") or [] if not entry.get("variant")
+        )
         counted = f" from {whole(rows)} rows of data" if rows else ""
         when = f", computed {plain(str(self.run['created'])[:10])}" if self.run.get("created") else ""
         version = f" with conjury {plain(self.run['conjury'])}" if self.run.get("conjury") else ""
-        made = f"Study: **{title}**. Results{counted}{when}{version}."
+        summary = f"Study: **{title}**. Results{counted}{when}{version}."
         probable = PROBABLE if outcome_of(self) != "the choice" else ""
-        facts = " ".join(filter(None, [made, self._simulated(), probable]))
+        facts = " ".join(filter(None, [summary, self._simulated(), probable]))
         return "\n\n".join(filter(None, [" ".join(self._headlines()), facts]))
 
     def methods(self) -> str:
@@ -114,11 +116,13 @@ class Report(ReportData):
         """What results of each kind say and what does not follow, each once, in Markdown."""
         about: dict[str, tuple[Claims, list[str]]] = {}
         for record in self._own():
-            found = claims_of(record.kind, record.settings)
-            if found is not None and record.kind in KINDS:
-                titles = about.setdefault(found.does_not_say, (found, []))[1]
+            statement = claims_of(record.kind, record.settings)
+            if statement is not None and record.kind in KINDS:
+                titles = about.setdefault(statement.does_not_say, (statement, []))[1]
                 titles.append(plain(record.title.rstrip(".") or record.name))
-        return "\n\n".join(f"**{ended(_few(titles))}** {found}" for found, titles in about.values())
+        return "\n\n".join(
+            f"**{ended(_first_titles(titles))}** {statement}" for statement, titles in about.values()
+        )
 
     def notes(self) -> str:
         """All notes in Markdown, each once, with what it is about; empty without notes."""
@@ -136,15 +140,15 @@ class Report(ReportData):
 
     def _whose(self, record: Recorded, note: str) -> tuple[str, str]:
         """The judge that a note of an analysis is about, with its prompt, and the rest of the note."""
-        start, gap, rest = note.removeprefix(f"{record.name}, ").partition(": ")
+        start, gap, remainder = note.removeprefix(f"{record.name}, ").partition(": ")
         if not note.startswith(f"{record.name}, ") or not gap:
             return "", note
         for group in record.settings.get("groups") or []:
             named = [str(group.get(part) or "") for part in ("judge", "prompt", "variant")]
             if start == " ".join(filter(None, named)):
                 judge, prompt, variant = named
-                shown = [self.label("judges", judge), prompt and self.label("prompts", prompt), variant]
-                return ", ".join(filter(None, shown)), rest
+                labels = [self.label("judges", judge), prompt and self.label("prompts", prompt), variant]
+                return ", ".join(filter(None, labels)), remainder
         return "", note.removeprefix(f"{record.name}, ")
 
     def versions(self) -> None:
@@ -165,28 +169,34 @@ class Report(ReportData):
         for record in self.results:
             if record.part == part and record.kind in KINDS:
                 with suppress(InputError):
-                    shown = KINDS[record.kind].build(self.read(record), record, self)
-                    figures = [one for each in (shown, *shown.further) for one in each.figures]
+                    exhibit = KINDS[record.kind].build(self.read(record), record, self)
+                    figures = [
+                        part_figure for each in (exhibit, *exhibit.further) for part_figure in each.figures
+                    ]
                     if record.kind == "people" and not figures:  # in the folder, though not on the page
                         figures = [drawing(record, self)]
-                    for drawn in figures:
-                        yield _joined(record.name, drawn.key), partial(self._drawn, drawn)
+                    for figure in figures:
+                        yield _joined(record.name, figure.key), partial(self._drawn, figure)
 
-    def _drawn(self, drawn: Drawn) -> Figure:
-        return draw(drawn.result, self.labels, part=drawn.part)
+    def _drawn(self, figure: Drawn) -> Figure:
+        return draw(figure.result, self.labels, part=figure.part)
 
     def _own(self) -> list[Recorded]:
         """The results that the document is about: those of its runs, or of a kind."""
-        own = [record for record in self.results if record.part in self.runs]
-        return [one for one in own if one.kind in CORRECTIONS] if self.about == "corrected" else own
+        records = [record for record in self.results if record.part in self.runs]
+        return (
+            [entry for entry in records if entry.kind in CORRECTIONS]
+            if self.about == "corrected"
+            else records
+        )
 
     def _headlines(self) -> list[str]:
         sentences: dict[str, str] = {}
         for record in self._own():
-            known = KINDS.get(record.kind)
-            if known is not None and known.headline is not None and record.kind not in sentences:
+            spec = KINDS.get(record.kind)
+            if spec is not None and spec.headline is not None and record.kind not in sentences:
                 with suppress(ConjuryError):
-                    sentences[record.kind] = known.headline(self.read(record), record, self)
+                    sentences[record.kind] = spec.headline(self.read(record), record, self)
         return list(filter(None, sentences.values()))[:MOST_HEADLINES]
 
     def _simulated(self) -> str:
@@ -198,17 +208,17 @@ class Report(ReportData):
 
     def method(self, record: Recorded) -> str:
         """How a result was computed, in Markdown."""
-        known = KINDS.get(record.kind)
-        if known is not None and callable(known.method):
-            return known.method(record, self)
-        if known is not None and not known.method:
+        spec = KINDS.get(record.kind)
+        if spec is not None and callable(spec.method):
+            return spec.method(record, self)
+        if spec is not None and not spec.method:
             return ""
-        return " ".join(filter(None, [str(known.method) if known else "", settings_text(record.settings)]))
+        return " ".join(filter(None, [str(spec.method) if spec else "", settings_text(record.settings)]))
 
     def _note(self, note: str, titles: Mapping[str, Sequence[str]]) -> str:
         text = in_words(note, self.labels)
-        about = [f"{title}: {_few(whose)}" if whose else title for title, whose in titles.items()]
-        return f"{text} ({_few(about)})" if about else text
+        about = [f"{title}: {_first_titles(whose)}" if whose else title for title, whose in titles.items()]
+        return f"{text} ({_first_titles(about)})" if about else text
 
     def _print(self, text: Callable[[], str]) -> None:
         """Print Markdown, or a sentence with the reason why there is none."""
@@ -221,17 +231,17 @@ class Report(ReportData):
     def _reason(self, error: ConjuryError) -> str:
         return plain(str(error).replace(str(self.path), "the results folder"))
 
-    def _shown(self, known: Kind, record: Recorded, name: str) -> str:
+    def _shown(self, spec: Kind, record: Recorded, name: str) -> str:
         empty = Result(pd.DataFrame(), record.kind)
-        result = empty if known.of == EVERY_STUDY else self.read(record)
+        result = empty if spec.of == EVERY_STUDY else self.read(record)
         title = ended(plain(record.title or record.name))
-        return self._blocks(known.build(result, record, self), name, title)
+        return self._blocks(spec.build(result, record, self), name, title)
 
-    def _blocks(self, shown: Exhibit, name: str, title: str) -> str:
+    def _blocks(self, exhibit: Exhibit, name: str, title: str) -> str:
         """An exhibit as Markdown: heading, lead, reading, figures, tables, and further exhibits."""
-        figures, reasons = self._figure_blocks(shown.figures, name)
-        tables = {_joined(name, laid.key): laid for laid in shown.tables}
-        lead = shown.lead
+        figures, reasons = self._figure_blocks(exhibit.figures, name)
+        tables = {_joined(name, laid.key): laid for laid in exhibit.tables}
+        lead = exhibit.lead
         if reasons and not figures and "{figure}" in lead:
             lead = " ".join([*reasons, *(["The numbers are in {table}."] if tables else [])])
         elif reasons:
@@ -239,29 +249,30 @@ class Report(ReportData):
         shown_tables = [table_references(label, len(laid.tables)) for label, laid in tables.items()]
         references = {
             "{figure}": _listed([f"@fig-{slug(label)}" for label in figures]) or "The figure",
-            "{table}": _listed([one for references in shown_tables for one in references]) or "the folder",
+            "{table}": _listed([reference for references in shown_tables for reference in references])
+            or "the folder",
         }
-        texts = [lead, shown.reading]
+        texts = [lead, exhibit.reading]
         for placeholder, reference in references.items():
             if " and " in reference:
                 texts = [re.sub(rf"({re.escape(placeholder)}) (\w+)", _in_plural, text) for text in texts]
             texts = [text.replace(placeholder, reference) for text in texts]
         blocks = [
-            table_blocks(label, _plainly_named(laid.tables), laid.caption or title)
+            table_blocks(label, _escape_part_names(laid.tables), laid.caption or title)
             for label, laid in tables.items()
         ]
-        further = [self._blocks(one, name, title) for one in shown.further]
-        return "\n\n".join(filter(None, [shown.heading, *texts, *figures.values(), *blocks, *further]))
+        further = [self._blocks(part, name, title) for part in exhibit.further]
+        return "\n\n".join(filter(None, [exhibit.heading, *texts, *figures.values(), *blocks, *further]))
 
     def _figure_blocks(self, figures: Sequence[Drawn], name: str) -> tuple[dict[str, str], list[str]]:
         """Figures by label, and the reasons why any cannot be drawn."""
         blocks, reasons = {}, []
-        for drawn in figures:
-            label = _joined(name, drawn.key)
+        for figure in figures:
+            label = _joined(name, figure.key)
             try:
-                alt = describe(drawn.result, self.labels, part=drawn.part)
+                alt = describe(figure.result, self.labels, part=figure.part)
                 blocks[label] = captioned(
-                    f"fig-{slug(label)}", picture(label, self._drawn(drawn), alt), drawn.caption
+                    f"fig-{slug(label)}", picture(label, self._drawn(figure), alt), figure.caption
                 )
             except InputError as error:
                 reasons.append(self._reason(error))
@@ -283,14 +294,14 @@ PLURALS = {"has": "have", "is": "are", "plots": "plot", "shows": "show", "counts
 PLURALS |= {"lists": "list", "gives": "give", "compares": "compare", "splits": "split"}
 
 
-def _in_plural(found: re.Match[str]) -> str:
+def _in_plural(match: re.Match[str]) -> str:
     """A placeholder and the verb behind it, which several figures or tables have in the plural."""
-    return f"{found[1]} {PLURALS.get(found[2], found[2])}"
+    return f"{match[1]} {PLURALS.get(match[2], match[2])}"
 
 
-def _plainly_named(tables: Mapping[str, GT] | Sequence[GT]) -> Mapping[str, GT] | Sequence[GT]:
+def _escape_part_names(tables: Mapping[str, GT] | Sequence[GT]) -> Mapping[str, GT] | Sequence[GT]:
     """Parts of a table, with their names as Markdown."""
-    return {plain(name): one for name, one in tables.items()} if isinstance(tables, Mapping) else tables
+    return {plain(name): table for name, table in tables.items()} if isinstance(tables, Mapping) else tables
 
 
 def _joined(name: str, key: str) -> str:
@@ -302,11 +313,11 @@ def _listed(references: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _few(titles: Sequence[str]) -> str:
+def _first_titles(titles: Sequence[str]) -> str:
     """The first of several titles, and how many more there are."""
-    few = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
-    more = f"; and {len(titles) - len(few)} more" if len(titles) > len(few) else ""
-    return f"{'; '.join(few)}{more}"
+    unique_titles = dict.fromkeys(titles if len(titles) <= MOST_TITLES + 1 else titles[:MOST_TITLES])
+    more = f"; and {len(titles) - len(unique_titles)} more" if len(titles) > len(unique_titles) else ""
+    return f"{'; '.join(unique_titles)}{more}"
 
 
 class MissingReport:
@@ -355,10 +366,10 @@ def load(results: str, about: str = FIT) -> Report | MissingReport:
 
 def _how_to_compute(results: str, about: str, error: str) -> str:
     document = os.environ.get("QUARTO_DOCUMENT_FILE") or "FILE.qmd"
-    other = f"To show other results, run {code(f'quarto render {document} -P results:FOLDER')}."
+    hint = f"To show other results, run {code(f'quarto render {document} -P results:FOLDER')}."
     if (Path(results).expanduser() / "manifest.json").is_file():
-        return f"{plain(error.replace(str(Path(results).expanduser().resolve()), results))} {other}"
+        return f"{plain(error.replace(str(Path(results).expanduser().resolve()), results))} {hint}"
     fit = FIRST.get(about, "conjury fit STUDY --data FILE --out {}").format(results)
     commands = [fit, *([f"{THEN[about]} STUDY --results {results}"] if about in THEN else [])]
     run = " and then ".join(code(command) for command in commands)
-    return f"There are no results in {code(results)} yet; compute them with {run}. {other}"
+    return f"There are no results in {code(results)} yet; compute them with {run}. {hint}"

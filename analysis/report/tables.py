@@ -106,7 +106,7 @@ def styled_table(
     *,
     groups: str | None = None,
     note: str = "",
-    left: int = 1,
+    n_left: int = 1,
     spans: Mapping[str, Sequence[str]] | None = None,
 ) -> GT:
     """Dress a table of strings in the one table style; markup in the cells is escaped."""
@@ -116,8 +116,8 @@ def styled_table(
     table = (
         GT(frame.astype("object"), groupname_col=groups)
         .sub_missing(missing_text="")
-        .cols_align("left", columns=text_columns[:left])
-        .cols_align("right", columns=text_columns[left:])
+        .cols_align("left", columns=text_columns[:n_left])
+        .cols_align("right", columns=text_columns[n_left:])
         .tab_options(
             table_font_size="85%",
             table_width="100%",
@@ -144,18 +144,18 @@ def batches(frame: pd.DataFrame, most: int | None = None) -> list[pd.DataFrame]:
     sizes = [len(names) // n_tables + (k < len(names) % n_tables) for k in range(n_tables)]
     starts = [sum(sizes[:k]) for k in range(n_tables)]
     chosen = [set(names[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
-    return [frame[[name in kept for name in series]] for kept in chosen]
+    return [frame[[name in group for name in series]] for group in chosen]
 
 
-def side_by_side(shown: pd.DataFrame, n_keys: int, most: int = MOST_COLUMNS) -> dict[str, pd.DataFrame]:
+def side_by_side(table: pd.DataFrame, n_keys: int, most: int = MOST_COLUMNS) -> dict[str, pd.DataFrame]:
     """Split a table of text by columns into as few as possible, each with the first ``n_keys`` columns."""
     # The parts are named by their columns, the first to the last.
-    keys, columns = list(shown.columns[:n_keys]), list(shown.columns[n_keys:])
+    keys, columns = list(table.columns[:n_keys]), list(table.columns[n_keys:])
     n_parts = max(1, -(-len(columns) // most))
     size = -(-len(columns) // n_parts)
     pieces = [columns[k : k + size] for k in range(0, max(len(columns), 1), max(size, 1))]
     names = [" to ".join(dict.fromkeys([*piece[:1], *piece[-1:]])) for piece in pieces]
-    return {name: shown[[*keys, *piece]] for name, piece in zip(names, pieces, strict=True)}
+    return {name: table[[*keys, *piece]] for name, piece in zip(names, pieces, strict=True)}
 
 
 def part_name(batch: pd.DataFrame) -> str:
@@ -309,8 +309,8 @@ def in_words(text: object, labels: Mapping[LabelKey, str]) -> str:
     result = re.sub(r"(?<![\w'`\"])human(?=[:,;] )", labels.get(("judges", HUMAN), "people"), str(text))
     result = re.sub(r"(?<![\w'`\"])(\w+) ?= ?(\w+)", partial(_level_in_words, labels), result)
     for judge, prompt in product(*(_ids_of(labels, kind) for kind in ("judges", "prompts"))):
-        both = f"{labels['judges', judge]}, {labels['prompts', prompt]}"
-        result = re.sub(_whole(f"{judge} {prompt}"), lambda _, text=both: text, result)  # type: ignore[misc]
+        pair_label = f"{labels['judges', judge]}, {labels['prompts', prompt]}"
+        result = re.sub(_whole(f"{judge} {prompt}"), lambda _, text=pair_label: text, result)  # type: ignore[misc]
     for key, label in labels.items():
         if isinstance(key, tuple) and ("_" in key[1] or (key[0] == "judges" and re.search(r"\d", key[1]))):
             result = re.sub(_whole(key[1]), lambda _, text=label: text, result)  # type: ignore[misc]
@@ -326,9 +326,9 @@ def _ids_of(labels: Mapping[LabelKey, str], kind: str) -> list[str]:
     return [key[1] for key in labels if isinstance(key, tuple) and key[0] == kind]
 
 
-def _level_in_words(labels: Mapping[LabelKey, str], found: re.Match[str]) -> str:
+def _level_in_words(labels: Mapping[LabelKey, str], match: re.Match[str]) -> str:
     """A level that a text names as ``attribute=level``, where it has a label."""
-    return Labels(labels).both(found[1], found[2]) if (found[1], found[2]) in labels else found[0]
+    return Labels(labels).both(match[1], match[2]) if (match[1], match[2]) in labels else match[0]
 
 
 def _whole(name: str) -> str:
@@ -340,38 +340,40 @@ def _uncapitalised(metric: str) -> str:
     return metric if metric.startswith("Matthews") else metric[:1].lower() + metric[1:]
 
 
-def in_brackets(what: str, shown: pd.DataFrame) -> str:
+def in_brackets(what: str, table: pd.DataFrame) -> str:
     """State what stands in brackets, where a table has any; else that there is none of it."""
-    there = shown.astype(str).apply(lambda column: column.str.contains("[", regex=False)).to_numpy().any()
-    return f"In brackets: {what}" if there else "Without intervals"
+    has_brackets = (
+        table.astype(str).apply(lambda column: column.str.contains("[", regex=False)).to_numpy().any()
+    )
+    return f"In brackets: {what}" if has_brackets else "Without intervals"
 
 
-def with_gaps(note: str, shown: pd.DataFrame, why: str) -> str:
+def with_gaps(note: str, table: pd.DataFrame, why: str) -> str:
     """Add to a note why cells are empty, where there are any."""
     return (
         f"{note} Empty cells: {why}."
-        if shown.isna().to_numpy().any() or (shown.to_numpy() == "").any()
+        if table.isna().to_numpy().any() or (table.to_numpy() == "").any()
         else note
     )
 
 
 def any_table(frame: pd.DataFrame, names: Names) -> list[GT]:
     """Any table of keys and numbers, as it is, with names in words."""
-    shown = pd.DataFrame(index=frame.index)
+    table = pd.DataFrame(index=frame.index)
     keys = 0
     for column in frame.columns:
         values = frame[column]
         if pd.api.types.is_bool_dtype(values.dtype):
-            shown[words(column)] = values.map({True: "yes", False: "no"})
+            table[words(column)] = values.map({True: "yes", False: "no"})
         elif pd.api.types.is_integer_dtype(values.dtype):
-            shown[words(column)] = values.map(whole)
+            table[words(column)] = values.map(whole)
         elif pd.api.types.is_numeric_dtype(values.dtype):
-            shown[words(column)] = values.map(p_value if column.startswith("p_") or column == "p" else number)
+            table[words(column)] = values.map(p_value if column.startswith("p_") or column == "p" else number)
         else:
-            shown[words(column)] = values.map(partial(_named, names, str(column)))
+            table[words(column)] = values.map(partial(_named, names, str(column)))
             keys += 1
-    filled = [column for column in shown if not (shown[column].astype(str) == "").all()]
-    return [styled_table(shown[filled].astype(str), left=max(keys, 1))]
+    filled = [column for column in table if not (table[column].astype(str) == "").all()]
+    return [styled_table(table[filled].astype(str), n_left=max(keys, 1))]
 
 
 def _named(names: Names, column: str, value: object) -> str:

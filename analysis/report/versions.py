@@ -30,7 +30,7 @@ def versions_blocks(manifest: Mapping[str, Any], runs: Sequence[Mapping[str, Any
         return [table_blocks("versions", [_versions_table(base)], caption)]
     base |= {"command": None, "created": None}
     rows = [(_when(run.get("created")), str(run.get("command") or "")) for run in runs]
-    table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), left=2)
+    table = styled_table(pd.DataFrame(rows, columns=["Finished", "Command"]), n_left=2)
     return [
         table_blocks("versions", [_versions_table(base)], "Data files and software."),
         table_blocks("commands", [table], "Commands that were run, in order (times in UTC)."),
@@ -47,7 +47,7 @@ def _versions_table(run: Mapping[str, Any]) -> GT:
     command = {"command": run.get("command"), "finished": run.get("created")}
     rows += [("Run", name, str(value)) for name, value in command.items() if value]
     frame = pd.DataFrame(rows, columns=["part", "Item", "Value"])
-    return styled_table(frame, groups="part", left=2)
+    return styled_table(frame, groups="part", n_left=2)
 
 
 def _when(created: object) -> str:

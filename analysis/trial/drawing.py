@@ -53,22 +53,24 @@ def draw_block(trial: Trial, task: Task) -> list[Block]:
     """Draw and analyse the data of one block."""
     cell = trial.cells[task.cell]
     tried = [trial.tried[number] for number in task.methods]
-    calls = [_call(one, trial) for one in tried]
+    calls = [_bind_options(candidate, trial) for candidate in tried]
     rows: list[list[tuple[object, ...]]] = [[] for _ in tried]
     seconds = np.zeros(len(tried))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for draw in range(task.first, task.last):
-            drawn = draw_data(trial, cell, draw)
-            truth = list(drawn.truth[list(TRUTH)].itertuples(index=False, name=None))
-            for place, (one, call) in enumerate(zip(tried, calls, strict=True)):
+            dataset = draw_data(trial, cell, draw)
+            truth = list(dataset.truth[list(TRUTH)].itertuples(index=False, name=None))
+            for place, (candidate, call) in enumerate(zip(tried, calls, strict=True)):
                 begun = time.perf_counter()
-                numbers, failure = _estimated(call, one, drawn, seeded(trial.seed, cell.key, draw, one.key))
+                numbers, failure = _estimates_or_failure(
+                    call, candidate, dataset, seeded(trial.seed, cell.key, draw, candidate.key)
+                )
                 seconds[place] += time.perf_counter() - begun
                 rows[place] += _rows(truth, numbers, failure, draw)
     return [
-        Block(number, pd.DataFrame(own, columns=list(COLUMNS)), float(spent))
-        for number, own, spent in zip(task.methods, rows, seconds, strict=True)
+        Block(number, pd.DataFrame(method_rows, columns=list(COLUMNS)), float(spent))
+        for number, method_rows, spent in zip(task.methods, rows, seconds, strict=True)
     ]
 
 
@@ -76,7 +78,7 @@ def draw_data(trial: Trial, cell: Cell, draw: int) -> Drawn:
     """The data of one draw of a cell, the same for every method and every call."""
     process = find("process", cell.process, trial.folder)
     try:
-        drawn = process(seeded(trial.seed, cell.key, draw), **cell.parameters)
+        dataset = process(seeded(trial.seed, cell.key, draw), **cell.parameters)
     except (InputError, MissingDependency):
         raise
     except Exception as error:
@@ -84,51 +86,51 @@ def draw_data(trial: Trial, cell: Cell, draw: int) -> Drawn:
             f"Process {cell.process} with the parameters {cell.parameters} raised {type(error).__name__}: "
             f"{error}; correct the parameters or the process."
         ) from error
-    if not isinstance(drawn, Drawn) or any(name not in drawn.truth for name in TRUTH):
+    if not isinstance(dataset, Drawn) or any(name not in dataset.truth for name in TRUTH):
         raise InputError(
             f"Process {cell.process} does not return a Drawn whose truth has the columns {', '.join(TRUTH)}; "
             "correct it."
         )
-    truth = drawn.truth
-    for column, kept in (("estimand", trial.estimands), ("quantity", trial.quantities)):
-        truth = truth[truth[column].isin(list(kept))] if kept else truth
+    truth = dataset.truth
+    for column, names in (("estimand", trial.estimands), ("quantity", trial.quantities)):
+        truth = truth[truth[column].isin(list(names))] if names else truth
     if truth.empty:
-        known = [listed(list(dict.fromkeys(drawn.truth[name]))) for name in ("estimand", "quantity")]
+        texts = [listed(list(dict.fromkeys(dataset.truth[name]))) for name in ("estimand", "quantity")]
         raise InputError(
             f"Process {cell.process} has no true value of the estimands and quantities that the trial file "
-            f"names; it has the estimands {known[0]} and the quantities {known[1]}."
+            f"names; it has the estimands {texts[0]} and the quantities {texts[1]}."
         )
-    return Drawn(drawn.data, truth.reset_index(drop=True))
+    return Drawn(dataset.data, truth.reset_index(drop=True))
 
 
 Call = Callable[[Any, np.random.Generator], pd.DataFrame]
 
 
-def _call(one: Tried, trial: Trial) -> Call:
+def _bind_options(candidate: Tried, trial: Trial) -> Call:
     """A method with its options, as a function of the data and a generator."""
-    function = find("method", one.method, trial.folder)
-    known = inspect.signature(function).parameters
-    options = dict(one.options)
-    if "alpha" in known and "alpha" not in options:
+    function = find("method", candidate.method, trial.folder)
+    parameters = inspect.signature(function).parameters
+    options = dict(candidate.options)
+    if "alpha" in parameters and "alpha" not in options:
         options["alpha"] = trial.alpha
-    if "rng" in known:
+    if "rng" in parameters:
         return lambda data, rng: function(data, rng=rng, **options)
     return lambda data, rng: function(data, **options)
 
 
-def _estimated(
-    call: Call, one: Tried, drawn: Drawn, rng: np.random.Generator
+def _estimates_or_failure(
+    call: Call, m: Tried, dataset: Drawn, rng: np.random.Generator
 ) -> tuple[dict[str, tuple[float, ...]], str]:
     """Numbers of each quantity by a method, or why there are none."""
     try:
-        table = call(drawn.data, rng)
+        table = call(dataset.data, rng)
     except (MissingDependency, KeyboardInterrupt):
         raise
     except Exception as error:  # whatever a method raises is a failure of this draw
         return {}, f"{type(error).__name__}: {error}"
     if not isinstance(table, pd.DataFrame) or "quantity" not in table or "estimate" not in table:
         raise InputError(
-            f"Method {one.method} does not return a table with the columns quantity and estimate; correct it."
+            f"Method {m.method} does not return a table with the columns quantity and estimate; correct it."
         )
     absent = np.full(len(table), np.nan)
     columns = [table[name].to_numpy(float) if name in table else absent for name in NUMBERS]
@@ -143,29 +145,31 @@ def _rows(
         yield draw, estimand, quantity, value, *numbers.get(quantity, NOTHING), failure
 
 
-def available(trial: Trial, methods: Sequence[int]) -> tuple[list[int], list[str], list[float]]:
+def available_methods(trial: Trial, methods: Sequence[int]) -> tuple[list[int], list[str], list[float]]:
     """Methods whose libraries are installed, notes on the others, and seconds of a draw of each cell."""
-    kept, notes, seconds = list(methods), list[str](), list[float]()
-    failing: dict[int, list[str]] = {one: [] for one in methods}
+    installed_methods, notes, seconds = list(methods), list[str](), list[float]()
+    failing: dict[int, list[str]] = {i: [] for i in methods}
     for number in range(len(trial.cells)):
         while True:
             try:
-                for one in kept:
-                    draw_block(trial, Task(number, (one,), 0, 1))
+                for i in installed_methods:
+                    draw_block(trial, Task(number, (i,), 0, 1))
                 break
             except MissingDependency as error:
-                kept.remove(one)
-                notes.append(f"{trial.tried[one].label}: excluded. {error}")
+                installed_methods.remove(i)
+                notes.append(f"{trial.tried[i].label}: excluded. {error}")
         begun = time.perf_counter()
-        for block in draw_block(trial, Task(number, tuple(kept), 0, 1)):  # libraries are imported by now
+        for block in draw_block(
+            trial, Task(number, tuple(installed_methods), 0, 1)
+        ):  # libraries are imported by now
             failing[block.method] += filter(None, block.frame["failure"].unique().tolist())
         seconds.append(time.perf_counter() - begun)
-    if not kept:
+    if not installed_methods:
         raise InputError(f"No method of the trial can run here. {notes[0]}")
-    for one in kept:
-        if len(failing[one]) == len(trial.cells):
+    for i in installed_methods:
+        if len(failing[i]) == len(trial.cells):
             raise InputError(
-                f"Method {trial.tried[one].label} fails in the first draw of every cell. {failing[one][0]} "
+                f"Method {trial.tried[i].label} fails in the first draw of every cell. {failing[i][0]} "
                 "Correct its options, or choose other methods with --only."
             )
-    return kept, notes, seconds
+    return installed_methods, notes, seconds

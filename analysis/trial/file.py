@@ -24,7 +24,7 @@ from conjury.inference.study.base import (
     Text,
     read_marked_yaml,
 )
-from conjury.inference.study.load import translated
+from conjury.inference.study.load import error_of_fields
 from conjury.inference.tables.files import TRIALS, shipped_names
 
 from ..numerics.performance import MEASURES
@@ -130,21 +130,23 @@ class Trial(Part):
     def cells(self) -> list[Cell]:
         """Every combination of a process and its parameters, in order of the file."""
         return [
-            Cell(one.name, one.label or one.name, one.process, {**one.parameters, **chosen})
-            for one in self.processes
-            for chosen in grid(one.expand)
+            Cell(
+                process.name, process.label or process.name, process.process, {**process.parameters, **chosen}
+            )
+            for process in self.processes
+            for chosen in grid(process.expand)
         ]
 
     @cached_property
     def tried(self) -> list[Tried]:
         """Every combination of a method and its options, in order of the file."""
-        made = []
-        for one in self.methods:
-            for chosen in grid(one.expand):
+        candidates = []
+        for method in self.methods:
+            for chosen in grid(method.expand):
                 added = [f"{name}={value}" for name, value in chosen.items()]
-                label = ", ".join([one.label or one.name, *added])
-                made.append(Tried(one.name, label, one.method, {**one.options, **chosen}))
-        return made
+                label = ", ".join([method.label or method.name, *added])
+                candidates.append(Tried(method.name, label, method.method, {**method.options, **chosen}))
+        return candidates
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,7 @@ def load_trial(name_or_path: str | Path, before: Callable[[Sequence[str]], None]
     try:
         trial = Trial.model_validate(marked.content)
     except ValidationError as problems:
-        raise translated(marked, problems.errors()) from None
+        raise error_of_fields(marked, problems.errors()) from None
     trial._folder = path.resolve().parent
     code = _code_of(trial)
     if code and before is not None:
@@ -269,18 +271,18 @@ def _check(trial: Trial, marked: MarkedYaml) -> None:
             at = (section, number)
             if part.name in [earlier.name for earlier in parts[:number]]:
                 raise marked.error((*at, "name"), f"'{part.name}' is given twice; rename one of them.")
-            named, given = part.called
+            named, options = part.called
             try:
                 function = find(kind, named, trial.folder)
             except InputError as error:
                 raise marked.error((*at, kind), str(error)) from None
-            problem = _unknown_option(function, [*given, *part.expand])
+            problem = _unknown_option(function, [*options, *part.expand])
             if problem is not None:
                 raise marked.error(at, f"{named} {problem}")
     combinations = len(trial.cells) * len(trial.tried)
     if combinations > MOST_CELLS:
         raise marked.error((), f"the grid has {combinations:,} combinations; the limit is {MOST_CELLS:,}.")
-    labels = [one.label for one in trial.tried]
+    labels = [candidate.label for candidate in trial.tried]
     twice = next((label for number, label in enumerate(labels) if label in labels[:number]), None)
     if twice is not None:
         raise marked.error(("methods",), f"two methods have the label '{twice}'; give each its own.")
@@ -295,9 +297,9 @@ def _check_measures(trial: Trial, marked: MarkedYaml) -> None:
             try:
                 find("measure", name, trial.folder)
             except InputError:
-                known = ", ".join(MEASURES)
+                measures = ", ".join(MEASURES)
                 raise marked.error(
-                    at, f"'{name}' is not a measure{did_you_mean(name, MEASURES)}; use one of {known}."
+                    at, f"'{name}' is not a measure{did_you_mean(name, MEASURES)}; use one of {measures}."
                 ) from None
     for name, bound in trial.until.items():
         if bound <= 0:
@@ -306,13 +308,13 @@ def _check_measures(trial: Trial, marked: MarkedYaml) -> None:
 
 def _unknown_option(function: Any, names: Sequence[str]) -> str | None:
     """What is wrong with the names of options given to a function; None where they fit."""
-    known = inspect.signature(function).parameters
-    if any(one.kind is one.VAR_KEYWORD for one in known.values()):
+    parameters = inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return None
-    options = [name for name in list(known)[1:] if name not in GIVEN]
+    options = [name for name in list(parameters)[1:] if name not in GIVEN]
     for name in names:
         if name not in options:
             return f"has no option '{name}'{did_you_mean(name, options)}; it has {listed(options) or 'none'}."
-    required = [name for name in options if known[name].default is inspect.Parameter.empty]
+    required = [name for name in options if parameters[name].default is inspect.Parameter.empty]
     absent = [name for name in required if name not in names]
     return f"needs {listed(absent)}; add it." if absent else None

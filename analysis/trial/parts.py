@@ -64,7 +64,9 @@ def true_values(**estimands: dict[str, float]) -> pd.DataFrame:
     [['population', 'mean', 0.25], ['sample', 'mean', 0.2]]
     """
     rows = [
-        (estimand, quantity, value) for estimand, own in estimands.items() for quantity, value in own.items()
+        (estimand, quantity, value)
+        for estimand, values in estimands.items()
+        for quantity, value in values.items()
     ]
     return pd.DataFrame(rows, columns=["estimand", "quantity", "truth"])
 
@@ -165,15 +167,15 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
     """The function of a registered name, or of ``module:function``, also of a module in ``folder``."""
     module, colon, function = name.partition(":")
     if not colon:
-        known = shipped(kind)
-        if name not in known:
+        functions = shipped(kind)
+        if name not in functions:
             raise InputError(
-                f"{kind} '{name}' is unknown{did_you_mean(name, known)}; name one of "
-                f"{listed(sorted(known), 40)}, or your own function as module:function."
+                f"{kind} '{name}' is unknown{did_you_mean(name, functions)}; name one of "
+                f"{listed(sorted(functions), 40)}, or your own function as module:function."
             )
-        return known[name]
+        return functions[name]
     try:
-        found = getattr(_module(module, folder), function)
+        target = getattr(_module(module, folder), function)
     except ImportError as error:
         raise InputError(
             f"{kind} '{name}': module {module} cannot be imported ({error}); put {module}.py next to the "
@@ -183,9 +185,9 @@ def find(kind: str, name: str, folder: Path | None = None) -> Callable[..., Any]
         raise InputError(
             f"{kind} '{name}': module {module} has no function {function}; correct the name."
         ) from None
-    if not callable(found):
+    if not callable(target):
         raise InputError(f"{kind} '{name}' is not a function; give one.")
-    return found  # type: ignore[no-any-return]
+    return target  # type: ignore[no-any-return]
 
 
 def _module(name: str, folder: Path | None) -> ModuleType:

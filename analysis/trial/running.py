@@ -14,14 +14,14 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency, counted, did_you_mean, listed
 from conjury.inference.tables.files import read_table, write_table
-from conjury.inference.tables.writing import whole
+from conjury.inference.tables.writing import atomic_write
 
 from ..numerics.workers import Run, workers_of
 from ..results import Result
-from .drawing import BLOCK, Block, Task, available, draw_block
+from .drawing import BLOCK, Block, Task, available_methods, draw_block
 from .file import Trial, digest
 from .parts import find
-from .summary import Kept, precise, result_of
+from .summary import Kept, is_precise_enough, result_of
 
 ROUND = 2 * BLOCK  # draws between two checks of the stopping rule
 BACKENDS = ("local", "ray")
@@ -114,29 +114,29 @@ def run_trial(
     [4]
     """
     execution = Execution(draws, methods, workers, backend, started, progress)
-    kept, notes = draws_of_trial(trial, out, execution)
-    return result_of(trial, kept, notes)
+    blocks, notes = draws_of_trial(trial, out, execution)
+    return result_of(trial, blocks, notes)
 
 
 def draws_of_trial(
     trial: Trial, out: str | Path | None, execution: Execution
 ) -> tuple[list[Kept], tuple[str, ...]]:
     """Draws of every method in every cell, with notes on methods that were excluded."""
-    wanted = trial.draws if execution.draws is None else execution.draws
+    n_draws = trial.draws if execution.draws is None else execution.draws
     workers, backend = execution.workers, execution.backend
     started, progress = execution.started, execution.progress
-    for name, number in (("draws", wanted), ("workers", workers)):
+    for name, number in (("draws", n_draws), ("workers", workers)):
         if number < 1:
             raise InputError(f"{name} is {number}; give a whole number of at least 1.")
     if backend not in BACKENDS:
         raise InputError(f"backend is {backend!r}; use one of {', '.join(BACKENDS)}.")
-    numbers, notes, seconds = available(trial, _chosen(trial, execution.methods))
+    numbers, notes, seconds = available_methods(trial, _numbers_of_methods(trial, execution.methods))
     store = Store(trial, None if out is None else Path(out))
-    total = sum(last - first for cell in range(len(trial.cells)) for first, last in _blocks(0, wanted))
+    total = sum(last - first for cell in range(len(trial.cells)) for first, last in _blocks(0, n_draws))
     absent = [
         (cell, last - first)
         for cell in range(len(trial.cells))
-        for first, last in _blocks(0, wanted)
+        for first, last in _blocks(0, n_draws)
         if store.missing(cell, numbers, first, last)
     ]
     if started is not None:
@@ -144,7 +144,7 @@ def draws_of_trial(
         sizes = sum(size for _, size in absent)
         started(Expected(len(trial.cells), len(numbers), sizes, time, tuple(notes)))
     pool = _ray_workers(draw_block, trial) if backend == "ray" else workers_of(draw_block, trial, workers)
-    reached = _run(trial, store, numbers, wanted, pool, lambda done: progress and progress(done, total))
+    reached = _run(trial, store, numbers, n_draws, pool, lambda done: progress and progress(done, total))
     blocks = [
         Kept(cell, method, *store.read(cell, method, reached[cell]))
         for cell in range(len(trial.cells))
@@ -153,16 +153,20 @@ def draws_of_trial(
     return blocks, tuple(notes)
 
 
-def _chosen(trial: Trial, names: Sequence[str]) -> list[int]:
+def _numbers_of_methods(trial: Trial, names: Sequence[str]) -> list[int]:
     """Numbers of the methods with these names or labels; of all where none is named."""
     for name in names:
-        if not any(name in (one.name, one.label) for one in trial.tried):
-            known = [one.name for one in trial.methods]
+        if not any(name in (candidate.name, candidate.label) for candidate in trial.tried):
+            choices = [method.name for method in trial.methods]
             raise InputError(
-                f"The trial has no method '{name}'{did_you_mean(name, known)}; it has {listed(known)}."
+                f"The trial has no method '{name}'{did_you_mean(name, choices)}; it has {listed(choices)}."
             )
-    every = list(enumerate(trial.tried))
-    return [number for number, one in every if not names or {one.name, one.label} & set(names)]
+    candidates = list(enumerate(trial.tried))
+    return [
+        number
+        for number, candidate in candidates
+        if not names or {candidate.name, candidate.label} & set(names)
+    ]
 
 
 def _blocks(first: int, last: int) -> Iterator[tuple[int, int]]:
@@ -210,7 +214,9 @@ def _run(
 
 def _is_precise(trial: Trial, store: Store, methods: list[int], cell: int, draws: int) -> bool:
     """Whether the stopping rule is met by every method of a cell; never without one."""
-    return bool(trial.until) and all(precise(trial, store.read(cell, method, draws)[0]) for method in methods)
+    return bool(trial.until) and all(
+        is_precise_enough(trial, store.read(cell, method, draws)[0]) for method in methods
+    )
 
 
 class Store:
@@ -232,7 +238,9 @@ class Store:
         self._cells = [
             digest([*base, cell.key, _source("process", cell.process, trial)]) for cell in trial.cells
         ]
-        self._methods = [digest([one.key, _source("method", one.method, trial)]) for one in trial.tried]
+        self._methods = [
+            digest([candidate.key, _source("method", candidate.method, trial)]) for candidate in trial.tried
+        ]
 
     def _file(self, cell: int, method: int, first: int) -> Path:
         assert self._out is not None
@@ -241,7 +249,7 @@ class Store:
 
     def missing(self, cell: int, methods: Sequence[int], first: int, last: int) -> list[int]:
         """Methods whose block that begins with a draw is absent, or ends before the last (excluded)."""
-        return [one for one in methods if self._end(cell, one, first) < last]
+        return [method for method in methods if self._end(cell, method, first) < last]
 
     def _end(self, cell: int, method: int, first: int) -> int:
         """The last draw (excluded) of the block that begins with a draw; ``first`` where it is absent."""
@@ -258,7 +266,7 @@ class Store:
                 self._memory[task.cell, block.method, task.first] = block
                 continue
             file = self._file(task.cell, block.method, task.first)
-            with whole(file.with_suffix(".seconds"), durable=False) as seconds:
+            with atomic_write(file.with_suffix(".seconds"), durable=False) as seconds:
                 seconds.write(f"{block.seconds!r}\n".encode())
             write_table(block.frame, file)
 
@@ -275,9 +283,9 @@ class Store:
                 block = Block(method, read_table(file), took)
             frames.append(block.frame)
             seconds += block.seconds
-        found = pd.concat(frames, ignore_index=True)
-        made = max(1, found["draw"].nunique())
-        return found[found["draw"] < draws].reset_index(drop=True), seconds / made
+        table = pd.concat(frames, ignore_index=True)
+        n_draws = max(1, table["draw"].nunique())
+        return table[table["draw"] < draws].reset_index(drop=True), seconds / n_draws
 
 
 def _source(kind: str, name: str, trial: Trial) -> str:
@@ -298,10 +306,10 @@ def _ray_workers(function: Callable[[Any, Any], Any], shared: Any) -> Iterator[R
             "--backend ray needs Ray; install it with pip install 'conjury[cluster]'."
         ) from None
     ray.init(ignore_reinit_error=True, log_to_driver=False)
-    kept, remote = ray.put(shared), ray.remote(function)
+    handle, remote = ray.put(shared), ray.remote(function)
 
     def run(tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        waiting = {remote.remote(kept, task): number for number, task in enumerate(tasks)}
+        waiting = {remote.remote(handle, task): number for number, task in enumerate(tasks)}
         while waiting:
             for ready in ray.wait(list(waiting), num_returns=1)[0]:
                 yield waiting.pop(ready), ray.get(ready)

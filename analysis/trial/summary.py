@@ -74,54 +74,56 @@ def performance(draws: Draws, measures: Mapping[str, Measure] = MEASURES) -> pd.
     >>> performance(draws).set_index("measure")["estimate"].round(3)["rmse"]
     np.float64(0.158)
     """
-    found = {name: compute(draws) for name, compute in measures.items()}
+    results = {name: compute(draws) for name, compute in measures.items()}
     return pd.DataFrame(
         {
-            "measure": list(found),
-            "estimate": [one.value for one in found.values()],
-            "mc_error": [one.mc_error for one in found.values()],
+            "measure": list(results),
+            "estimate": [result.value for result in results.values()],
+            "mc_error": [result.mc_error for result in results.values()],
         }
     )
 
 
-def precise(trial: Trial, frame: pd.DataFrame) -> bool:
+def is_precise_enough(trial: Trial, frame: pd.DataFrame) -> bool:
     """Whether all Monte Carlo errors are at most those at which the trial stops."""
     # A share of 0 or 1 counts as if half a draw were on the other side, since its error is not 0.
     rules = {name: MEASURES.get(name) or find("measure", name, trial.folder) for name in trial.until}
     for _, _, draws in by_quantity(frame, trial.alpha):
         for name, bound in trial.until.items():
-            found = rules[name](draws)
-            error, n = found.mc_error, len(draws.truth)
-            if error == 0 and found.value in (0.0, 1.0):
+            result = rules[name](draws)
+            error, n = result.mc_error, len(draws.truth)
+            if error == 0 and result.value in (0.0, 1.0):
                 error = float(np.sqrt(LEAST / n * (1 - LEAST / n) / n))
-            if np.isfinite(found.value) and not error <= bound:
+            if np.isfinite(result.value) and not error <= bound:
                 return False
     return True
 
 
-def result_of(trial: Trial, kept: Sequence[Kept], notes: tuple[str, ...]) -> Result:
+def result_of(trial: Trial, blocks: Sequence[Kept], notes: tuple[str, ...]) -> Result:
     """The result of a trial from the draws of every method in every cell."""
     measures, rows, zipped, seconds = measures_of(trial), [], [], []
-    names = list(dict.fromkeys(name for one in trial.processes for name in one.expand))
+    names = list(dict.fromkeys(name for process in trial.processes for name in process.expand))
     failed: dict[str, int] = {}
-    for one in kept:
-        keys = _keys(trial.cells[one.cell], names)
-        label = trial.tried[one.method].label
-        seconds.append({**keys, "method": label, "seconds": one.seconds})
-        reasons = one.frame.loc[one.frame["failure"].fillna("") != "", ["draw", "failure"]].drop_duplicates()
+    for block in blocks:
+        keys = _keys(trial.cells[block.cell], names)
+        label = trial.tried[block.method].label
+        seconds.append({**keys, "method": label, "seconds": block.seconds})
+        reasons = block.frame.loc[
+            block.frame["failure"].fillna("") != "", ["draw", "failure"]
+        ].drop_duplicates()
         if len(reasons):
             text = f"{label}, in {len(reasons):,} draws: {reasons['failure'].iloc[0]}"
             failed[text] = failed.get(text, 0) + 1
-        for estimand, quantity, draws in by_quantity(one.frame, trial.alpha):
+        for estimand, quantity, draws in by_quantity(block.frame, trial.alpha):
             if not draws.known.any() and reasons.empty:
                 continue  # not a quantity of this method
             where = {**keys, "estimand": estimand, "quantity": quantity, "method": label}
             counts = {"draws": len(draws.truth), "failures": int((~draws.known).sum())}
-            found = performance(draws, measures)
-            rows += [{**where, **row, **counts} for row in found.to_dict("records")]
+            table = performance(draws, measures)
+            rows += [{**where, **row, **counts} for row in table.to_dict("records")]
             zipped.append(zip_rows(draws).assign(**where))
     labels = {
-        "process": {one.name: one.label or one.name for one in trial.processes},
+        "process": {process.name: process.label or process.name for process in trial.processes},
         "estimand": dict(trial.estimands),
         "quantity": dict(trial.quantities),
         "parameter": dict(trial.labels),
@@ -130,10 +132,10 @@ def result_of(trial: Trial, kept: Sequence[Kept], notes: tuple[str, ...]) -> Res
         "title": trial.title,
         "aims": trial.aims,
         "parameters": names,
-        "fixed": {one.name: dict(one.parameters) for one in trial.processes},
+        "fixed": {process.name: dict(process.parameters) for process in trial.processes},
         "seed": trial.seed,
         "alpha": trial.alpha,
-        "processor_seconds": round(sum(one.seconds * one.frame["draw"].nunique() for one in kept), 1),
+        "processor_seconds": round(sum(block.seconds * block.frame["draw"].nunique() for block in blocks), 1),
         "until": dict(trial.until),
         "labels": labels,
     }
@@ -154,18 +156,18 @@ def _keys(cell: Cell, names: Sequence[str]) -> dict[str, Any]:
 def zip_rows(draws: Draws) -> pd.DataFrame:
     """Errors of interval limits at percentiles of the absolute error in standard errors."""
     # Columns: `centile` (0 to 100), `lower` and `upper` minus the true value, `covers`.
-    kept = draws.known & np.isfinite(draws.lower) & np.isfinite(draws.upper)
-    lower, upper = (draws.lower - draws.truth)[kept], (draws.upper - draws.truth)[kept]
+    mask = draws.known & np.isfinite(draws.lower) & np.isfinite(draws.upper)
+    lower, upper = (draws.lower - draws.truth)[mask], (draws.upper - draws.truth)[mask]
     half = np.where(upper > lower, (upper - lower) / 2, np.nan)
     order = np.argsort(np.abs((lower + upper) / 2 / half), kind="stable")
     n = len(order)
     if n == 0:
         return pd.DataFrame({"centile": [], "lower": [], "upper": [], "covers": []})
-    taken = np.unique(np.linspace(0, n - 1, min(n, CENTILES)).round().astype(int))
-    rows = order[taken]
+    places = np.unique(np.linspace(0, n - 1, min(n, CENTILES)).round().astype(int))
+    rows = order[places]
     return pd.DataFrame(
         {
-            "centile": 100 * (taken + 0.5) / n,
+            "centile": 100 * (places + 0.5) / n,
             "lower": lower[rows],
             "upper": upper[rows],
             "covers": (lower[rows] <= 0) & (upper[rows] >= 0),

@@ -106,18 +106,18 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
 
     Exit code 0: no finding at or above --fail-on; 1: at least one; 2: the input cannot be read.
     """
-    from conjury.analysis.checks.running import chosen, load_checks, run_checks
+    from conjury.analysis.checks.running import load_checks, pick_codes, run_checks
 
     if writing.as_json:
         writing = replace(writing, output="json")
     _refuse_unknown(writing)
     for file in choosing.checks or ():
         load_checks(file)
-    selected = None if choosing.select is None else chosen(_listed(choosing.select), "--select")
-    ignore = dict.fromkeys(chosen(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}
+    selected = None if choosing.select is None else pick_codes(_listed(choosing.select), "--select")
+    ignore = dict.fromkeys(pick_codes(_listed(choosing.ignore), "--ignore"), TYPED) if choosing.ignore else {}
     collected = _read(what, reading)
     _refuse_filters(collected, choosing)
-    with show_steps(len(chosen(selected))) as step:
+    with show_steps(len(pick_codes(selected))) as step:
         checks = run_checks(
             collected,
             checks=selected,
@@ -139,12 +139,12 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
 
 
 def _refuse_unknown(writing: Writing) -> None:
-    for option, word, known in (
+    for option, word, names in (
         ("--output", writing.output, OUTPUTS),
         ("--fail-on", writing.fail_on, LIMITS),
     ):
-        if word not in known:
-            raise InputError(f"{option} {word!r} is unknown; use {listed(known)}.")
+        if word not in names:
+            raise InputError(f"{option} {word!r} is unknown; use {listed(names)}.")
 
 
 def _listed(text: str) -> list[str]:
@@ -232,11 +232,11 @@ def _print(findings: Findings, writing: Writing) -> None:
 
 def _write_page(path: Path, findings: Findings, collected: CollectedData) -> None:
     from conjury.analysis.checks.output.page import to_page
-    from conjury.analysis.figures.labels import labels_given
-    from conjury.inference.tables.writing import whole
+    from conjury.analysis.figures.labels import resolve_labels
+    from conjury.inference.tables.writing import atomic_write
 
-    text = to_page(findings, labels_given(collected.study))
-    with whole(path) as file:
+    text = to_page(findings, resolve_labels(collected.study))
+    with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
 
@@ -249,8 +249,8 @@ def _add(out: Path, findings: Findings, collected: CollectedData) -> None:
 
 def _draw(findings: Findings, collected: CollectedData, folder: Path, part: str) -> list[str]:
     from conjury.analysis.checks.output.results import drawings
-    from conjury.analysis.figures.labels import labels_given
+    from conjury.analysis.figures.labels import resolve_labels
     from conjury.analysis.pipeline.checking import PREFIX
 
-    of_checks = drawings(findings.checks, labels_given(collected.study), PREFIX)
+    of_checks = drawings(findings.checks, resolve_labels(collected.study), PREFIX)
     return [*save_figures(folder, of_checks, quiet=True), *draw_figures(folder, part, quiet=True)]

@@ -146,13 +146,13 @@ def collect(
     """Collect the answers of a model that are still missing; run it again to resume."""
     from conjury.inference.collecting import Asking, Running
 
-    given = dict(vars(running))
-    stimuli, dry_run, until = given.pop("stimuli"), given.pop("dry_run"), given.pop("until")
+    settings = dict(vars(running))
+    stimuli, dry_run, until = settings.pop("stimuli"), settings.pop("dry_run"), settings.pop("until")
     if stimuli not in ("text", "images", "links"):
         raise InputError(f"--stimuli {stimuli}: posts are shown as text, images or links; use one of these.")
-    if given.pop("cluster"):
-        asking = on_cluster(asking)
-    options = Running(images=stimuli != "text", links=stimuli == "links", **given)
+    if settings.pop("cluster"):
+        asking = use_cluster(asking)
+    options = Running(images=stimuli != "text", links=stimuli == "links", **settings)
     raise typer.Exit(
         collect_and_show(
             study,
@@ -167,7 +167,7 @@ def collect(
     )
 
 
-def on_cluster(asking: AskingOptions) -> AskingOptions:
+def use_cluster(asking: AskingOptions) -> AskingOptions:
     """Ask through Ray, whatever backend the study file names."""
     if asking.backend not in (None, "ray"):
         raise InputError(f"--cluster asks through --backend ray, not {asking.backend}; omit one of the two.")
@@ -184,15 +184,15 @@ def collect_and_show(
     rule = None if until is None else _stopping_rule(study, until)
     show = partial(_begin, until=until)
     if dry_run:
-        planned = preview(study, judge, **call)
-        show(planned)
+        plan = preview(study, judge, **call)
+        show(plan)
         console.print("Nothing was sent (--dry-run).")
-        destination = _destination(planned)
+        destination = _destination(plan)
         if destination is not None:
             destination.check()
         return 0
     try:
-        done = run(study, judge, **call, before=show, watch=watched, until=rule)
+        done = run(study, judge, **call, before=show, watch=request_progress, until=rule)
         _record_end(done)
         changes = record_recheck(done)
     except (ConjuryError, KeyboardInterrupt) as error:
@@ -216,16 +216,14 @@ def _stopping_rule(study: str, until: str) -> Callable[..., tuple[bool, str]]:
 
 def _begin(run: Prepared, until: str | None = None) -> None:
     """Print and record the size and the costs of a run before anything is sent."""
-    job, planned = run.job, run.plan
-    counts = {
-        name: getattr(planned, name) for name in ("total", "answered", "waiting", "failed", "remaining")
-    }
-    tokens = {"prompt": planned.tokens.prompt, "completion": planned.tokens.completion}
+    job, plan = run.job, run.plan
+    counts = {name: getattr(plan, name) for name in ("total", "answered", "waiting", "failed", "remaining")}
+    tokens = {"prompt": plan.tokens.prompt, "completion": plan.tokens.completion}
     destination = _destination(run)
     if destination is not None:
         sent_to = {"address": destination.address.url, "key_variable": destination.key_variable}
         record(sent_to=sent_to)
-    costs = {"expected": planned.cost, "spent": planned.spent, "currency": run.prices.currency}
+    costs = {"expected": plan.cost, "spent": plan.spent, "currency": run.prices.currency}
     judge: dict[str, Any] = {"judge": job.judge_id, "model": job.ask.model, "backend": job.ask.backend}
     judge |= {"prompts": [prompt.id for prompt in job.prompts], "samples": job.ask.samples}
     record(folder=run.folder.path, plan={**judge, "requests": counts, "tokens": tokens, "cost": costs})
@@ -259,21 +257,21 @@ def _counts(tally: Tally) -> dict[str, Any]:
 
 def show_plan(run: Prepared, until: str | None = None) -> None:
     """Print the size of a run, its costs and about how long it takes; with ``until`` these are the most."""
-    job, planned, running = run.job, run.plan, run.running
-    ask, tokens, sent = job.ask, planned.tokens, planned.remaining
-    ahead = sent + planned.waiting
+    job, plan, running = run.job, run.plan, run.running
+    ask, tokens, sent = job.ask, plan.tokens, plan.remaining
+    ahead = sent + plan.waiting
     tokens_in, tokens_out = ahead * tokens.prompt, ahead * tokens.completion
     route = f"{PROVIDERS[ask.backend]}'s batch interface" if running.batch else ask.backend
     prompts = listed(prompt.id for prompt in job.prompts)
     samples = "sample" if ask.samples == 1 else "samples"
-    source = "as answers so far" if planned.measured else "estimated from texts and pictures"
+    source = "as answers so far" if plan.measured else "estimated from texts and pictures"
     lines = {
         "Judge": f"{job.judge_id}: {ask.model} by {route}",
         **_sent_to(run),
         "Subjects": f"{job.n_subjects:,} x {len(job.prompts)} prompts ({prompts}) x {ask.samples} "
-        f"{samples}{_fewer_subjects(run)}{_facets(run)}",
-        "Requests": f"{planned.total:,}: {planned.answered:,} answered, {planned.waiting:,} in batches, "
-        f"{planned.failed:,} failed permanently, {sent:,} to send",
+        f"{samples}{_fewer_subjects(run)}{_facets_text(run)}",
+        "Requests": f"{plan.total:,}: {plan.answered:,} answered, {plan.waiting:,} in batches, "
+        f"{plan.failed:,} failed permanently, {sent:,} to send",
         "Tokens": f"about {tokens_in:,.0f} in and {tokens_out:,.0f} out ({source})",
         "Price": _price_line(run),
     }
@@ -297,8 +295,8 @@ def _sent_to(run: Prepared) -> dict[str, str]:
 
 def _destination(run: Prepared) -> Destination | None:
     """Where a run sends requests; None where it sends none from here."""
-    written = run.running.export is not None or run.running.results is not None
-    return None if written else run.job.destination
+    writes_results = run.running.export is not None or run.running.results is not None
+    return None if writes_results else run.job.destination
 
 
 def _fewer_subjects(run: Prepared) -> str:
@@ -312,31 +310,31 @@ def _fewer_subjects(run: Prepared) -> str:
     return f"; of the subjects {listed(fewer)}" if fewer else ""
 
 
-def _facets(run: Prepared) -> str:
+def _facets_text(run: Prepared) -> str:
     """Describe the combinations of facets that an instrument asks, and the occasion."""
     instrument = run.job.study.instrument
     if instrument is None:
         return ""
-    asked = len(run.job.cells)
+    n_cells = len(run.job.cells)
     part = "" if instrument.fraction == 1 else f" (a fraction of {instrument.fraction:g})"
     later = "" if run.running.occasion == 1 else f"; anchors on occasion {run.running.occasion}"
-    return f", in {asked:,} combinations of facets{part}{later}"
+    return f", in {n_cells:,} combinations of facets{part}{later}"
 
 
 def _price_line(run: Prepared) -> str:
-    planned, budget = run.plan, run.budget
+    plan, budget = run.plan, run.budget
     if run.job.ask.backend not in PROVIDERS:
         return "none, answers are generated on this machine"
     if budget.price is None:
         return "not known; give a table with the price of this model by --prices"
-    spent = f"; spent so far {money(planned.spent)}" if planned.spent else ""
+    spent_text = f"; spent so far {money(plan.spent)}" if plan.spent else ""
     limit = "" if budget.max_cost is None else f"; stops before {money(budget.max_cost)}"
-    cost = f"about {run.prices.currency} {money(planned.cost or 0)}"
-    return f"{cost} at prices of {budget.price.as_of}{spent}{limit}"
+    cost = f"about {run.prices.currency} {money(plan.cost or 0)}"
+    return f"{cost} at prices of {budget.price.as_of}{spent_text}{limit}"
 
 
 @contextmanager
-def watched(total: int) -> Iterator[Callable[[Tally], None]]:
+def request_progress(total: int) -> Iterator[Callable[[Tally], None]]:
     """Show a bar of requests on a terminal, with answers, failures and money."""
     with show_requests(total) as update:
         logged = time.monotonic()
@@ -346,10 +344,13 @@ def watched(total: int) -> Iterator[Callable[[Tally], None]]:
             if time.monotonic() - logged >= SECONDS_A_LINE:
                 logged = time.monotonic()
                 event("progress", total=total, **_counts(tally))
-            failed = sum(tally.failed.values())
-            spent = f", spent {money(tally.spent)}" if tally.spent else ""
-            known = f", {tally.known}" if tally.known else ""
-            update(min(tally.passed, total), f"{tally.answered:,} answers, {failed:,} failures{spent}{known}")
+            n_failed = sum(tally.failed.values())
+            spent_text = f", spent {money(tally.spent)}" if tally.spent else ""
+            certainty = f", {tally.known}" if tally.known else ""
+            update(
+                min(tally.passed, total),
+                f"{tally.answered:,} answers, {n_failed:,} failures{spent_text}{certainty}",
+            )
 
         yield watch
 
@@ -365,13 +366,13 @@ def show_end(done: Collected, study: str) -> None:
         return
     if done.files:
         console.print(f"Tables in {prepared.folder.path}: {listed(file.name for file in done.files)}")
-    failed = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
+    failure_text = ", ".join(f"{n:,} x {kind}" for kind, n in sorted(tally.failed.items())) or "none"
     before = prepared.plan.spent or 0.0
-    spent = f" Spent {money(tally.spent - before)}, in all {money(tally.spent)}." if tally.spent else ""
-    console.print(f"{tally.answered:,} new answers; failed attempts: {failed}.{spent}")
+    spent_text = f" Spent {money(tally.spent - before)}, in all {money(tally.spent)}." if tally.spent else ""
+    console.print(f"{tally.answered:,} new answers; failed attempts: {failure_text}.{spent_text}")
     if tally.unstated:
         console.print(
-            f"  {money(tally.unstated)} of it is an upper bound: {_unstated(tally.n_unstated)} Without "
+            f"  {money(tally.unstated)} of it is an upper bound: {_cost_note(tally.n_unstated)} Without "
             "stated tokens, each byte of a request counts as one token, and its answer as the longest "
             "allowed."
         )
@@ -384,7 +385,7 @@ def show_end(done: Collected, study: str) -> None:
             f"{done.waiting:,} requests wait in batches; the same command fetches them when they have ended."
         )
     if tally.known:
-        console.print(_saved(done) if tally.stopped == "until" else _at_the_end(tally))
+        console.print(_stopping_note(done) if tally.stopped == "until" else _rule_note(tally))
     if tally.stopped not in ("", "until"):
         console.print(_why_stopped(tally, prepared.running.max_cost or 0.0))
     elif done.rechecked is None and not done.waiting and not (tally.failed and not tally.answered):
@@ -392,38 +393,42 @@ def show_end(done: Collected, study: str) -> None:
         answers = prepared.folder.path / ("choices.parquet" if of_pairs else "judgments.parquet")
         if answers.is_file():
             fit = f"conjury fit {study} --data {answers}"
-            console.print(_next(prepared, fit) if of_pairs else f"Next: {fit}")
+            console.print(_next_command(prepared, fit) if of_pairs else f"Next: {fit}")
 
 
-def _next(prepared: Prepared, fit: str) -> str:
+def _next_command(prepared: Prepared, fit: str) -> str:
     """Name the command that follows: with tasks of people, it corrects by what people answer."""
-    design, asked = prepared.folder.design, prepared.running.tasks
+    design, tasks = prepared.folder.design, prepared.running.tasks
     if design is None or design.panel is None:
         return f"Next: {fit}"
-    if asked == "panel":
+    if tasks == "panel":
         return (
             "Next: the same command with --tasks all, since --correct ppi needs answers to tasks that people "
             f"do not judge; then {fit} --data PEOPLE --correct ppi"
         )
-    if asked == "models" and design.panel_sha256() is not None:
+    if tasks == "models" and design.panel_sha256() is not None:
         return f"Next: {fit}"
     return f"Next: {fit} --data PEOPLE --correct ppi, where PEOPLE is the file with people's choices"
 
 
-def _saved(done: Collected) -> str:
+def _stopping_note(done: Collected) -> str:
     """Say which rule was met, after how many tasks, and what was not spent."""
     prepared, tally = done.prepared, done.tally
-    left = max(prepared.plan.remaining - tally.passed, 0)
+    n_unsent = max(prepared.plan.remaining - tally.passed, 0)
     tokens = prepared.plan.tokens
-    each = prepared.budget.cost(tokens.prompt, tokens.completion, tokens.sound)
-    saved = f", about {prepared.prices.currency} {money(left * each)}" if each is not None else ""
+    request_cost = prepared.budget.cost(tokens.prompt, tokens.completion, tokens.sound)
+    saving_text = (
+        f", about {prepared.prices.currency} {money(n_unsent * request_cost)}"
+        if request_cost is not None
+        else ""
+    )
     return (
-        f"Stopped (--until was met): after {tally.n_tasks:,} complete tasks {tally.known}. {left:,} "
-        f"requests were not sent{saved}; the same command without --until sends them."
+        f"Stopped (--until was met): after {tally.n_tasks:,} complete tasks {tally.known}. {n_unsent:,} "
+        f"requests were not sent{saving_text}; the same command without --until sends them."
     )
 
 
-def _at_the_end(tally: Tally) -> str:
+def _rule_note(tally: Tally) -> str:
     """Say whether the rule was met in a run that it did not stop."""
     met = "was met, but stopped nothing" if tally.met else "was not met"
     return f"--until {met}: after {tally.n_tasks:,} complete tasks {tally.known}."
@@ -437,15 +442,15 @@ def _why_stopped(tally: Tally, max_cost: float) -> str:
             "The rest of --max-cost is reserved for the maximum cost of these requests; when they have "
             "ended, the same command resumes the run."
         )
-    left = max(max_cost - tally.spent, 0.0)
+    room = max(max_cost - tally.spent, 0.0)
     return (
-        f"Stopped (--max-cost was reached): {money(left)} of {money(max_cost)} is left, and the next request "
+        f"Stopped (--max-cost was reached): {money(room)} of {money(max_cost)} is left, and the next request "
         f"can cost up to {money(tally.next)}. The same command with a larger --max-cost resumes the run; "
         "max_tokens under `settings` of the judge limits the cost of an answer."
     )
 
 
-def _unstated(n: int) -> str:
+def _cost_note(n: int) -> str:
     """Count the exchanges of a run without stated costs."""
     if not n:
         return "answers of earlier runs do not state their tokens."

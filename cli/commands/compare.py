@@ -56,25 +56,27 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     from conjury.analysis.pipeline.run import Fitted
     from conjury.inference.study import load_study
 
-    known = load_study(study)
+    loaded_study = load_study(study)
     folder = ResultsFolder(choices.results)
-    loaded, source = load_choices_of(known, choices)
+    loaded, source = load_choices_of(loaded_study, choices)
     group = next(groups(loaded.variants), None)
     if group is None:
         raise InputError("The choices contain only repeated tasks, so no estimates can be compared.")
-    analysis = known.analyses[0] if comparing.analysis is None else known.analysis(comparing.analysis)
+    analysis = (
+        loaded_study.analyses[0] if comparing.analysis is None else loaded_study.analysis(comparing.analysis)
+    )
     engines = [name.strip() for name in comparing.engines.split(",") if name.strip()]
     console.print(
         f"{analysis.title}: {group.judge} {group.prompt}, {len(group.choices):,} rows of "
         f"{choices.data or choices.results}"
     )
-    result = compare_engines(known, analysis, group, engines, comparing.alpha)
+    result = compare_engines(loaded_study, analysis, group, engines, comparing.alpha)
     summary = result.extra["summary"]
     fitted = Fitted()
     fitted.add("engines", analysis.title, result)
     ran = [str(name) for name in summary.loc[summary["available"], "engine"]]
     added = Addition("compared", loaded, fitted, source=source, engines=ran)
-    add_results(folder, added, lambda *drawn: [])
+    add_results(folder, added, lambda *args: [])
     record(results=choices.results, rows=len(group.choices), summary=summary, differences=result.frame)
     _print_summary(summary)
     console.print(
@@ -85,7 +87,7 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
 
 def load_choices_of(study: Study, choices: Choices) -> tuple[Loaded, dict[str, object]]:
     """Read choices from a file, or those of a folder, with what manifests record of them."""
-    from conjury.analysis.pipeline.loading import Selection, kept_choices, read_choices_of
+    from conjury.analysis.pipeline.loading import Selection, read_choices_of, stored_choices
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     renames = read_pairs("--rename", choices.rename)
@@ -93,7 +95,7 @@ def load_choices_of(study: Study, choices: Choices) -> tuple[Loaded, dict[str, o
     if choices.data is not None:
         loaded = read_choices_of(study, [choices.data], None, selection)
         return loaded, loaded.source()
-    loaded = kept_choices(study, choices.results, selection)
+    loaded = stored_choices(study, choices.results, selection)
     files = ResultsFolder(choices.results).manifest.get("data", [])
     return loaded, {**loaded.source(), "data": [file for file in files if file.get("variant") == ""]}
 

@@ -29,7 +29,7 @@ PREFIX = "check_"  # of the names of tables and figures
 
 
 @dataclass(frozen=True)
-class Checked(Choices):
+class CheckedChoices(Choices):
     """Which choices are checked."""
 
     judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None
@@ -49,7 +49,7 @@ class Checking:
 
 
 @grouped
-def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
+def diagnose(study: StudyName, choices: CheckedChoices, checking: Checking) -> None:
     """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
     from conjury.analysis.checks.output.findings import Findings
     from conjury.analysis.checks.output.findings import record as record_of
@@ -64,30 +64,35 @@ def diagnose(study: StudyName, choices: Checked, checking: Checking) -> None:
     from conjury.inference.study import load_study
 
     check_alpha(checking.alpha)
-    known = load_study(study)
+    loaded_study = load_study(study)
     folder = ResultsFolder(choices.results)
     if choices.data is None and not folder.manifest:
         raise InputError(
             f"{choices.results} contains no results (manifest.json is missing); run `conjury fit` first, or "
             "name the choices with --data."
         )
-    loaded, source = load_choices_of(known, choices)
+    loaded, source = load_choices_of(loaded_study, choices)
     rows = loaded.variants[""]
     _check_filters(rows, checking.filter)
     with show_steps(len(OF_CONJOINTS)) as step:
         checks = run_checks(
-            known, rows, alpha=checking.alpha, seed=checking.seed, filters=checking.filter, progress=step
+            loaded_study,
+            rows,
+            alpha=checking.alpha,
+            seed=checking.seed,
+            filters=checking.filter,
+            progress=step,
         )
     fitted = _robustness(loaded, checking)
     reach = dict(fitted.tables)
     settings = {"alpha": checking.alpha, "seed": checking.seed}
     fitted.add("diagnosis", "Checks", summary(checks, settings, "diagnosis"))
     tables = tables_of(checks, PREFIX)
-    described = {**settings, "checks": [check.name for check in checks]}
-    added = Addition("diagnosed", loaded, fitted, tables, source, described)
-    add_results(folder, added, partial(_draw, known, checks))
+    parameters = {**settings, "checks": [check.name for check in checks]}
+    added = Addition("diagnosed", loaded, fitted, tables, source, parameters)
+    add_results(folder, added, partial(_draw, loaded_study, checks))
     findings = Findings(
-        checks, known.title, rows={"choices": len(rows)}, alpha=checking.alpha, seed=checking.seed
+        checks, loaded_study.title, rows={"choices": len(rows)}, alpha=checking.alpha, seed=checking.seed
     )
     record(results=choices.results, findings=record_of(findings))
     record(rows={name: len(table) for name, table in reach.items()})
@@ -129,6 +134,9 @@ def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
 def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:
     """Draw every check that has numbers, and the results on standard errors, reliability and power."""
     from conjury.analysis.checks.output.results import drawings
-    from conjury.analysis.figures.labels import labels_given
+    from conjury.analysis.figures.labels import resolve_labels
 
-    return [*save_figures(folder, drawings(checks, labels_given(study), PREFIX)), *draw_figures(folder, part)]
+    return [
+        *save_figures(folder, drawings(checks, resolve_labels(study), PREFIX)),
+        *draw_figures(folder, part),
+    ]

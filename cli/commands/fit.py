@@ -129,8 +129,8 @@ class Correcting:
             raise InputError(
                 f"--correct {self.correct}: there is no such correction; use {' or '.join(CORRECTIONS)}."
             )
-        given = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
-        return Sources(**given, correct=self.correct)
+        raters = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
+        return Sources(**raters, correct=self.correct)
 
 
 @grouped
@@ -143,8 +143,8 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting, correcting
 
     from ..printing import draw_figures
 
-    known = load_any_study(study)
-    _refuse_stray(known, files, fitting, correcting)
+    loaded_study = load_any_study(study)
+    _refuse_stray(loaded_study, files, fitting, correcting)
     options = FitOptions(
         fitting.alpha,
         fitting.draws,
@@ -156,7 +156,7 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting, correcting
         fitting.epsilon,
         correcting.sources,
     )
-    loaded = _load(known, data, files).about(fitting.outcome)
+    loaded = _load(loaded_study, data, files).about(fitting.outcome)
     loaded.require("--id", options.id)
     work = work_of(loaded, options, files.gold, files.reading or ())
     _print_plan(work)
@@ -164,14 +164,14 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting, correcting
     before = folder.origin
     with folder.replaced(work.loaded.paths) as draft:
         with show_steps(len(work.plan.steps)) as step:
-            fitted, further = work.run(step)
+            fitted, extra_tables = work.run(step)
         manifest = fit_manifest(work, fitted, options.engine)
-        write_fit(draft, work.loaded, fitted.tables | further, manifest)
-        _print_tables(work, fitted, further)
-        undrawn = draw_figures(draft.path, "fit")
-        add_notes(draft, undrawn)
+        write_fit(draft, work.loaded, fitted.tables | extra_tables, manifest)
+        _print_tables(work, fitted, extra_tables)
+        figure_notes = draw_figures(draft.path, "fit")
+        add_notes(draft, figure_notes)
     # notes on single results of items are many; reports print them with the results
-    notes = [*manifest["notes"], *(fitted.all_notes if work.groups else ()), *undrawn]
+    notes = [*manifest["notes"], *(fitted.all_notes if work.groups else ()), *figure_notes]
     print_notes(list(dict.fromkeys(notes)), files.out)
     print_place(files.out, before)
 
@@ -204,7 +204,7 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, corr
         "--engine": fitting.engine != "native",
         "--interval": fitting.interval != "percentile",
     }
-    stray = next((option for option, given in conjoint.items() if given), None)
+    stray = next((option for option, value in conjoint.items() if value), None)
     if stray is not None:
         raise InputError(
             f"{stray} applies to conjoint studies, and {study.name} is a study of items; omit it."
@@ -238,8 +238,8 @@ def _print_plan(work: Work) -> None:
     steps = counted(len(work.plan.steps), "analysis", "analyses")
     if work.groups:
         rows = f"{sum(map(len, loaded.variants.values())):,} rows"
-        asked = "judge and prompt" if len(work.groups) == 1 else "combinations of judge, prompt and variant"
-        data = f"{rows}, {len(work.groups)} {asked}"
+        unit = "judge and prompt" if len(work.groups) == 1 else "combinations of judge, prompt and variant"
+        data = f"{rows}, {len(work.groups)} {unit}"
     else:
         data = f"{len(loaded.judgments):,} judgments"
         if "labels" in loaded.tables:
@@ -249,14 +249,14 @@ def _print_plan(work: Work) -> None:
     console.print(f"{title}: {data}, {steps}, {work.draws:,} bootstrap draws each.")
 
 
-def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
+def _print_tables(work: Work, fitted: Fitted, extra_tables: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
     from conjury.analysis.figures.labels import Names
     from conjury.analysis.report.data import CORRECTIONS, labels_of
     from conjury.analysis.report.exhibits.bounds import summary as of_bounds
     from conjury.analysis.report.exhibits.corrections import summary
 
-    estimated = {
+    group_counts = {
         name: len(result.settings["groups"])
         for name, result in fitted.by_name.items()
         if work.groups
@@ -265,17 +265,17 @@ def _print_tables(work: Work, fitted: Fitted, further: Tables) -> None:
     }
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:
-        tables |= further
+        tables |= extra_tables
     names = Names(labels_of(work.described))
     for name, table in tables.items():
-        absent = len(work.groups) - estimated[name] if name in estimated else 0
+        absent = len(work.groups) - group_counts[name] if name in group_counts else 0
         left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""
         result = fitted.by_name.get(name)
-        said = ""
+        summary_text = ""
         if result and result.kind in ("bounds", *CORRECTIONS):
-            said = f". {of_bounds(result) if result.kind == 'bounds' else summary(result, names)}"
+            summary_text = f". {of_bounds(result) if result.kind == 'bounds' else summary(result, names)}"
         record(rows={name: len(table)}, groups_excluded={name: absent} if absent else {})
-        record(summaries={name: said.removeprefix(". ")} if said else {})
+        record(summaries={name: summary_text.removeprefix(". ")} if summary_text else {})
         if result is not None:
             record(estimates={name: result.frame})
-        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{said}")
+        console.print(f"  {name}: {counted(len(table), 'row')}{left_out}{summary_text}")

@@ -19,23 +19,23 @@ def record_recheck(done: Collected) -> Result | None:
     from conjury.analysis.instrument import determinism
     from conjury.inference.tables.files import write_table
 
-    again = done.rechecked
-    if again is None or again.pairs.empty:
+    recheck = done.rechecked
+    if recheck is None or recheck.pairs.empty:
         return None
-    result = determinism(again.pairs)
+    result = determinism(recheck.pairs)
     path = done.prepared.folder.path / FILE
     write_table(result.frame, path)
-    invariance = {"first": again.first, "second": again.second}
+    invariance = {"first": recheck.first, "second": recheck.second}
     record(determinism={"shares": result.frame, "batch_invariance": invariance}, files=[path])
     return result
 
 
 def show_recheck(done: Collected, result: Result) -> None:
     """Print how many answers changed, in sentences and as a table."""
-    again = done.rechecked
-    assert again is not None
-    unanswered = done.prepared.plan.total - len(again.pairs)
-    n = len(again.pairs)
+    recheck = done.rechecked
+    assert recheck is not None
+    n_unanswered = done.prepared.plan.total - len(recheck.pairs)
+    n = len(recheck.pairs)
     console.print(f"{n:,} {'answer' if n == 1 else 'answers'} compared with those of the run:")
     for row in result.frame[result.frame["condition"] == ""].to_dict("records"):
         console.print(
@@ -43,9 +43,9 @@ def show_recheck(done: Collected, result: Result) -> None:
             f"(95% interval {row['lower']:.1%} to {row['upper']:.1%})"
         )
     print_frame(result.frame)
-    console.print(_invariance(again.first, again.second))
-    if unanswered > 0:
-        console.print(f"{unanswered:,} without a second answer so far; the same command requests these.")
+    console.print(_invariance(recheck.first, recheck.second))
+    if n_unanswered > 0:
+        console.print(f"{n_unanswered:,} without a second answer so far; the same command requests these.")
     console.print(f"Table in {done.prepared.folder.path / FILE}; the run itself is unchanged.")
 
 

@@ -96,8 +96,8 @@ def verify(study: StudyName, out: RunFolderPath = None) -> None:
     record(ledger=verified.ledger, requests=verified.requests, problems=problems, unproven=verified.unproven)
     for problem in problems:
         console.print(f"  {problem}")
-    found = f"{len(problems)} problems" if problems else "no damage"
-    console.print(f"{verified.ledger}: {verified.requests:,} requests, {found}.")
+    damage = f"{len(problems)} problems" if problems else "no damage"
+    console.print(f"{verified.ledger}: {verified.requests:,} requests, {damage}.")
     if verified.unproven:
         console.print(verified.unproven)
     if verified.unlike:

@@ -86,12 +86,12 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
     from conjury.inference.tables.files import check_ending
 
     check_ending(out)
-    known = load_any_study(study)
+    loaded_study = load_any_study(study)
     of_ratings = {"--topics": answers.topics, "--repeats": answers.repeats}
-    if isinstance(known, Study):
-        others = {**of_ratings, "--people": answers.people, "--items": answers.items}
-        refuse_options(study, "pairs", others)
-        _choices(known, out, answers, pairs)
+    if isinstance(loaded_study, Study):
+        item_options = {**of_ratings, "--people": answers.people, "--items": answers.items}
+        refuse_options(study, "pairs", item_options)
+        _choices(loaded_study, out, answers, pairs)
         return
     conjoint: dict[str, Any] = {
         "--respondents": pairs.respondents,
@@ -100,11 +100,11 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
     }
     conjoint |= {"--run": pairs.run, "--prompt": pairs.prompt, "--swapped-share": pairs.swapped_share or None}
     refuse_options(study, "items", conjoint)
-    if known.label_sets:
+    if loaded_study.label_sets:
         refuse_options(study, "labels", of_ratings)
     else:
         refuse_options(study, "ratings", {"--items": answers.items})
-    _judgments(known, out, answers)
+    _judgments(loaded_study, out, answers)
 
 
 def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
@@ -116,7 +116,7 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
         if number is not None and number < 1:
             raise InputError(f"--{name} is {number}; give a whole number above 0.")
     design = None if pairs.run is None else _design_of(study, pairs.run, pairs)
-    drawn = draw(
+    simulation = draw(
         study,
         answers.seed,
         respondents=pairs.respondents,
@@ -128,9 +128,9 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
         noise=pairs.noise,
         design=design,
     )
-    print_written([(drawn.choices, out, "rows of choices")])
-    if drawn.truth is not None:
-        print_written([(drawn.truth, companion(out, "truth"), "true values")])
+    print_written([(simulation.choices, out, "rows of choices")])
+    if simulation.truth is not None:
+        print_written([(simulation.truth, companion(out, "truth"), "true values")])
         return
     console.print(
         f"No true values: they are computed for at most {TRUE_CELLS:,} combinations of attributes, and this "
@@ -143,8 +143,8 @@ def _design_of(study: Study, run: Path, pairs: Pairs) -> DrawnDesign:
     from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.design.drawn import check_restrictions
 
-    given: dict[str, Any] = {"--respondents": pairs.respondents, "--pairs": pairs.pairs}
-    for name, value in (given | {"--swapped-share": pairs.swapped_share or None}).items():
+    options: dict[str, Any] = {"--respondents": pairs.respondents, "--pairs": pairs.pairs}
+    for name, value in (options | {"--swapped-share": pairs.swapped_share or None}).items():
         if value is not None:
             raise InputError(
                 f"{name} has no effect with --run, which determines the design; omit one of the two."
@@ -165,14 +165,16 @@ def _judgments(study: ItemStudy, out: Path, answers: Answers) -> None:
     from conjury.inference.tables.columns import companion
 
     who: dict[str, Any] = {"people": answers.people, "judges": answers.judge}
-    written = {"items": "items", "truth": "true values"}
-    drawn: Any
+    role_words = {"items": "items", "truth": "true values"}
+    simulation: Any
     if study.label_sets:
-        drawn = simulate_labels(study, answers.seed, items=answers.items, samples=answers.samples, **who)
-        written = {"items": "items", "labels": "gold labels", "truth": "true values"}
+        simulation = simulate_labels(study, answers.seed, items=answers.items, samples=answers.samples, **who)
+        role_words = {"items": "items", "labels": "gold labels", "truth": "true values"}
     else:
         samples = 1 if answers.samples is None else answers.samples
         who["repeats"] = answers.repeats
-        drawn = simulate_ratings(study, answers.seed, topics=answers.topics, samples=samples, **who)
-    further = [(getattr(drawn, role), companion(out, role), what) for role, what in written.items()]
-    print_written([(drawn.judgments, out, "rows of judgments"), *further])
+        simulation = simulate_ratings(study, answers.seed, topics=answers.topics, samples=samples, **who)
+    companions = [
+        (getattr(simulation, role), companion(out, role), what) for role, what in role_words.items()
+    ]
+    print_written([(simulation.judgments, out, "rows of judgments"), *companions])

@@ -63,19 +63,19 @@ def trial(file: File, run: Run) -> None:
     if file == PASSPORT:
         measure_passport(run)
         return
-    known = load_trial(file, partial(_warn_of_code, file))
+    loaded_trial = load_trial(file, partial(_warn_of_code, file))
     workers = run.workers or os.cpu_count() or 1
     out = run.out
 
     def say(expected: Expected) -> None:
         about = f", about {duration(expected.seconds)}" if expected.draws else ""
-        console.print(f"{known.title}\n  {expected_in_words(expected, workers)}{about}")
+        console.print(f"{loaded_trial.title}\n  {expected_in_words(expected, workers)}{about}")
 
-    begun = time.monotonic()
+    start_time = time.monotonic()
     try:
         with show_count("Draws") as progress:
             result = run_trial(
-                known,
+                loaded_trial,
                 out,
                 draws=run.draws,
                 methods=run.only or (),
@@ -87,8 +87,8 @@ def trial(file: File, run: Run) -> None:
     except KeyboardInterrupt:
         console.print(f"  Finished draws are kept in {out / 'draws'}; the same command resumes the trial.")
         raise
-    write_trial(out, known.name, result, time.monotonic() - begun, draw_figures)
-    record(results=out, estimates={known.name: result.frame})
+    write_trial(out, loaded_trial.name, result, time.monotonic() - start_time, draw_figures)
+    record(results=out, estimates={loaded_trial.name: result.frame})
     print_frame(overview(result.frame, list(result.settings["parameters"])))
     print_notes(result.notes, out)
     console.print(f"Results in {out}; render them with `conjury report trials --results {out}`.")
@@ -138,7 +138,7 @@ def overview(frame: pd.DataFrame, parameters: list[str]) -> pd.DataFrame:
     """The main measures side by side, a row for each cell, estimand, quantity and method."""
     keys = ["process", *parameters, "estimand", "quantity", "method"]
     keys = [name for name in keys if name == "method" or frame[name].nunique(dropna=False) > 1]
-    shown = frame[frame["measure"].isin(SHOWN)]
-    wide = shown.pivot_table(index=keys, columns="measure", values="estimate", sort=False, dropna=False)
+    rows = frame[frame["measure"].isin(SHOWN)]
+    wide = rows.pivot_table(index=keys, columns="measure", values="estimate", sort=False, dropna=False)
     wide = wide.dropna(how="all")
     return wide[[name for name in SHOWN if name in wide]].reset_index()

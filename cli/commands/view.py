@@ -84,17 +84,23 @@ def view(runs: Runs, viewing: Viewing) -> None:
     try:
         roots = [run.root.resolve() for run in sources.runs]
         if viewing.checks:
-            fired = [one for folder in viewing.checks for one in _fired(folder, _run_of(folder, roots), True)]
+            fired = [
+                check
+                for folder in viewing.checks
+                for check in _checks_with_evidence(folder, _run_of(folder, roots), True)
+            ]
         else:
-            fired = [one for run, root in enumerate(roots) for one in _fired(root, run, False)]
+            fired = [
+                check for run, root in enumerate(roots) for check in _checks_with_evidence(root, run, False)
+            ]
         collection = Collection(sources, gather(sources.runs), tuple(fired))
         filters = read_filters(viewing.filter or (), collection)
         if viewing.html is not None:
             from conjury.inference.panel.view.one_file import sentence, write_file
 
-            written = write_file(collection, viewing.html, Query(filters), viewing.most)
-            record(transcripts=written, notes=list(sources.notes))
-            console.print(sentence(written, viewing.html, runs))
+            n_written = write_file(collection, viewing.html, Query(filters), viewing.most)
+            record(transcripts=n_written, notes=list(sources.notes))
+            console.print(sentence(n_written, viewing.html, runs))
             for note in sources.notes:
                 console.print(f"  Note: {note}")
             return
@@ -115,24 +121,24 @@ def view(runs: Runs, viewing: Viewing) -> None:
 def _run_of(folder: Path, roots: Sequence[Path]) -> int | None:
     """Number of the run in whose folder a results folder is; None where it is in none or several."""
     place = folder.resolve()
-    found = [number for number, root in enumerate(roots) if place.is_relative_to(root)]
-    return found[0] if len(found) == 1 else None
+    run_numbers = [number for number, root in enumerate(roots) if place.is_relative_to(root)]
+    return run_numbers[0] if len(run_numbers) == 1 else None
 
 
-def _fired(folder: Path, run: int | None, named: bool) -> Iterator[Fired]:
+def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterator[Fired]:
     """Yield the checks of a run with evidence in a results folder, or in one below the folder of the run."""
     from conjury.inference.panel.view.filters import Fired
     from conjury.inference.tables.files import read_table
 
     places = [folder] if named else [folder, *sorted(path for path in folder.glob("*/") if path.is_dir())]
     batteries = [place / "tables" / "battery.parquet" for place in places]
-    there = [battery for battery in batteries if battery.is_file()]
-    if named and not there:
+    files = [battery for battery in batteries if battery.is_file()]
+    if named and not files:
         raise InputError(
             f"--checks {folder} contains no checks (tables/battery.parquet); write them with "
             f"`conjury check RUN --out {folder}`."
         )
-    for battery in there:
+    for battery in files:
         for row in read_table(battery).to_dict("records"):
             path = battery.with_name(f"{CHECKED}{row['name']}{EVIDENCE}.parquet")
             if path.is_file():

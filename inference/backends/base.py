@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
-from .batches.shards import Tally, completed, open_lines, outcomes_of, writable
+from .batches.shards import Tally, open_atomic, open_lines, outcomes_of, writable
 from .openai.lines import LINES
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def export(requests: Iterable[Request], path: Path, recorder: Recorder) -> int:
     """Write requests to a JSONL file, one after the other, without sending any; return how many."""
     # `python -m vllm.entrypoints.openai.run_batch -i PATH -o RESULTS --model MODEL` answers them.
     written = 0
-    with completed(path) as file:
+    with open_atomic(path) as file:
         for request in requests:
             line = LINES.write(request, recorder.media)
             with writable(path):

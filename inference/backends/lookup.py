@@ -67,12 +67,12 @@ class SimulatedRatingsBackend(_Simulated):
         if study.instrument is not None:
             self._cells = asked_cells(study, samples)
             samples = len(self._cells)
-        made = simulate_ratings(
+        ratings = simulate_ratings(
             study, self._seed, judges=[judge_id], samples=samples, items=read_items(study)
         ).judgments
         self._ratings: dict[tuple[str, int], dict[str, int]] = {}
         for item, sample, dimension, value in zip(
-            made["item_id"], made["sample"], made["dimension"], made["value"], strict=True
+            ratings["item_id"], ratings["sample"], ratings["dimension"], ratings["value"], strict=True
         ):
             self._ratings.setdefault((str(item), int(sample)), {})[str(dimension)] = int(value)
 
@@ -113,12 +113,12 @@ class SimulatedItemsBackend(_Simulated):
             labels = read_labels(study.file(study.gold.file), study)
             names = zip(labels["item_id"], labels["label_set"], strict=True)
             self._gold = dict(zip(names, labels["label"], strict=True))
-            made = None
+            table = None
             if study.instrument is None:
-                made = simulate_answers(study, self._seed, items, labels, judge_id, samples)
-            if made is not None:
-                keys = [made[name] for name in ("prompt_id", "item_id", "dimension", "sample")]
-                answers = zip(made["value"], made["status"].astype(str), strict=True)
+                table = simulate_answers(study, self._seed, items, labels, judge_id, samples)
+            if table is not None:
+                keys = [table[name] for name in ("prompt_id", "item_id", "dimension", "sample")]
+                answers = zip(table["value"], table["status"].astype(str), strict=True)
                 self._drawn = dict(zip(zip(*keys, strict=True), answers, strict=True))
 
     def _text(self, request: Request) -> str | None:
@@ -128,9 +128,9 @@ class SimulatedItemsBackend(_Simulated):
         if not isinstance(response, Label | LineLabels):
             return f"Made up for {request.subject_id}, sample {request.sample}."
         dimension = response.id if isinstance(response, Label) else "line_1"
-        drawn = self._drawn.get((request.prompt_id, request.subject_id, dimension, request.sample))
-        if drawn is not None and drawn[1] != OK:
-            return WITHOUT_A_LABEL.get(drawn[1], "")
+        draw = self._drawn.get((request.prompt_id, request.subject_id, dimension, request.sample))
+        if draw is not None and draw[1] != OK:
+            return WITHOUT_A_LABEL.get(draw[1], "")
         if isinstance(response, Label):
             answer: Any = self._label(request, response, response.id)
         else:
@@ -140,19 +140,19 @@ class SimulatedItemsBackend(_Simulated):
         return json.dumps({response.json_key: answer, **reasoning}, ensure_ascii=False)
 
     def _label(self, request: Request, response: Label | LineLabels, dimension: str) -> str:
-        drawn = self._drawn.get((request.prompt_id, request.subject_id, dimension, request.sample))
-        if drawn is not None:
-            return str(drawn[0])
+        draw = self._drawn.get((request.prompt_id, request.subject_id, dimension, request.sample))
+        if draw is not None:
+            return str(draw[0])
         names = [request.judge_id, request.prompt_id, request.subject_id, dimension, str(request.sample)]
         if request.arrangement.get("option_order") == OPTION_ORDERS[1]:
             names.append(OPTION_ORDERS[1])
         rng = stream(self._seed, "labels", *names)
         gold = self._gold.get((split_occasion(request.subject_id)[0], dimension))
-        known = [label.id for label in response.labels]
-        right = [name for name in known if gold in self._covered(name)]
+        label_ids = [label.id for label in response.labels]
+        right = [name for name in label_ids if gold in self._covered(name)]
         if right and rng.random() < RIGHT:
             return right[0]
-        return known[int(rng.integers(len(known)))]
+        return label_ids[int(rng.integers(len(label_ids)))]
 
     def _covered(self, label: str) -> list[str]:
         covers = self._study.gold.covers if self._study.gold is not None else {}
@@ -171,8 +171,8 @@ class SimulatedBackend(_Simulated):
         self._chosen: dict[tuple[str, str, int], bool] = {}
         if self._faceted is not None:
             return
-        made = simulate(study, seed, judges=[judge_id], samples=samples, truth=False, design=design)
-        first = made.choices[made.choices["position"] == "A"]
+        simulation = simulate(study, seed, judges=[judge_id], samples=samples, truth=False, design=design)
+        first = simulation.choices[simulation.choices["position"] == "A"]
         sample = first["sample"] if "sample" in first else pd.Series(1, index=first.index)
         keys = zip(first["prompt_id"], first["pair_id"], sample, strict=True)
         self._chosen = dict(zip(keys, first["chosen"].astype(bool), strict=True))

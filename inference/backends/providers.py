@@ -79,11 +79,11 @@ def is_own(address: Address, key_variable: str) -> bool:
     return address.origin in {
         variable.origin
         for account in ACCOUNTS.values()
-        if account.key_variable == key_variable and (variable := _named(account)) is not None
+        if account.key_variable == key_variable and (variable := _custom_server(account)) is not None
     }
 
 
-def _named(account: Account) -> Address | None:
+def _custom_server(account: Account) -> Address | None:
     """The server in a provider's variable of another address, if it is one."""
     try:
         return read_address(os.environ.get(account.url_variable, ""))

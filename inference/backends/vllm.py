@@ -28,17 +28,17 @@ def sampling_fields(body: Body, single_tokens: SingleTokens) -> dict[str, Any]:
     """Translate the body of a request."""
     # A choice between options of one token each is drawn among these tokens, with the raw log-probabilities
     # of all; under a grammar, which longer options need, they would be renormalised over the options.
-    given = {name: value for name, value in body.items() if name not in ("model", "messages")}
-    fields = {name: given.pop(name) for name in SAME_NAME if name in given}
-    if "max_completion_tokens" in given:
-        fields["max_tokens"] = given.pop("max_completion_tokens")
-    top = given.pop("top_logprobs", 0)
-    if given.pop("logprobs", False):
+    params = {name: value for name, value in body.items() if name not in ("model", "messages")}
+    fields = {name: params.pop(name) for name in SAME_NAME if name in params}
+    if "max_completion_tokens" in params:
+        fields["max_tokens"] = params.pop("max_completion_tokens")
+    top = params.pop("top_logprobs", 0)
+    if params.pop("logprobs", False):
         fields["logprobs"] = max(top, 1)
-    structured, form = given.pop("structured_outputs", None), given.pop("response_format", None)
-    if given:
+    structured, form = params.pop("structured_outputs", None), params.pop("response_format", None)
+    if params:
         raise InputError(
-            f"The settings of {body['model']} name {', '.join(given)}, which vLLM's engine does not accept; "
+            f"The settings of {body['model']} name {', '.join(params)}, which vLLM's engine does not accept; "
             "remove it from 'settings', or give it under 'engine'."
         )
     options = tuple(structured.get("choice", ())) if structured else ()
@@ -138,7 +138,7 @@ class VLLMBackend:
         except (ValueError, VLLMValidationError) as error:
             if len(chunk) > 1:
                 return [outcome for request in chunk for outcome in self._answer([request], recorder)]
-            return [failed(chunk[0].key, "rejected", first_line(error))]
+            return [failed_outcome(chunk[0].key, "rejected", first_line(error))]
         except RuntimeError as error:
             raise InputError(
                 f"vLLM stopped during answers of {self._model} ({first_line(error)}); answers so far "
@@ -165,19 +165,19 @@ class VLLMBackend:
         return self._option_ids[options]
 
     def _compose(self, request: Request, answer: RequestOutput) -> bytes:
-        made = answer.outputs[0]
+        output = answer.outputs[0]
         tokens = [
-            _top(position, token)
-            for position, token in zip(made.logprobs or (), made.token_ids, strict=False)
+            _token_logprobs(position, token)
+            for position, token in zip(output.logprobs or (), output.token_ids, strict=False)
         ]
-        chosen = bool(request.body.get("structured_outputs")) and made.finish_reason == "length"
+        chosen = bool(request.body.get("structured_outputs")) and output.finish_reason == "length"
         return completion(
             request.key,
-            made.text,
+            output.text,
             model=self._model,
-            finish_reason="stop" if chosen and len(made.token_ids) == 1 else str(made.finish_reason),
+            finish_reason="stop" if chosen and len(output.token_ids) == 1 else str(output.finish_reason),
             tokens=tokens,
-            usage=(len(answer.prompt_token_ids or ()), len(made.token_ids)),
+            usage=(len(answer.prompt_token_ids or ()), len(output.token_ids)),
         )
 
 
@@ -187,10 +187,10 @@ def token_of_each(tokenizer: Any, options: tuple[str, ...]) -> list[int] | None:
     return [tokens[0] for tokens in encoded] if all(len(tokens) == 1 for tokens in encoded) else None
 
 
-def _top(position: Mapping[int, Any], token: int) -> tuple[str, float, dict[str, float]]:
-    named = {entry.decoded_token: max(entry.logprob, NEVER) for entry in position.values()}
-    own = position[token]
-    return own.decoded_token, max(own.logprob, NEVER), named
+def _token_logprobs(position: Mapping[int, Any], token: int) -> tuple[str, float, dict[str, float]]:
+    rivals = {entry.decoded_token: max(entry.logprob, NEVER) for entry in position.values()}
+    token_entry = position[token]
+    return token_entry.decoded_token, max(token_entry.logprob, NEVER), rivals
 
 
 def first_line(error: Exception) -> str:
@@ -211,6 +211,6 @@ def _version(name: str) -> str | None:
         return None
 
 
-def failed(key: str, kind: str, why: str) -> Outcome:
+def failed_outcome(key: str, kind: str, why: str) -> Outcome:
     """Return the end of a request without an answer."""
     return Outcome(key, kind=kind, error=why, attempts=(Attempt(0, why, 0.0),))

@@ -61,10 +61,10 @@ def profile_content(
         )
     versions = pictures.of(design.posts["profile_id"]) if pictures is not None else None
     subjects, table = design_subjects(study, tasks, design.posts, images, versions, occasion)
-    shown = "links" if pictures is not None and pictures.links else "images" if images else "text"
-    facts = {**design.drawn, "sha256": design.sha256(), "stimuli": shown}
-    own = design.panel_sha256()
-    facts |= {} if own is None else {"panel": own}
+    stimuli = "links" if pictures is not None and pictures.links else "images" if images else "text"
+    facts = {**design.drawn, "sha256": design.sha256(), "stimuli": stimuli}
+    panel_sha256 = design.panel_sha256()
+    facts |= {} if panel_sha256 is None else {"panel": panel_sha256}
     part = len(tasks) < len(everywhere) or _has_anchors(study)
     if is_single(study):
         names = {f"{PROFILE}{number}" for number in tasks["profile_id"]}
@@ -73,7 +73,7 @@ def profile_content(
             len(names),
             facts,
             lambda name: _texts(table, [int(name.removeprefix(PROFILE))]),
-            names=_on(occasion, names) if part else None,
+            names=_names_on_occasion(occasion, names) if part else None,
         )
     by_task = everywhere.sort_values(["task_id", "position"], kind="stable")
     pairs_of = by_task["profile_id"].to_numpy().reshape(-1, 2).tolist()
@@ -85,7 +85,7 @@ def profile_content(
         lambda name: _texts(table, sides.get(name, [])),
         everywhere,
         design.profiles,
-        names=_on(occasion, tasks["task_id"]) if part else None,
+        names=_names_on_occasion(occasion, tasks["task_id"]) if part else None,
         n_swapped=int(tasks["repeat"].sum()) // 2,
     )
 
@@ -95,7 +95,7 @@ def _has_anchors(study: Study | ItemStudy) -> bool:
     return study.instrument is not None and study.instrument.anchors > 0
 
 
-def _on(occasion: int, names: Iterable[str]) -> set[str]:
+def _names_on_occasion(occasion: int, names: Iterable[str]) -> set[str]:
     return {occasion_name(str(name), occasion) for name in names}
 
 
@@ -128,23 +128,23 @@ def item_content(
 ) -> RunContent:
     """Gather what models are shown of the items of a study, ``assigned`` to people or all."""
     path = study.file(study.items).resolve()
-    everything = read_table(path, "items")
-    items = everything
+    all_items = read_table(path, "items")
+    items = all_items
     if assigned is not None:
         items = items[items["item_id"].isin(assigned).to_numpy()].reset_index(drop=True)
-    anchors = set(everything["item_id"].iloc[: study.instrument.anchors]) if study.instrument else set()
+    anchors = set(all_items["item_id"].iloc[: study.instrument.anchors]) if study.instrument else set()
     items = items.iloc[:first]
     if occasion > 1:
         items = items[items["item_id"].isin(anchors).to_numpy()]
     items = with_texts(items)
-    kinds = _kinds(items, images)
+    kinds = _stimulus_kinds(items, images)
     pictured = np.array(kinds, dtype=bool)
     if pictured.any() and ("media" not in items or items["media"][pictured].isna().any()):
         raise InputError(f"{path}: column 'media' is missing or empty; name the image or clip of every item.")
     fields = study.collect.fields
     table = SubjectTable(items, "item_id", fields, kinds, beside=fields is not None)
     names = items["item_id"].tolist()
-    known = set(names)
+    item_ids = set(names)
     strata = strata_of(study, items, str(path))
     put_to = {
         prompt.id: sum(takes(prompt, those) for those in strata.values())
@@ -158,18 +158,18 @@ def item_content(
         ),
         len(names),
         {"items": hashlib.sha256(path.read_bytes()).hexdigest()},
-        lambda name: judged_texts(_texts(table, known & {name}), bool(lines)),
+        lambda name: judged_texts(_texts(table, item_ids & {name}), bool(lines)),
         put_to=put_to,
         lines=lambda column, name: lines.get(column, {}).get(name, 0),
-        names=_on(occasion, known) if len(items) < len(everything) or anchors else None,
+        names=_names_on_occasion(occasion, item_ids) if len(items) < len(all_items) or anchors else None,
     )
 
 
-def _kinds(items: pd.DataFrame, images: bool) -> list[str]:
+def _stimulus_kinds(items: pd.DataFrame, images: bool) -> list[str]:
     """Say what each item is shown as: "image", "video", or empty for text."""
     modality = [str(kind) for kind in items["modality"]] if "modality" in items else [""] * len(items)
-    instead = "image" if images else ""
-    return [kind if kind in ("image", "video") else instead for kind in modality]
+    default = "image" if images else ""
+    return [kind if kind in ("image", "video") else default for kind in modality]
 
 
 def _texts(table: SubjectTable, names: Iterable[Any]) -> list[str]:

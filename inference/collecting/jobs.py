@@ -106,14 +106,14 @@ class Job:
         """Number of requests."""
         if self.keys is not None:
             return len(self.keys)
-        asked = {prompt.id: self.put_to.get(prompt.id, self.n_subjects) for prompt in self.prompts}
-        return sum(self._subjects(cell, asked[cell.prompt]) for cell in self.cells)
+        subject_counts = {prompt.id: self.put_to.get(prompt.id, self.n_subjects) for prompt in self.prompts}
+        return sum(self._subjects(cell, subject_counts[cell.prompt]) for cell in self.cells)
 
     @property
     def cells(self) -> list[Cell]:
         """Combinations of facets that the judge is asked under."""
-        named = {prompt.id for prompt in self.prompts}
-        return [cell for cell in asked_cells(self.study, self.ask.samples) if cell.prompt in named]
+        prompt_ids = {prompt.id for prompt in self.prompts}
+        return [cell for cell in asked_cells(self.study, self.ask.samples) if cell.prompt in prompt_ids]
 
     def _subjects(self, cell: Cell, n: int) -> int:
         """How many of n subjects are asked under a combination of facets."""
@@ -169,31 +169,33 @@ class Plan:
 
 def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
     """Return the number of requests and their expected cost; nothing is sent."""
-    wanted = {prompt.id for prompt in job.prompts}
+    prompt_ids = {prompt.id for prompt in job.prompts}
     counts: Sequence[Count] = []
     if ledger is not None:
-        named = job.names
-        counts = ledger.counts() if named is None else ledger.counts_of(job.judge_id, named)
-    mine = [count for count in counts if count.judge_id == job.judge_id and count.prompt_id in wanted]
-    answered = sum(count.n for count in mine if count.state == "answered")
-    waiting = sum(count.n for count in mine if count.batch)
+        names = job.names
+        counts = ledger.counts() if names is None else ledger.counts_of(job.judge_id, names)
+    judge_counts = [
+        count for count in counts if count.judge_id == job.judge_id and count.prompt_id in prompt_ids
+    ]
+    answered = sum(count.n for count in judge_counts if count.state == "answered")
+    waiting = sum(count.n for count in judge_counts if count.batch)
     failed = sum(
         count.n
-        for count in mine
+        for count in judge_counts
         if count.state not in ("answered", "pending", *TRANSIENT) and not count.batch
     )
-    used = [] if ledger is None else ledger.usage(job.judge_id)
-    unstated = 0.0 if ledger is None else _unstated(ledger, job.judge_id, budget)
-    n, prompt_tokens = sum(part.n for part in used), sum(part.prompt_tokens for part in used)
+    usages = [] if ledger is None else ledger.usage(job.judge_id)
+    unstated = 0.0 if ledger is None else _unstated_cost(ledger, job.judge_id, budget)
+    n, prompt_tokens = sum(part.n for part in usages), sum(part.prompt_tokens for part in usages)
     measured = prompt_tokens > 0
     priced = budget.price is not None and budget.price.audio is not None
     heard = priced and not {"audio", "video"}.isdisjoint(job.ask.takes)
-    tokens = _guess(job, budget.price) if heard or not measured else Tokens(0, 0)
+    tokens = _guess_average(job, budget.price) if heard or not measured else Tokens(0, 0)
     sound = tokens.sound / tokens.prompt if tokens.sound else 0.0  # share of the prompt's tokens
     if measured:
         prompt = prompt_tokens / n
-        tokens = Tokens(prompt, sum(part.completion_tokens for part in used) / n, sound * prompt)
-    each = budget.cost(tokens.prompt, tokens.completion, tokens.sound)
+        tokens = Tokens(prompt, sum(part.completion_tokens for part in usages) / n, sound * prompt)
+    unit_cost = budget.cost(tokens.prompt, tokens.completion, tokens.sound)
     sent = max(job.total - answered - waiting - failed, 0)
     return Plan(
         job.total,
@@ -202,24 +204,24 @@ def plan(job: Job, ledger: Ledger | None, budget: Budget) -> Plan:
         failed,
         tokens,
         measured,
-        None if each is None else each * (sent + waiting),
-        None if budget.price is None else _spent(used, budget, sound) + unstated,
+        None if unit_cost is None else unit_cost * (sent + waiting),
+        None if budget.price is None else _cost_of_usage(usages, budget, sound) + unstated,
         unstated,
     )
 
 
-def _spent(used: Sequence[Usage], budget: Budget, sound: float) -> float:
+def _cost_of_usage(usages: Sequence[Usage], budget: Budget, sound: float) -> float:
     """Cost of all tokens that answers state, each by the interface that brought it; a share is ``sound``."""
     costs = [
         replace(budget, batch=part.batch).cost(
             part.prompt_tokens, part.completion_tokens, sound * part.prompt_tokens
         )
-        for part in used
+        for part in usages
     ]
     return sum(cost for cost in costs if cost is not None)
 
 
-def _unstated(ledger: Ledger, judge_id: str, budget: Budget) -> float:
+def _unstated_cost(ledger: Ledger, judge_id: str, budget: Budget) -> float:
     """Return the most that exchanges can have cost which do not state it."""
     if budget.price is None:
         return 0.0
@@ -229,7 +231,7 @@ def _unstated(ledger: Ledger, judge_id: str, budget: Budget) -> float:
     return sum(most) * (ledger.get(EXCESS.format(judge_id)) or 1.0)
 
 
-def _guess(job: Job, price: Price | None) -> Tokens:
+def _guess_average(job: Job, price: Price | None) -> Tokens:
     picture, thinking = (PICTURE, 0.0) if price is None else (price.picture, price.thinking)
     requests = islice(job.requests(), SAMPLED)
     guesses = [guess_tokens(request.body, job.ask.answer, picture, thinking) for request in requests]
@@ -244,9 +246,9 @@ def _guess(job: Job, price: Price | None) -> Tokens:
 def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.DataFrame:
     """Guess what each model costs for a design from the requests a run begins with, as a dry run does."""
     pictured = study.vignette is not None or "media" in design.posts
-    tasks, posts, count = _begun(study, design)
+    tasks, posts, count = _first_tasks(study, design)
     n_swapped = int(design.tasks["repeat"].sum()) // 2
-    known: dict[tuple[object, ...], Plan] = {}  # by what tokens depend on: many judges are asked alike
+    plans: dict[tuple[object, ...], Plan] = {}  # by what tokens depend on: many judges are asked alike
     rows = []
     for judge, images in product(study.judges, (False, True)):
         prompts, ask = _fitting_prompts(study, judge, images), judge.ask
@@ -256,7 +258,7 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
         price = prices.of(ask.model)
         picture = price.picture if images and price is not None else None
         thinking = price and price.thinking, *(str(ask.settings.get(name)) for name in THINKING_SETTINGS)
-        how = (
+        key = (
             images,
             picture,
             *thinking,
@@ -265,12 +267,12 @@ def expected_costs(study: Study, design: DrawnDesign, prices: Prices) -> pd.Data
             *limits,
             *(prompt.id for prompt in prompts),
         )
-        if how not in known:
+        if key not in plans:
             versions = {str(prompt.cues): ["picture"] * len(posts) for prompt in prompts} if images else None
             subjects = design_subjects(study, tasks, posts, images, versions)[0]
             job = Job(*(study, ask.model, ask, prompts, subjects, count, _any_picture), n_swapped=n_swapped)
-            known[how] = plan(job, None, Budget(price, prices.per))
-        rows.append(_cost_row(judge.id, ask, known[how], prices))
+            plans[key] = plan(job, None, Budget(price, prices.per))
+        rows.append(_cost_row(judge.id, ask, plans[key], prices))
         rows[-1] |= {"shown": "images" if images else "text", "prompts": len(prompts)}
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -302,28 +304,28 @@ def _fitting_prompts(study: Study, judge: Judge, images: bool) -> list[Prompt]:
     def fits(prompt: Prompt) -> bool:
         if not images:
             return prompt.stimuli == "any"
-        used = [templates.names(name) for name in (prompt.template, prompt.user) if name is not None]
-        return not any(AS_TEXT & names for names in used)
+        name_sets = [templates.names(name) for name in (prompt.template, prompt.user) if name is not None]
+        return not any(AS_TEXT & names for names in name_sets)
 
-    named = judge.prompts
+    prompt_ids = judge.prompts
     return [
         prompt
         for prompt in study.instrument_prompts
-        if (named is None or prompt.id in named) and fits(prompt)
+        if (prompt_ids is None or prompt.id in prompt_ids) and fits(prompt)
     ]
 
 
-def _begun(study: Study, design: DrawnDesign) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+def _first_tasks(study: Study, design: DrawnDesign) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     """Return tasks and posts that a run begins with, and the number of all its subjects."""
     single, tasks = is_single(study), design.tasks
     column = tasks["profile_id" if single else "task_id"]
     names = np.unique(column.to_numpy())
     first = names[stream(study.collect.seed, "order of requests").permutation(len(names))[:BUILT]]
     tasks = tasks[column.isin(first)]
-    shown = first if single else tasks["profile_id"]
-    return tasks, design.posts[design.posts["profile_id"].isin(shown)], len(names)
+    profile_ids = first if single else tasks["profile_id"]
+    return tasks, design.posts[design.posts["profile_id"].isin(profile_ids)], len(names)
 
 
-def _any_picture(shown: Shown, takes: Collection[Medium]) -> list[dict[str, Any]]:
+def _any_picture(stimulus: Shown, takes: Collection[Medium]) -> list[dict[str, Any]]:
     """Stand for a picture, which counts the same whatever it shows."""
     return [{"type": "image_url", "image_url": {"url": ""}}]

@@ -24,13 +24,13 @@ from ..tables.inside import is_inside
 
 def remember_engine(ledger: Ledger, judge_id: str, settings: dict[str, Any]) -> None:
     """Note the settings that a judge is asked with from now on, if they are others than before."""
-    known = engines(ledger, judge_id)
-    if not known or known[-1]["settings"] != settings:
+    history = engine_history(ledger, judge_id)
+    if not history or history[-1]["settings"] != settings:
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        ledger.set(f"engine:{judge_id}", [*known, {"since": since, "settings": settings}])
+        ledger.set(f"engine:{judge_id}", [*history, {"since": since, "settings": settings}])
 
 
-def engines(ledger: Ledger, judge_id: str) -> list[dict[str, Any]]:
+def engine_history(ledger: Ledger, judge_id: str) -> list[dict[str, Any]]:
     """Return all settings that a judge was asked with: ``since`` (UTC) and ``settings``, the newest last."""
     return list(ledger.get(f"engine:{judge_id}") or [])
 
@@ -154,27 +154,27 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
     judge = next((judge for judge in study.judges if judge.id == name), None)
     if judge is not None and judge.kind == "human":
         raise InputError(f"--judge {name}: these are people; import their answers with `conjury import`.")
-    given = asking.changed()
-    if re.fullmatch(KEY_VARIABLE, given.get("key_variable", "KEY")) is None:  # perhaps the key: not quoted
+    options = asking.changed()
+    if re.fullmatch(KEY_VARIABLE, options.get("key_variable", "KEY")) is None:  # perhaps the key: not quoted
         raise InputError(
             "--key-variable is not the name of an environment variable (capital letters, digits and '_', as "
             "MY_API_KEY); name the variable that contains the key."
         )
-    given |= _samples_of_instrument(study, asking.samples)
-    if (judge is None or judge.ask is None) and "model" not in given:
-        if "base_url" not in given:
-            able = [known.id for known in study.judges if known.ask is not None]
-            hint = did_you_mean(name, able) if judge is None else ""
+    options |= _samples_of_instrument(study, asking.samples)
+    if (judge is None or judge.ask is None) and "model" not in options:
+        if "base_url" not in options:
+            judge_ids = [candidate.id for candidate in study.judges if candidate.ask is not None]
+            hint = did_you_mean(name, judge_ids) if judge is None else ""
             raise InputError(
                 f"--judge {name}: the study file does not state how to ask this judge{hint}; name one of "
-                f"{listed(able)}, or give --model, and --base-url for a model on a server."
+                f"{listed(judge_ids)}, or give --model, and --base-url for a model on a server."
             )
         from ..backends.openai.live import served_model
 
-        given["model"] = served_model(given["base_url"], given.get("key_variable", "OPENAI_API_KEY"))
+        options["model"] = served_model(options["base_url"], options.get("key_variable", "OPENAI_API_KEY"))
     before = {} if judge is None or judge.ask is None else judge.ask.model_dump()
     try:
-        return with_answer(Sampling.model_validate({**before, **given}), *study.responses)
+        return with_answer(Sampling.model_validate({**before, **options}), *study.responses)
     except ValidationError as problems:
         first = problems.errors()[0]
         option = "--" + str(first["loc"][0]).replace("_", "-") if first["loc"] else "the options"
@@ -183,13 +183,13 @@ def find_judge(study: Study | ItemStudy, name: str, asking: Asking) -> Sampling:
 
 def _samples_of_instrument(study: Study | ItemStudy, samples: int | None) -> dict[str, int]:
     """Return the number of samples of the study's instrument, if it states one."""
-    stated = study.instrument.facets.sample if study.instrument is not None else None
-    if stated is not None and samples not in (None, stated):
+    count = study.instrument.facets.sample if study.instrument is not None else None
+    if count is not None and samples not in (None, count):
         raise InputError(
-            f"--samples {samples}: the instrument of the study has {stated} samples; change 'sample' in its "
+            f"--samples {samples}: the instrument of the study has {count} samples; change 'sample' in its "
             "facets, or omit --samples."
         )
-    return {} if stated is None else {"samples": stated}
+    return {} if count is None else {"samples": count}
 
 
 def check_route(ask: Sampling, responses: Sequence[Response], running: Running) -> None:
@@ -227,8 +227,8 @@ def check_route(ask: Sampling, responses: Sequence[Response], running: Running) 
         raise InputError("--recorded is the table that --backend replay reads; add that, or omit it.")
     unfit = unfit_asking(ask, [response.form for response in responses])
     if unfit is not None:
-        named = f"--answer {ask.answer}" if unfit[0] == "answer" else f"'{unfit[0]}' of the judge"
-        raise InputError(f"{named}: {unfit[1]}")
+        setting = f"--answer {ask.answer}" if unfit[0] == "answer" else f"'{unfit[0]}' of the judge"
+        raise InputError(f"{setting}: {unfit[1]}")
 
 
 ENGINE_CODE = {  # settings of engines that run code, or change what the processes of an engine may do
@@ -250,8 +250,10 @@ def _settings_in(value: Any) -> set[str]:
         return {name for part in value for name in _settings_in(part)}
     if not isinstance(value, dict):
         return set()
-    names = {str(name).replace("-", "_").lower() for name, one in value.items() if one not in (None, False)}
-    return names & ENGINE_CODE | {name for one in value.values() for name in _settings_in(one)}
+    names = {
+        str(name).replace("-", "_").lower() for name, setting in value.items() if setting not in (None, False)
+    }
+    return names & ENGINE_CODE | {name for setting in value.values() for name in _settings_in(setting)}
 
 
 def check_engine(study: Study | ItemStudy, judge: str, ask: Sampling, running: Running) -> None:
@@ -268,22 +270,22 @@ def find_prompts(
     study: Study | ItemStudy, names: Sequence[str] | None, images: bool, judge: str = ""
 ) -> list[Prompt]:
     """Select prompts: those that are named, else those of the judge that differ for what is shown."""
-    known = {prompt.id: prompt for prompt in study.instrument_prompts}
+    by_id = {prompt.id: prompt for prompt in study.instrument_prompts}
     for name in names or ():
-        if name not in known:
+        if name not in by_id:
             raise InputError(
-                f"--prompt {name}: there is no such prompt{did_you_mean(name, known)}; use {listed(known)}."
+                f"--prompt {name}: there is no such prompt{did_you_mean(name, by_id)}; use {listed(by_id)}."
             )
-        if known[name].stimuli == "images" and not images:
+        if by_id[name].stimuli == "images" and not images:
             raise InputError(
                 f"--prompt {name}: this prompt differs from others only in the pictures; add "
                 "--stimuli images."
             )
     if names:
-        return [known[name] for name in dict.fromkeys(names)]
-    mine = next((part.prompts for part in study.judges if part.id == judge), None) or list(known)
-    mine = [name for name in mine if name in known]
-    usable = [known[name] for name in mine if images or known[name].stimuli == "any"]
+        return [by_id[name] for name in dict.fromkeys(names)]
+    judge_prompts = next((part.prompts for part in study.judges if part.id == judge), None) or list(by_id)
+    judge_prompts = [name for name in judge_prompts if name in by_id]
+    usable = [by_id[name] for name in judge_prompts if images or by_id[name].stimuli == "any"]
     if not usable:
         raise InputError(f"Study {study.name} has no prompts; write at least one into the study file.")
     return usable

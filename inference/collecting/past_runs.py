@@ -28,15 +28,15 @@ def run_folder(study: AnyStudy, out: str | Path | None) -> RunFolder:
 
 def open_run(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Study | ItemStudy, RunFolder]:
     """Find a run that has a ledger."""
-    known = load_any_study(study) if isinstance(study, str | Path) else study
-    assert isinstance(known, Study | ItemStudy)
-    folder = run_folder(known, out)
+    loaded_study = load_any_study(study) if isinstance(study, str | Path) else study
+    assert isinstance(loaded_study, Study | ItemStudy)
+    folder = run_folder(loaded_study, out)
     folder.check_ledger()
     if not folder.ledger.is_file():
         raise InputError(
             f"{folder.path} contains no run; start one with `conjury collect` or give its folder by --out."
         )
-    return known, folder
+    return loaded_study, folder
 
 
 def asked_content(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -> RunContent:
@@ -69,15 +69,15 @@ def verify(study: str | Path | AnyStudy, out: str | Path | None = None) -> Verif
     """Read all of a run's ledger; InputError where the folder contains none."""
     study_of_run, folder = open_run(study, out)
     with Ledger.open(folder.ledger, write=False) as ledger:
-        problems, unlike = ledger.problems(), ""
+        problems, difference = ledger.problems(), ""
         requests = sum(count.n for count in ledger.counts())
         if problems:
             return Verified(folder.ledger, requests, problems)
         try:
             asked_content(study_of_run, folder, ledger)
         except InputError as error:
-            unlike = str(error)
-        return Verified(folder.ledger, requests, problems, ledger.unproven(), unlike)
+            difference = str(error)
+        return Verified(folder.ledger, requests, problems, ledger.unproven(), difference)
 
 
 def has_outcomes(ledger: Ledger) -> bool:
@@ -95,7 +95,7 @@ def write_tables(
 ) -> list[Path]:
     """Parse all answers and write responses, judgments and choices; return the files."""
     judges = (ledger.get("inputs") or {}).get("judges", {})
-    models: dict[str, str] = {name: asked["model"] for name, asked in judges.items()}
+    models: dict[str, str] = {name: settings["model"] for name, settings in judges.items()}
 
     def cost(judge: str, tokens: Tokens, batch: bool) -> float | None:
         price = prices.of(models.get(judge, ""))
@@ -110,7 +110,7 @@ def write_tables(
         ledger.answers(),
         rule=rule,
         cost=cost,
-        shown=content.shown,
+        texts_of=content.shown,
         lines=content.lines,
         tasks=content.tasks,
         profiles=content.profiles,
@@ -185,14 +185,14 @@ def status(study: str | Path | AnyStudy, out: str | Path | None = None) -> Statu
     ...     sum(count.n for count in status("moderation", folder).counts)
     15
     """
-    known, folder = open_run(study, out)
+    loaded_study, folder = open_run(study, out)
     with Ledger.open(folder.ledger, write=False) as ledger:
-        check_name(ledger.get("inputs"), known, folder.path)
+        check_name(ledger.get("inputs"), loaded_study, folder.path)
         counts, batches = ledger.counts(), ledger.batches()
     keys, file = ["judge_id", "prompt_id", "status"], folder.path / "judgments.parquet"
     judgments = pd.read_parquet(file, columns=keys) if file.is_file() else pd.DataFrame(columns=keys)
     sizes = judgments.groupby(keys, observed=True).size().reset_index(name="n")
-    return Status(known, folder.path, counts, batches, sizes)
+    return Status(loaded_study, folder.path, counts, batches, sizes)
 
 
 def retry(
@@ -237,28 +237,28 @@ def retry(
     ...     retry("moderation", ["ok"], out=folder)
     (15, ['gpt4o'])
     """
-    able = [name for name in STATUSES if name != "missing"]
+    names = [name for name in STATUSES if name != "missing"]
     for name in statuses:
-        if name not in able:
+        if name not in names:
             raise InputError(
-                f"--status {name}: there is no such status{did_you_mean(name, able)}; use {listed(able)}."
+                f"--status {name}: there is no such status{did_you_mean(name, names)}; use {listed(names)}."
             )
-    known, folder = open_run(study, out)
+    loaded_study, folder = open_run(study, out)
     with Ledger.open(folder.ledger) as ledger:
         ledger.require_whole()
-        content = asked_content(known, folder, ledger)
-        asked = list((ledger.get("inputs") or {}).get("judges", {}))
-        if judge is not None and judge not in asked:
-            hint = did_you_mean(judge, asked)
+        content = asked_content(loaded_study, folder, ledger)
+        judges = list((ledger.get("inputs") or {}).get("judges", {}))
+        if judge is not None and judge not in judges:
+            hint = did_you_mean(judge, judges)
             raise InputError(
-                f"--judge {judge}: this run contains no requests to it{hint}; use {listed(asked)}."
+                f"--judge {judge}: this run contains no requests to it{hint}; use {listed(judges)}."
             )
-        rule = "default" if known.instrument is None else known.instrument.facets.parser[0]
+        rule = "default" if loaded_study.instrument is None else loaded_study.instrument.facets.parser[0]
         answers = ledger.answers(judge)
-        tables = run_tables(known, answers, rule=rule, shown=content.shown, lines=content.lines)
-        wanted = tables.judgments[tables.judgments["status"].isin(list(statuses))]
-        marked = ledger.ask_again(wanted["request_key"].unique().tolist())
-    return marked, sorted(set(wanted["judge_id"]))
+        tables = run_tables(loaded_study, answers, rule=rule, texts_of=content.shown, lines=content.lines)
+        selection = tables.judgments[tables.judgments["status"].isin(list(statuses))]
+        marked = ledger.ask_again(selection["request_key"].unique().tolist())
+    return marked, sorted(set(selection["judge_id"]))
 
 
 def parse(
@@ -304,17 +304,17 @@ def parse(
     >>> rules
     ['choice/strict@1']
     """
-    known, folder = open_run(study, out)
-    names = full_rules(known, rule)
+    loaded_study, folder = open_run(study, out)
+    names = full_rules(loaded_study, rule)
     with Ledger.open(folder.ledger, write=False) as ledger:
         ledger.require_whole()
         if not has_outcomes(ledger):
             raise InputError(
                 f"{folder.path}: this run contains no answers yet, so there are no tables to write; "
-                f"run `conjury collect {known.name} --judge ...` first."
+                f"run `conjury collect {loaded_study.name} --judge ...` first."
             )
         folder.check_tables(ledger)
-        content = asked_content(known, folder, ledger)
+        content = asked_content(loaded_study, folder, ledger)
         priced = read_prices(None if prices is None else Path(prices))
-        files = write_tables(known, ledger, folder, content, priced, rule)
+        files = write_tables(loaded_study, ledger, folder, content, priced, rule)
     return files, names

@@ -20,10 +20,10 @@ from ..design.drawn import (
 )
 from ..design.panels import (
     Panel,
-    described,
     draw_people,
     imported_people,
     panel_name,
+    panel_summary,
     sample_people,
     sample_size,
 )
@@ -38,7 +38,7 @@ from ..design.sampling import (
     strata_of_pairs,
     with_floor,
 )
-from ..design.testing_pairs import of_design
+from ..design.testing_pairs import design_pairs
 from ..errors import InputError, did_you_mean, listed
 from ..readers.choices import read_choices
 from ..readers.judgments import load_judgments
@@ -143,28 +143,28 @@ def add_people(
     >>> design.panel.tasks["task_id"].nunique(), len(design.asked("panel")) // 2
     (32, 30)
     """
-    known, folder = _opened(study, out)
-    return store(with_people(known, plan, folder), folder)
+    loaded_study, folder = _load_conjoint(study, out)
+    return store_design(with_people(loaded_study, plan, folder), folder)
 
 
-def with_people(known: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesign:
+def with_people(study: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesign:
     """Draw the tasks of people for the design of a run, as `add_people` does, without writing anything."""
-    check_plan(known, plan, None if folder.design is None else folder.design.drawn["pairs"])
-    design = _design(known, folder)
-    facts = _facts(known, design, plan)
+    check_plan(study, plan, None if folder.design is None else folder.design.drawn["pairs"])
+    design = _run_design(study, folder)
+    facts = _plan_facts(study, design, plan)
     if design.panel is not None:
         if design.panel.drawn != facts:
             raise _other_people(design.panel, folder)
         return design
-    profiles = enumerate_profiles(known)
+    profiles = enumerate_profiles(study)
     seed = facts["seed"]
     if plan.sample is None:
-        panel = Panel(draw_people(known, profiles, plan.people, seed), facts)
-        return with_panel(known, design, profiles, panel)
-    tasks = of_design(design.first_pairs(plan.pairs))
+        panel = Panel(draw_people(study, profiles, plan.people, seed), facts)
+        return with_panel(study, design, profiles, panel)
+    tasks = design_pairs(design.first_pairs(plan.pairs))
     pairs = tasks[~tasks["repeat"].to_numpy(bool)]
     names = pairs["task_id"].iloc[:: len(POSITIONS)].astype(str).tolist()
-    n = sample_size(len(names), plan.people, known.design.tasks, plan.each)
+    n = sample_size(len(names), plan.people, study.design.tasks, plan.each)
     strata = None if plan.strata is None else strata_of_pairs(pairs, design.profiles, plan.strata)
     size = np.ones(len(names))
     if plan.sample == "strata":
@@ -172,19 +172,19 @@ def with_people(known: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesig
             raise InputError("--sample strata needs a column of profiles; name it with --strata.")
         size = equal_strata(strata)
         if plan.allocation is not None:
-            named = names_of_strata(pairs, design.profiles, str(plan.strata))
-            size = planned_sizes(named, read_table(plan.allocation), str(plan.allocation))
+            strata_names = names_of_strata(pairs, design.profiles, str(plan.strata))
+            size = planned_sizes(strata_names, read_table(plan.allocation), str(plan.allocation))
     elif plan.sample == "uncertainty":
-        source, answers = _answers_of(known, folder, plan)
+        source, answers = _answers_of(study, folder, plan)
         size = with_floor(answer_uncertainty(answers, names, strata, source), plan.floor)
     probability = inclusion_probabilities(size, n)
-    tasks = sample_people(known, pairs, probability, plan.people, plan.each, seed, strata)
+    tasks = sample_people(study, pairs, probability, plan.people, plan.each, seed, strata)
     original = design.tasks["repeat_of"].fillna(design.tasks["task_id"])
     chances = original.map(dict(zip(names, probability, strict=True))).astype("float64")
     sampled = DrawnDesign(
         design.tasks.assign(**{SAMPLING: chances}), design.profiles, design.posts, design.drawn
     )
-    return with_panel(known, sampled, profiles, Panel(tasks, facts))
+    return with_panel(study, sampled, profiles, Panel(tasks, facts))
 
 
 def add_survey(
@@ -225,17 +225,17 @@ def add_survey(
     >>> len(add_survey(study, run / "people.parquet", out=run).asked("panel")) // 2
     30
     """
-    known, folder = _opened(study, out)
-    return store(with_survey(known, Path(path), folder), folder)
+    loaded_study, folder = _load_conjoint(study, out)
+    return store_design(with_survey(loaded_study, Path(path), folder), folder)
 
 
-def with_survey(known: Study, path: Path, folder: RunFolder) -> DrawnDesign:
+def with_survey(study: Study, path: Path, folder: RunFolder) -> DrawnDesign:
     """Take the tasks of people's choices into the design of a run, as `add_survey` does, without writing."""
-    design = _design(known, folder)
-    profiles = enumerate_profiles(known)
-    tasks = imported_people(known, profiles, load_choices(known, path), str(path))
+    design = _run_design(study, folder)
+    profiles = enumerate_profiles(study)
+    tasks = imported_people(study, profiles, load_choices(study, path), str(path))
     facts: dict[str, Any] = {
-        "name": panel_name(known),
+        "name": panel_name(study),
         "people": int(tasks["judge_id"].nunique()),
         "sample": "imported",
         "choices": path.name,
@@ -245,7 +245,7 @@ def with_survey(known: Study, path: Path, folder: RunFolder) -> DrawnDesign:
         if design.panel.sha256() != panel.sha256():
             raise _other_people(design.panel, folder)
         return design
-    return with_panel(known, design, profiles, panel)
+    return with_panel(study, design, profiles, panel)
 
 
 def add_raters(
@@ -283,20 +283,20 @@ def add_raters(
     Traceback (most recent call last):
     conjury.inference.errors.InputError: ...: 1 items are not in items.csv of the study, such as nobody; ...
     """
-    known = load_any_study(study) if isinstance(study, str | Path) else study
-    if not isinstance(known, ItemStudy):
-        raise InputError(f"Study {known.name} has no items; take the pairs of people's choices instead.")
-    folder = run_folder(known, out)
+    protocol = load_any_study(study) if isinstance(study, str | Path) else study
+    if not isinstance(protocol, ItemStudy):
+        raise InputError(f"Study {protocol.name} has no items; take the pairs of people's choices instead.")
+    folder = run_folder(protocol, out)
     judgments = load_judgments(path, study=None)
     people = judgments[(judgments["judge_kind"] == "human").to_numpy(bool)]
     if people.empty:
         raise InputError(f"{path}: the table contains no judgments of people; give one that does.")
     rated = people[["judge_id", "item_id"]].drop_duplicates().reset_index(drop=True)
-    items = set(read_table(known.file(known.items))["item_id"].astype(str))
+    items = set(read_table(protocol.file(protocol.items))["item_id"].astype(str))
     unknown = sorted(set(rated["item_id"].astype(str)) - items)
     if unknown:
         raise InputError(
-            f"{path}: {len(unknown):,} items are not in {known.items} of the study, such as {unknown[0]}; "
+            f"{path}: {len(unknown):,} items are not in {protocol.items} of the study, such as {unknown[0]}; "
             "use the same ids in both."
         )
     table = pd.DataFrame(
@@ -311,15 +311,17 @@ def add_raters(
     return table
 
 
-def _opened(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Study, RunFolder]:
+def _load_conjoint(study: str | Path | AnyStudy, out: str | Path | None) -> tuple[Study, RunFolder]:
     """Load a conjoint and name the folder of its run."""
-    known = load_any_study(study) if isinstance(study, str | Path) else study
-    if not isinstance(known, Study):
-        raise InputError(f"Study {known.name} has no pairs; draw who rates its items with `conjury design`.")
-    return known, run_folder(known, out)
+    loaded_study = load_any_study(study) if isinstance(study, str | Path) else study
+    if not isinstance(loaded_study, Study):
+        raise InputError(
+            f"Study {loaded_study.name} has no pairs; draw who rates its items with `conjury design`."
+        )
+    return loaded_study, run_folder(loaded_study, out)
 
 
-def _design(study: Study, folder: RunFolder) -> DrawnDesign:
+def _run_design(study: Study, folder: RunFolder) -> DrawnDesign:
     """Return the design of a run, or that of the study file, which is not written."""
     stored = folder.design
     design = stored or folder.draw(study, None, None, None, keep=False)
@@ -329,7 +331,7 @@ def _design(study: Study, folder: RunFolder) -> DrawnDesign:
     return design
 
 
-def _facts(study: Study, design: DrawnDesign, plan: PeoplePlan) -> dict[str, Any]:
+def _plan_facts(study: Study, design: DrawnDesign, plan: PeoplePlan) -> dict[str, Any]:
     """State what the tasks of people depend on."""
     facts: dict[str, Any] = {
         "name": panel_name(study),
@@ -358,8 +360,8 @@ def check_plan(study: Study, plan: PeoplePlan, pairs: int | None = None) -> None
     if plan.sample is not None:
         if plan.sample not in SAMPLES:
             raise InputError(f"--sample {plan.sample}: write {', '.join(SAMPLES[:-1])} or {SAMPLES[-1]}.")
-        known = study.design.pairs if pairs is None else pairs
-        sample_size(min(known, plan.pairs or known), plan.people, study.design.tasks, plan.each)
+        n_pairs = study.design.pairs if pairs is None else pairs
+        sample_size(min(n_pairs, plan.pairs or n_pairs), plan.people, study.design.tasks, plan.each)
 
 
 def _sha256(path: Path, what: str) -> str:
@@ -396,12 +398,12 @@ def _answers_of(study: Study, folder: RunFolder, plan: PeoplePlan) -> tuple[str,
 
 def _other_people(panel: Panel, folder: RunFolder) -> InputError:
     return InputError(
-        f"{folder.path}: the design has other tasks of people already ({described(panel)}); draw the new "
+        f"{folder.path}: the design has other tasks of people already ({panel_summary(panel)}); draw the new "
         "ones into another folder with --out."
     )
 
 
-def store(design: DrawnDesign, folder: RunFolder) -> DrawnDesign:
+def store_design(design: DrawnDesign, folder: RunFolder) -> DrawnDesign:
     """Write a design with tasks of people, unless it is the one that the run has."""
     if design is not folder.design:
         save_design(design, folder.path / "design")

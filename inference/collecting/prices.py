@@ -102,11 +102,11 @@ def guess_tokens(body: Body, answer: str, picture: float = PICTURE, thinking: fl
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     if answer == "auto":
         answer = "json" if schema else "token" if body.get("logprobs") else "free"
-    guess = TOKENS_PER_ANSWER[answer] + thoughts(body, thinking)
+    guess = TOKENS_PER_ANSWER[answer] + thinking_tokens(body, thinking)
     return Tokens(prompt, min(guess, limit) if isinstance(limit, int) else guess, sound)
 
 
-def thoughts(body: Body, thinking: float) -> float:
+def thinking_tokens(body: Body, thinking: float) -> float:
     """Guess the tokens that a model thinks per answer, at most those that its settings allow."""
     config, switch = (body.get(name) for name in THINKING_SETTINGS)
     if isinstance(config, dict) and isinstance(budget := config.get("thinkingBudget"), int):
@@ -171,12 +171,12 @@ def most_tokens(body: Body, price: Price | None = None, max_tokens: int | None =
     """Return the most tokens that a request and its answer can have: one per byte, media counted twice."""
     # `max_tokens` is the limit of an answer where the body states none, by default that of the model.
     text, media, sound = text_and_media(body, PICTURE if price is None else price.picture)
-    rest = {name: value for name, value in body.items() if name != "messages"}
-    prompt = text + len(json.dumps(rest).encode()) + PER_MESSAGE * len(body["messages"]) + MEDIA * media
+    settings = {name: value for name, value in body.items() if name != "messages"}
+    prompt = text + len(json.dumps(settings).encode()) + PER_MESSAGE * len(body["messages"]) + MEDIA * media
     limits = [body.get(name) for name in ("max_completion_tokens", "max_tokens")]
-    given = [limit for limit in limits if isinstance(limit, int)]
+    token_limits = [limit for limit in limits if isinstance(limit, int)]
     default = (LONGEST if price is None else price.longest) if max_tokens is None else max_tokens
-    longest = min(given) if given else default
+    longest = min(token_limits) if token_limits else default
     answers = body.get("n")
     return Tokens(prompt, longest * (answers if isinstance(answers, int) else 1), MEDIA * sound)
 
@@ -242,14 +242,16 @@ class Spending:
         with self._lock:
             limit, alone = self._budget.max_cost, not self._reserved
             if limit is not None:
-                left = limit - self.spent - self._elsewhere * self.excess
-                fits = (self._held + most) * self.excess <= left and self._dearest_in_flight() <= left
+                remainder = limit - self.spent - self._elsewhere * self.excess
+                fits = (
+                    self._held + most
+                ) * self.excess <= remainder and self._dearest_in_flight() <= remainder
                 if self._budget.batch:
-                    few = True
+                    has_room = True
                 else:
-                    fits = fits or (alone and self._expected <= left)
-                    few = len(self._reserved) <= self._most_in_flight()
-                if not (fits and few):
+                    fits = fits or (alone and self._expected <= remainder)
+                    has_room = len(self._reserved) <= self._most_in_flight()
+                if not (fits and has_room):
                     return "stop" if alone else "wait"
             self._reserve(key, most)
             return "send"

@@ -11,8 +11,8 @@ import pandas as pd
 from ..ledger import Ledger
 from ..readers.choices import SIMULATED
 from ..tables.records import PROVENANCE, read_record
-from ..tables.writing import whole
-from .options import engines
+from ..tables.writing import atomic_write
+from .options import engine_history
 
 FILE = "provenance.json"
 VERSION = ("model_returned", "system_fingerprint")
@@ -25,9 +25,9 @@ def served_versions(responses: pd.DataFrame) -> list[dict[str, Any]]:
     groups = answered.groupby(["judge_id", *VERSION], dropna=False, observed=True, sort=False)["created"]
     table = groups.agg(n="size", first="min", last="max").reset_index()
     table = table.sort_values(["judge_id", "first", *VERSION], kind="stable")
-    named = ("judge_id", *VERSION)
+    columns = ("judge_id", *VERSION)
     return [
-        {name: None if pd.isna(row[name]) else str(row[name]) for name in named}
+        {name: None if pd.isna(row[name]) else str(row[name]) for name in columns}
         | {"n": int(row["n"])}
         | {name: row[name].isoformat(timespec="seconds") for name in ("first", "last")}
         for row in table.to_dict("records")
@@ -39,9 +39,9 @@ def write_provenance(responses: pd.DataFrame, ledger: Ledger, folder: Path) -> N
     judges = list(dict.fromkeys(responses["judge_id"]))
     facts = {
         "served": served_versions(responses),
-        "settings": {judge: engines(ledger, judge) for judge in judges},
+        "settings": {judge: engine_history(ledger, judge) for judge in judges},
     }
-    with whole(folder / FILE) as file:
+    with atomic_write(folder / FILE) as file:
         file.write((json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
 
 
@@ -58,11 +58,15 @@ def version_notes(folder: Path) -> list[str]:
     served = read_provenance(folder)["served"]
     notes = []
     for judge in dict.fromkeys(version["judge_id"] for version in served):
-        mine = [one for one in served if one["judge_id"] == judge and one["model_returned"] != SIMULATED]
-        if len(mine) > 1:
+        records = [
+            version
+            for version in served
+            if version["judge_id"] == judge and version["model_returned"] != SIMULATED
+        ]
+        if len(records) > 1:
             notes.append(
-                f"Answers of judge {judge} come from {len(mine)} versions: "
-                f"{'; '.join(map(_described, mine))}. Differences between these answers may be due to the "
+                f"Answers of judge {judge} come from {len(records)} versions: "
+                f"{'; '.join(map(_version, records))}. Differences between these answers may be due to the "
                 "version."
             )
     return notes
@@ -80,15 +84,15 @@ ENGINE = {  # settings that may change answers of vLLM, with their names in word
 def engine_notes(folder: Path) -> list[str]:
     """Describe the engines of a run that state whether their answers depend on the batch."""
     notes = []
-    for judge, each in read_provenance(folder)["settings"].items():
-        for settings in (one["settings"] for one in each if "batch_invariant" in one["settings"]):
-            stated = [f"{words} {settings[name]}" for name, words in ENGINE.items() if settings.get(name)]
+    for judge, entries in read_provenance(folder)["settings"].items():
+        for settings in (entry["settings"] for entry in entries if "batch_invariant" in entry["settings"]):
+            features = [f"{words} {settings[name]}" for name, words in ENGINE.items() if settings.get(name)]
             invariance = "on" if settings["batch_invariant"] else "off"
-            notes.append(f"Engine of {judge}: batch invariance {invariance}; {', '.join(stated)}.")
+            notes.append(f"Engine of {judge}: batch invariance {invariance}; {', '.join(features)}.")
     return notes
 
 
-def _described(version: dict[str, Any]) -> str:
+def _version(version: dict[str, Any]) -> str:
     name = version["model_returned"] or "no model stated"
     fingerprint = version["system_fingerprint"] or "no fingerprint"
     return (

@@ -19,7 +19,7 @@ from ..study.models import ItemStudy, Study
 from ..tables.files import write_table
 from ..tables.schema import instrument_columns
 from .content import RunContent
-from .options import Running, engines
+from .options import Running, engine_history
 from .run_tables import RunTables, run_tables
 from .runs import RunFolder, begun_facts, merged_facts
 
@@ -60,20 +60,20 @@ def check_recheck(running: Running, folder: RunFolder) -> None:
 
 def recheck_folder(folder: RunFolder, seed: int) -> RunFolder:
     """Return the folder of the second answers that a seed draws; what is shown is that of the run."""
-    made = RunFolder(folder.path / "recheck" / f"seed_{seed}")
-    made.__dict__["design"] = folder.design
-    return made
+    second_folder = RunFolder(folder.path / "recheck" / f"seed_{seed}")
+    second_folder.__dict__["design"] = folder.design
+    return second_folder
 
 
-def drawn_again(keys: Iterable[str], share: float, seed: int) -> list[str]:
+def draw_keys(keys: Iterable[str], share: float, seed: int) -> list[str]:
     """Draw a share of requests, one at least, by a hash of seed and key: in any order the same ones."""
     # A larger share contains those of a smaller one.
 
     def place(key: str) -> bytes:
         return hashlib.sha256(f"{seed}:{key}".encode()).digest()
 
-    known = sorted(set(keys), key=place)
-    return known[: math.ceil(share * len(known))]
+    ordered_keys = sorted(set(keys), key=place)
+    return ordered_keys[: math.ceil(share * len(ordered_keys))]
 
 
 def keys_to_ask_again(
@@ -97,7 +97,7 @@ def keys_to_ask_again(
             f"--recheck: judge {judge_id} has no answers yet that could be compared; collect these first."
         )
     share = running.recheck or 0.0
-    return {key for keys in by_prompt.values() for key in drawn_again(keys, share, running.recheck_seed)}
+    return {key for keys in by_prompt.values() for key in draw_keys(keys, share, running.recheck_seed)}
 
 
 def compare_again(
@@ -105,52 +105,54 @@ def compare_again(
 ) -> Rechecked:
     """Compare the second answers of a judge with the run's, by one parsing rule; write the comparisons."""
     with Ledger.open(run.ledger, write=False) as first:
-        pairs = _pairs(study, first, second, content, rule, judge_id)
+        pairs = _answer_pairs(study, first, second, content, rule, judge_id)
         rechecked = Rechecked(pairs, *(_invariance(ledger, judge_id) for ledger in (first, second)))
     write_table(pairs, second.path.parent / PAIRS)
     return rechecked
 
 
-def _pairs(
+def _answer_pairs(
     study: Study | ItemStudy, first: Ledger, second: Ledger, content: RunContent, rule: str, judge_id: str
 ) -> pd.DataFrame:
-    asked = {one.key for part in second.answers(judge_id) for one in part if one.body is not None}
+    keys = {answer.key for part in second.answers(judge_id) for answer in part if answer.body is not None}
 
     def tables(ledger: Ledger) -> RunTables:
-        answers = _of_these(ledger.answers(judge_id), asked)
-        return run_tables(study, answers, rule=rule, shown=content.shown, lines=content.lines)
+        answers = _answers_with_keys(ledger.answers(judge_id), keys)
+        return run_tables(study, answers, rule=rule, texts_of=content.shown, lines=content.lines)
 
     before, after = tables(first), tables(second)
     put = instrument_columns(before.judgments, "judgments")
     columns = [name for name in dict.fromkeys((*NAMED, *put)) if name in before.responses]
     pairs = before.responses[[*columns, "text"]].dropna(axis=1, how="all").reset_index(drop=True)
-    again = after.responses.set_index("request_key")["text"]
+    second_texts = after.responses.set_index("request_key")["text"]
     pairs = pairs.rename(columns={"text": "text_first"})
-    pairs["text_second"] = pairs["request_key"].map(again)
+    pairs["text_second"] = pairs["request_key"].map(second_texts)
     pairs["text_changed"] = pairs["text_first"].fillna("").ne(pairs["text_second"].fillna("")).astype(bool)
-    parsed = [_parsed(found.judgments) for found in (before, after)]
+    parsed = [_parsed_values(half.judgments) for half in (before, after)]
     pairs["parsed_changed"] = [parsed[0].get(key) != parsed[1].get(key) for key in pairs["request_key"]]
     return pairs
 
 
 def _invariance(ledger: Ledger, judge_id: str) -> str:
     """Say whether batch invariance was on when a judge was asked, as its backend states."""
-    stated = {known["settings"].get("batch_invariant") for known in engines(ledger, judge_id)} or {None}
-    if len(stated) > 1:
+    states = {engine["settings"].get("batch_invariant") for engine in engine_history(ledger, judge_id)} or {
+        None
+    }
+    if len(states) > 1:
         return "on for a part"
-    return {True: "on", False: "off"}.get(stated.pop(), "not stated")
+    return {True: "on", False: "off"}.get(states.pop(), "not stated")
 
 
-def _of_these(answers: Iterator[list[Answered]], keys: Collection[str]) -> Iterator[list[Answered]]:
+def _answers_with_keys(answers: Iterator[list[Answered]], keys: Collection[str]) -> Iterator[list[Answered]]:
     for part in answers:
-        yield [one for one in part if one.key in keys]
+        yield [answer for answer in part if answer.key in keys]
 
 
-def _parsed(judgments: pd.DataFrame) -> dict[str, list[tuple[str, ...]]]:
+def _parsed_values(judgments: pd.DataFrame) -> dict[str, list[tuple[str, ...]]]:
     """What was parsed from each answer: statuses and values in the order of dimensions and parsers."""
     columns = [name for name in PARSED if name in judgments]
     parts = judgments[columns].astype("string").fillna("").itertuples(index=False, name=None)
     parsed: dict[str, list[tuple[str, ...]]] = {}
     for key, part in zip(judgments["request_key"], parts, strict=True):
         parsed.setdefault(str(key), []).append(part)
-    return {key: sorted(found) for key, found in parsed.items()}
+    return {key: sorted(entries) for key, entries in parsed.items()}

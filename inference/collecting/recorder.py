@@ -230,8 +230,8 @@ def ask(
             failed = recorder.tally.failed.copy()
             backend.run(recorder.taken(ledger.pending(job.requests())), recorder)
             ledger.flush()
-            again = any(recorder.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
-            if not again or recorder.tally.stopped:
+            has_transient = any(recorder.tally.failed[kind] > failed[kind] for kind in TRANSIENT)
+            if not has_transient or recorder.tally.stopped:
                 break
         if not recorder.tally.stopped:
             recorder.check()
@@ -262,9 +262,9 @@ def _cut_clips(job: Job, recorder: Recorder) -> None:
     """Cut clips before anything is sent: cutting one takes seconds, in which no answer would be received."""
     for subject in job.subjects():
         if any(takes(prompt, subject.strata) for prompt in job.prompts):
-            for shown in subject.shown:
-                if shown.kind == "video" and shown.media is not None and not recorder.stopping():
-                    job.media(shown, job.ask.takes)
+            for stimulus in subject.shown:
+                if stimulus.kind == "video" and stimulus.media is not None and not recorder.stopping():
+                    job.media(stimulus, job.ask.takes)
 
 
 @contextmanager

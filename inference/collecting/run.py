@@ -203,8 +203,8 @@ def preview(
     (15, 0)
     """
     options = running or Running()
-    with _opened(study, judge, prompts, out, asking or Asking(), options, write=False) as (made, _, _):
-        return made
+    with _open_run(study, judge, prompts, out, asking or Asking(), options, write=False) as (setup, _, _):
+        return setup
 
 
 def collect(
@@ -272,43 +272,45 @@ def collect(
             "--until stops a run while answers arrive, but --batch, --export, --results and --recheck handle "
             "all requests at once; omit one of the two."
         )
-    others = (options.batch, options.export, options.results, options.processes > 1, options.max_cost)
-    if backend is not None and any(other not in (None, False) for other in others):
+    conflicts = (options.batch, options.export, options.results, options.processes > 1, options.max_cost)
+    if backend is not None and any(option not in (None, False) for option in conflicts):
         raise InputError(
             "backend answers the requests itself, at no price; omit batch, export, results, processes and "
             "max_cost, or omit the backend."
         )
-    with _opened(study, judge, prompts, out, asking or Asking(), options) as (made, ledger, content):
+    with _open_run(study, judge, prompts, out, asking or Asking(), options) as (setup, ledger, content):
         if backend is not None:
-            made = replace(made, budget=replace(made.budget, price=None), plan=replace(made.plan, cost=None))
+            setup = replace(
+                setup, budget=replace(setup.budget, price=None), plan=replace(setup.plan, cost=None)
+            )
         if before is not None:
-            before(made)
+            before(setup)
         assert ledger is not None  # opened to write
         if options.export is not None:
-            written = export_requests(made.job, ledger, options.export, made.plan)
-            return Collected(made, exported=written)
+            written = export_requests(setup.job, ledger, options.export, setup.plan)
+            return Collected(setup, exported=written)
         try:
-            with watch(made.job.total) if watch else nullcontext(_silent) as shown:
-                tally = _send(made, ledger, content, shown, until, backend)
+            with watch(setup.job.total) if watch else nullcontext(_ignore_progress) as progress:
+                tally = _send(setup, ledger, content, progress, until, backend)
         except (ConjuryError, KeyboardInterrupt) as error:
             if has_outcomes(ledger):
                 error.add_note(
-                    f"Answers so far are in {made.folder.ledger}; `conjury parse` makes their tables."
+                    f"Answers so far are in {setup.folder.ledger}; `conjury parse` makes their tables."
                 )
             raise
         files: list[Path] = []
         if has_outcomes(ledger):
-            files = write_tables(made.job.study, ledger, made.folder, content, made.prices, options.rule)
+            files = write_tables(setup.job.study, ledger, setup.folder, content, setup.prices, options.rule)
         waiting = sum(batch.n for batch in ledger.batches(judge, live=True))
         rechecked = None
         if options.recheck is not None:
-            run = run_folder(made.job.study, out)
-            rechecked = compare_again(made.job.study, run, ledger, content, options.rule, judge)
-    return Collected(made, tally, waiting, files, rechecked=rechecked)
+            run = run_folder(setup.job.study, out)
+            rechecked = compare_again(setup.job.study, run, ledger, content, options.rule, judge)
+    return Collected(setup, tally, waiting, files, rechecked=rechecked)
 
 
 @contextmanager
-def _opened(
+def _open_run(
     study: str | Path | AnyStudy,
     judge: str,
     prompts: Sequence[str] | None,
@@ -318,14 +320,14 @@ def _opened(
     write: bool = True,
 ) -> Iterator[tuple[Prepared, Ledger | None, RunContent]]:
     """Check everything that can be checked before a request, and plan the run with its ledger open."""
-    known = load_any_study(study) if isinstance(study, str | Path) else study
-    assert isinstance(known, Study | ItemStudy)
-    full_rules(known, running.rule)
-    sampling = find_judge(known, judge, asking)
-    check_route(sampling, known.responses, running)
-    check_engine(known, judge, sampling, running)
-    chosen = find_prompts(known, prompts, running.images, judge)
-    folder = run_folder(known, out)
+    loaded_study = load_any_study(study) if isinstance(study, str | Path) else study
+    assert isinstance(loaded_study, Study | ItemStudy)
+    full_rules(loaded_study, running.rule)
+    sampling = find_judge(loaded_study, judge, asking)
+    check_route(sampling, loaded_study.responses, running)
+    check_engine(loaded_study, judge, sampling, running)
+    chosen = find_prompts(loaded_study, prompts, running.images, judge)
+    folder = run_folder(loaded_study, out)
     folder.check_ledger()
     check_recheck(running, folder)
     prices = read_prices(running.prices)
@@ -338,17 +340,19 @@ def _opened(
             f"{running.prices or 'the price table'}; add it to a table and give that by --prices."
         )
     stored = folder.design
-    pictures = _pictures(known, folder, chosen, running, write)
-    check_anchors(known, running.occasion)
-    shown = (running.pairs, running.images, write, pictures, running.tasks, running.occasion)
-    content = folder.content(known, *shown)
-    if stored is not None and isinstance(known, Study):
-        check_posts(known, stored, folder.path)
-    facts = run_facts(known, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None)
+    pictures = _pictures(loaded_study, folder, chosen, running, write)
+    check_anchors(loaded_study, running.occasion)
+    selection = (running.pairs, running.images, write, pictures, running.tasks, running.occasion)
+    content = folder.content(loaded_study, *selection)
+    if stored is not None and isinstance(loaded_study, Study):
+        check_posts(loaded_study, stored, folder.path)
+    facts = run_facts(
+        loaded_study, judge, sampling, chosen, content.facts, pictures.drawn if pictures else None
+    )
     keys = None
     if running.recheck is not None:
-        named = {prompt.id for prompt in chosen}
-        keys = keys_to_ask_again(folder, judge, named, content.names, facts, running)
+        prompt_ids = {prompt.id for prompt in chosen}
+        keys = keys_to_ask_again(folder, judge, prompt_ids, content.names, facts, running)
         folder = recheck_folder(folder, running.recheck_seed)
         folder.check_ledger()
     begun = write or folder.ledger.is_file()
@@ -364,11 +368,13 @@ def _opened(
                 ledger.set("inputs", merged)
                 if not running.batch:
                     release_unsent(ledger, judge)
-        media = run_folder(known, out).media(known, ledger if write else None, pictures)
+        media = run_folder(loaded_study, out).media(loaded_study, ledger if write else None, pictures)
         subjects = (content.subjects, content.count, media)
         names, n_swapped = content.names, content.n_swapped
         by_user = Named(asking.base_url is not None, asking.key_variable is not None)
-        job = Job(known, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys, by_user)
+        job = Job(
+            loaded_study, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys, by_user
+        )
         notes = (ledger.unproven(),) if ledger is not None and ledger.migrated else ()
         planned = plan(job, ledger, budget)
         yield Prepared(job, planned, budget, prices, running, folder, notes), ledger, content
@@ -393,7 +399,7 @@ def _pictures(
 
 
 def _send(
-    made: Prepared,
+    setup: Prepared,
     ledger: Ledger,
     content: RunContent,
     watch: Watch,
@@ -401,17 +407,17 @@ def _send(
     backend: Backend | None,
 ) -> Tally:
     """Ask by the route that the options name."""
-    job, running = made.job, made.running
+    job, running = setup.job, setup.running
     if running.results is not None:
-        return import_results(job, ledger, running.results, made.plan)
+        return import_results(job, ledger, running.results, setup.plan)
     if running.batch:
-        folder = made.folder.batches
-        return collect_by_batch(job, ledger, folder, made.budget, made.plan, watch, wait=running.wait)
-    backend = backend or choose_backend(job, made.folder, running, ledger)
+        folder = setup.folder.batches
+        return collect_by_batch(job, ledger, folder, setup.budget, setup.plan, watch, wait=running.wait)
+    backend = backend or choose_backend(job, setup.folder, running, ledger)
     remember_engine(ledger, job.judge_id, backend.settings())
     stopping = None if until is None else Stopping(until, job, ledger, content, running.rule)
-    return ask(job, ledger, backend, made.budget, made.plan, watch, stopping)
+    return ask(job, ledger, backend, setup.budget, setup.plan, watch, stopping)
 
 
-def _silent(tally: Tally) -> None:
+def _ignore_progress(tally: Tally) -> None:
     """Show nothing."""

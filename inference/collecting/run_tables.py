@@ -72,9 +72,9 @@ class RunTables:
 
     def write(self, folder: Path) -> list[Path]:
         """Write each as Parquet; return the files."""
-        made = {"responses": self.responses, "judgments": self.judgments, "choices": self.choices}
+        tables = {"responses": self.responses, "judgments": self.judgments, "choices": self.choices}
         files = []
-        for name, table in made.items():
+        for name, table in tables.items():
             if table is not None:
                 files.append(folder / f"{name}.parquet")
                 write_table(table, files[-1])
@@ -89,7 +89,7 @@ def run_tables(
     cost: Cost = lambda *_: None,
     tasks: pd.DataFrame | None = None,
     profiles: pd.DataFrame | None = None,
-    shown: Callable[[str], Sequence[str]] = lambda subject: (),
+    texts_of: Callable[[str], Sequence[str]] = lambda subject: (),
     lines: Callable[[str, str], int] = lambda column, subject: 0,
 ) -> RunTables:
     """Read all answers of a run by one rule, or by each parser of the study's instrument."""
@@ -107,12 +107,12 @@ def run_tables(
             subject, occasion = answered.subject_id, 1
             if instrument is not None:
                 subject, occasion = split_occasion(subject)
-            shared = _shared(study, answered, answer, subject) | {"occasion": occasion}
+            shared = _shared_columns(study, answered, answer, subject) | {"occasion": occasion}
             shared |= {name: answered.arrangement.get(name) for name in put if name != "occasion"}
             responses.add(shared | _response(answered, answer, cost))
-            asked = (answered.prompt_id, subject, answer, shown(subject), answered.arrangement)
+            arguments = (answered.prompt_id, subject, answer, texts_of(subject), answered.arrangement)
             for parser, reader in readers.items():
-                n_lines, readings = reader.parse(*asked)
+                n_lines, readings = reader.parse(*arguments)
                 for dimension, reading in readings:
                     judgments.add(shared | {"parser": parser} | _judgment(dimension, reading, n_lines))
         responses.pack()
@@ -137,15 +137,15 @@ def choices_from_judgments(
     judgments: pd.DataFrame, tasks: pd.DataFrame, profiles: pd.DataFrame, options: Sequence[str]
 ) -> pd.DataFrame:
     """Turn verdicts on tasks into the choices contract, two rows per verdict, each with its probability."""
-    kept = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
+    columns = ["judge_id", "judge_kind", "prompt_id", "task_id", "sample", "value", "status", "probability"]
     put = instrument_columns(judgments, "judgments")
-    asked = judgments[[*kept, *put, "origin"]]
-    known = [SAMPLING] if SAMPLING in tasks else []
-    shown = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of", *known]]
-    rows = asked.merge(shown, on="task_id", how="inner")
+    verdicts = judgments[[*columns, *put, "origin"]]
+    sampling_columns = [SAMPLING] if SAMPLING in tasks else []
+    sides = tasks[["task_id", "position", "profile_id", "repeat", "repeat_of", *sampling_columns]]
+    rows = verdicts.merge(sides, on="task_id", how="inner")
     first = (rows["position"].astype("string") == POSITIONS[0]).to_numpy(dtype=bool)
-    picked = rows["value"].eq(options[0]).fillna(False).to_numpy(dtype=bool)
-    chosen = pd.array((picked == first).astype(np.int8), dtype="Int8")
+    is_first_option = rows["value"].eq(options[0]).fillna(False).to_numpy(dtype=bool)
+    chosen = pd.array((is_first_option == first).astype(np.int8), dtype="Int8")
     chosen[(rows["status"] != "ok").to_numpy()] = pd.NA
     rows = rows.assign(
         chosen=chosen,
@@ -155,9 +155,19 @@ def choices_from_judgments(
     rows = rows.drop(columns="value").merge(profiles, on="profile_id", how="left")
     rows = rows.rename(columns={"task_id": "pair_id"})
     order = ["judge_id", "judge_kind", "prompt_id", "pair_id", "position", "profile_id"]
-    rest = [name for name in profiles if name not in order]
-    tail = ["chosen", "status", "repeat", "repeat_of", "sample", "probability", *put, *known, "origin"]
-    return validate(rows[[*order, *rest, *tail]], "choices", "choices of the run")
+    attributes = [name for name in profiles if name not in order]
+    tail = [
+        "chosen",
+        "status",
+        "repeat",
+        "repeat_of",
+        "sample",
+        "probability",
+        *put,
+        *sampling_columns,
+        "origin",
+    ]
+    return validate(rows[[*order, *attributes, *tail]], "choices", "choices of the run")
 
 
 class _Columns:
@@ -182,7 +192,9 @@ class _Columns:
         return pd.concat(self._parts, ignore_index=True)
 
 
-def _shared(study: Study | ItemStudy, answered: Answered, answer: Answer, subject: str) -> dict[str, Any]:
+def _shared_columns(
+    study: Study | ItemStudy, answered: Answered, answer: Answer, subject: str
+) -> dict[str, Any]:
     """Return what responses and judgments have in common; each table keeps its own columns."""
     paired = isinstance(study, Study) and study.collect.form == "pair"
     return {

@@ -19,7 +19,7 @@ from ..design.drawn import (
     restrictions_of,
     save_design,
 )
-from ..design.panels import check_asked, no_people
+from ..design.panels import check_asked, no_people_error
 from ..design.testing_pairs import instrument_of
 from ..errors import InputError, listed
 from ..ledger import Count, Ledger
@@ -49,7 +49,7 @@ def run_facts(
     ask: Sampling,
     prompts: Sequence[Prompt],
     subjects: Mapping[str, Any],
-    drawn: Mapping[str, str] | None = None,
+    pictures: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """State all that requests of a run depend on."""
     templates = Templates(study.folder)
@@ -60,13 +60,13 @@ def run_facts(
             if name is not None
         }
         | ({} if prompt.response is None else {"response": prompt.response.model_dump(exclude_none=True)})
-        | ({"pictures": drawn[prompt.cues]} if drawn else {})
+        | ({"pictures": pictures[prompt.cues]} if pictures else {})
         for prompt in prompts
     }
     return {
         **study_facts(study, subjects),
         "prompts": hashes,
-        "judges": {judge_id: ask.model_dump(exclude=ROUTE | _usual(ask, "takes"))},
+        "judges": {judge_id: ask.model_dump(exclude=ROUTE | _default_fields(ask, "takes"))},
     }
 
 
@@ -77,7 +77,7 @@ def study_facts(study: Study | ItemStudy, subjects: Mapping[str, Any]) -> dict[s
         "question": study.question,
         "response": study.response.model_dump(exclude_none=True),
         "collect": study.collect.model_dump(
-            exclude={"swapped_share", "media_hosts"} | _usual(study.collect, "video")
+            exclude={"swapped_share", "media_hosts"} | _default_fields(study.collect, "video")
         ),
         "subjects": dict(subjects),
         **_instrument_facts(study),
@@ -91,7 +91,7 @@ def _instrument_facts(study: Study | ItemStudy) -> dict[str, Any]:
     return {"instrument": study.instrument.model_dump(exclude={"facets": {"parser"}})}
 
 
-def _usual(part: Part, *fields: str) -> set[str]:
+def _default_fields(part: Part, *fields: str) -> set[str]:
     """Name those of the fields that say nothing unusual: runs may have begun before there were any."""
     return {
         name
@@ -129,13 +129,13 @@ def check_name(before: dict[str, Any] | None, study: Study | ItemStudy, run: Pat
 
 def check_answers(before: dict[str, Any] | None, study: Study | ItemStudy, run: Path) -> None:
     """Refuse to read answers to prompts that ask for another form of answer now; raises as above."""
-    asked = (before or {}).get("prompts", {})
+    prompts = (before or {}).get("prompts", {})
     now = {
         prompt.id: None if prompt.response is None else prompt.response.model_dump(exclude_none=True)
         for prompt in study.prompts
-        if prompt.id in asked
+        if prompt.id in prompts
     }
-    then = {name: asked[name].get("response") for name in now}
+    then = {name: prompts[name].get("response") for name in now}
     merged_facts({"prompts": then}, {"prompts": now}, run)
 
 
@@ -241,27 +241,27 @@ class RunFolder:
         """Draw and, with ``keep``, store the design of a study, or return the same one that is there."""
         before = self.design
         collect = study.collect
-        wanted: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "pairs": study.design.pairs if pairs is None else pairs,
             "swapped_share": _swapped_share(study) if swapped_share is None else swapped_share,
             "seed": collect.seed if seed is None else seed,
         }
-        if study.instrument is not None and study.instrument.swaps and wanted["swapped_share"] != 1:
+        if study.instrument is not None and study.instrument.swaps and facts["swapped_share"] != 1:
             raise InputError(
-                f"The share of swapped pairs is {wanted['swapped_share']:g}, and the instrument of the study "
+                f"The share of swapped pairs is {facts['swapped_share']:g}, and the instrument of the study "
                 "shows every pair in both orders; omit the share, or the facet option_order."
             )
         if before is not None:
             check_restrictions(study, before, self.path)
-            if before.drawn == wanted | restrictions_of(study) | instrument_of(study):
+            if before.drawn == facts | restrictions_of(study) | instrument_of(study):
                 check_posts(study, before, self.path)
                 return before
-            said = ", ".join(f"{name} {value}" for name, value in before.drawn.items() if name in wanted)
+            summary = ", ".join(f"{name} {value}" for name, value in before.drawn.items() if name in facts)
             raise InputError(
-                f"{self.path}: the folder already contains another design ({said}); draw the new one "
+                f"{self.path}: the folder already contains another design ({summary}); draw the new one "
                 "into another folder with --out."
             )
-        design = draw_design(study, **wanted)
+        design = draw_design(study, **facts)
         if keep:
             save_design(design, self.path / "design")
         self.__dict__["design"] = design
@@ -299,7 +299,7 @@ class RunFolder:
                 f"`conjury design {study.here} --people N --out {self.path}`."
             )
         if self.design.panel is None:
-            raise no_people(tasks)
+            raise no_people_error(tasks)
 
     def _assigned(self, study: ItemStudy) -> set[str]:
         """Items that people rate, by the assignment that was drawn."""

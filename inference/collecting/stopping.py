@@ -44,9 +44,9 @@ class Stopping:
 
     def check(self) -> None:
         """Check the rule on what is in the ledger."""
-        ended = [one for one in self._answers() if one.kind != "pending"]
+        ended = [answer for answer in self._answers() if answer.kind != "pending"]
         self._ended, self._new = len(ended), 0
-        counts = Counter(one.subject_id for one in ended)
+        counts = Counter(answer.subject_id for answer in ended)
         complete: set[str] = set()
         for subject, requests in self._order.items():
             if counts[subject] < requests:
@@ -63,11 +63,11 @@ class Stopping:
         content = self._content
         return run_tables(
             self._job.study,
-            iter([[one for one in ended if one.subject_id in complete]]),
+            iter([[answer for answer in ended if answer.subject_id in complete]]),
             rule=self._parsing,
             tasks=content.tasks,
             profiles=content.profiles,
-            shown=content.shown,
+            texts_of=content.shown,
             lines=content.lines,
         )
 
@@ -89,6 +89,6 @@ class Stopping:
         """The judge's requests of this job."""
         prompts = {prompt.id for prompt in self._job.prompts}
         for chunk in self._ledger.answers(self._job.judge_id):
-            for one in chunk:
-                if one.prompt_id in prompts and one.sample <= self._job.ask.samples:
-                    yield one
+            for answer in chunk:
+                if answer.prompt_id in prompts and answer.sample <= self._job.ask.samples:
+                    yield answer

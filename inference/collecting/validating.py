@@ -80,24 +80,24 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     """
     examined = examine(name_or_path)
     marked, study = examined.marked, examined.study
-    problems = [str(marked.error(one.location, one.sentence)) for one in examined.problems]
+    problems = [str(marked.error(problem.location, problem.sentence)) for problem in examined.problems]
     if study is None:
         return Validated(None, tuple(problems), False)
     subjects: list[Subject] = []
     truths: list[str] = []
     steps: list[Callable[[], None]] = [lambda: subjects.extend(_subjects(study))]
-    if isinstance(study, ItemStudy) and not _is_there(study, study.items):
+    if isinstance(study, ItemStudy) and not _is_in_folder(study, study.items):
         steps.clear()
     elif isinstance(study, ItemStudy):
         steps += [lambda: _check_items(study), lambda: _check_media(study)]
-        if study.gold is not None and _is_there(study, study.gold.file):
+        if study.gold is not None and _is_in_folder(study, study.gold.file):
             gold = study.folder / study.gold.file
             steps.append(lambda: _check_labels(gold, study))
-    steps.append(lambda: truths.extend(_simulated(study)))
+    steps.append(lambda: truths.extend(_simulated_judges(study)))
     problems += _key_problems(study, marked)
     steps += [lambda file=file: _check_table(file, study) for file in files]  # type: ignore[misc]
     problems += filter(None, map(_problem, steps))
-    problems += _prompt_problems(study, subjects or [_made_up(study)])
+    problems += _prompt_problems(study, subjects or [_example_subject(study)])
     items = len(subjects) if isinstance(study, ItemStudy) else 0
     return Validated(study, tuple(dict.fromkeys(problems)), examined.is_complete, tuple(truths), items)
 
@@ -113,7 +113,7 @@ def _problem(step: Callable[[], None]) -> str:
     return ""
 
 
-def _is_there(study: Study | ItemStudy, name: str) -> bool:
+def _is_in_folder(study: Study | ItemStudy, name: str) -> bool:
     """Whether a file is in the folder of a study."""
     path = study.folder / name
     return is_inside(path, study.folder) and path.is_file()
@@ -147,7 +147,7 @@ def _subjects(study: Study | ItemStudy) -> Iterator[Subject]:
     yield from profile_content(study, design, None, False, None, "models", 1).subjects()
 
 
-def _made_up(study: Study | ItemStudy) -> Subject:
+def _example_subject(study: Study | ItemStudy) -> Subject:
     """A subject by which prompts are filled where there is none to be read."""
     if isinstance(study, Study):
         return Subject("pair", (Shown("A", {"text": "A"}), Shown("B", {"text": "B"})))
@@ -155,10 +155,10 @@ def _made_up(study: Study | ItemStudy) -> Subject:
     return Subject("item", (Shown("", {"text": "Text"}),), strata=strata)
 
 
-def _taken(subject: Subject, prompt: Prompt) -> Subject:
+def _subject_for_prompt(subject: Subject, prompt: Prompt) -> Subject:
     """The subject as one that a prompt is put to."""
-    named = {column: values[0] for column, values in prompt.only.items() if values}
-    return replace(subject, strata={**subject.strata, **named})
+    levels = {column: values[0] for column, values in prompt.only.items() if values}
+    return replace(subject, strata={**subject.strata, **levels})
 
 
 def _check_items(study: ItemStudy) -> None:
@@ -180,8 +180,8 @@ def _check_media(study: ItemStudy) -> None:
     if "modality" not in items or "media" not in items:
         return
     pictured = items["modality"].isin(PICTURED) & items["media"].notna()
-    named = [str(name) for name in items["media"][pictured] if "://" not in str(name)]
-    lacking = [name for name in named if not find_medium(name, study.folder, "file").is_file()]
+    names = [str(name) for name in items["media"][pictured] if "://" not in str(name)]
+    lacking = [name for name in names if not find_medium(name, study.folder, "file").is_file()]
     if lacking:
         raise InputError(
             f"{study.folder / study.items}: column 'media': there is no file {listed(lacking, NAMED)} in the "
@@ -189,21 +189,21 @@ def _check_media(study: ItemStudy) -> None:
         )
 
 
-def _simulated(study: Study | ItemStudy) -> list[str]:
+def _simulated_judges(study: Study | ItemStudy) -> list[str]:
     """Judges of the truth table of a study, which is read and checked; none where there is no table."""
     if isinstance(study, Study):
         path = study.folder / TRUTH
-        raters = read_truth_table(path, study) if _given(path) else []
+        raters = read_truth_table(path, study) if _has_file(path) else []
         return list(dict.fromkeys(rater.judge for rater in raters))
-    found: list[str] = []
-    if study.scales and _given(study.folder / TRUTH):
-        found += read_rating_truth(study.folder / TRUTH, study).judges
-    if study.label_sets and _given(study.folder / LABEL_TRUTH):
-        found += read_label_truth(study.folder / LABEL_TRUTH, study).judges
-    return list(dict.fromkeys(found))
+    judges: list[str] = []
+    if study.scales and _has_file(study.folder / TRUTH):
+        judges += read_rating_truth(study.folder / TRUTH, study).judges
+    if study.label_sets and _has_file(study.folder / LABEL_TRUTH):
+        judges += read_label_truth(study.folder / LABEL_TRUTH, study).judges
+    return list(dict.fromkeys(judges))
 
 
-def _given(path: Path) -> bool:
+def _has_file(path: Path) -> bool:
     """Whether there is a file of that name; a folder, a pipe or a link to nothing or outside is refused."""
     if os.path.lexists(path):
         require_file(require_inside(path, path.parent))
@@ -219,22 +219,24 @@ def _check_table(file: Path, study: Study | ItemStudy) -> None:
     if "label_set" in columns:
         _check_labels(file, study)
     elif not OF_JUDGMENTS.isdisjoint(name.casefold() for name in columns):
-        _require(file, columns, {"judgments": JUDGMENT_COLUMNS})
+        _require_columns(file, columns, {"judgments": JUDGMENT_COLUMNS})
         check_scales(load_judgments(file, study=study), scales_of(study), str(file))
     elif set(item_columns(study)) <= set(columns):
         read_table(file, "items")
     else:
         items, labels = item_columns(study), ("item_id", "label_set", "label")
-        _require(file, columns, {"judgments": JUDGMENT_COLUMNS, "items": items, "gold labels": labels})
+        _require_columns(
+            file, columns, {"judgments": JUDGMENT_COLUMNS, "items": items, "gold labels": labels}
+        )
 
 
-def _require(file: Path, columns: Sequence[str], kinds: Mapping[str, Sequence[str]]) -> None:
+def _require_columns(file: Path, columns: Sequence[str], kinds: Mapping[str, Sequence[str]]) -> None:
     """Refuse a table that lacks columns of each kind of table that it may be."""
     missing = {kind: [name for name in needed if name not in columns] for kind, needed in kinds.items()}
     if all(missing.values()):
-        lacking = " or ".join(f"for {kind} ({listed(names)})" for kind, names in missing.items())
+        text = " or ".join(f"for {kind} ({listed(names)})" for kind, names in missing.items())
         raise InputError(
-            f"{file}: columns are missing {lacking}; add or rename them (there are: {listed(columns)})."
+            f"{file}: columns are missing {text}; add or rename them (there are: {listed(columns)})."
         )
 
 
@@ -243,45 +245,49 @@ def _prompt_problems(study: Study | ItemStudy, subjects: Sequence[Subject]) -> I
     templates = Templates(study.folder)
     for prompt in study.prompts:
         files = [name for name in (prompt.template, prompt.user) if name is not None]
-        if not all(_is_there(study, name) for name in files):
+        if not all(_is_in_folder(study, name) for name in files):
             continue
         try:
             for name in files:
                 templates.names(name)
-            builder = Builder(study, "judge", ANY_MODEL, [prompt], lambda shown, takes: [])
-            taken = next((one for one in subjects if takes(prompt, one.strata)), None)
-            yield from _unfilled(templates, builder, prompt, taken or _taken(subjects[0], prompt))
+            builder = Builder(study, "judge", ANY_MODEL, [prompt], lambda stimulus, takes: [])
+            subject = next((candidate for candidate in subjects if takes(prompt, candidate.strata)), None)
+            yield from _unfilled_placeholders(
+                templates, builder, prompt, subject or _subject_for_prompt(subjects[0], prompt)
+            )
         except ConjuryError as error:
             yield str(error)
 
 
-def _unfilled(templates: Templates, builder: Builder, prompt: Prompt, subject: Subject) -> Iterator[str]:
+def _unfilled_placeholders(
+    templates: Templates, builder: Builder, prompt: Prompt, subject: Subject
+) -> Iterator[str]:
     """Report placeholders of a prompt without a value, where it cannot be filled."""
     problem = _problem(lambda: _read(list, builder.requests([subject])))
     if not problem:
         return
-    known: list[str] = []
+    placeholders: list[str] = []
     with suppress(ConjuryError, IndexError):
-        known = sorted(builder.values(subject, prompt))
+        placeholders = sorted(builder.values(subject, prompt))
     unknown = [
         (file, name)
         for file in (prompt.template, prompt.user)
         if file is not None
-        for name in sorted(templates.names(file) - set(known))
+        for name in sorted(templates.names(file) - set(placeholders))
     ]
-    if not known or not unknown:
+    if not placeholders or not unknown:
         yield problem
         return
     for file, name in unknown:
         yield (
             f"{_line_of(templates.folder / file, name)}: there is no value '{name}'"
-            f"{did_you_mean(name, known)}; a prompt of this study may use {listed(known)}."
+            f"{did_you_mean(name, placeholders)}; a prompt of this study may use {listed(placeholders)}."
         )
 
 
 def _line_of(path: Path, name: str) -> str:
     """A template with the line on which a name is first used."""
-    used = re.compile(rf"[{{(\s,|]{re.escape(name)}\b")
+    pattern = re.compile(rf"[{{(\s,|]{re.escape(name)}\b")
     lines = path.read_text(encoding="utf-8").splitlines()
-    line = next((n for n, text in enumerate(lines, 1) if "{" in text and used.search(text)), None)
+    line = next((n for n, text in enumerate(lines, 1) if "{" in text and pattern.search(text)), None)
     return str(path) if line is None else f"{path}:{line}"

@@ -20,8 +20,8 @@ from ..tables.files import read_table, write_table
 from ..tables.frames import any_frame
 from ..tables.limits import read_json
 from ..tables.schema import PAIR_KIND, POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
-from ..tables.writing import whole
-from .panels import Panel, check_asked, check_same_pairs, no_people
+from ..tables.writing import atomic_write
+from .panels import Panel, check_asked, check_same_pairs, no_people_error
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values
 from .subjects import label_fields
@@ -80,13 +80,13 @@ def assign_raters(items: pd.DataFrame, plan: Assignment, people: int | None, see
     rows: list[pd.DataFrame] = []
     first = 1
     for number, size in enumerate(team):
-        mine = np.flatnonzero(subset == number)
-        mine = mine[np.argsort(topic[mine])]
-        chosen = _spread(kind[mine], modality[mine], int(size), plan.raters, rng)
+        members = np.flatnonzero(subset == number)
+        members = members[np.argsort(topic[members])]
+        chosen = _assign_people(kind[members], modality[members], int(size), plan.raters, rng)
         for person in range(size):
-            held = rng.permutation(mine[(chosen == person).any(axis=1)])
-            again = rng.permutation(held)[: round(plan.repeats * len(held))]
-            rows.append(_rows(items, first + person, number + 1, held, again))
+            rows_of_person = rng.permutation(members[(chosen == person).any(axis=1)])
+            repeats = rng.permutation(rows_of_person)[: round(plan.repeats * len(rows_of_person))]
+            rows.append(_rater_rows(items, first + person, number + 1, rows_of_person, repeats))
         first += int(size)
     return pd.concat(rows, ignore_index=True)
 
@@ -100,9 +100,9 @@ def _check_items(items: pd.DataFrame, plan: Assignment) -> None:
             row = int(items[column].isna().to_numpy().argmax()) + 1
             raise InputError(f"items: row {row} of column '{column}' is empty; fill it in.")
     for columns in (["item_id"], [plan.within, plan.across]):
-        twice = items.duplicated(columns).to_numpy()
-        if twice.any():
-            row = int(twice.argmax())
+        is_duplicate = items.duplicated(columns).to_numpy()
+        if is_duplicate.any():
+            row = int(is_duplicate.argmax())
             what = ", ".join(f"{name} {items[name].iloc[row]}" for name in columns)
             raise InputError(f"items: row {row + 1} repeats {what}; keep one item.")
 
@@ -115,47 +115,51 @@ def _shuffled_ranks(topics: pd.Series[str], rng: np.random.Generator) -> Integer
 
 def _team_sizes(sizes: Integers, raters: int, people: int | None) -> Integers:
     """Share people out among subsets by their number of items; each has at least ``raters`` of them."""
-    used = sizes > 0
-    least = raters * int(used.sum())
+    mask = sizes > 0
+    least = raters * int(mask.sum())
     people = least if people is None else people
     if people < least:
         raise InputError(
-            f"There are {people} people, but {raters} are needed for each of {int(used.sum())} subsets; use "
+            f"There are {people} people, but {raters} are needed for each of {int(mask.sum())} subsets; use "
             f"at least {least}."
         )
-    team = np.where(used, raters, 0)
+    team = np.where(mask, raters, 0)
     for _ in range(people - least):
         team[int(np.argmax(sizes / np.maximum(team, 1)))] += 1
     return team
 
 
-def _spread(
+def _assign_people(
     kind: Integers, modality: Integers, people: int, raters: int, rng: np.random.Generator
 ) -> Integers:
     """Choose the people of each item, shape (items, raters)."""
     load = np.zeros(people, dtype=np.int64)
-    met = np.zeros((people, kind.max(initial=0) + 1), dtype=np.int64)
-    seen = np.zeros((people, modality.max(initial=0) + 1), dtype=np.int64)
+    kind_counts = np.zeros((people, kind.max(initial=0) + 1), dtype=np.int64)
+    modality_counts = np.zeros((people, modality.max(initial=0) + 1), dtype=np.int64)
     chosen = np.empty((len(kind), raters), dtype=np.int64)
-    for row, (one, shown) in enumerate(zip(kind, modality, strict=True)):
-        order = np.lexsort((rng.random(people), seen[:, shown], met[:, one], load))
-        found = order[:raters]
-        load[found] += 1
-        met[found, one] += 1
-        seen[found, shown] += 1
-        chosen[row] = found
+    for row, (item_kind, item_modality) in enumerate(zip(kind, modality, strict=True)):
+        order = np.lexsort(
+            (rng.random(people), modality_counts[:, item_modality], kind_counts[:, item_kind], load)
+        )
+        raters_of_item = order[:raters]
+        load[raters_of_item] += 1
+        kind_counts[raters_of_item, item_kind] += 1
+        modality_counts[raters_of_item, item_modality] += 1
+        chosen[row] = raters_of_item
     return chosen
 
 
-def _rows(items: pd.DataFrame, rater: int, subset: int, held: Integers, again: Integers) -> pd.DataFrame:
-    rows = np.concatenate([held, again])
+def _rater_rows(
+    items: pd.DataFrame, rater: int, subset: int, first_rows: Integers, repeats: Integers
+) -> pd.DataFrame:
+    rows = np.concatenate([first_rows, repeats])
     return pd.DataFrame(
         {
             "rater": rater,
             "subset": subset,
             "order": np.arange(1, len(rows) + 1),
             "item_id": items["item_id"].astype("string").array.take(rows),
-            "repeat": pd.array(np.arange(len(rows)) >= len(held), dtype="boolean"),
+            "repeat": pd.array(np.arange(len(rows)) >= len(first_rows), dtype="boolean"),
         }
     )
 
@@ -188,7 +192,7 @@ class DrawnDesign:
         if which == "models" or (which == "all" and self.panel is None):
             return self.tasks
         if self.panel is None:
-            raise no_people()
+            raise no_people_error()
         people = self.panel.distinct()
         new = people[~people["task_id"].isin(self.tasks["task_id"])]
         unknown = dict.fromkeys(("judge_id", "task"), pd.array([pd.NA] * len(new), "string"))
@@ -200,8 +204,8 @@ class DrawnDesign:
             shared = shared.assign(**{SAMPLING: np.nan})
         if new.empty:
             return shared.reset_index(drop=True)
-        both = [shared, new[list(shared.columns)].astype(shared.dtypes.to_dict())]
-        return pd.concat([part for part in both if len(part)], ignore_index=True)
+        parts = [shared, new[list(shared.columns)].astype(shared.dtypes.to_dict())]
+        return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
     def first_pairs(self, pairs: int | None, which: str = "models") -> pd.DataFrame:
         """Tasks of the first pairs and of their swapped repeats; all tasks where ``pairs`` is None."""
@@ -211,13 +215,13 @@ class DrawnDesign:
             return tasks
         original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
         added = is_added(tasks)
-        wanted = original[~tasks["repeat"].astype(bool) & ~added].unique()[:pairs]
-        if len(wanted) < pairs:
+        names = original[~tasks["repeat"].astype(bool) & ~added].unique()[:pairs]
+        if len(names) < pairs:
             raise InputError(
-                f"The design has {len(wanted):,} pairs, so the first {pairs:,} cannot be used; use fewer, or "
+                f"The design has {len(names):,} pairs, so the first {pairs:,} cannot be used; use fewer, or "
                 "draw a larger design into another folder."
             )
-        return tasks[(original.isin(wanted) | added).to_numpy()]
+        return tasks[(original.isin(names) | added).to_numpy()]
 
     def of_models(self, table: pd.DataFrame) -> pd.DataFrame:
         """Rows of ``profiles`` or ``posts`` that the pairs of models show."""
@@ -232,9 +236,9 @@ class DrawnDesign:
         if self.panel is None:
             return None
         people = self.asked("panel")
-        own = people[~people["task_id"].isin(self.tasks["task_id"])]
-        posts = self.posts[self.posts["profile_id"].isin(own["profile_id"]).to_numpy()]
-        return self._hash(own, posts) if len(own) else None
+        tasks = people[~people["task_id"].isin(self.tasks["task_id"])]
+        posts = self.posts[self.posts["profile_id"].isin(tasks["profile_id"]).to_numpy()]
+        return self._hash(tasks, posts) if len(tasks) else None
 
     @staticmethod
     def _hash(tasks: pd.DataFrame, posts: pd.DataFrame) -> str:
@@ -255,29 +259,29 @@ def draw_design(study: Study, pairs: int, swapped_share: float, seed: int) -> Dr
             f"The share of swapped pairs is {swapped_share:g}{not_percent(swapped_share)}; "
             "give one from 0 to 1."
         )
-    everything = enumerate_profiles(study)
-    rows, swapped = draw_shared_pairs(everything, pairs, swapped_share, seed)
-    numbers = everything["profile_id"].to_numpy()
+    all_profiles = enumerate_profiles(study)
+    rows, swapped = draw_shared_pairs(all_profiles, pairs, swapped_share, seed)
+    numbers = all_profiles["profile_id"].to_numpy()
     tasks = shared_table(numbers[rows], swapped)
     if study.instrument is not None:
-        further = testing_rows(study, everything, study.instrument, seed)
+        further = testing_rows(study, all_profiles, study.instrument, seed)
         tasks = with_testing_pairs(tasks, numbers[further], study.instrument, len(swapped) == pairs)
         rows = np.concatenate([rows, further])
-    used = everything.iloc[np.unique(rows)].drop(columns="probability").reset_index(drop=True)
-    own = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed}
-    drawn = {**own, **restrictions_of(study), **instrument_of(study)}
-    return DrawnDesign(tasks, used, _posts(study, used, seed), drawn)
+    profiles = all_profiles.iloc[np.unique(rows)].drop(columns="probability").reset_index(drop=True)
+    settings = {"pairs": pairs, "swapped_share": swapped_share, "seed": seed}
+    facts = {**settings, **restrictions_of(study), **instrument_of(study)}
+    return DrawnDesign(tasks, profiles, _posts(study, profiles, seed), facts)
 
 
 def restrictions_of(study: Study) -> dict[str, Any]:
     """State the combinations that a design leaves out; empty where there are none."""
-    named = [part.levels for part in study.design.restrictions]
-    return {"restrictions": named} if named else {}
+    restrictions = [part.levels for part in study.design.restrictions]
+    return {"restrictions": restrictions} if restrictions else {}
 
 
 def check_restrictions(study: Study, design: DrawnDesign, run: Path) -> None:
     """Refuse a design that was drawn with other attributes or restrictions than those of the study file."""
-    missing = [one.id for one in study.attributes if one.id not in design.profiles]
+    missing = [attribute.id for attribute in study.attributes if attribute.id not in design.profiles]
     if missing:
         raise InputError(
             f"{run}: the design was drawn without {listed(missing)}, which the study file now contains; draw "
@@ -317,14 +321,14 @@ def with_panel(study: Study, design: DrawnDesign, profiles: pd.DataFrame, panel:
     """Add tasks of people to a design, and what they show to its profiles and posts."""
     # `profiles` are all of the study, as from `enumerate_profiles`.
     check_same_pairs(design.tasks, panel.tasks, "The tasks of people")
-    known = design.profiles["profile_id"]
-    new = sorted(set(panel.tasks["profile_id"]) - set(known))
+    profile_ids = design.profiles["profile_id"]
+    new = sorted(set(panel.tasks["profile_id"]) - set(profile_ids))
     if not new:
         return replace(design, panel=panel)
-    everything = profiles.drop(columns="probability").set_index("profile_id", drop=False)
-    own = everything.loc[new].reset_index(drop=True)
-    union = everything.loc[[*known, *new]].reset_index(drop=True)
-    posts = pd.concat([design.posts, _posts(study, own, design.drawn["seed"])], ignore_index=True)
+    all_profiles = profiles.drop(columns="probability").set_index("profile_id", drop=False)
+    new_profiles = all_profiles.loc[new].reset_index(drop=True)
+    union = all_profiles.loc[[*profile_ids, *new]].reset_index(drop=True)
+    posts = pd.concat([design.posts, _posts(study, new_profiles, design.drawn["seed"])], ignore_index=True)
     return replace(design, profiles=union, posts=posts, panel=panel)
 
 
@@ -336,12 +340,12 @@ def save_design(design: DrawnDesign, folder: Path) -> None:
     if design.panel is not None:
         facts["panel"] = design.panel.drawn
         write_table(design.panel.tasks, folder / f"{PANEL}.parquet")
-        write_table(_sheet(design, design.panel), folder / f"{PANEL}.csv")
-    with whole(folder / "design.json") as file:
+        write_table(_choice_sheet(design, design.panel), folder / f"{PANEL}.csv")
+    with atomic_write(folder / "design.json") as file:
         file.write((json.dumps(facts, indent=2) + "\n").encode("utf-8"))
 
 
-def _sheet(design: DrawnDesign, panel: Panel) -> pd.DataFrame:
+def _choice_sheet(design: DrawnDesign, panel: Panel) -> pd.DataFrame:
     """Tasks of people with what their profiles show, in the columns of choices; ``chosen`` is to be added."""
     sheet = panel.tasks.merge(design.profiles, on="profile_id", how="left")
     sheet = sheet.rename(columns={"task_id": "pair_id"})
@@ -354,8 +358,8 @@ def load_design(folder: Path) -> DrawnDesign | None:
     facts = folder / "design.json"
     if not facts.is_file():
         return None
-    drawn = read_json(facts, "run `conjury design` again")
-    if not isinstance(drawn, dict):
+    design_facts = read_json(facts, "run `conjury design` again")
+    if not isinstance(design_facts, dict):
         raise InputError(f"{facts}: the file should contain one mapping; run `conjury design` again.")
     tables = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     source = str(folder / "tasks.parquet")
@@ -369,10 +373,10 @@ def load_design(folder: Path) -> DrawnDesign | None:
     if "repeat_of" not in tasks:
         original = tasks["task_id"].str.removesuffix(SWAPPED_SUFFIX)
         tasks["repeat_of"] = original.where(tasks["repeat"].to_numpy(bool))
-    facts, panel = drawn.pop("panel", None), None
+    facts, panel = design_facts.pop("panel", None), None
     if isinstance(facts, dict):
         panel = Panel(_panel_tasks(folder / f"{PANEL}.parquet"), facts)
-    return DrawnDesign(tasks, tables["profiles"], tables["posts"], drawn, panel)
+    return DrawnDesign(tasks, tables["profiles"], tables["posts"], design_facts, panel)
 
 
 def _panel_tasks(path: Path) -> pd.DataFrame:

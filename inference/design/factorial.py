@@ -31,12 +31,12 @@ class Cell:
     @property
     def facets(self) -> dict[str, str]:
         """The facets besides prompt and sample that the answer has, by the columns of answers."""
-        named = {
+        levels = {
             "option_order": self.option_order,
             "option_labels": self.option_labels,
             "scale_direction": self.scale_direction,
         }
-        return {name: level for name, level in named.items() if level}
+        return {name: level for name, level in levels.items() if level}
 
 
 def asked_cells(study: AnyStudy, samples: int) -> list[Cell]:
@@ -74,8 +74,10 @@ def balanced_fraction(codes: Integers, n: int, rng: np.random.Generator) -> Inte
     # pairs of levels. Xu (2002), Technometrics 44(4), doi:10.1198/004017002188618554
     margins = _margins(codes)
     products = margins @ margins.T
-    found = (_exchanged(margins, products, n, rng) for _ in range(min(STARTS, WORK // len(codes) + 1)))
-    return min(found, key=lambda chosen: _imbalance(margins, chosen))
+    fractions = (
+        _improve_by_exchange(margins, products, n, rng) for _ in range(min(STARTS, WORK // len(codes) + 1))
+    )
+    return min(fractions, key=lambda chosen: _imbalance(margins, chosen))
 
 
 def _margins(codes: Integers) -> Integers:
@@ -85,8 +87,8 @@ def _margins(codes: Integers) -> Integers:
         for factor in range(codes.shape[1])
         for level in np.unique(codes[:, factor])
     ]
-    for one, other in combinations(range(codes.shape[1]), 2):
-        joint = codes[:, one] * (codes[:, other].max() + 1) + codes[:, other]
+    for first, second in combinations(range(codes.shape[1]), 2):
+        joint = codes[:, first] * (codes[:, second].max() + 1) + codes[:, second]
         columns += [(joint == level).astype(np.int64) for level in np.unique(joint)]
     return np.column_stack(columns).astype(np.int64)
 
@@ -97,15 +99,15 @@ def _imbalance(margins: Integers, chosen: Integers) -> int:
     return int((excess**2).sum())
 
 
-def _exchanged(margins: Integers, products: Integers, n: int, rng: np.random.Generator) -> Integers:
+def _improve_by_exchange(margins: Integers, products: Integers, n: int, rng: np.random.Generator) -> Integers:
     """Improve a random fraction by exchanges of one row."""
-    total, own = len(margins), np.diag(products)
+    total, diagonal = len(margins), np.diag(products)
     inside = np.isin(np.arange(total), rng.permutation(total)[:n])
     while True:
         excess = total * margins[inside].sum(axis=0) - n * margins.sum(axis=0)
         slope = margins @ excess
         out, into = np.flatnonzero(inside), np.flatnonzero(~inside)
-        change = total * (own[out][:, None] + own[into] - 2 * products[np.ix_(out, into)])
+        change = total * (diagonal[out][:, None] + diagonal[into] - 2 * products[np.ix_(out, into)])
         change = change + 2 * (slope[into] - slope[out][:, None])
         best = np.unravel_index(int(change.argmin()), change.shape)
         if change[best] >= 0:

@@ -34,7 +34,7 @@ def check_asked(which: str) -> None:
         raise InputError(f"--tasks {which}: write {', '.join(ASKED[:-1])} or {ASKED[-1]}.")
 
 
-def no_people(which: str = "panel") -> InputError:
+def no_people_error(which: str = "panel") -> InputError:
     """The error of a design without tasks of people."""
     return InputError(
         f"--tasks {which}: the design has no tasks of people; draw them with `conjury design STUDY --people "
@@ -55,8 +55,10 @@ class Panel:
 
     def sha256(self) -> str:
         """Hash of who judges what."""
-        shown = self.tasks[["judge_id", "task_id", "position", "profile_id", "repeat"]].astype("string")
-        return hashlib.sha256(pd.util.hash_pandas_object(shown, index=False).to_numpy().tobytes()).hexdigest()
+        columns = self.tasks[["judge_id", "task_id", "position", "profile_id", "repeat"]].astype("string")
+        return hashlib.sha256(
+            pd.util.hash_pandas_object(columns, index=False).to_numpy().tobytes()
+        ).hexdigest()
 
     def distinct(self) -> pd.DataFrame:
         """Each task once, without the repeats of respondents."""
@@ -95,11 +97,11 @@ def sample_people(
     # are those of the pair; the repeat, where the design has one, swaps them.
     name = panel_name(study)
     rng = stream(seed, "sampled panel", name)
-    drawn = draw_sample(probability, rng, strata)
-    assigned = share_among(len(drawn), people, each, rng)
-    shown = pairs["profile_id"].to_numpy(dtype=np.int64).reshape(-1, len(POSITIONS))
-    rows = drawn[assigned]
-    positions, names = shown[rows], pairs["task_id"].to_numpy(dtype=object)[:: len(POSITIONS)][rows]
+    sampled_rows = draw_sample(probability, rng, strata)
+    assigned = share_among(len(sampled_rows), people, each, rng)
+    profile_ids = pairs["profile_id"].to_numpy(dtype=np.int64).reshape(-1, len(POSITIONS))
+    rows = sampled_rows[assigned]
+    positions, names = profile_ids[rows], pairs["task_id"].to_numpy(dtype=object)[:: len(POSITIONS)][rows]
     chances, repeat_of = probability[rows], np.full(rows.shape, None, dtype=object)
     if study.design.repeat_first:
         positions = with_swapped_repeat(positions)
@@ -108,17 +110,17 @@ def sample_people(
         chances = np.column_stack([chances, chances[:, :1]])
     presentations = names.shape[1]
     judges = [f"{name}_{number:04d}" for number in range(1, people + 1)]
-    twice = np.repeat(np.arange(names.size), len(POSITIONS))
-    originals = pd.array(repeat_of.reshape(-1), dtype="string").take(twice)
+    rows_of_pairs = np.repeat(np.arange(names.size), len(POSITIONS))
+    originals = pd.array(repeat_of.reshape(-1), dtype="string").take(rows_of_pairs)
     columns: dict[str, Any] = {
-        "judge_id": pd.array(np.repeat(judges, presentations), dtype="string").take(twice),
-        "task_id": pd.array(names.reshape(-1), dtype="string").take(twice),
-        "task": pd.array(np.tile(np.arange(1, presentations + 1), people), dtype="Int64").take(twice),
+        "judge_id": pd.array(np.repeat(judges, presentations), dtype="string").take(rows_of_pairs),
+        "task_id": pd.array(names.reshape(-1), dtype="string").take(rows_of_pairs),
+        "task": pd.array(np.tile(np.arange(1, presentations + 1), people), dtype="Int64").take(rows_of_pairs),
         "position": factor(np.tile(np.arange(len(POSITIONS)), names.size), POSITIONS),
         "profile_id": pd.array(positions.reshape(-1), dtype="Int64"),
         "repeat": pd.array(~originals.isna(), dtype="boolean"),
         "repeat_of": originals,
-        SAMPLING: chances.reshape(-1)[twice],
+        SAMPLING: chances.reshape(-1)[rows_of_pairs],
     }
     return pd.DataFrame(columns)
 
@@ -148,8 +150,8 @@ def sample_size(pairs: int, people: int, tasks: int, each: int) -> int:
         raise InputError(
             f"{each:,} of {people:,} people cannot judge each task; give one person or more, and at most all."
         )
-    size, rest = divmod(people * tasks, each)
-    if rest:
+    size, remainder = divmod(people * tasks, each)
+    if remainder:
         raise InputError(
             f"{people:,} people with {tasks} tasks give {people * tasks:,} answers, not a multiple of {each} "
             f"people per task; use a number of people that is a multiple of {each}."
@@ -175,40 +177,46 @@ def imported_people(study: Study, profiles: pd.DataFrame, choices: pd.DataFrame,
         raise InputError(
             f"{source}: column '{absent[0]}' is missing, and profiles cannot be shown without it; add it."
         )
-    numbers = _numbers(profiles, people, varied)
+    numbers = _profile_numbers(profiles, people, varied)
     if (numbers == 0).any():
         remedy = "use levels of the study, in combinations that its restrictions allow"
         refuse(source, varied[0], numbers == 0, "belongs to a profile that the study does not have", remedy)
     table = people[["judge_id", "position"]].assign(task_id=as_text(people["pair_id"]), profile_id=numbers)
-    shown = table.groupby(["task_id", "position"], observed=True)["profile_id"].transform("nunique")
-    if (shown > 1).any():
-        name = table["task_id"].iloc[int((shown > 1).to_numpy().argmax())]
+    n_profiles = table.groupby(["task_id", "position"], observed=True)["profile_id"].transform("nunique")
+    if (n_profiles > 1).any():
+        name = table["task_id"].iloc[int((n_profiles > 1).to_numpy().argmax())]
         raise InputError(
             f"{source}: pair '{name}' shows different profiles to different people; a pair_id must refer to "
             "the same two profiles in the same positions, so add the respondent to it."
         )
-    order = table.groupby("judge_id", sort=False)["task_id"].transform(lambda own: pd.factorize(own)[0] + 1)
-    known = people.get(SAMPLING, np.nan)
-    table = table.assign(task=order.astype("Int64"), repeat=False, repeat_of=pd.NA, **{SAMPLING: known})
+    order = table.groupby("judge_id", sort=False)["task_id"].transform(
+        lambda task_ids: pd.factorize(task_ids)[0] + 1
+    )
+    sampling = people.get(SAMPLING, np.nan)
+    table = table.assign(task=order.astype("Int64"), repeat=False, repeat_of=pd.NA, **{SAMPLING: sampling})
     table = table.sort_values(["judge_id", "task", "position"], kind="stable")
     return validate(table[COLUMNS], "panel_tasks", source)
 
 
-def _numbers(profiles: pd.DataFrame, shown: pd.DataFrame, varied: Sequence[str]) -> Integers:
+def _profile_numbers(profiles: pd.DataFrame, people: pd.DataFrame, varied: Sequence[str]) -> Integers:
     """Numbers of the profiles with these attributes and stimuli, 0 where there is none."""
-    known, wanted = (table[list(varied)].astype("string") for table in (profiles, shown))
-    known = known.assign(number=profiles["profile_id"].to_numpy())
-    return wanted.merge(known, on=list(varied), how="left")["number"].fillna(0).to_numpy(dtype=np.int64)
+    profile_rows, person_rows = (table[list(varied)].astype("string") for table in (profiles, people))
+    profile_rows = profile_rows.assign(number=profiles["profile_id"].to_numpy())
+    return (
+        person_rows.merge(profile_rows, on=list(varied), how="left")["number"]
+        .fillna(0)
+        .to_numpy(dtype=np.int64)
+    )
 
 
-def described(panel: Panel) -> str:
+def panel_summary(panel: Panel) -> str:
     """Who judges how many tasks, and how these were chosen, in words."""
     facts, n = panel.drawn, panel.tasks["judge_id"].nunique()
     distinct = len(panel.distinct()) // len(POSITIONS)
-    own = panel.tasks[~panel.tasks["repeat"].to_numpy(bool)].groupby("judge_id").size() // len(POSITIONS)
-    tasks = f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
+    n_tasks = panel.tasks[~panel.tasks["repeat"].to_numpy(bool)].groupby("judge_id").size() // len(POSITIONS)
+    tasks = f"{n_tasks.min()}" if n_tasks.min() == n_tasks.max() else f"{n_tasks.min()} to {n_tasks.max()}"
     shares = "with the planned share of each" if "allocation" in facts else "equally often in each"
-    how = {
+    method = {
         "drawn": "drawn separately for each person",
         "uniform": "sampled uniformly from the pairs of models",
         "strata": f"sampled from the pairs of models, {shares} stratum of {facts.get('strata')}",
@@ -217,17 +225,17 @@ def described(panel: Panel) -> str:
         "imported": f"from {facts.get('choices')}",
     }[facts["sample"]]
     people = f"{n:,} {'person' if n == 1 else 'people'}"
-    return f"{people} with {tasks} tasks; {distinct:,} different tasks, {how}"
+    return f"{people} with {tasks} tasks; {distinct:,} different tasks, {method}"
 
 
 def check_same_pairs(tasks: pd.DataFrame, panel: pd.DataFrame, source: str) -> None:
     """Refuse tasks of people that have the name of a models' pair and show other profiles."""
     keys = ["task_id", "position"]
-    both = panel[[*keys, "profile_id"]].astype({"position": "string"})
-    both = both.merge(tasks[[*keys, "profile_id"]].astype({"position": "string"}), on=keys)
-    other = both[both["profile_id_x"] != both["profile_id_y"]]
-    if len(other):
-        names = other["task_id"].unique().tolist()
+    matches = panel[[*keys, "profile_id"]].astype({"position": "string"})
+    matches = matches.merge(tasks[[*keys, "profile_id"]].astype({"position": "string"}), on=keys)
+    conflicts = matches[matches["profile_id_x"] != matches["profile_id_y"]]
+    if len(conflicts):
+        names = conflicts["task_id"].unique().tolist()
         raise InputError(
             f"{source}: {listed(names, 3)} name other profiles than the pairs of models do; rename the pairs "
             "of people, or use another folder with --out."

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..study.models import Study
 from ..study.parts import Stimulus
-from ..study.restrictions import drawn_shares, left_in, refuse_too_many, share_left, shown_shares
+from ..study.restrictions import drawn_shares, is_allowed, refuse_too_many, share_left, shown_shares
 from ..tables.columns import stream
 from ..tables.schema import POSITIONS, SWAPPED_SUFFIX
 
@@ -44,17 +44,19 @@ def level_probabilities(study: Study) -> pd.DataFrame:
     >>> shares.loc[shares["feature"] == "speech", "probability"].round(3).tolist()
     [0.143, 0.857]
     """
-    shown = {
+    probabilities = {
         (name, level): float(share)
         for name, shares in shown_shares(study).items()
         for level, share in zip(study.levels(name), shares, strict=True)
     }
     implied = {
-        (derived.id, level.id): sum(shown[derived.source, name] for name in level.covers)
+        (derived.id, level.id): sum(probabilities[derived.source, name] for name in level.covers)
         for derived in study.derived
         for level in derived.levels
     }
-    rows = [(feature, level, probability) for (feature, level), probability in (shown | implied).items()]
+    rows = [
+        (feature, level, probability) for (feature, level), probability in (probabilities | implied).items()
+    ]
     return pd.DataFrame(rows, columns=["feature", "level", "probability"])
 
 
@@ -85,7 +87,7 @@ def attribute_cells(study: Study) -> pd.DataFrame:
     refuse_too_many(study, sizes)
     grid = np.indices(sizes).reshape(len(sizes), -1)
     codes = {attribute.id: grid[index] for index, attribute in enumerate(study.attributes)}
-    return _left(study, _cells(study, codes))
+    return _allowed_rows(study, _cells(study, codes))
 
 
 def enumerate_profiles(study: Study) -> pd.DataFrame:
@@ -124,7 +126,7 @@ def enumerate_profiles(study: Study) -> pd.DataFrame:
         )
         probability = probability / stimulus.count
     profiles.insert(0, "profile_id", np.arange(1, len(profiles) + 1))
-    return _left(study, profiles.assign(probability=probability))
+    return _allowed_rows(study, profiles.assign(probability=probability))
 
 
 def stimulus_ids(study: Study, stimulus: Stimulus) -> list[str]:
@@ -191,13 +193,13 @@ def shared_table(
     """Tasks that all models share in long form, from profiles of shape (pairs, 2)."""
     # The pairs numbered `swapped`, from 0, are repeated at the end with their positions swapped, as
     # `pair_000001_swapped` and so on, marked as repeats of `pair_000001` and so on.
-    again = np.asarray(swapped, dtype=np.int64)
+    rows = np.asarray(swapped, dtype=np.int64)
     names = [f"{name}_{number:06d}" for number in range(1, len(profile_ids) + 1)]
-    originals = [names[number] for number in again]
+    originals = [names[number] for number in rows]
     repeat_of = [None] * len(names) + originals
     names += [f"{name}{SWAPPED_SUFFIX}" for name in originals]
-    shown = np.concatenate([profile_ids, profile_ids[again, ::-1]])
-    return _task_table(names, shown, pd.NA, pd.NA, repeat_of)
+    profile_rows = np.concatenate([profile_ids, profile_ids[rows, ::-1]])
+    return _task_table(names, profile_rows, pd.NA, pd.NA, repeat_of)
 
 
 def panel_table(profile_ids: Integers, tasks: int, panel: str = "human") -> pd.DataFrame:
@@ -251,17 +253,17 @@ def factor(codes: Integers, categories: Iterable[str]) -> pd.Categorical[str]:
 
 def _cells(study: Study, codes: dict[str, Integers]) -> pd.DataFrame:
     """Attributes of profiles in categories, with their probability, 0 for those that restrictions name."""
-    drawn = drawn_shares(study)
-    cells = {name: factor(codes[name], study.levels(name)) for name in drawn}
+    level_shares = drawn_shares(study)
+    cells = {name: factor(codes[name], study.levels(name)) for name in level_shares}
     probability = np.ones(1)
-    for name, shares in drawn.items():
+    for name, shares in level_shares.items():
         probability = probability * shares[codes[name]]
     if study.design.restrictions:
-        probability = np.where(left_in(study, codes), probability, 0.0) / share_left(study)
+        probability = np.where(is_allowed(study, codes), probability, 0.0) / share_left(study)
     return add_derived(study, pd.DataFrame(cells)).assign(probability=probability)
 
 
-def _left(study: Study, table: pd.DataFrame) -> pd.DataFrame:
+def _allowed_rows(study: Study, table: pd.DataFrame) -> pd.DataFrame:
     """Rows that restrictions leave."""
     if not study.design.restrictions:
         return table

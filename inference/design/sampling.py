@@ -29,8 +29,8 @@ def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
         raise InputError(f"A sample of {n:,} of {len(size):,} tasks cannot be drawn; change one of the two.")
     certain = np.zeros(len(size), dtype=bool)
     while not certain.all():
-        rest = n - int(certain.sum())
-        probability = np.where(certain, 1.0, rest * size / size[~certain].sum())
+        remainder = n - int(certain.sum())
+        probability = np.where(certain, 1.0, remainder * size / size[~certain].sum())
         reached = ~certain & (probability >= 1 - 1e-12)
         if not reached.any():
             return probability
@@ -57,11 +57,11 @@ def draw_sample(
     if strata is not None:
         shuffled = rng.permutation(int(strata.max(initial=0)) + 1)
         order = order[np.argsort(shuffled[strata[order]], kind="stable")]
-    rest = n - len(certain)
+    n_random = n - len(certain)
     ends = np.cumsum(probability[order])
-    points = rng.random() + np.arange(rest)
-    drawn = order[np.minimum(np.searchsorted(ends, points, side="right"), len(order) - 1)]
-    return np.asarray(rng.permutation(np.concatenate([certain, drawn])), dtype=np.int64)
+    points = rng.random() + np.arange(n_random)
+    random_units = order[np.minimum(np.searchsorted(ends, points, side="right"), len(order) - 1)]
+    return np.asarray(rng.permutation(np.concatenate([certain, random_units])), dtype=np.int64)
 
 
 def with_floor(size: ArrayLike, floor: float) -> Floats:
@@ -72,21 +72,23 @@ def with_floor(size: ArrayLike, floor: float) -> Floats:
         )
     size = np.asarray(size, dtype=float)
     total = size.sum()
-    own = size / total if total > 0 else np.full(len(size), 1 / len(size))
-    return np.asarray((1 - floor) * own + floor / len(size))
+    shares = size / total if total > 0 else np.full(len(size), 1 / len(size))
+    return np.asarray((1 - floor) * shares + floor / len(size))
 
 
 def strata_of_pairs(tasks: pd.DataFrame, profiles: pd.DataFrame, column: str) -> Integers:
     """Number the strata of pairs, shape (pairs,): the levels of both profiles in a column, in any order."""
-    codes = pd.Series(pd.factorize(profiles[_known(profiles, column)])[0], index=profiles["profile_id"])
-    levels = np.sort(_of_pairs(tasks, codes), axis=1)
+    codes = pd.Series(
+        pd.factorize(profiles[_check_column(profiles, column)])[0], index=profiles["profile_id"]
+    )
+    levels = np.sort(_values_by_pair(tasks, codes), axis=1)
     return np.asarray(np.unique(levels, axis=0, return_inverse=True)[1].reshape(-1), dtype=np.int64)
 
 
 def names_of_strata(tasks: pd.DataFrame, profiles: pd.DataFrame, column: str) -> NDArray[np.object_]:
     """Names of the strata of `strata_of_pairs`, shape (pairs,)."""
-    levels = profiles[_known(profiles, column)].astype("string").fillna("missing").astype(object)
-    return stratum_names(_of_pairs(tasks, levels.set_axis(profiles["profile_id"])))
+    levels = profiles[_check_column(profiles, column)].astype("string").fillna("missing").astype(object)
+    return stratum_names(_values_by_pair(tasks, levels.set_axis(profiles["profile_id"])))
 
 
 def stratum_names(levels: NDArray[Any]) -> NDArray[np.object_]:
@@ -103,30 +105,30 @@ def planned_sizes(strata: NDArray[np.object_], table: pd.DataFrame, source: str)
             f"{source}: column '{absent[0]}' is missing; give the table of strata that `conjury power --with "
             "MODEL --strata COLUMN` writes."
         )
-    own = table.drop_duplicates("stratum").astype({"stratum": str}).set_index("stratum")["share"]
-    found = pd.to_numeric(own, errors="coerce").reindex(strata).to_numpy(dtype=float, na_value=np.nan)
-    bad = ~(np.isfinite(found) & (found > 0))
+    shares = table.drop_duplicates("stratum").astype({"stratum": str}).set_index("stratum")["share"]
+    sizes = pd.to_numeric(shares, errors="coerce").reindex(strata).to_numpy(dtype=float, na_value=np.nan)
+    bad = ~(np.isfinite(sizes) & (sizes > 0))
     if bad.any():
         raise InputError(
             f"{source}: stratum '{strata[bad][0]}' of the pairs has no share above 0; give one for each "
             "stratum, with the same column as in --strata."
         )
     _, code = np.unique(strata.astype(str), return_inverse=True)
-    return np.asarray(found / np.bincount(code)[code], dtype=float)
+    return np.asarray(sizes / np.bincount(code)[code], dtype=float)
 
 
-def _known(profiles: pd.DataFrame, column: str) -> str:
+def _check_column(profiles: pd.DataFrame, column: str) -> str:
     """The column of profiles that makes strata."""
-    able = [str(name) for name in profiles if name != "profile_id"]
-    if column not in able:
+    columns = [str(name) for name in profiles if name != "profile_id"]
+    if column not in columns:
         raise InputError(
-            f"--strata {column}: profiles have no such column{did_you_mean(column, able)}; use one of "
-            f"{listed(able)}."
+            f"--strata {column}: profiles have no such column{did_you_mean(column, columns)}; use one of "
+            f"{listed(columns)}."
         )
     return column
 
 
-def _of_pairs(tasks: pd.DataFrame, values: pd.Series[Any]) -> NDArray[Any]:
+def _values_by_pair(tasks: pd.DataFrame, values: pd.Series[Any]) -> NDArray[Any]:
     """Values of both profiles of each pair, shape (pairs, 2), from values by profile."""
     return np.asarray(values.loc[tasks["profile_id"].to_numpy()].to_numpy().reshape(-1, len(POSITIONS)))
 
@@ -153,9 +155,9 @@ def answer_uncertainty(
     p = original[PROBABILITY] if PROBABILITY in original else pd.Series(np.nan, index=original.index)
     if p.notna().any():
         p = p.astype(float).where(original["chosen"].notna(), 0.5)
-        each = ((p * (1 - p)) ** 0.5).groupby(original["pair_id"].astype("string")).mean()
-        known = each.reindex(pairs).to_numpy(dtype=float)
-        return np.where(np.isnan(known), LARGEST, known)
+        by_pair = ((p * (1 - p)) ** 0.5).groupby(original["pair_id"].astype("string")).mean()
+        uncertainty = by_pair.reindex(pairs).to_numpy(dtype=float)
+        return np.where(np.isnan(uncertainty), LARGEST, uncertainty)
     if strata is None:
         raise InputError(
             f"{source}: the judge's answers have no probabilities, so uncertainty can be estimated per "
@@ -166,27 +168,27 @@ def answer_uncertainty(
 
 def _changes_by_stratum(answers: pd.DataFrame, pairs: list[str], strata: Integers, source: str) -> Floats:
     """Smoothed share of swapped repeats whose choice changed, by the stratum of each pair, shape (pairs,)."""
-    asked = [name for name in ("prompt_id", "sample") if name in answers]
+    keys = [name for name in ("prompt_id", "sample") if name in answers]
     picks = answers[(answers["chosen"] == 1).fillna(False).to_numpy(bool)]
-    picks = picks[[*asked, "pair_id", "profile_id", "repeat", "repeat_of"]].astype(
+    picks = picks[[*keys, "pair_id", "profile_id", "repeat", "repeat_of"]].astype(
         {"pair_id": "string", "repeat_of": "string"}
     )
-    again = picks["repeat"].to_numpy(bool)
-    both = picks[again].merge(
-        picks[~again],
-        left_on=[*asked, "repeat_of"],
-        right_on=[*asked, "pair_id"],
+    is_repeat = picks["repeat"].to_numpy(bool)
+    repeats = picks[is_repeat].merge(
+        picks[~is_repeat],
+        left_on=[*keys, "repeat_of"],
+        right_on=[*keys, "pair_id"],
         suffixes=("", "_first"),
     )
-    if both.empty:
+    if repeats.empty:
         raise InputError(
             f"{source}: the judge's answers have neither probabilities nor swapped repeats, so their "
             "uncertainty cannot be estimated; sample uniformly or by strata."
         )
-    changed = (both["profile_id"] != both["profile_id_first"]).to_numpy(bool)
-    row = pd.Index(pairs).get_indexer(pd.Index(both["repeat_of"]))
-    own, known = strata[row[row >= 0]], changed[row >= 0]
-    n = np.bincount(own, minlength=int(strata.max()) + 1)
-    share = (np.bincount(own, known, len(n)) + 0.5) / (n + 1)
-    overall = (known.sum() + 0.5) / (len(known) + 1)
+    changed = (repeats["profile_id"] != repeats["profile_id_first"]).to_numpy(bool)
+    row = pd.Index(pairs).get_indexer(pd.Index(repeats["repeat_of"]))
+    codes, outcomes = strata[row[row >= 0]], changed[row >= 0]
+    n = np.bincount(codes, minlength=int(strata.max()) + 1)
+    share = (np.bincount(codes, outcomes, len(n)) + 0.5) / (n + 1)
+    overall = (outcomes.sum() + 0.5) / (len(outcomes) + 1)
     return np.asarray(np.where(n > 0, share, overall)[strata], dtype=float)

@@ -77,11 +77,11 @@ class SubjectTable:
                     f"{', '.join(str(column) for column in table if column not in UNSHOWN)}."
                 )
         self._rows = {name: row for row, name in enumerate(table[key].tolist())}
-        self._columns = {name: _shared(table[name]) for name in names}
+        self._columns = {name: _deduplicated_values(table[name]) for name in names}
         self._kinds = list(kinds) if kinds is not None else [""] * len(table)
         self._versions = {cues: list(files) for cues, files in (versions or {}).items()}
         by_column = any(self._kinds) and not self._versions
-        self._media = _shared(table["media"]) if by_column else [None] * len(table)
+        self._media = _deduplicated_values(table["media"]) if by_column else [None] * len(table)
         self._beside = beside
 
     def show(self, name: Any, position: str = "") -> Shown:
@@ -124,10 +124,10 @@ def pair_subjects(
     kinds = first[PAIR_KIND].tolist() if PAIR_KIND in first else [PAIR_KINDS[0]] * len(first)
     for index in stream(seed, "order of requests").permutation(len(names)).tolist():
         profiles = [int(number) for number in sides[index]]
-        shown = tuple(table.show(number, side) for number, side in zip(profiles, POSITIONS, strict=True))
+        stimuli = tuple(table.show(number, side) for number, side in zip(profiles, POSITIONS, strict=True))
         yield Subject(
             str(names[index]),
-            shown,
+            stimuli,
             dict(zip(POSITIONS, profiles, strict=True)),
             order=orders[index],
             kind=str(kinds[index]),
@@ -157,16 +157,16 @@ def takes(prompt: Prompt, strata: Mapping[str, str]) -> bool:
     return all(strata.get(column) in values for column, values in prompt.only.items())
 
 
-def write_fields(shown: Shown, how: str, salt: str) -> str:
+def write_fields(stimulus: Shown, form: str, salt: str) -> str:
     """Write judged text so that a model reads it as data."""
     # `json` makes one JSON object, in which quotes and line ends are escaped; `delimited` puts each field
     # between tags that end in a number which the text does not contain.
-    if how == "json":
-        return json.dumps(_plain(shown.fields), ensure_ascii=False)
-    body = "\n".join(f"{name}: {value}" for name, value in _plain(shown.fields).items())
+    if form == "json":
+        return json.dumps(_python_values(stimulus.fields), ensure_ascii=False)
+    body = "\n".join(f"{name}: {value}" for name, value in _python_values(stimulus.fields).items())
     tag, turn = "", 0
     while not tag or tag in body:
-        tag = hashlib.sha256(f"{salt}:{shown.position}:{turn}".encode()).hexdigest()[:8]
+        tag = hashlib.sha256(f"{salt}:{stimulus.position}:{turn}".encode()).hexdigest()[:8]
         turn += 1
     return f"<data-{tag}>\n{body}\n</data-{tag}>"
 
@@ -176,12 +176,12 @@ def is_single(study: Study | ItemStudy) -> bool:
     return isinstance(study, ItemStudy) or study.collect.form == "single"
 
 
-def _shared(column: pd.Series[Any]) -> list[Any]:
+def _deduplicated_values(column: pd.Series[Any]) -> list[Any]:
     """Return the values of a column, equal ones as one object, and None for missing ones."""
-    known: dict[tuple[type, Any], Any] = {}
+    cache: dict[tuple[type, Any], Any] = {}
     values = column.astype(object).where(column.notna(), None)
-    return [known.setdefault((type(value), value), value) for value in values]
+    return [cache.setdefault((type(value), value), value) for value in values]
 
 
-def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _python_values(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in fields.items()}

@@ -30,9 +30,9 @@ def instrument_of(study: Study) -> dict[str, Any]:
     return {"instrument": instrument.model_dump(include=fields)}
 
 
-def check_instrument(study: Study, drawn: Mapping[str, Any], run: Path) -> None:
+def check_instrument(study: Study, facts: Mapping[str, Any], run: Path) -> None:
     """Refuse a design that was drawn with other pairs of the instrument than the study file has now."""
-    if drawn.get("instrument") != instrument_of(study).get("instrument"):
+    if facts.get("instrument") != instrument_of(study).get("instrument"):
         raise InputError(
             f"{run}: vacuum pairs, same-quality pairs or anchors in the study file have changed since the "
             "design was drawn; restore them, or draw a new design into another folder with --out."
@@ -47,7 +47,7 @@ def is_added(tasks: pd.DataFrame) -> pd.Series[bool]:
     return flags
 
 
-def of_design(tasks: pd.DataFrame) -> pd.DataFrame:
+def design_pairs(tasks: pd.DataFrame) -> pd.DataFrame:
     """Tasks that are part of the design, without the column that tells them from others."""
     return tasks[~is_added(tasks).to_numpy(bool)].drop(columns=PAIR_KIND, errors="ignore")
 
@@ -56,15 +56,15 @@ def testing_rows(study: Study, profiles: pd.DataFrame, instrument: Instrument, s
     """Draw vacuum pairs, then same-quality pairs; row numbers of their profiles, shape (pairs, 2)."""
     probability = profiles["probability"].to_numpy(dtype=float)
     rng = stream(seed, "vacuum pairs")
-    alone = rng.choice(len(profiles), size=instrument.vacuum_pairs, p=probability)
+    vacuum_rows = rng.choice(len(profiles), size=instrument.vacuum_pairs, p=probability)
     same = _same_quality(
         _qualities(study, profiles, instrument.irrelevant),
         probability,
         instrument.same_quality_pairs,
         stream(seed, "same-quality pairs"),
     )
-    both: Integers = np.concatenate([np.column_stack([alone, alone]), same]).astype(np.int64)
-    return both
+    rows: Integers = np.concatenate([np.column_stack([vacuum_rows, vacuum_rows]), same]).astype(np.int64)
+    return rows
 
 
 def _qualities(study: Study, profiles: pd.DataFrame, irrelevant: list[str]) -> Integers:
@@ -92,26 +92,26 @@ def _same_quality(
     first = rng.choice(len(quality), size=n, p=weights / weights.sum())
     second = []
     for row in first:
-        others = np.flatnonzero(quality == quality[row])
-        others = others[others != row]
-        second.append(rng.choice(others, p=probability[others] / probability[others].sum()))
+        candidates = np.flatnonzero(quality == quality[row])
+        candidates = candidates[candidates != row]
+        second.append(rng.choice(candidates, p=probability[candidates] / probability[candidates].sum()))
     return np.column_stack([first, second]).astype(np.int64).astype(np.int64)
 
 
 def with_testing_pairs(
-    tasks: pd.DataFrame, shown: Integers, instrument: Instrument, swapped: bool
+    tasks: pd.DataFrame, numbers: Integers, instrument: Instrument, swapped: bool
 ) -> pd.DataFrame:
     """Add such pairs to the tasks of models, and name the kind of each task."""
-    # `shown` are their profiles, vacuum pairs first, shape (pairs, 2). Same-quality pairs are repeated with
+    # `numbers` are their profiles, vacuum pairs first, shape (pairs, 2). Same-quality pairs are repeated with
     # positions swapped where the others are; a vacuum pair looks the same when swapped.
     pairs, n = len(tasks[~tasks["repeat"].to_numpy(bool)]) // 2, instrument.vacuum_pairs
     anchors = set(tasks["task_id"].iloc[::2][: min(instrument.anchors, pairs)])
     original = tasks["repeat_of"].fillna(tasks["task_id"])
-    own = tasks.assign(**{PAIR_KIND: np.where(original.isin(anchors), ANCHOR, DESIGN)})
-    parts = [own]
-    for kind, rows in ((VACUUM, shown[:n]), (SAME_QUALITY, shown[n:])):
-        again = np.arange(len(rows)) if swapped and kind != VACUUM else np.empty(0, dtype=np.int64)
+    design_tasks = tasks.assign(**{PAIR_KIND: np.where(original.isin(anchors), ANCHOR, DESIGN)})
+    parts = [design_tasks]
+    for kind, rows in ((VACUUM, numbers[:n]), (SAME_QUALITY, numbers[n:])):
+        repeats = np.arange(len(rows)) if swapped and kind != VACUUM else np.empty(0, dtype=np.int64)
         if len(rows):
-            parts.append(shared_table(rows, again, kind).assign(**{PAIR_KIND: kind}))
+            parts.append(shared_table(rows, repeats, kind).assign(**{PAIR_KIND: kind}))
     table = pd.concat(parts, ignore_index=True)
     return table.astype({PAIR_KIND: "string"})

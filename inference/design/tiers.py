@@ -120,24 +120,24 @@ def select_tiers(
     >>> chosen[chosen["topic_id"] == "a"][["response_type", "response"]].to_numpy().tolist()
     [['high', 'a4'], ['mid', 'a2'], ['low', 'a0'], ['unrelated', 'b4']]
     """
-    table, notes = _checked(candidates, source)
-    known = _summary(table)
-    known["outcome"] = _filtered(known, filters)
-    known["outcome"] = _taken(known, topics, source)
-    chosen = known[known["outcome"] == "chosen"]
+    table, notes = _check_candidates(candidates, source)
+    summary = _summary(table)
+    summary["outcome"] = _apply_filters(summary, filters)
+    summary["outcome"] = _limit_topics(summary, topics, source)
+    chosen = summary[summary["outcome"] == "chosen"]
     if len(chosen) < 2:
         raise InputError(
-            f"{source}: {len(chosen)} of {len(known)} topics remain, but unrelated responses need two; "
+            f"{source}: {len(chosen)} of {len(summary)} topics remain, but unrelated responses need two; "
             "give more responses or weaker filters."
         )
     items = _items(table, chosen["topic_id"].tolist(), seed)
-    counts = known["outcome"].value_counts()
+    counts = summary["outcome"].value_counts()
     notes += [f"{n:,} topics were excluded: {why}." for why, n in counts.items() if why != "chosen"]
-    notes += _told_apart(items)
-    return TierSelection(items, known.reset_index(drop=True), tuple(notes))
+    notes += _notes_on_ties(items)
+    return TierSelection(items, summary.reset_index(drop=True), tuple(notes))
 
 
-def _checked(candidates: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[str]]:
+def _check_candidates(candidates: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[str]]:
     require_columns(candidates, ["topic_id", "response", "votes"], source)
     table = candidates.reset_index(drop=True)
     for name in ("topic_id", "response", "votes"):
@@ -152,54 +152,56 @@ def _checked(candidates: pd.DataFrame, source: str) -> tuple[pd.DataFrame, list[
         topic_id=as_text(table["topic_id"]), response=as_text(table["response"]), votes=votes
     )
     table = table.sort_values(["topic_id", "votes", "response"], ascending=[True, False, True], kind="stable")
-    twice = table.duplicated(["topic_id", "response"])
+    repeats = table.duplicated(["topic_id", "response"])
     notes = []
-    if twice.any():
+    if repeats.any():
         notes = [
-            f"{int(twice.sum()):,} responses occur more than once in their topic; the one with the most "
+            f"{int(repeats.sum()):,} responses occur more than once in their topic; the one with the most "
             f"votes is used."
         ]
-    return table[~twice].reset_index(drop=True), notes
+    return table[~repeats].reset_index(drop=True), notes
 
 
 def _summary(table: pd.DataFrame) -> pd.DataFrame:
     """One row per topic, the one with the most popular best response first."""
     groups = table.groupby("topic_id", sort=True)
-    known = groups.agg(n_responses=("response", "size"), top_votes=("votes", "max")).reset_index()
+    summary = groups.agg(n_responses=("response", "size"), top_votes=("votes", "max")).reset_index()
     if "modality" in table:
-        known["modality"] = as_text(groups["modality"].first().reset_index(drop=True))
+        summary["modality"] = as_text(groups["modality"].first().reset_index(drop=True))
     order = ["top_votes", "topic_id"]
-    return known.sort_values(order, ascending=[False, True], kind="stable").reset_index(drop=True)
+    return summary.sort_values(order, ascending=[False, True], kind="stable").reset_index(drop=True)
 
 
-def _filtered(known: pd.DataFrame, filters: Sequence[VoteFilter]) -> pd.Series[str]:
-    passed = np.zeros(len(known), dtype=bool)
+def _apply_filters(summary: pd.DataFrame, filters: Sequence[VoteFilter]) -> pd.Series[str]:
+    passed = np.zeros(len(summary), dtype=bool)
     for part in filters:
-        enough = (known["n_responses"] >= part.responses) & (known["top_votes"] >= part.top_votes)
+        enough = (summary["n_responses"] >= part.responses) & (summary["top_votes"] >= part.top_votes)
         passed |= enough.to_numpy(dtype=bool)
-    outcome = pd.Series(np.where(passed, "chosen", "too few responses or votes"), index=known.index)
-    return outcome.mask((known["n_responses"] < len(TIERS)).to_numpy(), "fewer than three responses")
+    outcome = pd.Series(np.where(passed, "chosen", "too few responses or votes"), index=summary.index)
+    return outcome.mask((summary["n_responses"] < len(TIERS)).to_numpy(), "fewer than three responses")
 
 
-def _taken(known: pd.DataFrame, topics: int | Mapping[str, int] | None, source: str) -> pd.Series[str]:
+def _limit_topics(
+    summary: pd.DataFrame, topics: int | Mapping[str, int] | None, source: str
+) -> pd.Series[str]:
     """Keep the most popular topics, so many of each modality where a mapping states so."""
-    outcome = known["outcome"]
+    outcome = summary["outcome"]
     if topics is None:
         return outcome
     stay = outcome == "chosen"
     if isinstance(topics, Mapping):
-        require_columns(known, ["modality"], source)
-        groups, limits = known["modality"], topics
+        require_columns(summary, ["modality"], source)
+        groups, limits = summary["modality"], topics
     else:
-        groups, limits = pd.Series("", index=known.index, dtype="string"), {"": topics}
+        groups, limits = pd.Series("", index=summary.index, dtype="string"), {"": topics}
     rank = stay.groupby(groups).cumsum()
     limit = groups.map(dict(limits)).fillna(0)
-    for name, wanted in limits.items():
-        there = int(stay[(groups == name).to_numpy(dtype=bool)].sum())
-        if there < wanted:
+    for name, n_topics in limits.items():
+        n_candidates = int(stay[(groups == name).to_numpy(dtype=bool)].sum())
+        if n_candidates < n_topics:
             of = f" of modality {name}" if name else ""
             raise InputError(
-                f"{source}: {wanted} topics{of} are requested, but {there} remain; request fewer."
+                f"{source}: {n_topics} topics{of} are requested, but {n_candidates} remain; request fewer."
             )
     return outcome.mask((stay & (rank > limit)).to_numpy(dtype=bool), "less popular than those chosen")
 
@@ -213,14 +215,14 @@ def _items(table: pd.DataFrame, chosen: list[str], seed: int) -> pd.DataFrame:
     ]
     ordered = {str(name): group for name, group in rows}
     shuffled = stream(seed, "unrelated").permutation(len(chosen))
-    other = dict(zip(shuffled, np.roll(shuffled, -1), strict=True))
-    made = []
+    next_topic = dict(zip(shuffled, np.roll(shuffled, -1), strict=True))
+    records = []
     for number, topic in enumerate(chosen):
         group = ordered[topic]
-        best = ordered[chosen[other[number]]].iloc[0]
-        picked = [group.iloc[0], group.iloc[len(group) // 2], group.iloc[-1], best]
-        for kind, row in zip((*TIERS, UNRELATED), picked, strict=True):
-            made.append(
+        best = ordered[chosen[next_topic[number]]].iloc[0]
+        tier_rows = [group.iloc[0], group.iloc[len(group) // 2], group.iloc[-1], best]
+        for kind, row in zip((*TIERS, UNRELATED), tier_rows, strict=True):
+            records.append(
                 {
                     "item_id": f"{topic}_{kind}",
                     "topic_id": topic,
@@ -231,21 +233,21 @@ def _items(table: pd.DataFrame, chosen: list[str], seed: int) -> pd.DataFrame:
                     "votes": row["votes"],
                 }
             )
-    items = pd.DataFrame(made).astype({"votes": "Int64"})
+    items = pd.DataFrame(records).astype({"votes": "Int64"})
     kinds = pd.Categorical(items["response_type"], categories=[*TIERS, UNRELATED])
     texts = ["item_id", "topic_id", "response", "generator"]
     return items.assign(response_type=kinds).astype(dict.fromkeys(texts, "string"))
 
 
-def _told_apart(items: pd.DataFrame) -> list[str]:
+def _notes_on_ties(items: pd.DataFrame) -> list[str]:
     """State where tiers have equal votes."""
     votes = items.pivot(index="topic_id", columns="response_type", values="votes")
     notes = []
-    for one, other in pairwise(TIERS):
-        same = votes.index[(votes[one] == votes[other]).to_numpy(dtype=bool)].tolist()
+    for upper, lower in pairwise(TIERS):
+        same = votes.index[(votes[upper] == votes[lower]).to_numpy(dtype=bool)].tolist()
         if same:
             notes.append(
-                f"{one} and {other} have equal votes in {len(same):,} topics ({listed(same, 5)}), so their "
+                f"{upper} and {lower} have equal votes in {len(same):,} topics ({listed(same, 5)}), so their "
                 "order in these is alphabetical."
             )
     return notes

@@ -28,11 +28,11 @@ def read_export(
     people: bool = False,
 ) -> CollectedData:
     """Read an export by its format, as `conjury import` does with the same options."""
-    known = find_format(form, with_ratings=bool(ratings or value))
-    if known.content == JOINED:
+    export_format = find_format(form, with_ratings=bool(ratings or value))
+    if export_format.content == JOINED:
         raise InputError(f"--format {form} contains no answers; import it with `conjury import`, then check.")
-    if known.content == CHOICES:
-        survey = known.load()(path)
+    if export_format.content == CHOICES:
+        survey = export_format.load()(path)
         choices, notes = survey.choices, list(survey.notes)
         if isinstance(study, Study):
             choices, further = as_of_study(study, choices, str(path))
@@ -47,7 +47,7 @@ def read_export(
         judge=judge,
         people=people,
     )
-    id: dict[str, Any] = {"id": "ResponseId"} if "id_column" in known.options else {}
-    imported = known.load()(path, layout=layout, rules=Rules(), **known.fixed, **id)
+    id: dict[str, Any] = {"id": "ResponseId"} if "id_column" in export_format.options else {}
+    imported = export_format.load()(path, layout=layout, rules=Rules(), **export_format.fixed, **id)
     files = {"judgments": Path(path)}
     return with_study(CollectedData(judgments=imported.judgments, files=files, notes=imported.notes), study)

@@ -33,7 +33,7 @@ from .conjoint_tasks import (
     task_outcomes,
 )
 from .rules import counts
-from .texts import require_column, typed
+from .texts import numbers_or_text, require_column
 
 PERSONAL = (
     *("IPAddress", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference"),
@@ -152,20 +152,20 @@ def read_qualtrics(
     table = find_labels(export) if labels is None else read_labels(labels)
     levels = shown_levels(export, table)
     named = task_outcomes(export, outcomes)
-    asked = [name for columns in named.values() for name in columns]
-    again = find_repeat(export, asked, repeated)
-    columns = [*named.pop("chosen"), *([again.column] if again else [])]
-    tasks = np.array([*range(len(export.tasks)), *([again.task] if again else [])])
+    outcome_columns = [name for columns in named.values() for name in columns]
+    repeat = find_repeat(export, outcome_columns, repeated)
+    columns = [*named.pop("chosen"), *([repeat.column] if repeat else [])]
+    tasks = np.array([*range(len(export.tasks)), *([repeat.task] if repeat else [])])
     sides, picks = _read_answers(export, columns, tasks, first, second)
-    frame = _long(export, table, levels, tasks, picks, again is not None and flipped)
+    frame = _long_table(export, table, levels, tasks, picks, repeat is not None and flipped)
     row = frame.pop("_row").to_numpy()
     frame.insert(0, "judge_id", export.table[id].to_numpy()[row])
-    for name, own in named.items():
-        frame[name] = _further_outcome(export, own, frame, row)
-    kept, notes = _covariates(export, {id, *asked, *columns}, covariates)
-    renamed = {name: f"respondent_{name}" for name in kept if name in TAKEN or name in frame}
-    for name in kept:
-        frame[renamed.get(name, name)] = typed(export.table[name]).to_numpy()[row]
+    for name, task_columns in named.items():
+        frame[name] = _further_outcome(export, task_columns, frame, row)
+    covariate_names, notes = _covariates(export, {id, *outcome_columns, *columns}, covariates)
+    renamed = {name: f"respondent_{name}" for name in covariate_names if name in TAKEN or name in frame}
+    for name in covariate_names:
+        frame[renamed.get(name, name)] = numbers_or_text(export.table[name]).to_numpy()[row]
     notes += [
         f"Column {old} is renamed {new}, since choices have their own column {old}."
         for old, new in renamed.items()
@@ -175,14 +175,14 @@ def read_qualtrics(
     valid = validate(frame, "choices", export.source)
     assumed = [
         f"{sides[0]!r} is the first profile (position A), {sides[1]!r} the second (position B).",
-        _repeat_note(again, export, flipped),
+        _repeat_note(repeat, export, flipped),
     ]
     return Survey(
         valid,
         table,
         int(valid["judge_id"].nunique()),
         len(export.tasks),
-        again is not None and again.task == 0,
+        repeat is not None and repeat.task == 0,
         (*assumed, *_gaps(export, valid), *notes),
     )
 
@@ -267,7 +267,7 @@ def _read_answers(
     return sides, picks
 
 
-def _long(
+def _long_table(
     export: Export,
     labels: pd.DataFrame,
     levels: pd.DataFrame,
@@ -276,25 +276,27 @@ def _long(
     flip_last: bool,
 ) -> pd.DataFrame:
     """Two rows for every presentation of a task that was shown; ``_row`` is the row of the respondent."""
-    row, asked = (np.repeat(part, len(POSITIONS)) for part in np.nonzero(export.shown[:, tasks]))
+    row, presentation = (np.repeat(part, len(POSITIONS)) for part in np.nonzero(export.shown[:, tasks]))
     position = np.tile(np.arange(len(POSITIONS)), len(row) // len(POSITIONS))
-    task, is_repeat = tasks[asked], asked >= len(export.tasks)
+    task, is_repeat = tasks[presentation], presentation >= len(export.tasks)
     profile = np.where(is_repeat & flip_last, 1 - position, position)
-    pick = picks[row, asked]
+    pick = picks[row, presentation]
     columns: dict[str, Any] = {
         "judge_kind": "human",
-        "pair_id": _pair_of(asked),
-        "task": asked + 1,
+        "pair_id": _pair_of(presentation),
+        "task": presentation + 1,
         "position": factor(position, POSITIONS),
         "profile_id": (row * len(export.tasks) + task) * len(POSITIONS) + profile + 1,
         "chosen": pd.Series(pick == position).astype("Int8").mask(pick < 0),
         "status": np.select([pick == UNANSWERED, pick == UNPARSED], ["missing", "unparsed"], "ok"),
         "repeat": is_repeat,
     }
-    shown = levels.reindex(pd.MultiIndex.from_arrays([profile, row, task]))
+    profile_levels = levels.reindex(pd.MultiIndex.from_arrays([profile, row, task]))
     for name, rows in labels.groupby("attribute_id", sort=False):
-        columns[str(name)] = pd.Categorical(shown[name], categories=pd.Index(rows["level_id"].tolist()))
-    columns["attribute_order"] = shown["attribute_order"].astype("string").array
+        columns[str(name)] = pd.Categorical(
+            profile_levels[name], categories=pd.Index(rows["level_id"].tolist())
+        )
+    columns["attribute_order"] = profile_levels["attribute_order"].astype("string").array
     columns["repeated_task"] = pd.Series(task + 1).astype("Int64").where(pd.Series(is_repeat))
     columns["repeat_of"] = _pair_of(task).where(is_repeat)
     return pd.DataFrame(columns | {"_row": row})
@@ -316,35 +318,37 @@ def _further_outcome(
     return pd.Series(pick == frame["position"].cat.codes).astype("Int8").mask(pick < 0)
 
 
-def _covariates(export: Export, used: set[str], wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    if wanted is not None:
-        for name in wanted:
+def _covariates(
+    export: Export, answers: set[str], names: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
+    if names is not None:
+        for name in names:
             require_column(export.table, name, export.source, "--covariates")
-        return list(wanted), []
-    rest = [name for name in export.other_columns if name not in used]
-    personal = [name for name in rest if name in PERSONAL]
+        return list(names), []
+    candidates = [name for name in export.other_columns if name not in answers]
+    personal = [name for name in candidates if name in PERSONAL]
     notes = [
         f"Columns that may identify people are excluded: {listed(personal)}; name them as covariates to "
         "keep them."
     ]
-    return [name for name in rest if name not in personal], notes if personal else []
+    return [name for name in candidates if name not in personal], notes if personal else []
 
 
-def _repeat_note(again: Repeat | None, export: Export, flipped: bool) -> str:
-    if again is None:
+def _repeat_note(repeat: Repeat | None, export: Export, flipped: bool) -> str:
+    if repeat is None:
         return "No task is repeated."
     how = "its profiles swapped" if flipped else "the same profiles in the same positions"
-    return f"{again.column} repeats task {export.tasks[again.task]}, with {how}."
+    return f"{repeat.column} repeats task {export.tasks[repeat.task]}, with {how}."
 
 
 def _gaps(export: Export, choices: pd.DataFrame) -> list[str]:
-    seen = export.shown.any(axis=1)
+    has_task = export.shown.any(axis=1)
     silent = ~choices["chosen"].notna().groupby(choices["judge_id"]).any()
     pairs = choices["status"].value_counts() // len(POSITIONS)
     return counts(
         {
-            "Respondents who saw no task (excluded)": (~seen).sum(),
-            "Tasks that their respondents did not see (excluded)": (~export.shown[seen]).sum(),
+            "Respondents who saw no task (excluded)": (~has_task).sum(),
+            "Tasks that their respondents did not see (excluded)": (~export.shown[has_task]).sum(),
             "Tasks without an answer (status missing)": pairs.get("missing", 0),
             "Answers that name neither of the two profiles (status unparsed)": pairs.get("unparsed", 0),
             "Respondents who answered no task": silent.sum(),

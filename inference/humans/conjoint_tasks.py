@@ -46,23 +46,23 @@ class Export:
     @cached_property
     def shown(self) -> NDArray[np.bool_]:
         """Whether the respondent saw the task, shape (n, T)."""
-        shown = np.zeros((len(self.table), len(self.tasks)), dtype=bool)
-        shown[self.cells["row"], self.cells["task"]] = True
-        return shown
+        mask = np.zeros((len(self.table), len(self.tasks)), dtype=bool)
+        mask[self.cells["row"], self.cells["task"]] = True
+        return mask
 
 
 def read_export(path: str | Path, id: str, prefix: str | None = None) -> Export:
     """Read an export and find its conjoint columns; InputError where they are incomplete."""
     responses = read_responses(path, id)
     source, table = responses.source, responses.table.astype("string").replace("NA", pd.NA)
-    empty, again = table[id].isna().to_numpy(), table[id].duplicated().to_numpy()
-    if empty.any():
-        refuse(source, id, empty, "is empty", "give every respondent an identifier")
-    if again.any():
-        value = table[id].iloc[int(again.argmax())]
-        refuse(source, id, again, f"repeats '{value}'", "keep one row for each respondent")
+    is_empty, is_duplicate = table[id].isna().to_numpy(), table[id].duplicated().to_numpy()
+    if is_empty.any():
+        refuse(source, id, is_empty, "is empty", "give every respondent an identifier")
+    if is_duplicate.any():
+        value = table[id].iloc[int(is_duplicate.argmax())]
+        refuse(source, id, is_duplicate, f"repeats '{value}'", "keep one row for each respondent")
     prefix = _find_prefix(table, prefix, source)
-    tasks, places = _count(table, prefix, source)
+    tasks, places = _task_numbers(table, prefix, source)
     parts = []
     for task, number in enumerate(tasks):
         for place in places:
@@ -76,8 +76,8 @@ def read_export(path: str | Path, id: str, prefix: str | None = None) -> Export:
             parts.append(part.assign(task=task, place=place, row=np.arange(len(table))))
     cells = pd.concat(parts, ignore_index=True)
     filled = cells[["attribute", "level_1", "level_2"]].notna()
-    shown = filled.any(axis=1).groupby([cells["row"], cells["task"]]).transform("any")
-    export = Export(source, table, prefix, tuple(tasks), cells[shown].reset_index(drop=True))
+    is_shown = filled.any(axis=1).groupby([cells["row"], cells["task"]]).transform("any")
+    export = Export(source, table, prefix, tuple(tasks), cells[is_shown].reset_index(drop=True))
     for kind in filled:
         remedy = "fill it in, or empty all columns of that task"
         missing = export.cells[kind].isna()
@@ -96,8 +96,8 @@ def find_labels(export: Export) -> pd.DataFrame:
     profiles = [
         export.cells.assign(level=export.cells[f"level_{profile}"], profile=profile) for profile in PROFILES
     ]
-    seen = pd.concat(profiles).sort_values(["row", "task", "profile", "place"], kind="stable")
-    return _with_ids(seen[["attribute", "level"]].drop_duplicates())
+    cells = pd.concat(profiles).sort_values(["row", "task", "profile", "place"], kind="stable")
+    return _with_ids(cells[["attribute", "level"]].drop_duplicates())
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
@@ -120,25 +120,25 @@ def shown_levels(export: Export, labels: pd.DataFrame) -> pd.DataFrame:
     """Ids of the levels that each profile showed, by ``profile, row, task``."""
     # One column per attribute in the order of `labels`, then `attribute_order` from the first place to the
     # last. InputError where an attribute or level is not among the labels, or an attribute occurs twice.
-    cells, known = export.cells, labels["attribute"].unique().tolist()
+    cells, names = export.cells, labels["attribute"].unique().tolist()
 
     def unknown(among: list[str], what: str, kind: str) -> Callable[[pd.Series[Any]], str]:
         return lambda cell: (
             f"contains '{cell[kind]}', which is not a known {what}{did_you_mean(cell[kind], among)}"
         )
 
-    remedy = f"use one of: {listed(known)}; or correct the labels table"
-    is_unknown = ~cells["attribute"].isin(known)
-    _refuse_cells(export, "attribute", is_unknown, unknown(known, "attribute", "attribute"), remedy)
+    remedy = f"use one of: {listed(names)}; or correct the labels table"
+    is_unknown = ~cells["attribute"].isin(names)
+    _refuse_cells(export, "attribute", is_unknown, unknown(names, "attribute", "attribute"), remedy)
     twice = cells.duplicated(["row", "task", "attribute"])
     repeats = "show each attribute once in a task"
     _refuse_cells(
         export, "attribute", twice, lambda cell: f"repeats attribute '{cell['attribute']}'", repeats
     )
     n_places = cells["place"].nunique()
-    if len(known) != n_places:
+    if len(names) != n_places:
         raise InputError(
-            f"{export.source}: there are {len(known)} attributes ({listed(known)}), but every task shows "
+            f"{export.source}: there are {len(names)} attributes ({listed(names)}), but every task shows "
             f"{n_places}; keep the attributes that all tasks show, or correct their names."
         )
     attribute_ids = labels.drop_duplicates("attribute").set_index("attribute")["attribute_id"]
@@ -180,21 +180,23 @@ def _refuse_cells(
 
 
 def _find_prefix(table: pd.DataFrame, prefix: str | None, source: str) -> str:
-    found = sorted({match[1] for name in table if (match := re.fullmatch(r"(\w+)-\d+-\d+-\d+", str(name)))})
-    if prefix is None and len(found) == 1:
-        return found[0]
-    if prefix in found:
+    prefixes = sorted(
+        {match[1] for name in table if (match := re.fullmatch(r"(\w+)-\d+-\d+-\d+", str(name)))}
+    )
+    if prefix is None and len(prefixes) == 1:
+        return prefixes[0]
+    if prefix in prefixes:
         return str(prefix)
-    if not found:
+    if not prefixes:
         raise InputError(
             f"{source}: there are no conjoint columns such as K-1-1-1 (task 1, profile 1, attribute 1); "
             "export all embedded data fields."
         )
     problem = "several sets of conjoint columns" if prefix is None else f"no columns such as {prefix}-1-1-1"
-    raise InputError(f"{source}: there are {problem}; name one prefix of {listed(found)}.")
+    raise InputError(f"{source}: there are {problem}; name one prefix of {listed(prefixes)}.")
 
 
-def _count(table: pd.DataFrame, prefix: str, source: str) -> tuple[list[int], list[int]]:
+def _task_numbers(table: pd.DataFrame, prefix: str, source: str) -> tuple[list[int], list[int]]:
     """Numbers of the tasks and of the places of attributes; InputError unless tasks show two profiles."""
     numbers = [
         tuple(int(number) for number in match.groups())
@@ -268,19 +270,19 @@ def find_repeat(export: Export, outcomes: Sequence[str], column: str | None = No
                 f"{name}=TASK with one of {listed(export.tasks)}."
             )
         return Repeat(name, task)
-    found = [
+    candidates = [
         Repeat(name, task)
         for name in export.other_columns
         if name not in outcomes
         and any(word in name.casefold() for word in AGAIN)
         and (task := _repeated_task(export, outcomes, name)) is not None
     ]
-    if len(found) > 1:
+    if len(candidates) > 1:
         raise InputError(
             f"{export.source}: several columns may be the repeated task "
-            f"({listed(repeat.column for repeat in found)}); name one with --repeated."
+            f"({listed(repeat.column for repeat in candidates)}); name one with --repeated."
         )
-    return found[0] if found else None
+    return candidates[0] if candidates else None
 
 
 def find_sides(export: Export, columns: Sequence[str]) -> tuple[str, str]:
@@ -332,11 +334,11 @@ def _numbered_like_tasks(export: Export) -> list[str]:
     for name in export.other_columns:
         if match := re.fullmatch(r"(.*?)(\d+)", name):
             stems.setdefault(match[1], {})[int(match[2])] = name
-    found = [numbered for numbered in stems.values() if set(numbered) == set(export.tasks)]
-    if len(found) == 1:
-        return [found[0][task] for task in export.tasks]
-    problem = "no columns" if not found else "several sets of columns"
-    named = f" ({listed(next(iter(columns.values())) for columns in found)} and so on)" if found else ""
+    sets = [numbered for numbered in stems.values() if set(numbered) == set(export.tasks)]
+    if len(sets) == 1:
+        return [sets[0][task] for task in export.tasks]
+    problem = "no columns" if not sets else "several sets of columns"
+    named = f" ({listed(next(iter(columns.values())) for columns in sets)} and so on)" if sets else ""
     raise InputError(
         f"{export.source}: {problem} are numbered like the tasks {listed(export.tasks)}{named}; name the "
         "outcome of each task in order with --outcomes."

@@ -17,8 +17,16 @@ from ..tables.columns import as_text, refuse
 from ..tables.limits import parse_json
 from .imported import LEADING, PERSON, TAKEN, Imported
 from .layout import Layout
-from .rules import Rules, counts, excluded_notes, joined, marked
-from .texts import first_present, make_ids, plain, read_text_table, read_times, require_column, typed
+from .rules import Rules, counts, excluded_notes, join_reasons, reason_where
+from .texts import (
+    first_present,
+    make_ids,
+    numbers_or_text,
+    read_text_table,
+    read_times,
+    require_column,
+    text_key,
+)
 from .wide import Answers, to_judgments
 
 ANSWER = "Answer."
@@ -124,30 +132,30 @@ def read_crowd(
         raise InputError(
             f"There is no platform '{platform}'{did_you_mean(platform, PLATFORMS)}; use {listed(PLATFORMS)}."
         )
-    known, source = PLATFORMS[platform], str(path)
+    spec, source = PLATFORMS[platform], str(path)
     layout, rules = layout or Layout(), rules or Rules()
     table = read_text_table(
-        path, encoding=layout.encoding, fallback=known.encoding, delimiter=layout.delimiter
+        path, encoding=layout.encoding, fallback=spec.encoding, delimiter=layout.delimiter
     )
     if PACKED in table:
-        table = _unpacked(table, source)
+        table = _unpack_answers(table, source)
     table = _radio_buttons(table, source)
-    columns = {name: first_present(table, getattr(known, name)) for name in ("started", "ended", "duration")}
-    times, notes = read_times(table, columns, layout.timezone or known.timezone)
-    layout, assumed = _completed(table, layout, known, source)
+    columns = {name: first_present(table, getattr(spec, name)) for name in ("started", "ended", "duration")}
+    times, notes = read_times(table, columns, layout.timezone or spec.timezone)
+    layout, assumed = _complete_layout(table, layout, spec, source)
     if layout.judge is not None:
         require_column(table, layout.judge, source, "--judge")
-    judge = layout.judge or first_present(table, known.judge)
-    status = first_present(table, known.status)
-    refused = {plain(word) for word in known.refused}
-    rejected = status is not None and table[status].fillna("").map(plain).isin(refused)
+    judge = layout.judge or first_present(table, spec.judge)
+    status = first_present(table, spec.status)
+    refused = {text_key(word) for word in spec.refused}
+    rejected = status is not None and table[status].fillna("").map(text_key).isin(refused)
     reasons = pd.DataFrame({"rejected": rejected}, index=table.index)
     notes = [*assumed, *notes]
-    answers = Answers(source, table, judge, reasons, times, mixed=known.mixed, notes=tuple(notes))
+    answers = Answers(source, table, judge, reasons, times, mixed=spec.mixed, notes=tuple(notes))
     return to_judgments(answers, layout, rules)
 
 
-def _completed(
+def _complete_layout(
     table: pd.DataFrame, layout: Layout, platform: Platform, source: str
 ) -> tuple[Layout, list[str]]:
     """Columns of ratings and items that the platform itself names, and notes about them."""
@@ -162,19 +170,19 @@ def _completed(
         notes.append(f"Ratings are the columns {platform.ratings}.")
     if layout.item is None and not any("{item}" in pattern for pattern in layout.ratings):
         inputs = [str(name) for name in table if str(name).startswith("Input.")]
-        found = first_present(table, platform.item) or (inputs[0] if len(inputs) == 1 else None)
-        if found is None and len(inputs) > 1:
+        item_column = first_present(table, platform.item) or (inputs[0] if len(inputs) == 1 else None)
+        if item_column is None and len(inputs) > 1:
             raise InputError(
                 f"{source}: several columns may name the item; choose one with --item (there are: "
                 f"{listed(inputs)})."
             )
-        if found is not None:
-            layout = replace(layout, item=found)
-            notes.append(f"Items are named by the column {found}.")
+        if item_column is not None:
+            layout = replace(layout, item=item_column)
+            notes.append(f"Items are named by the column {item_column}.")
     return layout, notes
 
 
-def _unpacked(table: pd.DataFrame, source: str) -> pd.DataFrame:
+def _unpack_answers(table: pd.DataFrame, source: str) -> pd.DataFrame:
     """Answers packed as JSON, as one column each."""
     rows: list[dict[str, Any]] = []
     for number, cell in enumerate(table[PACKED], start=1):
@@ -215,12 +223,14 @@ def _radio_buttons(table: pd.DataFrame, source: str) -> pd.DataFrame:
     groups: dict[str, dict[str, str]] = {}
     for name in map(str, table):
         match = re.fullmatch(r"(Answer\..+)\.([^.]+)", name)
-        if match and set(table[name].dropna().map(plain)) <= TRUTH:
+        if match and set(table[name].dropna().map(text_key)) <= TRUTH:
             groups.setdefault(match[1], {})[match[2]] = name
     for name, options in groups.items():
         if len(options) < 2 or name in table:
             continue
-        chosen = pd.DataFrame({option: table[own].map(plain) == "true" for option, own in options.items()})
+        chosen = pd.DataFrame(
+            {option: table[column].map(text_key) == "true" for option, column in options.items()}
+        )
         several = (chosen.sum(axis=1) > 1).to_numpy()
         if several.any():
             remedy = "a rating is one option, so name other columns"
@@ -294,28 +304,28 @@ def join_prolific(imported: Imported, path: str | Path, column: str | None = Non
             f"{source}: column 'Status' is missing, so this is not a demographic export of Prolific; "
             "download it from the study's page."
         )
-    statuses = table[status_column].fillna("").map(lambda cell: plain(cell).replace("_", "-"))
+    statuses = table[status_column].fillna("").map(lambda cell: text_key(cell).replace("_", "-"))
     people = _by_person(table.assign(_refused=statuses.where(statuses.isin(REFUSED))), id, ids, source)
-    kept = _names(table, frame)
-    found = people.reindex(pd.Index(ids.fillna(""))).reset_index(drop=True)
+    new_names = _new_names(table, frame)
+    people_rows = people.reindex(pd.Index(ids.fillna(""))).reset_index(drop=True)
     joined_frame = frame.drop(columns=PERSON, errors="ignore")
-    for name, new in kept.items():
-        cells = found[name].astype("string")
-        joined_frame[new] = typed(cells.mask(cells.isin(WITHHELD)))
-    refused = found["_refused"].astype("string")
-    reason = marked(refused.notna(), "").mask(refused.notna(), "Prolific: " + refused)
+    for name, new in new_names.items():
+        cells = people_rows[name].astype("string")
+        joined_frame[new] = numbers_or_text(cells.mask(cells.isin(WITHHELD)))
+    refused = people_rows["_refused"].astype("string")
+    reason = reason_where(refused.notna(), "").mask(refused.notna(), "Prolific: " + refused)
     before = [exclusion_reasons(joined_frame["excluded"])] if "excluded" in joined_frame else []
-    joined_frame["excluded"] = joined([*before, reason], joined_frame.index)
+    joined_frame["excluded"] = join_reasons([*before, reason], joined_frame.index)
     leading = [name for name in LEADING if name in joined_frame]
     joined_frame = joined_frame[leading + [name for name in joined_frame if name not in leading]]
-    notes = (*imported.notes, *_notes(ids, people, table, id, kept), *excluded_notes(reason, ids))
+    notes = (*imported.notes, *_notes(ids, people, table, id, new_names), *excluded_notes(reason, ids))
     return replace(imported, judgments=joined_frame, notes=notes)
 
 
 def _id_column(table: pd.DataFrame, ids: pd.Series[Any], source: str) -> str:
     """The column of ids that contains most of the people who judged."""
-    present = {plain(name): str(name) for name in table}
-    columns = list(dict.fromkeys(present[plain(name)] for name in IDS if plain(name) in present))
+    present = {text_key(name): str(name) for name in table}
+    columns = list(dict.fromkeys(present[text_key(name)] for name in IDS if text_key(name) in present))
     if not columns:
         raise InputError(
             f"{source}: there is no column 'Participant id', so this is not a demographic export of "
@@ -348,26 +358,26 @@ def _by_person(table: pd.DataFrame, id: str, ids: pd.Series[Any], source: str) -
     return rows.set_index(id)
 
 
-def _names(table: pd.DataFrame, frame: pd.DataFrame) -> dict[str, str]:
+def _new_names(table: pd.DataFrame, frame: pd.DataFrame) -> dict[str, str]:
     """Columns to keep, and their names among judgments."""
-    ids = {plain(name) for name in IDS}
+    ids = {text_key(name) for name in IDS}
     names: dict[str, str] = {}
-    taken = {*TAKEN, *map(str, frame)}
+    frame_names = {*TAKEN, *map(str, frame)}
     for name in map(str, table):
-        key = plain(name).replace(" ", "").replace("_", "")
-        if plain(name) in ids or key in DROPPED:
+        key = text_key(name).replace(" ", "").replace("_", "")
+        if text_key(name) in ids or key in DROPPED:
             continue
         new = RENAMED.get(key) or make_ids([name], "prolific")[0]
-        names[name] = f"prolific_{new}" if new in taken else new
-        taken.add(names[name])
+        names[name] = f"prolific_{new}" if new in frame_names else new
+        frame_names.add(names[name])
     return names
 
 
 def _notes(
-    ids: pd.Series[Any], people: pd.DataFrame, table: pd.DataFrame, id: str, kept: dict[str, str]
+    ids: pd.Series[Any], people: pd.DataFrame, table: pd.DataFrame, id: str, new_names: dict[str, str]
 ) -> list[str]:
     judged = pd.Index(ids.dropna().unique())
-    demographics = [name for name, new in kept.items() if not new.startswith("prolific_")]
+    demographics = [name for name, new in new_names.items() if not new.startswith("prolific_")]
     withheld = {word: (people[demographics] == word).any(axis=1).sum() for word in WITHHELD}
     return counts(
         {

@@ -12,8 +12,17 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.aliases import exclusion_reasons
 from ..tables.columns import as_text
 from ..tables.schema import JUDGE_KINDS, TABLES, validate
-from .layout import Layout, renamed
-from .rules import TOO_FAST, Rules, counts, excluded_notes, failed_items, joined, marked, to_values
+from .layout import Layout, rename_ids
+from .rules import (
+    TOO_FAST,
+    Rules,
+    counts,
+    excluded_notes,
+    failed_items,
+    join_reasons,
+    reason_where,
+    to_values,
+)
 from .texts import to_utc
 
 AGAIN = ("refuse", "sample", "exclude")
@@ -50,7 +59,7 @@ class Imported:
     notes: tuple[str, ...]
 
 
-def finish(
+def finish_import(
     long: pd.DataFrame, rules: Rules, source: str, notes: Sequence[str] = (), distinct: str = DISTINCT
 ) -> Imported:
     """Turn raw ratings into judgments; InputError for unreadable values and refused repeats."""
@@ -67,19 +76,21 @@ def finish(
         value=values.mask(status.notna().to_numpy(dtype=bool)),
         status=status.fillna("missing").mask(values.notna() & status.isna(), "ok"),
     )
-    frame, again = _numbered(frame, rules.again, source, distinct)
+    frame, repeat_reason = _number_repeats(frame, rules.again, source, distinct)
     reasons = [exclusion_reasons(frame["excluded"])] if "excluded" in frame else []
-    reasons += [failed_items(frame, rules.check_items, source), again]
+    reasons += [failed_items(frame, rules.check_items, source), repeat_reason]
     if rules.min_seconds is not None:
         if "duration" not in frame or frame["duration"].isna().all():
             raise InputError(
                 f"{source}: no column contains how long people took; name it with --duration, or omit "
                 "--min-seconds."
             )
-        reasons.append(marked((frame["duration"] < rules.min_seconds).fillna(False), TOO_FAST))
-    frame["excluded"] = joined(reasons, frame.index)
-    rest = [name for name in frame if name not in (*LEADING, "raw", "row", "column")]
-    valid = validate(frame[[name for name in LEADING if name in frame] + rest], "judgments", source)
+        reasons.append(reason_where((frame["duration"] < rules.min_seconds).fillna(False), TOO_FAST))
+    frame["excluded"] = join_reasons(reasons, frame.index)
+    further_columns = [name for name in frame if name not in (*LEADING, "raw", "row", "column")]
+    valid = validate(
+        frame[[name for name in LEADING if name in frame] + further_columns], "judgments", source
+    )
     noun = "respondent" if (valid["judge_kind"] == JUDGE_KINDS[0]).all() else "judge"
     excluded = excluded_notes(valid["excluded"], valid["judge_id"], noun)
     statuses = valid["status"].astype("string").value_counts().drop("ok", errors="ignore")
@@ -87,7 +98,7 @@ def finish(
     return Imported(valid, (*notes, *value_notes, *gaps, *excluded))
 
 
-def finish_log(
+def finish_log_import(
     long: pd.DataFrame,
     layout: Layout,
     rules: Rules | None,
@@ -95,11 +106,13 @@ def finish_log(
     notes: Sequence[str],
     distinct: str = DISTINCT,
 ) -> Imported:
-    """Turn the rows of a program's log into judgments as `finish` does; their times are texts in UTC."""
+    """Turn the rows of a program's log into judgments as `finish_import` does; their times are texts in UTC."""
     texts = [name for name in ("raw", "status", "started", "ended") if name in long]
     long = long.astype({**dict.fromkeys(texts, "string"), "duration": "Float64"})
     times = {name: to_utc(long[name], "UTC") for name in texts[2:]}
-    return finish(renamed(long.assign(**times), layout, source), rules or Rules(), source, notes, distinct)
+    return finish_import(
+        rename_ids(long.assign(**times), layout, source), rules or Rules(), source, notes, distinct
+    )
 
 
 def anonymise(imported: Imported) -> Imported:
@@ -142,14 +155,14 @@ def anonymise(imported: Imported) -> Imported:
     return replace(imported, judgments=frame.assign(judge_id=anonymous))
 
 
-def _numbered(
-    frame: pd.DataFrame, again: str, source: str, distinct: str
+def _number_repeats(
+    frame: pd.DataFrame, policy: str, source: str, distinct: str
 ) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Number repeated ratings in ``sample``, and mark them where asked."""
     sample = frame["sample"] if "sample" in frame else pd.Series(1, index=frame.index)
     key = frame[["judge_id", "item_id", "dimension"]].assign(sample=sample)
     repeated = key.duplicated()
-    if repeated.any() and again == "refuse":
+    if repeated.any() and policy == "refuse":
         at = int(repeated.to_numpy().argmax())
         row, first = frame.iloc[at], frame.iloc[int((key == key.iloc[at]).all(axis=1).to_numpy().argmax())]
         raise InputError(
@@ -161,4 +174,4 @@ def _numbered(
     if repeated.any():
         sample = frame.groupby(["judge_id", "item_id", "dimension"], sort=False).cumcount() + 1
     numbered = frame.assign(sample=sample.astype("Int64"))
-    return numbered, marked(repeated & (again == "exclude"), RATED_AGAIN)
+    return numbered, reason_where(repeated & (policy == "exclude"), RATED_AGAIN)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, MissingDependency, listed
-from .imported import Imported, finish_log
+from .imported import Imported, finish_log_import
 from .layout import Layout
 from .rules import Rules
 
@@ -61,7 +61,7 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
     by = layout.judge or BY[0]
     if by not in BY:
         raise InputError(f"--judge {by}: judges of a log are named by {listed(BY)}; use one of these.")
-    frame, notes = _newest(_samples(Path(path), source))
+    frame, notes = _newest_logs(_samples(Path(path), source))
     items = _item_ids(frame, by)
     rows = [row for _, log in frame.groupby("log", sort=False) for row in _rows(log, items, by)]
     if not rows:
@@ -72,7 +72,7 @@ def read_inspect(path: str | Path, layout: Layout | None = None, rules: Rules | 
         )
     if frame["task"].nunique() > 1:
         notes.append("There are several tasks, so items are named TASK/SAMPLE.")
-    return finish_log(pd.DataFrame(rows), layout, rules, source, notes, "name a single log")
+    return finish_log_import(pd.DataFrame(rows), layout, rules, source, notes, "name a single log")
 
 
 def read_samples(path: Path) -> pd.DataFrame:
@@ -107,8 +107,8 @@ def _frame(path: Path, source: str, columns: Any) -> pd.DataFrame:
             f"{source}: the file contains no samples of an evaluation; give an .eval or .json log of "
             "Inspect, or a folder of them."
         )
-    plain: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)
-    return plain
+    table: pd.DataFrame = frame.astype(object).where(frame.notna(), None).reset_index(drop=True)
+    return table
 
 
 def _samples(path: Path, source: str) -> pd.DataFrame:
@@ -131,13 +131,13 @@ def _columns() -> list[Any]:
     ]
 
 
-def _newest(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _newest_logs(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """The newest log of each evaluation, since a retry copies what was finished before it."""
     newest = frame.groupby(["task_id", "model"])["created"].transform("max")
-    kept = frame[frame["created"] == newest].reset_index(drop=True)
-    older = frame["log"].nunique() - kept["log"].nunique()
+    rows = frame[frame["created"] == newest].reset_index(drop=True)
+    older = frame["log"].nunique() - rows["log"].nunique()
     notes = [f"Logs that a newer one retries (excluded): {older:,}."] if older else []
-    return kept, notes
+    return rows, notes
 
 
 def _item_ids(frame: pd.DataFrame, by: str) -> pd.Series[str]:
@@ -153,7 +153,7 @@ def _rows(log: pd.DataFrame, items: pd.Series[str], by: str) -> Iterator[dict[st
     """One row per sample and dimension of one log."""
     first = log.iloc[0]
     scores = [_json(cell) or {} for cell in log["scores"]]
-    own = items.loc[log.index].tolist()
+    item_ids = items.loc[log.index].tolist()
     scorers = _scorers(_json(first["scorers"]) or [], scores)
     roles = _json(first["model_roles"]) or {}
     judges = {name: _judge(entry, roles, str(first["model"]), by) for name, entry in scorers.items()}
@@ -165,7 +165,7 @@ def _rows(log: pd.DataFrame, items: pd.Series[str], by: str) -> Iterator[dict[st
             yield {
                 "judge_id": judges[name],
                 "judge_kind": "model",
-                "item_id": own[row],
+                "item_id": item_ids[row],
                 "dimension": dimension,
                 "raw": raw,
                 "status": status,
@@ -184,17 +184,17 @@ def _scorers(entries: list[Any], scores: Any) -> dict[str, Mapping[str, Any]]:
     """Scorers of a log by the names that its scores have; scores that no scorer explains follow."""
     named: dict[str, Mapping[str, Any]] = {}
     for entry in entries:
-        plain = str(entry.get("name", "")).rpartition(SEPARATOR)[2]
-        name, count = plain, 1
+        short_name = str(entry.get("name", "")).rpartition(SEPARATOR)[2]
+        name, count = short_name, 1
         while name in named:
-            name, count = f"{plain}{count}", count + 1
-        named[name] = {**entry, "name": plain}
-    found = dict.fromkeys(name for scored in scores for name in scored)
-    if found:  # an epoch may have been scored again, and a scorer may have given nothing
+            name, count = f"{short_name}{count}", count + 1
+        named[name] = {**entry, "name": short_name}
+    names = dict.fromkeys(name for scored in scores for name in scored)
+    if names:  # an epoch may have been scored again, and a scorer may have given nothing
         named = {
-            name: entry for name, entry in named.items() if name in found or not found.keys() & named.keys()
+            name: entry for name, entry in named.items() if name in names or not names.keys() & named.keys()
         }
-    for name in found:
+    for name in names:
         named.setdefault(name, {"name": name})
     return named
 
@@ -205,32 +205,32 @@ def _judge(entry: Mapping[str, Any], roles: Mapping[str, Any], model: str, by: s
     name, options = str(entry["name"]), entry.get("options") or {}
     if by == "scorer":
         return name
-    asked = options.get("model")
-    if isinstance(asked, list):
+    grader = options.get("model")
+    if isinstance(grader, list):
         return name
-    asked = asked or roles.get(options.get("model_role") or ROLE if name.startswith(GRADED) else "")
-    if isinstance(asked, Mapping):
-        asked = asked.get("model") or asked.get("name")
-    return str(asked) if asked else model if name.startswith(GRADED) else name
+    grader = grader or roles.get(options.get("model_role") or ROLE if name.startswith(GRADED) else "")
+    if isinstance(grader, Mapping):
+        grader = grader.get("model") or grader.get("name")
+    return str(grader) if grader else model if name.startswith(GRADED) else name
 
 
 def _keys(name: str, entry: Mapping[str, Any], scores: Any) -> list[str]:
     """Keys of a score with several values; one empty key where it has one."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for scored in scores:
         value = (scored.get(name) or {}).get("value")
         if isinstance(value, list):
-            found.update(dict.fromkeys(str(place) for place in range(1, len(value) + 1)))
+            keys.update(dict.fromkeys(str(place) for place in range(1, len(value) + 1)))
         elif isinstance(value, dict):
-            found.update(dict.fromkeys(map(str, value)))
+            keys.update(dict.fromkeys(map(str, value)))
         elif value is not None:
-            found[""] = None
+            keys[""] = None
     metrics = entry.get("metrics")
-    if not found and isinstance(metrics, dict):
-        found = dict.fromkeys(key for key in metrics if "*" not in key)
-    if len(found) > 1:
-        found.pop("", None)
-    return list(found) or [""]
+    if not keys and isinstance(metrics, dict):
+        keys = dict.fromkeys(key for key in metrics if "*" not in key)
+    if len(keys) > 1:
+        keys.pop("", None)
+    return list(keys) or [""]
 
 
 def _dimensions(
@@ -238,11 +238,11 @@ def _dimensions(
 ) -> dict[tuple[str, str], str]:
     """Dimension of each score and key: shared by scorers of one name with different judges, else distinct."""
     short = {(name, key): key or str(scorers[name]["name"]) for name in scorers for key in keys[name]}
-    used = [(judges[name], dimension) for (name, _), dimension in short.items()]
+    pairs = [(judges[name], dimension) for (name, _), dimension in short.items()]
     return {
         (name, key): (
             dimension
-            if used.count((judges[name], dimension)) == 1
+            if pairs.count((judges[name], dimension)) == 1
             else f"{name}{SEPARATOR}{key}".rstrip(SEPARATOR)
         )
         for (name, key), dimension in short.items()

@@ -109,8 +109,8 @@ def _rows(path: Path, encoding: str | None, delimiter: str | None) -> Iterator[d
     if path.suffix.lower() == ".csv":
         table = read_text_table(path, encoding=encoding, delimiter=delimiter)
         for row in table.to_dict("records"):
-            given = {str(name): cell for name, cell in row.items() if pd.notna(cell) and cell != NULL}
-            yield _flat({name: _object(cell) for name, cell in given.items()})
+            cells = {str(name): cell for name, cell in row.items() if pd.notna(cell) and cell != NULL}
+            yield _flat({name: _object(cell) for name, cell in cells.items()})
         return
     for value in _values(decode(read_bytes(path), str(path), encoding), path):
         for trial in value if isinstance(value, list) else [value]:
@@ -125,10 +125,10 @@ def _values(text: str, path: Path) -> Iterator[Any]:
         yield parse_json(text)
         return
     except ValueError as error:
-        whole = error
+        first_error = error
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2:
-        raise InputError(f"{path}: this is not valid JSON ({whole}); {REMEDY}.")
+        raise InputError(f"{path}: this is not valid JSON ({first_error}); {REMEDY}.")
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             try:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import InputError, did_you_mean, listed
 from ..tables.limits import parse_json
-from .imported import TAKEN, Imported, finish_log
+from .imported import TAKEN, Imported, finish_log_import
 from .layout import Layout
 from .rules import Rules, counts
 from .texts import decode, read_bytes
@@ -106,14 +106,16 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
             "Drafts (excluded)": sum(len(task.get("drafts") or ()) for task in tasks),
             "Annotations marked as ground truth (column ground_truth)": sum(work.truth for work in works),
             "Predictions with nothing but an id (excluded)": sum(
-                not isinstance(one, dict) for task in tasks for one in task.get("predictions") or ()
+                not isinstance(prediction, dict)
+                for task in tasks
+                for prediction in task.get("predictions") or ()
             ),
             "Tasks without an annotation": sum(
                 "annotations" in task and not task["annotations"] for task in tasks
             ),
         }
     )
-    return finish_log(long, layout, rules, source, notes)
+    return finish_log_import(long, layout, rules, source, notes)
 
 
 def read_works(path: str | Path, layout: Layout) -> tuple[list[Task], list[Work]]:
@@ -154,15 +156,15 @@ def _tasks(path: str | Path, layout: Layout, source: str) -> list[Task]:
                 f"{source}: no task has a field '{name}'{did_you_mean(name, fields)}; correct --dimensions "
                 f"(there are: {listed(fields)})."
             )
-    return [_whole(task, names) for task in content]
+    return [_full_task(task, names) for task in content]
 
 
-def _whole(task: Task, names: list[str]) -> Task:
+def _full_task(task: Task, names: list[str]) -> Task:
     """A task of a JSON-MIN export, which has one annotation, in the form of the whole export."""
     results = []
     for name in names:
-        given = task.get(name)
-        for value in given if isinstance(given, list) else [given]:
+        content = task.get(name)
+        for value in content if isinstance(content, list) else [content]:
             if not isinstance(value, dict):  # a word or a number by itself
                 value = {"choices": value}
             kind = next((kind for kind, key in CONTROLS.items() if key in value), listed(value))
@@ -184,20 +186,20 @@ def _controls(tasks: list[Task], source: str) -> list[str]:
         return isinstance(first, dict) and any(key in first for key in CONTROLS.values())
 
     fields = _fields(tasks)
-    found = [name for name in fields if any(is_result(task.get(name)) for task in tasks)]
-    if not found:
+    names = [name for name in fields if any(is_result(task.get(name)) for task in tasks)]
+    if not names:
         raise InputError(
             f"{source}: a JSON-MIN export does not state which fields are judgments; name them with "
             f"--dimensions (there are: {listed(fields)})."
         )
-    return found
+    return names
 
 
 def _fields(tasks: list[Task]) -> list[str]:
     return list(dict.fromkeys(key for task in tasks for key in task if key not in RECORDED))
 
 
-def _checked(value: Any, kind: str, what: str, where: str) -> Any:
+def _check_type(value: Any, kind: str, what: str, where: str) -> Any:
     """A value of the expected kind or None; InputError for anything else."""
     types, remedy = EXPECTED[kind]
     if value is not None and (not isinstance(value, types) or isinstance(value, bool)):
@@ -208,12 +210,15 @@ def _checked(value: Any, kind: str, what: str, where: str) -> Any:
 def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[Work]:
     for number, task in enumerate(tasks, start=1):
         where = f"{source}: task {number}"
-        data = {"id": task.get("id", number), **(_checked(task.get("data"), "fields", "data", where) or {})}
+        data = {
+            "id": task.get("id", number),
+            **(_check_type(task.get("data"), "fields", "data", where) or {}),
+        }
         data["id"] = task.get("id", data["id"])
-        _checked(task.get("drafts"), "list", "drafts", where)
+        _check_type(task.get("drafts"), "list", "drafts", where)
         where = f"{where} (id {task.get('id')})"
-        for annotation in _checked(task.get("annotations"), "list", "annotations", where) or ():
-            annotation = _checked(annotation, "fields", "an annotation", where) or {}
+        for annotation in _check_type(task.get("annotations"), "list", "annotations", where) or ():
+            annotation = _check_type(annotation, "fields", "an annotation", where) or {}
             here = f"{where}, annotation {annotation.get('id')}"
             yield Work(
                 number,
@@ -222,37 +227,39 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[Work]:
                 data,
                 _answers(annotation.get("result"), layout, here),
                 bool(annotation.get("was_cancelled")),
-                _checked(annotation.get("lead_time"), "seconds", "lead_time", here),
-                _ended(annotation, here),
+                _check_type(annotation.get("lead_time"), "seconds", "lead_time", here),
+                _end_time(annotation, here),
                 bool(annotation.get("ground_truth")),
             )
-        for prediction in _checked(task.get("predictions"), "list", "predictions", where) or ():
+        for prediction in _check_type(task.get("predictions"), "list", "predictions", where) or ():
             if isinstance(prediction, dict):
                 here = f"{where}, prediction {prediction.get('id')}"
                 judge = _name(prediction.get("model_version") or "prediction", "model_version", here)
                 answers = _answers(prediction.get("result"), layout, here)
-                yield Work(number, judge, "model", data, answers, ended=_ended(prediction, here))
+                yield Work(number, judge, "model", data, answers, ended=_end_time(prediction, here))
 
 
-def _ended(entry: Task, where: str) -> str | None:
-    time: str | None = _checked(entry.get("updated_at") or entry.get("created_at"), "time", "the time", where)
+def _end_time(entry: Task, where: str) -> str | None:
+    time: str | None = _check_type(
+        entry.get("updated_at") or entry.get("created_at"), "time", "the time", where
+    )
     return time
 
 
-def _annotator(given: Any, layout: Layout, where: str) -> str:
+def _annotator(annotator: Any, layout: Layout, where: str) -> str:
     field = layout.judge or "id"
-    if isinstance(given, dict):
-        if given.get(field) in (None, ""):
+    if isinstance(annotator, dict):
+        if annotator.get(field) in (None, ""):
             raise InputError(
-                f"{where} has no '{field}' of its annotator{did_you_mean(field, given)}; name another "
-                f"field with --judge (there are: {listed(given)})."
+                f"{where} has no '{field}' of its annotator{did_you_mean(field, annotator)}; name another "
+                f"field with --judge (there are: {listed(annotator)})."
             )
-        return _name(given[field], f"'{field}' of the annotator", where)
-    if given is None:
+        return _name(annotator[field], f"'{field}' of the annotator", where)
+    if annotator is None:
         raise InputError(f"{where} does not state its annotator (completed_by); export with annotators.")
     if layout.judge:
         raise InputError(f"{where} has only the id of its annotator; omit --judge.")
-    return _name(given, "the annotator (completed_by)", where)
+    return _name(annotator, "the annotator (completed_by)", where)
 
 
 def _name(value: Any, what: str, where: str) -> str:
@@ -271,8 +278,8 @@ def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
     """The answer of each control, as text."""
     answers: dict[str, str] = {}
     remedy = "but a judgment is one value; give other controls by --dimensions"
-    for result in _checked(results, "list", "result", where) or ():
-        result = _checked(result, "fields", "a result", where) or {}
+    for result in _check_type(results, "list", "result", where) or ():
+        result = _check_type(result, "fields", "a result", where) or {}
         name, kind = str(result.get("from_name")), str(result.get("type"))
         if kind == "relation" or (layout.dimensions and name not in layout.dimensions):
             continue
@@ -284,7 +291,7 @@ def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
             )
         if name in answers:
             raise InputError(f"{where}: '{name}' has several results, {remedy}.")
-        fields = _checked(result.get("value"), "fields", f"the value of '{name}'", where) or {}
+        fields = _check_type(result.get("value"), "fields", f"the value of '{name}'", where) or {}
         value = fields.get(CONTROLS[kind])
         if isinstance(value, list):
             if len(value) > 1:
@@ -327,13 +334,13 @@ def _rows(work: Work, names: list[str], layout: Layout, source: str) -> Iterator
 
 def _dimensions(works: list[Work], source: str) -> dict[str, list[str]]:
     """Controls that people, or one model, have used anywhere, in order of appearance."""
-    used: dict[str, dict[str, None]] = {}
+    controls_by_user: dict[str, dict[str, None]] = {}
     for work in works:
-        used.setdefault(work.user, {}).update(dict.fromkeys(work.answers))
-    every = dict.fromkeys(name for names in used.values() for name in names)
+        controls_by_user.setdefault(work.user, {}).update(dict.fromkeys(work.answers))
+    every = dict.fromkeys(name for names in controls_by_user.values() for name in names)
     if not every:
         raise InputError(
             f"{source}: no annotation contains a choice, a rating or a number; export the annotated tasks, "
             "or correct --dimensions."
         )
-    return {user: list(names or every) for user, names in used.items()}
+    return {user: list(names or every) for user, names in controls_by_user.items()}

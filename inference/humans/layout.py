@@ -91,19 +91,19 @@ def find_places(table: pd.DataFrame, layout: Layout, ignored: set[str], source: 
     places: dict[str, Place] = {}
     for text in layout.ratings:
         pattern = _Pattern(text, layout, source)
-        found = [place for column in columns if (place := pattern.place(column))]
-        if not found:
+        matches = [place for column in columns if (place := pattern.place(column))]
+        if not matches:
             pattern.refuse_no_match(columns)
-        for place in found:
+        for place in matches:
             if place.column in places:
                 raise InputError(
                     f"{source}: column '{place.column}' matches two patterns of --ratings; make them differ."
                 )
             places[place.column] = place
-    known = {place.dimension for place in places.values()}
+    dimensions = {place.dimension for place in places.values()}
     for dimension in layout.dimensions:
-        if places and None not in known and dimension not in known:
-            names = sorted(text for text in known if text)
+        if places and None not in dimensions and dimension not in dimensions:
+            names = sorted(text for text in dimensions if text)
             raise InputError(
                 f"{source}: no rating column has dimension '{dimension}'{did_you_mean(dimension, names)}; "
                 f"correct --dimensions (there are: {listed(names)})."
@@ -173,16 +173,16 @@ def read_names(text: str | None, option: str) -> dict[str, str]:
     return named
 
 
-def renamed(long: pd.DataFrame, layout: Layout, source: str) -> pd.DataFrame:
+def rename_ids(long: pd.DataFrame, layout: Layout, source: str) -> pd.DataFrame:
     """Items and dimensions by the ids that the layout gives them."""
     if layout.dimensions:
-        known = long["dimension"].isin(list(layout.dimensions))
-        if not known.any():
+        mask = long["dimension"].isin(list(layout.dimensions))
+        if not mask.any():
             raise InputError(
                 f"{source}: no row has one of the dimensions {listed(layout.dimensions)}; correct "
                 f"--dimensions (there are: {listed(long['dimension'].unique())})."
             )
-        long = long[known].reset_index(drop=True)
+        long = long[mask].reset_index(drop=True)
         long["dimension"] = long["dimension"].map(dict(layout.dimensions))
     if layout.items:
         named = long["item_id"].map(dict(layout.items))
@@ -219,8 +219,8 @@ class _Pattern:
     def _problem(self) -> str | None:
         for gap in self.gaps:
             if gap not in GAPS:
-                known = listed("{" + known + "}" for known in GAPS)
-                return f"contains {{{gap}}}{did_you_mean(gap, GAPS)}; use {known}"
+                choices = listed("{" + name + "}" for name in GAPS)
+                return f"contains {{{gap}}}{did_you_mean(gap, GAPS)}; use {choices}"
         if len(set(self.gaps)) < len(self.gaps):
             return "contains a placeholder twice; use each once"
         if "" in self.literals[1:-1]:
@@ -232,12 +232,12 @@ class _Pattern:
         return None
 
     def _parts(
-        self, column: str, known: Mapping[str, Iterable[str]], shortest: bool = True
+        self, column: str, names_by_gap: Mapping[str, Iterable[str]], shortest: bool = True
     ) -> dict[str, str] | None:
         """The parts of a column name, the first gaps as short or as long as possible; None for no match."""
         expression = re.escape(self.literals[0])
         for gap, literal in zip(self.gaps, self.literals[1:], strict=True):
-            among = sorted(known.get(gap, ()), key=len, reverse=not shortest)
+            among = sorted(names_by_gap.get(gap, ()), key=len, reverse=not shortest)
             anything = (r"\d+" if gap in NUMBERED else ".+") + ("?" if shortest else "")
             expression += f"(?P<{gap}>{'|'.join(map(re.escape, among)) or anything}){re.escape(literal)}"
         match = re.fullmatch(expression, column, re.DOTALL)
@@ -254,9 +254,11 @@ class _Pattern:
             if unnamed is not None:
                 _refuse_item(f"column '{column}'", unnamed["item"], self.layout, self.source)
             return None
-        other = self._parts(column, {"dimension": dimensions, "item": items}, shortest=False)
-        if other is not None and other != parts:
-            ways = [", ".join(f"{gap} '{text}'" for gap, text in way.items()) for way in (parts, other)]
+        longest_parts = self._parts(column, {"dimension": dimensions, "item": items}, shortest=False)
+        if longest_parts is not None and longest_parts != parts:
+            ways = [
+                ", ".join(f"{gap} '{text}'" for gap, text in way.items()) for way in (parts, longest_parts)
+            ]
             raise InputError(
                 f"{self.source}: column '{column}' can be read as {' or '.join(ways)}; name the dimensions "
                 "with --dimensions wit,clarity or write more of the column names into --ratings."
@@ -264,10 +266,10 @@ class _Pattern:
         return Place(column, **{"dimension": self.name, **parts})
 
     def refuse_no_match(self, columns: Sequence[str]) -> NoReturn:
-        others = [column for column in columns if self._parts(column, {}) is not None]
-        if others:
+        matches = [column for column in columns if self._parts(column, {}) is not None]
+        if matches:
             raise InputError(
-                f"{self.source}: columns such as '{others[0]}' match --ratings '{self.text}', but none has "
+                f"{self.source}: columns such as '{matches[0]}' match --ratings '{self.text}', but none has "
                 f"one of the dimensions {listed(self.layout.dimensions)}; correct --dimensions."
             )
         hint = did_you_mean(re.sub(r"\{(\w+)\}", "1", self.pattern), columns)

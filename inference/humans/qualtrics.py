@@ -14,7 +14,7 @@ from ..tables.limits import parse_json
 from .imported import Imported
 from .layout import Layout
 from .rules import Rules
-from .texts import plain, read_text_table, read_times, require_column, to_numbers
+from .texts import read_text_table, read_times, require_column, text_key, to_numbers
 from .wide import Answers, to_judgments
 
 IMPORT_ID = '{"ImportId"'  # begins the cells of the second row below the column names
@@ -172,7 +172,7 @@ def exclusion_marks(table: pd.DataFrame) -> pd.DataFrame:
     """Which responses Qualtrics marks as no answers of people to the survey."""
 
     def words(column: str) -> pd.Series[Any]:
-        return table.get(column, pd.Series("", index=table.index)).fillna("").map(plain)
+        return table.get(column, pd.Series("", index=table.index)).fillna("").map(text_key)
 
     def numbers(column: str) -> pd.Series[Any]:
         cells = table.get(column, pd.Series(pd.NA, index=table.index, dtype=object))

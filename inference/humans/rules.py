@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError, counted, did_you_mean, listed
-from .texts import plain, read_text_table, require_column, to_number
+from .texts import read_text_table, require_column, text_key, to_number
 
 Value = float | str
 
@@ -39,10 +39,10 @@ class Check:
 
     def passed(self, cells: pd.Series[Any]) -> pd.Series[bool]:
         """Whether each cell is a right answer; an empty one is not."""
-        words = {plain(word) for word in self.right}
+        words = {text_key(word) for word in self.right}
         numbers = {to_number(word) for word in self.right} - {None}
         distinct = cells.dropna().unique()
-        right = [cell for cell in distinct if plain(cell) in words or to_number(cell) in numbers]
+        right = [cell for cell in distinct if text_key(cell) in words or to_number(cell) in numbers]
         return cells.isin(right).fillna(False).astype(bool)
 
 
@@ -156,31 +156,31 @@ def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[
     """Values of raw cells, dimension by dimension, and notes; missing where nothing was answered."""
     # Int64 or Float64 where all dimensions are numbers, else text. InputError where a cell is neither a
     # number nor an anchor, or numbers and words are mixed.
-    skipped = {plain(word) for word in scale.missing}
+    skipped = {text_key(word) for word in scale.missing}
     values: list[Value | None] = [None] * len(long)
     notes: list[str] = []
     for dimension, place in long.groupby("dimension", sort=False).indices.items():
         rows = long.iloc[place]
-        cells = [cell for cell in rows["raw"].dropna().unique() if plain(cell) not in skipped]
+        cells = [cell for cell in rows["raw"].dropna().unique() if text_key(cell) not in skipped]
         named = scale.by_dimension.get(str(dimension))
         anchors = scale.anchors if named is None else named
-        words = {plain(label) for label in anchors}
-        other = all(to_number(cell) is not None and plain(cell) not in words for cell in cells)
-        if named is None and anchors and other:  # numbers that no anchor names
+        words = {text_key(label) for label in anchors}
+        is_numeric = all(to_number(cell) is not None and text_key(cell) not in words for cell in cells)
+        if named is None and anchors and is_numeric:  # numbers that no anchor names
             notes.append(f"{dimension} contains only numbers, so --anchors has no effect.")
             anchors = {}
-        known, unread = _read_cells(cells, anchors)
+        value_by_cell, unread = _read_cells(cells, anchors)
         if unread:
             first = rows[rows["raw"] == unread[0]].iloc[0]
             where = f"{source}: row {first['row']} of column '{first['column']}' contains '{unread[0]}'"
             raise InputError(f"{where}, {_unread_problem(unread, anchors)}")
         for at, cell in zip(place, rows["raw"], strict=True):
-            values[at] = known.get(cell)
-        labels = sorted({value for value in known.values() if isinstance(value, str)})
+            values[at] = value_by_cell.get(cell)
+        labels = sorted({value for value in value_by_cell.values() if isinstance(value, str)})
         if labels:
             remedy = "." if anchors else ", not numbers; --anchors turns words into numbers."
             notes.append(f"{dimension} contains labels ({listed(labels)}){remedy}")
-    return _typed(pd.Series(values, index=long.index, dtype=object)), notes
+    return _convert_values(pd.Series(values, index=long.index, dtype=object)), notes
 
 
 def failed_checks(table: pd.DataFrame, checks: Sequence[Check], source: str) -> pd.Series[Any]:
@@ -194,8 +194,8 @@ def failed_checks(table: pd.DataFrame, checks: Sequence[Check], source: str) -> 
                 f"{source}: no person answered '{check.name}' with {' or '.join(map(repr, check.right))}; "
                 f"correct --check (there are: {listed(table[check.name].dropna().unique())})."
             )
-        reasons.append(marked(~passed, f"failed check {check.name}"))
-    return joined(reasons, table.index)
+        reasons.append(reason_where(~passed, f"failed check {check.name}"))
+    return join_reasons(reasons, table.index)
 
 
 def failed_items(long: pd.DataFrame, checks: Sequence[Check], source: str) -> pd.Series[Any]:
@@ -210,22 +210,22 @@ def failed_items(long: pd.DataFrame, checks: Sequence[Check], source: str) -> pd
             )
         right = check.passed(long["raw"]) | check.passed(long["value"])
         wrong = long.loc[of_item & ~right, "judge_id"].unique()
-        reasons.append(marked(long["judge_id"].isin(wrong), f"failed check {check.name}"))
-        reasons.append(marked(of_item, CHECK_ITEM))
-    return joined(reasons, long.index)
+        reasons.append(reason_where(long["judge_id"].isin(wrong), f"failed check {check.name}"))
+        reasons.append(reason_where(of_item, CHECK_ITEM))
+    return join_reasons(reasons, long.index)
 
 
-def marked(bad: pd.Series[Any], reason: str) -> pd.Series[Any]:
+def reason_where(bad: pd.Series[Any], reason: str) -> pd.Series[Any]:
     """``reason`` where ``bad`` is true, else missing."""
     return pd.Series(pd.NA, index=bad.index, dtype="string").mask(bad.astype(bool), reason)
 
 
-def joined(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.Series[Any]:
+def join_reasons(reasons: Iterable[pd.Series[Any]], index: pd.Index[Any]) -> pd.Series[Any]:
     """All reasons of a row, joined by "; ", each once; missing where there is none."""
     result = pd.Series(pd.NA, index=index, dtype="string")
-    for reason in (own.astype("string") for own in reasons):
-        both = result.notna() & reason.notna() & (result != reason).fillna(True)
-        result = result.mask(both.astype(bool), result + "; " + reason)
+    for reason in (column.astype("string") for column in reasons):
+        is_second_reason = result.notna() & reason.notna() & (result != reason).fillna(True)
+        result = result.mask(is_second_reason.astype(bool), result + "; " + reason)
         result = result.mask(result.isna(), reason)
     return result
 
@@ -247,7 +247,7 @@ def counts(numbers: Mapping[str, int]) -> list[str]:
 
 def _read_cells(cells: Sequence[str], anchors: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
     """Values of distinct cells, and the cells that have none."""
-    by_word = {plain(label): value for label, value in anchors.items()}
+    by_word = {text_key(label): value for label, value in anchors.items()}
     bounds = [value for value in anchors.values() if isinstance(value, float)]
     low, high = -np.inf, np.inf
     if anchors:
@@ -257,13 +257,13 @@ def _read_cells(cells: Sequence[str], anchors: Mapping[str, Value]) -> tuple[dic
     values: dict[str, Value] = {}
     for cell in cells:
         number = to_number(cell)
-        if plain(cell) in by_word:
-            values[cell] = by_word[plain(cell)]
+        if text_key(cell) in by_word:
+            values[cell] = by_word[text_key(cell)]
         elif number is not None and low <= number <= high:
             values[cell] = number
-    rest = [cell for cell in cells if cell not in values]
+    unread_cells = [cell for cell in cells if cell not in values]
     if anchors or values:
-        return values, rest
+        return values, unread_cells
     return {cell: cell for cell in cells}, []
 
 
@@ -304,18 +304,18 @@ def _anchors_from_file(path: str) -> tuple[dict[str, Value], dict[str, dict[str,
 def _add_anchor(anchors: dict[str, Value], label: str, value: str, source: str) -> None:
     if not label or not value:
         raise InputError(f"{source}: '{label}={value}' lacks a label or a value; write LABEL=VALUE.")
-    if plain(label) in map(plain, anchors):
+    if text_key(label) in map(text_key, anchors):
         raise InputError(f"{source}: '{label}' is given twice; give each label one value.")
     number = to_number(value)
     anchors[label] = value if number is None else number
 
 
-def _typed(values: pd.Series[Any]) -> pd.Series[Any]:
+def _convert_values(values: pd.Series[Any]) -> pd.Series[Any]:
     """Numbers as Int64 where they are whole, else Float64; text as soon as one value is text."""
     if values.map(lambda value: isinstance(value, str)).any():
         return values.map(
             lambda value: value if isinstance(value, str) or value is None else f"{value:g}"
         ).astype("string")
     numbers = values.astype("Float64")
-    whole = bool((numbers.dropna() % 1 == 0).all())
-    return numbers.astype("Int64") if whole else numbers
+    is_whole = bool((numbers.dropna() % 1 == 0).all())
+    return numbers.astype("Int64") if is_whole else numbers

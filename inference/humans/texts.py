@@ -99,7 +99,7 @@ def decode(content: bytes, source: str, encoding: str | None = None, fallback: s
     )
 
 
-def plain(text: object) -> str:
+def text_key(text: object) -> str:
     """Text for comparisons: width, case and spaces do not count."""
     return " ".join(unicodedata.normalize("NFKC", str(text)).casefold().split())
 
@@ -118,7 +118,7 @@ def to_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
     return cells.map(to_number, na_action="ignore").astype("Float64")
 
 
-def typed(column: pd.Series[Any]) -> pd.Series[Any]:
+def numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of text as numbers where all cells are numbers."""
     column = column.astype("string")
     numbers = pd.to_numeric(column, errors="coerce")
@@ -165,7 +165,7 @@ def make_ids(texts: Sequence[str], prefix: str, taken: Sequence[str] | set[str] 
     >>> make_ids(["Housing Cost", "15% of income", "15 % of income"], "level")
     ['housing_cost', 'level_15_of_income', 'level_15_of_income_2']
     """
-    used, ids = set(taken), []
+    used_ids, ids = set(taken), []
     for text in texts:
         ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
         words = re.sub(r"[^a-z0-9]+", "_", ascii_text).strip("_")
@@ -173,9 +173,9 @@ def make_ids(texts: Sequence[str], prefix: str, taken: Sequence[str] | set[str] 
         short = words[: LONGEST_ID + 1].rpartition("_")[0] or words[:LONGEST_ID]
         base = words if len(words) <= LONGEST_ID else short
         name, number = base, 2
-        while name in used:
+        while name in used_ids:
             name, number = f"{base}_{number}", number + 1
-        used.add(name)
+        used_ids.add(name)
         ids.append(name)
     return ids
 

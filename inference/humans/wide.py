@@ -13,10 +13,10 @@ from ..errors import InputError, did_you_mean, listed
 from ..readers.judgments import like_models
 from ..tables.columns import refuse
 from ..tables.schema import JUDGE_KINDS
-from .imported import PERSON, TAKEN, Imported, finish
-from .layout import Layout, Place, find_places, odd_columns, renamed
-from .rules import Rules, failed_checks, joined, marked
-from .texts import plain, require_column, to_numbers, typed
+from .imported import PERSON, TAKEN, Imported, finish_import
+from .layout import Layout, Place, find_places, odd_columns, rename_ids
+from .rules import Rules, failed_checks, join_reasons, reason_where
+from .texts import numbers_or_text, require_column, text_key, to_numbers
 
 HUMAN, MODEL = JUDGE_KINDS
 KIND_WORDS = {
@@ -51,7 +51,7 @@ def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
     source, table = answers.source, answers.table
     places = _places(answers, layout)
     _check_columns(answers, layout, places)
-    long, notes = _without_unseen(_long(answers, layout, places), layout, places, source)
+    long, notes = _drop_unseen(_long(answers, layout, places), layout, places, source)
     notes = [*answers.notes, *odd_columns(places, layout), *notes]
     row = long.pop("_row").to_numpy()
     if answers.mixed:
@@ -62,7 +62,7 @@ def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
             )
         long["judge_kind"], assumed = _kinds(long["judge_id"], row, table, layout, source)
         notes += assumed
-    of_rows = _of_rows(answers, layout, rules)
+    of_rows = _row_columns(answers, layout, rules)
     for name in of_rows:
         long[name] = of_rows[name].iloc[row].array
     silent = np.setdiff1d(np.arange(len(table)), row)
@@ -70,7 +70,7 @@ def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
         notes.append(
             f"Rows of the export without any rating: {len(silent):,} (the first is {silent[0] + 1})."
         )
-    return finish(long, rules, source, notes)
+    return finish_import(long, rules, source, notes)
 
 
 def _places(answers: Answers, layout: Layout) -> list[Place]:
@@ -86,8 +86,8 @@ def _places(answers: Answers, layout: Layout) -> list[Place]:
             for name, column in layout.value.items()
         ]
     named = (answers.judge, layout.item, layout.dimension, layout.sample, layout.panel, layout.duration)
-    used = {*named, layout.person, layout.kind, *layout.covariates}
-    ignored = answers.technical | {name for name in used if name is not None}
+    role_columns = {*named, layout.person, layout.kind, *layout.covariates}
+    ignored = answers.technical | {name for name in role_columns if name is not None}
     return find_places(answers.table, layout, ignored, answers.source)
 
 
@@ -137,19 +137,19 @@ def _long(answers: Answers, layout: Layout, places: Sequence[Place]) -> pd.DataF
         }
     )
     if layout.dimension is not None:
-        long["dimension"] = _filled(answers, layout.dimension)[row]
+        long["dimension"] = _names_in_column(answers, layout.dimension)[row]
     if answers.judge is not None:
-        judge = _filled(answers, answers.judge)[row]
+        judge = _names_in_column(answers, answers.judge)[row]
         long["judge_id"] = np.where(long["judge_id"].isna(), judge, long["judge_id"])
     if layout.item is not None:
         cells = [table[_item_column(answers, layout.item, place)].to_numpy(dtype=object) for place in places]
         long["item_id"] = np.stack(cells, axis=1).reshape(-1)
     if layout.sample is not None:
-        long["sample"] = _whole(answers, layout.sample).to_numpy()[row]
+        long["sample"] = _whole_numbers(answers, layout.sample).to_numpy()[row]
     elif any(place.sample for place in places):
         long["sample"] = named["sample"].fillna(1).astype(int)
     long["raw"] = long["raw"].astype("string")
-    return renamed(long, layout, answers.source)
+    return rename_ids(long, layout, answers.source)
 
 
 def _item_column(answers: Answers, item: str, place: Place) -> str:
@@ -166,14 +166,14 @@ def _item_column(answers: Answers, item: str, place: Place) -> str:
     return column
 
 
-def _filled(answers: Answers, column: str) -> Any:
+def _names_in_column(answers: Answers, column: str) -> Any:
     empty = answers.table[column].isna().to_numpy()
     if empty.any():
         refuse(answers.source, column, empty, "is empty", "fill it in, or name another column")
     return answers.table[column].to_numpy(dtype=object)
 
 
-def _whole(answers: Answers, column: str) -> pd.Series[Any]:
+def _whole_numbers(answers: Answers, column: str) -> pd.Series[Any]:
     numbers = to_numbers(answers.table[column])
     bad = (numbers.isna() | (numbers % 1 != 0)).fillna(True).to_numpy(dtype=bool)
     if bad.any():
@@ -181,7 +181,7 @@ def _whole(answers: Answers, column: str) -> pd.Series[Any]:
     return numbers.astype("Int64")
 
 
-def _without_unseen(
+def _drop_unseen(
     long: pd.DataFrame, layout: Layout, places: Sequence[Place], source: str
 ) -> tuple[pd.DataFrame, list[str]]:
     """Drop what was not shown: items that are not named, or that have no rating at all."""
@@ -215,23 +215,23 @@ def _without_unseen(
     return long[~unseen].reset_index(drop=True), notes
 
 
-def _of_rows(answers: Answers, layout: Layout, rules: Rules) -> pd.DataFrame:
+def _row_columns(answers: Answers, layout: Layout, rules: Rules) -> pd.DataFrame:
     """Marks, times and further columns of each row of the export."""
     table, source = answers.table, answers.source
-    known = [str(name) for name in answers.reasons]
+    marks = [str(name) for name in answers.reasons]
     for name in rules.ignore:
-        if name not in known:
-            hint = did_you_mean(name, known)
+        if name not in marks:
+            hint = did_you_mean(name, marks)
             raise InputError(
-                f"--ignore '{name}' is not a reason in this export{hint}; use {listed(known) or 'none'}."
+                f"--ignore '{name}' is not a reason in this export{hint}; use {listed(marks) or 'none'}."
             )
     reasons = [
-        marked(answers.reasons[name].set_axis(table.index), name)
-        for name in known
+        reason_where(answers.reasons[name].set_axis(table.index), name)
+        for name in marks
         if name not in rules.ignore
     ]
     reasons.append(failed_checks(table, rules.checks, source))
-    columns = {"excluded": joined(reasons, table.index)}
+    columns = {"excluded": join_reasons(reasons, table.index)}
     times = answers.times
     if layout.duration is not None:
         require_column(table, layout.duration, source, "--duration")
@@ -244,7 +244,7 @@ def _of_rows(answers: Answers, layout: Layout, rules: Rules) -> pd.DataFrame:
         columns[PERSON] = table[layout.person].astype("string")
     for name in layout.covariates:
         require_column(table, name, source, "--covariates")
-        columns[f"respondent_{name}" if name in TAKEN else name] = typed(table[name])
+        columns[f"respondent_{name}" if name in TAKEN else name] = numbers_or_text(table[name])
     return pd.DataFrame(columns)
 
 
@@ -262,9 +262,11 @@ def _kinds(
 ) -> tuple[pd.Series[Any], list[str]]:
     """Kind of the judge of each rating, as options or a column state it: it is never guessed."""
     options = {"--judge-kind": layout.kind, "--models": layout.models, "--people": layout.people}
-    given = [option for option, value in options.items() if value]
-    if len(given) > 1:
-        raise InputError(f"{given[0]} and {given[1]} both state which judges are models; use one of them.")
+    choices = [option for option, value in options.items() if value]
+    if len(choices) > 1:
+        raise InputError(
+            f"{choices[0]} and {choices[1]} both state which judges are models; use one of them."
+        )
     names = judges.dropna().astype(str).unique().tolist()
     people = pd.Series(HUMAN, index=judges.index)
     if layout.models:
@@ -274,9 +276,9 @@ def _kinds(
                     f"{source}: there is no judge '{name}'{did_you_mean(name, names)}; correct --models ("
                     f"there are: {listed(names)})."
                 )
-        rest = like_models([name for name in names if name not in layout.models])
-        notes = [f"Judges with names like those of models that are treated as people: {listed(rest)}."]
-        return people.mask(judges.isin(list(layout.models)), MODEL), notes if rest else []
+        lookalikes = like_models([name for name in names if name not in layout.models])
+        notes = [f"Judges with names like those of models that are treated as people: {listed(lookalikes)}."]
+        return people.mask(judges.isin(list(layout.models)), MODEL), notes if lookalikes else []
     if layout.people:
         return people, []
     column = layout.kind or (KIND_COLUMN if KIND_COLUMN in table else None)
@@ -290,7 +292,7 @@ def _kinds_of_column(
     judges: pd.Series[Any], rows: np.ndarray[Any, Any], table: pd.DataFrame, column: str, source: str
 ) -> pd.Series[Any]:
     require_column(table, column, source, "--judge-kind")
-    words = table[column].map(lambda cell: KIND_WORDS.get(plain(cell)), na_action="ignore")
+    words = table[column].map(lambda cell: KIND_WORDS.get(text_key(cell)), na_action="ignore")
     unknown = words.isna().to_numpy()
     if unknown.any():
         cell = table[column].iloc[int(unknown.argmax())]
@@ -298,10 +300,10 @@ def _kinds_of_column(
         refuse(source, column, unknown, problem, f"write {HUMAN} or {MODEL}, or use --models NAME")
     kinds = pd.Series(words.to_numpy(dtype=object)[rows], index=judges.index)
     several = kinds.groupby(judges).nunique()
-    both = several.index[several > 1]
-    if len(both):
+    clashes = several.index[several > 1]
+    if len(clashes):
         raise InputError(
-            f"{source}: judge '{both[0]}' is a {HUMAN} and a {MODEL} in column '{column}'; give the two "
+            f"{source}: judge '{clashes[0]}' is a {HUMAN} and a {MODEL} in column '{column}'; give the two "
             "different names."
         )
     return kinds
@@ -309,15 +311,15 @@ def _kinds_of_column(
 
 def _refuse_if_mixed(names: Sequence[str], judges: pd.Series[Any], rated: pd.DataFrame, source: str) -> None:
     """Refuse to guess where a name looks like a model's, or a column may say who is one."""
-    found = like_models(names)
-    if found:
+    hits = like_models(names)
+    if hits:
         raise InputError(
-            f"{source}: {listed(found, 4)} may be {'a model' if len(found) == 1 else 'models'}; mark models "
+            f"{source}: {listed(hits, 4)} may be {'a model' if len(hits) == 1 else 'models'}; mark models "
             "with --models NAME (once per model) or --judge-kind COLUMN, or give --people if all are "
             "people."
         )
     for column in map(str, rated):
-        words = {plain(cell) for cell in rated[column].dropna().unique()[:100]}
+        words = {text_key(cell) for cell in rated[column].dropna().unique()[:100]}
         if (
             words
             and words <= KIND_WORDS.keys()

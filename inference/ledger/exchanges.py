@@ -161,9 +161,9 @@ def resolve(body: Body, media: Callable[[str], tuple[str, bytes]]) -> Body:
 def _resolve_part(part: dict[str, Any], media: Callable[[str], tuple[str, bytes]]) -> dict[str, Any]:
     kind = part["type"]
     field = "data" if kind == "input_audio" else "url"
-    held = part.get(kind)
-    if not isinstance(held, dict) or not str(held.get(field, "")).startswith(MEDIA):
+    payload = part.get(kind)
+    if not isinstance(payload, dict) or not str(payload.get(field, "")).startswith(MEDIA):
         return part
-    mime, content = media(held[field].removeprefix(MEDIA))
+    mime, content = media(payload[field].removeprefix(MEDIA))
     coded = base64.b64encode(content).decode("ascii")
-    return {**part, kind: {**held, field: coded if field == "data" else f"data:{mime};base64,{coded}"}}
+    return {**part, kind: {**payload, field: coded if field == "data" else f"data:{mime};base64,{coded}"}}

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConjuryError, InputError
-from ..tables.writing import Held, Lock
+from ..tables.writing import Lock, LockHeld
 from . import reading, recording, registering
 from . import recording as batches
 from .exchanges import Body, Outcome, Request, input_errors, now
@@ -88,7 +88,7 @@ class Ledger:
         try:
             with input_errors(path.with_suffix(".lock")):
                 lock = Lock(path.with_suffix(".lock"))
-        except Held as holder:
+        except LockHeld as holder:
             raise InputError(
                 f"{path}: {holder} is writing to this ledger; wait until it is done, or end it, then run the "
                 "same command again."
@@ -170,7 +170,7 @@ class Ledger:
         with self._readers.reading() as db:
             row = db.execute("SELECT id FROM requests WHERE key = ?", (outcome.key,)).fetchone()
         if row is None:
-            raise registering.unknown(outcome.key)
+            raise registering.unknown_request(outcome.key)
         request, created = row[0], now()
         size = len(outcome.body or b"") + len(outcome.refused_body or b"")
         self._writer.put(
@@ -288,13 +288,13 @@ class Ledger:
 
     def media(self, sha256: str) -> tuple[str, bytes]:
         """Return media type and content of a stored image, clip or track."""
-        found = self._stored(sha256)
-        if found is None and self._writer_or_none is not None:
+        medium = self._stored(sha256)
+        if medium is None and self._writer_or_none is not None:
             self.flush()
-            found = self._stored(sha256)
-        if found is None:
+            medium = self._stored(sha256)
+        if medium is None:
             raise InputError(f"{self.path}: image {sha256} is not stored; build the requests again.")
-        return found
+        return medium
 
     def plan_batch(self, shard: str, judge_id: str, keys: Sequence[str], sha256: str) -> None:
         """Write down a batch before it is sent; its requests are not pending until it is over."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import InputError
 from .exchanges import Body, Outcome, as_datetime, input_errors
-from .registering import unknown
+from .registering import unknown_request
 from .rows import row_digest
 from .schema import connect_reader, has_billed, has_digests
 from .writer import Panels, digest, unpack
@@ -224,7 +224,9 @@ def read_counts_of(db: sqlite3.Connection, judge_id: str, subjects: Collection[s
     for prompt, state, waits, subject, *numbers in rows:
         if subject in subjects:
             before = sums.get((prompt, state, waits), [0] * len(numbers))
-            sums[prompt, state, waits] = [one + other for one, other in zip(before, numbers, strict=True)]
+            sums[prompt, state, waits] = [
+                total + number for total, number in zip(before, numbers, strict=True)
+            ]
     return [
         Count(judge_id, prompt, state, WAITING if waits else "", *numbers)
         for (prompt, state, waits), numbers in sums.items()
@@ -244,26 +246,26 @@ def read_usage(db: sqlite3.Connection, judge_id: str) -> list[Usage]:
 
 def read_unstated(db: sqlite3.Connection, path: Path, judge_id: str) -> Iterator[tuple[bool, Body, Any]]:
     """Yield what may have been billed without stating all of its tokens."""
-    wanted = (
+    join = (
         "JOIN requests q ON q.id = r.request JOIN panels p ON p.id = q.panel "
         "JOIN request_blocks b ON b.id = q.block WHERE p.judge_id = ?"
     )
     rows = db.execute(
         "SELECT q.key, b.bodies, q.place, q.panel, r.batch, r.body, r.digest FROM responses r "
-        f"{wanted} AND (r.prompt_tokens = 0 OR r.completion_tokens = 0)",
+        f"{join} AND (r.prompt_tokens = 0 OR r.completion_tokens = 0)",
         (judge_id,),
     )
     panels = Panels(db)
     for key, bodies, place, panel, batch, blob, name in rows:
-        with _intact(path, key):
+        with _DamageGuard(path, key):
             answer = json.loads(_content(blob, name, panels, panel))
             yield bool(batch), json.loads(unpack(bodies))[place], answer
     if has_billed(db):
         rows = db.execute(
-            f"SELECT q.key, b.bodies, q.place, r.batch FROM attempts r {wanted} AND r.billed", (judge_id,)
+            f"SELECT q.key, b.bodies, q.place, r.batch FROM attempts r {join} AND r.billed", (judge_id,)
         )
         for key, bodies, place, batch in rows:
-            with _intact(path, key):
+            with _DamageGuard(path, key):
                 yield bool(batch), json.loads(unpack(bodies))[place], None
 
 
@@ -277,7 +279,7 @@ def read_waiting(db: sqlite3.Connection, path: Path, judge_id: str) -> Iterator[
     )
     block, bodies = None, []
     for number, packed, key, place in rows:
-        with _intact(path, key):
+        with _DamageGuard(path, key):
             if number != block:
                 block, bodies = number, json.loads(unpack(packed))
             yield key, bodies[place]
@@ -300,7 +302,7 @@ def read_bodies(db: sqlite3.Connection, path: Path) -> Iterator[tuple[str, str, 
     )
     block, bodies = None, []
     for number, key, judge, prompt, subject, sample, place in rows:
-        with _intact(path, key):
+        with _DamageGuard(path, key):
             if number != block:
                 packed = db.execute("SELECT bodies FROM request_blocks WHERE id = ?", (number,)).fetchone()
                 block, bodies = number, json.loads(unpack(packed[0]))
@@ -315,7 +317,7 @@ def read_answers(readers: Readers, judge_id: str | None, chunk: int) -> Iterator
             query = _ANSWERS.format(proof=_PROOF if has_digests(db) else "")
             rows = db.execute(query, (last, judge_id or "", chunk)).fetchall()
             panels = Panels(db)
-            part = [_answered(row, panels, readers.path) for row in rows]
+            part = [_read_answered(row, panels, readers.path) for row in rows]
         if not part:
             return
         yield part
@@ -347,13 +349,13 @@ def read_recorded(db: sqlite3.Connection, outcome: Outcome) -> bool:
     content = outcome.refused_body if outcome.body is None else outcome.body
     name = None if content is None else digest(content)
     where = "JOIN requests q ON q.id = r.request WHERE q.key = ? AND r.batch = ? AND r.digest IS ?"
-    known = (outcome.key, outcome.batch, name)
+    parameters = (outcome.key, outcome.batch, name)
     if outcome.body is not None:
-        row = db.execute(f"SELECT 1 FROM responses r {where}", known).fetchone()
+        row = db.execute(f"SELECT 1 FROM responses r {where}", parameters).fetchone()
     else:
         row = db.execute(
             f"SELECT 1 FROM attempts r {where} AND r.kind = ? AND r.error = ?",
-            (*known, outcome.kind, outcome.error),
+            (*parameters, outcome.kind, outcome.error),
         ).fetchone()
     return row is not None
 
@@ -365,8 +367,8 @@ def read_request_body(db: sqlite3.Connection, path: Path, key: str) -> Body:
         (key,),
     ).fetchone()
     if row is None:
-        raise unknown(key)
-    with _intact(path, key):
+        raise unknown_request(key)
+    with _DamageGuard(path, key):
         body: Body = json.loads(unpack(row[0]))[row[1]]
     return body
 
@@ -375,10 +377,10 @@ def read_answer_bodies(db: sqlite3.Connection, path: Path, key: str) -> list[byt
     """Return all answers to a request as they were received, oldest first."""
     request = db.execute("SELECT id, panel FROM requests WHERE key = ?", (key,)).fetchone()
     if request is None:
-        raise unknown(key)
+        raise unknown_request(key)
     rows = db.execute("SELECT body, digest FROM responses WHERE request = ? ORDER BY id", request[:1])
     panels = Panels(db)
-    with _intact(path, key):
+    with _DamageGuard(path, key):
         return [_content(body, name, panels, request[1]) for body, name in rows.fetchall()]
 
 
@@ -388,19 +390,19 @@ def read_medium(db: sqlite3.Connection, path: Path, sha256: str) -> tuple[str, b
     row = db.execute(f"SELECT mime, content{proof} FROM media WHERE sha256 = ?", (sha256,)).fetchone()
     if row is None:
         return None
-    whole = isinstance(row[1], bytes) and digest(row[1]).hex() == sha256
-    if not whole or (has_digests(db) and row_digest(sha256, row[0]) != row[2]):
+    is_intact = isinstance(row[1], bytes) and digest(row[1]).hex() == sha256
+    if not is_intact or (has_digests(db) and row_digest(sha256, row[0]) != row[2]):
         raise InputError(f"{path}: image {sha256} is damaged; see what `conjury ledger verify` finds.")
     return row[0], row[1]
 
 
-def _answered(row: tuple[Any, ...], panels: Panels, path: Path) -> Answered:
+def _read_answered(row: tuple[Any, ...], panels: Panels, path: Path) -> Answered:
     _, key, panel, judge, prompt, subject, sample, arrangement, number, state, tries = row[:11]
     answer, failure = row[11:17], row[17:21]
-    with _intact(path, key):
+    with _DamageGuard(path, key):
         if row[21:]:
             _check_rows(row)
-        drawn = json.loads(arrangement)
+        arrangement_values = json.loads(arrangement)
         body = None
         if answer[0] is not None:
             body = json.loads(_content(answer[1], answer[2], panels, panel))
@@ -418,7 +420,7 @@ def _answered(row: tuple[Any, ...], panels: Panels, path: Path) -> Answered:
         prompt,
         subject,
         sample,
-        drawn,
+        arrangement_values,
         number,
         body,
         kind,
@@ -435,11 +437,11 @@ def _check_rows(row: tuple[Any, ...]) -> None:
     key, names, arrangement = row[1], row[3:7], row[7]
     number, _, name, created, seconds, batch = row[11:17]
     error, *failed = row[17:21]
-    put, (spare, *tokens), (repeat, kind, status, refused, billed) = row[21:24], row[25:28], row[29:34]
+    put, (is_spare, *tokens), (repeat, kind, status, refused, billed) = row[21:24], row[25:28], row[29:34]
     if row_digest(key, *names, arrangement, *put) != row[24]:
         raise ValueError("what is stored of it was changed")
     if number is not None and row[28] != row_digest(
-        key, number, spare, name, *tokens, seconds, batch, created
+        key, number, is_spare, name, *tokens, seconds, batch, created
     ):
         raise ValueError("what is stored of its answer was changed")
     if failed[0] is not None and row[34] != row_digest(
@@ -455,7 +457,7 @@ def _content(blob: bytes, name: bytes, panels: Panels, panel: int) -> bytes:
     return content
 
 
-class _intact:
+class _DamageGuard:
     """Tells of a blob that cannot be read back."""
 
     def __init__(self, path: Path, key: str) -> None:

@@ -112,10 +112,10 @@ def update(connection: Connection, shard: str, changes: Mapping[str, str]) -> No
     for name in changes:
         if name not in FIELDS:
             raise ValueError(f"a batch has no field {name!r} to change")
-    found = _find(connection.db, shard)
-    if found is None:
-        raise _unknown(shard)
-    number, before = found
+    row = _find(connection.db, shard)
+    if row is None:
+        raise _unknown_batch(shard)
+    number, before = row
     state = changes.get("state", before)
     if state not in (*LIVE, *OVER):
         raise ValueError(f"{state!r} is no state of a batch")
@@ -140,24 +140,24 @@ def read_batches(db: sqlite3.Connection, judge_id: str | None, live: bool) -> li
     rows = db.execute(
         f"SELECT {', '.join(names)} FROM batches WHERE ? IN (judge_id, '') ORDER BY id", (judge_id or "",)
     ).fetchall()
-    found = []
+    batches = []
     for row in rows:
-        known = dict(zip(names, row, strict=True))
-        times = {name: as_datetime(known[name]) for name in ("created", "updated")}
-        if not live or known["state"] in LIVE:
-            found.append(Batch(**known | times))
-    return found
+        record = dict(zip(names, row, strict=True))
+        times = {name: as_datetime(record[name]) for name in ("created", "updated")}
+        if not live or record["state"] in LIVE:
+            batches.append(Batch(**record | times))
+    return batches
 
 
 def read_keys(db: sqlite3.Connection, shard: str) -> list[str]:
     """Return the keys of a batch's requests in the order of its lines."""
-    found = _find(db, shard)
-    if found is None:
-        raise _unknown(shard)
+    row = _find(db, shard)
+    if row is None:
+        raise _unknown_batch(shard)
     rows = db.execute(
         "SELECT r.key FROM batch_items i JOIN requests r ON r.id = i.request "
         "WHERE i.batch = ? ORDER BY i.line",
-        (found[0],),
+        (row[0],),
     )
     return [key for (key,) in rows]
 
@@ -169,7 +169,7 @@ def _find(db: sqlite3.Connection, shard: str) -> tuple[int, str] | None:
     return row
 
 
-def _unknown(shard: str) -> InputError:
+def _unknown_batch(shard: str) -> InputError:
     return InputError(f"batch {shard}: the ledger knows no such batch; check its name and the run.")
 
 
@@ -253,8 +253,8 @@ def _write_attempts(connection: Connection, standing: _Standing, outcome: Outcom
 
 def _is_end(attempt: Attempt, error: str) -> bool:
     """Whether the error that ended a request is about this exchange."""
-    named = attempt.status > 0 and re.match(rf"HTTP {attempt.status}\b", error) is not None
-    return named or (bool(attempt.error) and attempt.error in error) or attempt.error == error
+    has_status = attempt.status > 0 and re.match(rf"HTTP {attempt.status}\b", error) is not None
+    return has_status or (bool(attempt.error) and attempt.error in error) or attempt.error == error
 
 
 def _write_attempt(
@@ -288,15 +288,15 @@ def _write_response(
 ) -> bool:
     """Write an answer; return False, and note an attempt, where it is the one that is already there."""
     body = outcome.body or b""
-    spare = standing.state == "answered"
+    is_spare = standing.state == "answered"
     name = digest(body)
-    if spare and name == _digest_of(connection, standing.response):
-        again = Attempt(0, "the same answer came again", outcome.seconds)
-        _write_attempt(connection, standing, REPEATED, again, outcome, created)
+    if is_spare and name == _digest_of(connection, standing.response):
+        attempt = Attempt(0, "the same answer came again", outcome.seconds)
+        _write_attempt(connection, standing, REPEATED, attempt, outcome, created)
         return False
     panel: Panel = connection.panels.at(standing.panel)
     row = (
-        *(standing.round, int(spare), name, *usage),
+        *(standing.round, int(is_spare), name, *usage),
         *(_seconds(outcome.seconds), outcome.batch, created),
     )
     packed = pack(body, connection.panels.response_dictionary(panel, body))

@@ -60,8 +60,8 @@ def _hand_out(
 def register(connection: Connection, requests: Sequence[Request]) -> set[str]:
     """Write those requests that are not in the ledger; return their keys."""
     created = now()
-    known = _standings(connection.db, [request.key for request in requests])
-    new = [request for request in requests if request.key not in known]
+    old_standings = _standings(connection.db, [request.key for request in requests])
+    new = [request for request in requests if request.key not in old_standings]
     number = _last_number(connection.db)
     rows, standings = [], []
     for start in range(0, len(new), BLOCK):
@@ -106,12 +106,12 @@ def number_requests(db: sqlite3.Connection, keys: Sequence[str]) -> list[int]:
     for key in keys:
         row = db.execute("SELECT id FROM requests WHERE key = ?", (key,)).fetchone()
         if row is None:
-            raise unknown(key)
+            raise unknown_request(key)
         numbers.append(row[0])
     return numbers
 
 
-def unknown(key: str) -> InputError:
+def unknown_request(key: str) -> InputError:
     """Return the error of a key that no request has."""
     return InputError(f"request {key}: the ledger knows no such request; check the key and the run.")
 

@@ -188,7 +188,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     return db
 
 
-def leave(db: sqlite3.Connection) -> None:
+def close_writer(db: sqlite3.Connection) -> None:
     """Close the writer's connection; the ledger is one plain file then, unless someone still reads it."""
     with suppress(sqlite3.Error):
         db.execute("PRAGMA busy_timeout = 0")

@@ -112,14 +112,14 @@ def _rows(db: sqlite3.Connection) -> int:
 
 
 def _limited(problems: Iterator[str]) -> list[str]:
-    listed: list[str] = []
+    sentences: list[str] = []
     more = 0
     for problem in problems:
-        if len(listed) < SHOWN:
-            listed.append(problem)
+        if len(sentences) < SHOWN:
+            sentences.append(problem)
         else:
             more += 1
-    return [*listed, f"And {more:,} more like the last one."] if more else listed
+    return [*sentences, f"And {more:,} more like the last one."] if more else sentences
 
 
 def _structure(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
@@ -180,10 +180,10 @@ def _attempts(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
         if blob is None:
             continue
         try:
-            whole = digest(unpack(blob)) == name
+            is_intact = digest(unpack(blob)) == name
         except (ValueError, TypeError):
-            whole = False
-        if not whole:
+            is_intact = False
+        if not is_intact:
             yield f"Attempt {number}: what was received cannot be read back, or has another digest."
 
 
@@ -199,14 +199,14 @@ def _standings(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
 
 
 def _tallies(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
-    counted = set(
+    sums = set(
         db.execute(
             "SELECT panel, state, waiting IS NOT NULL AS waits, count(*), sum(prompt_tokens), "
             "sum(completion_tokens) FROM standings GROUP BY panel, state, waits"
         )
     )
-    kept = set(db.execute("SELECT * FROM tallies WHERE n <> 0"))
-    for panel, state, *_ in sorted(counted ^ kept):
+    tallies = set(db.execute("SELECT * FROM tallies WHERE n <> 0"))
+    for panel, state, *_ in sorted(sums ^ tallies):
         yield f"The counter of panel {panel} in state {state} disagrees with its requests."
 
 
@@ -219,11 +219,11 @@ def _waiting(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
 
 
 def _sizes(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:
-    for shard, stated, found in db.execute(
+    for shard, n_planned, n_items in db.execute(
         "SELECT shard, n, (SELECT count(*) FROM batch_items i WHERE i.batch = b.id) AS found FROM batches b "
         "WHERE n IS NOT found"
     ):
-        yield f"Batch {shard}: it has {found} requests, not the {stated} that were planned."
+        yield f"Batch {shard}: it has {n_items} requests, not the {n_planned} that were planned."
 
 
 def _numbers(db: sqlite3.Connection, tick: Ticker) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from .exchanges import input_errors
-from .schema import leave
+from .schema import close_writer
 
 LEVEL = 1
 MEMORY = 5  # of zlib; an answer is small, and setting up its tables would cost more than filling them
@@ -188,7 +188,7 @@ class Writer:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
-        leave(self._desk.db)
+        close_writer(self._desk.db)
         if self._failure is not None:
             self._raise(self._failure)
         if self._complaint is not None:

@@ -56,8 +56,8 @@ def answered_tasks(study: Study | ItemStudy, tasks: pd.DataFrame, origin: str | 
     }
     if not conjoint:
         columns["repeat"] = pd.array(before > 0, dtype="boolean")
-    kept = {name: tasks[name] for name in ("state", "fields", "at", "first_input_ms")}
-    return pd.DataFrame({**columns, **kept}).reset_index(drop=True)
+    raw_columns = {name: tasks[name] for name in ("state", "fields", "at", "first_input_ms")}
+    return pd.DataFrame({**columns, **raw_columns}).reset_index(drop=True)
 
 
 def text_column(value: str | None, rows: int) -> Any:
@@ -69,14 +69,14 @@ def responses_of(study: Study | ItemStudy, answered: pd.DataFrame) -> pd.DataFra
     """One row per answered task, as a text in the form that is asked of models."""
     frame = answered.assign(
         study=text_column(study.name, len(answered)),
-        text=pd.array([_raw(study, one) for one in answered["fields"]], dtype="string"),
+        text=pd.array([_raw(study, fields) for fields in answered["fields"]], dtype="string"),
         latency=answered["seconds"],
         first_input_seconds=answered["first_input_ms"].to_numpy(dtype=float, na_value=np.nan) / MS,
         created=pd.to_datetime(answered["at"], unit="s", utc=True),
         state=state_column(answered["state"]),
     )
-    rest = frame.columns.difference(["study", "fields", "at", "first_input_ms"], sort=False)
-    return validate(frame[["study", *rest]], "responses", "responses of the panel")
+    other_columns = frame.columns.difference(["study", "fields", "at", "first_input_ms"], sort=False)
+    return validate(frame[["study", *other_columns]], "responses", "responses of the panel")
 
 
 def _raw(study: Study | ItemStudy, fields: dict[str, str]) -> str:
@@ -94,9 +94,9 @@ def _raw(study: Study | ItemStudy, fields: dict[str, str]) -> str:
 def judgments_of(study: Study | ItemStudy, answered: pd.DataFrame) -> pd.DataFrame:
     """One row per answer and dimension."""
     values = [_by_dimension(study, fields) for fields in answered["fields"]]
-    counts = [len(of) for of in values]
-    dimension = [name for of in values for name in of]
-    value: list[Any] = [one for of in values for one in of.values()]
+    counts = [len(row_values) for row_values in values]
+    dimension = [name for row_values in values for name in row_values]
+    value: list[Any] = [answer for row_values in values for answer in row_values.values()]
     long = answered.drop(columns=["fields", "at", "first_input_ms", "state"])
     long = long.iloc[np.repeat(np.arange(len(long)), counts)].reset_index(drop=True)
     ok = np.zeros(len(long), dtype=np.int64) + STATUSES.index("ok")
@@ -133,10 +133,10 @@ def choices_of(
     assert isinstance(study.response, Choice)
     if SAMPLING in tasks and tasks[SAMPLING].isna().all():
         tasks = tasks.drop(columns=SAMPLING)
-    asked = judgments.assign(probability=np.nan)
-    choices = choices_from_judgments(asked, tasks, profiles, study.response.options)
+    answers = judgments.assign(probability=np.nan)
+    choices = choices_from_judgments(answers, tasks, profiles, study.response.options)
     keys = ["judge_id", "task_id"]
-    measured = asked[[*keys, "task", *PERSONAL, "panel"]].rename(columns={"task_id": "pair_id"})
+    measured = answers[[*keys, "task", *PERSONAL, "panel"]].rename(columns={"task_id": "pair_id"})
     return choices.merge(measured, on=["judge_id", "pair_id"], how="left", sort=False)
 
 

@@ -146,12 +146,12 @@ def _answer(visits: Visits, person: _Person, answers: Answers) -> None:
     step, rng = person.step, person.rng
     if step is None:
         return
-    lost = int(rng.random() < SWITCHES)
-    timing = Timing(1000 * person.seconds, lost, 4000.0 * lost, 300.0 * person.seconds)
-    given = _fields(visits, person, step, answers)
-    reply = visits.submit(person.visit, step.number, given, timing)
+    focus_losses = int(rng.random() < SWITCHES)
+    timing = Timing(1000 * person.seconds, focus_losses, 4000.0 * focus_losses, 300.0 * person.seconds)
+    fields = _fields(visits, person, step, answers)
+    reply = visits.submit(person.visit, step.number, fields, timing)
     if rng.random() < TWICE:
-        reply = visits.submit(person.visit, step.number, given, timing)
+        reply = visits.submit(person.visit, step.number, fields, timing)
     assert not isinstance(reply, Refused), reply
     person.step = reply
 
@@ -170,15 +170,17 @@ def _fields(visits: Visits, person: _Person, step: Step, answers: Answers) -> Ma
         slot = visits.slot(person.visit)
         assert slot is not None
         person.slot = slot.number
-    known = answers.get((person.slot, step.index))
-    return known if known is not None else random_fields(study, len(step.shown[0].lines), rng)
+    answer = answers.get((person.slot, step.index))
+    return answer if answer is not None else random_fields(study, len(step.shown[0].lines), rng)
 
 
 def _to_question(question: Question, rng: np.random.Generator) -> str:
     if question.form == "options":
         screened = question.screen_out if rng.random() < SCREENED else ()
-        options = [one.id for one in question.options if (one.id in question.screen_out) == bool(screened)]
-        options = options or [one.id for one in question.options]
+        options = [
+            option.id for option in question.options if (option.id in question.screen_out) == bool(screened)
+        ]
+        options = options or [option.id for option in question.options]
         return options[int(rng.integers(len(options)))]
     if question.form == "number":
         low = question.minimum if question.minimum is not None else 0
@@ -195,14 +197,14 @@ def simulated_answers(plan: PanelPlan, seed: int) -> Answers:
     # They follow the truth table of the study; without one nothing is known, and answers are at random.
     study = plan.study
     if isinstance(study, Study):
-        known = (study.folder / "truth.csv").is_file()
-        return dict(_choices(plan, study, seed)) if known else {}
+        has_truth = (study.folder / "truth.csv").is_file()
+        return dict(_choices(plan, study, seed)) if has_truth else {}
     if isinstance(study.response, Ratings):
-        known = (study.folder / RATING_TRUTH).is_file() and study.assignment is not None
-        return dict(_ratings(plan, study, seed)) if known else {}
+        has_truth = (study.folder / RATING_TRUTH).is_file() and study.assignment is not None
+        return dict(_ratings(plan, study, seed)) if has_truth else {}
     path = study.file(LABEL_TRUTH)
-    known = study.gold is not None and path.is_file() and read_label_truth(path, study).panel is not None
-    return dict(_labels(plan, study, seed)) if known else {}
+    has_truth = study.gold is not None and path.is_file() and read_label_truth(path, study).panel is not None
+    return dict(_labels(plan, study, seed)) if has_truth else {}
 
 
 def simulated_choices(plan: PanelPlan, seed: int) -> pd.DataFrame:
@@ -234,9 +236,9 @@ def _ratings(
     ]
     assignment = pd.DataFrame(tasks, columns=["rater", "index", "item_id", "repeat"])
     panel = panel_name_of(study)
-    made = simulate_ratings(study, seed, judges=[panel], items=read_items(study), assignment=assignment)
-    values = made.judgments["value"].to_numpy(dtype=int).reshape(len(tasks), -1)
-    dimensions = made.judgments["dimension"].iloc[: values.shape[1]].tolist()
+    simulation = simulate_ratings(study, seed, judges=[panel], items=read_items(study), assignment=assignment)
+    values = simulation.judgments["value"].to_numpy(dtype=int).reshape(len(tasks), -1)
+    dimensions = simulation.judgments["dimension"].iloc[: values.shape[1]].tolist()
     for (slot, index, _, _), row in zip(tasks, values.tolist(), strict=True):
         yield (slot, index), dict(zip(dimensions, map(str, row), strict=True))
 
@@ -249,17 +251,17 @@ def _labels(plan: PanelPlan, study: ItemStudy, seed: int) -> Iterator[tuple[tupl
     )
     judgments = simulate_people(study, seed, items, gold, max(2, len(plan.slots)))
     person = pd.factorize(judgments["judge_id"])[0] + 1
-    given: dict[tuple[int, str], dict[str, str]] = {}
+    answers: dict[tuple[int, str], dict[str, str]] = {}
     for number, item, dimension, value in zip(
         person, judgments["item_id"], judgments["dimension"], as_text(judgments["value"]), strict=True
     ):
-        given.setdefault((int(number), str(item)), {})[_field(study, str(dimension))] = str(value)
+        answers.setdefault((int(number), str(item)), {})[_field(study, str(dimension))] = str(value)
     for slot in plan.slots:
         for index, task in enumerate(slot.tasks, start=1):
-            answer = given[slot.number, task.name]
-            wanted = {name: value for name, value in answer.items() if name}
-            if wanted:
-                yield (slot.number, index), wanted
+            answer = answers[slot.number, task.name]
+            fields = {name: value for name, value in answer.items() if name}
+            if fields:
+                yield (slot.number, index), fields
 
 
 def _field(study: ItemStudy, dimension: str) -> str:

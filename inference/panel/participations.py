@@ -22,10 +22,10 @@ class Participations:
 
     def tasks(self, state: str | None = None) -> pd.DataFrame:
         """Answers to tasks without practice, of people in a state or of all."""
-        wanted = self.answers["kind"] == "task"
+        mask = self.answers["kind"] == "task"
         if state is not None:
-            wanted &= self.answers["state"] == state
-        return self.answers[wanted].reset_index(drop=True)
+            mask &= self.answers["state"] == state
+        return self.answers[mask].reset_index(drop=True)
 
 
 def participations_of(plan: PanelPlan, stored: Stored, now: float) -> Participations:
@@ -54,10 +54,10 @@ def participations_of(plan: PanelPlan, stored: Stored, now: float) -> Participat
 
 def _states(stored: Stored, people: pd.DataFrame, now: float, patience: float) -> np.ndarray:
     """State of each visit, shape (visits,): its end, or whether it goes on, was left, or lost its slot."""
-    held = stored.slots.dropna(subset="visit").set_index("visit")["until"].astype(float)
-    until = people["number"].map(held).to_numpy(dtype=float, na_value=np.nan)
+    slot_ends = stored.slots.dropna(subset="visit").set_index("visit")["until"].astype(float)
+    until = people["number"].map(slot_ends).to_numpy(dtype=float, na_value=np.nan)
     ended = people["ended"].to_numpy(dtype=object)
-    given, holds = people["slot"].notna().to_numpy(), ~np.isnan(until)
+    has_slot, holds = people["slot"].notna().to_numpy(), ~np.isnan(until)
     recent = np.where(holds, until, people["last"].to_numpy(dtype=float) + patience) >= now
-    open_ended = np.select([given & ~holds, recent], ["timed_out", ACTIVE], LEFT)
+    open_ended = np.select([has_slot & ~holds, recent], ["timed_out", ACTIVE], LEFT)
     return np.where(pd.isna(ended), open_ended, ended).astype(object)

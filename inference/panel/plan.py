@@ -36,7 +36,7 @@ from ..tables.columns import stream
 from ..tables.files import read_table
 from ..tables.limits import RESPONDENTS, read_json
 from ..tables.schema import POSITIONS, SAMPLING
-from ..tables.writing import whole
+from ..tables.writing import atomic_write
 from .shown import ShownItems, shown_items, shown_profiles
 
 PRACTICE = "practice"
@@ -146,9 +146,11 @@ class PanelPlan:
             digest.update(repr((slot.number, slot.name, slot.tasks, slot.practice)).encode())
         every = (task for slot in self.slots for task in (*slot.tasks, slot.practice) if task is not None)
         for name in sorted({name for task in every for name in task.subjects}):
-            one = self.shown.of(name)
-            content = "" if one.media_name is None else _content(self.shown.files[one.media_name][0])
-            digest.update(repr((name, one.fields, one.lines, one.kind, content)).encode())
+            display = self.shown.of(name)
+            content = (
+                "" if display.media_name is None else _content_hash(self.shown.files[display.media_name][0])
+            )
+            digest.update(repr((name, display.fields, display.lines, display.kind, content)).encode())
         return digest.hexdigest()
 
 
@@ -193,20 +195,22 @@ def make_plan(
     >>> [slot.name for slot in plan.slots], len(plan.slots[0].tasks)
     (['human_0001', 'human_0002'], 16)
     """
-    known = asked_of_people(load_any_study(study) if isinstance(study, str | Path) else study)
-    section = known.panel or PanelSection()
-    folder = run_folder(known, out)
-    images = _pictured(folder, images, known.here)
-    if isinstance(known, ItemStudy):
-        plan = _of_items(known, section, folder, people)
-    elif isinstance(known, Study):
-        plan = _of_pairs(known, section, folder, people, images, pictures)
+    loaded_study = labelling_study(load_any_study(study) if isinstance(study, str | Path) else study)
+    section = loaded_study.panel or PanelSection()
+    folder = run_folder(loaded_study, out)
+    images = _shows_pictures(folder, images, loaded_study.here)
+    if isinstance(loaded_study, ItemStudy):
+        plan = _plan_of_items(loaded_study, section, folder, people)
+    elif isinstance(loaded_study, Study):
+        plan = _plan_of_pairs(loaded_study, section, folder, people, images, pictures)
     else:
-        raise InputError(f"Study {known.name} is of no kind that people can judge; use conjoint or items.")
+        raise InputError(
+            f"Study {loaded_study.name} is of no kind that people can judge; use conjoint or items."
+        )
     return PanelPlan(**{**vars(plan), "by_number": {slot.number: slot for slot in plan.slots}})
 
 
-def _content(path: Path) -> str:
+def _content_hash(path: Path) -> str:
     """Hash of a picture or clip."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -230,7 +234,7 @@ def begun_plan(study: AnyStudy, out: str | Path | None) -> PanelPlan:
     return make_plan(study, out=out)
 
 
-def asked_of_people(study: AnyStudy) -> AnyStudy:
+def labelling_study(study: AnyStudy) -> AnyStudy:
     """The study with the labels that people give: its gold labels, where those are not what models answer."""
     gold = study.gold if isinstance(study, ItemStudy) else None
     if gold is None or not gold.levels or not isinstance(study.response, Label | LineLabels):
@@ -239,24 +243,24 @@ def asked_of_people(study: AnyStudy) -> AnyStudy:
     return study.model_copy(update={"response": response})
 
 
-def _pictured(folder: RunFolder, images: bool | None, study: str) -> bool:
+def _shows_pictures(folder: RunFolder, images: bool | None, study: str) -> bool:
     """Whether people of a run see pictures; the run keeps it with the name of the study."""
     path = folder.path / "design" / PANEL_FILE
     before = read_json(path, "restore or remove it") if path.exists() else {}
     if not isinstance(before, dict):
         raise InputError(f"{path}: the file should contain one mapping; restore or remove it.")
     chosen = bool(before.get("images", False)) if images is None else images
-    known = {"study": study, "images": chosen}
-    if known != before:
-        with whole(path) as file:
-            file.write(json.dumps(known).encode())
+    settings = {"study": study, "images": chosen}
+    if settings != before:
+        with atomic_write(path) as file:
+            file.write(json.dumps(settings).encode())
     return chosen
 
 
 # ---- pairs ----
 
 
-def _of_pairs(
+def _plan_of_pairs(
     study: Study, section: PanelSection, folder: RunFolder, people: int | None, images: bool, pictures: Path
 ) -> PanelPlan:
     if not isinstance(study.response, Choice) or study.collect.form != "pair":
@@ -266,22 +270,22 @@ def _of_pairs(
         )
     design = folder.design
     if design is None or design.panel is None or people is not None:
-        wanted = people or section.people or study.design.respondents
-        if not 0 < wanted <= RESPONDENTS:
-            raise InputError(f"--people {wanted:,}: give a number from 1 to {RESPONDENTS:,}.")
-        if design is None or design.panel is None or _own(design) != wanted:
-            design = add_people(study, PeoplePlan(people=wanted), out=folder.path)
+        n_people = people or section.people or study.design.respondents
+        if not 0 < n_people <= RESPONDENTS:
+            raise InputError(f"--people {n_people:,}: give a number from 1 to {RESPONDENTS:,}.")
+        if design is None or design.panel is None or _n_people(design) != n_people:
+            design = add_people(study, PeoplePlan(people=n_people), out=folder.path)
     check_restrictions(study, design, folder.path)
     seed = int(design.drawn["seed"])
     assert design.panel is not None
     practice = _practice_pair(study, seed) if section.practice else None
     slots = tuple(_slots_of_pairs(design.panel.tasks, seed, practice))
     further = () if practice is None else tuple(int(name) for name in practice.subjects)
-    shown = shown_profiles(study, design, further, images, pictures, folder.path)
-    return PanelPlan(study, section, folder.path, slots, shown, design)
+    displays = shown_profiles(study, design, further, images, pictures, folder.path)
+    return PanelPlan(study, section, folder.path, slots, displays, design)
 
 
-def _own(design: DrawnDesign) -> int:
+def _n_people(design: DrawnDesign) -> int:
     return 0 if design.panel is None else int(design.panel.tasks["judge_id"].nunique())
 
 
@@ -295,37 +299,41 @@ def _practice_pair(study: Study, seed: int) -> PlannedTask:
 
 def _slots_of_pairs(tasks: pd.DataFrame, seed: int, practice: PlannedTask | None) -> Iterator[Slot]:
     ordered = tasks.sort_values(["judge_id", "task", "position"], kind="stable")
-    for number, (judge, own) in enumerate(ordered.groupby("judge_id", sort=True), start=1):
-        first = own.iloc[:: len(POSITIONS)]
-        sides = own["profile_id"].to_numpy(dtype=np.int64).reshape(-1, len(POSITIONS))
+    for number, (judge, judge_rows) in enumerate(ordered.groupby("judge_id", sort=True), start=1):
+        first = judge_rows.iloc[:: len(POSITIONS)]
+        sides = judge_rows["profile_id"].to_numpy(dtype=np.int64).reshape(-1, len(POSITIONS))
         chances = first[SAMPLING].to_numpy(dtype=float)
         planned = []
         for row, (name, original) in enumerate(zip(first["task_id"], first["repeat_of"], strict=True)):
             chance = None if np.isnan(chances[row]) else float(chances[row])
-            pair = tuple(str(one) for one in sides[row])
+            pair = tuple(str(profile) for profile in sides[row])
             planned.append(PlannedTask(str(name), pair, None if pd.isna(original) else str(original), chance))
         rng = stream(seed, "presentation", str(judge))
-        yield Slot(number, str(judge), in_order(planned, rng), practice)
+        yield Slot(number, str(judge), order_tasks(planned, rng), practice)
 
 
-def in_order(tasks: Sequence[PlannedTask], rng: np.random.Generator) -> tuple[PlannedTask, ...]:
+def order_tasks(tasks: Sequence[PlannedTask], rng: np.random.Generator) -> tuple[PlannedTask, ...]:
     """Order tasks at random; what is repeated comes first and its repeat last, as far apart as can be."""
     repeats = [task for task in tasks if task.repeat_of is not None]
     repeated = {task.repeat_of for task in repeats}
     originals = [task for task in tasks if task.name in repeated]
-    others = [task for task in tasks if task.name not in repeated and task.repeat_of is None]
-    return (*originals, *(others[index] for index in rng.permutation(len(others))), *repeats)
+    single_tasks = [task for task in tasks if task.name not in repeated and task.repeat_of is None]
+    return (*originals, *(single_tasks[index] for index in rng.permutation(len(single_tasks))), *repeats)
 
 
 # ---- items ----
 
 
-def _of_items(study: ItemStudy, section: PanelSection, folder: RunFolder, people: int | None) -> PanelPlan:
+def _plan_of_items(
+    study: ItemStudy, section: PanelSection, folder: RunFolder, people: int | None
+) -> PanelPlan:
     if isinstance(study.response, Choice):
         raise InputError(f"Study {study.name} asks for choices between items; ask for ratings or labels.")
     items = read_table(study.file(study.items), "items")
-    used = items[(items["item_id"] != (section.practice_item or "")).to_numpy(bool)].reset_index(drop=True)
-    if section.practice_item is not None and len(used) == len(items):
+    panel_items = items[(items["item_id"] != (section.practice_item or "")).to_numpy(bool)].reset_index(
+        drop=True
+    )
+    if section.practice_item is not None and len(panel_items) == len(items):
         raise InputError(
             f"panel.practice_item: there is no item '{section.practice_item}' in {study.items}; name one."
         )
@@ -333,7 +341,7 @@ def _of_items(study: ItemStudy, section: PanelSection, folder: RunFolder, people
     if path.is_file() and people is None:
         assignment = read_table(path)
     else:
-        assignment = _assigned(study, section, used, people or section.people)
+        assignment = _draw_assignment(study, section, panel_items, people or section.people)
         save_assignment(assignment, folder.path / "design")
     unknown = set(assignment["item_id"].astype(str)) - set(items["item_id"].astype(str))
     if unknown:
@@ -344,8 +352,8 @@ def _of_items(study: ItemStudy, section: PanelSection, folder: RunFolder, people
     practice = None if section.practice_item is None else PlannedTask(PRACTICE, (section.practice_item,))
     name = panel_name_of(study)
     slots = []
-    for number, (_, own) in enumerate(assignment.groupby("rater", sort=True), start=1):
-        rows = own.sort_values("order", kind="stable")
+    for number, (_, rater_rows) in enumerate(assignment.groupby("rater", sort=True), start=1):
+        rows = rater_rows.sort_values("order", kind="stable")
         tasks = tuple(
             PlannedTask(str(item), (str(item),), repeat_of=str(item) if repeat else None)
             for item, repeat in zip(rows["item_id"], rows["repeat"], strict=True)
@@ -362,7 +370,7 @@ def panel_name_of(study: ItemStudy | Study) -> str:
     return next((judge.id for judge in study.judges if judge.kind == "human"), "human")
 
 
-def _assigned(
+def _draw_assignment(
     study: ItemStudy, section: PanelSection, items: pd.DataFrame, people: int | None
 ) -> pd.DataFrame:
     """Draw who judges which items."""
@@ -377,13 +385,13 @@ def _assigned(
     each = len(items) if section.items is None else section.items
     if each > len(items):
         raise InputError(f"panel.items is {each:,}, but there are {len(items):,} items; ask for fewer.")
-    drawn = balanced_items(len(items), people, each, stream(seed, "assignment"))
+    draws = balanced_items(len(items), people, each, stream(seed, "assignment"))
     order = np.tile(np.arange(1, each + 1), people)
     return pd.DataFrame(
         {
             "rater": np.repeat(np.arange(1, people + 1), each),
             "order": order,
-            "item_id": items["item_id"].astype("string").array.take(drawn.reshape(-1)),
+            "item_id": items["item_id"].astype("string").array.take(draws.reshape(-1)),
             "repeat": pd.array([False] * len(order), dtype="boolean"),
         }
     )
@@ -392,12 +400,12 @@ def _assigned(
 def balanced_items(items: int, people: int, each: int, rng: np.random.Generator) -> Any:
     """Draw items for people so that all are drawn equally often, to within one; shape (people, each)."""
     load = np.zeros(items, dtype=np.int64)
-    drawn = np.empty((people, each), dtype=np.int64)
+    draws = np.empty((people, each), dtype=np.int64)
     for person in range(people):
-        drawn[person] = np.lexsort((rng.random(items), load))[:each]
-        load[drawn[person]] += 1
-        drawn[person] = rng.permutation(drawn[person])
-    return drawn
+        draws[person] = np.lexsort((rng.random(items), load))[:each]
+        load[draws[person]] += 1
+        draws[person] = rng.permutation(draws[person])
+    return draws
 
 
 __all__ = ["PanelPlan", "PlannedTask", "Slot", "make_plan"]

@@ -69,10 +69,10 @@ def shown_profiles(
     media: Mapping[Any, str] = {}
     root = study.folder
     if images:
-        found = find_pictures(
+        profile_pictures = find_pictures(
             study, design, [Prompt(id="people", label="People")], pictures, tasks="panel", run=run
         )
-        media, root = found.media["both"].dropna().to_dict(), found.root
+        media, root = profile_pictures.media["both"].dropna().to_dict(), profile_pictures.root
     return shown_posts(study, posts, media, root)
 
 
@@ -81,39 +81,41 @@ def shown_posts(study: Study | None, posts: pd.DataFrame, media: Mapping[Any, st
     # These are the fields of the study file, or all where there is none.
     names = [str(name) for name in posts if name not in UNSHOWN]
     if study is not None and study.collect.fields is not None:
-        wanted = study.collect.fields
+        field_names = study.collect.fields
         if study.content is None:
-            wanted = [study.feature_labels.get(name, name) for name in wanted]
-        names = [name for name in wanted if name in names]
+            field_names = [study.feature_labels.get(name, name) for name in field_names]
+        names = [name for name in field_names if name in names]
     files: dict[str, tuple[Path, str]] = {}
-    shown = {}
+    displays = {}
     for row in posts.to_dict("records"):
         number = int(row["profile_id"])
         fields = _fields(row, names)
         if number in media:
             name, kind = _file(root, str(media[number]), files, f"profile {number}")
-            shown[str(number)] = Shown((), name, kind, "; ".join(f"{key}: {value}" for key, value in fields))
+            displays[str(number)] = Shown(
+                (), name, kind, "; ".join(f"{key}: {value}" for key, value in fields)
+            )
         else:
-            shown[str(number)] = Shown(fields)
-    return ShownItems(shown, files)
+            displays[str(number)] = Shown(fields)
+    return ShownItems(displays, files)
 
 
 def _practice_posts(study: Study, numbers: Sequence[int], seed: int) -> pd.DataFrame:
     profiles = enumerate_profiles(study).drop(columns="probability")
-    own = profiles[profiles["profile_id"].isin(numbers)].reset_index(drop=True)
+    practice_profiles = profiles[profiles["profile_id"].isin(numbers)].reset_index(drop=True)
     if study.content is None:
-        return label_fields(study, own)
-    return load_posts(study.folder, study.content, profile_values(study)).posts(own, seed)
+        return label_fields(study, practice_profiles)
+    return load_posts(study.folder, study.content, profile_values(study)).posts(practice_profiles, seed)
 
 
 def shown_items(study: ItemStudy, items: pd.DataFrame, lines: str | None = None) -> ShownItems:
     """What people see of items: the fields of the study file, else all that are no strata or keys."""
-    apart = {*UNSHOWN, study.cluster, study.generator, *(stratum.id for stratum in study.strata)}
+    hidden_columns = {*UNSHOWN, study.cluster, study.generator, *(stratum.id for stratum in study.strata)}
     names = study.collect.fields or ["text"] if "text" in items or study.collect.fields else None
     if names is None:
-        names = [str(name) for name in items if name not in apart]
+        names = [str(name) for name in items if name not in hidden_columns]
     files: dict[str, tuple[Path, str]] = {}
-    shown = {}
+    displays = {}
     for row in items.to_dict("records"):
         item = str(row["item_id"])
         fields = _fields(row, [name for name in names if name != lines])
@@ -125,8 +127,8 @@ def shown_items(study: ItemStudy, items: pd.DataFrame, lines: str | None = None)
             name, kind = _file(study.folder, str(row["media"]), files, f"item '{item}'")
             alt = str(row["alt"]) if _is_text(row.get("alt")) else ""
         texts = tuple(_lines(row.get(lines))) if lines is not None else ()
-        shown[item] = Shown(fields, name, kind, alt, texts)
-    return ShownItems(shown, files)
+        displays[item] = Shown(fields, name, kind, alt, texts)
+    return ShownItems(displays, files)
 
 
 def _lines(value: Any) -> list[str]:
@@ -158,8 +160,10 @@ def _file(root: Path, place: str, files: dict[str, tuple[Path, str]], what: str)
         )
     kind = IMAGES.get(path.suffix.lower()) or CLIPS.get(path.suffix.lower())
     if kind is None or not path.is_file():
-        known = ", ".join(sorted({*IMAGES, *CLIPS}))
-        raise InputError(f"{what}: there is no file {path} that a browser shows ({known}); correct its name.")
+        suffixes = ", ".join(sorted({*IMAGES, *CLIPS}))
+        raise InputError(
+            f"{what}: there is no file {path} that a browser shows ({suffixes}); correct its name."
+        )
     name = hashlib.sha256(place.encode()).hexdigest()[:20] + path.suffix.lower()
     files[name] = (path, kind)
     return name, kind.partition("/")[0]

@@ -66,46 +66,46 @@ class PanelFigures:
 
 def figures_of(plan: PanelPlan, stored: Stored, now: float) -> PanelFigures:
     """Compute the figures of one state of the database."""
-    known = participations_of(plan, stored, now)
-    states = known.people["state"]
-    finished = known.people[(states == FINISHED).to_numpy(bool)]
+    participations = participations_of(plan, stored, now)
+    states = participations.people["state"]
+    finished = participations.people[(states == FINISHED).to_numpy(bool)]
     minutes = (finished["last"].astype(float) - finished["started"].astype(float)) / 60
     minutes = minutes[minutes >= 0]
     pay, tables = plan.section.pay, tables_of(plan, stored, now)
-    failed = int(known.people["checks_failed"].sum())
+    failed = int(participations.people["checks_failed"].sum())
     counts = states.value_counts()
     return PanelFigures(
         slots=len(plan.slots),
-        started=len(known.people),
+        started=len(participations.people),
         finished=len(finished),
         active=int(counts.get(ACTIVE, 0)),
         left=int(counts.get(LEFT, 0)),
         ended={str(name): int(n) for name, n in counts.items() if name not in (ACTIVE, LEFT)},
         median_minutes=float(minutes.median()) if len(minutes) else None,
-        checks_answered=failed + int(known.people["checks_passed"].sum()),
+        checks_answered=failed + int(participations.people["checks_passed"].sum()),
         checks_failed=failed,
-        quotas=tuple(_quotas(plan, stored, known)),
+        quotas=tuple(_quotas(plan, stored, participations)),
         cost=None if pay is None else len(finished) * float(pay.amount),
         currency=None if pay is None else pay.currency,
-        balance=balance(plan, known),
+        balance=balance(plan, participations),
         agreement=_agreement(tables),
-        straight=_straight(known),
+        straight=_straightlining(participations),
     )
 
 
-def _quotas(plan: PanelPlan, stored: Stored, known: Participations) -> list[QuotaFigure]:
-    taking_part = known.people["state"].isin([FINISHED, ACTIVE])
+def _quotas(plan: PanelPlan, stored: Stored, participations: Participations) -> list[QuotaFigure]:
+    taking_part = participations.people["state"].isin([FINISHED, ACTIVE])
     counted = stored.quotas[stored.quotas["visit"].map(taking_part).fillna(False).to_numpy(bool)]
     people = Counter(zip(counted["question"], counted["option"], strict=True))
     return [
-        QuotaFigure(one.question, one.option, people[one.question, one.option], one.people)
-        for one in plan.section.quotas
+        QuotaFigure(quota.question, quota.option, people[quota.question, quota.option], quota.people)
+        for quota in plan.section.quotas
     ]
 
 
-def balance(plan: PanelPlan, known: Participations) -> pd.DataFrame:
+def balance(plan: PanelPlan, participations: Participations) -> pd.DataFrame:
     """How often each level was shown in answered tasks, by attribute and position."""
-    names = known.tasks()["name"]
+    names = participations.tasks()["name"]
     if isinstance(plan.study, Study):
         return _balance_of_pairs(plan, plan.study, names)
     return _balance_of_items(plan, plan.study, names)
@@ -123,8 +123,8 @@ def _balance_of_pairs(plan: PanelPlan, study: Study, names: pd.Series[Any]) -> p
         by = [rows["position"].astype("string"), as_text(rows[attribute.id])]
         levels = [level.id for level in attribute.levels]
         every = pd.MultiIndex.from_product([POSITIONS, levels], names=["position", "level"])
-        shown = rows["n"].groupby([one.to_numpy() for one in by]).sum()
-        parts.append(_shares(attribute.id, shown.reindex(every, fill_value=0)))
+        level_counts = rows["n"].groupby([key.to_numpy() for key in by]).sum()
+        parts.append(_shares(attribute.id, level_counts.reindex(every, fill_value=0)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -135,19 +135,19 @@ def _balance_of_items(plan: PanelPlan, study: ItemStudy, names: pd.Series[Any]) 
     for stratum in study.strata:
         levels = pd.Series([strata[str(name)].get(stratum.id) for name in names], dtype="string")
         every = pd.MultiIndex.from_product([[""], study.levels(stratum.id)])
-        shown = levels.value_counts()
-        shown.index = pd.MultiIndex.from_product([[""], shown.index])
-        parts.append(_shares(stratum.id, shown.reindex(every, fill_value=0)))
+        level_counts = levels.value_counts()
+        level_counts.index = pd.MultiIndex.from_product([[""], level_counts.index])
+        parts.append(_shares(stratum.id, level_counts.reindex(every, fill_value=0)))
     return pd.concat(parts, ignore_index=True)
 
 
-def _shares(attribute: str, shown: pd.Series[Any]) -> pd.DataFrame:
-    position, level = (shown.index.get_level_values(at) for at in (0, 1))
-    count = shown.to_numpy(dtype=int)
+def _shares(attribute: str, level_counts: pd.Series[Any]) -> pd.DataFrame:
+    position, level = (level_counts.index.get_level_values(at) for at in (0, 1))
+    count = level_counts.to_numpy(dtype=int)
     total = pd.Series(count).groupby(position.to_numpy()).transform("sum")
     return pd.DataFrame(
         {
-            "attribute": pd.array([attribute] * len(shown), dtype="string"),
+            "attribute": pd.array([attribute] * len(level_counts), dtype="string"),
             "level": pd.array(list(level), dtype="string"),
             "position": pd.array(list(position), dtype="string"),
             "shown": count,
@@ -182,8 +182,8 @@ def pairwise_agreement(judgments: pd.DataFrame) -> tuple[float, int]:
     return (same / pairs if pairs else float("nan")), pairs
 
 
-def _straight(known: Participations) -> pd.DataFrame:
-    lines = straight_lines(known.tasks())
-    frame = lines.assign(judge_id=known.people["judge_id"].reindex(lines.index))
+def _straightlining(participations: Participations) -> pd.DataFrame:
+    lines = straight_lines(participations.tasks())
+    frame = lines.assign(judge_id=participations.people["judge_id"].reindex(lines.index))
     frame = frame[["judge_id", "longest", "tasks", "share"]]
     return frame.sort_values(["share", "tasks"], ascending=False, kind="stable").reset_index(drop=True)

@@ -54,27 +54,29 @@ class PanelTables:
 
 def tables_of(plan: PanelPlan, stored: Stored, now: float, origin: str | None = None) -> PanelTables:
     """Make the tables of one state of the database; ``origin`` is "simulated" for simulated people."""
-    known = participations_of(plan, stored, now)
-    answered = answered_tasks(plan.study, known.tasks(), origin)
+    participations = participations_of(plan, stored, now)
+    answered = answered_tasks(plan.study, participations.tasks(), origin)
     judgments = judgments_of(plan.study, answered[(answered["state"] == FINISHED).to_numpy()])
     choices = None
     if isinstance(plan.study, Study):
-        choices = _choices(plan, plan.study, judgments, known)
+        choices = _choices(plan, plan.study, judgments, participations)
     return PanelTables(
         responses_of(plan.study, answered),
         validate(judgments, "judgments", "judgments of the panel"),
-        _respondents(plan, known, choices, judgments, origin),
+        _respondents(plan, participations, choices, judgments, origin),
         choices,
     )
 
 
-def _choices(plan: PanelPlan, study: Study, judgments: pd.DataFrame, known: Participations) -> pd.DataFrame:
+def _choices(
+    plan: PanelPlan, study: Study, judgments: pd.DataFrame, participations: Participations
+) -> pd.DataFrame:
     assert plan.design is not None
     assert plan.design.panel is not None
     tasks = plan.design.panel.tasks.drop_duplicates(["task_id", "position"])
     choices = choices_of(study, tasks, plan.design.profiles, judgments)
     if plan.section.attention:
-        failed = known.people.set_index("judge_id")["checks_failed"]
+        failed = participations.people.set_index("judge_id")["checks_failed"]
         passed = choices["judge_id"].map(failed).eq(0).astype("boolean")
         choices = choices.assign(attention_passed=passed)
     return validate(choices, "choices", "choices of the panel")
@@ -82,13 +84,13 @@ def _choices(plan: PanelPlan, study: Study, judgments: pd.DataFrame, known: Part
 
 def _respondents(
     plan: PanelPlan,
-    known: Participations,
+    participations: Participations,
     choices: pd.DataFrame | None,
     judgments: pd.DataFrame,
     origin: str | None,
 ) -> pd.DataFrame:
     """One row per visit: state, times, device, checks, consistency, and answers to questions."""
-    people, tasks = known.people.reset_index(drop=True), known.tasks()
+    people, tasks = participations.people.reset_index(drop=True), participations.tasks()
     by_visit = tasks.groupby("visit", sort=False)
     of_tasks = by_visit[["response_ms", "focus_lost", "focus_lost_ms"]].sum().reindex(people["number"])
     of_tasks = of_tasks.reset_index(drop=True).astype(float)
@@ -119,17 +121,17 @@ def _respondents(
         "straight": people["number"].map(straight_lines(tasks)["share"]).astype(float),
         "origin": text_column(origin, len(people)),
     }
-    answers = _answers_to_questions(plan, known, people["number"])
+    answers = _answers_to_questions(plan, participations, people["number"])
     return pd.DataFrame(columns | answers)[[*RESPONDENT_COLUMNS, *answers, *AFTER_ANSWERS]]
 
 
 def _answers_to_questions(
-    plan: PanelPlan, known: Participations, numbers: pd.Series[int]
+    plan: PanelPlan, participations: Participations, numbers: pd.Series[int]
 ) -> dict[str, pd.Series[Any]]:
     """Columns of background questions: categories in the order of their options, numbers, or texts."""
-    asked = known.answers[known.answers["kind"] == "questions"]
+    rows = participations.answers[participations.answers["kind"] == "questions"]
     merged: dict[int, dict[str, str]] = {}
-    for visit, fields in zip(asked["visit"], asked["fields"], strict=True):
+    for visit, fields in zip(rows["visit"], rows["fields"], strict=True):
         merged.setdefault(int(visit), {}).update(fields)
     columns: dict[str, pd.Series[Any]] = {}
     for question in plan.section.questions:
@@ -155,23 +157,23 @@ def repeats_agree(choices: pd.DataFrame) -> pd.DataFrame:
     """Whether the profile that was chosen is the same when a task is repeated: ``judge_id, same``."""
     chosen = choices[choices["chosen"].eq(1).fillna(False).to_numpy(bool)]
     repeat = chosen["repeat"].to_numpy(bool)
-    first, again = chosen[~repeat], chosen[repeat].drop(columns="pair_id")
+    first, repeats = chosen[~repeat], chosen[repeat].drop(columns="pair_id")
     keys = ["judge_id", "pair_id"]
-    both = again.rename(columns={"repeat_of": "pair_id"})[[*keys, "profile_id"]].merge(
+    pairs = repeats.rename(columns={"repeat_of": "pair_id"})[[*keys, "profile_id"]].merge(
         first[[*keys, "profile_id"]], on=keys, suffixes=("", "_first")
     )
     return pd.DataFrame(
-        {"judge_id": both["judge_id"], "same": both["profile_id"] == both["profile_id_first"]}
+        {"judge_id": pairs["judge_id"], "same": pairs["profile_id"] == pairs["profile_id_first"]}
     )
 
 
 def ratings_agree(judgments: pd.DataFrame) -> pd.DataFrame:
     """Whether a repeated item was given the same value on each dimension: ``judge_id, same``."""
     keys = ["judge_id", "item_id", "dimension"]
-    first, again = (judgments.loc[judgments["sample"] == n, [*keys, "value"]] for n in (1, 2))
-    both = again.merge(first, on=keys, suffixes=("", "_first"))
-    same = as_text(both["value"]) == as_text(both["value_first"])
-    return pd.DataFrame({"judge_id": both["judge_id"], "same": same.to_numpy(dtype=bool)})
+    first, repeats = (judgments.loc[judgments["sample"] == n, [*keys, "value"]] for n in (1, 2))
+    pairs = repeats.merge(first, on=keys, suffixes=("", "_first"))
+    same = as_text(pairs["value"]) == as_text(pairs["value_first"])
+    return pd.DataFrame({"judge_id": pairs["judge_id"], "same": same.to_numpy(dtype=bool)})
 
 
 def straight_lines(tasks: pd.DataFrame) -> pd.DataFrame:

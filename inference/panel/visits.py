@@ -143,13 +143,13 @@ class Visits:
         'TextStep'
         >>> visits.close()
         """
-        known = {
+        plan_facts = {
             "study": plan.study.name,
             "origin": SIMULATED if simulated else "",
             "plan": plan.sha256(),
         }
         numbers = [slot.number for slot in plan.slots]
-        return cls(plan, open_database(url, plan.folder, numbers, known), now, monotonic)
+        return cls(plan, open_database(url, plan.folder, numbers, plan_facts), now, monotonic)
 
     @classmethod
     def begun(cls, plan: PanelPlan, url: str | None = None) -> Visits:
@@ -162,7 +162,7 @@ class Visits:
         """
         database = open_existing(url, None if url is not None else plan.folder / FILE)
         with database.read() as connection:
-            simulated = rows.fact(connection, "origin") == SIMULATED
+            simulated = rows.read_fact(connection, "origin") == SIMULATED
         database.close()
         return cls.open(plan, url, simulated=simulated)
 
@@ -200,16 +200,16 @@ class Visits:
             where the study requires the parameter of the person and it is absent.
         """
         recruiting = self.plan.section.recruiting
-        given = {name: parameters.get(name, "").strip()[:LONGEST] for name in recruiting.parameters}
-        named = {name: value for name, value in given.items() if value}
+        values = {name: parameters.get(name, "").strip()[:LONGEST] for name in recruiting.parameters}
+        named = {name: value for name, value in values.items() if value}
         person = named.get(recruiting.person)
         if person is None and recruiting.required:
             return EndStep(0, 0, "no_person")
         if person is not None:
             with self._database.read() as connection:
-                known = rows.visit_of_person(connection, person)
-            if known is not None:
-                return known
+                visit_id = rows.visit_of_person(connection, person)
+            if visit_id is not None:
+                return visit_id
         try:
             return self._begin(visit or secrets.token_urlsafe(16), named, device, self._language(language))
         except _NoSlot:
@@ -224,7 +224,7 @@ class Visits:
         UnknownVisit
         """
         with self._database.read() as connection:
-            row = _required(rows.find_visit(connection, visit))
+            row = _require_visit(rows.find_visit(connection, visit))
         return self._course.step_of(row)
 
     def submit(
@@ -240,7 +240,7 @@ class Visits:
         UnknownVisit
         """
         with self._database.write() as connection:
-            row = _required(rows.find_visit(connection, visit, lock=True))
+            row = _require_visit(rows.find_visit(connection, visit, lock=True))
             step = self._course.step_of(row)
             if isinstance(step, EndStep):
                 if row.ended is None:  # its slot was given to another
@@ -249,13 +249,13 @@ class Visits:
                 return step
             if step.number != number:
                 return step
-            kept, refused = read_answers(self.plan.study, step, answers)
+            stored_answers, refused = read_answers(self.plan.study, step, answers)
             if refused:
                 return Refused(refused)
             now = max(self._now(), row.last)  # another process may have stored a later time
             at = {"visit": row.number, "page": row.page, "slot": row.slot, "at": now}
-            rows.add_answer(connection, kept, **_described(step), **measured(timing), **at)
-            moved = self._course.next_row(connection, row, step, kept, now)
+            rows.add_answer(connection, stored_answers, **_page_fields(step), **measured(timing), **at)
+            moved = self._course.next_row(connection, row, step, stored_answers, now)
             rows.save_visit(connection, moved, now)
             return self._course.step_of(moved)
 
@@ -267,7 +267,7 @@ class Visits:
         UnknownVisit
         """
         with self._database.read() as connection:
-            row = _required(rows.find_visit(connection, visit))
+            row = _require_visit(rows.find_visit(connection, visit))
         return None if row.slot is None else self.plan.by_number[row.slot]
 
     def language(self, visit: str) -> str:
@@ -278,7 +278,7 @@ class Visits:
         UnknownVisit
         """
         with self._database.read() as connection:
-            return _required(rows.find_visit(connection, visit)).language
+            return _require_visit(rows.find_visit(connection, visit)).language
 
     def note_device(self, visit: str, device: Mapping[str, str], language: str | None = None) -> None:
         """Add what is known of the device only once scripts run, and change the language of the pages.
@@ -291,14 +291,14 @@ class Visits:
         if language is not None:
             values["language"] = self._language(language)
         with self._database.write() as connection:
-            row = _required(rows.find_visit(connection, visit, lock=True))
+            row = _require_visit(rows.find_visit(connection, visit, lock=True))
             if values:
                 rows.change_visit(connection, row.number, **values)
 
     def unfilled(self) -> int:
         """Count the slots that nobody has filled yet."""
         with self._database.read() as connection:
-            return rows.unfilled(connection)
+            return rows.count_unfilled_slots(connection)
 
     def figures(self) -> PanelFigures:
         """Count visits, times, checks, quotas and cost, and show balance, agreement and straight-lining."""
@@ -326,7 +326,7 @@ class Visits:
     def tables(self) -> PanelTables:
         """Return responses, judgments, choices and respondents."""
         with self._database.read() as connection:
-            origin = rows.fact(connection, "origin")
+            origin = rows.read_fact(connection, "origin")
         return tables_of(self.plan, read_stored(self._database), self._now(), origin or None)
 
     def forget(self, identifier: str) -> int:
@@ -345,9 +345,9 @@ class Visits:
         values = {"id": visit, "language": language, "started": now, "last": now, **device_of(device)}
         with self._database.write() as connection:
             self._database.alone(connection)
-            known = rows.visit_of_person(connection, named[person]) if person in named else None
-            if known is not None or rows.find_visit(connection, visit) is not None:
-                return known or visit
+            visit_id = rows.visit_of_person(connection, named[person]) if person in named else None
+            if visit_id is not None or rows.find_visit(connection, visit) is not None:
+                return visit_id or visit
             if rows.free_slot(connection, now) is None:
                 raise _NoSlot
             number = rows.add_visit(connection, values, named, person)
@@ -359,17 +359,17 @@ class Visits:
         return visit
 
     def _language(self, language: str) -> str:
-        known = self.plan.section.languages
-        return language if language in known else known[0]
+        codes = self.plan.section.languages
+        return language if language in codes else codes[0]
 
 
-def _required(row: VisitRow | None) -> VisitRow:
+def _require_visit(row: VisitRow | None) -> VisitRow:
     if row is None:
         raise UnknownVisit("There is no visit with this id; open the address of the study again.")
     return row
 
 
-def _described(step: Step) -> dict[str, Any]:
+def _page_fields(step: Step) -> dict[str, Any]:
     """Kind and name of a page, and the order of a task."""
     if isinstance(step, TaskStep):
         kind = "practice" if step.practice else "task"

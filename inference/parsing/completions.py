@@ -42,13 +42,13 @@ def read_completions(
     source = str(path)
     full_rules(study, rule)
     raw = _read(Path(path))
-    frame, notes = _named(raw, study, source)
+    frame, notes = _with_names(raw, study, source)
     copies = _copies_named_here(raw, frame, study)
-    known = _items(study, items, frame, source, notes, copies)
-    _check_strata(frame, study, known, source)
-    frame = _with_strata(frame, study, known)
+    judged_items = _items(study, items, frame, source, notes, copies)
+    _check_strata(frame, study, judged_items, source)
+    frame = _with_strata(frame, study, judged_items)
     responses = _responses(frame, study, source)
-    judgments = read_judgments(frame, responses, study, rule, known)
+    judgments = read_judgments(frame, responses, study, rule, judged_items)
     return Completions(responses, judgments, [*notes, *_mismatches(judgments)])
 
 
@@ -56,7 +56,7 @@ def _read(path: Path) -> pd.DataFrame:
     return load(path, {}, {}) if path.name.lower().endswith(".parquet") else load_text(path)
 
 
-def _named(frame: pd.DataFrame, study: ItemStudy, source: str) -> tuple[pd.DataFrame, list[str]]:
+def _with_names(frame: pd.DataFrame, study: ItemStudy, source: str) -> tuple[pd.DataFrame, list[str]]:
     """Bring columns, judges, prompts and samples to the names and types of the contract."""
     frame = rename_columns(frame.reset_index(drop=True), study)
     require_columns(frame, list(NEEDED), source)
@@ -76,13 +76,15 @@ def _named(frame: pd.DataFrame, study: ItemStudy, source: str) -> tuple[pd.DataF
     _check_complete(frame, source)
     if "position" in frame:
         frame = frame.assign(position=coerce(frame["position"], "integer", source))
-    frame = _apart(frame, source)
+    frame = _name_copies(frame, source)
     key = ["judge_id", "prompt_id", "item_id", "sample"]
-    again = frame.duplicated(key).to_numpy(dtype=bool)
-    if again.any():
-        cells = frame.loc[int(again.argmax()), key]
-        said = ", ".join(f"{name} {value}" for name, value in cells.items())
-        refuse(source, "item_id", again, f"repeats an earlier completion ({said})", "keep one of them")
+    is_repeat = frame.duplicated(key).to_numpy(dtype=bool)
+    if is_repeat.any():
+        cells = frame.loc[int(is_repeat.argmax()), key]
+        key_text = ", ".join(f"{name} {value}" for name, value in cells.items())
+        refuse(
+            source, "item_id", is_repeat, f"repeats an earlier completion ({key_text})", "keep one of them"
+        )
     notes = []
     if unknown:
         notes.append(f"Study {study.name} does not name {listed(unknown)}; these judges keep their names.")
@@ -96,7 +98,7 @@ def _check_complete(frame: pd.DataFrame, source: str) -> None:
             refuse(source, name, empty, "is empty", f"{remedy} of every completion")
 
 
-def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
+def _name_copies(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     """Give perturbed copies that carry the name of their original a name of their own."""
     if "condition" not in frame:
         return frame
@@ -105,20 +107,20 @@ def _apart(frame: pd.DataFrame, source: str) -> pd.DataFrame:
     if "base_item_id" in frame:
         return frame
     copied = (condition != UNPERTURBED).to_numpy(dtype=bool)
-    named = frame["item_id"].where(~copied, copy_id(frame["item_id"], condition))
-    return frame.assign(base_item_id=frame["item_id"], item_id=named)
+    ids = frame["item_id"].where(~copied, copy_id(frame["item_id"], condition))
+    return frame.assign(base_item_id=frame["item_id"], item_id=ids)
 
 
 def _copies_named_here(raw: pd.DataFrame, frame: pd.DataFrame, study: ItemStudy) -> dict[str, str]:
     """State how `_apart` named each copy, by its name; empty where the file has names of its own."""
     if "condition" not in frame or "base_item_id" in rename_columns(raw.head(0), study):
         return {}
-    named = (name for name in map(str, raw) if study.column_aliases.get(name, name) == "condition")
-    theirs = next(named, "condition")
+    names = (name for name in map(str, raw) if study.column_aliases.get(name, name) == "condition")
+    column = next(names, "condition")
     copies = frame[frame["condition"] != UNPERTURBED].drop_duplicates("item_id")
     parts = zip(copies["item_id"], copies["base_item_id"], copies["condition"], strict=True)
     return {
-        name: f"contains '{base}' with {theirs} '{condition}': a copy, which is named '{name}' after both"
+        name: f"contains '{base}' with {column} '{condition}': a copy, which is named '{name}' after both"
         for name, base, condition in parts
     }
 
@@ -132,8 +134,8 @@ def _items(
     copies: dict[str, str],
 ) -> JudgedItems:
     table = read_table(study.file(study.items) if path is None else path, "items")
-    known = set(table["item_id"])
-    missing = ~frame["item_id"].isin(known).to_numpy(dtype=bool)
+    item_ids = set(table["item_id"])
+    missing = ~frame["item_id"].isin(item_ids).to_numpy(dtype=bool)
     if missing.any():
         if path is not None:
             name = frame["item_id"].iloc[int(missing.argmax())]
@@ -152,8 +154,8 @@ def _items(
         return JudgedItems({}, {}, {})
     items = with_texts(rename_columns(table, study))
     lines = lines_of(study, items, str(path or study.items))
-    shown = [name for name in study.collect.fields or ("text",) if name in items]
-    rows = zip(items["item_id"], *(as_text(items[name]) for name in shown), strict=True)
+    columns = [name for name in study.collect.fields or ("text",) if name in items]
+    rows = zip(items["item_id"], *(as_text(items[name]) for name in columns), strict=True)
     texts = {
         str(item): judged_texts([str(text) for text in fields if not pd.isna(text)], bool(lines))
         for item, *fields in rows
@@ -161,44 +163,46 @@ def _items(
     return JudgedItems(lines, texts, strata_of(study, items, str(path or study.items)))
 
 
-def _check_strata(frame: pd.DataFrame, study: ItemStudy, known: JudgedItems, source: str) -> None:
+def _check_strata(frame: pd.DataFrame, study: ItemStudy, items: JudgedItems, source: str) -> None:
     """Refuse completions whose prompt is not put to items of their kind."""
     for prompt in study.prompts:
-        mine = (frame["prompt_id"] == prompt.id).to_numpy(dtype=bool)
+        mask = (frame["prompt_id"] == prompt.id).to_numpy(dtype=bool)
         for column, values in prompt.only.items():
             if column in frame:
-                held = as_text(frame[column])
+                levels = as_text(frame[column])
             else:
-                held = frame["item_id"].map(lambda item, of=column: known.strata.get(item, {}).get(of))
-                mine = mine & held.notna().to_numpy(dtype=bool)
-            bad = mine & ~held.isin(values).to_numpy(dtype=bool)
+                levels = frame["item_id"].map(lambda item, of=column: items.strata.get(item, {}).get(of))
+                mask = mask & levels.notna().to_numpy(dtype=bool)
+            bad = mask & ~levels.isin(values).to_numpy(dtype=bool)
             if bad.any():
-                value = held.iloc[int(bad.argmax())]
+                value = levels.iloc[int(bad.argmax())]
                 problem = f"contains '{value}', which prompt '{prompt.id}' does not take"
                 remedy = f"use {listed(values)}, or add it to 'only' of the prompt"
                 refuse(source, column, bad, problem, remedy)
 
 
-def _with_strata(frame: pd.DataFrame, study: ItemStudy, known: JudgedItems) -> pd.DataFrame:
+def _with_strata(frame: pd.DataFrame, study: ItemStudy, items: JudgedItems) -> pd.DataFrame:
     """Add the strata of items that the table of completions does not have."""
-    lacking = [name for name in study.level_labels if name not in frame] if known.strata else []
-    columns = {name: [known.strata[item].get(name) for item in frame["item_id"].tolist()] for name in lacking}
+    absent_columns = [name for name in study.level_labels if name not in frame] if items.strata else []
+    columns = {
+        name: [items.strata[item].get(name) for item in frame["item_id"].tolist()] for name in absent_columns
+    }
     return frame.assign(**{name: pd.array(column, dtype="string") for name, column in columns.items()})
 
 
 def _responses(frame: pd.DataFrame, study: ItemStudy, source: str) -> pd.DataFrame:
     first = ["judge_id", "item_id", "prompt_id", "sample", "text"]
     names = zip(*(frame[name].astype("string").fillna("").tolist() for name in first), strict=True)
-    made = {
+    columns = {
         "study": study.name,
         "judge_kind": "model",
         "request_key": [hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32] for parts in names],
     }
-    rest = frame.drop(columns=[*first, *(name for name in made if name in frame)])
-    table = frame[first].assign(**made)
-    if "created" not in rest:
+    other_columns = frame.drop(columns=[*first, *(name for name in columns if name in frame)])
+    table = frame[first].assign(**columns)
+    if "created" not in other_columns:
         table["created"] = pd.NaT
-    return validate(pd.concat([table, rest], axis=1), "responses", source)
+    return validate(pd.concat([table, other_columns], axis=1), "responses", source)
 
 
 def _mismatches(judgments: pd.DataFrame) -> list[str]:
@@ -206,14 +210,14 @@ def _mismatches(judgments: pd.DataFrame) -> list[str]:
     if "labels_given" not in judgments:
         return []
     answers = judgments.drop_duplicates("request_key")
-    both = answers.dropna(subset=["labels_given", "lines_shown"])
-    both = both[both["labels_given"] > 0]
-    more = int((both["labels_given"] > both["lines_shown"]).sum())
-    fewer = int((both["labels_given"] < both["lines_shown"]).sum())
+    rows = answers.dropna(subset=["labels_given", "lines_shown"])
+    rows = rows[rows["labels_given"] > 0]
+    more = int((rows["labels_given"] > rows["lines_shown"]).sum())
+    fewer = int((rows["labels_given"] < rows["lines_shown"]).sum())
     if not more and not fewer:
         return []
     return [
-        f"Of {len(both):,} answers with labels for lines, {more:,} have more labels than there are lines and "
+        f"Of {len(rows):,} answers with labels for lines, {more:,} have more labels than there are lines and "
         f"{fewer:,} fewer (columns labels_given and lines_shown)."
     ]
 
@@ -234,47 +238,47 @@ class JudgedItems:
 
 
 def read_judgments(
-    frame: pd.DataFrame, responses: pd.DataFrame, study: ItemStudy, rule: str, known: JudgedItems
+    frame: pd.DataFrame, responses: pd.DataFrame, study: ItemStudy, rule: str, items: JudgedItems
 ) -> pd.DataFrame:
     """Read every completion; equal ones of an item are read once."""
     reader = AnswerReader(
-        study, rule, lambda column, item: known.lines.get(column, {}).get(item), surplus=True
+        study, rule, lambda column, item: items.lines.get(column, {}).get(item), surplus=True
     )
-    seen: dict[tuple[str, ...], Parsed] = {}
-    rows, counts, shown = [], [], []
-    for asked in zip(*(_texts(frame, name) for name in ASKED), strict=True):
-        if asked not in seen:
-            prompt, item, text, reason, refusal, error = asked
-            whole = f"/{PUBLISHED}" in reader.rule(prompt)
+    cache: dict[tuple[str, ...], Parsed] = {}
+    rows, counts, n_lines = [], [], []
+    for cells in zip(*(_texts(frame, name) for name in ASKED), strict=True):
+        if cells not in cache:
+            prompt, item, text, reason, refusal, error = cells
+            keeps_thought = f"/{PUBLISHED}" in reader.rule(prompt)
             answer = Answer(
-                text if whole else without_thought(text),
+                text if keeps_thought else without_thought(text),
                 refusal,
                 finish_reason=reason,
                 filtered=reason == "content_filter",
                 error=error,
             )
-            seen[asked] = reader.parse(prompt, item, answer, known.texts.get(item, ()))
-        lines, readings = seen[asked]
+            cache[cells] = reader.parse(prompt, item, answer, items.texts.get(item, ()))
+        lines, readings = cache[cells]
         rows += readings
         counts.append(len(readings))
-        shown += [lines] * len(readings)
+        n_lines += [lines] * len(readings)
     places = np.repeat(np.arange(len(frame)), counts)
-    kept = [
+    columns = [
         name
         for name in ("position", "condition", "base_item_id", "finish_reason", *study.level_labels)
         if name in responses
     ]
     first = ["judge_id", "judge_kind", "item_id", "prompt_id", "sample"]
-    table = responses[[*first, *kept, "request_key"]].take(places).reset_index(drop=True)
-    read = _columns(rows, any(isinstance(response, LineLabels) for response in study.responses), shown)
+    table = responses[[*first, *columns, "request_key"]].take(places).reset_index(drop=True)
+    read = _columns(rows, any(isinstance(response, LineLabels) for response in study.responses), n_lines)
     return validate(pd.concat([table, read], axis=1), "judgments", "completions")
 
 
 def _columns(
-    rows: Sequence[tuple[str, Reading]], of_lines: bool, shown: Sequence[int | None]
+    rows: Sequence[tuple[str, Reading]], of_lines: bool, n_lines: Sequence[int | None]
 ) -> pd.DataFrame:
-    given = [reading.given for _, reading in rows]
-    numbers = {"labels_given": given, "lines_shown": shown} if of_lines else {}
+    n_labels = [reading.given for _, reading in rows]
+    numbers = {"labels_given": n_labels, "lines_shown": n_lines} if of_lines else {}
     integers: dict[str, Any] = {name: pd.array(counts, dtype="Int64") for name, counts in numbers.items()}
     values = [None if reading.value is None else str(reading.value) for _, reading in rows]
     return pd.DataFrame(

@@ -14,30 +14,30 @@ from typing import Any
 
 from ..tables.columns import fold, plain
 from .names import Names, exact_names, first_token, label_names, masses, share, token_at
-from .quoted import Record, holders, is_placeholder, own_words, strict_object
+from .quoted import Record, is_placeholder, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Finding, ResponseSpec
 from .verdicts import FALLBACK_KEYS, find_verdict, named_by
 
 
 def strict(
-    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+    answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
 ) -> list[Finding]:
     """Read a label alone, or a JSON object with exactly the keys asked for, as the study spells the label."""
     text = answer.text.strip()
-    held = strict_object(text, (response.json_key, *response.further))
-    value = held[response.json_key] if held else text
-    named = exact_names(response.labels).get(value) if isinstance(value, str) else None
-    return [_finding(answer, response, named, "")]
+    record = strict_object(text, (response.json_key, *response.further))
+    value = record[response.json_key] if record else text
+    label = exact_names(response.labels).get(value) if isinstance(value, str) else None
+    return [_finding(answer, response, label, "")]
 
 
 def lenient(
-    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+    answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
 ) -> list[Finding]:
     """Read the one label that the answer gives, by its id, its label or an alias."""
     # Where the judged texts are known and none of them contains a verdict, the first JSON object counts, and
     # what an answer that does not end writes on is passed over.
     names = label_names(response.labels)
-    verdict = find_verdict(answer.text, names, response.json_key, shown, first=True)
+    verdict = find_verdict(answer.text, names, response.json_key, texts, first=True)
     return [_finding(answer, response, verdict.value, verdict.note)]
 
 
@@ -62,64 +62,68 @@ _PARTS = re.compile(r"\s*[,;\n]\s*")
 
 
 def strict_line_labels(
-    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+    answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
 ) -> list[Finding]:
     """Read a JSON object with exactly the keys asked for and a list of labels, as the study spells them."""
-    held = strict_object(answer.text.strip(), (response.json_key, *response.further))
-    given = held[response.json_key] if held else None
-    if not isinstance(given, list):
+    record = strict_object(answer.text.strip(), (response.json_key, *response.further))
+    labels = record[response.json_key] if record else None
+    if not isinstance(labels, list):
         return _findings({}, response, "no list of labels")
     ids = exact_names(response.labels)
     return _findings(
-        {line: ids.get(value) if isinstance(value, str) else None for line, value in enumerate(given, 1)},
+        {line: ids.get(value) if isinstance(value, str) else None for line, value in enumerate(labels, 1)},
         response,
     )
 
 
 def lenient_line_labels(
-    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+    answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
 ) -> list[Finding]:
     """Read the labels from JSON, from numbered lines, or from a list of nothing but labels."""
     # Two lists that differ leave all lines unread, unless none of the judged texts contains a list: then the
     # first counts, and what an unfinished answer writes on is ignored.
     names = label_names(response.labels)
-    content = own_words(answer.text, lambda passage: True, shown)
-    found = _in_json(content.values, response, names)
-    if len(found) > 1 and shown and not _holds_lists(tuple(shown), names):
-        found = found[:1]
-    if not found:
+    content = unquoted_content(answer.text, lambda passage: True, texts)
+    candidates = _labels_in_json(content.values, response, names)
+    if len(candidates) > 1 and texts and not _holds_lists(tuple(texts), names):
+        candidates = candidates[:1]
+    if not candidates:
         prose = fold(content.prose)
-        found = [labels for labels in (_numbered(prose, names) or _enumerated(prose, names),) if labels]
-    if not found:
+        candidates = [
+            labels
+            for labels in (_numbered_labels(prose, names) or _enumerated_labels(prose, names),)
+            if labels
+        ]
+    if not candidates:
         return _findings({}, response, "no list of labels")
-    if any(labels != found[0] for labels in found):
+    if any(labels != candidates[0] for labels in candidates):
         return _findings({}, response, "contradicting lists of labels")
-    return _findings(found[0], response, "" if content.pure else "the list stands amid other text")
+    return _findings(candidates[0], response, "" if content.pure else "the list stands amid other text")
 
 
-def _in_json(values: Sequence[object], response: ResponseSpec, names: Names) -> list[Labels]:
+def _labels_in_json(values: Sequence[object], response: ResponseSpec, names: Names) -> list[Labels]:
     key = frozenset({plain(response.json_key)})
-    held = list(holders(values, key)) or list(holders(values, FALLBACK_KEYS))
-    held = [(record, name) for record, name in held if not is_placeholder(record[name])]
-    given = [{} if name in record.contradicted else record[name] for record, name in held]
-    return [labels for value in given or values if (labels := _labels(value, names)) or given]
+    pairs = list(records_with_key(values, key)) or list(records_with_key(values, FALLBACK_KEYS))
+    pairs = [(record, name) for record, name in pairs if not is_placeholder(record[name])]
+    entries = [{} if name in record.contradicted else record[name] for record, name in pairs]
+    return [labels for value in entries or values if (labels := _labels(value, names)) or entries]
 
 
-def _labels(given: object, names: Names) -> Labels:
-    if isinstance(given, list):
-        entries = [_entry(item) for item in given]
+def _labels(value: object, names: Names) -> Labels:
+    if isinstance(value, list):
+        entries = [_entry(item) for item in value]
         numbers = [number for number, _ in entries]
         by_order = None in numbers or len(set(numbers)) < len(numbers)
         pairs = [
             (place if by_order or number is None else number, label)
             for place, (number, label) in enumerate(entries, 1)
         ]
-        named = {line: named_by(label, names) for line, label in pairs}
-        return named if any(named.values()) else {}
-    if isinstance(given, Record):
-        lines = {key: _NUMBERED.fullmatch(fold(key).strip()) for key in given}
+        labels = {line: named_by(label, names) for line, label in pairs}
+        return labels if any(labels.values()) else {}
+    if isinstance(value, Record):
+        lines = {key: _NUMBERED.fullmatch(fold(key).strip()) for key in value}
         return {
-            int(line[1]): None if key in given.contradicted else named_by(given[key], names)
+            int(line[1]): None if key in value.contradicted else named_by(value[key], names)
             for key, line in lines.items()
             if line
         }
@@ -130,13 +134,13 @@ def _entry(item: object) -> tuple[int | None, object]:
     """Number, if any, and label of one entry of a list."""
     if not isinstance(item, Record):
         return None, item
-    named = {plain(key): value for key, value in item.items()}
-    label = next((named[key] for key in ("label", "purpose", "category", "answer") if key in named), None)
-    number = next((named[key] for key in ("line", "line number", "number", "index") if key in named), None)
+    fields = {plain(key): value for key, value in item.items()}
+    label = next((fields[key] for key in ("label", "purpose", "category", "answer") if key in fields), None)
+    number = next((fields[key] for key in ("line", "line number", "number", "index") if key in fields), None)
     return (int(number) if isinstance(number, float) and number.is_integer() else None), label
 
 
-def _numbered(prose: str, names: Names) -> Labels:
+def _numbered_labels(prose: str, names: Names) -> Labels:
     labels: Labels = {}
     for match in _LISTED.finditer(prose):
         line, value = int(match[1]), names.bare(match[2])
@@ -144,14 +148,14 @@ def _numbered(prose: str, names: Names) -> Labels:
     return labels if any(labels.values()) else {}
 
 
-def _enumerated(prose: str, names: Names) -> Labels:
+def _enumerated_labels(prose: str, names: Names) -> Labels:
     text = prose.strip().strip("[]().` ")
     first = _PARTS.split(text, maxsplit=1)[0]
     if first and names.bare(first) is None:
         return {}
-    listed = _PARTS.split(text, maxsplit=MOST_LINES)
+    parts = _PARTS.split(text, maxsplit=MOST_LINES)
     labels: Labels = {}
-    for part in filter(None, map(str.strip, listed)):
+    for part in filter(None, map(str.strip, parts)):
         label = names.bare(part)
         if label is None:
             return {}
@@ -160,11 +164,12 @@ def _enumerated(prose: str, names: Names) -> Labels:
 
 
 @lru_cache(maxsize=10_000)
-def _holds_lists(shown: tuple[str, ...], names: Names) -> bool:
+def _holds_lists(texts: tuple[str, ...], names: Names) -> bool:
     """Whether a judged text contains what could be read as labels of lines."""
-    texts = map(fold, shown)
+    folded_texts = map(fold, texts)
     return any(
-        "{" in text or '["' in text or _numbered(text, names) or _enumerated(text, names) for text in texts
+        "{" in text or '["' in text or _numbered_labels(text, names) or _enumerated_labels(text, names)
+        for text in folded_texts
     )
 
 
@@ -176,14 +181,14 @@ def _findings(labels: Labels, response: ResponseSpec, note: str = "") -> list[Fi
     elif unshown and response.lines:
         note = "; ".join(filter(None, [note, f"labels for lines {unshown} that were not shown"]))
     last = max([response.lines, 1, *labels]) if response.surplus else response.lines
-    found = []
+    findings = []
     for line in range(1, last + 1):
         label = labels.get(line)
         missing = "no label for this line" if line not in labels else "not a known label"
         lacking = [] if label is not None or not labels else [missing]
         text = "; ".join(filter(None, [*lacking, note]))
-        found.append(Finding(f"line_{line}", label, text, given=len(labels)))
-    return found
+        findings.append(Finding(f"line_{line}", label, text, given=len(labels)))
+    return findings
 
 
 Shown = Sequence[str]
@@ -211,24 +216,24 @@ def greedy(text: str, key: str) -> Any:
     """Value of ``key`` in the JSON object from the first ``{`` to the last ``}``; None for all failures."""
     start, end = text.find("{"), text.rfind("}") + 1
     try:
-        held = json.loads(text[start:end]) if 0 <= start < end else None
+        document = json.loads(text[start:end]) if 0 <= start < end else None
     except (ValueError, RecursionError):
         return None
-    return held.get(key) if isinstance(held, dict) else None
+    return document.get(key) if isinstance(document, dict) else None
 
 
 def first_object(text: str, key: str) -> Any:
     """Value of ``key`` in the first JSON object that can be decoded and contains it, or None."""
-    decoder, start, last, left = json.JSONDecoder(), text.find("{"), text.rfind(f'"{key}"'), MOST_DECODED
-    while 0 <= start <= last and left > 0:
+    decoder, start, last, budget = json.JSONDecoder(), text.find("{"), text.rfind(f'"{key}"'), MOST_DECODED
+    while 0 <= start <= last and budget > 0:
         try:
-            held, _ = decoder.raw_decode(text, start)
+            document, _ = decoder.raw_decode(text, start)
         except json.JSONDecodeError as problem:
-            held, left = None, left - (problem.pos - start)
+            document, budget = None, budget - (problem.pos - start)
         except RecursionError:
-            held, left = None, left - MOST_DECODED // 100
-        if isinstance(held, dict) and key in held:
-            return held[key]
+            document, budget = None, budget - MOST_DECODED // 100
+        if isinstance(document, dict) and key in document:
+            return document[key]
         start = text.find("{", start + 1)
     return None
 
@@ -250,10 +255,10 @@ def line_purpose(label: str, version: int = 2) -> str:
 def label_by(extract: Extraction, version: int) -> Callable[..., list[Finding]]:
     """Make the reader of one label."""
 
-    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
+    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
         value = extract(answer.text.strip(), response.json_key)
         name = joke_type(value, version) if isinstance(value, str) else ""
-        return [Finding("label", name or None, "" if name else _why(value))]
+        return [Finding("label", name or None, "" if name else _note_on_value(value))]
 
     return read
 
@@ -261,11 +266,11 @@ def label_by(extract: Extraction, version: int) -> Callable[..., list[Finding]]:
 def line_labels_by(extract: Extraction, version: int) -> Callable[..., list[Finding]]:
     """Make the reader of one label for each line: all labels that the answer gives, also for no line."""
 
-    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
-        given = extract(answer.text.strip(), response.json_key)
-        labels = given[:MOST_LABELS] if isinstance(given, list) else []
+    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
+        values = extract(answer.text.strip(), response.json_key)
+        labels = values[:MOST_LABELS] if isinstance(values, list) else []
         names = [line_purpose(value, version) if isinstance(value, str) else "" for value in labels]
-        note = "" if isinstance(given, list) else _why(given)
+        note = "" if isinstance(values, list) else _note_on_value(values)
         if names and response.lines and len(names) != response.lines:
             note = f"{len(names)} labels for {response.lines} lines"
         padded = names + [""] * (max(response.lines, 1) - len(names))
@@ -277,5 +282,5 @@ def line_labels_by(extract: Extraction, version: int) -> Callable[..., list[Find
     return read
 
 
-def _why(value: object) -> str:
+def _note_on_value(value: object) -> str:
     return "no JSON object with the key" if value is None else "the key holds something else"

@@ -51,17 +51,17 @@ def masses(token: Mapping[str, Any], name: Callable[[str], Value | None]) -> dic
     """Sum the probabilities of the listed tokens by the value that each names."""
     # Tokens that differ in case or in a leading space name the same value.
     top = token.get("top_logprobs")
-    found: dict[Value, float] = {}
-    seen = set()
+    totals: dict[Value, float] = {}
+    words = set()
     for entry in [*top, token] if isinstance(top, list) else [token]:
         word = entry.get("token") if isinstance(entry, dict) else None
         value = name(word) if isinstance(word, str) else None
-        if value is not None and word not in seen:
-            seen.add(word)
+        if value is not None and word not in words:
+            words.add(word)
             logprob = entry.get("logprob")
             if isinstance(logprob, int | float) and logprob == logprob:
-                found[value] = found.get(value, 0.0) + math.exp(min(logprob, 0.0))
-    return found
+                totals[value] = totals.get(value, 0.0) + math.exp(min(logprob, 0.0))
+    return totals
 
 
 def share(mass: Mapping[Value, float], value: Value) -> Mass:
@@ -148,9 +148,9 @@ def exact_names(labels: tuple[LabelSpec, ...]) -> Mapping[str, str]:
     }
 
 
-def _names(named: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> Names:
+def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> Names:
     values: dict[str, str] = {}
-    for value, names in named:
+    for value, names in pairs:
         for name in map(plain, names):
             if name and values.setdefault(name, value) != value:
                 raise InputError(

@@ -29,25 +29,25 @@ class Record(dict[str, Any]):
     contradicted: frozenset[str] = frozenset()
 
 
-def _whole(value: Any) -> Any:
+def _valid_text(value: Any) -> Any:
     """Texts that a file can contain: without halves of surrogate pairs, which JSON can escape."""
     if isinstance(value, str):
         return whole_text(value)
-    return [_whole(part) for part in value] if isinstance(value, list) else value
+    return [_valid_text(part) for part in value] if isinstance(value, list) else value
 
 
 def _record(pairs: list[tuple[str, Any]]) -> Record:
-    pairs = [(whole_text(key), _whole(value)) for key, value in pairs]
+    pairs = [(whole_text(key), _valid_text(value)) for key, value in pairs]
     record = Record(pairs)
     if len(record) < len(pairs):
-        seen: dict[str, Any] = {}
+        first_values: dict[str, Any] = {}
         doubled, contradicted = set(), set()
         for key, value in pairs:
-            if key in seen:
+            if key in first_values:
                 doubled.add(key)
-                if repr(seen[key]) != repr(value):
+                if repr(first_values[key]) != repr(value):
                     contradicted.add(key)
-            seen.setdefault(key, value)
+            first_values.setdefault(key, value)
         record.doubled, record.contradicted = frozenset(doubled), frozenset(contradicted)
     return record
 
@@ -59,7 +59,7 @@ def decode_at(text: str, start: int) -> tuple[Any, int, bool]:
     """Decode the JSON value at ``start``."""
     try:
         value, end = DECODER.raw_decode(text, start)
-        value = _whole(value)
+        value = _valid_text(value)
     except json.JSONDecodeError as problem:
         return None, max(problem.pos, start + 1), False
     except RecursionError:
@@ -75,21 +75,21 @@ def decode_whole(text: str) -> Any:
     return value if valid and end == len(text) else None
 
 
-def holders(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Record, str]]:
+def records_with_key(values: Iterable[Any], keys: frozenset[str]) -> Iterator[tuple[Record, str]]:
     """Find the outermost objects that contain one of ``keys`` (plain), each with the key as it is written."""
     # Only lists and the usual wrappers of an answer are opened: what else an object contains may be a copy of
     # the question.
     for value in values:
         if isinstance(value, list):
-            yield from holders(value, keys)
+            yield from records_with_key(value, keys)
         elif isinstance(value, Record):
-            named = {name: plain(name) for name in value}
-            found = [name for name, key in named.items() if key in keys]
-            for name in found:
+            plain_names = {name: plain(name) for name in value}
+            matches = [name for name, key in plain_names.items() if key in keys]
+            for name in matches:
                 yield value, name
-            if not found:
-                inner = [value[name] for name, key in named.items() if key in WRAPPERS]
-                yield from holders((item for item in inner if isinstance(item, dict | list)), keys)
+            if not matches:
+                inner = [value[name] for name, key in plain_names.items() if key in WRAPPERS]
+                yield from records_with_key((item for item in inner if isinstance(item, dict | list)), keys)
 
 
 def is_placeholder(value: Any) -> bool:
@@ -148,15 +148,15 @@ class Content:
     text: str = ""
 
 
-def own_words(text: str, keep: Callable[[str], bool], shown: Sequence[str] = ()) -> Content:
+def unquoted_content(text: str, keep: Callable[[str], bool], texts: Sequence[str] = ()) -> Content:
     """Take out of an answer what it quotes, and decode the JSON that it gives itself."""
     # Quotations are between quotation marks, backticks or foreign tags, lines with `>`, and copies of
-    # `shown`; an answer that is one quotation is unwrapped. Work per character is bounded.
+    # `texts`; an answer that is one quotation is unwrapped. Work per character is bounded.
     text = visible(text).strip()
-    whole = decode_whole(text)
-    if isinstance(whole, dict | list):
-        return Content([whole], pure=True)
-    text = _without_copies(_unwrapped(text), shown)
+    document = decode_whole(text)
+    if isinstance(document, dict | list):
+        return Content([document], pure=True)
+    text = _without_copies(_unwrapped(text), texts)
     if ">" in text:
         text = _without_tags(_BLOCKQUOTE.sub(GAP + "\n", text))
     content = _Scanner(text, keep).content()
@@ -169,26 +169,26 @@ def _unwrapped(text: str) -> str:
         return text[1:].strip()
     if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'`" and text[0] * 3 != text[:3]:
         inside = text[1:-1]
-        whole = decode_whole(text)
-        if isinstance(whole, str):
-            return whole.strip()
+        document = decode_whole(text)
+        if isinstance(document, str):
+            return document.strip()
         if text[0] not in inside or isinstance(decode_whole(inside), dict):
             return inside.strip()
     return text
 
 
-def _without_copies(text: str, shown: Sequence[str]) -> str:
-    for passage in shown:
-        for form in _forms(passage):
+def _without_copies(text: str, texts: Sequence[str]) -> str:
+    for passage in texts:
+        for form in _written_forms(passage):
             if len(form) < len(text):
                 text = text.replace(form, GAP)
     return text
 
 
 @lru_cache(maxsize=10_000)
-def _forms(passage: str) -> tuple[str, ...]:
+def _written_forms(passage: str) -> tuple[str, ...]:
     """Ways in which an answer may write a judged text, the longest first."""
-    escaped = (json.dumps(passage, ensure_ascii=plain)[1:-1] for plain in (True, False))
+    escaped = (json.dumps(passage, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False))
     forms = {form for form in (passage, passage.strip(), *escaped) if len(form) >= SHORTEST_ECHO}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 

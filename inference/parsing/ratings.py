@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ..tables.columns import fold, plain
 from .names import ORNAMENT, first_token, masses, share, token_at, token_word
-from .quoted import DOUBLED, Record, holders, own_words, strict_object
+from .quoted import DOUBLED, Record, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Finding, Mass, ResponseSpec, ScaleSpec
 
 WORDS = {
@@ -47,7 +47,7 @@ _PARTS = re.compile(
 def rating(value: object, scale: ScaleSpec) -> float | str:
     """Read one rating; a sentence of why not, where it is none."""
     if isinstance(value, str):
-        value = _written(value, scale)
+        value = _read_rating(value, scale)
         if isinstance(value, str):
             return value
     if value is None:
@@ -61,7 +61,7 @@ def rating(value: object, scale: ScaleSpec) -> float | str:
     return value
 
 
-def _written(text: str, scale: ScaleSpec) -> float | str:
+def _read_rating(text: str, scale: ScaleSpec) -> float | str:
     parts = _PARTS.fullmatch(fold(text[:60]).strip(ORNAMENT))
     if parts is None or parts["rest"].strip(ORNAMENT) or len(text) > 60:
         return "not one number"
@@ -79,7 +79,7 @@ _APART = r"(?:[\s:=>\"'*_`(\[|]|is\b|es\b|of\b|-(?![\d.])){1,12}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Ratings:
     """Numbers or sentences of why there is none, for one scale."""
 
     values: tuple[float | str, ...]
@@ -87,36 +87,41 @@ class _Given:
 
 
 def strict(
-    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+    answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
 ) -> list[Finding]:
     """Read a JSON object with a number in range for each scale, or, of a single scale, the number alone."""
     text = answer.text.strip()
-    held = strict_object(text, [scale.id for scale in response.scales])
-    if held is None and len(response.scales) == 1:
-        held = Record({response.scales[0].id: decode_whole_number(text)})
-    given = held or Record()
+    record = strict_object(text, [scale.id for scale in response.scales])
+    if record is None and len(response.scales) == 1:
+        record = Record({response.scales[0].id: decode_whole_number(text)})
+    fields = record or Record()
     return [
-        _finding(answer, scale, _Given((_number(given.get(scale.id), scale),))) for scale in response.scales
+        _finding(answer, scale, _Ratings((_number(fields.get(scale.id), scale),)))
+        for scale in response.scales
     ]
 
 
 def lenient(
-    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+    answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
 ) -> list[Finding]:
     """Read numbers, fractions of the maximum and words for numbers, from JSON or from named lines."""
     # A scale that is missing, out of range, or given twice with different numbers is not read; the others
     # are.
-    content = own_words(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, shown)
+    content = unquoted_content(answer.text, lambda passage: len(passage) <= 62 and ":" not in passage, texts)
     prose = fold(content.prose)
-    found = []
+    findings = []
     for scale in response.scales:
-        given = _in_json(content.values, scale, single=len(response.scales) == 1)
+        ratings = _ratings_in_json(content.values, scale, single=len(response.scales) == 1)
         if not content.pure:
-            said = _said(prose, scale, single=len(response.scales) == 1)
-            note = ("JSON amid other text",) if given.values else ("read from text",) if said else ()
-            given = _Given(tuple(dict.fromkeys((*given.values, *said))), (*given.notes, *note))
-        found.append(_finding(answer, scale, given))
-    return found
+            prose_values = _ratings_in_prose(prose, scale, single=len(response.scales) == 1)
+            note = (
+                ("JSON amid other text",) if ratings.values else ("read from text",) if prose_values else ()
+            )
+            ratings = _Ratings(
+                tuple(dict.fromkeys((*ratings.values, *prose_values))), (*ratings.notes, *note)
+            )
+        findings.append(_finding(answer, scale, ratings))
+    return findings
 
 
 def decode_whole_number(text: str) -> float | None:
@@ -130,19 +135,19 @@ def _number(value: object, scale: ScaleSpec) -> float | str:
     )
 
 
-def _in_json(values: Sequence[object], scale: ScaleSpec, single: bool) -> _Given:
+def _ratings_in_json(values: Sequence[object], scale: ScaleSpec, single: bool) -> _Ratings:
     names = frozenset({plain(scale.id), plain(scale.label)} - {""})
-    held = list(holders(values, names))
-    if not held and single:
-        held = list(holders(values, frozenset((*INNER_KEYS, "answer"))))
-    found: list[float | str] = []
-    for record, name in held:
+    pairs = list(records_with_key(values, names))
+    if not pairs and single:
+        pairs = list(records_with_key(values, frozenset((*INNER_KEYS, "answer"))))
+    ratings: list[float | str] = []
+    for record, name in pairs:
         value = record[name]
         if isinstance(value, Record):
             value = next((value[key] for key in INNER_KEYS if key in value), None)
-        found.append("the scale came twice" if name in record.contradicted else rating(value, scale))
-    doubled = any(name in record.doubled for record, name in held)
-    return _Given(tuple(dict.fromkeys(found)), (DOUBLED,) if doubled else ())
+        ratings.append("the scale came twice" if name in record.contradicted else rating(value, scale))
+    doubled = any(name in record.doubled for record, name in pairs)
+    return _Ratings(tuple(dict.fromkeys(ratings)), (DOUBLED,) if doubled else ())
 
 
 @lru_cache(maxsize=256)
@@ -156,7 +161,7 @@ def _pattern(scale: ScaleSpec, single: bool) -> re.Pattern[str]:
     )
 
 
-def _said(prose: str, scale: ScaleSpec, single: bool) -> list[float | str]:
+def _ratings_in_prose(prose: str, scale: ScaleSpec, single: bool) -> list[float | str]:
     return list(_numbers(prose, scale, _pattern(scale, single)))
 
 
@@ -166,14 +171,14 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
         yield rating((groups.get("alone") or groups["named"]).strip(ORNAMENT), scale)
 
 
-def _finding(answer: Answer, scale: ScaleSpec, given: _Given) -> Finding:
-    numbers = [value for value in given.values if isinstance(value, float)]
-    if len(given.values) != 1 or not numbers:
+def _finding(answer: Answer, scale: ScaleSpec, ratings: _Ratings) -> Finding:
+    numbers = [value for value in ratings.values if isinstance(value, float)]
+    if len(ratings.values) != 1 or not numbers:
         several = f"contradicting ratings: {', '.join(f'{n:g}' for n in sorted(numbers))}"
-        reasons = [value for value in given.values if isinstance(value, str)]
+        reasons = [value for value in ratings.values if isinstance(value, str)]
         note = several if len(numbers) > 1 else "; ".join(reasons) or "the scale is missing"
         return Finding(scale.id, None, note)
-    return Finding(scale.id, numbers[0], "; ".join(given.notes), _mass(answer, scale, numbers[0]))
+    return Finding(scale.id, numbers[0], "; ".join(ratings.notes), _mass(answer, scale, numbers[0]))
 
 
 def _mass(answer: Answer, scale: ScaleSpec, value: float) -> Mass:

@@ -59,8 +59,8 @@ def _whole_words(phrase: str) -> str:
 
 def refusal_phrase(text: str) -> str:
     """Find the phrase by which an answer refuses at its start; empty where it does not."""
-    found = load_phrases().pattern.match(fold(text[:SEARCHED]))
-    return found["phrase"] if found else ""
+    match = load_phrases().pattern.match(fold(text[:SEARCHED]))
+    return match["phrase"] if match else ""
 
 
 def refusal_version() -> str:
@@ -165,18 +165,18 @@ RULES = (
         "lines without a label are not read, surplus labels are noted.",
     ),
     *(
-        Rule(form, name, 1, reader(extract, version), f"{_PUBLISHED}: {found}, {words}{merged}.")
+        Rule(form, name, 1, reader(extract, version), f"{_PUBLISHED}: {location}, {words}{merged}.")
         for form, reader, merged in (
             ("label", labels.label_by, ", similar types of jokes taken together"),
             ("line_labels", labels.line_labels_by, ", also for lines that were not shown"),
         )
-        for name, extract, version, found, words in (
+        for name, extract, version, location, words in (
             ("published", labels.greedy, 2, _GREEDY, "in small letters"),
             ("published_v1", labels.greedy, 1, _GREEDY, "as it is written"),
             ("published_first", labels.first_object, 2, _FIRST, "in small letters"),
         )
     ),
-    Rule("text", "whole", 1, choice.whole, "The text is taken as it is, without blanks around it."),
+    Rule("text", "whole", 1, choice.whole_answer, "The text is taken as it is, without blanks around it."),
 )
 _BY_NAME = {each.full_name: each for each in RULES} | {f"{each.form}/{each.name}": each for each in RULES}
 _ANY_FORM = ("strict", "lenient")
@@ -227,7 +227,7 @@ def explain(rule: str) -> str:
     'The option stands alone or in JSON with nothing else.'
     """
     if rule not in _BY_NAME:
-        raise _unknown(rule, None)
+        raise _unknown_rule(rule, None)
     return _BY_NAME[rule].sentence
 
 
@@ -275,22 +275,22 @@ def read_answer(
     ['B']
     """
     if rule == "default" and response.form == "choice":
-        rule = choice.default(answer, response)
-    chosen = resolve(response.form, rule)
+        rule = choice.default_rule(answer, response)
+    chosen = find_rule(response.form, rule)
     order = arrangement.get("options") or response.options
-    status, note = _without_reading(answer)
+    status, note = _status_of_answer(answer)
     if status is not None:
-        return _alike(response, chosen.full_name, status, note)
-    found = chosen.read(answer, response, order, shown)
+        return _same_readings(response, chosen.full_name, status, note)
+    findings = chosen.read(answer, response, order, shown)
     cut = answer.finish_reason == "length"
     status, note = "ok", ""
-    if all(finding.value is None for finding in found) or response.form == "text":
+    if all(finding.value is None for finding in findings) or response.form == "text":
         phrase = refusal_phrase(answer.text)
         if phrase:
             status, note = "refused", f"starts with '{phrase}'"
         elif cut and response.form == "text":
             status, note = "truncated", "ended at the limit of tokens"
-    return [_reading(finding, chosen.full_name, status, note, cut) for finding in found]
+    return [_reading(finding, chosen.full_name, status, note, cut) for finding in findings]
 
 
 def _reading(finding: Finding, rule: str, status: Status, note: str, cut: bool) -> Reading:
@@ -311,7 +311,7 @@ def _reading(finding: Finding, rule: str, status: Status, note: str, cut: bool) 
     )
 
 
-def _without_reading(answer: Answer) -> tuple[Status | None, str]:
+def _status_of_answer(answer: Answer) -> tuple[Status | None, str]:
     if answer.error:
         return "error", answer.error
     if answer.refusal:
@@ -325,22 +325,22 @@ def _without_reading(answer: Answer) -> tuple[Status | None, str]:
     return None, ""
 
 
-def _alike(response: ResponseSpec, rule: str, status: Status, note: str) -> list[Reading]:
+def _same_readings(response: ResponseSpec, rule: str, status: Status, note: str) -> list[Reading]:
     return [Reading(dimension, None, status, None, rule, note) for dimension in dimensions(response)]
 
 
 @lru_cache(maxsize=256)
-def resolve(form: str, name: str) -> Rule:
+def find_rule(form: str, name: str) -> Rule:
     """Return the rule of a form by its short or full name; InputError where there is none."""
     if name == "default" or (form == "text" and name in _ANY_FORM):
         name = "whole" if form == "text" else "lenient"
-    found = _BY_NAME.get(name if "/" in name else f"{form}/{name}")
-    if found is None or found.form != form:
-        raise _unknown(name, form)
-    return found
+    rule = _BY_NAME.get(name if "/" in name else f"{form}/{name}")
+    if rule is None or rule.form != form:
+        raise _unknown_rule(name, form)
+    return rule
 
 
-def _unknown(rule: str, form: str | None) -> InputError:
+def _unknown_rule(rule: str, form: str | None) -> InputError:
     return InputError(f"there is no rule '{rule}'; use one of {', '.join(rules(form) or rules())}.")
 
 
@@ -351,15 +351,15 @@ def full_rules(study: Study | ItemStudy, rule: str) -> list[str]:
     """Name the rules in full by which the answers to prompts are parsed."""
     # Answers of a form for which there is no such rule are parsed by the default.
     forms = dict.fromkeys(response.form for response in study.responses)
-    named = {form: _full_name(form, rule) for form in forms}
-    if not any(named.values()):
-        resolve(study.response.form, rule)
-    return [name or resolve(form, "default").full_name for form, name in named.items()]
+    rules_by_form = {form: _full_name(form, rule) for form in forms}
+    if not any(rules_by_form.values()):
+        find_rule(study.response.form, rule)
+    return [name or find_rule(form, "default").full_name for form, name in rules_by_form.items()]
 
 
 def _full_name(form: Form, rule: str) -> str | None:
     try:
-        return resolve(form, rule).full_name
+        return find_rule(form, rule).full_name
     except InputError:
         return None
 
@@ -429,8 +429,8 @@ class AnswerReader:
             spec = replace(spec, options=tuple(put["options"]))
         parsed = read_answer(answer, spec, put, self.rule(prompt_id), texts)
         if isinstance(response, Choice) and spec.options != tuple(response.options):
-            own = dict(zip(spec.options, response.options, strict=True))
-            parsed = [replace(one, value=own.get(str(one.value))) for one in parsed]
+            study_options = dict(zip(spec.options, response.options, strict=True))
+            parsed = [replace(reading, value=study_options.get(str(reading.value))) for reading in parsed]
         if isinstance(response, Label):
             return lines, [(response.id, value) for value in parsed]
         return lines, [(value.dimension, value) for value in parsed]

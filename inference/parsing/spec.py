@@ -318,9 +318,9 @@ def read_completion(body: dict[str, Any] | None, error: str = "") -> Answer:
 
 def without_thought(text: str) -> str:
     """Drop the reasoning before the last ``</think>``; reasoning that never ends leaves no text."""
-    _, end, rest = text.rpartition(THOUGHT_END)
+    _, end, tail = text.rpartition(THOUGHT_END)
     if end:
-        return rest
+        return tail
     return "" if text.lstrip().startswith(THOUGHT_START) else text
 
 

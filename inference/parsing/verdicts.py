@@ -20,12 +20,12 @@ from functools import lru_cache
 
 from ..tables.columns import fold, plain
 from .names import ORNAMENT, TITLES, Names, first_token, masses, option_names, share, token_at
-from .quoted import DOUBLED, GAP, holders, is_placeholder, own_words, strict_object
+from .quoted import DOUBLED, GAP, is_placeholder, records_with_key, strict_object, unquoted_content
 from .spec import Answer, Finding, Mass, ResponseSpec
 
 
-def whole(
-    answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Sequence[str]
+def whole_answer(
+    answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
 ) -> list[Finding]:
     """Take the text as it is, without blanks around it."""
     return [Finding("text", answer.text.strip() or None)]
@@ -34,22 +34,22 @@ def whole(
 Shown = Sequence[str]
 
 
-def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
+def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
     """Read an option alone, or a JSON object that contains nothing but the key with an option."""
     text = answer.text.strip()
-    held = strict_object(text, (response.json_key,))
-    value = held[response.json_key] if held else text
+    record = strict_object(text, (response.json_key,))
+    value = record[response.json_key] if record else text
     valid = isinstance(value, str) and value in response.options
     return [_with_probability(Finding("choice", value if valid else None), answer, response, order)]
 
 
-def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
+def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
     """Read the one verdict of the answer as the module describes."""
-    verdict = find_verdict(answer.text, _names(response), response.json_key, shown)
+    verdict = find_verdict(answer.text, _names(response), response.json_key, texts)
     return [_with_probability(Finding("choice", verdict.value, verdict.note), answer, response, order)]
 
 
-def token(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: Shown) -> list[Finding]:
+def token(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
     """Read the first token, if nothing else follows in the answer."""
     # The probability is that of the option shown first, `P(first) / (P(first) + P(second))`, with tokens that
     # differ in case or in a leading space summed; `outside` is the mass on neither.
@@ -63,18 +63,22 @@ def token(answer: Answer, response: ResponseSpec, order: Sequence[str], shown: S
     if value is None:
         return [Finding("choice", None, f"the first token is {str(word)[:20]!r}", mass)]
     if names.bare(answer.text) != value:
-        said = find_verdict(answer.text, names, response.json_key, shown)
-        if said.value != value:
-            note = said.note if said.value is None else f"the first token says {value}, the text {said.value}"
+        verdict = find_verdict(answer.text, names, response.json_key, texts)
+        if verdict.value != value:
+            note = (
+                verdict.note
+                if verdict.value is None
+                else f"the first token says {value}, the text {verdict.value}"
+            )
             return [Finding("choice", None, note, mass)]
     return [Finding("choice", value, mass=mass)]
 
 
-def default(answer: Answer, response: ResponseSpec) -> str:
+def default_rule(answer: Answer, response: ResponseSpec) -> str:
     """Name the rule that suits an answer: ``token`` if its first token is an option, else ``lenient``."""
     first = first_token(answer)
-    named = first is not None and _names(response).word(str(first.get("token"))) is not None
-    return "token" if named else "lenient"
+    is_option = first is not None and _names(response).word(str(first.get("token"))) is not None
+    return "token" if is_option else "lenient"
 
 
 def _names(response: ResponseSpec) -> Names:
@@ -93,8 +97,8 @@ def _with_probability(
     if finding.value is None or entry is None:
         return finding
     mass = _mass(entry, names, order)
-    named = names.word(str(entry.get("token")))
-    return replace(finding, mass=mass) if named == finding.value else finding
+    value = names.word(str(entry.get("token")))
+    return replace(finding, mass=mass) if value == finding.value else finding
 
 
 FALLBACK_KEYS = frozenset({"answer", "final answer"})
@@ -158,38 +162,45 @@ def _patterns(names: Names, keys: frozenset[str]) -> _Patterns:
 
 
 def find_verdict(
-    text: str, names: Names, key: str, shown: Sequence[str] = (), first: bool = False
+    text: str, names: Names, key: str, texts: Sequence[str] = (), first: bool = False
 ) -> Verdict:
     """Find the verdict of an answer."""
-    bare = None if text.lstrip().startswith("{") else names.bare(text)
-    if bare is not None:
-        return Verdict(bare, "" if bare == text.strip() else "without what adorns the name")
-    content = own_words(text, lambda passage: _is_word(passage, names), shown)
+    value = None if text.lstrip().startswith("{") else names.bare(text)
+    if value is not None:
+        return Verdict(value, "" if value == text.strip() else "without what adorns the name")
+    content = unquoted_content(text, lambda passage: _is_word(passage, names), texts)
     keys = frozenset({plain(key)})
-    held = list(holders(content.values, keys)) or list(holders(content.values, FALLBACK_KEYS))
+    pairs = list(records_with_key(content.values, keys)) or list(
+        records_with_key(content.values, FALLBACK_KEYS)
+    )
     if first:
-        held = [(record, name) for record, name in held if not is_placeholder(record[name])]
-        if held and shown and not _holds_verdict(tuple(shown), names, keys):
-            held, content.prose = held[:1], ""
-        if not held and len(_in_broken_json(content.text, key, names)) > 1:
+        pairs = [(record, name) for record, name in pairs if not is_placeholder(record[name])]
+        if pairs and texts and not _holds_verdict(tuple(texts), names, keys):
+            pairs, content.prose = pairs[:1], ""
+        if not pairs and len(_in_broken_json(content.text, key, names)) > 1:
             return Verdict(None, "contradicting verdicts in broken JSON")
-    found: list[str | None] = []
+    candidates: list[str | None] = []
     notes: list[str] = []
-    for record, name in held:
-        found.append(None if name in record.contradicted else named_by(record[name], names))
+    for record, name in pairs:
+        candidates.append(None if name in record.contradicted else named_by(record[name], names))
         notes += [DOUBLED] if name in record.doubled else []
-    said = list(_said(fold(content.prose), names, keys | FALLBACK_KEYS)) if content.prose else []
-    if not held and said:
+    prose_values = (
+        list(_verdicts_in_prose(fold(content.prose), names, keys | FALLBACK_KEYS)) if content.prose else []
+    )
+    if not pairs and prose_values:
         notes.append("read from a sentence")
-    elif held and not content.pure:
+    elif pairs and not content.pure:
         notes.append("JSON amid other text")
-    return _agreed([*found, *said], notes)
+    return _agreed_verdict([*candidates, *prose_values], notes)
 
 
 @lru_cache(maxsize=10_000)
-def _holds_verdict(shown: tuple[str, ...], names: Names, keys: frozenset[str]) -> bool:
+def _holds_verdict(texts: tuple[str, ...], names: Names, keys: frozenset[str]) -> bool:
     """Whether a judged text contains what could be read as a verdict."""
-    return any("{" in text or any(_said(fold(text), names, keys | FALLBACK_KEYS)) for text in shown)
+    return any(
+        "{" in passage or any(_verdicts_in_prose(fold(passage), names, keys | FALLBACK_KEYS))
+        for passage in texts
+    )
 
 
 def _in_broken_json(text: str, key: str, names: Names) -> set[str | None]:
@@ -205,12 +216,12 @@ def named_by(value: object, names: Names) -> str | None:
     return names.bare(value) if isinstance(value, str) else None
 
 
-def _agreed(found: Sequence[str | None], notes: Sequence[str]) -> Verdict:
-    if not found:
+def _agreed_verdict(candidates: Sequence[str | None], notes: Sequence[str]) -> Verdict:
+    if not candidates:
         return Verdict(None, "no verdict found")
-    if None in found:
+    if None in candidates:
         return Verdict(None, "; ".join(dict.fromkeys([*notes, "the key holds no valid name"])))
-    values = sorted({value for value in found if value is not None})
+    values = sorted({value for value in candidates if value is not None})
     if len(values) > 1:
         return Verdict(None, f"contradicting verdicts: {', '.join(values)}")
     return Verdict(values[0], "; ".join(dict.fromkeys(notes)))
@@ -223,7 +234,7 @@ def _is_word(passage: str, names: Names) -> bool:
     return " " not in inside or (names.bare(inside) is not None and not _TITLE.match(fold(inside)))
 
 
-def _said(prose: str, names: Names, keys: frozenset[str]) -> Iterator[str]:
+def _verdicts_in_prose(prose: str, names: Names, keys: frozenset[str]) -> Iterator[str]:
     patterns = _patterns(names, keys)
     for statement in patterns.statement.finditer(prose):
         start = statement.start()
@@ -234,10 +245,10 @@ def _said(prose: str, names: Names, keys: frozenset[str]) -> Iterator[str]:
         reported = _BEFORE.search(prose[max(line, start - 80) : start])
         if not reported and not (heading and heading.end() <= start):
             yield names.value(statement["called"] or statement["name"])
-    yield from _alone(prose, names, patterns)
+    yield from _verdicts_at_ends(prose, names, patterns)
 
 
-def _alone(prose: str, names: Names, patterns: _Patterns) -> Iterator[str]:
+def _verdicts_at_ends(prose: str, names: Names, patterns: _Patterns) -> Iterator[str]:
     text = prose.strip()
     first, last = text.partition("\n")[0], text.rpartition("\n")[2]
     closing = names.bare(last)
@@ -246,6 +257,8 @@ def _alone(prose: str, names: Names, patterns: _Patterns) -> Iterator[str]:
     opening = patterns.opening.match(first + "\n")
     if opening is not None:
         value = names.value(opening["name"])
-        alone = plain(first).strip(ORNAMENT) in names.values
-        if alone or not any(names.value(line["name"]) != value for line in patterns.heading.finditer(prose)):
+        is_single = plain(first).strip(ORNAMENT) in names.values
+        if is_single or not any(
+            names.value(line["name"]) != value for line in patterns.heading.finditer(prose)
+        ):
             yield value

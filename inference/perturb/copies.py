@@ -15,7 +15,7 @@ from ..tables.frames import any_frame
 from ..tables.schema import validate
 from .lexicon import LANGUAGES, varieties
 from .perturb import RATES, TOLERANCE, Change, Perturbation, perturb_text
-from .spans import EMPTY_SPAN, Span, span_of, target, texts_of
+from .spans import EMPTY_SPAN, Span, read_target, span_of, texts_of
 
 NO_OP = "no-op"
 UNMET = "rate not met"
@@ -64,11 +64,11 @@ class Perturbed:
     @property
     def notes(self) -> list[str]:
         """Conditions and languages with fewer than `FEW_PAIRS` pairs, each in a sentence."""
-        few = self.summary[self.summary["n_pairs"] < FEW_PAIRS]
+        small_groups = self.summary[self.summary["n_pairs"] < FEW_PAIRS]
         return [
             f"{row['condition']}, {row['language']}: {row['n_pairs']:,} pairs are too few for conclusions "
             f"about judges; use items for {FEW_PAIRS:,} and more."
-            for row in few.to_dict("records")
+            for row in small_groups.to_dict("records")
         ]
 
 
@@ -150,10 +150,10 @@ def perturb_items(
     typed = validate(items, "items")
     texts, languages = texts_of(typed), languages_of(typed, language_column)
     spoken = checked_varieties(dialects or {})
-    wanted = target(typed, labels, only, span_column, allow_misaligned)
+    span_target = read_target(typed, labels, only, span_column, allow_misaligned)
     ids = typed["item_id"].tolist()
     cells = typed[span_column].tolist() if span_column else [None] * len(typed)
-    spans = [span_of(*parts, wanted) for parts in zip(ids, texts, cells, strict=True)]
+    spans = [span_of(*parts, span_target) for parts in zip(ids, texts, cells, strict=True)]
     rows = []
     for kind in (name for name in KINDS if name in kinds):
         for row, (item, text, span, language) in enumerate(zip(ids, texts, spans, languages, strict=True)):
@@ -168,9 +168,9 @@ def perturb_items(
     columns = ["row", "base_item_id", "condition", "language", "copy", "reason"]
     pairs = pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
     summary = _summary(pairs, rates)
-    _check_made(summary)
+    _check_pairs(summary)
     table = _table(typed, pairs[pairs["reason"].isna()], originals)
-    return Perturbed(table, _carried(labels, table), _refused(pairs), summary)
+    return Perturbed(table, _labels_of_copies(labels, table), _refused_pairs(pairs), summary)
 
 
 def _reason(span: Span, copy: Perturbation | None, allow_noops: bool, allow_unmet: bool) -> str | None:
@@ -197,8 +197,8 @@ def _table(items: pd.DataFrame, pairs: pd.DataFrame, originals: bool) -> pd.Data
     if "text" in frame:
         frame["text"] = pd.Series(texts, dtype="string").fillna(frame["text"])
     if "lines" in frame:
-        both = zip(texts, frame["lines"], strict=True)
-        frame["lines"] = [lines if text is None else text.split("\n") for text, lines in both]
+        line_pairs = zip(texts, frame["lines"], strict=True)
+        frame["lines"] = [lines if text is None else text.split("\n") for text, lines in line_pairs]
     frame = frame.assign(
         item_id=pd.array(ids, dtype="string"),
         changes=pd.array([_json(copy.changes if copy else ()) for copy in copies], dtype="string"),
@@ -219,17 +219,17 @@ def _json(changes: Sequence[Change]) -> str:
     return json.dumps([asdict(change) for change in changes], ensure_ascii=False)
 
 
-def _carried(labels: pd.DataFrame | None, items: pd.DataFrame) -> pd.DataFrame | None:
+def _labels_of_copies(labels: pd.DataFrame | None, items: pd.DataFrame) -> pd.DataFrame | None:
     """Labels of all items: copies have those of their original."""
     if labels is None:
         return None
     typed = validate(labels, "labels")
     pairs = items[["item_id", "base_item_id"]].rename(columns={"item_id": "copy", "base_item_id": "item_id"})
-    found = pairs.merge(typed, on="item_id").assign(item_id=lambda frame: frame["copy"])
-    return found[list(typed.columns)].sort_values(["item_id", "label_set"], kind="stable", ignore_index=True)
+    copies = pairs.merge(typed, on="item_id").assign(item_id=lambda frame: frame["copy"])
+    return copies[list(typed.columns)].sort_values(["item_id", "label_set"], kind="stable", ignore_index=True)
 
 
-def _refused(pairs: pd.DataFrame) -> pd.DataFrame:
+def _refused_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
     refused = pairs[pairs["reason"].notna()]
     copies = refused["copy"].tolist()
     frame = refused[["base_item_id", "condition", "reason"]].astype("string")
@@ -239,17 +239,19 @@ def _refused(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(pairs: pd.DataFrame, rates: Mapping[str, float]) -> pd.DataFrame:
-    copies, made = pairs["copy"].tolist(), pairs["reason"].isna()
+    copies, is_pair = pairs["copy"].tolist(), pairs["reason"].isna()
     numbers = pd.DataFrame(
         {
             "condition": pd.Categorical(pairs["condition"], categories=KINDS),
             "language": pairs["language"],
-            "pair": made,
-            "met": made & np.array([copy is not None and copy.rate_met for copy in copies], dtype=bool),
+            "pair": is_pair,
+            "met": is_pair & np.array([copy is not None and copy.rate_met for copy in copies], dtype=bool),
             "noop": [copy is not None and copy.n_words > 0 and not copy.changes for copy in copies],
             "unmet": (pairs["reason"] == UNMET).fillna(False),
-            "other": ~(made | pairs["reason"].isin([NO_OP, UNMET])),
-            "reached": pd.Series([copy.rate if copy else np.nan for copy in copies], dtype=float).where(made),
+            "other": ~(is_pair | pairs["reason"].isin([NO_OP, UNMET])),
+            "reached": pd.Series([copy.rate if copy else np.nan for copy in copies], dtype=float).where(
+                is_pair
+            ),
         }
     )
     summary = numbers.groupby(["condition", "language"], observed=True, as_index=False).agg(
@@ -266,7 +268,7 @@ def _summary(pairs: pd.DataFrame, rates: Mapping[str, float]) -> pd.DataFrame:
     return summary
 
 
-def _check_made(summary: pd.DataFrame) -> None:
+def _check_pairs(summary: pd.DataFrame) -> None:
     by_kind = summary.groupby("condition", sort=False)[["n_pairs", "n_noops", "n_unmet", "n_other"]].sum()
     for kind, row in by_kind.iterrows():
         if row["n_pairs"] == 0:
@@ -328,10 +330,10 @@ def checked_varieties(dialects: Mapping[str, str]) -> dict[str, str | None]:
     for language, variety in dialects.items():
         if language not in LANGUAGES:
             raise InputError(f"there are no dialects of language '{language}'; use {listed(LANGUAGES)}.")
-        known = varieties(language)
-        if variety not in known:
+        names = varieties(language)
+        if variety not in names:
             raise InputError(
-                f"there is no variety '{variety}' of {language}{did_you_mean(variety, known)}; "
-                f"use {listed(known)}."
+                f"there is no variety '{variety}' of {language}{did_you_mean(variety, names)}; "
+                f"use {listed(names)}."
             )
     return {language: dialects.get(language) for language in LANGUAGES}

@@ -148,18 +148,18 @@ def read_lexicon(path: Path, language: str, to: str | None = None) -> Lexicon:
     ('cats',)
     """
     marked = read_marked_yaml(path)
-    known = _varieties(marked)
-    if to is not None and to not in known:
+    names = _varieties(marked)
+    if to is not None and to not in names:
         raise InputError(
-            f"{path}: there is no variety '{to}'{did_you_mean(to, known)}; use one of: {listed(known)}."
+            f"{path}: there is no variety '{to}'{did_you_mean(to, names)}; use one of: {listed(names)}."
         )
-    backwards = bool(known) and to == next(iter(known))
+    backwards = bool(names) and to == next(iter(names))
     entries = list(_entries(marked, language, backwards))
     table: dict[Key, tuple[str, ...]] = {}
     for entry in entries:
-        for key, news in _inflected(marked, entry, language).items():
+        for key, news in _inflected_forms(marked, entry, language).items():
             table[key] = tuple(dict.fromkeys((*table.get(key, ()), *news)))
-    label = f"{path.stem} to {to or list(known)[-1]}" if known else path.stem
+    label = f"{path.stem} to {to or list(names)[-1]}" if names else path.stem
     n_lines = len({entry.place for entry in entries})
     return Lexicon(label, language, n_lines, table, max(map(len, table), default=0))
 
@@ -182,23 +182,25 @@ def _entries(marked: MarkedYaml, language: str, backwards: bool) -> Iterable[_En
                 (str(part),), f"'{part}' is no part with a list{hint}; use {listed(PARTS[language])}."
             )
         for place, line in enumerate(lines):
-            yield from _directed(marked, str(part), place, line, backwards)
+            yield from _entries_of_line(marked, str(part), place, line, backwards)
 
 
-def _directed(marked: MarkedYaml, part: str, place: int, line: object, backwards: bool) -> Iterable[_Entry]:
+def _entries_of_line(
+    marked: MarkedYaml, part: str, place: int, line: object, backwards: bool
+) -> Iterable[_Entry]:
     arrow = next((sign for sign in ARROWS if isinstance(line, str) and f" {sign} " in line), None)
     if arrow is None:
         raise marked.error((part, place), f"{line!r} is no substitution; write it as old -> new.")
-    left, right = (
+    sources, targets = (
         tuple(word.strip() for word in side.split("|")) for side in str(line).split(f" {arrow} ", 1)
     )
-    if not all(left + right):
+    if not all(sources + targets):
         raise marked.error((part, place), f"{line!r} lacks a word; write it as old -> new.")
     if (arrow == "<->") or (arrow == "->") != backwards:
-        sides = (right, left) if backwards else (left, right)
+        sides = (targets, sources) if backwards else (sources, targets)
         yield from (_Entry(part, old, sides[1], (part, place)) for old in sides[0])
     if arrow == "<->" and not _varieties(marked):
-        yield from (_Entry(part, old, left, (part, place)) for old in right)
+        yield from (_Entry(part, old, sources, (part, place)) for old in targets)
 
 
 @cache
@@ -216,7 +218,7 @@ def _ambiguous(language: str) -> frozenset[str]:
     return frozenset(map(str, content if isinstance(content, list) else ()))
 
 
-def _inflected(marked: MarkedYaml, entry: _Entry, language: str) -> dict[Key, list[str]]:
+def _inflected_forms(marked: MarkedYaml, entry: _Entry, language: str) -> dict[Key, list[str]]:
     """Pairs of old and new forms; a form with two partners, or that is more often another word, has none."""
 
     def forms(word: str) -> tuple[str, ...]:
@@ -230,7 +232,7 @@ def _inflected(marked: MarkedYaml, entry: _Entry, language: str) -> dict[Key, li
         return _stored_forms(language)[entry.part, word]
 
     excluded = _ambiguous(language) - {entry.old}
-    found: dict[Key, list[str]] = {}
+    replacements: dict[Key, list[str]] = {}
     for new in entry.new:
         partners: dict[Key, set[str]] = {}
         for old_form, new_form in zip(forms(entry.old), forms(new), strict=True):
@@ -239,5 +241,5 @@ def _inflected(marked: MarkedYaml, entry: _Entry, language: str) -> dict[Key, li
                 partners.setdefault(key, set()).add(new_form or old_form)
         for key, news in partners.items():
             if len(news) == 1 and tuple(key_of(*news).split()) != key:
-                found.setdefault(key, []).extend(news)
-    return found
+                replacements.setdefault(key, []).extend(news)
+    return replacements

@@ -17,12 +17,12 @@ from .lexicon import Lexicon, load_lexicon
 from .spans import (
     Segment,
     Word,
-    adjacent,
+    are_adjacent,
     capitalised,
     key_of,
-    like,
     starts_sentence,
     with_apostrophes_of,
+    with_capitals_of,
     words_of,
 )
 
@@ -158,9 +158,9 @@ def perturb_text(
     words = words_of(text, segments)
     offered = candidates(kind, words, Context(text, language, variety), rng)
     target = min(len(words), max(1, math.floor(rate * len(words) + 0.5)))
-    taken = _taken(offered, target, rng)
-    changes = tuple(_change(text, words, candidate) for candidate in taken)
-    n_changed = sum(candidate.n for candidate in taken)
+    selection = _select_candidates(offered, target, rng)
+    changes = tuple(_change(text, words, candidate) for candidate in selection)
+    n_changed = sum(candidate.n for candidate in selection)
     off = abs(n_changed - rate * len(words))
     return Perturbation(
         applied(text, changes),
@@ -228,11 +228,13 @@ def undone(text: str, changes: Sequence[Change]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _taken(offered: Sequence[Candidate], target: int, rng: np.random.Generator) -> list[Candidate]:
+def _select_candidates(
+    offered: Sequence[Candidate], target: int, rng: np.random.Generator
+) -> list[Candidate]:
     """Take candidates in random order within ranks until the target is met, without overlap."""
     order = rng.permutation(len(offered))
     shuffled = sorted((offered[int(place)] for place in order), key=lambda candidate: candidate.rank)
-    taken: list[Candidate] = []
+    selection: list[Candidate] = []
     changed: set[int] = set()
     for candidate in shuffled:
         places = set(range(candidate.first, candidate.first + candidate.n))
@@ -240,8 +242,8 @@ def _taken(offered: Sequence[Candidate], target: int, rng: np.random.Generator) 
         fits = len(changed) + candidate.n <= target or (not changed and candidate.n <= 2 * target)
         if not places & changed and fits:
             changed |= places
-            taken.append(candidate)
-    return sorted(taken, key=lambda candidate: candidate.first)
+            selection.append(candidate)
+    return sorted(selection, key=lambda candidate: candidate.first)
 
 
 def _change(text: str, words: Sequence[Word], candidate: Candidate) -> Change:
@@ -286,14 +288,18 @@ def candidates(
 
 def _orthographic(words: Sequence[Word], context: Context, rng: np.random.Generator) -> list[Candidate]:
     """One slip per word, of a kind drawn first; short words come last."""
-    found = []
+    proposals = []
     for place, word in enumerate(words):
         options = slips(word.text, context.language)
         if options:
-            how = _one(list(options), rng)
+            slip_kind = _draw_choice(list(options), rng)
             letters = sum(map(str.isalpha, word.text))
-            found.append(Candidate(place, 1, _one(options[how], rng), how, int(letters < PLAIN_TYPO)))
-    return found
+            proposals.append(
+                Candidate(
+                    place, 1, _draw_choice(options[slip_kind], rng), slip_kind, int(letters < PLAIN_TYPO)
+                )
+            )
+    return proposals
 
 
 @cache
@@ -308,8 +314,8 @@ def neighbours(language: str) -> dict[str, str]:
     ]
     return {
         letter: "".join(
-            other
-            for its_row, its_x, other in keys
+            neighbour
+            for its_row, its_x, neighbour in keys
             if (its_row == row and abs(its_x - x) == 1) or (abs(its_row - row) == 1 and abs(its_x - x) < 1)
         )
         for row, x, letter in keys
@@ -321,29 +327,31 @@ def slips(word: str, language: str) -> dict[str, list[str]]:
     # A letter with an accent may lose it, or become a neighbour of the bare letter. Capitals keep their
     # places, and a word of fewer than three letters loses none.
     letters = [place for place, letter in enumerate(word) if letter.isalpha()]
-    pairs = [(left, right) for left, right in pairwise(letters) if right == left + 1]
+    pairs = [(first, second) for first, second in pairwise(letters) if second == first + 1]
     options = {
         "neighbour": [
-            word[:place] + _cased(word[place], other) + word[place + 1 :]
+            word[:place] + _with_case_of(word[place], neighbour) + word[place + 1 :]
             for place in letters
-            for other in _near(word[place].lower(), language)
+            for neighbour in _nearby_letters(word[place].lower(), language)
         ],
         "deletion": [
             word[:place] + word[place + 1 :] for place in (letters if len(letters) >= SHORTEST else [])
         ],
         "transposition": [
-            word[:left]
-            + _cased(word[left], word[right])
-            + _cased(word[right], word[left])
-            + word[right + 1 :]
-            for left, right in pairs
+            word[:first]
+            + _with_case_of(word[first], word[second])
+            + _with_case_of(word[second], word[first])
+            + word[second + 1 :]
+            for first, second in pairs
         ],
     }
-    kept = {how: [new for new in dict.fromkeys(found) if new != word] for how, found in options.items()}
-    return {how: found for how, found in kept.items() if found}
+    distinct_variants = {
+        kind: [new for new in dict.fromkeys(variants) if new != word] for kind, variants in options.items()
+    }
+    return {kind: variants for kind, variants in distinct_variants.items() if variants}
 
 
-def _near(letter: str, language: str) -> str:
+def _nearby_letters(letter: str, language: str) -> str:
     keys = neighbours(language)
     if letter in keys:
         return keys[letter]
@@ -351,8 +359,8 @@ def _near(letter: str, language: str) -> str:
     return bare + keys[bare] if bare in keys else ""
 
 
-def _cased(like: str, letter: str) -> str:
-    changed = letter.upper() if like.isupper() else letter.lower()
+def _with_case_of(pattern: str, letter: str) -> str:
+    changed = letter.upper() if pattern.isupper() else letter.lower()
     return changed if len(changed) == 1 else letter
 
 
@@ -360,24 +368,24 @@ def _substitutions(
     words: Sequence[Word], context: Context, lexicon: Lexicon, rng: np.random.Generator
 ) -> list[Candidate]:
     keys = [key_of(word.text) for word in words]
-    joined = [*(adjacent(context.text, *pair) for pair in pairwise(words)), False]
-    found = []
+    joined = [*(are_adjacent(context.text, *pair) for pair in pairwise(words)), False]
+    proposals = []
     for first in range(len(words)):
         reach = next((n for n in range(1, lexicon.longest) if not joined[first + n - 1]), lexicon.longest)
         for n in range(min(reach, lexicon.longest), 0, -1):
             news = lexicon.replacements.get(tuple(keys[first : first + n]), ())
             before = keys[first - 1] if first and joined[first - 1] else ""
-            fitting = [new for new in news if _agrees(before, words[first].text, new, context.language)]
+            fitting = [new for new in news if _keeps_form(before, words[first].text, new, context.language)]
             if fitting:
                 old = context.text[words[first].start : words[first + n - 1].end]
-                new = with_apostrophes_of(context.text, like(old, _one(fitting, rng)))
+                new = with_apostrophes_of(context.text, with_capitals_of(old, _draw_choice(fitting, rng)))
                 if new != old:
-                    found.append(Candidate(first, n, new, "substitution"))
+                    proposals.append(Candidate(first, n, new, "substitution"))
                 break
-    return found
+    return proposals
 
 
-def _agrees(before: str, old: str, new: str, language: str) -> bool:
+def _keeps_form(before: str, old: str, new: str, language: str) -> bool:
     """Whether the word before keeps its form: a or an in English, y or e and o or u in Spanish."""
     if language == "en":
         sound = _VOWEL_SOUND if before in ("a", "an") else None
@@ -388,18 +396,18 @@ def _agrees(before: str, old: str, new: str, language: str) -> bool:
 
 def _swaps(words: Sequence[Word], text: str) -> list[Candidate]:
     """Exchanges of two neighbouring words that differ; a sentence still begins with a capital."""
-    found = []
-    for place, (left, right) in enumerate(pairwise(words)):
-        if not adjacent(text, left, right) or left.text.casefold() == right.text.casefold():
+    proposals = []
+    for place, (word, next_word) in enumerate(pairwise(words)):
+        if not are_adjacent(text, word, next_word) or word.text.casefold() == next_word.text.casefold():
             continue
-        first, second = right.text, left.text
-        if starts_sentence(text, left.start) and second[0].isupper() and not _PRONOUN.match(second):
+        first, second = next_word.text, word.text
+        if starts_sentence(text, word.start) and second[0].isupper() and not _PRONOUN.match(second):
             first, second = capitalised(first), second if second.isupper() else second[0].lower() + second[1:]
-        new = first + text[left.end : right.start] + second
-        if new != text[left.start : right.end]:
-            found.append(Candidate(place, 2, new, "swap", rank=1))
-    return found
+        new = first + text[word.end : next_word.start] + second
+        if new != text[word.start : next_word.end]:
+            proposals.append(Candidate(place, 2, new, "swap", rank=1))
+    return proposals
 
 
-def _one(choices: Sequence[str], rng: np.random.Generator) -> str:
+def _draw_choice(choices: Sequence[str], rng: np.random.Generator) -> str:
     return choices[int(rng.integers(len(choices)))]

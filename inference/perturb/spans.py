@@ -46,7 +46,7 @@ class Target:
     labels: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
 
-def target(
+def read_target(
     items: pd.DataFrame,
     labels: pd.DataFrame | None,
     only: Sequence[str],
@@ -64,35 +64,35 @@ def target(
     if labels is None:
         raise InputError(f"--only {only[0]}: the lines with a label are in gold labels; give --labels.")
     by_item = _lines_of_labels(labels)
-    known = sorted({label for lines in by_item.values() for label in lines.values()})
-    if not known:
+    names = sorted({label for lines in by_item.values() for label in lines.values()})
+    if not names:
         raise InputError("labels: no label_set is line_1, line_2, ...; give labels of lines, or use --span.")
     for label in only:
-        if label not in known:
+        if label not in names:
             raise InputError(
-                f"--only {label}: no line has that label{did_you_mean(label, known)}; "
-                f"there are: {listed(known)}."
+                f"--only {label}: no line has that label{did_you_mean(label, names)}; "
+                f"there are: {listed(names)}."
             )
     return Target(tuple(only), misaligned=misaligned, labels=by_item)
 
 
-def span_of(item_id: str, text: str | None, cell: object, wanted: Target) -> Span:
+def span_of(item_id: str, text: str | None, cell: object, span_target: Target) -> Span:
     """Find the span of one item; ``cell`` is that of the span column, where there is one."""
     if text is None or not text.strip():
         return Span(problem="no text")
-    if wanted.column is not None:
-        ranges = _ranges(item_id, text, cell, wanted.column)
+    if span_target.column is not None:
+        ranges = _ranges(item_id, text, cell, span_target.column)
         return Span(tuple(line_segments(text, ranges))) if ranges else Span(problem=EMPTY_SPAN)
-    whole = tuple(line_segments(text, [(0, len(text))]))
-    if not wanted.only:
-        return Span(whole)
-    labels = wanted.labels.get(item_id)
+    segments = tuple(line_segments(text, [(0, len(text))]))
+    if not span_target.only:
+        return Span(segments)
+    labels = span_target.labels.get(item_id)
     if labels is None:
         return Span(problem="no labels of lines")
-    if max(labels) != text.count("\n") + 1 and not wanted.misaligned:
+    if max(labels) != text.count("\n") + 1 and not span_target.misaligned:
         return Span(problem="labels and lines differ in number")
-    kept = tuple(segment for segment in whole if labels.get(segment.line) in wanted.only)
-    return Span(kept) if kept else Span(problem="no line with the label")
+    target_segments = tuple(segment for segment in segments if labels.get(segment.line) in span_target.only)
+    return Span(target_segments) if target_segments else Span(problem="no line with the label")
 
 
 def texts_of(items: pd.DataFrame) -> list[str | None]:
@@ -239,10 +239,10 @@ def _line_bounds(text: str) -> list[tuple[int, int]]:
     return bounds
 
 
-def adjacent(text: str, left: Word, right: Word) -> bool:
+def are_adjacent(text: str, first: Word, second: Word) -> bool:
     """Whether only blanks separate two words of one segment."""
-    between = text[left.end : right.start]
-    return left.segment == right.segment and between != "" and not between.strip(" \t\u00a0")
+    between = text[first.end : second.start]
+    return first.segment == second.segment and between != "" and not between.strip(" \t\u00a0")
 
 
 def key_of(word: str) -> str:
@@ -250,7 +250,7 @@ def key_of(word: str) -> str:
     return unicodedata.normalize("NFC", word).replace(_CURLY, "'").casefold()
 
 
-def like(old: str, new: str) -> str:
+def with_capitals_of(old: str, new: str) -> str:
     """``new`` with the capitals of ``old``: none, first letter, first letter of every word, or all."""
     words = old.split()
     if old.upper() == old and sum(map(str.isalpha, old)) > 1:

@@ -21,40 +21,40 @@ NO = ("false", "f", "no", "n", "0", "0.0", "none", "")
 
 def rename_columns(frame: pd.DataFrame, study: AnyStudy, keep: Sequence[str] = ()) -> pd.DataFrame:
     """Rename columns by the study's ``column_aliases``; those in ``keep`` and those that are there stay."""
-    ours = {
-        theirs: name
-        for theirs, name in study.column_aliases.items()
-        if theirs in frame and name not in frame and theirs not in keep
+    new_names = {
+        alias: name
+        for alias, name in study.column_aliases.items()
+        if alias in frame and name not in frame and alias not in keep
     }
-    return frame.rename(columns=ours)
+    return frame.rename(columns=new_names)
 
 
 def name_judges(values: pd.Series[str], study: AnyStudy, source: str) -> tuple[pd.Series[str], list[str]]:
     """Write judges by their ids; also return names that are no judge of the study, which stay as they are."""
     names = _names(study.judges)
-    text = _filled(values, source, "name the judge of every row")
-    found = {name: names.get(plain(name)) for name in text.unique()}
-    unknown = [name for name, judge in found.items() if judge is None]
-    return text.map({name: judge or name for name, judge in found.items()}).astype("string"), unknown
+    text = _require_values(values, source, "name the judge of every row")
+    judges = {name: names.get(plain(name)) for name in text.unique()}
+    unknown = [name for name, judge in judges.items() if judge is None]
+    return text.map({name: judge or name for name, judge in judges.items()}).astype("string"), unknown
 
 
 def name_prompts(values: pd.Series[str], study: ItemStudy, source: str) -> pd.Series[str]:
     """Write prompts by their ids; InputError for a name that is no prompt of the study."""
     names = _names(study.prompts)
-    text = _filled(values, source, "name the prompt of every row")
-    found = {name: names.get(plain(name)) for name in text.unique()}
-    unknown = text.map(lambda name: found[name] is None).to_numpy(dtype=bool)
+    text = _require_values(values, source, "name the prompt of every row")
+    prompts = {name: names.get(plain(name)) for name in text.unique()}
+    unknown = text.map(lambda name: prompts[name] is None).to_numpy(dtype=bool)
     if unknown.any():
         name = str(text.iloc[int(unknown.argmax())])
-        known = [alias for prompt in study.prompts for alias in (prompt.id, *prompt.aliases)]
+        aliases = [alias for prompt in study.prompts for alias in (prompt.id, *prompt.aliases)]
         refuse(
             source,
             str(values.name),
             unknown,
-            f"contains '{name}', which is no prompt of study {study.name}{did_you_mean(name, known)}",
-            f"use one of {listed(known)}",
+            f"contains '{name}', which is no prompt of study {study.name}{did_you_mean(name, aliases)}",
+            f"use one of {listed(aliases)}",
         )
-    return text.map(found).astype("string")
+    return text.map(prompts).astype("string")
 
 
 def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -66,7 +66,7 @@ def exclusion_reasons(column: pd.Series[Any]) -> pd.Series[Any]:
     return text.mask(word.isin(YES), MARKED).mask(word.isin(NO))
 
 
-def _filled(values: pd.Series[str], source: str, remedy: str) -> pd.Series[str]:
+def _require_values(values: pd.Series[str], source: str, remedy: str) -> pd.Series[str]:
     text = as_text(values)
     empty = text.isna().to_numpy(dtype=bool)
     if empty.any():

@@ -40,14 +40,14 @@ def read_choices(
     kinds = {name: field.kind for name, field in fields.items()} | {"origin": "string", "panel": "string"}
     study = {
         **attributes,
-        **{theirs: attributes[ours] for theirs, ours in aliases.items() if ours in attributes},
+        **{alias: attributes[column] for alias, column in aliases.items() if column in attributes},
     }
     kinds |= {
-        theirs: kinds[ours] for theirs, ours in [*usual_names.items(), *aliases.items()] if ours in kinds
+        alias: kinds[column] for alias, column in [*usual_names.items(), *aliases.items()] if column in kinds
     }
     raw = load(path, {**resolve_levels(path, levels), **study}, kinds, notes=notes)
-    taken = {*raw.columns, *aliases.values()}
-    usual = {theirs: ours for theirs, ours in usual_names.items() if theirs in raw and ours not in taken}
+    names = {*raw.columns, *aliases.values()}
+    usual = {alias: column for alias, column in usual_names.items() if alias in raw and column not in names}
     frame = _rename(raw, {**usual, **aliases}, source)
     require_columns(frame, ["pair_id", "position", "chosen", *attributes], source, "--rename")
     if frame.empty:
@@ -70,32 +70,32 @@ def _refuse_respondents(frame: pd.DataFrame, source: str) -> None:
 
 
 def _rename(frame: pd.DataFrame, aliases: Mapping[str, str], source: str) -> pd.DataFrame:
-    for theirs, ours in aliases.items():
-        if theirs in frame and ours in frame:
+    for alias, column in aliases.items():
+        if alias in frame and column in frame:
             raise InputError(
-                f"{source}: columns '{theirs}' and '{ours}' would both be '{ours}'; drop one of them."
+                f"{source}: columns '{alias}' and '{column}' would both be '{column}'; drop one of them."
             )
-        if theirs not in frame and ours not in frame:
-            hint = did_you_mean(theirs, frame.columns)
+        if alias not in frame and column not in frame:
+            hint = did_you_mean(alias, frame.columns)
             raise InputError(
-                f"{source}: column '{theirs}', to be used as '{ours}', is missing{hint}; correct the name."
+                f"{source}: column '{alias}', to be used as '{column}', is missing{hint}; correct the name."
             )
     return frame.rename(columns=dict(aliases))
 
 
 def _judge_kinds(
-    frame: pd.DataFrame, source: str, known: Mapping[str, str]
+    frame: pd.DataFrame, source: str, study_kinds: Mapping[str, str]
 ) -> tuple[pd.Series[str], list[str]]:
     """Return the kind of every judge of a file without kinds; the second value reports the assumption."""
-    kinds = frame["judge_id"].astype("string").map(known).astype("string")
-    rest, note = kinds.isna(), f"{Path(source).name}: there is no judge_kind, so "
-    if not rest.any():
+    kinds = frame["judge_id"].astype("string").map(study_kinds).astype("string")
+    is_unknown, note = kinds.isna(), f"{Path(source).name}: there is no judge_kind, so "
+    if not is_unknown.any():
         return kinds, [f"{note}the kinds of all judges are those of the study."]
-    others = frame[rest]
-    kind = "human" if "task" in others and others["task"].notna().any() else "model"
+    unknown_rows = frame[is_unknown]
+    kind = "human" if "task" in unknown_rows and unknown_rows["task"].notna().any() else "model"
     if kind == "model":
-        _refuse_respondents(others, source)
-    who = "all judges" if rest.all() else "judges that the study names are of its kinds, and all others"
+        _refuse_respondents(unknown_rows, source)
+    who = "all judges" if is_unknown.all() else "judges that the study names are of its kinds, and all others"
     return kinds.fillna(kind), [f"{note}{who} are taken as '{kind}'."]
 
 
@@ -183,8 +183,8 @@ def cj_tidy(
     _check_id(data, id)
 
     n = len(data)
-    kept = data.drop(columns=reshaped).reset_index(drop=True)
-    long = pd.concat([kept] * (2 * tasks), ignore_index=True)
+    other_columns = data.drop(columns=reshaped).reset_index(drop=True)
+    long = pd.concat([other_columns] * (2 * tasks), ignore_index=True)
     long["task"] = np.tile(np.repeat(np.arange(1, tasks + 1), n), 2)
     long["profile"] = pd.Categorical(np.repeat(list(POSITIONS), tasks * n), categories=list(POSITIONS))
     for name, (first, second) in profile_variables.items():
@@ -231,18 +231,18 @@ def choices_from_tidy(
     [0, 1]
     """
     _check_present(long, [id, choice, *RESERVED])
-    picked = long[choice]
-    unknown = (picked.notna() & ~picked.isin(codes)).to_numpy()
+    answers = long[choice]
+    unknown = (answers.notna() & ~answers.isin(codes)).to_numpy()
     if unknown.any():
-        value = picked.iloc[int(np.flatnonzero(unknown)[0])]
+        value = answers.iloc[int(np.flatnonzero(unknown)[0])]
         problem = f"contains '{value}', which is neither {codes[0]!r} nor {codes[1]!r}"
         refuse("long table", choice, unknown, problem, "name the two values with codes=(first, second)")
     choices = long.rename(columns={id: "judge_id", "pair": "pair_id", "profile": "position"})
-    first, second = (picked.isin([code]).to_numpy() for code in codes)
-    own = np.where(choices["position"] == POSITIONS[0], first, second)
-    choices["chosen"] = pd.Series(own, index=choices.index).astype("Int8").mask(picked.isna())
+    first, second = (answers.isin([code]).to_numpy() for code in codes)
+    is_chosen = np.where(choices["position"] == POSITIONS[0], first, second)
+    choices["chosen"] = pd.Series(is_chosen, index=choices.index).astype("Int8").mask(answers.isna())
     choices["judge_kind"] = "human"
-    choices["status"] = np.where(picked.isna(), "missing", "ok")
+    choices["status"] = np.where(answers.isna(), "missing", "ok")
     choices["repeat"] = False
     valid = validate(choices, "choices", source="long table")
     declared = [name for name in TABLES["choices"] if name in valid]
@@ -281,29 +281,29 @@ def _check_present(data: pd.DataFrame, columns: Sequence[str]) -> None:
             raise InputError(f"Column '{column}' is not in the data{hint}; correct the name.")
 
 
-def _check_names(data: pd.DataFrame, reshaped: Sequence[str], made: Sequence[str], id: str) -> None:
+def _check_names(data: pd.DataFrame, reshaped: Sequence[str], new_names: Sequence[str], id: str) -> None:
     _check_present(data, [id, *reshaped])
-    seen: set[str] = {id}
+    names: set[str] = {id}
     for column in reshaped:
-        if column in seen:
+        if column in names:
             raise InputError(f"Column '{column}' is named twice; each wide column has one place.")
-        seen.add(column)
+        names.add(column)
     for name in RESERVED:
-        if name in data or name in made:
+        if name in data or name in new_names:
             raise InputError(f"'{name}' is the name of a column that cj_tidy makes; rename yours.")
-    kept = set(data.columns) - set(reshaped)
-    for name in made:
-        if name in kept or list(made).count(name) > 1:
+    other_columns = set(data.columns) - set(reshaped)
+    for name in new_names:
+        if name in other_columns or list(new_names).count(name) > 1:
             raise InputError(f"There would be two columns '{name}' in the long table; rename one of them.")
 
 
 def _check_id(data: pd.DataFrame, id: str) -> None:
-    empty, again = data[id].isna().to_numpy(), data[id].duplicated().to_numpy()
+    empty, is_repeat = data[id].isna().to_numpy(), data[id].duplicated().to_numpy()
     if empty.any():
         refuse("wide table", id, empty, "is empty", "give every respondent an identifier")
-    if again.any():
-        value = data[id].iloc[int(np.flatnonzero(again)[0])]
-        refuse("wide table", id, again, f"repeats '{value}'", "keep one row for each respondent")
+    if is_repeat.any():
+        value = data[id].iloc[int(np.flatnonzero(is_repeat)[0])]
+        refuse("wide table", id, is_repeat, f"repeats '{value}'", "keep one row for each respondent")
 
 
 def _stack(data: pd.DataFrame, columns: Sequence[str]) -> pd.Series:

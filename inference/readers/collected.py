@@ -85,13 +85,13 @@ def read_collected(
     """Read what was collected, of whatever kind it is."""
     # `paths` are a study, the folder of a run, a results folder, or tables, which are recognised by their
     # columns, with the files that belong to them (`NAME.labels.parquet`).
-    named = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not named:
+    entries = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not entries:
         raise InputError("Nothing is named; name a study, a run, a results folder or a table.")
     places = _Places(study=load_any_study(study) if isinstance(study, str | Path) else study)
-    for one in named:
-        _find(str(one), Path(one).expanduser(), places)
-    for path in named:
+    for entry in entries:
+        _find(str(entry), Path(entry).expanduser(), places)
+    for path in entries:
         _recognise_table(Path(path).expanduser(), places)
     return with_study(_read(places), places.study)
 
@@ -175,7 +175,7 @@ def _columns(path: Path, study: Study | ItemStudy | None) -> set[str]:
         except (ArrowException, OSError) as error:
             raise InputError(f"{path}: this is no readable Parquet file ({error}); write it again.") from None
     else:
-        frame = _loaded(path)
+        frame = _load_table(path)
     return set(map(str, (frame if study is None else rename_columns(frame, study)).columns))
 
 
@@ -194,14 +194,14 @@ def role_of(columns: set[str], study: Study | ItemStudy | None, source: str) -> 
     if "judge_id" in columns and "item_id" not in columns:
         return "respondents"
     needed = {role: [n for n, f in TABLES[role].items() if f.required] for role in ROLES if role in TABLES}
-    known = "; ".join(f"{role}: {', '.join(names)}" for role, names in needed.items())
+    requirements = "; ".join(f"{role}: {', '.join(names)}" for role, names in needed.items())
     raise InputError(
         f"{source}: its columns ({listed(sorted(columns))}) are those of no table; name them as in one of "
-        f"these ({known}), or read another program's export with --format."
+        f"these ({requirements}), or read another program's export with --format."
     )
 
 
-def _loaded(path: Path) -> pd.DataFrame:
+def _load_table(path: Path) -> pd.DataFrame:
     """A table from Parquet, CSV or JSON lines."""
     return read_json_lines(path) if path.suffix.lower() in LINES else load(path, {}, {})
 
@@ -238,12 +238,14 @@ def _read(places: _Places) -> CollectedData:
             if role != "respondents" and len(files) > 1:
                 read[role] = validate(read[role], role, " and ".join(map(str, files)))
     requests = [requests_of(ledger, study) for ledger in places.ledgers]
-    asked = {judge: settings for ledger in places.ledgers for judge, settings in _asked(ledger).items()}
+    settings_by_judge = {
+        judge: settings for ledger in places.ledgers for judge, settings in _settings_by_judge(ledger).items()
+    }
     return CollectedData(
         study,
         **read,
         requests=pd.concat(requests, ignore_index=True) if requests else None,
-        asked=asked,
+        asked=settings_by_judge,
         files={role: files[0] for role, files in tables.items()}
         | ({"requests": places.ledgers[0]} if places.ledgers else {}),
         profiles=None if places.profiles is None else read_table(places.profiles),
@@ -255,19 +257,19 @@ def _choices(files: Sequence[Path], study: Study | ItemStudy | None, notes: list
     if isinstance(study, Study):
         tables = {str(file): load_choices(study, file, notes=notes) for file in files}
         return stack_choices(study, tables)
-    tables = {str(file): validate(_loaded(file), "choices", str(file)) for file in files}
+    tables = {str(file): validate(_load_table(file), "choices", str(file)) for file in files}
     return pd.concat(tables.values(), ignore_index=True)
 
 
 def _judgments(files: Sequence[Path], study: Study | ItemStudy | None, notes: list[str]) -> pd.DataFrame:
-    known = study if isinstance(study, ItemStudy) else None
-    tables = {str(file): _judgments_of(file, known, notes) for file in files}
+    item_study = study if isinstance(study, ItemStudy) else None
+    tables = {str(file): _judgments_of(file, item_study, notes) for file in files}
     return stack_judgments(tables)
 
 
 def _judgments_of(file: Path, study: ItemStudy | None, notes: list[str]) -> pd.DataFrame:
     if file.suffix.lower() in LINES:
-        return validate(_loaded(file), "judgments", str(file))
+        return validate(_load_table(file), "judgments", str(file))
     if "item_id" not in _columns(file, study):  # of a conjoint, by task
         return read_table(file, "judgments")
     return load_judgments(file, study=study, notes=notes)
@@ -275,7 +277,7 @@ def _judgments_of(file: Path, study: ItemStudy | None, notes: list[str]) -> pd.D
 
 def _table(file: Path, role: str, study: Study | ItemStudy | None, notes: list[str]) -> pd.DataFrame:
     if file.suffix.lower() in LINES:
-        frame = _loaded(file)
+        frame = _load_table(file)
         return frame if role == "respondents" else validate(frame, role, str(file))
     if role == "labels":
         return read_labels(file, study if isinstance(study, ItemStudy) else None, notes)
@@ -286,12 +288,12 @@ def with_study(collected: CollectedData, study: Study | ItemStudy | None) -> Col
     """Add what a study file knows: settings of judges, and of a study of items its items and gold labels."""
     if study is None:
         return collected
-    asked = {
+    settings_by_judge = {
         judge.id: flat_settings(judge.ask.model_dump(exclude_none=True))
         for judge in study.judges
         if judge.ask is not None
     }
-    collected = replace(collected, study=study, asked={**asked, **collected.asked})
+    collected = replace(collected, study=study, asked={**settings_by_judge, **collected.asked})
     if not isinstance(study, ItemStudy):
         return collected
     files: dict[str, Path] = {}
@@ -311,7 +313,7 @@ def flat_settings(ask: Mapping[str, Any]) -> dict[str, Any]:
     return {**further, **(ask.get("engine") or {}), **(ask.get("settings") or {})}
 
 
-def _asked(ledger: Path) -> dict[str, dict[str, Any]]:
+def _settings_by_judge(ledger: Path) -> dict[str, dict[str, Any]]:
     with Ledger.open(ledger, write=False) as opened:
         judges = (opened.get("inputs") or {}).get("judges") or {}
     return {str(name): flat_settings(ask) for name, ask in judges.items()}
@@ -320,13 +322,15 @@ def _asked(ledger: Path) -> dict[str, dict[str, Any]]:
 def requests_of(ledger: Path, study: Study | ItemStudy | None) -> pd.DataFrame:
     """All requests of a run as they were sent, one per row, with the texts of their messages."""
     columns: dict[str, list[Any]] = {name: [] for name in REQUESTS}
-    subject_column, other = ("item_id", "task_id") if isinstance(study, ItemStudy) else ("task_id", "item_id")
+    subject_column, empty_column = (
+        ("item_id", "task_id") if isinstance(study, ItemStudy) else ("task_id", "item_id")
+    )
     repeated = study is not None and study.instrument is not None
     with Ledger.open(ledger, write=False) as opened:
         for key, judge, prompt, subject, sample, body in opened.bodies():
             system, user = texts_of(body)
             row = {"request_key": key, "judge_id": judge, "prompt_id": prompt, "sample": sample}
-            row |= {subject_column: split_occasion(subject)[0] if repeated else subject, other: None}
+            row |= {subject_column: split_occasion(subject)[0] if repeated else subject, empty_column: None}
             row |= {name: body.get(name) for name in OPTIONS} | {"system": system, "user": user}
             if row["max_tokens"] is None:
                 row["max_tokens"] = body.get("max_completion_tokens")
@@ -338,11 +342,11 @@ def requests_of(ledger: Path, study: Study | ItemStudy | None) -> pd.DataFrame:
 def texts_of(body: Mapping[str, Any]) -> tuple[str, str]:
     """Text of the system's messages of a request, and of all others."""
     system: list[str] = []
-    rest: list[str] = []
+    user: list[str] = []
     for message in body.get("messages") or []:
-        target = system if message.get("role") in ("system", "developer") else rest
+        target = system if message.get("role") in ("system", "developer") else user
         target += list(_texts(message.get("content")))
-    return "\n".join(system), "\n".join(rest)
+    return "\n".join(system), "\n".join(user)
 
 
 def _texts(content: Any) -> Iterator[str]:

@@ -24,7 +24,7 @@ from .ordinary import ordinary_answers
 def with_texts(items: pd.DataFrame) -> pd.DataFrame:
     """Write cells that contain a list of texts as one text, a line for each."""
     lists = {
-        str(name): column.map(_joined)
+        str(name): column.map(_cell_text)
         for name, column in items.items()
         if column.dtype == object and column.map(_is_list).any()
     }
@@ -33,18 +33,20 @@ def with_texts(items: pd.DataFrame) -> pd.DataFrame:
 
 def strata_of(study: ItemStudy, items: pd.DataFrame, source: str) -> dict[str, dict[str, str]]:
     """Strata of each item, as its table has them, and the other columns by which prompts pick items."""
-    picked = list(dict.fromkeys(column for prompt in study.prompts for column in prompt.only))
-    require_columns(items, picked, source)
-    columns = [name for name in dict.fromkeys([*study.level_labels, *picked]) if name in items]
+    prompt_columns = list(dict.fromkeys(column for prompt in study.prompts for column in prompt.only))
+    require_columns(items, prompt_columns, source)
+    columns = [name for name in dict.fromkeys([*study.level_labels, *prompt_columns]) if name in items]
     texts = {name: as_text(items[name]).astype(object).tolist() for name in columns}
-    found = {
+    strata_by_item = {
         str(item): {name: str(texts[name][row]) for name in columns if not pd.isna(texts[name][row])}
         for row, item in enumerate(items["item_id"])
     }
     if study.prompts and all(prompt.only for prompt in study.prompts):
-        taken = [any(takes(prompt, strata) for prompt in study.prompts) for strata in found.values()]
-        _refuse_untaken(study, items, np.array(taken, dtype=bool), source)
-    return found
+        has_prompt = [
+            any(takes(prompt, strata) for prompt in study.prompts) for strata in strata_by_item.values()
+        ]
+        _refuse_untaken(study, items, np.array(has_prompt, dtype=bool), source)
+    return strata_by_item
 
 
 def lines_of(study: ItemStudy, items: pd.DataFrame, source: str) -> dict[str, dict[str, int]]:
@@ -65,27 +67,27 @@ def judged_texts(texts: Sequence[str], by_line: bool) -> list[str]:
     return [*texts, *(line for text in texts for line in text.splitlines())] if by_line else list(texts)
 
 
-def _refuse_untaken(study: ItemStudy, items: pd.DataFrame, taken: Any, source: str) -> None:
-    if taken.all():
+def _refuse_untaken(study: ItemStudy, items: pd.DataFrame, has_prompt: Any, source: str) -> None:
+    if has_prompt.all():
         return
-    row = int(np.flatnonzero(~taken)[0])
+    row = int(np.flatnonzero(~has_prompt)[0])
     column = next(
         column
         for prompt in study.prompts
         for column, values in prompt.only.items()
         if str(items[column].iloc[row]) not in values
     )
-    known = dict.fromkeys(value for prompt in study.prompts for value in prompt.only.get(column, []))
+    options = dict.fromkeys(value for prompt in study.prompts for value in prompt.only.get(column, []))
     problem = f"contains '{items[column].iloc[row]}', which no prompt of study {study.name} takes"
-    remedy = f"use one of {listed(known)}, or add a prompt for it"
-    refuse(source, column, ~taken, problem, remedy)
+    remedy = f"use one of {listed(options)}, or add a prompt for it"
+    refuse(source, column, ~has_prompt, problem, remedy)
 
 
 def _is_list(cell: object) -> bool:
     return isinstance(cell, list | tuple | np.ndarray)
 
 
-def _joined(cell: Any) -> Any:
+def _cell_text(cell: Any) -> Any:
     return "\n".join(map(str, cell)) if _is_list(cell) else cell
 
 
@@ -121,11 +123,11 @@ def load_judgments(
 ) -> pd.DataFrame:
     """Read a tidy table of judgments and fill in columns that it may lack; ``notes`` receives assumptions."""
     # Answers that test judges as instruments are excluded unless `ordinary` is False.
-    frame = _renamed(read_table(path), renames or {}, str(path))
-    frame = _selected(frame, where or {}, str(path))
+    frame = _rename_columns(read_table(path), renames or {}, str(path))
+    frame = _select_rows(frame, where or {}, str(path))
     require_columns(frame, ["judge_id", "item_id", "value"], str(path), "--rename")
     if "judge_kind" not in frame:
-        kinds = _kinds(frame, study, str(path))
+        kinds = _judge_kinds(frame, study, str(path))
         frame = frame.assign(judge_kind=kinds)
         people = frame.loc[(kinds == "human").to_numpy(dtype=bool), "judge_id"].nunique()
         if notes is not None:
@@ -136,8 +138,8 @@ def load_judgments(
     if "sample" not in frame:
         frame = frame.assign(sample=1)
     if "status" not in frame:
-        held = frame["value"].notna().to_numpy(dtype=bool)
-        frame = frame.assign(status=np.where(held, "ok", "missing"))
+        has_value = frame["value"].notna().to_numpy(dtype=bool)
+        frame = frame.assign(status=np.where(has_value, "ok", "missing"))
     if "dimension" not in frame:
         frame = frame.assign(dimension=_only_dimension(study))
     valid = validate(frame, "judgments", str(path))
@@ -171,46 +173,46 @@ def scales_of(study: ItemStudy) -> dict[str, Sequence[int]]:
     return {scale.id: range(scale.minimum, scale.maximum + 1) for scale in study.response.scales}
 
 
-def _renamed(frame: pd.DataFrame, renames: Mapping[str, str], source: str) -> pd.DataFrame:
-    for theirs in renames:
-        if theirs not in frame:
+def _rename_columns(frame: pd.DataFrame, renames: Mapping[str, str], source: str) -> pd.DataFrame:
+    for alias in renames:
+        if alias not in frame:
             raise InputError(
-                f"{source}: there is no column '{theirs}' to rename{did_you_mean(theirs, frame.columns)}."
+                f"{source}: there is no column '{alias}' to rename{did_you_mean(alias, frame.columns)}."
             )
     return frame.rename(columns=dict(renames))
 
 
-def _selected(frame: pd.DataFrame, where: Mapping[str, str], source: str) -> pd.DataFrame:
+def _select_rows(frame: pd.DataFrame, where: Mapping[str, str], source: str) -> pd.DataFrame:
     for column, value in where.items():
         require_columns(frame, [column], source)
         texts = as_text(frame[column])
-        kept = (texts == value).fillna(False).to_numpy(dtype=bool)
-        if not kept.any():
-            known = [str(name) for name in texts.dropna().unique()]
+        mask = (texts == value).fillna(False).to_numpy(dtype=bool)
+        if not mask.any():
+            levels = [str(name) for name in texts.dropna().unique()]
             raise InputError(
-                f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, known)}; it "
-                f"contains {listed(known)}."
+                f"{source}: no row has '{value}' in column '{column}'{did_you_mean(value, levels)}; it "
+                f"contains {listed(levels)}."
             )
-        frame = frame[kept]
+        frame = frame[mask]
     return frame.reset_index(drop=True)
 
 
-def _kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Series[str]:
-    known = {judge.id: judge.kind for judge in study.judges} if study is not None else {}
-    if not known:
+def _judge_kinds(frame: pd.DataFrame, study: ItemStudy | None, source: str) -> pd.Series[str]:
+    kinds = {judge.id: judge.kind for judge in study.judges} if study is not None else {}
+    if not kinds:
         raise InputError(
             f"{source}: column 'judge_kind' is missing; add it, with {' or '.join(JUDGE_KINDS)} in each row, "
             "or rename the column that says so, as --rename THEIRS=judge_kind."
         )
     names = as_text(frame["judge_id"]).dropna().unique()
-    unknown = like_models([name for name in names if name not in known])
+    unknown = like_models([name for name in names if name not in kinds])
     if unknown:
         what = "a model" if len(unknown) == 1 else "models"
         raise InputError(
             f"{source}: {listed(unknown, 4)} may be {what} that the study does not name; add the column "
             f"'judge_kind', with {' or '.join(JUDGE_KINDS)} in each row, or name the models in the study."
         )
-    return as_text(frame["judge_id"]).map(known).fillna("human").astype("string")
+    return as_text(frame["judge_id"]).map(kinds).fillna("human").astype("string")
 
 
 def _only_dimension(study: ItemStudy | None) -> str:
@@ -219,17 +221,18 @@ def _only_dimension(study: ItemStudy | None) -> str:
 
 
 def _check_dimensions(frame: pd.DataFrame, study: ItemStudy, source: str) -> None:
-    known = list(dimensions_of(study))
-    found = [str(name) for name in frame["dimension"].unique()]
+    names = list(dimensions_of(study))
+    dimensions = [str(name) for name in frame["dimension"].unique()]
     lines = LINE in study.label_sets
     stray = next(
-        (name for name in found if name not in known and not (lines and re.fullmatch(_LINES, name))), None
+        (name for name in dimensions if name not in names and not (lines and re.fullmatch(_LINES, name))),
+        None,
     )
     if stray is not None:
-        known += [f"{LINE}_1, {LINE}_2, ..."] if lines else []
+        names += [f"{LINE}_1, {LINE}_2, ..."] if lines else []
         raise InputError(
-            f"{source}: study {study.name} has no dimension '{stray}'{did_you_mean(stray, known)}; it has "
-            f"{listed(known)}."
+            f"{source}: study {study.name} has no dimension '{stray}'{did_you_mean(stray, names)}; it has "
+            f"{listed(names)}."
         )
 
 
@@ -241,7 +244,7 @@ def read_labels(
 ) -> pd.DataFrame:
     """Read gold labels and write them by the ids of a study; ``notes`` receives what was assumed."""
     frame = read_table(path, "labels")
-    return frame if study is None else _by_id(frame, study, str(path), notes)
+    return frame if study is None else _labels_by_id(frame, study, str(path), notes)
 
 
 def labels_from_columns(
@@ -264,14 +267,16 @@ def labels_from_columns(
         table = lines if name == LINE and lines is not None else frame
         table = rename_columns(table, study, keep=[column])
         require_columns(table, ["item_id", column, *([LINE] if name == LINE else [])], source)
-        held = table[table[column].notna()]
-        sets = f"{LINE}_" + as_text(held[LINE]) if name == LINE else name
+        rows = table[table[column].notna()]
+        sets = f"{LINE}_" + as_text(rows[LINE]) if name == LINE else name
         parts.append(
-            pd.DataFrame({"item_id": held["item_id"], "label_set": sets, "label": as_text(held[column])})
+            pd.DataFrame({"item_id": rows["item_id"], "label_set": sets, "label": as_text(rows[column])})
         )
     if not parts:
         raise InputError(f"{source}: no column of gold labels is named; name one, as joke_type=COLUMN.")
-    return _by_id(validate(pd.concat(parts, ignore_index=True), "labels", source), study, source, notes)
+    return _labels_by_id(
+        validate(pd.concat(parts, ignore_index=True), "labels", source), study, source, notes
+    )
 
 
 def majority_labels(
@@ -292,21 +297,23 @@ def majority_labels(
     leading = classes.eq(classes.groupby(level="item_id", observed=True).transform("max"))
     tied = leading.groupby(level="item_id", observed=True).sum().reindex(items, fill_value=0) > 1
     levels = _levels_of_majority(table, total, list(owner))
-    made = pd.DataFrame({"label_set": dimension, "label": levels["value"].reindex(items)}, index=items)
-    made = made.assign(
+    majorities = pd.DataFrame({"label_set": dimension, "label": levels["value"].reindex(items)}, index=items)
+    majorities = majorities.assign(
         n_votes=total,
         share=most.reindex(items) / total.where(total > 0),
         tied=tied.to_numpy(dtype=bool),
         level_tied=levels["tied"].reindex(items, fill_value=False).to_numpy(dtype=bool),
     )
-    return made.reset_index().astype(dict.fromkeys(("item_id", "label_set", "label"), "string"))
+    return majorities.reset_index().astype(dict.fromkeys(("item_id", "label_set", "label"), "string"))
 
 
 def _levels_of_majority(table: pd.DataFrame, total: pd.Series[int], order: list[str]) -> pd.DataFrame:
     """By item, the label with most votes in the class of more than half, and whether others have as many."""
     of_class = table.groupby(["item_id", "class"], observed=True)["n"].transform("sum")
-    own = table[2 * of_class > table["item_id"].map(total)]
-    first = own[own["n"] == own.groupby("item_id", observed=True)["n"].transform("max")]
+    majority_rows = table[2 * of_class > table["item_id"].map(total)]
+    first = majority_rows[
+        majority_rows["n"] == majority_rows.groupby("item_id", observed=True)["n"].transform("max")
+    ]
     places = first["value"].map({level: place for place, level in enumerate(order)}).fillna(len(order))
     first = first.assign(place=places, tied=first["item_id"].duplicated(keep=False))
     return first.sort_values(["item_id", "place", "value"]).drop_duplicates("item_id").set_index("item_id")
@@ -336,41 +343,49 @@ def _votes(judgments: pd.DataFrame, dimension: str) -> pd.DataFrame:
     needed = ["judge_id", "judge_kind", "item_id", "dimension", "value", "status"]
     require_columns(judgments, needed, "judgments")
     of_people = judgments[(judgments["judge_kind"].astype(str) == "human").to_numpy(dtype=bool)]
-    known = of_people["dimension"].astype(str).unique()
-    if dimension not in known:
+    names = of_people["dimension"].astype(str).unique()
+    if dimension not in names:
         raise InputError(
-            f"judgments: no person labelled '{dimension}'{did_you_mean(dimension, known)}; people labelled "
-            f"{listed(known) or 'nothing'}."
+            f"judgments: no person labelled '{dimension}'{did_you_mean(dimension, names)}; people labelled "
+            f"{listed(names) or 'nothing'}."
         )
-    mine = of_people[(of_people["dimension"].astype(str) == dimension).to_numpy(dtype=bool)]
-    mine = mine.sort_values("sample", kind="stable") if "sample" in mine else mine
-    valid = (mine["status"].astype(str) == "ok").to_numpy(dtype=bool)
-    mine = mine.assign(value=mine["value"].where(valid))
-    first = mine.groupby(["item_id", "judge_id"], observed=True, sort=False)["value"].first()
+    rows = of_people[(of_people["dimension"].astype(str) == dimension).to_numpy(dtype=bool)]
+    rows = rows.sort_values("sample", kind="stable") if "sample" in rows else rows
+    valid = (rows["status"].astype(str) == "ok").to_numpy(dtype=bool)
+    rows = rows.assign(value=rows["value"].where(valid))
+    first = rows.groupby(["item_id", "judge_id"], observed=True, sort=False)["value"].first()
     return first.reset_index()
 
 
-def _by_id(labels: pd.DataFrame, study: ItemStudy, source: str, notes: list[str] | None) -> pd.DataFrame:
+def _labels_by_id(
+    labels: pd.DataFrame, study: ItemStudy, source: str, notes: list[str] | None
+) -> pd.DataFrame:
     """Write labels by their ids; the table is valid already, and may contain ids already."""
     raw = as_text(labels[RAW if RAW in labels else "label"]).fillna("")
     tasks = labels["label_set"].str.replace(rf"^{LINE}_[1-9]\d*$", LINE, regex=True)
-    known = study.label_sets
-    bad = ~tasks.isin(list(known)).to_numpy(dtype=bool)
+    label_sets = study.label_sets
+    bad = ~tasks.isin(list(label_sets)).to_numpy(dtype=bool)
     if bad.any():
         name = str(labels["label_set"].iloc[int(bad.argmax())])
-        sets = [f"{LINE}_1, {LINE}_2, ..." if task == LINE else task for task in known]
+        sets = [f"{LINE}_1, {LINE}_2, ..." if task == LINE else task for task in label_sets]
         refuse(
-            source, "label_set", bad, f"contains '{name}'{did_you_mean(name, known)}", f"use {listed(sets)}"
+            source,
+            "label_set",
+            bad,
+            f"contains '{name}'{did_you_mean(name, label_sets)}",
+            f"use {listed(sets)}",
         )
-    names = {task: _names(study, task) for task in known}
+    names = {task: _names(study, task) for task in label_sets}
     pairs = list(zip(tasks, raw, strict=True))
-    found = {pair: names[pair[0]].get(plain(pair[1])) for pair in dict.fromkeys(pairs)}
-    label = [found[pair] if found[pair] is not None else pair[1].strip() for pair in pairs]
-    stray = pd.Series([f"{pair[0]} '{pair[1]}'" for pair in pairs if found[pair] is None], dtype="string")
-    counts = stray.value_counts()
-    if len(stray) and notes is not None:
+    ids = {pair: names[pair[0]].get(plain(pair[1])) for pair in dict.fromkeys(pairs)}
+    label = [ids[pair] if ids[pair] is not None else pair[1].strip() for pair in pairs]
+    unknown_labels = pd.Series(
+        [f"{pair[0]} '{pair[1]}'" for pair in pairs if ids[pair] is None], dtype="string"
+    )
+    counts = unknown_labels.value_counts()
+    if len(unknown_labels) and notes is not None:
         notes.append(
-            f"{source}: {len(stray):,} gold labels are none of the study's and stay as they are: "
+            f"{source}: {len(unknown_labels):,} gold labels are none of the study's and stay as they are: "
             + listed((f"{name} ({n:,})" for name, n in counts.items()), 8)
         )
     return labels.assign(label=pd.array(label, dtype="string"), **{RAW: raw})

@@ -24,46 +24,48 @@ def ordinary_answers(
     if not columns:
         return answers, []
     notes = []
-    kept = pd.Series(True, index=answers.index)
+    mask = pd.Series(True, index=answers.index)
     kind = as_text(answers[PAIR_KIND]).fillna("design")
     for name, words in EXCLUDED.items():
-        kept, note = _without(kept, kind == name, words)
+        mask, note = _exclude_rows(mask, kind == name, words)
         notes += note
     if "occasion" in columns:
-        kept, note = _without(kept, answers["occasion"].fillna(1) > 1, "answers on later occasions")
+        mask, note = _exclude_rows(mask, answers["occasion"].fillna(1) > 1, "answers on later occasions")
         notes += note
     if "parser" in columns:
         parser = as_text(answers["parser"])
         first = _first_parser(parser, instrument)
-        kept, note = _without(
-            kept, parser.notna() & (parser != first), f"readings by parsers other than {first}"
+        mask, note = _exclude_rows(
+            mask, parser.notna() & (parser != first), f"readings by parsers other than {first}"
         )
         notes += note
     excluded = [f"{file}: excluded as part of the instrument: {', '.join(notes)}."] if notes else []
-    left = answers[kept.to_numpy(dtype=bool)].reset_index(drop=True)
-    keys = [name for name in KEYS[table] if name in left]
-    if left.duplicated(keys).any():
-        left = _numbered(left, keys)
+    rows = answers[mask.to_numpy(dtype=bool)].reset_index(drop=True)
+    keys = [name for name in KEYS[table] if name in rows]
+    if rows.duplicated(keys).any():
+        rows = _number_samples(rows, keys)
         excluded.append(
             f"{file}: answers of one judge to one prompt and question that differ in other facets of the "
             "instrument count as samples."
         )
-    return left.drop(columns=columns), excluded
+    return rows.drop(columns=columns), excluded
 
 
-def _without(kept: pd.Series[bool], wrong: pd.Series[bool], words: str) -> tuple[pd.Series[bool], list[str]]:
-    wrong = wrong.fillna(False).astype(bool) & kept
-    return kept & ~wrong, [f"{int(wrong.sum()):,} rows of {words}"] if wrong.any() else []
+def _exclude_rows(
+    mask: pd.Series[bool], wrong: pd.Series[bool], words: str
+) -> tuple[pd.Series[bool], list[str]]:
+    wrong = wrong.fillna(False).astype(bool) & mask
+    return mask & ~wrong, [f"{int(wrong.sum()):,} rows of {words}"] if wrong.any() else []
 
 
 def _first_parser(parser: pd.Series[str], instrument: Instrument | None) -> str | None:
     """The parser that the study names first, or the first one of the answers where they have another."""
-    known = parser.dropna().unique().tolist()
-    named = instrument.facets.parser if instrument is not None else []
-    return next((name for name in [*named, *known] if name in known), None)
+    parsers = parser.dropna().unique().tolist()
+    study_parsers = instrument.facets.parser if instrument is not None else []
+    return next((name for name in [*study_parsers, *parsers] if name in parsers), None)
 
 
-def _numbered(answers: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _number_samples(answers: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Number answers that differ in nothing but the sample."""
-    asked = answers.groupby([name for name in keys if name != "sample"], dropna=False, observed=True)
-    return answers.assign(sample=(asked.cumcount() + 1).astype("Int64"))
+    groups = answers.groupby([name for name in keys if name != "sample"], dropna=False, observed=True)
+    return answers.assign(sample=(groups.cumcount() + 1).astype("Int64"))

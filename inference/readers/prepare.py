@@ -27,9 +27,9 @@ def stack_choices(study: Study, tables: Mapping[str, pd.DataFrame]) -> pd.DataFr
     if len(tables) == 1:
         return next(iter(tables.values()))
     aligned = _aligned(tables)
-    for (one, first), (other, second) in combinations(aligned.items(), 2):
-        _refuse_repeated(one, first, other, second)
-        _refuse_other_profiles(study, one, first, other, second)
+    for (file_a, first), (file_b, second) in combinations(aligned.items(), 2):
+        _refuse_repeated(file_a, first, file_b, second)
+        _refuse_other_profiles(study, file_a, first, file_b, second)
     return pd.concat(list(aligned.values()), ignore_index=True)
 
 
@@ -38,7 +38,7 @@ def _aligned(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     columns = dict.fromkeys(str(name) for table in tables.values() for name in table)
     changed: dict[str, dict[str, pd.Series]] = {file: {} for file in tables}
     for name in columns:
-        typed = _one_type(name, {file: table[name] for file, table in tables.items() if name in table})
+        typed = _unify_type(name, {file: table[name] for file, table in tables.items() if name in table})
         like = next(iter(typed.values())).dtype
         for file, table in tables.items():
             if file in typed:
@@ -48,7 +48,7 @@ def _aligned(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {file: pd.DataFrame(cells) for file, cells in changed.items()}
 
 
-def _one_type(name: str, holding: Mapping[str, pd.Series]) -> dict[str, pd.Series]:
+def _unify_type(name: str, holding: Mapping[str, pd.Series]) -> dict[str, pd.Series]:
     """Bring a column of several files to one type: categories with all levels, or numbers, or text."""
     ordered = {file: c for file, c in holding.items() if isinstance(c.dtype, pd.CategoricalDtype)}
     if ordered:
@@ -69,61 +69,67 @@ def _all_levels(name: str, ordered: Mapping[str, pd.Series]) -> list[str]:
     """Join the levels of files in their order, which must not contradict each other."""
     levels: list[str] = []
     for file, column in ordered.items():
-        own = list(column.cat.categories)
-        shared = [level for level in own if level in levels]
-        before = [level for level in levels if level in own]
+        file_levels = list(column.cat.categories)
+        shared = [level for level in file_levels if level in levels]
+        before = [level for level in levels if level in file_levels]
         if shared != before:
             raise InputError(
                 f"The levels of {name!r} have the order {listed(shared)} in {file} and {listed(before)} in "
                 f"{next(iter(ordered))}; write both files with one order."
             )
-        levels += [level for level in own if level not in levels]
+        levels += [level for level in file_levels if level not in levels]
     return levels
 
 
-def _refuse_repeated(one: str, first: pd.DataFrame, other: str, second: pd.DataFrame) -> None:
+def _refuse_repeated(file_a: str, first: pd.DataFrame, file_b: str, second: pd.DataFrame) -> None:
     keys = ["judge_id", "prompt_id", "pair_id"]
-    both = set(first["judge_id"].unique()) & set(second["judge_id"].unique())
-    asked = [table.loc[table["judge_id"].isin(both), keys].drop_duplicates() for table in (first, second)]
-    twice = pd.concat(asked, ignore_index=True)
-    twice = twice[twice.duplicated()]
-    if len(twice):
-        judge, prompt, pair = twice.iloc[0]
+    judges = set(first["judge_id"].unique()) & set(second["judge_id"].unique())
+    key_tables = [
+        table.loc[table["judge_id"].isin(judges), keys].drop_duplicates() for table in (first, second)
+    ]
+    rows = pd.concat(key_tables, ignore_index=True)
+    rows = rows[rows.duplicated()]
+    if len(rows):
+        judge, prompt, pair = rows.iloc[0]
         under = "" if pd.isna(prompt) else f" under prompt {prompt!r}"
         raise InputError(
-            f"{one} and {other} both contain the choice of judge {judge!r}{under} in pair {pair!r}"
-            f"{_more(len(twice))}; leave one of the files out, or name the judge of one of them differently."
+            f"{file_a} and {file_b} both contain the choice of judge {judge!r}{under} in pair {pair!r}"
+            f"{_excess(len(rows))}; leave one of the files out, or name the judge of one of them differently."
         )
 
 
 def _refuse_other_profiles(
-    study: Study, one: str, first: pd.DataFrame, other: str, second: pd.DataFrame
+    study: Study, file_a: str, first: pd.DataFrame, file_b: str, second: pd.DataFrame
 ) -> None:
     """Refuse a pair that shows one file's judges other profiles than those of the other file."""
     varied = [part.id for part in study.attributes] + [part.id for part in study.stimuli]
     numbered = ["profile_id"] if study.stimuli else []  # without stimuli, attributes alone make a profile
     columns = [name for name in (*numbered, *varied) if name in first and name in second]
     pairs = set(first["pair_id"].unique()) & set(second["pair_id"].unique())
-    ours, theirs = (
+    first_rows, second_rows = (
         table.loc[table["pair_id"].isin(pairs), [*PAIR, *columns]].drop_duplicates(PAIR)
         for table in (first, second)
     )
-    both = ours.merge(theirs, on=PAIR, suffixes=("", OTHER))
+    matches = first_rows.merge(second_rows, on=PAIR, suffixes=("", OTHER))
     for name in columns:
-        left, right = both[name], both[name + OTHER]
-        differs = ((left != right) & left.notna() & right.notna()).to_numpy(dtype=bool, na_value=False)
+        first_values, second_values = matches[name], matches[name + OTHER]
+        differs = ((first_values != second_values) & first_values.notna() & second_values.notna()).to_numpy(
+            dtype=bool, na_value=False
+        )
         if differs.any():
-            row = both.iloc[int(differs.argmax())]
-            here, there = (f"{row[key]} in {file}" for key, file in ((name, one), (name + OTHER, other)))
+            row = matches.iloc[int(differs.argmax())]
+            text_a, text_b = (
+                f"{row[key]} in {file}" for key, file in ((name, file_a), (name + OTHER, file_b))
+            )
             raise InputError(
-                f"Position {row['position']} of pair {row['pair_id']!r} has {name} {here} and {there}"
-                f"{_more(int(differs.sum()))}; a name must refer to one pair, so rename the pairs of one "
+                f"Position {row['position']} of pair {row['pair_id']!r} has {name} {text_a} and {text_b}"
+                f"{_excess(int(differs.sum()))}; a name must refer to one pair, so rename the pairs of one "
                 "file."
             )
 
 
-def _more(found: int) -> str:
-    return f" (and {found - 1:,} more)" if found > 1 else ""
+def _excess(count: int) -> str:
+    return f" (and {count - 1:,} more)" if count > 1 else ""
 
 
 def stacking_notes(tables: Mapping[str, pd.DataFrame], assumed: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -175,7 +181,7 @@ def as_of_study(
     """Choices with the names, derived attributes and refusal policy of a study; and notes on what changed."""
     choices = _name_prompts(study, choices)
     choices = _name_stimuli(study, choices, source)
-    choices = _derive(study, choices, source)
+    choices = _derive_attributes(study, choices, source)
     excluded: list[str] = []
     if ordinary:
         choices, excluded = ordinary_answers(choices, "choices", study.instrument, source)
@@ -205,8 +211,8 @@ def is_simulated(choices: pd.DataFrame) -> np.ndarray:
 
 def judges_by_origin(choices: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Name the judges whose choices a simulator made, and those who made their own."""
-    made, judge = is_simulated(choices), judge_of(choices)
-    return judge[made].unique().tolist(), judge[~made].unique().tolist()
+    mask, judge = is_simulated(choices), judge_of(choices)
+    return judge[mask].unique().tolist(), judge[~mask].unique().tolist()
 
 
 def with_outcome(study: Study, outcome: str) -> Study:
@@ -220,21 +226,23 @@ def with_outcome(study: Study, outcome: str) -> Study:
 
 def select_rows(choices: pd.DataFrame, judge: str | None = None, prompt: str | None = None) -> pd.DataFrame:
     """Keep the rows of one judge (or panel, "human" where it has no name) and one prompt."""
-    for name_of, wanted in ((judge_of, judge), (_prompt_of, prompt)):
-        if wanted is None:
+    for name_of, value in ((judge_of, judge), (_prompt_of, prompt)):
+        if value is None:
             continue
         column = name_of(choices)
-        known = column.unique().tolist()
-        if wanted not in known:
-            held = listed(repr(name) for name in known)
-            if column.name == "judge" and (choices["judge_id"].astype("string") == wanted).any():
+        names = column.unique().tolist()
+        if value not in names:
+            names_text = listed(repr(name) for name in names)
+            if column.name == "judge" and (choices["judge_id"].astype("string") == value).any():
                 raise InputError(
-                    f"The choices of judge_id {wanted!r} have judge_kind 'human', so they are those of the "
-                    f"panel {held}; write model into judge_kind, or ask for that panel."
+                    f"The choices of judge_id {value!r} have judge_kind 'human', so they are those of the "
+                    f"panel {names_text}; write model into judge_kind, or ask for that panel."
                 )
-            hint = did_you_mean(wanted, known)
-            raise InputError(f"The choices contain no {column.name} {wanted!r}{hint}; they contain {held}.")
-        choices = choices[(column == wanted).to_numpy()]
+            hint = did_you_mean(value, names)
+            raise InputError(
+                f"The choices contain no {column.name} {value!r}{hint}; they contain {names_text}."
+            )
+        choices = choices[(column == value).to_numpy()]
     return choices
 
 
@@ -250,9 +258,9 @@ def _prompt_of(choices: pd.DataFrame) -> pd.Series[str]:
 
 
 def _name_prompts(study: Study, choices: pd.DataFrame) -> pd.DataFrame:
-    ours = {theirs: prompt.id for prompt in study.prompts for theirs in prompt.aliases}
+    prompt_ids = {alias: prompt.id for prompt in study.prompts for alias in prompt.aliases}
     prompts = choices["prompt_id"].astype("string")
-    return choices.assign(prompt_id=prompts.replace(ours))
+    return choices.assign(prompt_id=prompts.replace(prompt_ids))
 
 
 def _name_stimuli(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -260,24 +268,24 @@ def _name_stimuli(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFr
         number = stimulus.number_column
         if number in choices and choices[stimulus.id].isna().all():
             counted = coerce(choices[number], "integer", source).astype("string").str.zfill(2)
-            named = choices[stimulus.attribute].astype("string") + "_" + counted
-            choices = choices.assign(**{stimulus.id: named})
+            stimulus_ids = choices[stimulus.attribute].astype("string") + "_" + counted
+            choices = choices.assign(**{stimulus.id: stimulus_ids})
     return choices
 
 
-def _derive(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
+def _derive_attributes(study: Study, choices: pd.DataFrame, source: str) -> pd.DataFrame:
     """Add derived attributes; those of the file must be what their source implies."""
     implied = add_derived(study, choices)
     for derived in study.derived:
         if derived.id not in choices:
             continue
-        given, ours = (table[derived.id].astype("string") for table in (choices, implied))
-        bad = (given != ours).fillna(False).to_numpy(dtype=bool)
+        values, implied_values = (table[derived.id].astype("string") for table in (choices, implied))
+        bad = (values != implied_values).fillna(False).to_numpy(dtype=bool)
         if bad.any():
             row = int(bad.argmax())
             problem = (
-                f"contains '{given.iloc[row]}', while '{derived.source}' is "
-                f"'{choices[derived.source].iloc[row]}' there, which implies '{ours.iloc[row]}'"
+                f"contains '{values.iloc[row]}', while '{derived.source}' is "
+                f"'{choices[derived.source].iloc[row]}' there, which implies '{implied_values.iloc[row]}'"
             )
             refuse(source, derived.id, bad, problem, "correct one of the two, or leave the column out")
         implied[derived.id] = implied[derived.id].fillna(choices[derived.id])

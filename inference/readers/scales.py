@@ -18,8 +18,8 @@ Rows = NDArray[np.int64]
 
 def to_numbers(column: pd.Series[Any]) -> pd.Series[float]:
     """Values as numbers, NaN where they are none."""
-    plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
-    return pd.to_numeric(plain, errors="coerce").astype("Float64").astype("float64")
+    values = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
+    return pd.to_numeric(values, errors="coerce").astype("Float64").astype("float64")
 
 
 def refuse_text(column: pd.Series[Any], numbers: pd.Series[float], row: Rows, source: str) -> None:
@@ -36,17 +36,17 @@ def refuse_off_scale(values: NDArray[np.float64], allowed: ArrayLike, row: Rows,
     bad = ~np.isin(values, scale)
     if bad.any():
         what = f"contains {values[int(bad.argmax())]:g}, which is not on the scale"
-        known = listed(f"{value:g}" for value in scale)
-        refuse(source, "value", in_table(row, bad), f"{what} ({known})", "correct it")
+        scale_text = listed(f"{value:g}" for value in scale)
+        refuse(source, "value", in_table(row, bad), f"{what} ({scale_text})", "correct it")
 
 
 def check_scales(judgments: pd.DataFrame, scales: Mapping[str, Sequence[int]], source: str) -> None:
     """Refuse ratings that are not on the scale of their dimension; excluded and missing ones are not read."""
-    used = (as_text(judgments["status"]) == "ok") & judgments["value"].notna()
+    is_valid = (as_text(judgments["status"]) == "ok") & judgments["value"].notna()
     if "excluded" in judgments:
-        used &= exclusion_reasons(judgments["excluded"]).isna()
+        is_valid &= exclusion_reasons(judgments["excluded"]).isna()
     for name, allowed in scales.items():
-        of_scale = used & (as_text(judgments["dimension"]) == name)
+        of_scale = is_valid & (as_text(judgments["dimension"]) == name)
         row = np.flatnonzero(of_scale.fillna(False).to_numpy(dtype=bool))
         if len(row):
             column = judgments["value"].iloc[row]

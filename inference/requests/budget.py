@@ -122,21 +122,21 @@ def _weight(value: Any, weights: dict[int, int]) -> int:
 # ---- bounds of results, before they are computed ----
 
 
-def check_operation(operator: str, left: Any, right: Any) -> None:
+def check_operation(operator: str, first: Any, second: Any) -> None:
     """Refuse an operation whose result would be beyond the limits."""
-    if operator == "%" and isinstance(left, str):
-        _check_percent(left, right)
+    if operator == "%" and isinstance(first, str):
+        _check_percent(first, second)
     if operator in ("*", "**"):
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, str | bytes | list | tuple) and isinstance(other, int):
-                fits(weight(one) * max(other, 0))
-    if isinstance(left, int) and isinstance(right, int):
+        for sequence, count in ((first, second), (second, first)):
+            if isinstance(sequence, str | bytes | list | tuple) and isinstance(count, int):
+                fits(weight(sequence) * max(count, 0))
+    if isinstance(first, int) and isinstance(second, int):
         bits = {
-            "*": left.bit_length() + right.bit_length(),
-            "**": left.bit_length() * max(right, 0),
-            "+": max(left.bit_length(), right.bit_length()),
+            "*": first.bit_length() + second.bit_length(),
+            "**": first.bit_length() * max(second, 0),
+            "+": max(first.bit_length(), second.bit_length()),
         }.get(operator, 0)
-        if bits > TEMPLATE_BITS and abs(left) > 1:
+        if bits > TEMPLATE_BITS and abs(first) > 1:
             raise TooMuch(f"numbers of {TEMPLATE_BITS:,} bits")
 
 
@@ -164,18 +164,18 @@ def check_arguments(name: str, text: Any, arguments: Sequence[Any], keywords: Ma
         elif name == "format":
             _check_percent(text, (*arguments, keywords))
         elif name == "join":
-            fits(sum(len(text) + weight(part) for part in _sized(values)))
+            fits(sum(len(text) + weight(part) for part in _first_collection(values)))
     elif name == "join":
         fits(weight(text) + longest * len(text) if isinstance(text, list | tuple) else 0)
     if name == "tojson":
         fits(weight(text) * (1 + max(numbers, default=0)))
 
 
-def check_braces(text: str, given: Sequence[Any]) -> None:
+def check_braces(text: str, arguments: Sequence[Any]) -> None:
     """Refuse a format in braces whose result could be beyond the limits."""
     if _NESTED.search(text):
         raise TooMuch(WIDE)
-    _check_format(text, "{", given)
+    _check_format(text, "{", arguments)
 
 
 def _check_percent(text: str, values: Any) -> None:
@@ -191,7 +191,7 @@ def _check_format(text: str, mark: str, values: Sequence[Any]) -> None:
         raise TooMuch(WIDE)
 
 
-def _sized(values: Sequence[Any]) -> Collection[Any]:
+def _first_collection(values: Sequence[Any]) -> Collection[Any]:
     return values[0] if values and isinstance(values[0], list | tuple | dict | str) else ()
 
 

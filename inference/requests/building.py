@@ -90,10 +90,10 @@ class Builder:
                 order = self._option_order(subject, prompt, cell)
                 values = self._values(subject, prompt, order, cell, self._written(subject, cell))
                 messages = json.dumps(self._messages(subject, prompt, order, values))
-                other = read.setdefault(messages, cell)
+                first_cell = read.setdefault(messages, cell)
                 for name, level in cell.facets.items():
-                    if other.facets[name] != level:
-                        raise self._alike_error(prompt, name, other.facets[name], level)
+                    if first_cell.facets[name] != level:
+                        raise self._alike_error(prompt, name, first_cell.facets[name], level)
 
     def _check_options(self, prompt: Prompt) -> None:
         """Refuse templates that name options by themselves where options are called differently."""
@@ -177,15 +177,15 @@ class Builder:
         """Fill a template, once for all subjects where it uses none of their values."""
         if name not in self._alike:
             return self._templates.fill(self._compiled[name], name, values)
-        asked = (prompt.id, name, *order, *(str(scale.first) for scale in values.get("scales", ())))
-        if asked not in self._filled:
-            self._filled[asked] = self._templates.fill(self._compiled[name], name, values)
-        return self._filled[asked]
+        key = (prompt.id, name, *order, *(str(scale.first) for scale in values.get("scales", ())))
+        if key not in self._filled:
+            self._filled[key] = self._templates.fill(self._compiled[name], name, values)
+        return self._filled[key]
 
     def _user_content(
         self, subject: Subject, prompt: Prompt, order: list[str], values: dict[str, Any]
     ) -> Any:
-        pictured = [shown.under(prompt) for shown in subject.shown if shown.media is not None]
+        pictured = [stimulus.under(prompt) for stimulus in subject.shown if stimulus.media is not None]
         if prompt.user is not None:
             text = self._fill(prompt, prompt.user, order, values)
         else:
@@ -193,15 +193,15 @@ class Builder:
         if not pictured:
             return text
         parts = [{"type": "text", "text": text}] if text or prompt.user is not None else []
-        return [*parts, *(part for shown in pictured for part in self._media(shown, self._ask.takes))]
+        return [*parts, *(part for stimulus in pictured for part in self._media(stimulus, self._ask.takes))]
 
     def _written(self, subject: Subject, cell: Cell) -> dict[str, str]:
         """Write what is shown of a subject, by what it is called."""
         collect = self._study.collect
         return {
-            _title(collect.noun, shown.position, cell): write_fields(shown, collect.show, subject.id)
-            for shown in subject.shown
-            if shown.fields or shown.media is None
+            _title(collect.noun, stimulus.position, cell): write_fields(stimulus, collect.show, subject.id)
+            for stimulus in subject.shown
+            if stimulus.fields or stimulus.media is None
         }
 
     def values(self, subject: Subject, prompt: Prompt) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Builder:
         """Return what a template may use."""
         response = self._asked[prompt.id]
         positions = dict(
-            zip((shown.position or "item" for shown in subject.shown), written.values(), strict=False)
+            zip((stimulus.position or "item" for stimulus in subject.shown), written.values(), strict=False)
         )
         values: dict[str, Any] = {"question": self._study.question, "shown": written, **positions}
         if subject.strata:
@@ -265,10 +265,10 @@ def answer_schema(response: Response, order: Sequence[str]) -> dict[str, Any]:
     if isinstance(response, Choice):
         return _object({"choice": {"type": "string", "enum": list(order)}})
     if isinstance(response, Label | LineLabels):
-        one: dict[str, Any] = {"type": "string", "enum": list(order)}
-        given = one if isinstance(response, Label) else {"type": "array", "items": one}
+        label_schema: dict[str, Any] = {"type": "string", "enum": list(order)}
+        answer = label_schema if isinstance(response, Label) else {"type": "array", "items": label_schema}
         reasoning = {} if response.reasoning is None else {response.reasoning: {"type": "string"}}
-        return _object({response.json_key: given, **reasoning})
+        return _object({response.json_key: answer, **reasoning})
     if isinstance(response, Ratings):
         scales = {scale.id: scale for scale in response.scales}
         ranges = {

@@ -18,7 +18,7 @@ from ..ledger.exchanges import MEDIA
 from ..study.asking import Collecting, Video
 from ..study.asking import Medium as Kind
 from ..tables.limits import parse_json
-from ..tables.writing import whole
+from ..tables.writing import atomic_write
 from .video import Clip, cut_frames, read_clip, sound_track
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -105,21 +105,21 @@ class MediaParts:
         self._ledger, self._cuts = ledger, cuts
         self._known: dict[tuple[str, str, tuple[str, ...]], tuple[str, list[Part]]] = {}
 
-    def __call__(self, shown: Shown, takes: Collection[Kind]) -> list[Part]:
+    def __call__(self, stimulus: Shown, takes: Collection[Kind]) -> list[Part]:
         """Return the parts that show one image or clip, after words that say what follows."""
-        media = str(shown.media)
-        asked = (media, shown.kind, tuple(takes))
-        if asked not in self._known:
-            make = self._clip if shown.kind == "video" else self._image
-            self._known[asked] = make(media, takes)
-        words, parts = self._known[asked]
-        noun, _, rest = words.partition(",")
-        text = f"{noun} {shown.position}".strip() + (f",{rest}" if rest else "")
+        media = str(stimulus.media)
+        key = (media, stimulus.kind, tuple(takes))
+        if key not in self._known:
+            make = self._clip if stimulus.kind == "video" else self._image
+            self._known[key] = make(media, takes)
+        words, parts = self._known[key]
+        noun, _, tail = words.partition(",")
+        text = f"{noun} {stimulus.position}".strip() + (f",{tail}" if tail else "")
         return [{"type": "text", "text": text}, *parts]
 
     def _image(self, media: str, takes: Collection[Kind]) -> tuple[str, list[Part]]:
         if "image" not in takes:
-            raise _not_taken(media, "images", takes)
+            raise _medium_error(media, "images", takes)
         if "://" in media:
             return "Image", [_part("image_url", check_address(media, self._hosts))]
         medium = read_medium(media, self._folder)
@@ -127,7 +127,7 @@ class MediaParts:
 
     def _clip(self, media: str, takes: Collection[Kind]) -> tuple[str, list[Part]]:
         if not {"video", "image"} & set(takes):
-            raise _not_taken(media, "clips or their frames", takes)
+            raise _medium_error(media, "clips or their frames", takes)
         if "://" in media:
             return self._clip_at(check_address(media, self._hosts), takes)
         clip = read_clip(find_medium(media, self._folder, "clip"))
@@ -167,8 +167,8 @@ class MediaParts:
         frames = self._kept(f"{clip.sha256}-{'-'.join(f'{value:g}' for value in settings)}", cut)["frames"]
         step = frames[1]["seconds"] - frames[0]["seconds"] if len(frames) > 1 else 0.0
         every = f", one every {step:.2f} seconds" if step else ""
-        told = f"{len(frames)} frame{'s' * (len(frames) > 1)}{every}"
-        words = f"Video, {clip.seconds:.1f} seconds long, shown as {told}"
+        description = f"{len(frames)} frame{'s' * (len(frames) > 1)}{every}"
+        words = f"Video, {clip.seconds:.1f} seconds long, shown as {description}"
         return words, [_part("image_url", frame["media"]) for frame in frames]
 
     def _sound(self, clip: Clip) -> list[Part]:
@@ -197,32 +197,32 @@ class MediaParts:
         before = _read_cut(path)
         if before is not None and self._ledger.holds_media(_hashes(before)):
             return before
-        made = cut()
+        record = cut()
         self._cuts.mkdir(parents=True, exist_ok=True)
-        with whole(path) as file:
-            file.write(json.dumps(made, indent=1).encode())
-        return made
+        with atomic_write(path) as file:
+            file.write(json.dumps(record, indent=1).encode())
+        return record
 
 
 def _read_cut(path: Path) -> Cut | None:
     try:
-        kept = parse_json(path.read_text(encoding="utf-8"))
-        _hashes(kept)
+        record = parse_json(path.read_text(encoding="utf-8"))
+        _hashes(record)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # none there, or cut off
         return None
-    return dict(kept)
+    return dict(record)
 
 
 def _hashes(cut: Cut) -> list[str]:
-    named = [frame["media"] for frame in cut["frames"]] if "frames" in cut else [cut["sound"]]
-    return [name.removeprefix(MEDIA) for name in named if name is not None]
+    references = [frame["media"] for frame in cut["frames"]] if "frames" in cut else [cut["sound"]]
+    return [name.removeprefix(MEDIA) for name in references if name is not None]
 
 
 def _part(kind: str, url: str) -> Part:
     return {"type": kind, kind: {"url": url}}
 
 
-def _not_taken(media: str, what: str, takes: Collection[str]) -> InputError:
+def _medium_error(media: str, what: str, takes: Collection[str]) -> InputError:
     return InputError(
         f"{media.split('?')[0]}: this judge does not take {what} (takes: {listed(takes) or 'text alone'}); "
         "correct 'takes' in the study file, or name the prompts that it is asked under in 'prompts'."

@@ -64,8 +64,10 @@ class LimitedEnvironment(ImmutableSandboxedEnvironment):
             **{"cycler": Cycler, "joiner": Joiner},
         }
         filters = {name: call for name, call in self.filters.items() if name not in WITHOUT}
-        self.filters = {name: _checked(name, call) for name, call in filters.items()} | {"measured": measured}
-        self.tests = {name: _looked(call) for name, call in dict[str, Any](self.tests).items()}
+        self.filters = {name: _limit_filter(name, call) for name, call in filters.items()} | {
+            "measured": measured
+        }
+        self.tests = {name: _count_test(call) for name, call in dict[str, Any](self.tests).items()}
 
     def join_path(self, template: str, parent: str) -> str:
         """Find what a template includes, in the same folder."""
@@ -205,7 +207,7 @@ def _range(*bounds: int) -> range:
     return numbers
 
 
-def _looked(test: Callable[..., Any]) -> Callable[..., Any]:
+def _count_test(test: Callable[..., Any]) -> Callable[..., Any]:
     """A test after which the time is looked at; what Jinja notes on it is kept."""
 
     @wraps(test)
@@ -216,7 +218,7 @@ def _looked(test: Callable[..., Any]) -> Callable[..., Any]:
     return limited
 
 
-def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _limit_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter that measures its arguments and its result; what Jinja notes on it is kept."""
 
     @wraps(function)

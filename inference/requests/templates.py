@@ -125,9 +125,9 @@ class Templates:
         except InputError:
             raise
         except Exception as error:  # a template can run into any error of its expressions
-            known = ", ".join(sorted(values))
+            names = ", ".join(sorted(values))
             raise InputError(
-                f"{self.folder / name}: the template cannot be filled ({error}); it may use {known}."
+                f"{self.folder / name}: the template cannot be filled ({error}); it may use {names}."
             ) from None
 
     def names(self, name: str) -> set[str]:
@@ -145,13 +145,13 @@ class Templates:
         return digest.hexdigest()
 
     def _parts(self, name: str) -> list[str]:
-        found, waiting = [], [name]
+        parts, waiting = [], [name]
         while waiting:
             part = waiting.pop()
-            if part in found:
+            if part in parts:
                 continue
             self.load(part)
-            found.append(part)
+            parts.append(part)
             for included in meta.find_referenced_templates(self._environment.parse(_text(self.folder, part))):
                 if included is None:
                     raise InputError(
@@ -159,4 +159,4 @@ class Templates:
                         "the name itself, so that what a prompt says can be traced."
                     )
                 waiting.append(self._environment.join_path(included, part))
-        return [found[0], *sorted(found[1:])]
+        return [parts[0], *sorted(parts[1:])]

@@ -66,7 +66,7 @@ def read_clip(path: Path) -> Clip:
         raise InputError(f"{path}: the clip cannot be read ({error.strerror}); check the path.") from None
     if not mime:
         raise InputError(f"{path}: this is no video that models take; save it as MP4, MOV or WebM.")
-    with _opened(path, mime) as container:
+    with _open_clip(path, mime) as container:
         if not container.streams.video:
             raise InputError(f"{path}: the clip has no pictures; an audio file cannot be judged as video.")
         stream = container.streams.video[0]
@@ -84,9 +84,9 @@ def read_clip(path: Path) -> Clip:
 
 def moments(seconds: float, rate: float, most: int) -> list[float]:
     """Return the times of frames from the start of a clip, ``rate`` a second or evenly spread if too many."""
-    wanted = max(math.ceil(seconds * rate - TINY), 1)
-    if wanted <= most:
-        return [number / rate for number in range(wanted)]
+    n_frames = max(math.ceil(seconds * rate - TINY), 1)
+    if n_frames <= most:
+        return [number / rate for number in range(n_frames)]
     return [number * seconds / most for number in range(most)]
 
 
@@ -94,28 +94,28 @@ def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterato
     """Yield what a clip shows at each of its :func:`moments`, turned upright and scaled down, never up."""
     times = iter(moments(clip.seconds, rate, most))
     due = next(times, None)
-    with _opened(clip.path, clip.mime) as container:
+    with _open_clip(clip.path, clip.mime) as container:
         stream = container.streams.video[0]
         stream.thread_type = "AUTO"
         stream.codec_context.options = {"max_pixels": str(PIXELS)}
         shape = stream.sample_aspect_ratio or stream.codec_context.sample_aspect_ratio
-        shown: Any = None
+        last_frame: Any = None
         start = 0.0
         for frame in container.decode(stream):
             if frame.time is None:
                 continue
-            start = frame.time if shown is None else start
-            if shown is not None and due is not None and frame.time - start > due + TINY:
-                content = _jpeg(shown, float(shape or 1), longest_side)
+            start = frame.time if last_frame is None else start
+            if last_frame is not None and due is not None and frame.time - start > due + TINY:
+                content = _jpeg(last_frame, float(shape or 1), longest_side)
                 while due is not None and frame.time - start > due + TINY:
                     yield Frame(due, content)
                     due = next(times, None)
             if due is None:
                 return
-            shown = frame
-        if shown is None:
+            last_frame = frame
+        if last_frame is None:
             raise InputError(f"{clip.path}: the clip has no frame that can be decoded; save it anew as MP4.")
-        content = _jpeg(shown, float(shape or 1), longest_side)
+        content = _jpeg(last_frame, float(shape or 1), longest_side)
     while due is not None:
         yield Frame(due, content)
         due = next(times, None)
@@ -123,19 +123,19 @@ def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterato
 
 def sound_track(clip: Clip) -> bytes | None:
     """Return the sound of a clip as WAV (16 kHz, mono, 16 bits), None where it has none."""
-    held, samples = io.BytesIO(), 0
-    with _opened(clip.path, clip.mime) as container, wave.open(held, "wb") as track:
+    buffer, samples = io.BytesIO(), 0
+    with _open_clip(clip.path, clip.mime) as container, wave.open(buffer, "wb") as track:
         track.setnchannels(1)
         track.setsampwidth(2)
         track.setframerate(SOUND_RATE)
         if not container.streams.audio:
             return None
-        resampler = _av().AudioResampler(format="s16", layout="mono", rate=SOUND_RATE)
+        resampler = _import_av().AudioResampler(format="s16", layout="mono", rate=SOUND_RATE)
         for decoded in chain(container.decode(container.streams.audio[0]), [None]):
             for piece in resampler.resample(decoded):
                 track.writeframes(piece.to_ndarray().tobytes())
                 samples += piece.samples
-    return held.getvalue() if samples else None
+    return buffer.getvalue() if samples else None
 
 
 def _media_type(head: bytes) -> str:
@@ -146,9 +146,9 @@ def _media_type(head: bytes) -> str:
 
 
 @contextmanager
-def _opened(path: Path, mime: str) -> Iterator[Any]:
+def _open_clip(path: Path, mime: str) -> Iterator[Any]:
     """Open a clip by one demuxer, which can name no further file and no address."""
-    av = _av()
+    av = _import_av()
     try:
         with (
             path.open("rb") as file,
@@ -156,8 +156,8 @@ def _opened(path: Path, mime: str) -> Iterator[Any]:
         ):
             yield container
     except (av.FFmpegError, OSError, EOFError, ValueError, MemoryError) as error:
-        told = getattr(error, "strerror", None) or type(error).__name__
-        raise InputError(f"{path}: the clip cannot be decoded ({told}); save it anew as MP4.") from None
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(f"{path}: the clip cannot be decoded ({reason}); save it anew as MP4.") from None
 
 
 def _length(container: Any, stream: Any, path: Path) -> float:
@@ -172,10 +172,10 @@ def _length(container: Any, stream: Any, path: Path) -> float:
                 first, end = min(first, begins), max(end, ends)
     if first == math.inf:
         raise InputError(f"{path}: the clip has no frames with times; save it anew as MP4.")
-    stated = (container.duration or 0) / MICROSECONDS
-    if stated > 1.1 * reached + 1:
+    duration = (container.duration or 0) / MICROSECONDS
+    if duration > 1.1 * reached + 1:
         raise InputError(
-            f"{path}: the clip breaks off after {reached:.1f} of {stated:.1f} s; copy or save it anew."
+            f"{path}: the clip breaks off after {reached:.1f} of {duration:.1f} s; copy or save it anew."
         )
     return end - first
 
@@ -185,17 +185,17 @@ def _jpeg(frame: Any, shape: float, longest_side: int) -> bytes:
     width, height = frame.width * shape, float(frame.height)
     scale = min(1.0, longest_side / max(width, height))
     size = max(round(width * scale), 1), max(round(height * scale), 1)
-    how = _av().video.reformatter.Interpolation
-    exact = how.AREA | how.ACCURATE_RND | how.FULL_CHR_H_INT  # else colours are off by a few levels
+    modes = _import_av().video.reformatter.Interpolation
+    exact = modes.AREA | modes.ACCURATE_RND | modes.FULL_CHR_H_INT  # else colours are off by a few levels
     image: Image = frame.to_image(width=size[0], height=size[1], interpolation=exact)
     if frame.rotation:
         image = image.rotate(frame.rotation, expand=True)
-    held = io.BytesIO()
-    image.save(held, "JPEG", quality=QUALITY)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=QUALITY)
+    return buffer.getvalue()
 
 
-def _av() -> Any:
+def _import_av() -> Any:
     try:
         import av
         import av.video.reformatter

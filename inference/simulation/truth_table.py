@@ -69,9 +69,9 @@ class TruthTable:
         """Values by the cells of ``group``, the parameter and the cells of ``key``; empty cells are ""."""
         values: dict[tuple[str, ...], Values] = {}
         for row in self.rows:
-            of = values.setdefault(tuple(row.cells.get(name, "") for name in group), {})
-            one, other = (row.cells.get(name, "") for name in key)
-            of.setdefault(row.parameter, {})[one, other] = row.value
+            group_values = values.setdefault(tuple(row.cells.get(name, "") for name in group), {})
+            first, second = (row.cells.get(name, "") for name in key)
+            group_values.setdefault(row.parameter, {})[first, second] = row.value
         return values
 
 
@@ -79,16 +79,16 @@ def read_rows(
     source: Path | pd.DataFrame,
     columns: Sequence[str],
     rules: Mapping[str, Rule],
-    known: Mapping[str, Collection[str]],
+    choices: Mapping[str, Collection[str]],
     everywhere: Sequence[str] = EVERYWHERE,
 ) -> TruthTable:
     """Read a truth table and check every row."""
-    # `known` has the names that a column may contain, under `PARAMETER.COLUMN` for one parameter's rows;
+    # `choices` has the names that a column may contain, under `PARAMETER.COLUMN` for one parameter's rows;
     # columns without an entry may contain any text.
     table, place = read_truth_file(source, columns)
     rows: list[TruthRow] = []
     kinds: dict[str, str] = {}
-    seen: set[tuple[str, ...]] = set()
+    keys: set[tuple[str, ...]] = set()
     for number, values in enumerate(table[list(columns)].astype(str).itertuples(index=False, name=None)):
         at = f"{place}:{number + 2}" if isinstance(source, Path) else f"{place}, row {number + 1}"
         cells = {name: cell for name, cell in zip(columns, values, strict=True) if cell}
@@ -96,14 +96,14 @@ def read_rows(
         if parameter not in rules:
             raise InputError(f"{at}: column 'parameter': {suggestion(parameter, rules)}")
         rule = rules[parameter]
-        _check_cells(at, parameter, rule, cells, known, everywhere)
+        _check_cells(at, parameter, rule, cells, choices, everywhere)
         _check_kind(at, parameter, rule, cells, kinds)
         value = _number(at, parameter, rule, text)
-        same = (parameter, *(cells.get(name, "") for name in columns))
-        if same in seen:
-            of = " ".join(cells.values()) or "everything"
-            raise InputError(f"{at}: {parameter} is given twice for {of}; keep one row.")
-        seen.add(same)
+        key = (parameter, *(cells.get(name, "") for name in columns))
+        if key in keys:
+            scope = " ".join(cells.values()) or "everything"
+            raise InputError(f"{at}: {parameter} is given twice for {scope}; keep one row.")
+        keys.add(key)
         rows.append(TruthRow(at, parameter, cells, value))
     return TruthTable(tuple(rows), place, kinds)
 
@@ -113,11 +113,11 @@ def _check_cells(
     parameter: str,
     rule: Rule,
     cells: Mapping[str, str],
-    known: Mapping[str, Collection[str]],
+    choices: Mapping[str, Collection[str]],
     everywhere: Sequence[str],
 ) -> None:
     needed = (*(name for name in EVERYWHERE if name in everywhere), *rule.needed)
-    names = {name: known.get(f"{parameter}.{name}", known.get(name)) for name in (*cells, *needed)}
+    names = {name: choices.get(f"{parameter}.{name}", choices.get(name)) for name in (*cells, *needed)}
     for name, cell in cells.items():
         if name not in (*everywhere, *rule.needed, *rule.allowed):
             raise InputError(f"{at}: {parameter} has no {name}; leave it empty.")
@@ -185,14 +185,14 @@ def truth_path(study: AnyStudy, file: str, what: str, columns: Sequence[str]) ->
     return require_inside(path, study.folder)
 
 
-def selected_judges(known: Collection[str], judges: Sequence[str] | None) -> list[str]:
+def selected_judges(all_judges: Collection[str], judges: Sequence[str] | None) -> list[str]:
     """Return the judges of a truth table that are asked for, in its order; by default all of them."""
     for name in judges or ():
-        if name not in known:
-            raise InputError(f"Truth table: {suggestion(name, known)}")
+        if name not in all_judges:
+            raise InputError(f"Truth table: {suggestion(name, all_judges)}")
     if judges is not None and not judges:
-        raise InputError(f"No judge is named; name some of {', '.join(known)}.")
-    return [name for name in known if judges is None or name in judges]
+        raise InputError(f"No judge is named; name some of {', '.join(all_judges)}.")
+    return [name for name in all_judges if judges is None or name in judges]
 
 
 def require_samples(samples: int) -> None:

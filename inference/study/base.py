@@ -42,9 +42,9 @@ class Problem:
     sentence: str
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, candidates: Iterable[str]) -> str:
     """Say that ``name`` is unknown, with the nearest known name or the list of them."""
-    names = list(known)
+    names = list(candidates)
     near = get_close_matches(name, names, n=1)
     remedy = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(names)}."
     return f"'{name}' is unknown here; {remedy}"
@@ -138,11 +138,11 @@ def read_marked_yaml(path: Path) -> MarkedYaml:
 
 
 def _measure(
-    path: Path, node: yaml.Node, known: dict[int, tuple[int, int]], around: set[int]
+    path: Path, node: yaml.Node, sizes: dict[int, tuple[int, int]], around: set[int]
 ) -> tuple[int, int]:
     """Count the values of a node, aliases followed, and how deep they are nested; refuse too many."""
-    if id(node) in known:
-        return known[id(node)]
+    if id(node) in sizes:
+        return sizes[id(node)]
     at = f"{path}:{node.start_mark.line + 1}"
     if id(node) in around or len(around) > DEPTH:
         problem = "an alias is inside the value that it names" if id(node) in around else _TOO_DEEP
@@ -154,7 +154,7 @@ def _measure(
     parts = (
         [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
     )
-    measured = [_measure(path, part, known, around) for part in parts]
+    measured = [_measure(path, part, sizes, around) for part in parts]
     around.remove(id(node))
     size = 1 + sum(size for size, _ in measured)
     depth = 1 + max((depth for _, depth in measured), default=0)
@@ -165,7 +165,7 @@ def _measure(
         )
     if depth > DEPTH:
         raise InputError(f"{at}: {_TOO_DEEP}; write the values flat.")
-    known[id(node)] = size, depth
+    sizes[id(node)] = size, depth
     return size, depth
 
 
@@ -178,14 +178,16 @@ def _check_scalar(at: str, node: yaml.ScalarNode) -> None:
         raise InputError(f"{at}: a text contains half of a surrogate pair; write the character itself.")
 
 
-def _lines(path: Path, node: yaml.Node, location: Location, seen: set[int]) -> Iterator[tuple[Location, int]]:
+def _lines(
+    path: Path, node: yaml.Node, location: Location, node_ids: set[int]
+) -> Iterator[tuple[Location, int]]:
     yield location, node.start_mark.line + 1
-    if id(node) in seen:
+    if id(node) in node_ids:
         return
-    seen.add(id(node))
+    node_ids.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for position, item in enumerate(node.value):
-            yield from _lines(path, item, (*location, position), seen)
+            yield from _lines(path, item, (*location, position), node_ids)
     elif isinstance(node, yaml.MappingNode):
         first_line: dict[str, int] = {}
         for key, value in node.value:
@@ -198,7 +200,7 @@ def _lines(path: Path, node: yaml.Node, location: Location, seen: set[int]) -> I
                     "keep one of the two."
                 )
             first_line[key.value] = line
-            yield from _lines(path, value, (*location, key.value), seen)
+            yield from _lines(path, value, (*location, key.value), node_ids)
             yield (*location, key.value), line
 
 

@@ -24,45 +24,49 @@ def design_problems(study: Study, sound: bool) -> Iterator[Problem]:
     """Report what is wrong with combinations, and with what restrictions leave of the design."""
     # `sound` states whether attributes and levels are free of problems; what combinations leave can be shown
     # only then.
-    listed = [
+    restrictions = [
         (("design", field, position, "levels"), combination)
         for field in FIELDS
         for position, combination in enumerate(getattr(study.design, field))
     ]
-    unknown = [problem for at, combination in listed for problem in _unknown(study, combination, at)]
+    unknown = [
+        problem for at, combination in restrictions for problem in _unknown_levels(study, combination, at)
+    ]
     yield from unknown
     if unknown or not sound:
         return
-    alone = [problem for at, combination in listed for problem in _of_one_attribute(study, combination, at)]
+    alone = [
+        problem for at, combination in restrictions for problem in _single_attribute(study, combination, at)
+    ]
     yield from alone
     if not alone:
         yield from _levels_left(study)
 
 
-def _unknown(study: Study, combination: Combination, at: Location) -> Iterator[Problem]:
+def _unknown_levels(study: Study, combination: Combination, at: Location) -> Iterator[Problem]:
     for name, levels in combination.levels.items():
         if name not in study.features:
             yield Problem((*at, name), f"{at[1]}: {suggestion(name, study.features)}")
             continue
-        known = study.levels(name)
+        level_ids = study.levels(name)
         for position, level in enumerate(levels):
-            if level not in known:
-                yield Problem((*at, name, position), f"{at[1]}, {name}: {suggestion(level, known)}")
+            if level not in level_ids:
+                yield Problem((*at, name, position), f"{at[1]}, {name}: {suggestion(level, level_ids)}")
 
 
-def _of_one_attribute(study: Study, combination: Combination, at: Location) -> Iterator[Problem]:
-    named = named_levels(study, combination)
-    if len(named) < 2:
+def _single_attribute(study: Study, combination: Combination, at: Location) -> Iterator[Problem]:
+    level_codes = named_levels(study, combination)
+    if len(level_codes) < 2:
         yield Problem(
             at,
             f"{at[1]}: {' and '.join(combination.levels)} are one attribute and what follows from it; name "
             "another attribute in place of one of them.",
         )
-    elif not all(named.values()):
+    elif not all(level_codes.values()):
         yield Problem(
             at,
             f"{at[1]}: no profile can show this combination, because what it names of "
-            f"{next(name for name, codes in named.items() if not codes)} excludes itself; correct it.",
+            f"{next(name for name, codes in level_codes.items() if not codes)} excludes itself; correct it.",
         )
 
 
@@ -78,11 +82,11 @@ def _levels_left(study: Study) -> Iterator[Problem]:
             )
             return
         for name, shares in shown_shares(shorter).items():
-            lost = [level for level, share in zip(study.levels(name), shares, strict=True) if not share > 0]
-            if lost:
+            names = [level for level, share in zip(study.levels(name), shares, strict=True) if not share > 0]
+            if names:
                 yield Problem(
                     at,
-                    f"restrictions: with this one {name} = {lost[0]} never occurs; name fewer levels in it, "
+                    f"restrictions: with this one {name} = {names[0]} never occurs; name fewer levels in it, "
                     f"or take the level out of {name}.",
                 )
                 return
@@ -100,10 +104,10 @@ def content_problems(study: Study) -> Iterator[Problem]:
 
 
 def _fields(study: Study) -> Iterator[Problem]:
-    shown = [attribute.id for attribute in study.attributes]
+    attribute_ids = [attribute.id for attribute in study.attributes]
     for position, name in enumerate(study.collect.fields or ()):
-        if name not in shown:
-            yield Problem(("collect", "fields", position), f"fields: {suggestion(name, shown)}")
+        if name not in attribute_ids:
+            yield Problem(("collect", "fields", position), f"fields: {suggestion(name, attribute_ids)}")
 
 
 def _files(study: Study, content: Content) -> Iterator[Problem]:
@@ -115,13 +119,13 @@ def _files(study: Study, content: Content) -> Iterator[Problem]:
 def _roles(study: Study, content: Content) -> Iterator[Problem]:
     at: Location = ("content", "roles")
     stimuli = [stimulus.id for stimulus in study.stimuli]
-    known = [attribute.id for attribute in study.attributes]
+    attribute_ids = [attribute.id for attribute in study.attributes]
     for role in ("text", "author"):
         if getattr(content.roles, role) not in stimuli:
             yield Problem((*at, role), f"content: {suggestion(getattr(content.roles, role), stimuli)}")
     for role in ("insult", "intensifier", "reply", "likes"):
-        if getattr(content.roles, role) not in known:
-            yield Problem((*at, role), f"content: {suggestion(getattr(content.roles, role), known)}")
+        if getattr(content.roles, role) not in attribute_ids:
+            yield Problem((*at, role), f"content: {suggestion(getattr(content.roles, role), attribute_ids)}")
 
 
 def _cues(study: Study, content: Content) -> Iterator[Problem]:
@@ -160,17 +164,17 @@ def conjoint_problems(study: Study) -> Iterator[Problem]:
 
 
 def _names(study: Study) -> Iterator[Problem]:
-    taken: list[str] = []
+    ids: list[str] = []
     for group in ("attributes", "derived", "stimuli"):
         for position, part in enumerate(getattr(study, group)):
             location = (group, position, "id")
-            if part.id in taken:
+            if part.id in ids:
                 yield Problem(location, f"'{part.id}' is given twice; rename or remove one of them.")
             if part.id in CHOICE_COLUMNS or part.id == study.outcome:
                 yield Problem(
                     location, f"'{part.id}' is the name of another column of choices; choose another id."
                 )
-            taken.append(part.id)
+            ids.append(part.id)
             if group != "stimuli":
                 levels = [level.id for level in part.levels]
                 yield from duplicates(levels, (group, position, "levels"), f"{part.id}: level")
@@ -180,38 +184,41 @@ def _names(study: Study) -> Iterator[Problem]:
 def _probabilities(study: Study) -> Iterator[Problem]:
     for position, attribute in enumerate(study.attributes):
         location = ("attributes", position, "levels")
-        given = [level.probability for level in attribute.levels if level.probability is not None]
-        if given and len(given) < len(attribute.levels):
+        shares = [level.probability for level in attribute.levels if level.probability is not None]
+        if shares and len(shares) < len(attribute.levels):
             yield Problem(
                 location,
-                f"{attribute.id}: only {len(given)} of {len(attribute.levels)} levels have a probability; "
+                f"{attribute.id}: only {len(shares)} of {len(attribute.levels)} levels have a probability; "
                 "give all of them one, or none for equal shares.",
             )
-        elif given and abs(sum(given) - 1) > 1e-6:
+        elif shares and abs(sum(shares) - 1) > 1e-6:
             yield Problem(
                 location,
-                f"{attribute.id}: the level probabilities sum to {sum(given):.6g}; they must sum to 1.",
+                f"{attribute.id}: the level probabilities sum to {sum(shares):.6g}; they must sum to 1.",
             )
 
 
 def _derived(study: Study) -> Iterator[Problem]:
-    known = {attribute.id: [level.id for level in attribute.levels] for attribute in study.attributes}
+    attribute_levels = {
+        attribute.id: [level.id for level in attribute.levels] for attribute in study.attributes
+    }
     for position, derived in enumerate(study.derived):
-        if derived.source not in known:
+        if derived.source not in attribute_levels:
             yield Problem(
-                ("derived", position, "source"), f"{derived.id}: {suggestion(derived.source, known)}"
+                ("derived", position, "source"),
+                f"{derived.id}: {suggestion(derived.source, attribute_levels)}",
             )
             continue
         unknown = False
         for index, level in enumerate(derived.levels):
-            for name in set(level.covers) - set(known[derived.source]):
+            for name in set(level.covers) - set(attribute_levels[derived.source]):
                 unknown = True
                 yield Problem(
                     ("derived", position, "levels", index, "covers"),
-                    f"{derived.id}: {suggestion(name, known[derived.source])}",
+                    f"{derived.id}: {suggestion(name, attribute_levels[derived.source])}",
                 )
         covered = [name for level in derived.levels for name in level.covers]
-        for name in () if unknown else known[derived.source]:
+        for name in () if unknown else attribute_levels[derived.source]:
             if covered.count(name) != 1:
                 yield Problem(
                     ("derived", position, "levels"),
@@ -221,12 +228,12 @@ def _derived(study: Study) -> Iterator[Problem]:
 
 
 def _stimuli(study: Study) -> Iterator[Problem]:
-    known = [attribute.id for attribute in study.attributes]
+    attribute_ids = [attribute.id for attribute in study.attributes]
     for position, stimulus in enumerate(study.stimuli):
-        if stimulus.attribute not in known:
+        if stimulus.attribute not in attribute_ids:
             yield Problem(
                 ("stimuli", position, "attribute"),
-                f"{stimulus.id}: {suggestion(stimulus.attribute, known)}",
+                f"{stimulus.id}: {suggestion(stimulus.attribute, attribute_ids)}",
             )
 
 
@@ -237,10 +244,10 @@ def _restrictions(study: Study) -> Iterator[Problem]:
 
 def _units(study: Study) -> Iterator[Problem]:
     columns = [*CHOICE_COLUMNS, *study.features, *(stimulus.id for stimulus in study.stimuli)]
-    named: list[tuple[Location, str]] = [
+    columns_used: list[tuple[Location, str]] = [
         (("clusters", kind), column) for kind in ("human", "model") for column in study.clusters.of(kind)
     ]
-    for location, column in [*named, (("bootstrap", "unit"), study.bootstrap.unit)]:
+    for location, column in [*columns_used, (("bootstrap", "unit"), study.bootstrap.unit)]:
         if column not in columns and not (location[0] == "bootstrap" and column == "row"):
             yield Problem(location, suggestion(column, columns))
 
@@ -249,9 +256,9 @@ def _costs(study: Study) -> Iterator[Problem]:
     if study.costs is None:
         return
     models = [judge.id for judge in study.judges if judge.kind == "model"]
-    named = [known.judge for known in study.costs.judges]
-    yield from duplicates(named, ("costs", "judges"), "the cost of judge", "judge")
-    for position, name in enumerate(named):
+    judge_ids = [cost.judge for cost in study.costs.judges]
+    yield from duplicates(judge_ids, ("costs", "judges"), "the cost of judge", "judge")
+    for position, name in enumerate(judge_ids):
         location: Location = ("costs", "judges", position, "judge")
         if name not in study.judge_labels:
             yield Problem(location, f"costs: {suggestion(name, models)}")
@@ -280,11 +287,11 @@ def _analyses(study: Study) -> Iterator[Problem]:
             if feature not in study.features:
                 yield Problem(location, f"{analysis.name}: {suggestion(feature, study.features)}")
                 continue
-            known = study.levels(feature)
+            level_ids = study.levels(feature)
             for level in levels:
-                if level not in known:
-                    yield Problem(location, f"{analysis.name}: {suggestion(level, known)}")
-            if len(set(known) - set(levels)) < 2:
+                if level not in level_ids:
+                    yield Problem(location, f"{analysis.name}: {suggestion(level, level_ids)}")
+            if len(set(level_ids) - set(levels)) < 2:
                 yield Problem(
                     location,
                     f"{analysis.name}: fewer than two levels of {feature} are left; exclude fewer of them.",
@@ -310,17 +317,17 @@ def _preferences(analysis: Analysis, at: Location) -> Iterator[Problem]:
 
 def _formula(study: Study, analysis: Analysis, at: Location) -> Iterator[Problem]:
     location = (*at, "formula")
-    left, tilde, right = analysis.formula.partition("~")
-    if not tilde or not re.fullmatch(r"\s*\w+(\s*[+*:]\s*\w+)*\s*", right):
+    outcome, tilde, terms = analysis.formula.partition("~")
+    if not tilde or not re.fullmatch(r"\s*\w+(\s*[+*:]\s*\w+)*\s*", terms):
         yield Problem(
             location,
             f"{analysis.name}: '{analysis.formula}' is not a formula; write '{study.outcome} ~ a + b'.",
         )
         return
-    if left.strip() != study.outcome:
+    if outcome.strip() != study.outcome:
         yield Problem(
             location,
-            f"{analysis.name}: the left side is '{left.strip()}', but the outcome is '{study.outcome}'; "
+            f"{analysis.name}: the left side is '{outcome.strip()}', but the outcome is '{study.outcome}'; "
             "make them equal.",
         )
     for name in analysis.features:

@@ -48,15 +48,15 @@ def _facets(study: Study | ItemStudy, facets: Facets) -> Iterator[Problem]:
 def _forms(study: Study | ItemStudy, facets: Facets) -> Iterator[Problem]:
     """Report facets that the form of the answers does not have."""
     at: Location = ("instrument", "facets")
-    asked = [prompt.response or study.response for prompt in study.instrument_prompts]
-    forms = list(dict.fromkeys(response.form for response in asked))
+    responses = [prompt.response or study.response for prompt in study.instrument_prompts]
+    forms = list(dict.fromkeys(response.form for response in responses))
     if len(forms) > 1:
         yield Problem(
             (*at, "prompt"),
             f"prompt: the prompts ask for answers of the forms {listed(forms)}; name prompts of one form.",
         )
         return
-    response = asked[0] if asked else study.response
+    response = responses[0] if responses else study.response
     if len(facets.option_labels) > 1 and not isinstance(response, Choice):
         yield Problem((*at, "option_labels"), "option_labels: only a choice has two options; remove it.")
     elif isinstance(response, Choice) and response.options != ["A", "B"]:
@@ -114,13 +114,15 @@ def _pairs(study: Study | ItemStudy, instrument: Instrument) -> Iterator[Problem
             yield Problem(("instrument", field), f"{field}: only a conjoint of pairs has pairs; remove it.")
     if study.kind != "conjoint":
         return
-    known = [attribute.id for attribute in study.attributes]
+    attribute_ids = [attribute.id for attribute in study.attributes]
     yield from duplicates(instrument.irrelevant, ("instrument", "irrelevant"), "attribute")
     for position, name in enumerate(instrument.irrelevant):
-        if name not in known:
-            yield Problem(("instrument", "irrelevant", position), f"irrelevant: {suggestion(name, known)}")
-    alike = not instrument.irrelevant and all(part.count == 1 for part in study.stimuli)
-    if instrument.same_quality_pairs and alike:
+        if name not in attribute_ids:
+            yield Problem(
+                ("instrument", "irrelevant", position), f"irrelevant: {suggestion(name, attribute_ids)}"
+            )
+    is_identical = not instrument.irrelevant and all(part.count == 1 for part in study.stimuli)
+    if instrument.same_quality_pairs and is_identical:
         yield Problem(
             ("instrument", "same_quality_pairs"),
             "same_quality_pairs: profiles with the same levels are identical here; name attributes that "

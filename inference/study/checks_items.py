@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def item_problems(study: ItemStudy) -> Iterator[Problem]:
     """Report what is wrong with a study of items."""
-    of_items = (_strata, _main, _tiers, _named_levels, _assignment)
+    of_items = (_strata, _main_scale, _tiers, _named_levels, _assignment)
     for check in (*of_items, _only, _label_sets, _gold, _missing):
         yield from check(study)
 
@@ -32,7 +32,7 @@ def _strata(study: ItemStudy) -> Iterator[Problem]:
         yield from duplicates([level.id for level in stratum.levels], at, f"{stratum.id}: level")
 
 
-def _main(study: ItemStudy) -> Iterator[Problem]:
+def _main_scale(study: ItemStudy) -> Iterator[Problem]:
     if study.main is None:
         return
     if not study.scales:
@@ -44,31 +44,31 @@ def _main(study: ItemStudy) -> Iterator[Problem]:
 def _tiers(study: ItemStudy) -> Iterator[Problem]:
     if study.tiers is None:
         return
-    yield from _known(study, study.tiers.column, ("tiers", "column"), "tiers")
+    yield from _unknown_stratum(study, study.tiers.column, ("tiers", "column"), "tiers")
     for position, level in enumerate(study.tiers.levels):
         at: Location = ("tiers", "levels", position)
-        yield from _known_level(study, study.tiers.column, level, at, "tiers")
+        yield from _unknown_level(study, study.tiers.column, level, at, "tiers")
         if level in study.tiers.levels[:position]:
             yield Problem(at, f"tiers: '{level}' is given twice; remove one of them.")
 
 
 def _named_levels(study: ItemStudy) -> Iterator[Problem]:
     """Report columns and levels of ``unrelated`` and ``set_aside`` that the strata lack."""
-    named: list[tuple[Location, StratumLevel]] = [
+    levels: list[tuple[Location, StratumLevel]] = [
         (("set_aside", n), part) for n, part in enumerate(study.set_aside)
     ]
     if study.unrelated is not None:
-        named.append((("unrelated",), study.unrelated))
-    for at, part in named:
-        yield from _known(study, part.column, (*at, "column"), str(at[0]))
-        yield from _known_level(study, part.column, part.level, (*at, "level"), str(at[0]))
+        levels.append((("unrelated",), study.unrelated))
+    for at, part in levels:
+        yield from _unknown_stratum(study, part.column, (*at, "column"), str(at[0]))
+        yield from _unknown_level(study, part.column, part.level, (*at, "level"), str(at[0]))
 
 
 def _assignment(study: ItemStudy) -> Iterator[Problem]:
     plan = study.assignment
     if plan is None:
         return
-    yield from _known(study, plan.across, ("assignment", "across"), "assignment")
+    yield from _unknown_stratum(study, plan.across, ("assignment", "across"), "assignment")
     if plan.within == plan.across:
         yield Problem(
             ("assignment", "within"),
@@ -84,18 +84,18 @@ def _only(study: ItemStudy) -> Iterator[Problem]:
             if not values:
                 yield Problem(at, f"{prompt.id}: 'only' lists no value of '{column}'; add one or remove it.")
             for value in values:
-                yield from _known_level(study, column, value, at, prompt.id)
+                yield from _unknown_level(study, column, value, at, prompt.id)
 
 
 def _label_sets(study: ItemStudy) -> Iterator[Problem]:
     """Report prompts that name other labels for a dimension than the rest of the study."""
-    named = [(("response",), study.response)] + [
+    responses = [(("response",), study.response)] + [
         (("prompts", position, "response"), prompt.response)
         for position, prompt in enumerate(study.prompts)
         if prompt.response is not None
     ]
     first: dict[str, list[str]] = {}
-    for at, response in named:
+    for at, response in responses:
         if isinstance(response, Label | LineLabels):
             task = response.id if isinstance(response, Label) else "line"
             ids = [label.id for label in response.labels]
@@ -132,7 +132,7 @@ def _missing(study: ItemStudy) -> Iterator[Problem]:
         yield Problem(("missing",), "missing: no prompt asks for labels; remove it.")
         return
     statuses = [status for status in STATUSES if status != "ok"]
-    labels = dict.fromkeys(label.id for found in study.label_sets.values() for label in found.labels)
+    labels = dict.fromkeys(label.id for response in study.label_sets.values() for label in response.labels)
     meanings = ["wrong", "missing", *labels]
     for status, meaning in study.missing.items():
         at: Location = ("missing", status)
@@ -142,17 +142,17 @@ def _missing(study: ItemStudy) -> Iterator[Problem]:
             yield Problem(at, f"missing, {status}: {suggestion(meaning, meanings)}")
 
 
-def _known(study: ItemStudy, column: str, at: Location, what: str) -> Iterator[Problem]:
+def _unknown_stratum(study: ItemStudy, column: str, at: Location, what: str) -> Iterator[Problem]:
     if not study.strata:
         yield Problem(at, f"{what}: the file has no strata; add '{column}' with its levels under 'strata'.")
     elif column not in study.level_labels:
         yield Problem(at, f"{what}: {suggestion(column, study.level_labels)}")
 
 
-def _known_level(study: ItemStudy, column: str, level: str, at: Location, what: str) -> Iterator[Problem]:
-    known = study.level_labels.get(column)
-    if known is not None and level not in known:
-        yield Problem(at, f"{what}: {suggestion(level, known)}")
+def _unknown_level(study: ItemStudy, column: str, level: str, at: Location, what: str) -> Iterator[Problem]:
+    levels = study.level_labels.get(column)
+    if levels is not None and level not in levels:
+        yield Problem(at, f"{what}: {suggestion(level, levels)}")
 
 
 OWN_SETTINGS = {
@@ -235,19 +235,19 @@ def _judges(study: Study | ItemStudy) -> Iterator[Problem]:
 
 
 def _asked_under(study: Study | ItemStudy, judge: Judge, at: Location) -> Iterator[Problem]:
-    known = [prompt.id for prompt in study.prompts]
+    prompt_ids = [prompt.id for prompt in study.prompts]
     for position, name in enumerate(judge.prompts or ()):
-        if name not in known:
-            yield Problem((*at, position), f"{judge.id}: {suggestion(name, known)}")
+        if name not in prompt_ids:
+            yield Problem((*at, position), f"{judge.id}: {suggestion(name, prompt_ids)}")
 
 
 def _media(judge: Judge, at: Location) -> Iterator[Problem]:
     """Report a medium that is given twice, and sound without pictures."""
-    taken = judge.ask.takes if judge.ask is not None else []
-    for position, name in enumerate(taken):
-        if name in taken[:position]:
+    media = judge.ask.takes if judge.ask is not None else []
+    for position, name in enumerate(media):
+        if name in media[:position]:
             yield Problem((*at, position), f"{judge.id}: '{name}' is given twice; remove one of them.")
-    if taken == ["audio"]:
+    if media == ["audio"]:
         yield Problem(at, f"{judge.id}: the sound of a clip goes with its pictures; add 'image' or 'video'.")
 
 
@@ -273,14 +273,14 @@ def _prompts(study: Study | ItemStudy) -> Iterator[Problem]:
 
 def _named_twice(parts: Sequence[Judge | Prompt], at: Location, what: str) -> Iterator[Problem]:
     """Report a name or an alias that another part of the list has as well."""
-    taken: list[str] = []
+    names: list[str] = []
     for position, part in enumerate(parts):
         for name in (part.id, *part.aliases):
-            if name in taken:
+            if name in names:
                 yield Problem(
                     (*at, position), f"{what} '{name}' is given twice; rename or remove one of them."
                 )
-            taken.append(name)
+            names.append(name)
 
 
 def _responses(study: Study | ItemStudy) -> Iterator[Problem]:
@@ -339,11 +339,11 @@ def _response(study: Study | ItemStudy, response: Response, at: Location) -> Ite
 def _labels(labels: Sequence[LabelLevel], at: Location) -> Iterator[Problem]:
     """Report labels that share an id, a name in words or an alias, as answers are read."""
     yield from duplicates([label.id for label in labels], at, "label")
-    taken: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for position, label in enumerate(labels):
         for name in map(plain, (label.id, label.label, *label.aliases)):
-            if taken.setdefault(name, label.id) != label.id:
+            if owners.setdefault(name, label.id) != label.id:
                 yield Problem(
                     (*at, position),
-                    f"'{taken[name]}' and '{label.id}' share the name '{name}'; give each its own words.",
+                    f"'{owners[name]}' and '{label.id}' share the name '{name}'; give each its own words.",
                 )

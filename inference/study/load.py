@@ -88,14 +88,14 @@ def load_any_study(name_or_path: str | Path) -> Study | ItemStudy:
     """
     marked = read_study_file(name_or_path)
     try:
-        study = validated(marked, marked.content)
+        study = validate_study(marked, marked.content)
     except ValidationError as problems:
-        raise translated(marked, problems.errors()) from None
-    for found in contradictions(study):
-        problem = min(found, key=lambda one: marked.line(one.location), default=None)
+        raise error_of_fields(marked, problems.errors()) from None
+    for group in contradictions(study):
+        problem = min(group, key=lambda candidate: marked.line(candidate.location), default=None)
         if problem is not None:
             raise marked.error(problem.location, problem.sentence)
-    return completed(study)
+    return complete_study(study)
 
 
 def read_study_file(name_or_path: str | Path) -> MarkedYaml:
@@ -106,7 +106,7 @@ def read_study_file(name_or_path: str | Path) -> MarkedYaml:
     return marked
 
 
-def validated(marked: MarkedYaml, content: object) -> Study | ItemStudy:
+def validate_study(marked: MarkedYaml, content: object) -> Study | ItemStudy:
     """Check the fields of ``content`` one by one; pydantic's error names those that are wrong."""
     kind = content.get("kind") if isinstance(content, dict) else None
     study = (ItemStudy if kind == "items" else Study).model_validate(content)
@@ -122,7 +122,7 @@ def contradictions(study: Study | ItemStudy) -> Iterator[Iterator[Problem]]:
         yield panel_problems(study.panel, study.folder)
 
 
-def completed(study: Study | ItemStudy) -> Study | ItemStudy:
+def complete_study(study: Study | ItemStudy) -> Study | ItemStudy:
     """Fill in what depends on the kind of the study or on the form of its answers."""
     noun = study.collect.noun or NOUNS[study.kind]
     samples = study.instrument.facets.sample if study.instrument is not None else None
@@ -157,11 +157,11 @@ def _find(name_or_path: str | Path) -> Path:
     )
 
 
-def translated(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
+def error_of_fields(marked: MarkedYaml, problems: list[ErrorDetails]) -> InputError:
     """The first problem in the file as a sentence with its line."""
     located = [(location_of(marked.content, problem), problem) for problem in problems]
-    location, problem = min(located, key=lambda found: marked.line(found[0]))
-    missing = [where for where, other in located if other["type"] == "missing"]
+    location, problem = min(located, key=lambda entry: marked.line(entry[0]))
+    missing = [where for where, error in located if error["type"] == "missing"]
     return marked.error(location, sentence_of(location, problem, missing))
 
 
@@ -182,8 +182,8 @@ def sentence_of(location: Location, problem: ErrorDetails, missing: Sequence[Loc
             f"{place}: {describe_error(problem)}, but the file says {read}, as which YAML reads {word}, too; "
             f"if it is a name or text, quote it ('{word}')."
         )
-    given = _shorten(problem["input"])
-    return f"{place}: {describe_error(problem)}, but the file says {given}; correct it."
+    value = _shorten(problem["input"])
+    return f"{place}: {describe_error(problem)}, but the file says {value}; correct it."
 
 
 def _place(location: Location) -> str:

@@ -114,22 +114,22 @@ class AnyStudy(Part):
     @property
     def instrument_prompts(self) -> list[Prompt]:
         """Prompts of the instrument: those that it names, else all of the study."""
-        named = self.instrument.facets.prompt if self.instrument is not None else []
-        return [prompt for prompt in self.prompts if not named or prompt.id in named]
+        prompt_ids = self.instrument.facets.prompt if self.instrument is not None else []
+        return [prompt for prompt in self.prompts if not prompt_ids or prompt.id in prompt_ids]
 
     def response_of(self, prompt_id: str | None) -> Response:
         """What a prompt asks for: its own response, else that of the study, which people have as well."""
-        named = {prompt.id: prompt.response for prompt in self.prompts}
-        return named.get(prompt_id or "") or self.response
+        responses = {prompt.id: prompt.response for prompt in self.prompts}
+        return responses.get(prompt_id or "") or self.response
 
     @property
     def responses(self) -> list[Response]:
         """What the study asks for: its own response, then those of prompts, each once."""
-        found = [self.response]
+        unique_responses = [self.response]
         for prompt in self.prompts:
-            if prompt.response is not None and prompt.response not in found:
-                found.append(prompt.response)
-        return found
+            if prompt.response is not None and prompt.response not in unique_responses:
+                unique_responses.append(prompt.response)
+        return unique_responses
 
 
 class Study(AnyStudy):
@@ -275,11 +275,11 @@ class ItemStudy(AnyStudy):
     @property
     def label_sets(self) -> dict[str, Label | LineLabels]:
         """What gives labels, by task: a dimension, or "line" for the dimensions line_1, line_2 and so on."""
-        found: dict[str, Label | LineLabels] = {}
+        labels_by_task: dict[str, Label | LineLabels] = {}
         for response in self.responses:
             if isinstance(response, Label | LineLabels):
-                found.setdefault(response.id if isinstance(response, Label) else LINE, response)
-        return found
+                labels_by_task.setdefault(response.id if isinstance(response, Label) else LINE, response)
+        return labels_by_task
 
     def gold_labels(self, task: str) -> dict[str, str]:
         """Gold labels of a task in words: those of the answers unless the study file has others."""

@@ -165,8 +165,8 @@ def panel_problems(section: PanelSection, folder: Path) -> Iterator[Problem]:
     base: Location = ("panel",)
     for field in ("consent", "instructions"):
         yield from missing_file(folder, (*base, field), f"panel.{field}", getattr(section, field))
-    yield from duplicates([one.id for one in section.attention], (*base, "attention"), "attention check")
-    yield from duplicates([one.id for one in section.questions], (*base, "questions"), "question")
+    yield from duplicates([check.id for check in section.attention], (*base, "attention"), "attention check")
+    yield from duplicates([question.id for question in section.questions], (*base, "questions"), "question")
     for number, check in enumerate(section.attention):
         if check.right not in [option.id for option in check.options]:
             yield Problem(
@@ -176,10 +176,10 @@ def panel_problems(section: PanelSection, folder: Path) -> Iterator[Problem]:
             )
     for number, question in enumerate(section.questions):
         yield from _question_problems(question, (*base, "questions", number))
-    known = {question.id: question for question in section.first_questions}
+    questions = {question.id: question for question in section.first_questions}
     for number, quota in enumerate(section.quotas):
-        named = known.get(quota.question)
-        if named is None or quota.option not in [option.id for option in named.options]:
+        quota_question = questions.get(quota.question)
+        if quota_question is None or quota.option not in [option.id for option in quota_question.options]:
             yield Problem(
                 (*base, "quotas", number),
                 f"quota for {quota.question}={quota.option}: there is no question with this option that "
@@ -205,7 +205,7 @@ def _question_problems(question: Question, at: Location) -> Iterator[Problem]:
             "other has options; correct them.",
         )
     yield from duplicates([option.id for option in question.options], (*at, "options"), "option")
-    unknown = [name for name in question.screen_out if name not in [one.id for one in question.options]]
+    unknown = [name for name in question.screen_out if name not in [option.id for option in question.options]]
     if unknown or (question.screen_out and not question.first):
         yield Problem(
             (*at, "screen_out"),

@@ -151,8 +151,8 @@ class Clusters(Part):
 
     def of(self, kind: str) -> tuple[str, ...]:
         """Name the cluster columns of one kind of judge."""
-        named = self.human if kind == "human" else self.model
-        return (named,) if isinstance(named, str) else tuple(named)
+        columns = self.human if kind == "human" else self.model
+        return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 class Bootstrap(Part):
@@ -203,7 +203,7 @@ class Costs(Part):
 
     def per_pair(self, judge: str) -> float | None:
         """Cost of one pair, or None where it is not known."""
-        return next((known.per_pair for known in self.judges if known.judge == judge), None)
+        return next((cost.per_pair for cost in self.judges if cost.judge == judge), None)
 
 
 Preference = Literal["choice_level", "afcp", "preference_cycles", "importance", "share_preferring"]
@@ -252,8 +252,8 @@ class Analysis(Part):
         """Return the rows of a choices table that this analysis uses, without the levels it excludes."""
         for feature, levels in self.exclude.items():
             rows = rows[~rows[feature].isin(levels)]
-            kept = [level for level in rows[feature].cat.categories if level not in levels]
-            rows = rows.assign(**{feature: rows[feature].cat.set_categories(kept)})
+            categories = [level for level in rows[feature].cat.categories if level not in levels]
+            rows = rows.assign(**{feature: rows[feature].cat.set_categories(categories)})
         return rows
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from .base import Location, MarkedYaml, Problem, missing_file
-from .load import completed, contradictions, location_of, read_study_file, sentence_of, validated
+from .load import complete_study, contradictions, location_of, read_study_file, sentence_of, validate_study
 from .models import ItemStudy, Study
 
 FILES = (("items",), ("gold", "file"), ("panel", "consent"), ("panel", "instructions"))
@@ -34,77 +34,81 @@ class Examined:
 def examine(name_or_path: str | Path) -> Examined:
     """Read a study file and find all that is wrong with it."""
     marked = read_study_file(name_or_path)
-    content, found = _known_fields(marked)
+    content, problems = _known_fields(marked)
     errors = _errors(marked, content)
-    found += _in_words(marked, content, errors)
-    study = _study(marked, _without(content, errors))
+    problems += _field_problems(marked, content, errors)
+    study = _study(marked, _remove_fields(content, errors))
     if study is None:
-        found += _missing_files(marked)
-        return Examined(marked, None, _sorted(marked, found), is_complete=False)
+        problems += _missing_files(marked)
+        return Examined(marked, None, _sort_problems(marked, problems), is_complete=False)
     wrong = {location_of(content, error)[:2] for error in errors}
-    together = [problem for group in contradictions(study) for problem in group]
+    group_problems = [problem for group in contradictions(study) for problem in group]
     if isinstance(study, ItemStudy):
-        together += missing_file(study.folder, ("items",), "items", study.items)
-    found += [problem for problem in together if problem.location[:2] not in wrong]
-    return Examined(marked, completed(study), _sorted(marked, found), is_complete=not wrong)
+        group_problems += missing_file(study.folder, ("items",), "items", study.items)
+    problems += [problem for problem in group_problems if problem.location[:2] not in wrong]
+    return Examined(marked, complete_study(study), _sort_problems(marked, problems), is_complete=not wrong)
 
 
 def _known_fields(marked: MarkedYaml) -> tuple[Any, list[Problem]]:
     """Report unknown fields, and return the content with these under the name that was meant, or without."""
-    content, found = deepcopy(marked.content), []
+    content, problems = deepcopy(marked.content), []
     while unknown := [error for error in _errors(marked, content) if error["type"] == "unknown_field"]:
         for error in unknown:
             location = location_of(content, error)
-            part = _at(content, location[:-1])
+            part = _part_at(content, location[:-1])
             value = part.pop(next(key for key in part if str(key) == location[-1]))
             meant = error["ctx"]["meant"]
             if meant and meant not in part:
                 part[meant] = value
-            found.append(Problem(location, sentence_of(location, error)))
-    return content, found
+            problems.append(Problem(location, sentence_of(location, error)))
+    return content, problems
 
 
 def _errors(marked: MarkedYaml, content: Any) -> list[ErrorDetails]:
     try:
-        validated(marked, content)
+        validate_study(marked, content)
     except ValidationError as problems:
         return problems.errors()
     return []
 
 
-def _in_words(marked: MarkedYaml, content: Any, errors: Iterable[ErrorDetails]) -> list[Problem]:
+def _field_problems(marked: MarkedYaml, content: Any, errors: Iterable[ErrorDetails]) -> list[Problem]:
     """One problem for each field that is wrong, and one for all that a part lacks."""
-    found: dict[Location, Problem] = {}
-    lacking: dict[Location, list[Location]] = {}
+    problems: dict[Location, Problem] = {}
+    missing_fields: dict[Location, list[Location]] = {}
     located = [(location_of(content, error), error) for error in errors]
     for location, error in located:
         if error["type"] == "missing":
-            lacking.setdefault(location[:-1], []).append(location)
+            missing_fields.setdefault(location[:-1], []).append(location)
     for location, error in located:
         if error["type"] != "missing":
-            found.setdefault(location, Problem(location, sentence_of(location, error)))
-        elif lacking[location[:-1]][0] == location:
-            found[location] = Problem(location, sentence_of(location, error, lacking[location[:-1]]))
-    return list(found.values())
+            problems.setdefault(location, Problem(location, sentence_of(location, error)))
+        elif missing_fields[location[:-1]][0] == location:
+            problems[location] = Problem(
+                location, sentence_of(location, error, missing_fields[location[:-1]])
+            )
+    return list(problems.values())
 
 
-def _without(content: Any, errors: Iterable[ErrorDetails]) -> Any:
+def _remove_fields(content: Any, errors: Iterable[ErrorDetails]) -> Any:
     """The content without the fields that are wrong."""
-    rest = deepcopy(content)
-    for location in sorted((location_of(content, error) for error in errors), key=_backwards, reverse=True):
-        part = _at(rest, location[:-1])
+    valid_content = deepcopy(content)
+    for location in sorted(
+        (location_of(content, error) for error in errors), key=_deletion_order, reverse=True
+    ):
+        part = _part_at(valid_content, location[:-1])
         if location and isinstance(part, dict):
             part.pop(location[-1], None)
         elif location and isinstance(part, list) and location[-1] in range(len(part)):
             del part[int(location[-1])]
-    return rest
+    return valid_content
 
 
-def _backwards(location: Location) -> list[tuple[bool, int, str]]:
+def _deletion_order(location: Location) -> list[tuple[bool, int, str]]:
     return [(isinstance(step, int), step if isinstance(step, int) else 0, str(step)) for step in location]
 
 
-def _at(content: Any, location: Location) -> Any:
+def _part_at(content: Any, location: Location) -> Any:
     for step in location:
         content = content[step]
     return content
@@ -112,7 +116,7 @@ def _at(content: Any, location: Location) -> Any:
 
 def _study(marked: MarkedYaml, content: Any) -> Study | ItemStudy | None:
     try:
-        return validated(marked, content)
+        return validate_study(marked, content)
     except ValidationError:
         return None
 
@@ -120,15 +124,15 @@ def _study(marked: MarkedYaml, content: Any) -> Study | ItemStudy | None:
 def _missing_files(marked: MarkedYaml) -> Iterator[Problem]:
     """Report files that are not there, in a file that cannot be read as a study."""
     content, folder = marked.content, marked.path.parent
-    named: list[tuple[Location, str, object]] = [
+    files: list[tuple[Location, str, object]] = [
         (place, ".".join(map(str, place)), _text_at(content, place)) for place in FILES
     ]
     prompts = content.get("prompts") if isinstance(content, dict) else None
     for number, prompt in enumerate(prompts if isinstance(prompts, list) else ()):
         for field in ("template", "user"):
             at: Location = ("prompts", number, field)
-            named.append((at, str(_text_at(prompt, ("id",)) or at), _text_at(prompt, (field,))))
-    for place, what, name in named:
+            files.append((at, str(_text_at(prompt, ("id",)) or at), _text_at(prompt, (field,))))
+    for place, what, name in files:
         if isinstance(name, str):
             yield from missing_file(folder, place, what, name)
 
@@ -139,5 +143,5 @@ def _text_at(content: object, location: Location) -> object:
     return content
 
 
-def _sorted(marked: MarkedYaml, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def _sort_problems(marked: MarkedYaml, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(dict.fromkeys(problems), key=lambda problem: marked.line(problem.location)))

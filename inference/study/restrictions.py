@@ -43,10 +43,10 @@ def shown_shares(study: Study) -> dict[str, Floats]:
     names = restricted_attributes(study)
     joint = joint_shares(study, names)
     return {
-        name: joint.sum(axis=tuple(np.flatnonzero([other != name for other in names])))
+        name: joint.sum(axis=tuple(np.flatnonzero([axis_name != name for axis_name in names])))
         if name in names
-        else drawn
-        for name, drawn in drawn_shares(study).items()
+        else shares
+        for name, shares in drawn_shares(study).items()
     }
 
 
@@ -54,73 +54,77 @@ def joint_shares(study: Study, names: Sequence[str]) -> Floats:
     """Joint distribution of some attributes among the profiles that restrictions leave."""
     restricted = restricted_attributes(study)
     involved = [part.id for part in study.attributes if part.id in names or part.id in restricted]
-    shares = _drawn_and_left(study, involved)
+    shares = _allowed_shares(study, involved)
     if not shares.any():
         raise InputError(f"The restrictions of study {study.name} leave no combination; remove one of them.")
-    gone = tuple(axis for axis, name in enumerate(involved) if name not in names)
-    kept = [name for name in involved if name in names]
-    return np.transpose(shares.sum(axis=gone) / shares.sum(), [kept.index(name) for name in names])
+    summed_axes = tuple(axis for axis, name in enumerate(involved) if name not in names)
+    axis_names = [name for name in involved if name in names]
+    return np.transpose(
+        shares.sum(axis=summed_axes) / shares.sum(), [axis_names.index(name) for name in names]
+    )
 
 
 def refuse_too_many(study: Study, sizes: Sequence[int], what: str = "attributes and stimuli") -> None:
     """Refuse to enumerate more combinations than the limit."""
     if (count := prod(sizes)) > PROFILES:
-        shown = f"{count:,}" if count < 10**15 else f"about 10^{int(log10(count))}"
+        total = f"{count:,}" if count < 10**15 else f"about 10^{int(log10(count))}"
         raise InputError(
-            f"Study {study.name}: {what} have {shown} combinations, and the limit is {PROFILES:,}; use fewer "
+            f"Study {study.name}: {what} have {total} combinations, and the limit is {PROFILES:,}; use fewer "
             "levels, attributes or stimuli."
         )
 
 
 def share_left(study: Study) -> float:
     """Probability that restrictions leave in what is drawn: that a draw need not be repeated."""
-    return float(_drawn_and_left(study, restricted_attributes(study)).sum())
+    return float(_allowed_shares(study, restricted_attributes(study)).sum())
 
 
-def _drawn_and_left(study: Study, names: Sequence[str]) -> Floats:
+def _allowed_shares(study: Study, names: Sequence[str]) -> Floats:
     """Probability with which combinations of attributes are drawn, 0 for those that restrictions name."""
-    drawn = drawn_shares(study)
-    refuse_too_many(study, [len(drawn[name]) for name in names], f"the attributes {listed(names)}")
-    shares = reduce(np.multiply.outer, [drawn[name] for name in names], np.ones(()))
+    level_shares = drawn_shares(study)
+    refuse_too_many(study, [len(level_shares[name]) for name in names], f"the attributes {listed(names)}")
+    shares = reduce(np.multiply.outer, [level_shares[name] for name in names], np.ones(()))
     grid = dict(zip(names, np.indices(shares.shape), strict=True))
-    return np.where(left_in(study, grid), shares, 0.0)
+    return np.where(is_allowed(study, grid), shares, 0.0)
 
 
-def left_in(study: Study, codes: Mapping[str, Integers]) -> Flags:
+def is_allowed(study: Study, codes: Mapping[str, Integers]) -> Flags:
     """Flag the profiles that no restriction leaves out, in the shape of the ``codes`` of their attributes."""
     shape = np.broadcast_shapes(*(code.shape for code in codes.values()))
-    kept = np.ones(shape, dtype=bool)
+    mask = np.ones(shape, dtype=bool)
     for restriction in study.design.restrictions:
-        kept &= ~shows(study, restriction, codes)
-    return kept
+        mask &= ~shows_combination(study, restriction, codes)
+    return mask
 
 
-def shows(study: Study, combination: Combination, codes: Mapping[str, Integers]) -> Flags:
+def shows_combination(study: Study, combination: Combination, codes: Mapping[str, Integers]) -> Flags:
     """Flag the profiles that show a combination."""
-    flags = [np.isin(codes[name], wanted) for name, wanted in named_levels(study, combination).items()]
-    found: Flags = np.logical_and.reduce(flags)
-    return found
+    flags = [
+        np.isin(codes[name], level_codes) for name, level_codes in named_levels(study, combination).items()
+    ]
+    mask: Flags = np.logical_and.reduce(flags)
+    return mask
 
 
 def named_levels(study: Study, combination: Combination) -> dict[str, list[int]]:
     """Codes of the levels that a combination names, by attribute, derived attributes by their source."""
     # A list is empty where a derived attribute and its source are named with levels that exclude each other.
     derived = {part.id: part for part in study.derived}
-    found: dict[str, list[int]] = {}
+    level_codes: dict[str, list[int]] = {}
     for feature, levels in combination.levels.items():
         source, names = feature, set(levels)
         if feature in derived:
             source = derived[feature].source
             names = {name for level in derived[feature].levels if level.id in levels for name in level.covers}
         codes = [code for code, name in enumerate(study.levels(source)) if name in names]
-        found[source] = [code for code in found.get(source, codes) if code in codes]
-    return found
+        level_codes[source] = [code for code in level_codes.get(source, codes) if code in codes]
+    return level_codes
 
 
 def restricted_attributes(study: Study) -> list[str]:
     """Name the attributes that restrictions are about, in the order of the study file."""
-    named = {name for part in study.design.restrictions for name in named_levels(study, part)}
-    return [attribute.id for attribute in study.attributes if attribute.id in named]
+    names = {name for part in study.design.restrictions for name in named_levels(study, part)}
+    return [attribute.id for attribute in study.attributes if attribute.id in names]
 
 
 def chance(study: Study, combination: Combination) -> float:
@@ -128,7 +132,7 @@ def chance(study: Study, combination: Combination) -> float:
     names = list(named_levels(study, combination))
     joint = joint_shares(study, names)
     grid = dict(zip(names, np.indices(joint.shape), strict=True))
-    return float(joint[shows(study, combination, grid)].sum())
+    return float(joint[shows_combination(study, combination, grid)].sum())
 
 
 def count_cells(study: Study) -> tuple[int, int]:
@@ -137,21 +141,21 @@ def count_cells(study: Study) -> tuple[int, int]:
     names = restricted_attributes(study)
     shape = tuple(sizes[name] for name in names)
     refuse_too_many(study, shape, f"the attributes {listed(names)}")
-    left = left_in(study, dict(zip(names, np.indices(shape), strict=True))) if names else np.ones(())
+    mask = is_allowed(study, dict(zip(names, np.indices(shape), strict=True))) if names else np.ones(())
     total = prod(sizes.values())
-    return int(left.sum()) * (total // prod(shape)), total
+    return int(mask.sum()) * (total // prod(shape)), total
 
 
-def removed(study: Study, combination: Combination) -> tuple[int, float]:
+def count_removed(study: Study, combination: Combination) -> tuple[int, float]:
     """Count the combinations of all attributes that a restriction names, and how likely one is drawn."""
     sizes = {attribute.id: len(attribute.levels) for attribute in study.attributes}
-    drawn, named = drawn_shares(study), named_levels(study, combination)
-    others = prod(size for name, size in sizes.items() if name not in named)
-    cells = prod(len(codes) for codes in named.values()) * others
-    return cells, float(prod(drawn[name][codes].sum() for name, codes in named.items()))
+    level_shares, level_codes = drawn_shares(study), named_levels(study, combination)
+    multiplier = prod(size for name, size in sizes.items() if name not in level_codes)
+    cells = prod(len(codes) for codes in level_codes.values()) * multiplier
+    return cells, float(prod(level_shares[name][codes].sum() for name, codes in level_codes.items()))
 
 
-def tied(study: Study) -> list[tuple[str, str]]:
+def tied_attributes(study: Study) -> list[tuple[str, str]]:
     """Pairs of attributes that a restriction names together, in the order of the study file."""
     order = [attribute.id for attribute in study.attributes]
     pairs = {
@@ -162,41 +166,43 @@ def tied(study: Study) -> list[tuple[str, str]]:
     return sorted(pairs, key=lambda pair: [order.index(name) for name in pair])
 
 
-def unjoined(study: Study, analysis: Analysis) -> list[tuple[str, str]]:
+def ties_without_interaction(study: Study, analysis: Analysis) -> list[tuple[str, str]]:
     """Pairs of an analysis's features that a restriction ties and its formula does not join by ``*``."""
     # An AMCE of such a feature has no meaning of its own: a profile with the level and one with the reference
     # do not meet the same levels of the other feature. Joined, they are compared where both occur.
     if analysis.verb not in ("amce", "amce_diffs", "importance", "share_preferring"):
         return []
     source = {part.id: part.source for part in study.derived}
-    together = {frozenset(pair) for pair in tied(study)}
+    tied_pairs = {frozenset(pair) for pair in tied_attributes(study)}
     joined = {frozenset(pair) for pair in analysis.joined}
     return [
         pair
         for pair in combinations(dict.fromkeys(analysis.features), 2)
-        if frozenset(source.get(name, name) for name in pair) in together and frozenset(pair) not in joined
+        if frozenset(source.get(name, name) for name in pair) in tied_pairs and frozenset(pair) not in joined
     ]
 
 
 def advice(study: Study) -> list[str]:
     """State which analyses must join features that restrictions tie; a sentence for each way to mend them."""
-    named: dict[tuple[tuple[tuple[str, str], ...], str], list[str]] = {}
+    names_by_remedy: dict[tuple[tuple[tuple[str, str], ...], str], list[str]] = {}
     for analysis in study.analyses:
-        apart = unjoined(study, analysis)
-        if apart:
-            named.setdefault((tuple(apart), _remedy(apart, analysis.joined)), []).append(analysis.name)
-    told = []
-    for (pairs, remedy), names in named.items():
-        tied_pairs = " and ".join(f"{one} with {two}" for one, two in pairs)
-        told.append(
+        unjoined_pairs = ties_without_interaction(study, analysis)
+        if unjoined_pairs:
+            names_by_remedy.setdefault(
+                (tuple(unjoined_pairs), _remedy(unjoined_pairs, analysis.joined)), []
+            ).append(analysis.name)
+    sentences = []
+    for (pairs, remedy), names in names_by_remedy.items():
+        tied_pairs = " and ".join(f"{first} with {second}" for first, second in pairs)
+        sentences.append(
             f"{'Analyses' if len(names) > 1 else 'Analysis'} {listed(names)}: restrictions tie {tied_pairs}, "
             f"and effects without their interaction mix them; {remedy}."
         )
-    return told
+    return sentences
 
 
 def _remedy(pairs: Sequence[tuple[str, str]], joined: Sequence[tuple[str, str]]) -> str:
-    named = [name for pair in {*pairs, *joined} for name in pair]
-    if len(set(named)) < len(named):
+    names = [name for pair in {*pairs, *joined} for name in pair]
+    if len(set(names)) < len(names):
         return "make one attribute of their combinations, since * joins two features, each of them once"
-    return f"write {' and '.join(f'{one} * {two}' for one, two in pairs)} in the formula"
+    return f"write {' and '.join(f'{first} * {second}' for first, second in pairs)} in the formula"

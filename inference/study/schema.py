@@ -30,28 +30,28 @@ def study_schema() -> dict[str, Any]:
     # It accepts whatever `load_any_study` accepts; what several fields state together, such as formulas, and
     # whether files are there, only `conjury validate` checks.
     kinds = (Study, ItemStudy)
-    _, made = models_json_schema(
+    _, json_schema = models_json_schema(
         [(kind, "validation") for kind in kinds], ref_template="#/definitions/{model}"
     )
-    definitions = made["$defs"]
+    definitions = json_schema["$defs"]
     models = {model.__name__: model for model in _models(Part)}
     for name, definition in definitions.items():
         docs = field_docs(models[name])
         for field, schema in definition["properties"].items():
             schema["description"] = docs[field]
         definition["description"] = _plain((inspect.getdoc(models[name]) or "").partition("\n\n")[0])
-    named = {"properties": {"kind": {"const": "items"}}, "required": ["kind"]}
-    whole = {
+    condition = {"properties": {"kind": {"const": "items"}}, "required": ["kind"]}
+    document = {
         "$schema": DIALECT,
         "title": "Study file of conjury",
         "description": "What is judged, by whom, under which prompts, and how answers are analysed.",
         "type": "object",
-        "if": named,
+        "if": condition,
         "then": {"$ref": f"#/definitions/{ItemStudy.__name__}"},
         "else": {"$ref": f"#/definitions/{Study.__name__}"},
         "definitions": definitions,
     }
-    tidy: dict[str, Any] = _tidy(whole)
+    tidy: dict[str, Any] = _tidy(document)
     return tidy
 
 

@@ -67,8 +67,8 @@ def occasion_name(name: str, occasion: int) -> str:
 
 def split_occasion(name: str) -> tuple[str, int]:
     """Return the pair or item of such a name, and the occasion."""
-    own, mark, number = name.rpartition(_OCCASION)
-    return (own, int(number)) if mark and number.isdecimal() else (name, 1)
+    base_name, mark, number = name.rpartition(_OCCASION)
+    return (base_name, int(number)) if mark and number.isdecimal() else (name, 1)
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
@@ -95,8 +95,8 @@ _ENDING = re.compile(r"(\.parquet|\.csv\.gz|\.csv)$", flags=re.IGNORECASE)
 def companion(path: str | Path, role: str) -> Path:
     """Where the companion of a table lies: NAME.truth.parquet for NAME.parquet, by the role of ``NAMES``."""
     path = Path(path)
-    found = _ENDING.search(path.name)
-    ending = found.group() if found else path.suffix
+    match = _ENDING.search(path.name)
+    ending = match.group() if match else path.suffix
     name = path.name.removesuffix(ending)
     return path.with_name(NAMES[role].format(name=name, ending=ending))
 
@@ -163,11 +163,11 @@ EXACT = 2.0**53  # beyond it a float no longer distinguishes neighbouring whole 
 TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
 
-def where(column: str, bad: Mask) -> str:
+def describe_rows(column: str, bad: Mask) -> str:
     """Name the first offending data row, counted from 1 without the header, and how many follow."""
     rows = np.flatnonzero(bad)
-    others = len(rows) - 1
-    more = f" (and {others:,} more row{'s' if others > 1 else ''})" if others else ""
+    n_others = len(rows) - 1
+    more = f" (and {n_others:,} more row{'s' if n_others > 1 else ''})" if n_others else ""
     return f"row {rows[0] + 1} of column '{column}'{more}"
 
 
@@ -180,7 +180,7 @@ def in_table(row: npt.NDArray[np.int64], bad: Mask) -> Mask:
 
 def refuse(source: str, column: str, bad: Mask, problem: str, remedy: str) -> NoReturn:
     """Raise the InputError for the first row where ``bad`` is true; ``bad`` has one entry per row."""
-    raise InputError(f"{source}: {where(column, bad)} {problem}; {remedy}.")
+    raise InputError(f"{source}: {describe_rows(column, bad)} {problem}; {remedy}.")
 
 
 def coerce(values: Column[Any], kind: str, source: str, levels: Sequence[str] = ()) -> Column[Any]:
@@ -194,12 +194,12 @@ def as_text(values: Column[Any]) -> Column[Any]:
     """Return values as ``string``; whole numbers lose their decimal point, missing stays missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values.astype("string")
-    codes, uniques = _coded(values)
+    codes, uniques = _factorize(values)
     texts = pd.array([_text(unique) for unique in uniques] + [pd.NA], dtype="string")
     return pd.Series(texts.take(codes), index=values.index, name=values.name)
 
 
-def _coded(values: Column[Any]) -> tuple[npt.NDArray[np.int64], Any]:
+def _factorize(values: Column[Any]) -> tuple[npt.NDArray[np.int64], Any]:
     """Codes and distinct values; lists and other nested values are distinguished by their text."""
     try:
         return pd.factorize(values)
@@ -214,16 +214,16 @@ def _text(value: object) -> str:
 
 
 def _to_label(values: Column[Any], levels: Sequence[str], source: str) -> Column[Any]:
-    codes, uniques = _coded(values)
+    codes, uniques = _factorize(values)
     texts = [_text(unique) for unique in uniques]
-    known = pd.Index(list(levels), dtype="str").get_indexer(pd.Index(texts, dtype="str"))
-    unknown = np.append(known < 0, False)[codes]
+    positions = pd.Index(list(levels), dtype="str").get_indexer(pd.Index(texts, dtype="str"))
+    unknown = np.append(positions < 0, False)[codes]
     if unknown.any():
         value = texts[codes[np.flatnonzero(unknown)[0]]]
         problem = f"contains '{value}', which is not one of its levels{did_you_mean(value, levels)}"
         refuse(source, str(values.name), unknown, problem, f"use one of: {listed(levels)}")
     new = pd.Categorical.from_codes(
-        np.append(known, -1)[codes], categories=pd.Index(list(levels), dtype="str"), ordered=False
+        np.append(positions, -1)[codes], categories=pd.Index(list(levels), dtype="str"), ordered=False
     )
     return pd.Series(new, index=values.index, name=values.name)
 
@@ -285,8 +285,8 @@ def _to_timestamp(values: Column[Any], source: str) -> Column[Any]:
     if pd.api.types.is_numeric_dtype(values.dtype) and bool(values.notna().any()):
         bad = np.asarray(values.notna())
         refuse(source, str(values.name), bad, "contains a bare number", "write ISO 8601 times in UTC")
-    plain = values if pd.api.types.is_datetime64_any_dtype(values.dtype) else values.astype(object)
-    parsed: Column[Any] = pd.to_datetime(plain, utc=True, errors="coerce", format="ISO8601")
+    times = values if pd.api.types.is_datetime64_any_dtype(values.dtype) else values.astype(object)
+    parsed: Column[Any] = pd.to_datetime(times, utc=True, errors="coerce", format="ISO8601")
     bad = np.asarray(parsed.isna() & values.notna())
     if bad.any():
         value = values.iloc[int(np.flatnonzero(bad)[0])]

@@ -22,7 +22,7 @@ from .limits import check_columns, check_text_size, open_unpacked, reading, requ
 from .parquet import MAGIC, read_parquet, write_parquet
 from .schema import fields_of, validate
 from .short_rows import short_rows, warn_of_short_rows
-from .writing import whole
+from .writing import atomic_write
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "data" / "studies"
@@ -139,7 +139,7 @@ def write_table(frame: pd.DataFrame, path: str | Path, *, private: bool = False)
     path = Path(path)
     suffix = _suffix(path)
     try:
-        with whole(path, private=private) as file:
+        with atomic_write(path, private=private) as file:
             _write(frame, file, suffix)
     except OSError as error:
         problem = error.strerror or error
@@ -190,10 +190,10 @@ def load_text(path: str | Path) -> pd.DataFrame:
         return _read_csv(path, {}, None, ())
 
 
-def _infer_levels(frame: pd.DataFrame, path: Path, known: set[str], notes: list[str]) -> None:
+def _infer_levels(frame: pd.DataFrame, path: Path, level_names: set[str], notes: list[str]) -> None:
     """Put text columns without a level order into alphabetical order, and note which."""
     texts: pd.Index[str] = frame.select_dtypes("string").columns
-    inferred = [str(name) for name in texts if name not in known]
+    inferred = [str(name) for name in texts if name not in level_names]
     for name in inferred:
         frame[name] = coerce(frame[name], "label", str(path), sorted(frame[name].dropna().unique()))
     if inferred:

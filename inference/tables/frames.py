@@ -19,8 +19,8 @@ def any_frame(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def accepting(*args: P.args, **kwargs: P.kwargs) -> R:
         rows: list[Any] = [to_pandas(value) for value in args]
-        named: dict[str, Any] = {name: to_pandas(value) for name, value in kwargs.items()}
-        return function(*rows, **named)
+        options: dict[str, Any] = {name: to_pandas(value) for name, value in kwargs.items()}
+        return function(*rows, **options)
 
     return accepting
 

@@ -23,7 +23,7 @@ def is_inside(path: Path, folder: Path) -> bool:
 def require_inside(path: Path, folder: Path, what: str = "the folder of the study") -> Path:
     """Return a path; InputError where it leads to no place in a folder."""
     if not is_inside(path, folder):
-        raise _outside(path, what)
+        raise _outside_error(path, what)
     return path
 
 
@@ -34,14 +34,14 @@ def read_inside(path: Path, folder: Path, limit: int) -> bytes:
     try:
         descriptor = _open(root, path.resolve().relative_to(root).parts)
     except (RuntimeError, ValueError):
-        raise _outside(path) from None
+        raise _outside_error(path) from None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):  # a link where there was none a moment ago
-            raise _outside(path) from None
+            raise _outside_error(path) from None
         raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from None
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise _outside(path)
+            raise _outside_error(path)
         content = file.read(limit + 1)
     if len(content) > limit:
         raise InputError(f"{path}: the file has more than {limit:,} bytes, the limit for it; shorten it.")
@@ -62,5 +62,5 @@ def _open(root: Path, parts: Sequence[str]) -> int:
     return place
 
 
-def _outside(path: Path, what: str = "the folder of the study") -> InputError:
+def _outside_error(path: Path, what: str = "the folder of the study") -> InputError:
     return InputError(f"{path}: this leads out of {what}, by a link or upwards; put the file itself there.")

@@ -24,8 +24,8 @@ FEW, TEXT, IDENTIFY = 10, 15, 0.9
 
 def item_column(frame: pd.DataFrame) -> str | None:
     """The column that names items, by its name."""
-    named = _named(frame)
-    return named[0] if named else None
+    names = _id_columns(frame)
+    return names[0] if names else None
 
 
 def refuse_two_values(frame: pd.DataFrame, item: str, names: Iterable[str], source: str) -> None:
@@ -45,11 +45,11 @@ def repeated_items(frame: pd.DataFrame, answers: Iterable[str] = ()) -> tuple[st
     # A column of ten items or more, or of at least half as many as there are rows, counts; the others are ids
     # and, where no column names each row, long texts. `answers` are neither.
     free = frame.drop(columns=[name for name in answers if name in frame])
-    named = [name for name in _named(free) if _repeats(free[name])]
-    item = next((name for name in named if _are_many(free[name])), None)
+    id_columns = [name for name in _id_columns(free) if _repeats(free[name])]
+    item = next((name for name in id_columns if _are_many(free[name])), None)
     if item is not None:
         return item, []
-    numbered = any(free[name].is_unique for name in _named(free))
+    numbered = any(free[name].is_unique for name in _id_columns(free))
     repeating = [name for name in map(str, free) if _repeats(free[name]) and _distinct(free[name]) >= FEW]
     return None, [name for name in repeating if _is_id(name) or (not numbered and _is_text(free[name]))]
 
@@ -64,7 +64,7 @@ def copies(frame: pd.DataFrame, answers: Iterable[str] = ()) -> NDArray[np.bool_
     repeated = text.duplicated().to_numpy()
     distinct = text[~repeated]
     free = distinct.drop(columns=[name for name in answers if name in distinct])
-    if _named(free):
+    if _id_columns(free):
         alike = not free.duplicated().any()
     else:
         alike = any(free[name].nunique() >= max(FEW, IDENTIFY * len(distinct)) for name in free)
@@ -75,18 +75,20 @@ def other_order(first: pd.DataFrame, second: pd.DataFrame, answers: Iterable[str
     """A column by which two tables of n rows list the same items in different orders."""
     # None where tables number their own rows, or list the items in the same order.
     free, item = first.drop(columns=[name for name in answers if name in first]), None
-    named = _named(free)
-    for name in dict.fromkeys([*named, *map(str, free)]):
+    names = _id_columns(free)
+    for name in dict.fromkeys([*names, *map(str, free)]):
         if name not in second:
             continue
-        one, other = (as_text(table[name]).fillna("").reset_index(drop=True) for table in (first, second))
-        least = min(FEW, len(one)) if name in named else max(FEW, IDENTIFY * len(one))
-        if one.nunique() < least:
+        first_keys, second_keys = (
+            as_text(table[name]).fillna("").reset_index(drop=True) for table in (first, second)
+        )
+        least = min(FEW, len(first_keys)) if name in names else max(FEW, IDENTIFY * len(first_keys))
+        if first_keys.nunique() < least:
             continue
-        if (one == other).all():
+        if (first_keys == second_keys).all():
             return None
-        shared = set(one) & set(other) - {""}
-        if item is None and (shared if name in named else set(one) == set(other)):
+        shared = set(first_keys) & set(second_keys) - {""}
+        if item is None and (shared if name in names else set(first_keys) == set(second_keys)):
             item = name
     return item
 
@@ -95,10 +97,10 @@ def _cell(value: object) -> str:
     return "" if value is None or value is pd.NA or value != value else str(value)
 
 
-def _named(frame: pd.DataFrame) -> list[str]:
+def _id_columns(frame: pd.DataFrame) -> list[str]:
     """Columns that are called as items are, the surest first."""
-    named = [str(name) for name in frame if plain(str(name)) in ITEM]
-    return sorted(named, key=lambda name: ITEM.index(plain(name)))
+    names = [str(name) for name in frame if plain(str(name)) in ITEM]
+    return sorted(names, key=lambda name: ITEM.index(plain(name)))
 
 
 def _distinct(column: pd.Series[Any]) -> int:

@@ -68,10 +68,10 @@ def reading(source: object) -> Iterator[None]:
     try:
         yield
     except EXHAUSTED as error:
-        raise exhausted(source, error) from None
+        raise limit_error(source, error) from None
 
 
-def exhausted(source: object, error: BaseException) -> InputError:
+def limit_error(source: object, error: BaseException) -> InputError:
     """State which limit of the machine a file exceeds, and what to do."""
     problems: dict[type[BaseException], str] = {
         RecursionError: "its content is nested too deeply; write it flat",
@@ -161,12 +161,12 @@ def parse_json(text: str) -> Any:
     """Parse JSON within limits of nesting and digits; halves of surrogate pairs become U+FFFD."""
     too_deep = f"it is nested more than {DEPTH} levels deep"
     try:
-        value = json.loads(text, parse_int=_whole)
+        value = json.loads(text, parse_int=_parse_integer)
     except RecursionError:
         raise ValueError(too_deep) from None
-    if text.count("[") + text.count("{") > DEPTH and _deeper(value, DEPTH):
+    if text.count("[") + text.count("{") > DEPTH and _is_deeper(value, DEPTH):
         raise ValueError(too_deep)
-    return _mended(value) if _ESCAPED_HALF.search(text) else value
+    return _mend_texts(value) if _ESCAPED_HALF.search(text) else value
 
 
 def read_text(path: Path, remedy: str = "save it as UTF-8") -> str:
@@ -197,13 +197,13 @@ def whole_text(text: str) -> str:
     return HALF_A_PAIR.sub("\ufffd", text)
 
 
-def _whole(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits, and the limit is {DIGITS}")
     return int(digits)
 
 
-def _deeper(value: Any, limit: int) -> bool:
+def _is_deeper(value: Any, limit: int) -> bool:
     """Whether lists and mappings are nested deeper than ``limit``, found level by level."""
     level = [value]
     for _ in range(limit):
@@ -219,12 +219,16 @@ def _deeper(value: Any, limit: int) -> bool:
     return True
 
 
-def _mended(value: Any) -> Any:
+def _mend_texts(value: Any) -> Any:
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, list):
-        return [_mended(part) for part in value]
-    return {_mended(key): _mended(part) for key, part in value.items()} if isinstance(value, dict) else value
+        return [_mend_texts(part) for part in value]
+    return (
+        {_mend_texts(key): _mend_texts(part) for key, part in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _size(limit: int) -> str:

@@ -65,7 +65,7 @@ def read_parquet(
             frame = frame.reset_index()
         return _restore_levels(frame.reset_index(drop=True), noted)
     except DAMAGE as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
 
 
 def column_names(path: Path) -> list[str]:
@@ -74,7 +74,7 @@ def column_names(path: Path) -> list[str]:
     try:
         return list(pq.read_schema(path).names)
     except DAMAGE as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
 
 
 def levels_of_file(path: Path) -> dict[str, pd.CategoricalDtype]:
@@ -84,17 +84,21 @@ def levels_of_file(path: Path) -> dict[str, pd.CategoricalDtype]:
         with pq.ParquetFile(path) as file:
             schema, noted = file.schema_arrow, (file.schema_arrow.metadata or {}).get(LEVELS_KEY, b"{}")
             entries: dict[str, Any] = parse_json(noted.decode())
-            found = {
+            levels = {
                 name: pd.CategoricalDtype(entry["levels"], ordered=entry["ordered"])
                 for name, entry in entries.items()
             }
-            texts = [one.name for one in schema if pa.types.is_dictionary(one.type) and one.name not in found]
+            texts = [
+                field.name
+                for field in schema
+                if pa.types.is_dictionary(field.type) and field.name not in levels
+            ]
             if texts and file.num_row_groups:
                 frame = file.read_row_group(0, columns=texts).to_pandas()
-                found |= {name: frame[name].dtype for name in texts}
-            return found
+                levels |= {name: frame[name].dtype for name in texts}
+            return levels
     except DAMAGE as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
 
 
 def plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -126,7 +130,7 @@ def _plain_texts(path: Path, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if any(is_text(schema.field(name).type) for is_text in texts)]
 
 
-def _damaged(path: Path, error: BaseException) -> InputError:
+def _damage_error(path: Path, error: BaseException) -> InputError:
     reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
     return InputError(f"{path}: the Parquet file is damaged ({reason}); write or copy it again.")
 
@@ -172,10 +176,10 @@ def _check_claims(metadata: pq.FileMetaData, path: Path) -> None:
         )
 
 
-def _check_columns(held: Sequence[str], wanted: Sequence[str], path: Path) -> None:
-    for name in wanted:
-        if name not in held:
-            raise InputError(f"{path}: there is no column '{name}'; the columns are {listed(held)}.")
+def _check_columns(columns: Sequence[str], names: Sequence[str], path: Path) -> None:
+    for name in names:
+        if name not in columns:
+            raise InputError(f"{path}: there is no column '{name}'; the columns are {listed(columns)}.")
 
 
 def _restore_levels(frame: pd.DataFrame, metadata: dict[bytes, bytes]) -> pd.DataFrame:

@@ -38,16 +38,16 @@ class _Secret:
 
     def __init__(self, secret: str) -> None:
         self.secret = secret
-        cores = [core for shift in range(3) if len(core := _core(secret, shift)) >= SHORTEST_SECRET]
+        cores = [core for shift in range(3) if len(core := _base64_core(secret, shift)) >= SHORTEST_SECRET]
         urlsafe = [core.translate(str.maketrans("+/", "-_")) for core in cores]
         encoded = secret.encode().hex()
         numbers = [separator.join(str(byte) for byte in secret.encode()[:3]) for separator in (",", ", ")]
         forms = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
         self.forms = tuple(form.encode() for form in dict.fromkeys(forms))
         patterns = "|".join(["".join(map(_escaped, form)) for form in (secret, *cores, *urlsafe)])
-        listed = r",\s*".join(str(byte) for byte in secret.encode())
+        byte_pattern = r",\s*".join(str(byte) for byte in secret.encode())
         before = r"(?P<kept>(?<!\\)(?:\\\\)*)" if secret[0] in _AFTER_BACKSLASH else "(?P<kept>)"
-        pattern = rf"{before}(?:{patterns}|(?i:{encoded}))|(?<!\d){listed}(?!\d)"
+        pattern = rf"{before}(?:{patterns}|(?i:{encoded}))|(?<!\d){byte_pattern}(?!\d)"
         self.text = re.compile(pattern)
         self.bytes = re.compile(pattern.encode())
 
@@ -90,7 +90,7 @@ def _secret(secret: str) -> _Secret | None:
     return _Secret(secret) if len(secret) >= SHORTEST_SECRET else None
 
 
-def _core(secret: str, shift: int) -> str:
+def _base64_core(secret: str, shift: int) -> str:
     """Return the characters of base64 that a secret alone decides, ``shift`` bytes into a group of three."""
     coded = base64.b64encode(b"\0" * shift + secret.encode()).decode()
     return coded[-(-shift * 8 // 6) : (shift + len(secret)) * 8 // 6]

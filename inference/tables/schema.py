@@ -342,17 +342,19 @@ def require_columns(frame: pd.DataFrame, columns: list[str], source: str, option
     """
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"{source}: this is a {type(frame).__name__}; give a DataFrame.")
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise InputError(f"{source}: column '{twice[0]}' occurs twice; rename or drop one of them.")
+    duplicates = frame.columns[frame.columns.duplicated()]
+    if len(duplicates):
+        raise InputError(f"{source}: column '{duplicates[0]}' occurs twice; rename or drop one of them.")
     for column in columns:
         if column not in frame:
-            others = [str(name) for name in frame.columns if name not in columns]
-            hint = did_you_mean(column, others)
-            likely = next((name for name in others if name.casefold() in SYNONYMS.get(column, ())), "THEIRS")
-            named = f", as {option} {likely}={column}" if option else ""
+            other_names = [str(name) for name in frame.columns if name not in columns]
+            hint = did_you_mean(column, other_names)
+            likely = next(
+                (name for name in other_names if name.casefold() in SYNONYMS.get(column, ())), "THEIRS"
+            )
+            rename_hint = f", as {option} {likely}={column}" if option else ""
             raise InputError(
-                f"{source}: column '{column}' is missing{hint}; add or rename it{named} (there are: "
+                f"{source}: column '{column}' is missing{hint}; add or rename it{rename_hint} (there are: "
                 f"{listed(frame.columns)})."
             )
 
@@ -395,24 +397,24 @@ def _check_key(frame: pd.DataFrame, table: str, source: str) -> None:
     bad = frame.duplicated(key).to_numpy()
     if bad.any():
         cells = frame.loc[int(np.flatnonzero(bad)[0]), key]
-        shown = ", ".join(f"{name} {value}" for name, value in cells.items() if not pd.isna(value))
+        row_text = ", ".join(f"{name} {value}" for name, value in cells.items() if not pd.isna(value))
         refuse(
             source,
             key[-1],
             bad,
-            f"repeats an earlier row ({shown})",
-            f"keep one row for each{_apart(frame, key)}",
+            f"repeats an earlier row ({row_text})",
+            f"keep one row for each{_hint_on_dimension(frame, key)}",
         )
 
 
-def _apart(frame: pd.DataFrame, key: list[str]) -> str:
+def _hint_on_dimension(frame: pd.DataFrame, key: list[str]) -> str:
     """A further column of few values that tells judgments of one dimension apart: it may name dimensions."""
     if "dimension" not in key or frame["dimension"].nunique() > 1:
         return ""
     further = frame[[name for name in frame if name not in TABLES["judgments"]]].astype("string")
     for name in further:
-        few = 1 < further[name].nunique() <= len(frame) / 2
-        if few and not frame[key].assign(apart=further[name]).duplicated().any():
+        has_few_values = 1 < further[name].nunique() <= len(frame) / 2
+        if has_few_values and not frame[key].assign(apart=further[name]).duplicated().any():
             return f"; if column '{name}', in which they differ, names what was rated, call it 'dimension'"
     return ""
 

@@ -22,7 +22,7 @@ _held: set[int] = set()
 _written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
 
 
-class Held(Exception):
+class LockHeld(Exception):
     """Another process has the lock; the message names it."""
 
 
@@ -41,7 +41,7 @@ class Lock:
             except BlockingIOError:
                 holder = _holder(self._file)
                 os.close(self._file)
-                raise Held(holder) from None
+                raise LockHeld(holder) from None
             except OSError:
                 os.close(self._file)
                 raise
@@ -75,20 +75,20 @@ class Lock:
 
 def _holder(file: int) -> str:
     try:
-        known = json.loads(os.pread(file, 4096, 0))
-        return f"process {known['pid']} on {known['host']} (since {known['start']})"
+        record = json.loads(os.pread(file, 4096, 0))
+        return f"process {record['pid']} on {record['host']} (since {record['start']})"
     except (ValueError, KeyError, TypeError):
         return "another process"
 
 
-def _let_go() -> None:
+def _close_locks() -> None:
     """Close what a fork inherited, so that a lock ends with the process that took it."""
     for file in _held:
         os.close(file)
     _held.clear()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_close_locks)
 
 
 def open_itself(path: str | Path, flags: int, mode: int = 0o666) -> int:
@@ -102,7 +102,7 @@ def open_itself(path: str | Path, flags: int, mode: int = 0o666) -> int:
 
 
 @contextmanager
-def whole(path: str | Path, *, durable: bool = True, private: bool = False) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | Path, *, durable: bool = True, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file to be written that appears complete under its name, or not at all; folders are made."""
     # What cannot write to an open file writes to its `name`. A durable file survives a loss of power. A
     # private file, and its folder where that is made, is for its owner alone.
@@ -146,6 +146,6 @@ def files_written() -> Iterator[list[Path]]:
 
 def note_written(files: Iterable[Path]) -> None:
     """Add files that are there now to the list of `files_written`, where one is kept."""
-    listed = _written.get()
-    if listed is not None:
-        listed.extend(files)
+    paths = _written.get()
+    if paths is not None:
+        paths.extend(files)

@@ -98,7 +98,7 @@ class Portrait:
             "hair": self.hair_colour,
             "clothes": self.clothes_colour,
         }
-        return _filled(size, self.background, FACE_FRAME, shapes, tones)
+        return _fill_shapes(size, self.background, FACE_FRAME, shapes, tones)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Silhouette:
     def colour(self) -> str:
         """Colour of the ground, as '#rrggbb'."""
         tint, share = list(TINTS.values())[self.number // len(GROUNDS)]
-        return _mixed(list(GROUNDS.values())[self.number % len(GROUNDS)], tint, share)
+        return _mix_colours(list(GROUNDS.values())[self.number % len(GROUNDS)], tint, share)
 
     @property
     def description(self) -> str:
@@ -121,8 +121,8 @@ class Silhouette:
 
     def picture(self, size: int) -> Image.Image:
         """Draw it as a square of ``size`` pixels."""
-        tones = {"background": self.colour, "person": _mixed(self.colour, "#ffffff", 0.86)}
-        return _filled(size, self.colour, (0, 0, UNITS), forms()["silhouette"][""], tones)
+        tones = {"background": self.colour, "person": _mix_colours(self.colour, "#ffffff", 0.86)}
+        return _fill_shapes(size, self.colour, (0, 0, UNITS), forms()["silhouette"][""], tones)
 
 
 class ByNumber(Part):
@@ -159,16 +159,16 @@ class FacesFile(Part):
 def read_drawn_faces(path: Path, authors: Iterable[str]) -> dict[str, Portrait]:
     """Return the face of each author, such as ``black_male_03``, by a file that may have more groups."""
     file, marked = read_checked(path, FacesFile)
-    wanted = stimulus_counts(authors)
+    counts = stimulus_counts(authors)
     _check_names(file.by_number, ("by_number",), marked)
     faces: dict[str, Portrait] = {}
-    for group, count in wanted.items():
+    for group, count in counts.items():
         if group not in file.groups:
-            meant = did_you_mean(group, set(file.groups) - set(wanted))
+            meant = did_you_mean(group, set(file.groups) - set(counts))
             sentence = f"{group} is missing from groups{meant}; add the attributes of its faces."
             raise marked.error(("groups",), sentence)
         _check_names(file.groups[group], ("groups", group), marked)
-        for number, face in enumerate(_deal(file, file.groups[group], count)):
+        for number, face in enumerate(_deal_faces(file, file.groups[group], count)):
             if face in faces.values():
                 sentence = f"{group} has fewer than {count} different faces; add kinds of hair or skin."
                 raise marked.error(("groups", group), sentence)
@@ -196,7 +196,7 @@ def forms() -> dict[str, dict[str, tuple[Shape, ...]]]:
         if row["colour"] is None:  # a form without shapes, such as "none"
             continue
         mirrored = np.column_stack([UNITS - outline[:, 0], outline[:, 1]])
-        within = tuple(np.reshape(other, (-1, 2)) for other in row["within"])
+        within = tuple(np.reshape(polygon, (-1, 2)) for polygon in row["within"])
         outlines = (outline, mirrored) if row["pair"] else (outline,)
         shapes.append(Shape(json.loads(row["colour"]), outlines, within))
     return {part: {form: tuple(shapes) for form, shapes in named.items()} for part, named in listed.items()}
@@ -216,7 +216,7 @@ def _check_names(part: Part, at: Location, marked: MarkedYaml) -> None:
                 raise marked.error((*at, field, position), f"{field}: {suggestion(name, form_names(field))}")
 
 
-def _deal(file: FacesFile, group: Group, count: int) -> list[Portrait]:
+def _deal_faces(file: FacesFile, group: Group, count: int) -> list[Portrait]:
     """Return ``count`` faces; lists of equal length are dealt in the same order in all groups."""
     dealt: dict[str, list[str]] = {}
     for field in DEALT:
@@ -234,7 +234,7 @@ def _deal(file: FacesFile, group: Group, count: int) -> list[Portrait]:
     ]
 
 
-def _filled(
+def _fill_shapes(
     size: int, ground: str, frame: tuple[float, float, float], shapes: Sequence[Shape], tones: dict[str, str]
 ) -> Image.Image:
     """Fill shapes, drawn large and scaled down, as RGBA without transparent pixels."""
@@ -253,27 +253,27 @@ def _filled(
     image = Image.new("RGB", (side, side), ground)
     pen = ImageDraw.Draw(image)
     for shape in shapes:
-        colour = ImageColor.getrgb(_tone(shape.colour, tones))
+        colour = ImageColor.getrgb(_resolve_colour(shape.colour, tones))
         for outline in shape.outlines:
             if shape.within:
                 visible = mask(outline)
-                for other in shape.within:
-                    visible = ImageChops.logical_and(visible, mask(other))
+                for boundary in shape.within:
+                    visible = ImageChops.logical_and(visible, mask(boundary))
                 image.paste(colour, (0, 0), visible)
             else:
                 pen.polygon(pixels(outline), fill=colour)
     return image.reduce(FINER).convert("RGBA")
 
 
-def _tone(colour: Colour, tones: dict[str, str]) -> str:
+def _resolve_colour(colour: Colour, tones: dict[str, str]) -> str:
     """Return a colour of the shapes, mixed from the tones of a person, as '#rrggbb'."""
     if isinstance(colour, str):
         return tones.get(colour, colour)
-    one, other, share = colour
-    return _mixed(_tone(one, tones), _tone(other, tones), share)
+    first, second, share = colour
+    return _mix_colours(_resolve_colour(first, tones), _resolve_colour(second, tones), share)
 
 
-def _mixed(colour: str, other: str, share: float) -> str:
+def _mix_colours(colour: str, second: str, share: float) -> str:
     """Mix a share of another colour into one."""
-    pairs = zip(ImageColor.getrgb(colour)[:3], ImageColor.getrgb(other)[:3], strict=True)
-    return "#" + "".join(f"{round(one + share * (two - one)):02x}" for one, two in pairs)
+    pairs = zip(ImageColor.getrgb(colour)[:3], ImageColor.getrgb(second)[:3], strict=True)
+    return "#" + "".join(f"{round(start + share * (end - start)):02x}" for start, end in pairs)

@@ -159,15 +159,15 @@ def load_faces(
 
 def _read_folder(folder: Path, authors: Iterable[str], optional: str, root: Path) -> dict[str, Photo]:
     """Return the picture of each author, such as ``black_male_03``: the fourth of ``black_male`` by name."""
-    wanted = stimulus_counts(authors)
+    counts = stimulus_counts(authors)
     for group in sorted(path.name for path in folder.iterdir() if path.is_dir() and not _ignored(path)):
-        if group not in wanted:
+        if group not in counts:
             raise InputError(
-                f"{folder / group}: '{group}' is not a group of the study{did_you_mean(group, wanted)}; "
-                f"rename it to one of {listed(wanted)}."
+                f"{folder / group}: '{group}' is not a group of the study{did_you_mean(group, counts)}; "
+                f"rename it to one of {listed(counts)}."
             )
     photos: dict[str, Photo] = {}
-    for group, count in wanted.items():
+    for group, count in counts.items():
         if (folder / group).is_dir():
             photos |= {
                 f"{group}_{number:02d}": Photo(path)

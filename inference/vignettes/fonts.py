@@ -174,7 +174,7 @@ class Fonts:
     def find(cls, emoji: Path | None = None) -> Fonts:
         """Find the fonts of ``data/fonts.yaml``, and the emoji font given or in the usual folders."""
         content = yaml.safe_load(FONTS.read_text(encoding="utf-8"))
-        families, absent = _installed(content["families"])
+        families, absent = _find_families(content["families"])
         return cls(
             families,
             find_emoji(content["emoji"]["files"], content["emoji"]["folders"], emoji),
@@ -265,7 +265,7 @@ def can_shape() -> bool:
     return bool(features.check("raqm") and features.check("fribidi") and fribidi())
 
 
-def _installed(listed: Sequence[_Listed]) -> tuple[list[Family], list[Absent]]:
+def _find_families(listed: Sequence[_Listed]) -> tuple[list[Family], list[Absent]]:
     families, absent, missing = [], [], []
     for entry in listed:
         regular, bold = _file(entry), _file(entry.get("bold", entry))
@@ -298,8 +298,8 @@ def _face(family: Family, size: int, weight: int, points: float, shaping: bool) 
     if family.axes:
         ranges = [(axis["minimum"] or 0, axis["maximum"] or 0) for axis in face.get_variation_axes()]
         values = {"size": points, "weight": weight}
-        wanted = [values[axis] if isinstance(axis, str) else axis for axis in family.axes]
-        limited = [min(max(each, low), high) for each, (low, high) in zip(wanted, ranges, strict=True)]
+        axis_values = [values[axis] if isinstance(axis, str) else axis for axis in family.axes]
+        limited = [min(max(value, low), high) for value, (low, high) in zip(axis_values, ranges, strict=True)]
         face.set_variation_by_axes(limited)
     return face
 

@@ -66,21 +66,21 @@ def choose_profiles(study: Study, profiles: pd.DataFrame, n: int, seed: int) -> 
     [5, 5, 5, 5, 5, 5, 5]
     """
     rng = stream(seed, "gallery")
-    drawn = profiles.iloc[rng.permutation(len(profiles))[: n * CANDIDATES]]
+    candidates = profiles.iloc[rng.permutation(len(profiles))[: n * CANDIDATES]]
     names = [*(part.id for part in study.attributes), *(part.id for part in study.stimuli)]
-    codes = [drawn[name].astype("category").cat.codes.to_numpy() for name in names]
+    codes = [candidates[name].astype("category").cat.codes.to_numpy() for name in names]
     counts = [np.zeros(code.max() + 1) for code in codes]
     weights = [len(count) for count in counts]
-    left = np.ones(len(drawn), dtype=bool)
+    is_available = np.ones(len(candidates), dtype=bool)
     chosen: list[int] = []
-    for _ in range(min(n, len(drawn))):
-        shown = sum(weight * count[code] for weight, count, code in zip(weights, counts, codes, strict=True))
-        best = int(np.where(left, shown, np.inf).argmin())
+    for _ in range(min(n, len(candidates))):
+        score = sum(weight * count[code] for weight, count, code in zip(weights, counts, codes, strict=True))
+        best = int(np.where(is_available, score, np.inf).argmin())
         chosen.append(best)
-        left[best] = False
+        is_available[best] = False
         for count, code in zip(counts, codes, strict=True):
             count[code[best]] += 1
-    return drawn.iloc[chosen]
+    return candidates.iloc[chosen]
 
 
 def draw_profiles(
@@ -91,19 +91,19 @@ def draw_profiles(
     table = label_fields(study, profiles).drop(columns="profile_id")
     levels = [dict(zip(table.columns, row, strict=True)) for row in table.itertuples(index=False, name=None)]
     alts = [
-        {str(cues): str(shown["alt"].iloc[row]) for cues, shown in records.items()}
+        {str(cues): str(cue_records["alt"].iloc[row]) for cues, cue_records in records.items()}
         for row in range(len(levels))
     ]
     entries = [
         Entry(number, level, {}, alt)
         for number, level, alt in zip(profiles["profile_id"].tolist(), levels, alts, strict=True)
     ]
-    drawn = 0
+    n_drawn = 0
     for renderer in renderers:
         for row, record in renderer.in_drawing_order(records[renderer.job.cues]):
             entries[row].pictures[renderer.job.cues] = renderer.painter.draw(record).image
-            drawn += 1
-            progress(drawn)
+            n_drawn += 1
+            progress(n_drawn)
     return entries
 
 
@@ -111,14 +111,19 @@ def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str
     """Return the gallery as an HTML document without other files; ``facts`` label how it was drawn."""
     figures = [
         {
-            "id": one.profile_id,
-            "levels": one.levels,
+            "id": entry.profile_id,
+            "levels": entry.levels,
             "pictures": [
-                {"cues": CUES[cues], "uri": _data_uri(picture), "alt": one.alts[cues], "width": picture.width}
-                for cues, picture in one.pictures.items()
+                {
+                    "cues": CUES[cues],
+                    "uri": _data_uri(picture),
+                    "alt": entry.alts[cues],
+                    "width": picture.width,
+                }
+                for cues, picture in entry.pictures.items()
             ],
         }
-        for one in entries
+        for entry in entries
     ]
     return render(
         "gallery.html.j2",
@@ -127,14 +132,14 @@ def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str
         figures=figures,
         facts=facts,
         counts=_counts(study, entries),
-        several=_several(entries),
+        several=_has_several_pictures(entries),
     )
 
 
 def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, columns: int = 4) -> Picture:
     """Draw profiles as one picture, cues side by side, each in the column that is the shortest so far."""
-    blocks = [_block(one, typesetter) for one in entries]
-    across = len(entries[0].pictures) if _several(entries) else 1
+    blocks = [_block(entry, typesetter) for entry in entries]
+    across = len(entries[0].pictures) if _has_several_pictures(entries) else 1
     columns = max(1, min(columns // across if across > 1 else columns, len(blocks)))
     heading = typesetter.set(title, TextStyle(34, weight=700), None)
     bottoms = [2 * GAP + heading.height] * columns
@@ -151,14 +156,14 @@ def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, 
     return sheet
 
 
-def _block(one: Entry, typesetter: Typesetter) -> Picture:
+def _block(entry: Entry, typesetter: Typesetter) -> Picture:
     """Draw the pictures of a profile side by side, and their caption below."""
     small = [
         picture.resize((COLUMN, round(picture.height * COLUMN / picture.width)), Image.Resampling.LANCZOS)
-        for picture in one.pictures.values()
+        for picture in entry.pictures.values()
     ]
     width = len(small) * COLUMN + (len(small) - 1) * GAP
-    text = f"{one.profile_id}: {' · '.join(one.levels.values())}"
+    text = f"{entry.profile_id}: {' · '.join(entry.levels.values())}"
     caption = typesetter.set(text, TextStyle(CAPTION), width)
     tallest = max(picture.height for picture in small)
     block = Image.new("RGB", (width, tallest + 8 + caption.height + caption.below), PAPER)
@@ -168,14 +173,16 @@ def _block(one: Entry, typesetter: Typesetter) -> Picture:
     return block
 
 
-def _several(entries: Sequence[Entry]) -> bool:
-    return any(len(one.pictures) > 1 for one in entries)
+def _has_several_pictures(entries: Sequence[Entry]) -> bool:
+    return any(len(entry.pictures) > 1 for entry in entries)
 
 
 def _counts(study: Study, entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     """Count the profiles with each level, by attribute, both by label."""
     return {
-        name: {level.label: sum(one.levels[name] == level.label for one in entries) for level in part.levels}
+        name: {
+            level.label: sum(entry.levels[name] == level.label for entry in entries) for level in part.levels
+        }
         for name, part in zip(entries[0].levels, study.attributes, strict=True)
     }
 

@@ -178,16 +178,16 @@ def _fields(content: Piece) -> tuple[str, ...]:
 
 
 def _theme_problems(file: LayoutFile) -> Iterator[tuple[Location, str]]:
-    first, *others = file.themes
+    first, *other_themes = file.themes
     if BACKGROUND not in file.themes[first]:
         sentence = f"theme {first} has no colour '{BACKGROUND}', the colour of the empty picture; add it."
         yield ("themes", first), sentence
-    for other in others:
-        for name in (name for name in file.themes[first] if name not in file.themes[other]):
-            yield ("themes", other), f"theme {other} lacks the colour '{name}' of {first}; add it."
-        for name in (name for name in file.themes[other] if name not in file.themes[first]):
-            sentence = f"theme {first} lacks the colour '{name}' of {other}; add or remove it."
-            yield ("themes", other, name), sentence
+    for theme in other_themes:
+        for name in (name for name in file.themes[first] if name not in file.themes[theme]):
+            yield ("themes", theme), f"theme {theme} lacks the colour '{name}' of {first}; add it."
+        for name in (name for name in file.themes[theme] if name not in file.themes[first]):
+            sentence = f"theme {first} lacks the colour '{name}' of {theme}; add or remove it."
+            yield ("themes", theme, name), sentence
 
 
 def _name_problems(file: LayoutFile, icons: Mapping[str, Icon]) -> Iterator[tuple[Location, str]]:
@@ -231,13 +231,13 @@ def _steps(path: str) -> list[tuple[str, list[Point]]]:
         letter = tokens[at]
         if letter not in NUMBERS:
             raise ValueError(f"'{letter}' in the path '{_short(path)}' is none of M, L, C, Z; correct it.")
-        given = tokens[at + 1 : at + 1 + NUMBERS[letter]]
+        arguments = tokens[at + 1 : at + 1 + NUMBERS[letter]]
         at += 1 + NUMBERS[letter]
-        if len(given) < NUMBERS[letter] or any(token[-1].isalpha() for token in given):
+        if len(arguments) < NUMBERS[letter] or any(token[-1].isalpha() for token in arguments):
             raise ValueError(
                 f"{letter} in the path '{_short(path)}' takes {NUMBERS[letter]} numbers; add the others."
             )
-        numbers = [float(token) for token in given]
+        numbers = [float(token) for token in arguments]
         if any(not 0 <= number <= ICON_UNITS for number in numbers):
             raise ValueError(
                 f"the path '{_short(path)}' leaves the square of 24 by 24 units; move its points into it."
@@ -251,8 +251,8 @@ def _curve(start: Point, first: Point, second: Point, end: Point) -> list[Point]
     for step in range(1, CURVE_STEPS + 1):
         t = step / CURVE_STEPS
         shares = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
-        given = (start, first, second, end)
-        x, y = (sum(share * p[axis] for share, p in zip(shares, given, strict=True)) for axis in (0, 1))
+        controls = (start, first, second, end)
+        x, y = (sum(share * p[axis] for share, p in zip(shares, controls, strict=True)) for axis in (0, 1))
         points.append((x, y))
     return points
 

@@ -121,35 +121,37 @@ class Painter:
     def place(self, record: Record) -> tuple[tuple[Box, ...], Size]:
         """Return the boxes of a record and the size of its picture, without drawing it."""
         placed, size = place(self._layout, record, self._set_text)
-        return tuple(one.box for one in placed), size
+        return tuple(part.box for part in placed), size
 
     def draw(self, record: Record) -> Drawing:
         """Draw a record: values by column, None if missing; an InputError names record, field and remedy."""
         placed, size = place(self._layout, record, self._set_text)
         image = Image.new("RGB", size, self._colours[BACKGROUND])
         extending: list[tuple[TextPiece, Box, TextBlock]] = []
-        for one in placed:
-            piece = one.piece
+        for part in placed:
+            piece = part.piece
             if type(piece) is Row or type(piece) is Column:
-                self._paint_area(image, one.box, piece, one.background)
+                self._paint_area(image, part.box, piece, part.background)
             elif type(piece) is RulePiece:
-                image.paste(self._colours[piece.rule], _corners(one.box))
+                image.paste(self._colours[piece.rule], _corners(part.box))
             elif (
-                type(piece) is TextPiece and (block := one.block) is not None and (block.above or block.below)
+                type(piece) is TextPiece
+                and (block := part.block) is not None
+                and (block.above or block.below)
             ):
-                extending.append((piece, one.box, block))
+                extending.append((piece, part.box, block))
             else:
-                image.paste(self._image_of(one), (one.box.x, one.box.y))
+                image.paste(self._image_of(part), (part.box.x, part.box.y))
         for piece, box, block in extending:
             colour = self._colours[self._layout.styles[piece.style].colour]
             self._typesetter.paint(image, block, colour, box.x, box.y)
-        return Drawing(image, tuple(one.box for one in placed))
+        return Drawing(image, tuple(part.box for part in placed))
 
-    def _image_of(self, one: Placed) -> Image.Image:
-        ground = self._colours[one.background]
-        text = one.box.text or ""
-        match one.piece:
-            case TextPiece(style=style, align=align) if (block := one.block) is not None:
+    def _image_of(self, part: Placed) -> Image.Image:
+        ground = self._colours[part.background]
+        text = part.box.text or ""
+        match part.piece:
+            case TextPiece(style=style, align=align) if (block := part.block) is not None:
                 colour = self._colours[self._layout.styles[style].colour]
                 return self._texts.get(
                     (text, style, align, block.width, ground),
@@ -161,12 +163,12 @@ class Painter:
                     lambda: rounded(self._pictures(text, size), radius, ground),
                 )
             case IconPiece(icon=icon, size=size, stroke=stroke, colour=name):
-                drawn = self._layout.icons[icon]
+                icon_shape = self._layout.icons[icon]
                 return self._shapes.get(
                     (icon, size, stroke, name, ground),
-                    lambda: draw_icon(drawn, size, stroke, self._colours[name], ground),
+                    lambda: draw_icon(icon_shape, size, stroke, self._colours[name], ground),
                 )
-        raise TypeError(f"nothing draws {one.piece!r}")
+        raise TypeError(f"nothing draws {part.piece!r}")
 
     def _paint_area(self, image: Image.Image, box: Box, area: Container, background: str) -> None:
         """Fill and frame an area: two rectangles, and four cached corners."""
@@ -180,12 +182,12 @@ class Painter:
         radius = min(area.radius, box.width // 2, box.height // 2)
         if radius:
             key = (radius, thickness, fill, border, ground)
-            drawn = self._shapes.get(key, lambda: corner(*key))
+            corner_image = self._shapes.get(key, lambda: corner(*key))
             across, down = Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM
-            image.paste(drawn, (left, top))
-            image.paste(drawn.transpose(across), (right - radius, top))
-            image.paste(drawn.transpose(down), (left, bottom - radius))
-            image.paste(drawn.transpose(Image.Transpose.ROTATE_180), (right - radius, bottom - radius))
+            image.paste(corner_image, (left, top))
+            image.paste(corner_image.transpose(across), (right - radius, top))
+            image.paste(corner_image.transpose(down), (left, bottom - radius))
+            image.paste(corner_image.transpose(Image.Transpose.ROTATE_180), (right - radius, bottom - radius))
 
 
 def _corners(box: Box) -> tuple[int, int, int, int]:
@@ -203,9 +205,9 @@ def draw_icon(icon: Icon, size: int, stroke: float, colour: RGB, background: RGB
         pen.line(points, fill=255, width=round(2 * half))
         for x, y in points:
             pen.ellipse((x - half, y - half, x + half, y + half), fill=255)
-    drawn = Image.new("RGB", (size, size), background)
-    drawn.paste(colour, (0, 0), mask.reduce(FINER))
-    return drawn
+    image = Image.new("RGB", (size, size), background)
+    image.paste(colour, (0, 0), mask.reduce(FINER))
+    return image
 
 
 def rounded(picture: Image.Image, radius: int, background: RGB) -> Image.Image:

@@ -48,7 +48,7 @@ class Template:
 
     def fill(self, record: Mapping[str, object]) -> str:
         """Put the values of a record into the places."""
-        return "".join(part if isinstance(part, str) else _written(part, record) for part in self.parts)
+        return "".join(part if isinstance(part, str) else _format_value(part, record) for part in self.parts)
 
 
 def parse_template(text: str) -> Template:
@@ -56,9 +56,9 @@ def parse_template(text: str) -> Template:
     parts: list[str | Place] = []
     end = 0
     for place in PLACE.finditer(text):
-        parts += [_plain(text[end : place.start()], text), _part(place, text)]
+        parts += [_check_braces(text[end : place.start()], text), _part(place, text)]
         end = place.end()
-    parts.append(_plain(text[end:], text))
+    parts.append(_check_braces(text[end:], text))
     return Template(tuple(part for part in parts if part != ""))
 
 
@@ -76,7 +76,7 @@ def day(value: object) -> str:
 
 def count(value: object) -> str:
     """Write a count as social media do: in full below 10,000, above with one decimal, rounded down."""
-    number = _whole(value)
+    number = _whole_number(value)
     for unit, letter in UNITS:
         if number >= max(unit, SPELLED_OUT):
             tenths = number * 10 // unit
@@ -88,11 +88,11 @@ FILTERS: dict[str, tuple[Callable[..., str], int]] = {  # each function, and the
     "time": (time_of_day, 0),
     "date": (day, 0),
     "count": (count, 0),
-    "noun": (lambda value, one, many: one if _whole(value) == 1 else many, 2),
+    "noun": (lambda value, singular, plural: singular if _whole_number(value) == 1 else plural, 2),
 }
 
 
-def _plain(part: str, text: str) -> str:
+def _check_braces(part: str, text: str) -> str:
     if "{" in part or "}" in part:
         raise ValueError(
             f"'{text}' has a brace that is not part of a place; write {{field}} or {{field:filter}}, "
@@ -105,16 +105,16 @@ def _part(place: re.Match[str], text: str) -> str | Place:
     if place.group() in ("{{", "}}"):
         return place.group()[0]
     field, name, arguments = place.groups()
-    given = tuple(argument.strip() for argument in arguments.split(",")) if arguments is not None else ()
+    values = tuple(argument.strip() for argument in arguments.split(",")) if arguments is not None else ()
     if name is not None and name not in FILTERS:
         raise ValueError(f"'{text}': filter {suggestion(name, FILTERS)}")
-    if name is not None and len(given) != (needed := FILTERS[name][1]):
+    if name is not None and len(values) != (needed := FILTERS[name][1]):
         takes = f"{needed} arguments, as in {name}(one,many)" if needed else "no arguments"
         raise ValueError(f"'{text}': {name} takes {takes}; correct the places.")
-    return Place(field, name, given)
+    return Place(field, name, values)
 
 
-def _written(place: Place, record: Mapping[str, object]) -> str:
+def _format_value(place: Place, record: Mapping[str, object]) -> str:
     value = record.get(place.field)
     if value is None:
         raise KeyError(place.field)
@@ -133,7 +133,7 @@ def _moment(value: object) -> datetime:
         raise ValueError("is not a date and time; write it as 2025-03-05T21:41.") from None
 
 
-def _whole(value: object) -> int:
+def _whole_number(value: object) -> int:
     try:
         number = float(str(value))
     except ValueError:
@@ -191,9 +191,9 @@ def _pixels_or(*names: str) -> PlainValidator:
 
 
 def _as_sides(value: object) -> Sides:
-    given = value if isinstance(value, list) else [value]
-    sides = [side for side in given if type(side) is int and side >= 0]
-    if len(sides) != len(given) or len(sides) not in (1, 2, 4):
+    numbers = value if isinstance(value, list) else [value]
+    sides = [side for side in numbers if type(side) is int and side >= 0]
+    if len(sides) != len(numbers) or len(sides) not in (1, 2, 4):
         raise PydanticCustomError(
             WITH_REMEDY,
             "this is not a padding; write one number of pixels, two (above and below, at the sides), "

@@ -46,13 +46,17 @@ class Limit:
 
     def refuses(self, width: Integers, height: Integers, size: Integers) -> Flags:
         """Return which pictures of these pixels and bytes are refused."""
-        return _over(size * BASE64, self.encoded) | _over(np.maximum(width, height), self.side)
+        return _exceeds(size * BASE64, self.encoded) | _exceeds(np.maximum(width, height), self.side)
 
     def scales(self, width: Integers, height: Integers) -> Flags:
         """Return which pictures of these pixels are scaled down before a model sees them."""
         longer, shorter = np.maximum(width, height), np.minimum(width, height)
         squares = -(-width // self.patch) * -(-height // self.patch)
-        return _over(longer, self.longest) | _over(shorter, self.shortest) | _over(squares, self.patches)
+        return (
+            _exceeds(longer, self.longest)
+            | _exceeds(shorter, self.shortest)
+            | _exceeds(squares, self.patches)
+        )
 
 
 LIMITS = (
@@ -111,7 +115,7 @@ def _pixels(bound: int | None) -> str | None:
     return None if bound is None else f"{bound:,} pixels"
 
 
-def _over(values: NDArray[np.number], bound: int | None) -> Flags:
+def _exceeds(values: NDArray[np.number], bound: int | None) -> Flags:
     return np.zeros(len(values), dtype=bool) if bound is None else np.asarray(values > bound)
 
 
@@ -202,14 +206,14 @@ def find_pictures(
     Traceback (most recent call last):
     conjury.inference.errors.InputError: nowhere: 4 of 4 profiles have no picture with the cues 'both', ...
     """
-    wanted = list(dict.fromkeys(prompt.cues for prompt in prompts))
+    cue_names = list(dict.fromkeys(prompt.cues for prompt in prompts))
     if "media" in design.posts:
-        other = next((prompt for prompt in prompts if prompt.cues != "both"), None)
-        if other is not None:
+        first = next((prompt for prompt in prompts if prompt.cues != "both"), None)
+        if first is not None:
             raise InputError(
-                f"Prompt {other.id} shows the cues '{other.cues}', and the column 'media' of the posts names "
+                f"Prompt {first.id} shows the cues '{first.cues}', and the column 'media' of the posts names "
                 "one picture per profile; exclude the prompt with --prompt, or remove the column and run "
-                f"`conjury render {study.here} --cues {other.cues}`."
+                f"`conjury render {study.here} --cues {first.cues}`."
             )
         return Pictures(study.folder, {"both": design.posts.set_index("profile_id")["media"]})
     from .jobs.manifest import JobFolder, job_hash, read_manifest
@@ -218,7 +222,7 @@ def find_pictures(
     of_run = "" if run is None else f" --run {run}"
     source = "url" if links else "file"
     media: dict[str, pd.Series[str]] = {}
-    for cues in wanted:
+    for cues in cue_names:
         column: pd.Series[str] = pd.Series(dtype="string")
         if JobFolder(root, study.name, cues).manifest.is_file():
             table = read_manifest(root, study.name, cues, ["profile_id", source])
@@ -226,13 +230,13 @@ def find_pictures(
         remedy = f"conjury render {study.here}{of_run} --cues {cues} --out {root}"
         _check_complete(column.dropna(), profile_ids, cues, root, links, remedy)
         media[cues] = column
-    return Pictures(root, media, {cues: job_hash(root, study.name, cues) for cues in wanted}, links)
+    return Pictures(root, media, {cues: job_hash(root, study.name, cues) for cues in cue_names}, links)
 
 
 def _check_complete(
-    known: pd.Series[str], profile_ids: pd.Series[int], cues: str, root: Path, links: bool, remedy: str
+    locations: pd.Series[str], profile_ids: pd.Series[int], cues: str, root: Path, links: bool, remedy: str
 ) -> None:
-    missing = profile_ids[~profile_ids.isin(known.index)]
+    missing = profile_ids[~profile_ids.isin(locations.index)]
     if missing.empty:
         return
     what = "address" if links else "picture"

@@ -43,7 +43,7 @@ class Content:
 
 def contents(layout: Layout, record: Record) -> Content:
     """Fill a layout from a record, whose missing values are None."""
-    content = next(_filled(layout, layout.content, record, None, None), None)
+    content = next(_fill_piece(layout, layout.content, record, None, None), None)
     if content is None:
         raise InputError(f"{layout.path}: nothing is shown; correct `when`.")
     return content
@@ -55,7 +55,7 @@ def record_name(record: Record) -> str:
     return "a record" if number is None else f"profile {number}"
 
 
-def _filled(
+def _fill_piece(
     layout: Layout, piece: Piece, record: Record, cue: Cue | None, field: str | None
 ) -> Iterator[Content]:
     """Fill a part; ``field`` is the current field of ``each``."""
@@ -68,9 +68,11 @@ def _filled(
         name = piece.name or "_".join(fields) or piece.KIND
         yield Content(piece, name, cue, fields, _text_of(layout, template, record))
     elif type(piece) is Each:
-        yield from _repeated(layout, piece, record, cue)
+        yield from _repeat_piece(layout, piece, record, cue)
     elif piece.parts:
-        inside = tuple(part for one in piece.parts for part in _filled(layout, one, record, cue, field))
+        inside = tuple(
+            part for child in piece.parts for part in _fill_piece(layout, child, record, cue, field)
+        )
         if inside:
             yield Content(piece, piece.name or piece.KIND, cue, inside=inside)
     else:
@@ -78,12 +80,12 @@ def _filled(
         yield Content(piece, piece.name or name, cue)
 
 
-def _repeated(layout: Layout, piece: Each, record: Record, cue: Cue | None) -> Iterator[Content]:
+def _repeat_piece(layout: Layout, piece: Each, record: Record, cue: Cue | None) -> Iterator[Content]:
     named = {*layout.fields, *piece.without, *NEVER_SHOWN}
     for field, value in record.items():
         if field not in named and value is not None:
             scope = {**record, FIELD: field, VALUE: value}
-            yield from _filled(layout, piece.each, scope, cue, field)
+            yield from _fill_piece(layout, piece.each, scope, cue, field)
 
 
 def _columns(template: Template, field: str | None) -> tuple[str, ...]:
@@ -161,8 +163,8 @@ def fair_shares(wants: Sequence[int | None], room: int) -> list[int]:
     """Split room so that no part exceeds its wanted width (None: no limit) and all shorter ones are equal."""
     shares = [0] * len(wants)
     order = sorted(range(len(wants)), key=lambda at: (wants[at] is None, wants[at] or 0))
-    for taken, at in enumerate(order):
-        share = room // (len(wants) - taken)
+    for rank, at in enumerate(order):
+        share = room // (len(wants) - rank)
         want = wants[at]
         shares[at] = share if want is None else min(want, share)
         room -= shares[at]
@@ -203,13 +205,13 @@ def _column(content: Content, piece: Container, width: int, setting: Setting) ->
     y = top
     placed = []
     for part in content.inside:
-        wanted = _wanted_width(part, in_row=False)
-        tight = wanted == "natural"
-        if wanted == "natural":
-            wanted = natural_width(part, setting)
-        width_of_part = room if wanted == "fill" else min(wanted, room)
+        target_width = _wanted_width(part, in_row=False)
+        tight = target_width == "natural"
+        if target_width == "natural":
+            target_width = natural_width(part, setting)
+        width_of_part = room if target_width == "fill" else min(target_width, room)
         frame = arrange(part, width_of_part, setting, tight)
-        placed.append((left + _before(room - frame.width, piece.align), y, frame))
+        placed.append((left + _space_before(room - frame.width, piece.align), y, frame))
         y += frame.height + piece.gap
     return Frame(content, width, y - piece.gap + bottom, inside=tuple(placed))
 
@@ -225,34 +227,32 @@ def _row(content: Content, piece: Row, width: int, setting: Setting) -> Frame:
     x = left
     placed = []
     for frame in frames:
-        placed.append((x, top + _before(height - frame.height, piece.align), frame))
+        placed.append((x, top + _space_before(height - frame.height, piece.align), frame))
         x += frame.width + piece.gap
     return Frame(content, width, top + height + bottom, inside=tuple(placed))
 
 
-def _before(remaining: int, align: str) -> int:
+def _space_before(remaining: int, align: str) -> int:
     return remaining * HALVES[align] // 2
 
 
 def _shares(content: Content, room: int, setting: Setting) -> list[tuple[int, bool]]:
     """Split the width of a row; the flag of a part is True if it has its natural width."""
     widths = [_wanted_width(part, in_row=True) for part in content.inside]
-    fixed = sum(wanted for wanted in widths if isinstance(wanted, int))
+    fixed = sum(width for width in widths if isinstance(width, int))
     if fixed > room:
         raise _no_room(content, room, fixed, setting)
     spaces = [type(part.piece) is SpacePiece for part in content.inside]
-    elastic = [at for at, wanted in enumerate(widths) if not isinstance(wanted, int) and not spaces[at]]
+    elastic = [at for at, width in enumerate(widths) if not isinstance(width, int) and not spaces[at]]
     wants = [
         natural_width(content.inside[at], setting) if widths[at] == "natural" else None for at in elastic
     ]
     shares = dict(zip(elastic, fair_shares(wants, room - fixed), strict=True))
     tight = {at for at, want in zip(elastic, wants, strict=True) if want == shares[at]}
-    open_spaces = [at for at, wanted in enumerate(widths) if spaces[at] and wanted == "fill"]
+    open_spaces = [at for at, width in enumerate(widths) if spaces[at] and width == "fill"]
     remaining = room - fixed - sum(shares.values())
     shares |= zip(open_spaces, fair_shares([None] * len(open_spaces), remaining), strict=True)
-    return [
-        (wanted if isinstance(wanted, int) else shares[at], at in tight) for at, wanted in enumerate(widths)
-    ]
+    return [(width if isinstance(width, int) else shares[at], at in tight) for at, width in enumerate(widths)]
 
 
 def _wanted_width(content: Content, in_row: bool) -> Width:
@@ -309,8 +309,8 @@ def place(layout: Layout, record: Record, set_text: SetText) -> tuple[tuple[Plac
         raise InputError(f"{record_name(record)}: {problem}") from None
     placed: list[Placed] = []
     _place(frame, 0, 0, BACKGROUND, placed)
-    for one in placed:
-        _check_edges(layout, record, one, frame.height)
+    for part in placed:
+        _check_edges(layout, record, part, frame.height)
     return tuple(placed), (layout.width, frame.height)
 
 

@@ -44,16 +44,16 @@ def paragraphs(text: str, fonts: Fonts) -> list[Paragraph]:
     return [_paragraph(part, fonts) for part in NEWLINES.split(text)]
 
 
-def beginning(word: Word, count: int) -> Word:
+def word_beginning(word: Word, count: int) -> Word:
     """Return the first clusters of a word as a word without white space after it."""
     clusters = word.clusters[:count]
     return Word(clusters, _pieces(clusters), ())
 
 
-def split(word: Word, count: int) -> tuple[Word, Word]:
+def split_word(word: Word, count: int) -> tuple[Word, Word]:
     """Cut a word after a number of clusters."""
-    rest = word.clusters[count:]
-    return beginning(word, count), Word(rest, _pieces(rest), word.blanks)
+    clusters = word.clusters[count:]
+    return word_beginning(word, count), Word(clusters, _pieces(clusters), word.blanks)
 
 
 def _paragraph(text: str, fonts: Fonts) -> Paragraph:
@@ -113,7 +113,7 @@ def _pieces(clusters: Sequence[Piece]) -> tuple[Piece, ...]:
     start = 0
     for end in range(1, len(clusters) + 1):
         first = clusters[start]
-        if end < len(clusters) and first.family != EMOJI and _joins(first, clusters[end]):
+        if end < len(clusters) and first.family != EMOJI and _can_join(first, clusters[end]):
             continue
         text = "".join([cluster.text for cluster in clusters[start:end]])
         joined.append(Piece(text, first.family, first.level, first.space))
@@ -121,8 +121,8 @@ def _pieces(clusters: Sequence[Piece]) -> tuple[Piece, ...]:
     return tuple(joined)
 
 
-def _joins(one: Piece, other: Piece) -> bool:
-    return (one.family, one.level, one.space) == (other.family, other.level, other.space)
+def _can_join(first: Piece, second: Piece) -> bool:
+    return (first.family, first.level, first.space) == (second.family, second.level, second.space)
 
 
 def _breaks(clusters: Sequence[Piece], position: int) -> bool:

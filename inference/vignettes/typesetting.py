@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ..errors import InputError
 from .characters import UNDRAWN, as_at_level, visual_order
 from .fonts import EMOJI, Fonts
-from .segments import Paragraph, Piece, Word, beginning, paragraphs, split
+from .segments import Paragraph, Piece, Word, paragraphs, split_word, word_beginning
 
 CACHED_WORDS = 4096
 CACHED_PAIRS = 4096  # of letters, and their distances
@@ -81,7 +81,7 @@ class Sprites:
             placed.append((sprite, math.floor(pen + 0.5)))
             pen += sprite.advance
             before = digit
-        return _joined(placed, pen)
+        return _join_sprites(placed, pen)
 
     def _measure_pair(self, before: str, after: str, family: int, size: int, weight: int) -> float:
         """Return the width of a pair of letters less the widths of the two alone, in pixels."""
@@ -89,7 +89,7 @@ class Sprites:
         return face.getlength(before + after) - face.getlength(before) - face.getlength(after)
 
 
-def _joined(parts: Sequence[tuple[Sprite, int]], advance: float) -> Sprite:
+def _join_sprites(parts: Sequence[tuple[Sprite, int]], advance: float) -> Sprite:
     """Join parts of a word in one picture, each at its pen."""
     inked = [(part.image, pen + part.left, part.top) for part, pen in parts if part.image is not None]
     left, top = min(x for _, x, _ in inked), min(y for _, _, y in inked)
@@ -249,7 +249,7 @@ class Typesetter:
                     f"The text has '{word.clusters[0].text}', which at {style.size} pixels is wider than the "
                     f"{width} pixels of its box; make the box wider or the text smaller."
                 )
-            head, word = split(word, fitting)
+            head, word = split_word(word, fitting)
             yield head
         yield word
 
@@ -270,7 +270,7 @@ class Typesetter:
         return fitting
 
     def _fits(self, word: Word, count: int, style: TextStyle, width: int) -> bool:
-        head = word if count == len(word.clusters) else beginning(word, count)
+        head = word if count == len(word.clusters) else word_beginning(word, count)
         return self._row([head], style).width <= width
 
     def _row(self, words: Sequence[Word], style: TextStyle) -> Line:
@@ -306,7 +306,7 @@ def _block(rows: Sequence[tuple[Line, bool]], style: TextStyle, width: int | Non
     room = max(row.width for row, _ in rows) if width is None else width
     return TextBlock(
         lines=tuple(
-            _placed(row, _start(room - row.width, style, rtl), number * height)
+            _move_line(row, _start(room - row.width, style, rtl), number * height)
             for number, (row, rtl) in enumerate(rows)
         ),
         width=room,
@@ -318,7 +318,7 @@ def _block(rows: Sequence[tuple[Line, bool]], style: TextStyle, width: int | Non
     )
 
 
-def _placed(line: Line, x: int, y: int) -> Line:
+def _move_line(line: Line, x: int, y: int) -> Line:
     return Line(line.text, x, y, line.width, tuple((sprite, x + pen) for sprite, pen in line.sprites))
 
 

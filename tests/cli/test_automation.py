@@ -176,7 +176,7 @@ def test_what_json_cannot_say_becomes_null_and_text():
     }
     values |= {"when": pd.Timestamp("2026-01-02"), "table": pd.DataFrame({"a": [1, None], "b": ["x", None]})}
     values |= {"array": np.array([1.5, np.nan]), "file": Path("a/b"), "nested": {1: (Path("c"),)}}
-    content = automation.plain(values)
+    content = automation.to_json_value(values)
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert [content[name] for name in ("nan", "na", "infinite")] == [None] * 3
     assert [content[name] for name in ("whole", "flag")] == [3, True]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fakes.studies import change_study, towns, write_study
 
-from conjury.inference.backends.batches.shards import completed
+from conjury.inference.backends.batches.shards import open_atomic
 from conjury.inference.errors import InputError
 from conjury.inference.panel.view.labels import append
 from conjury.inference.requests.templates import Templates
@@ -147,7 +147,7 @@ def test_a_lock_or_a_draft_that_is_a_link_is_not_written_through(
     code, _, err = here(f"collect {study} --judge judge --pairs 2 --backend simulated --out run")
     assert code == 2
     assert "ledger.lock: this is a link" in err
-    with pytest.raises(InputError, match="is a link"), completed(tmp_path / "run" / "x.jsonl"):
+    with pytest.raises(InputError, match="is a link"), open_atomic(tmp_path / "run" / "x.jsonl"):
         pass
     with pytest.raises(InputError, match="is a link"):
         append(tmp_path / "run" / "labels.jsonl", b"{}")

@@ -67,12 +67,12 @@ def test_a_taken_port_is_refused_before_anything_is_drawn(refused, towns) -> Non
 def test_a_demonstration_is_small_unless_a_number_is_given_or_it_has_begun(tmp_path: Path) -> None:
     moderation, towns = load_any_study("moderation"), load_any_study(str(write_towns(tmp_path / "study")))
     assert moderation.design.respondents > command.DEMO
-    assert command._places(moderation, command.Served(demo=True), tmp_path) == command.DEMO
-    assert command._places(moderation, command.Served(demo=True, people=90), tmp_path) == 90
-    assert command._places(moderation, command.Served(), tmp_path) is None
-    assert command._places(towns, command.Served(demo=True), tmp_path) < command.DEMO
+    assert command._places(moderation, command.ServerOptions(demo=True), tmp_path) == command.DEMO
+    assert command._places(moderation, command.ServerOptions(demo=True, people=90), tmp_path) == 90
+    assert command._places(moderation, command.ServerOptions(), tmp_path) is None
+    assert command._places(towns, command.ServerOptions(demo=True), tmp_path) < command.DEMO
     make_plan("moderation", out=tmp_path, people=2)
-    assert command._places(moderation, command.Served(demo=True), tmp_path) is None
+    assert command._places(moderation, command.ServerOptions(demo=True), tmp_path) is None
 
 
 @pytest.mark.long

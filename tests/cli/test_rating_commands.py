@@ -12,10 +12,10 @@ import pytest
 from made_up.ratings import LABELLED_STUDY, ratings_by_few_people, write_rated_study
 
 import conjury.analysis.raters as raters
-from conjury.analysis.pipeline.fitting import free_name
+from conjury.analysis.pipeline.fitting import unused_result_name
 from conjury.analysis.pipeline.results_folder import ResultsFolder
 from conjury.analysis.raters import ModelFit
-from conjury.analysis.raters.models.fitted import Prior, changed
+from conjury.analysis.raters.models.fitted import Prior, override_priors
 from conjury.cli.commands.judges.raters import Assuming, file_names
 from conjury.inference.errors import InputError
 from conjury.inference.tables import read_table
@@ -97,11 +97,11 @@ def test_a_run_by_other_settings_leaves_the_earlier_one_as_it_is(tmp_path: Path)
         (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "results": [entry]}))
 
     hold("fit")
-    assert free_name(folder, "alt_test", {"epsilon": 0.1}) == "alt_test_2"
-    assert free_name(folder, "agreement", {}) == "agreement"
+    assert unused_result_name(folder, "alt_test", {"epsilon": 0.1}) == "alt_test_2"
+    assert unused_result_name(folder, "agreement", {}) == "agreement"
     hold("alt_test")
-    assert free_name(folder, "alt_test", {"epsilon": 0.1}) == "alt_test"
-    assert free_name(folder, "alt_test", {"epsilon": 0.2}) == "alt_test_2"
+    assert unused_result_name(folder, "alt_test", {"epsilon": 0.1}) == "alt_test"
+    assert unused_result_name(folder, "alt_test", {"epsilon": 0.2}) == "alt_test_2"
 
 
 def test_dimensions_get_names_that_files_may_have() -> None:
@@ -182,7 +182,7 @@ def test_the_model_gets_what_was_assumed_and_the_manifest_says_so(
     def model(judgments: pd.DataFrame, **options: Any) -> ModelFit:
         asked.update(options)
         default = {"severity_sd": Prior("half_normal", (1.0,), "SD of severities")}
-        priors = changed(default, options.get("priors"))
+        priors = override_priors(default, options.get("priors"))
         return ModelFit(pd.DataFrame({"group": ["human"], "estimate": [0.5]}), "made_up", priors=priors)
 
     rows = [(judge, "human", item, value) for judge in "ab" for item, value in (("x", 1), ("y", 3))]

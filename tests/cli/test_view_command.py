@@ -17,7 +17,7 @@ import pytest
 from made_up.panels import hidden
 from made_up.runs import town_run
 
-from conjury.cli.commands.view import _fired, _run_of
+from conjury.cli.commands.view import _checks_with_evidence, _run_of
 from conjury.inference.tables import write_table
 
 
@@ -63,7 +63,9 @@ def test_evidence_in_the_folder_of_a_run_is_of_this_run_and_other_evidence_of_al
     tables = tmp_path / "one" / "checked" / "tables"
     write_table(pd.DataFrame([battery]), tables / "battery.parquet")
     write_table(rows, tables / "checked_error_texts_evidence.parquet")
-    assert [(one.code, one.run) for one in _fired(tmp_path / "one", 0, False)] == [("CJ317", 0)]
+    assert [(one.code, one.run) for one in _checks_with_evidence(tmp_path / "one", 0, False)] == [
+        ("CJ317", 0)
+    ]
 
 
 class Browser:

@@ -49,11 +49,11 @@ def check_agreement(group: Group) -> Iterator[Finding]:
         raise refuse(group, f"labels is {labels}; agreement needs 2 or more.")
     for coefficient in COEFFICIENTS[:-1]:
         if coefficient in numbers and PERCENT in numbers:
-            yield _with_percent(group, coefficient, labels)
+            yield _percent_finding(group, coefficient, labels)
     if ALPHA in numbers and (FLEISS in numbers or SCOTT in numbers):
-        yield _alpha(group)
+        yield _alpha_finding(group)
     if PERCENT in numbers and "items" in group.settings and "raters" in group.settings:
-        yield _grid(group)
+        yield _grid_finding(group)
     if (
         len([name for name in (PERCENT, *COEFFICIENTS) if name in numbers]) < 2
         and "items" not in group.settings
@@ -118,8 +118,8 @@ def _most_equal(low: list[Fraction], high: list[Fraction]) -> Fraction:
 
     below = max((end for end in ends if sum(at(end)) <= 1), default=ends[0])
     free = [a <= below < b for a, b in zip(low, high, strict=True)]
-    rest = 1 - sum(at(below))
-    level = below + (Fraction(rest, sum(free)) if any(free) else Fraction(0))
+    remainder = 1 - sum(at(below))
+    level = below + (Fraction(remainder, sum(free)) if any(free) else Fraction(0))
     return sum((share**2 for share in at(level)), Fraction(0))
 
 
@@ -132,9 +132,9 @@ def _most_unequal(low: list[Fraction], high: list[Fraction]) -> Fraction:
         ends = [(a, b) if k != free else (None,) for k, (a, b) in enumerate(zip(low, high, strict=True))]
         for corner in product(*ends):
             fixed = [value for value in corner if value is not None]
-            rest = 1 - sum(fixed, Fraction(0))
-            if low[free] <= rest <= high[free]:
-                best = max(best, sum((value**2 for value in fixed), rest**2))
+            remainder = 1 - sum(fixed, Fraction(0))
+            if low[free] <= remainder <= high[free]:
+                best = max(best, sum((value**2 for value in fixed), remainder**2))
     return best
 
 
@@ -156,15 +156,15 @@ def of_pairs(printed: Interval, meaning: str, raters: int | None) -> Interval:
 def _fits(group: Group, coefficient: str, labels: int | None, meaning: str, rounding: Rounding) -> bool:
     raters = whole(group, "raters") or (2 if coefficient in (COHEN, SCOTT) else None)
     observed = of_pairs(group.numbers[PERCENT].interval(rounding), meaning, raters)
-    found = chance_agreement(observed, group.numbers[coefficient].interval(rounding))
-    if found is None:
+    chance = chance_agreement(observed, group.numbers[coefficient].interval(rounding))
+    if chance is None:
         return observed.upper >= 1
     shares = {role: group.numbers[role].interval(rounding) for role in _shares(group.numbers)}
     least, largest = possible_chance(coefficient, labels, shares, raters, observed)
-    return found[0] <= largest and least <= found[1]
+    return chance[0] <= largest and least <= chance[1]
 
 
-def _with_percent(group: Group, coefficient: str, labels: int | None) -> Finding:
+def _percent_finding(group: Group, coefficient: str, labels: int | None) -> Finding:
     meaning = str(group.settings.get("meaning", "pairs"))
     if meaning not in MEANINGS:
         raise refuse(group, f"meaning is {meaning!r}; use pairs, all or majority.")
@@ -176,9 +176,9 @@ def _with_percent(group: Group, coefficient: str, labels: int | None) -> Finding
     tried: dict[str, Callable[[], bool]] = {
         "as stated": lambda: _fits(group, coefficient, labels, meaning, "nearest")
     }
-    for other in MEANINGS:
-        if other != meaning and (whole(group, "raters") or 2) > 2:
-            tried[words[other]] = lambda m=other: _fits(group, coefficient, labels, m, "nearest")  # type: ignore[misc]
+    for alternative in MEANINGS:
+        if alternative != meaning and (whole(group, "raters") or 2) > 2:
+            tried[words[alternative]] = lambda m=alternative: _fits(group, coefficient, labels, m, "nearest")  # type: ignore[misc]
     for rounding in ROUNDINGS[1:]:
         tried[rounding] = lambda r=rounding: _fits(group, coefficient, labels, meaning, r)  # type: ignore[misc]
     if coefficient in (FLEISS, SCOTT) and labels:
@@ -217,16 +217,16 @@ def _chance(group: Group, coefficient: str, observed: Interval, possible: tuple[
 
     def implied(k: int) -> tuple[Fraction, Fraction]:
         """The chance agreement of coefficient k, both ends of which fall with k."""
-        found = chance_agreement(observed, Interval(k * step - step / 2, k * step + step / 2))
-        assert found is not None  # some coefficients below 1 are rounded to 1
-        return found
+        ends = chance_agreement(observed, Interval(k * step - step / 2, k * step + step / 2))
+        assert ends is not None  # some coefficients below 1 are rounded to 1
+        return ends
 
     first = bisect_left(all_steps, True, key=lambda k: implied(k)[0] <= possible[1])
     last = bisect_left(all_steps, True, key=lambda k: implied(k)[1] < possible[0])
     return max(last - first, 0) / len(all_steps)
 
 
-def _alpha(group: Group) -> Finding:
+def _alpha_finding(group: Group) -> Finding:
     """Without missing ratings, alpha is kappa + (1 - kappa) / (items * raters)."""
     kappa = FLEISS if FLEISS in group.numbers else SCOTT
     at, alpha = group.numbers[kappa].interval(), group.numbers[ALPHA].interval()
@@ -251,7 +251,7 @@ def _alpha(group: Group) -> Finding:
     )
 
 
-def _grid(group: Group) -> Finding:
+def _grid_finding(group: Group) -> Finding:
     """Agreement of pairs is a whole number of pairs out of items * raters * (raters - 1) / 2."""
     items, raters = whole(group, "items"), whole(group, "raters")
     assert items is not None
@@ -269,11 +269,11 @@ def _grid(group: Group) -> Finding:
     reason = f"{observed.text} of {pairs:,} pairs of ratings."
     below, above = floor(observed.exact * pairs), ceil(observed.exact * pairs)
     nearest = f"{float(Fraction(below, pairs)):.6f} or {float(Fraction(above, pairs)):.6f}"
-    chance = reached(observed.step, pairs) if pairs < 10_000 else 1.0
+    chance = reachable_share(observed.step, pairs) if pairs < 10_000 else 1.0
     return decide("agreement", (PERCENT,), tried, reason, nearest=lambda: nearest, chance=chance)
 
 
-def reached(step: Fraction, pairs: int) -> float:
+def reachable_share(step: Fraction, pairs: int) -> float:
     """Share of all multiples of a step from 0 to 1 to which some number of pairs rounds; of ties, both."""
     wholes = np.arange(pairs + 1) * 2 * step.denominator
     unit = pairs * step.numerator

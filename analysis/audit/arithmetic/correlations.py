@@ -109,12 +109,12 @@ def sizes_of(
     # The p value of a fixed correlation falls with the sample size: a claim that it is small holds from some
     # size on, a claim that it is large up to some size.
     least, largest = magnitudes(r)
-    first = _first(lambda n: holds((of(largest, n), 1.0)))
-    last = _first(lambda n: not holds((0.0, of(least, n)))) - 1
+    first = _first_size(lambda n: holds((of(largest, n), 1.0)))
+    last = _first_size(lambda n: not holds((0.0, of(least, n)))) - 1
     return (first, last) if first <= last else None
 
 
-def _first(holds: Callable[[int], bool]) -> int:
+def _first_size(holds: Callable[[int], bool]) -> int:
     """The first sample size from 3 on at which something holds that holds from there on; LARGEST if none."""
     low, high = 2, LARGEST
     while high - low > 1:
@@ -166,27 +166,30 @@ def _ends(r: Printed) -> tuple[float, float]:
 
 def _claims(group: Group) -> dict[str, Callable[[Range], bool]]:
     """What is published about the p value: functions of the range of possible p values, by role."""
-    found: dict[str, Callable[[Range], bool]] = {}
+    claims: dict[str, Callable[[Range], bool]] = {}
     if "p" in group.numbers:
         at = group.numbers["p"].interval()
-        found["p"] = partial(_meets, (float(at.lower), float(at.upper)))
+        claims["p"] = partial(_meets, (float(at.lower), float(at.upper)))
     if "p_below" in group.numbers:
         limit = float(group.numbers["p_below"].exact)
-        found["p_below"] = lambda possible: possible[0] < limit
+        claims["p_below"] = lambda possible: possible[0] < limit
     if "significant" in group.settings:
-        level, marked = float(group.settings.get("level", 0.05)), _truth(group, group.settings["significant"])
-        found["significant"] = lambda possible: (
+        level, marked = (
+            float(group.settings.get("level", 0.05)),
+            _read_truth(group, group.settings["significant"]),
+        )
+        claims["significant"] = lambda possible: (
             possible[0] < level if marked else possible[1] >= level * (1 - WIDER)
         )
-    return found
+    return claims
 
 
-def _truth(group: Group, value: Any) -> bool:
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+def _read_truth(group: Group, value: Any) -> bool:
+    truth_values = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     text = str(value).strip().casefold()
-    if text not in known:
+    if text not in truth_values:
         raise refuse(group, f"significant is {value!r}; use true or false.")
-    return known[text]
+    return truth_values[text]
 
 
 def _meets(at: Range, possible: Range) -> bool:
@@ -215,7 +218,7 @@ def _p_finding(
         if fitting is None:
             reason = f"r = {r.text} with {text} fits no sample size."
             return Finding("correlation", roles, "inconsistent", reason, n_definitions=1)
-        reason = f"r = {r.text} with {text} fits {_between(*fitting)} observations."
+        reason = f"r = {r.text} with {text} fits {_sizes_in_words(*fitting)} observations."
         return Finding("correlation", roles, "untested", reason)
     tried: dict[str, Callable[[], bool]] = {}
     for rounding in ROUNDINGS:
@@ -236,9 +239,9 @@ def _p_finding(
         f"r = {r.text} of {listed(sizes, last='or')} observations has a p value of {_digits(least)} to "
         f"{_digits(largest)}; published: {text}."
     )
-    other = sizes_of(r.interval(), holds, lambda value, n: p_value(value, n, sides, coefficient))
-    if other is not None:
-        tried[f"n of {_between(*other)}"] = lambda: True
+    size_bounds = sizes_of(r.interval(), holds, lambda value, n: p_value(value, n, sides, coefficient))
+    if size_bounds is not None:
+        tried[f"n of {_sizes_in_words(*size_bounds)}"] = lambda: True
     return decide(
         "correlation",
         roles,
@@ -253,10 +256,10 @@ def _in_words(role: str, group: Group) -> str:
     if role == "p_below":
         return f"p < {group.numbers[role].text}"
     level = float(group.settings.get("level", 0.05))
-    return f"{'' if _truth(group, group.settings['significant']) else 'not '}significant at {level:g}"
+    return f"{'' if _read_truth(group, group.settings['significant']) else 'not '}significant at {level:g}"
 
 
-def _between(first: int, last: int) -> str:
+def _sizes_in_words(first: int, last: int) -> str:
     if last >= LARGEST - 1:
         return f"{first:,} or more"
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
@@ -303,7 +306,7 @@ def _interval_finding(group: Group, r: Printed, sizes: tuple[int, ...] | None) -
                 "correlation",
                 roles,
                 "untested",
-                f"{reason} fits {_between(*fitting)} observations.",
+                f"{reason} fits {_sizes_in_words(*fitting)} observations.",
             )
         return Finding("correlation", roles, "inconsistent", f"{reason} fits no sample size by Fisher's z.")
     tried: dict[str, Callable[[], bool]] = {
@@ -340,7 +343,7 @@ def _sizes_of_interval(r: Interval, lower: Interval, upper: Interval, level: flo
             or limit(ends[1], 1, n) < float(upper.lower) - WIDER
         )
 
-    first, last = _first(short_enough), _first(too_short) - 1
+    first, last = _first_size(short_enough), _first_size(too_short) - 1
     return (first, last) if first <= last else None
 
 

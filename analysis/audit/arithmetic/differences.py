@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-from .effects import at
+from .effects import published_interval
 from .findings import Finding, Group, arithmetic, decide
 from .numbers import Interval
 from .settings import refuse
@@ -28,7 +28,7 @@ def check_least_error(group: Group) -> Iterator[Finding]:
         raise refuse(
             group, "n1 or n0 is missing; give the number of answers on both sides of the difference."
         )
-    difference, error = at(group, "estimate"), at(group, "std_error")
+    difference, error = published_interval(group, "estimate"), published_interval(group, "std_error")
     ends = [abs(float(end)) for end in (difference.lower, difference.upper)]
     d = 0.0 if difference.lower <= 0 <= difference.upper else min(ends)
     d = min(d, 1 - max(ends)) if max(ends) > 0.5 else d
@@ -52,7 +52,9 @@ def check_least_error(group: Group) -> Iterator[Finding]:
 )
 def check_difference(group: Group) -> Iterator[Finding]:
     """Whether a difference is that of two estimates, and whether its standard error is possible."""
-    first, second, difference = (at(group, role) for role in ("first", "second", "difference"))
+    first, second, difference = (
+        published_interval(group, role) for role in ("first", "second", "difference")
+    )
     forward = first + Interval(-second.upper, -second.lower, second.has_upper, second.has_lower)
     backward = Interval(-forward.upper, -forward.lower, forward.has_upper, forward.has_lower)
     tried = {
@@ -80,7 +82,7 @@ def check_difference(group: Group) -> Iterator[Finding]:
 
 
 def _error_of_difference(group: Group, names: tuple[str, str, str]) -> Finding:
-    a, b, d = (at(group, name) for name in names)
+    a, b, d = (published_interval(group, name) for name in names)
     squares = Interval(
         max(a.lower, Fraction(0)) ** 2 + max(b.lower, Fraction(0)) ** 2, a.upper**2 + b.upper**2
     )
@@ -106,7 +108,11 @@ def check_marginal_means(group: Group) -> Iterator[Finding]:
     """Whether shares times marginal means (``mm:LEVEL``) sum to 0.5, and AMCEs (``amce:LEVEL``) fit them."""
     # Roles are `mm:LEVEL` and `amce:LEVEL`; `shares` is a mapping of levels to their shares, or "equal".
     # `chance` is the mean outcome, 0.5 for the choice of one of two profiles.
-    means = {role.removeprefix("mm:"): at(group, role) for role in group.numbers if role.startswith("mm:")}
+    means = {
+        role.removeprefix("mm:"): published_interval(group, role)
+        for role in group.numbers
+        if role.startswith("mm:")
+    }
     if len(means) > 1:
         yield _sum_finding(group, means)
     reference = group.settings.get("reference")
@@ -161,7 +167,7 @@ def _amce_finding(group: Group, role: str, mean: Interval, base: Interval, refer
     difference = mean + Interval(-base.upper, -base.lower, base.has_upper, base.has_lower)
     exact = float(at_level.exact - group.numbers[f"mm:{reference}"].exact)
     tried = {
-        "as stated": lambda: difference.meets(at(group, role)),
+        "as stated": lambda: difference.meets(published_interval(group, role)),
         "an AMCE that is adjusted for other attributes": lambda: abs(group.numbers[role].exact) <= 1,
     }
     reason = (

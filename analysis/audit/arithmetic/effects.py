@@ -39,11 +39,11 @@ class Reading:
 
     def quantile(self) -> tuple[Fraction, Fraction]:
         """Bounds of the quantile by which the standard error is multiplied."""
-        return _around(self._isf((1 - self.level) / 2))
+        return _quantile_bounds(self._isf((1 - self.level) / 2))
 
     def statistic(self, p: float) -> tuple[Fraction, Fraction]:
         """Bounds of the statistic that has a p value."""
-        return _around(self._isf(p / self.sides)) if p > 0 else (Fraction(10**9), Fraction(10**9))
+        return _quantile_bounds(self._isf(p / self.sides)) if p > 0 else (Fraction(10**9), Fraction(10**9))
 
     def p_value(self, statistic: float) -> float:
         """The p value of a statistic."""
@@ -56,7 +56,7 @@ class Reading:
         return float(-ndtri(tail) if self.df == inf else -stdtrit(self.df, tail))
 
 
-def _around(value: float) -> tuple[Fraction, Fraction]:
+def _quantile_bounds(value: float) -> tuple[Fraction, Fraction]:
     """Bounds of a quantile with twelve decimals, wider than its error in floating point."""
     exact = Fraction(round(value * 10**12), 10**12)
     return exact * (1 - WIDER) - WIDER, exact * (1 + WIDER) + WIDER
@@ -74,13 +74,13 @@ def check_effect(group: Group) -> Iterator[Finding]:
     numbers = group.numbers
     roles = tuple(role for role in ROLES if role in numbers)
     method = one_of(group, "method", ("analytic", "bootstrap"), "analytic")
-    stated = Reading(
+    stated_reading = Reading(
         float(group.settings.get("level", 0.95)),
         float(group.settings.get("df", inf)),
         int(group.settings.get("sides", 2)),
     )
     if {"lower", "upper"} <= set(numbers):
-        outside = _outside(group)
+        outside = _is_outside_interval(group)
         if outside or method == "bootstrap":
             verdict = "inconsistent" if outside else "untested"
             text = f"{numbers['estimate'].text} in {numbers['lower'].text} to {numbers['upper'].text}"
@@ -99,21 +99,22 @@ def check_effect(group: Group) -> Iterator[Finding]:
         return
     tried = {
         name: partial(_fits, group, roles, reading, rounding)
-        for name, (reading, rounding) in _readings(stated).items()
+        for name, (reading, rounding) in _readings(stated_reading).items()
     }
-    expected = _expected(group, roles, stated)
+    expected = _expected(group, roles, stated_reading)
     reason = (
         "From the estimate and its standard "
         f"error{'' if 'std_error' in numbers else ' (that of the interval)'} follow {expected}."
     )
     finding = decide(
-        "effect", roles, tried, reason, nearest=lambda: expected, chance=_chance(group, roles, stated)
+        "effect", roles, tried, reason, nearest=lambda: expected, chance=_chance(group, roles, stated_reading)
     )
     if finding.verdict == "inconsistent" and len(roles) > 2:
         culprits = [
             role
             for role in roles
-            if role != "estimate" and _fits(group, tuple(r for r in roles if r != role), stated, "nearest")
+            if role != "estimate"
+            and _fits(group, tuple(r for r in roles if r != role), stated_reading, "nearest")
         ]
         if culprits:
             finding = replace(
@@ -122,24 +123,27 @@ def check_effect(group: Group) -> Iterator[Finding]:
     yield finding
 
 
-def _readings(stated: Reading) -> dict[str, tuple[Reading, Rounding]]:
-    found: dict[str, tuple[Reading, Rounding]] = {"as stated": (stated, "nearest")}
+def _readings(reading: Reading) -> dict[str, tuple[Reading, Rounding]]:
+    readings: dict[str, tuple[Reading, Rounding]] = {"as stated": (reading, "nearest")}
     for level in (0.9, 0.95, 0.99, 0.999):
-        if level != stated.level:
-            found[f"{100 * level:g}% interval"] = (replace(stated, level=level), "nearest")
-    found["one-sided p" if stated.sides == 2 else "two-sided p"] = (
-        replace(stated, sides=3 - stated.sides),
+        if level != reading.level:
+            readings[f"{100 * level:g}% interval"] = (replace(reading, level=level), "nearest")
+    readings["one-sided p" if reading.sides == 2 else "two-sided p"] = (
+        replace(reading, sides=3 - reading.sides),
         "nearest",
     )
-    found["interval of one standard error"] = (replace(stated, level=0.6826894921370859), "nearest")
+    readings["interval of one standard error"] = (replace(reading, level=0.6826894921370859), "nearest")
     for df in (5, 10, 30, 100):
-        if stated.df == inf:
-            found[f"Student's t with {df} degrees of freedom"] = (replace(stated, df=float(df)), "nearest")
-    found["truncated"], found["rounded up"] = (stated, "truncated"), (stated, "rounded up")
-    return found
+        if reading.df == inf:
+            readings[f"Student's t with {df} degrees of freedom"] = (
+                replace(reading, df=float(df)),
+                "nearest",
+            )
+    readings["truncated"], readings["rounded up"] = (reading, "truncated"), (reading, "rounded up")
+    return readings
 
 
-def at(group: Group, role: str, rounding: Rounding = "nearest") -> Interval:
+def published_interval(group: Group, role: str, rounding: Rounding = "nearest") -> Interval:
     """Values that were published as a number, or read off a figure with the stated accuracy."""
     number = group.numbers[role]
     accuracy = group.settings.get("accuracy")
@@ -149,8 +153,8 @@ def at(group: Group, role: str, rounding: Rounding = "nearest") -> Interval:
     return Interval(number.exact - half, number.exact + half)
 
 
-def _outside(group: Group) -> bool:
-    estimate, lower, upper = (at(group, role) for role in ("estimate", "lower", "upper"))
+def _is_outside_interval(group: Group) -> bool:
+    estimate, lower, upper = (published_interval(group, role) for role in ("estimate", "lower", "upper"))
     return estimate.upper < lower.lower or estimate.lower > upper.upper or lower.lower > upper.upper
 
 
@@ -176,13 +180,15 @@ def _lines(
     zero = (Fraction(0), Fraction(0))
     for role in roles:
         if role == "estimate":
-            bound(at(group, role, rounding), zero)
+            bound(published_interval(group, role, rounding), zero)
         elif role == "std_error":
-            interval = at(group, role, rounding)
+            interval = published_interval(group, role, rounding)
             least, largest = max(least, interval.lower), min(largest, interval.upper)
         elif role in ("lower", "upper"):
             low, high = reading.quantile()
-            bound(at(group, role, rounding), (low, high) if role == "lower" else (-high, -low))
+            bound(
+                published_interval(group, role, rounding), (low, high) if role == "lower" else (-high, -low)
+            )
         else:
             low, high = _statistic(group, role, reading, rounding)
             if role == "statistic" or sign > 0:
@@ -250,33 +256,33 @@ def _expected(group: Group, roles: Sequence[str], reading: Reading) -> str:
         "statistic": f"a statistic of {estimate / error:.3f}",
         "p": f"p = {reading.p_value(estimate / error):.4g}",
     }
-    wanted = [
+    names = [
         name
         for name in parts
         if name in roles
         or (name == "interval" and "lower" in roles)
         or (name == "p" and {"p_below", "stars"} & set(roles))
     ]
-    return ", ".join(parts[name] for name in wanted) or parts["p"]
+    return ", ".join(parts[name] for name in names) or parts["p"]
 
 
 def _chance(group: Group, roles: Sequence[str], reading: Reading) -> float:
     """Share of 100 random groups that are consistent, each number being 0.5 to 1.5 times itself."""
     rng = random.Random(SEED)
     passed = sum(
-        _fits(replace(group, numbers=_drawn(group.numbers, rng)), roles, reading, "nearest")
+        _fits(replace(group, numbers=_draw_numbers(group.numbers, rng)), roles, reading, "nearest")
         for _ in range(DRAWS)
     )
     return passed / DRAWS
 
 
-def _drawn(numbers: Mapping[str, Printed], rng: random.Random) -> dict[str, Printed]:
-    found = {}
+def _draw_numbers(numbers: Mapping[str, Printed], rng: random.Random) -> dict[str, Printed]:
+    draws = {}
     for role, number in numbers.items():
         if role == "stars":
-            found[role] = replace(number, value=Fraction(rng.randint(0, 3)))
+            draws[role] = replace(number, value=Fraction(rng.randint(0, 3)))
             continue
         grid = number.step / number.unit
         value = round(number.value * Fraction(rng.uniform(0.5, 1.5)) / grid) * grid
-        found[role] = replace(number, value=value)
-    return found
+        draws[role] = replace(number, value=value)
+    return draws

@@ -196,15 +196,15 @@ def decide(
     >>> finding.verdict, finding.under
     ('conditional', ('divisor n',))
     """
-    stated, *others = definitions.items()
-    if stated[1]():
+    stated_definition, *alternatives = definitions.items()
+    if stated_definition[1]():
         return Finding(check, tuple(numbers), "consistent", reason, n_definitions=1, chance=chance)
-    under = tuple(_holding(others))
+    under = tuple(_definitions_that_hold(alternatives))
     verdict: Verdict = "conditional" if under else "inconsistent"
     return Finding(check, tuple(numbers), verdict, reason, under, nearest(), len(definitions), chance)
 
 
-def _holding(definitions: Iterable[tuple[str, Callable[[], bool]]]) -> Iterator[str]:
+def _definitions_that_hold(definitions: Iterable[tuple[str, Callable[[], bool]]]) -> Iterator[str]:
     for name, possible in definitions:
         if possible():
             yield name

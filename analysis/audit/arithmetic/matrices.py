@@ -61,8 +61,8 @@ class Box:
         k = len(names)
         lower = [[Fraction(1 if i == j else -1) for j in range(k)] for i in range(k)]
         upper = [[Fraction(1)] * k for _ in range(k)]
-        for (one, other), at in pairs.items():
-            i, j = names.index(one), names.index(other)
+        for (first, second), at in pairs.items():
+            i, j = names.index(first), names.index(second)
             low, high = max(at.lower, Fraction(-1)), min(at.upper, Fraction(1))
             for a, b in ((i, j), (j, i)):
                 lower[a][b], upper[a][b] = max(low, lower[a][b]), min(high, upper[a][b])
@@ -143,14 +143,14 @@ def _best(
     products = 2 * x[:, rows] * x[:, columns]
     a = np.column_stack([-products, np.ones(len(x))])
     bounds = [*zip(low[rows, columns], high[rows, columns], strict=True), (-len(low), 1.0)]
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(len(rows)), -1.0), A_ub=a, b_ub=(x**2).sum(axis=1), bounds=bounds, method="highs"
     )
-    if found.x is None:
-        raise ArithmeticError(found.message)
+    if solution.x is None:
+        raise ArithmeticError(solution.message)
     matrix = np.eye(len(low))
-    matrix[rows, columns] = matrix[columns, rows] = found.x[:-1]
-    return matrix, float(found.x[-1]), -np.asarray(found.ineqlin.marginals)
+    matrix[rows, columns] = matrix[columns, rows] = solution.x[:-1]
+    return matrix, float(solution.x[-1]), -np.asarray(solution.ineqlin.marginals)
 
 
 def _refutes(cuts: Sequence[np.ndarray], weights: np.ndarray, box: Box) -> bool:
@@ -189,19 +189,19 @@ def _is_possible(matrix: np.ndarray, box: Box) -> bool:
 
 def is_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
     """Whether a symmetric rational matrix is positive semidefinite, by elimination in exact arithmetic."""
-    rest = [list(row) for row in matrix]
-    while rest:
-        pivot = next((i for i in range(len(rest)) if rest[i][i] != 0), None)
-        if any(rest[i][i] < 0 for i in range(len(rest))):
+    block = [list(row) for row in matrix]
+    while block:
+        pivot = next((i for i in range(len(block)) if block[i][i] != 0), None)
+        if any(block[i][i] < 0 for i in range(len(block))):
             return False
         if pivot is None:
-            return all(value == 0 for row in rest for value in row)
-        if any(rest[i][i] == 0 and any(rest[i]) for i in range(len(rest))):
+            return all(value == 0 for row in block for value in row)
+        if any(block[i][i] == 0 and any(block[i]) for i in range(len(block))):
             return False
-        row = rest[pivot]
-        rest = [
-            [rest[i][j] - rest[i][pivot] * row[j] / row[pivot] for j in range(len(rest)) if j != pivot]
-            for i in range(len(rest))
+        row = block[pivot]
+        block = [
+            [block[i][j] - block[i][pivot] * row[j] / row[pivot] for j in range(len(block)) if j != pivot]
+            for i in range(len(block))
             if i != pivot
         ]
     return True
@@ -243,8 +243,8 @@ def check_matrix(group: Group) -> Iterator[Finding]:
             nearest="1",
         )
         return
-    found = matrix_exists(box)
-    if found is None:
+    exists = matrix_exists(box)
+    if exists is None:
         yield Finding(
             "correlation_matrix",
             roles,
@@ -252,11 +252,11 @@ def check_matrix(group: Group) -> Iterator[Finding]:
             f"{variables}: the rounded values lie at the border of what is possible.",
         )
         return
-    tried: dict[str, Callable[[], bool]] = {"as stated": lambda: found}
+    tried: dict[str, Callable[[], bool]] = {"as stated": lambda: exists}
     for rounding in ROUNDINGS[1:]:
-        tried[rounding] = lambda one=rounding: matrix_exists(Box.of(group, one)) is True  # type: ignore[misc]
+        tried[rounding] = lambda rule=rounding: matrix_exists(Box.of(group, rule)) is True  # type: ignore[misc]
     reason = (
-        f"{variables}: a matrix of correlations within rounding {'exists' if found else 'does not exist'}."
+        f"{variables}: a matrix of correlations within rounding {'exists' if exists else 'does not exist'}."
     )
     yield decide("correlation_matrix", roles, tried, reason, nearest=lambda: nearest_matrix(box, group))
 
@@ -270,21 +270,19 @@ def check_partial(group: Group) -> Iterator[Finding]:
     at = group.numbers["partial"].interval()
 
     def possible(rounding: Rounding, order: tuple[str, str, str]) -> bool:
-        found = partial_range(*(group.numbers[name].interval(rounding) for name in order))
-        return (
-            found is not None and found[0] - WIDER <= float(at.upper) and float(at.lower) <= found[1] + WIDER
-        )
+        ends = partial_range(*(group.numbers[name].interval(rounding) for name in order))
+        return ends is not None and ends[0] - WIDER <= float(at.upper) and float(at.lower) <= ends[1] + WIDER
 
     tried: dict[str, Callable[[], bool]] = {"as stated": lambda: possible("nearest", ("r12", "r13", "r23"))}
     for rounding in ROUNDINGS[1:]:
-        tried[rounding] = lambda one=rounding: possible(one, ("r12", "r13", "r23"))  # type: ignore[misc]
+        tried[rounding] = lambda rule=rounding: possible(rule, ("r12", "r13", "r23"))  # type: ignore[misc]
     tried["given variable 2"] = lambda: possible("nearest", ("r13", "r12", "r23"))
     tried["given variable 1"] = lambda: possible("nearest", ("r23", "r12", "r13"))
-    found = partial_range(*(group.numbers[name].interval() for name in names[:3]))
-    within = "no value" if found is None else f"{found[0]:.4f} to {found[1]:.4f}"
+    ends = partial_range(*(group.numbers[name].interval() for name in names[:3]))
+    within = "no value" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}"
     reason = f"The partial correlation is {within}; published: {group.numbers['partial'].text}."
     step = float(group.numbers["partial"].step)
-    chance = None if found is None else min((found[1] - found[0]) / 2 + step / 2, 1.0)
+    chance = None if ends is None else min((ends[1] - ends[0]) / 2 + step / 2, 1.0)
     yield decide("partial_correlation", names, tried, reason, nearest=lambda: within, chance=chance)
 
 

@@ -64,33 +64,41 @@ def check_mean_sd(group: Group) -> Iterator[Finding]:
     mean, sd = group.numbers["mean"], group.numbers.get("sd")
     sizes = size_list(group, "n")
     for spread in (None,) if sd is None else (None, sd):
-        yield _known(group, sizes, mean, spread) if sizes else _unknown(group, mean, spread)
+        yield (
+            _finding_with_size(group, sizes, mean, spread)
+            if sizes
+            else _finding_without_size(group, mean, spread)
+        )
 
 
 def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[Definition, ...]:
     """Both divisors under each rounding, the stated divisor and rounding to the nearest first."""
-    scale = scale_of(group, _averaged(group))
+    scale = scale_of(group, _ratings_per_score(group))
     first = one_of(group, "divisor", DIVISORS, DIVISORS[0]) == DIVISORS[0]
-    stated, other = DIVISORS if first else DIVISORS[::-1]
+    stated_divisor, other_divisor = DIVISORS if first else DIVISORS[::-1]
     return tuple(
-        Definition(_named(rounding, divisor, stated), tuple(sizes), scale, divisor, rounding)
+        Definition(
+            _definition_name(rounding, divisor, stated_divisor), tuple(sizes), scale, divisor, rounding
+        )
         for rounding in ROUNDINGS
-        for divisor in ((stated, other) if with_sd else (stated,))
+        for divisor in ((stated_divisor, other_divisor) if with_sd else (stated_divisor,))
     )
 
 
-def other_samples(group: Group, stated: Definition, with_sd: bool) -> Iterator[Definition]:
+def other_samples(group: Group, definition: Definition, with_sd: bool) -> Iterator[Definition]:
     """The stated definition for single ratings in place of averages, and for sample sizes near it."""
-    per = _averaged(group)
+    per = _ratings_per_score(group)
     if with_sd and per > 1:
-        sizes = tuple(n * per for n in stated.sizes)
-        yield replace(stated, name="standard deviation of single ratings", scale=scale_of(group), sizes=sizes)
-    if len(stated.sizes) == 1:
-        for n in neighbours(stated.sizes[0]):
-            yield replace(stated, name=f"n = {n:,}", sizes=(n,))
+        sizes = tuple(n * per for n in definition.sizes)
+        yield replace(
+            definition, name="standard deviation of single ratings", scale=scale_of(group), sizes=sizes
+        )
+    if len(definition.sizes) == 1:
+        for n in neighbours(definition.sizes[0]):
+            yield replace(definition, name=f"n = {n:,}", sizes=(n,))
 
 
-def _averaged(group: Group) -> int:
+def _ratings_per_score(group: Group) -> int:
     """How many ratings one score is the average of."""
     return (whole(group, "items") or 1) * (whole(group, "raters") or 1)
 
@@ -101,65 +109,65 @@ def neighbours(n: int) -> list[int]:
     return [m for gap in range(1, reach + 1) for m in (n - gap, n + gap) if m >= 1]
 
 
-def _named(rounding: Rounding, divisor: Divisor, stated: Divisor) -> str:
+def _definition_name(rounding: Rounding, divisor: Divisor, stated_divisor: Divisor) -> str:
     words = ([] if rounding == "nearest" else [rounding]) + (
-        [] if divisor == stated else [f"divisor {divisor}"]
+        [] if divisor == stated_divisor else [f"divisor {divisor}"]
     )
     return ", ".join(words) or "as stated"
 
 
-def _known(group: Group, sizes: tuple[int, ...], mean: Printed, sd: Printed | None) -> Finding:
+def _finding_with_size(group: Group, sizes: tuple[int, ...], mean: Printed, sd: Printed | None) -> Finding:
     tried = definitions(group, sizes, sd is not None)
-    stated = tried[0]
-    tried += tuple(other_samples(group, stated, sd is not None))
+    definition = tried[0]
+    tried += tuple(other_samples(group, definition, sd is not None))
     finding = decide(
         "mean_sd",
         _roles(sd),
-        {one.name: partial(one.holds, mean, sd) for one in tried},
+        {candidate.name: partial(candidate.holds, mean, sd) for candidate in tried},
         "",
-        nearest=lambda: _nearest(stated, mean, sd),
+        nearest=lambda: _nearest(definition, mean, sd),
     )
     passing = _chance(tried, finding.verdict, mean, sd)
     nothing = finding.verdict == "consistent" and passing == (1.0, True)
     verdict: Verdict = "untested" if nothing else finding.verdict
     possible = "possible" if finding.verdict == "consistent" else "not possible"
     noun = "rating" if sizes == (1,) else "ratings"
-    scores = noun if _averaged(group) == 1 else f"averages of {_averaged(group)} ratings"
+    scores = noun if _ratings_per_score(group) == 1 else f"averages of {_ratings_per_score(group)} ratings"
     low, high = group.settings["scale"]
     reason = (
-        f"The {_what(mean, sd)} is {possible} for {listed(sizes, last='or')} {scores} from {low} to {high}"
-        f"{'' if sd is None else f', divisor {stated.divisor}'}"
+        f"The {_subject(mean, sd)} is {possible} for {listed(sizes, last='or')} {scores} from {low} to {high}"
+        f"{'' if sd is None else f', divisor {definition.divisor}'}"
         f"{', as is every other with as many digits' if nothing else ''}."
     )
     return replace(finding, verdict=verdict, reason=reason, chance=passing[0] if passing else None)
 
 
-def _unknown(group: Group, mean: Printed, sd: Printed | None) -> Finding:
+def _finding_without_size(group: Group, mean: Printed, sd: Printed | None) -> Finding:
     """Which sample sizes fit; where none does as stated, which do under the other definitions."""
     sizes = range(1 if sd is None else 2, LARGEST_N + 1)
     start = f"The sample size is not stated; of the sizes {sizes[0]} to {LARGEST_N:,}"
-    stated, *others = definitions(group, sizes, sd is not None)
-    fitting = _fitting(stated, mean, sd)
+    definition, *alternatives = definitions(group, sizes, sd is not None)
+    fitting = _fitting(definition, mean, sd)
     if fitting:
         verdict: Verdict = "untested" if len(fitting) == len(sizes) else "consistent"
         return Finding(
             "mean_sd",
             _roles(sd),
             verdict,
-            f"{start}, {len(fitting):,} fit the {_what(mean, sd)}: {listed(fitting)}.",
+            f"{start}, {len(fitting):,} fit the {_subject(mean, sd)}: {listed(fitting)}.",
         )
     under = tuple(
-        f"{other.name}, n = {listed(some, 3, last='or')}"
-        for other in others
-        if (some := _fitting(other, mean, sd))
+        f"{alternative.name}, n = {listed(some, 3, last='or')}"
+        for alternative in alternatives
+        if (some := _fitting(alternative, mean, sd))
     )
     return Finding(
         "mean_sd",
         _roles(sd),
         "conditional" if under else "inconsistent",
-        f"{start}, none fits the {_what(mean, sd)}.",
+        f"{start}, none fits the {_subject(mean, sd)}.",
         under,
-        n_definitions=1 + len(others),
+        n_definitions=1 + len(alternatives),
     )
 
 
@@ -167,41 +175,45 @@ def _roles(sd: Printed | None) -> tuple[str, ...]:
     return ("mean",) if sd is None else ("mean", "sd")
 
 
-def _what(mean: Printed, sd: Printed | None) -> str:
+def _subject(mean: Printed, sd: Printed | None) -> str:
     return f"mean {mean.text}" if sd is None else f"mean {mean.text} with the standard deviation {sd.text}"
 
 
-def _fitting(one: Definition, mean: Printed, sd: Printed | None) -> list[int]:
-    spread = None if sd is None else sd.interval(one.rounding)
-    return list(fitting_sizes(mean.interval(one.rounding), spread, one.scale, one.sizes, one.divisor))
+def _fitting(definition: Definition, mean: Printed, sd: Printed | None) -> list[int]:
+    spread = None if sd is None else sd.interval(definition.rounding)
+    return list(
+        fitting_sizes(
+            mean.interval(definition.rounding), spread, definition.scale, definition.sizes, definition.divisor
+        )
+    )
 
 
-def _nearest(stated: Definition, mean: Printed, sd: Printed | None) -> str:
+def _nearest(definition: Definition, mean: Printed, sd: Printed | None) -> str:
     """The possible mean, or pair of mean and standard deviation, that is fewest last digits away."""
     if sd is None:
-        return " or ".join(number.text for number in nearest_means(stated, mean))
-    pair = nearest_pair(stated, mean, sd)
+        return " or ".join(number.text for number in nearest_means(definition, mean))
+    pair = nearest_pair(definition, mean, sd)
     return "" if pair is None else f"mean {pair[0].text} with standard deviation {pair[1].text}"
 
 
-def nearest_means(stated: Definition, mean: Printed) -> list[Printed]:
+def nearest_means(definition: Definition, mean: Printed) -> list[Printed]:
     """The possible published means nearest to a mean: one, or two as far away as each other."""
-    grid = mean_grid(stated.scale, mean.digits, mean.unit)
+    grid = mean_grid(definition.scale, mean.digits, mean.unit)
     if not grid:
         return []
     at = index_of(mean)
     for gap in range(max(grid.start - at, at - grid[-1], 0), max(at - grid.start, grid[-1] - at) + 1):
         near = [printed(i, mean.digits, mean.unit) for i in dict.fromkeys((at - gap, at + gap)) if i in grid]
-        possible = [number for number in near if stated.holds(number, None)]
+        possible = [number for number in near if definition.holds(number, None)]
         if possible:
             return possible
     return []
 
 
-def nearest_pair(stated: Definition, mean: Printed, sd: Printed) -> tuple[Printed, Printed] | None:
+def nearest_pair(definition: Definition, mean: Printed, sd: Printed) -> tuple[Printed, Printed] | None:
     """The possible published pair with the least sum of differences in last digits."""
-    grid = mean_grid(stated.scale, mean.digits, mean.unit)
-    if not grid or may_be_single(stated):
+    grid = mean_grid(definition.scale, mean.digits, mean.unit)
+    if not grid or may_be_single(definition):
         return None
     at = min(max(index_of(mean), grid.start), grid[-1])
     pair: tuple[Printed, Printed] | None = None
@@ -211,32 +223,32 @@ def nearest_pair(stated: Definition, mean: Printed, sd: Printed) -> tuple[Printe
             break
         for i in dict.fromkeys((at - gap, at + gap)):
             near = printed(i, mean.digits, mean.unit)
-            if i not in grid or not stated.holds(near, None):
+            if i not in grid or not definition.holds(near, None):
                 continue
-            for away, spread in _spreads(stated, near, sd):
+            for away, spread in _spreads(definition, near, sd):
                 if gap + away >= least:
                     break
-                if stated.holds(near, spread):
+                if definition.holds(near, spread):
                     pair, least = (near, spread), gap + away
                     break
     return pair
 
 
-def _spreads(stated: Definition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
+def _spreads(definition: Definition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
     """Standard deviations up to the largest for a mean, with their differences from one, in order."""
-    at, highest = index_of(sd), max(most_sd(stated, mean, n, sd) for n in stated.sizes)
+    at, highest = index_of(sd), max(most_sd(definition, mean, n, sd) for n in definition.sizes)
     for gap in range(max(at - highest, -at, 0), max(at, highest - at) + 1):
         for i in dict.fromkeys((at - gap, at + gap)):
             if 0 <= i <= highest:
                 yield gap, printed(i, sd.digits, sd.unit)
 
 
-def most_sd(stated: Definition, mean: Printed, n: int, sd: Printed) -> int:
+def most_sd(definition: Definition, mean: Printed, n: int, sd: Printed) -> int:
     """A bound of the standard deviations with a mean, in units of the last digit of a published one."""
-    inside, scale = mean.interval(stated.rounding), stated.scale
+    inside, scale = mean.interval(definition.rounding), definition.scale
     middle = min(max((scale.lowest + scale.highest) / 2, inside.lower), inside.upper)
     nearest = min(max(middle, scale.lowest), scale.highest)
-    degrees = n - 1 if stated.divisor == "n-1" else n
+    degrees = n - 1 if definition.divisor == "n-1" else n
     variance = (nearest - scale.lowest) * (scale.highest - nearest) * n / degrees
     return root(variance / sd.step**2) + 1
 
@@ -246,13 +258,13 @@ def _chance(
 ) -> tuple[float, bool] | None:
     if sd is not None and may_be_single(tried[0]):
         return None
-    asked = tried[:1] if verdict == "consistent" else tried
-    return chance(asked, (mean.digits, mean.unit), None if sd is None else (sd.digits, sd.unit))
+    candidates = tried[:1] if verdict == "consistent" else tried
+    return chance(candidates, (mean.digits, mean.unit), None if sd is None else (sd.digits, sd.unit))
 
 
-def may_be_single(stated: Definition) -> bool:
+def may_be_single(definition: Definition) -> bool:
     """Whether a sample may be of one rating, which has no standard deviation with the divisor n - 1."""
-    return stated.divisor == "n-1" and min(stated.sizes) < 2
+    return definition.divisor == "n-1" and min(definition.sizes) < 2
 
 
 @lru_cache(maxsize=4096)
@@ -262,21 +274,27 @@ def chance(
     """The probability that random published numbers are possible under one of some definitions."""
     # The mean is uniform over published numbers on the scale, the standard deviation over those possible for
     # it. Beyond EXACT pairs, DRAWS are drawn. The second value states whether the probability is exact.
-    stated = tried[0]
-    means = mean_grid(stated.scale, *mean)
+    definition = tried[0]
+    means = mean_grid(definition.scale, *mean)
     if not means:
         return None
 
     def spreads(number: Printed) -> range:
-        return sd_grid(number, stated.sizes[0], stated.scale, stated.divisor, *sd) if sd else range(1)
+        return (
+            sd_grid(number, definition.sizes[0], definition.scale, definition.divisor, *sd)
+            if sd
+            else range(1)
+        )
 
     def possible(number: Printed, spread: int) -> bool:
-        other = printed(spread, *sd) if sd else None
+        printed_sd = printed(spread, *sd) if sd else None
         inside = {rounding: number.interval(rounding) for rounding in roundings}
-        around = {rounding: other.interval(rounding) if other else None for rounding in roundings}
-        return any(one.holds_in(inside[one.rounding], around[one.rounding]) for one in tried)
+        around = {rounding: printed_sd.interval(rounding) if printed_sd else None for rounding in roundings}
+        return any(
+            candidate.holds_in(inside[candidate.rounding], around[candidate.rounding]) for candidate in tried
+        )
 
-    roundings = {one.rounding for one in tried}
+    roundings = {candidate.rounding for candidate in tried}
     middle = printed((means.start + means.stop) // 2, *mean)
     if len(means) * len(spreads(middle)) <= EXACT:
         shares = [

@@ -57,14 +57,14 @@ class Interval:
             self.has_upper and other.has_upper,
         )
 
-    def meets(self, other: Interval) -> bool:
+    def meets(self, interval: Interval) -> bool:
         """Whether the two intervals have a value in common."""
         if self.lower == self.upper:
-            return self.lower in self and self.lower in other
-        if other.lower == other.upper:
-            return other.meets(self)
-        first, last = max(self.lower, other.lower), min(self.upper, other.upper)
-        return first < last or (first == last and first in self and first in other)
+            return self.lower in self and self.lower in interval
+        if interval.lower == interval.upper:
+            return interval.meets(self)
+        first, last = max(self.lower, interval.lower), min(self.upper, interval.upper)
+        return first < last or (first == last and first in self and first in interval)
 
     def integers(self) -> range:
         """The whole numbers in the interval, in order."""
@@ -117,11 +117,11 @@ class Printed:
         >>> Printed.read("-.50").value, Printed.read("92.1", percent=True).digits
         (Fraction(-1, 2), 1)
         """
-        plain = text.strip().translate(_MINUS)
-        if not _NUMBER.fullmatch(plain):
+        number_text = text.strip().translate(_MINUS)
+        if not _NUMBER.fullmatch(number_text):
             raise InputError(f"{text!r} is not a published number; write digits with a decimal point.")
-        digits = len(plain.partition(".")[2])
-        return cls(text.strip(), Fraction(plain), digits, Fraction(1, 100 if percent else 1))
+        digits = len(number_text.partition(".")[2])
+        return cls(text.strip(), Fraction(number_text), digits, Fraction(1, 100 if percent else 1))
 
     @property
     def exact(self) -> Fraction:

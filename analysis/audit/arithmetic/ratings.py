@@ -76,8 +76,8 @@ def _steps(mean: Fraction, n: int, scale: Scale) -> tuple[int, bool]:
     # Fractions would reduce the ratio each time, at twenty times the cost.
     low, step = scale.lowest, scale.step
     above = mean.numerator * low.denominator - low.numerator * mean.denominator
-    whole, rest = divmod(above * n * step.denominator, mean.denominator * low.denominator * step.numerator)
-    return whole, rest > 0
+    steps, surplus = divmod(above * n * step.denominator, mean.denominator * low.denominator * step.numerator)
+    return steps, surplus > 0
 
 
 def variances(sd: Interval, scale: Scale) -> Interval | None:
@@ -104,10 +104,10 @@ def fits(mean: Interval, sd: Interval | None, n: int, scale: Scale, divisor: Div
 def _fits(total: int, squared: Interval, n: int, degrees: int, top: int) -> bool:
     # n * q = total ** 2 + n * degrees * variance, in whole numbers
     low, high = squared.lower, squared.upper
-    above, rest = divmod(total**2 * low.denominator + n * degrees * low.numerator, n * low.denominator)
-    first = above + (rest > 0 or not squared.has_lower)
-    below, rest = divmod(total**2 * high.denominator + n * degrees * high.numerator, n * high.denominator)
-    last = below - (rest == 0 and not squared.has_upper)
+    above, surplus = divmod(total**2 * low.denominator + n * degrees * low.numerator, n * low.denominator)
+    first = above + (surplus > 0 or not squared.has_lower)
+    below, surplus = divmod(total**2 * high.denominator + n * degrees * high.numerator, n * high.denominator)
+    last = below - (surplus == 0 and not squared.has_upper)
     return occurs(n, total, top, first, last)
 
 
@@ -134,8 +134,8 @@ def variance_bounds(mean: Fraction, n: int, scale: Scale, divisor: Divisor = "n-
 
 
 def _least_shortfall(total: int, top: int) -> int:
-    rest = total % top
-    return rest * (top - rest)
+    remainder = total % top
+    return remainder * (top - remainder)
 
 
 def fitting_sizes(
@@ -162,8 +162,8 @@ def root(square: Fraction) -> int:
 def printed(index: int, digits: int, unit: Fraction = Fraction(1)) -> Printed:
     """The published number that is a whole number of units of its last digit."""
     sign = "-" if index < 0 else ""
-    whole, rest = divmod(abs(index), 10**digits)
-    text = f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
+    integer_part, decimals = divmod(abs(index), 10**digits)
+    text = f"{sign}{integer_part}.{decimals:0{digits}d}" if digits else f"{sign}{integer_part}"
     return Printed(text, Fraction(index, 10**digits), digits, unit)
 
 

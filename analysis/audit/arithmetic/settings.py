@@ -78,9 +78,9 @@ def listed(values: Sequence[int], limit: int = 12, last: str = "and") -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
-def parts_of(group: Group, *others: str) -> dict[str, Printed]:
+def parts_of(group: Group, *other_roles: str) -> dict[str, Printed]:
     """The published numbers whose roles the setting ``parts`` lists; without it, all but some."""
-    roles = group.settings.get("parts") or [role for role in group.numbers if role not in others]
+    roles = group.settings.get("parts") or [role for role in group.numbers if role not in other_roles]
     lacking = [role for role in roles if role not in group.numbers]
     if isinstance(roles, str) or lacking:
         raise refuse(group, f"parts is {roles!r}; list roles of published numbers.")

@@ -21,7 +21,7 @@ from functools import cache
 LARGEST_TOP = 100  # up to which the tests enumerate; scales of more points are refused
 
 
-def most(n: int, total: int, top: int) -> int:
+def largest_shortfall(n: int, total: int, top: int) -> int:
     """The largest shortfall: that of numbers as equal as can be."""
     low, above = divmod(total, n)
     return (n - above) * low * (top - low) + above * (low + 1) * (top - low - 1)
@@ -32,7 +32,7 @@ def occurs(n: int, total: int, top: int, lowest: int, highest: int) -> bool:
     if not 0 <= total <= n * top:
         return False
     first = max(top * total - highest, 0)
-    last = min(top * total - lowest, most(n, total, top))
+    last = min(top * total - lowest, largest_shortfall(n, total, top))
     parity = (top - 1) * total % 2
     first += (first - parity) % 2
     last -= (last - parity) % 2
@@ -55,7 +55,7 @@ def near_ends(n: int, total: int, top: int, shortfall: int) -> bool:
         for below in range(max(excess, 0), (largest + excess) // 2 + 1):
             above = below - excess
             squares = top * (below + above) - shortfall
-            if squares >= 0 and _meets(
+            if squares >= 0 and _bits_meet(
                 _distances(top, min(n - high, below), below),
                 _distances(top, min(high, above), above),
                 squares,
@@ -73,20 +73,20 @@ def _distances(top: int, count: int, total: int) -> int:
         return 0
     bits = 0
     for distance in range(1, min(top // 2, total) + 1):
-        rest = total - distance
-        bits |= _distances(top, min(count - 1, rest), rest) << distance**2
+        remainder = total - distance
+        bits |= _distances(top, min(count - 1, remainder), remainder) << distance**2
     return bits
 
 
-def _meets(one: int, other: int, total: int) -> bool:
+def _bits_meet(first: int, second: int, total: int) -> bool:
     """Whether a position of a bit in one number and one in the other sum to a total."""
-    if one.bit_count() > other.bit_count():
-        one, other = other, one
-    while one:
-        lowest = (one & -one).bit_length() - 1
+    if first.bit_count() > second.bit_count():
+        first, second = second, first
+    while first:
+        lowest = (first & -first).bit_length() - 1
         if lowest > total:
             return False
-        if other >> (total - lowest) & 1:
+        if second >> (total - lowest) & 1:
             return True
-        one &= one - 1
+        first &= first - 1
     return False

@@ -26,7 +26,7 @@ def check_percentages(group: Group) -> Iterator[Finding]:
     if not parts:
         raise refuse(group, "percentages without a share; publish one or more.")
     sizes = size_list(group, "n")
-    yield _of_size(parts, sizes) if sizes else _of_any_size(parts)
+    yield _finding_with_size(parts, sizes) if sizes else _finding_without_size(parts)
 
 
 @arithmetic("counts", "Counts that sum to a total", needs=("total",), settings=("parts", "rounded_to"))
@@ -84,11 +84,14 @@ def _intervals(parts: Mapping[str, Printed], rounding: Rounding = "nearest") -> 
     return [part.interval(rounding) for part in parts.values()]
 
 
-def _of_size(parts: Mapping[str, Printed], sizes: Sequence[int]) -> Finding:
+def _finding_with_size(parts: Mapping[str, Printed], sizes: Sequence[int]) -> Finding:
     def fits(rounding: Rounding, rule: str, sizes: Sequence[int]) -> bool:
         return any(shares_fit(_intervals(parts, rounding), n, rule) for n in sizes)
 
-    tried = {("as stated" if one == "nearest" else one): partial(fits, one, ALL, sizes) for one in ROUNDINGS}
+    tried = {
+        ("as stated" if rounding == "nearest" else rounding): partial(fits, rounding, ALL, sizes)
+        for rounding in ROUNDINGS
+    }
     tried["a share is not published"] = partial(fits, "nearest", FEWER, sizes)
     tried["several answers per case"] = partial(fits, "nearest", SEVERAL, sizes)
     if len(sizes) == 1:
@@ -107,7 +110,7 @@ def _of_size(parts: Mapping[str, Printed], sizes: Sequence[int]) -> Finding:
     return finding
 
 
-def _of_any_size(parts: Mapping[str, Printed]) -> Finding:
+def _finding_without_size(parts: Mapping[str, Printed]) -> Finding:
     def sums(rounding: Rounding) -> bool:
         return sum_to_one(_intervals(parts, rounding))
 
@@ -124,7 +127,8 @@ def _of_any_size(parts: Mapping[str, Printed]) -> Finding:
     if fitting:
         reason += f"; of the sample sizes 1 to {LARGEST_N:,}, {len(fitting):,} fit: {listed(fitting)}"
     tried: dict[str, Callable[[], bool]] = {
-        ("as stated" if one == "nearest" else one): partial(sums, one) for one in ROUNDINGS
+        ("as stated" if rounding == "nearest" else rounding): partial(sums, rounding)
+        for rounding in ROUNDINGS
     }
     tried |= {"a share is not published": fewer, "several answers per case": several}
     return decide("percentages", tuple(parts), tried, f"{reason}.", nearest=lambda: "a sum of 100%")

@@ -32,9 +32,9 @@ def check_weighted_mean(group: Group) -> Iterator[Finding]:
     weights = weights_of(group, "weights", parts)
     total = group.numbers["total"]
     if weights is None:
-        yield _between(group, "weighted_mean", "total", total, parts)
+        yield _range_finding(group, "weighted_mean", "total", total, parts)
     else:
-        yield _weighted(group, "weighted_mean", "total", total, parts, weights)
+        yield _weighted_finding(group, "weighted_mean", "total", total, parts, weights)
 
 
 @arithmetic(
@@ -50,29 +50,29 @@ def check_subgroups(group: Group) -> Iterator[Finding]:
     kind = one_of(group, "kind", KINDS, "means")
     parts, total = parts_of(group, "whole"), group.numbers["whole"]
     if kind == "counts":
-        yield _larger(total, parts)
+        yield _counts_finding(total, parts)
         return
     sizes = weights_of(group, "sizes", parts)
     if sizes is None:
-        yield _between(group, "subgroups", "whole", total, parts)
+        yield _range_finding(group, "subgroups", "whole", total, parts)
         return
-    stated = group.settings["sizes"]
-    if isinstance(stated, Mapping) and "whole" in stated:
-        yield _sizes(whole(Group({}, stated, group.place), "whole") or 0, sizes)
+    setting = group.settings["sizes"]
+    if isinstance(setting, Mapping) and "whole" in setting:
+        yield _size_finding(whole(Group({}, setting, group.place), "whole") or 0, sizes)
     if kind == "percentages":
         group = Group(group.numbers, {**group.settings, "scale": [0, 1], "step": 1}, group.place)
-    yield _weighted(group, "subgroups", "whole", total, parts, sizes)
+    yield _weighted_finding(group, "subgroups", "whole", total, parts, sizes)
 
 
 def weights_of(group: Group, name: str, parts: Mapping[str, Printed]) -> dict[str, int] | None:
     """Whole weights by role, if they are stated."""
-    stated = group.settings.get(name)
-    if stated is None:
+    setting = group.settings.get(name)
+    if setting is None:
         return None
-    if not isinstance(stated, Mapping) or not set(parts) <= set(stated):
-        raise refuse(group, f"{name} is {stated!r}; give a whole number for each of {', '.join(parts)}.")
+    if not isinstance(setting, Mapping) or not set(parts) <= set(setting):
+        raise refuse(group, f"{name} is {setting!r}; give a whole number for each of {', '.join(parts)}.")
     weights = {
-        role: whole(Group({}, {role: stated[role]}, f"{group.place} {name}".strip()), role) for role in parts
+        role: whole(Group({}, {role: setting[role]}, f"{group.place} {name}".strip()), role) for role in parts
     }
     return {role: weight for role, weight in weights.items() if weight is not None}
 
@@ -96,7 +96,7 @@ def is_weighted_mean(
     if not all(ranges):
         return False
     whole_sums = sums(total, sum(weights), scale)
-    least, largest = sum(one[0] for one in ranges), sum(one[-1] for one in ranges)
+    least, largest = sum(sum_range[0] for sum_range in ranges), sum(sum_range[-1] for sum_range in ranges)
     return max(least, whole_sums.start) < min(largest + 1, whole_sums.stop)
 
 
@@ -146,7 +146,7 @@ def chance(total: Printed, parts: Sequence[Printed], rules: Sequence[Rule]) -> f
     return len(fitting) / (largest - least + 1)
 
 
-def _weighted(
+def _weighted_finding(
     group: Group,
     check: str,
     role: str,
@@ -174,17 +174,19 @@ def _weighted(
         reason,
         nearest=lambda: _decimals(possible, total),
     )
-    asked = list(tried.values())[: 1 if finding.verdict == "consistent" else None]
-    return replace(finding, chance=chance(total, published, asked))
+    rules = list(tried.values())[: 1 if finding.verdict == "consistent" else None]
+    return replace(finding, chance=chance(total, published, rules))
 
 
-def _between(group: Group, check: str, role: str, total: Printed, parts: Mapping[str, Printed]) -> Finding:
+def _range_finding(
+    group: Group, check: str, role: str, total: Printed, parts: Mapping[str, Printed]
+) -> Finding:
     """Whether a total with unknown weights is between its parts."""
 
     def fits(rounding: Rounding) -> bool:
         intervals = [part.interval(rounding) for part in parts.values()]
-        low = min(intervals, key=lambda one: (one.lower, not one.has_lower))
-        high = max(intervals, key=lambda one: (one.upper, one.has_upper))
+        low = min(intervals, key=lambda interval: (interval.lower, not interval.has_lower))
+        high = max(intervals, key=lambda interval: (interval.upper, interval.has_upper))
         hull = Interval(low.lower, high.upper, low.has_lower, high.has_upper)
         return hull.meets(total.interval(rounding))
 
@@ -196,7 +198,10 @@ def _between(group: Group, check: str, role: str, total: Printed, parts: Mapping
     return decide(
         check,
         (role, *parts),
-        {("as stated" if one == "nearest" else one): partial(fits, one) for one in ROUNDINGS},
+        {
+            ("as stated" if rounding == "nearest" else rounding): partial(fits, rounding)
+            for rounding in ROUNDINGS
+        },
         f"{reason}.",
         nearest=lambda: ordered[0 if total.exact < ordered[0].exact else -1].text,
     )
@@ -214,7 +219,7 @@ def _shares_in_words(group: Group, name: str, ends: tuple[Fraction, Fraction] | 
     return text
 
 
-def _larger(total: Printed, parts: Mapping[str, Printed]) -> Finding:
+def _counts_finding(total: Printed, parts: Mapping[str, Printed]) -> Finding:
     values = [part.exact for part in parts.values()]
     reason = f"The whole is {total.text}; its subgroups are {_listed(parts)}, {sum(values)} together."
     tried = {
@@ -225,11 +230,11 @@ def _larger(total: Printed, parts: Mapping[str, Printed]) -> Finding:
     return decide("subgroups", ("whole", *parts), tried, reason, nearest=lambda: f"{sum(values)}")
 
 
-def _sizes(stated: int, sizes: Mapping[str, int]) -> Finding:
+def _size_finding(published_size: int, sizes: Mapping[str, int]) -> Finding:
     total = sum(sizes.values())
     parts = listed(list(sizes.values()))
-    reason = f"The whole has the size {stated:,}; its subgroups have {parts}, {total:,} together."
-    tried = {"as stated": lambda: total == stated}
+    reason = f"The whole has the size {published_size:,}; its subgroups have {parts}, {total:,} together."
+    tried = {"as stated": lambda: total == published_size}
     return decide("subgroups", ("sizes",), tried, reason, nearest=lambda: f"{total:,}")
 
 

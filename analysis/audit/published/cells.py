@@ -35,12 +35,12 @@ def parts_of(text: str) -> dict[CellPart, str]:
     # `below` is the sign before a bound such as "<"; footnote marks are dropped.
     if len(text) > CELL_LENGTH:
         return {}
-    found: dict[CellPart, str] = {}
+    parts: dict[CellPart, str] = {}
     for name, value in _pieces(text.strip()):
-        if name in found or not name:
+        if name in parts or not name:
             return {}
-        found |= {name: value}
-    return found if any(name in found for name in NUMERIC) else {}
+        parts |= {name: value}
+    return parts if any(name in parts for name in NUMERIC) else {}
 
 
 def is_missing(text: str) -> bool:
@@ -56,7 +56,7 @@ def _pieces(text: str) -> Iterator[tuple[CellPart, str]]:
             at += 1
             continue
         matched = ((name, pattern.match(text, at)) for name, pattern in _PIECES)
-        name, match = next(((name, found) for name, found in matched if found is not None), ("", None))
+        name, match = next(((name, hit) for name, hit in matched if hit is not None), ("", None))
         if match is None:
             yield "", ""  # type: ignore[misc]
             return

@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import InputError, counted, listed
-from conjury.inference.tables.writing import whole
+from conjury.inference.tables.writing import atomic_write
 
 from ...results import Result
 from ..arithmetic.findings import REGISTERED, Finding, Verdict
 from .description import Described, Description, read_description
 from .grid import Table
-from .groups import Place, Source, Taken, groups_of
+from .groups import Place, Selection, Source, groups_of
 from .guessing import guess
 from .tables import locate, read_tables
 
@@ -35,7 +35,7 @@ NUMBER = ["file", "table", "row", "column", "part"]  # what identifies a publish
 class Checked:
     """A finding on a group."""
 
-    taken: Taken
+    taken: Selection
     finding: Finding
 
 
@@ -91,22 +91,24 @@ def check_table(
     """
     path = locate(path)
     tables = read_tables(path)
-    known, file, notes = _described(path, tables, description)
+    details, file, notes = _find_description(path, tables, description)
     place = Place(path, file)
     checked: list[Checked] = []
     skipped: dict[tuple[str, str], int] = {}
     groups = [
-        (described, taken) for described in known.groups for taken in groups_of(tables, described, place)
+        (described, selection)
+        for described in details.groups
+        for selection in groups_of(tables, described, place)
     ]
-    for number, (described, taken) in enumerate(groups):
+    for number, (described, selection) in enumerate(groups):
         if progress is not None:
             progress(number, len(groups))
-        lacking = [role for role in REGISTERED[described.check].needs if role not in taken.group.numbers]
-        if lacking or not taken.group.numbers:
+        lacking = [role for role in REGISTERED[described.check].needs if role not in selection.group.numbers]
+        if lacking or not selection.group.numbers:
             missing = (REGISTERED[described.check].title, listed(lacking) or "every number")
             skipped[missing] = skipped.get(missing, 0) + 1
             continue
-        checked += [Checked(taken, finding) for finding in _run(described, taken, file)]
+        checked += [Checked(selection, finding) for finding in _run(described, selection, file)]
     notes += [
         f"{title}: {counted(number, 'group')} of {path.name} not checked, since {what} is missing."
         for (title, what), number in skipped.items()
@@ -114,8 +116,8 @@ def check_table(
     frame = _frame(path, tables, checked)
     settings = {
         "files": [path.name],
-        "titles": {path.name: known.title or path.name},
-        "sources": {path.name: known.source},
+        "titles": {path.name: details.title or path.name},
+        "sources": {path.name: details.source},
         "rows": {path.name: sum(len(table.rows) for table in tables)},
         "checks": {name: REGISTERED[name].title for name in frame["check"].unique()},
     }
@@ -210,26 +212,26 @@ def write_description(path: str | Path) -> Path:
     'small.yaml'
     """
     path = Path(path)
-    beside = _beside(path)
+    beside = _description_path(path)
     if beside.exists():
         raise InputError(f"{beside} already exists; edit it, or move it away.")
     guessed = guess(read_tables(path), path)
-    with whole(beside) as file:
+    with atomic_write(beside) as file:
         file.write(guessed.text().encode("utf-8"))
     return beside
 
 
-def _beside(path: Path) -> Path:
+def _description_path(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix('.gz').rpartition('.')[0]}.yaml")
 
 
-def _described(
+def _find_description(
     path: Path, tables: Sequence[Table], description: str | Path | Description | None
 ) -> tuple[Description, Path | None, list[str]]:
     """The description, its file if there is one, and notes on what was guessed."""
     if isinstance(description, Description):
         return description, None, []
-    beside = _beside(path)
+    beside = _description_path(path)
     file = Path(description) if description is not None else beside if beside.is_file() else None
     if file is not None:
         return read_description(file), file, []
@@ -238,54 +240,61 @@ def _described(
     return guessed.description, None, notes
 
 
-def _run(described: Described, taken: Taken, file: Path | None) -> list[Finding]:
+def _run(described: Described, selection: Selection, file: Path | None) -> list[Finding]:
     """What a check finds; a guessed description that lacks a setting leaves the numbers untested."""
     run = REGISTERED[described.check].run
     try:
-        findings = list(run(taken.group))
-        for name, other in reversed(list(taken.alternatives.items())):
-            if any(one.verdict not in ("consistent", "untested") for one in findings):
-                findings = under_alternative(findings, name, list(run(other)))
+        findings = list(run(selection.group))
+        for name, alternative in reversed(list(selection.alternatives.items())):
+            if any(finding.verdict not in ("consistent", "untested") for finding in findings):
+                findings = under_alternative(findings, name, list(run(alternative)))
     except InputError as error:
         if file is not None:
             raise InputError(f"{file}: {error}") from None
-        return [Finding(described.check, tuple(taken.group.numbers), "untested", str(error))]
+        return [Finding(described.check, tuple(selection.group.numbers), "untested", str(error))]
     return findings
 
 
-def under_alternative(findings: Sequence[Finding], name: str, others: Sequence[Finding]) -> list[Finding]:
+def under_alternative(
+    findings: Sequence[Finding], name: str, alternatives: Sequence[Finding]
+) -> list[Finding]:
     """Findings with those under another definition, named where the numbers are consistent under it."""
     # The probability that random numbers pass one of both is at most the sum of the two.
-    by_numbers = {(other.check, other.numbers): other for other in others}
+    by_numbers = {(alternative.check, alternative.numbers): alternative for alternative in alternatives}
     result = []
     for finding in findings:
-        other = by_numbers.get((finding.check, finding.numbers))
-        if other is None or finding.verdict in ("consistent", "untested"):
+        alternative = by_numbers.get((finding.check, finding.numbers))
+        if alternative is None or finding.verdict in ("consistent", "untested"):
             result.append(finding)
             continue
-        tried = finding.n_definitions + other.n_definitions
-        if other.undecided:
+        tried = finding.n_definitions + alternative.n_definitions
+        if alternative.undecided:
             reason = f"{finding.reason} The search did not decide under {name}."
             verdict: Verdict = "untested" if finding.verdict == "inconsistent" else finding.verdict
             result.append(replace(finding, verdict=verdict, reason=reason, n_definitions=tried, chance=None))
             continue
-        both = None
-        if finding.chance is not None and other.chance is not None:
-            both = min(finding.chance + other.chance, 1.0)
-        if other.verdict not in ("consistent", "untested"):  # what excludes nothing excludes these neither
-            result.append(replace(finding, n_definitions=tried, chance=both))
+        chance_sum = None
+        if finding.chance is not None and alternative.chance is not None:
+            chance_sum = min(finding.chance + alternative.chance, 1.0)
+        if alternative.verdict not in (
+            "consistent",
+            "untested",
+        ):  # what excludes nothing excludes these neither
+            result.append(replace(finding, n_definitions=tried, chance=chance_sum))
             continue
         under = (name, *finding.under)
-        result.append(replace(finding, verdict="conditional", under=under, n_definitions=tried, chance=both))
+        result.append(
+            replace(finding, verdict="conditional", under=under, n_definitions=tried, chance=chance_sum)
+        )
     return result
 
 
 def _frame(path: Path, tables: Sequence[Table], checked: Sequence[Checked]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
-    for number, one in enumerate(checked):
-        finding = one.finding
+    for number, entry in enumerate(checked):
+        finding = entry.finding
         shared = {
-            "place": one.taken.group.place,
+            "place": entry.taken.group.place,
             "check": finding.check,
             "verdict": finding.verdict,
             "under": "; ".join(finding.under),
@@ -296,14 +305,14 @@ def _frame(path: Path, tables: Sequence[Table], checked: Sequence[Checked]) -> p
             "finding": number,
         }
         for role in finding.numbers:
-            source = one.taken.sources[role]
+            source = entry.taken.sources[role]
             rows.append(
                 {
                     "file": path.name,
                     **_place(tables, source),
                     "part": source.part,
                     "quantity": role,
-                    "published": one.taken.group.numbers[role].text,
+                    "published": entry.taken.group.numbers[role].text,
                     **shared,
                 }
             )
@@ -319,17 +328,17 @@ def _place(tables: Sequence[Table], source: Source) -> Mapping[str, Any]:
 def _pairs(path: Path, checked: Sequence[Checked]) -> pd.DataFrame:
     """Means with standard deviations on a scale, for the picture of which are possible."""
     rows: list[dict[str, Any]] = []
-    for one in checked:
-        numbers, settings = one.taken.group.numbers, one.taken.group.settings
-        if one.finding.check != "mean_sd" or "sd" not in one.finding.numbers or "scale" not in settings:
+    for entry in checked:
+        numbers, settings = entry.taken.group.numbers, entry.taken.group.settings
+        if entry.finding.check != "mean_sd" or "sd" not in entry.finding.numbers or "scale" not in settings:
             continue
         low, high = (float(Fraction(str(end))) for end in settings["scale"])
         averaged = int(settings.get("items", 1)) * int(settings.get("raters", 1))
         step = float(Fraction(str(settings.get("step", 1)))) / averaged
         mean, sd = (float(numbers[role].exact) for role in ("mean", "sd"))
-        of = {"file": path.name, "group": one.taken.name, "place": one.taken.group.place}
+        of = {"file": path.name, "group": entry.taken.name, "place": entry.taken.group.place}
         scale = {"lowest": low, "highest": high, "step": step}
-        rows.append({**of, "mean": mean, "sd": sd, **scale, "verdict": one.finding.verdict})
+        rows.append({**of, "mean": mean, "sd": sd, **scale, "verdict": entry.finding.verdict})
     names = ["file", "group", "place", "mean", "sd", "lowest", "highest", "step", "verdict"]
     frame = pd.DataFrame(rows, columns=names)
     return frame.astype(dict.fromkeys(names[3:8], float))

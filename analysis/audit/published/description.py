@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from conjury.inference.errors import listed
 from conjury.inference.study.base import MarkedYaml, Part, Text, read_marked_yaml, suggestion
-from conjury.inference.study.load import translated
+from conjury.inference.study.load import error_of_fields
 
 from ..arithmetic.findings import REGISTERED
 
@@ -18,7 +18,7 @@ from ..arithmetic.findings import REGISTERED
 def _as_texts(value: object) -> object:
     """Scalars as they stand in cells, in a list."""
     values = value if isinstance(value, list) else [value]
-    return [str(one) if isinstance(one, (int, float, bool)) else one for one in values]
+    return [str(element) if isinstance(element, (int, float, bool)) else element for element in values]
 
 
 def _as_names(value: object) -> object:
@@ -136,7 +136,7 @@ def read_description(path: str | Path) -> Description:
     try:
         description = Description.model_validate(marked.content)
     except ValidationError as problems:
-        raise translated(marked, problems.errors()) from None
+        raise error_of_fields(marked, problems.errors()) from None
     for number, group in enumerate(description.groups):
         problem = _problem(group)
         if problem is not None:
@@ -164,7 +164,7 @@ def _problem(group: Described) -> tuple[tuple[str, ...], str] | None:
     roles = [*check.needs, *check.uses]
     if roles and "parts" not in check.settings:
         heads = {role.partition(":")[0] for role in roles}  # `recall` stands for recall:LABEL, too
-        other = next(
+        unknown_role = next(
             (
                 role
                 for role in group.numbers
@@ -172,8 +172,8 @@ def _problem(group: Described) -> tuple[tuple[str, ...], str] | None:
             ),
             None,
         )
-        if other is not None:
-            return ("numbers", other), suggestion(other, roles)
+        if unknown_role is not None:
+            return ("numbers", unknown_role), suggestion(unknown_role, roles)
     for at, settings in _settings(group):
         unknown = [name for name in settings if name not in check.settings]
         if unknown:
@@ -194,7 +194,7 @@ def _check_setting(marked: MarkedYaml, at: tuple[str | int, ...], value: object)
     except ValidationError as problems:
         first = problems.errors()[0]
         first["loc"] = (*at, *first["loc"])
-        raise translated(marked, [first]) from None
+        raise error_of_fields(marked, [first]) from None
 
 
 def as_yaml(description: Description) -> str:

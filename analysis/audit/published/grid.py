@@ -66,15 +66,15 @@ class Table:
     lines: tuple[int, ...]
 
 
-def laid_out(grid: Grid, source: object) -> Table | None:
+def table_of_grid(grid: Grid, source: object) -> Table | None:
     """A table with named columns; None without a row below the head."""
     # Names of several head rows are joined by a colon. Rows that contain one text only name a section, which
     # becomes the first column; rows of parentheses alone belong to the numbers above them.
-    texts = _filled(grid.rows, source)
+    texts = _cell_texts(grid.rows, source)
     heads = max(sum(row.is_head for row in grid.rows), 1)
     if heads == 1:
         heads = _heads(texts)
-        texts[: heads - 1] = map(_filled_right, texts[: heads - 1])
+        texts[: heads - 1] = map(_fill_right, texts[: heads - 1])
     if heads >= len(texts):
         return None
     columns = _names(texts[:heads])
@@ -96,29 +96,29 @@ def unique(columns: Sequence[str]) -> Iterator[str]:
         yield name if counts[name] == 1 else f"{name} ({counts[name]})"
 
 
-def _filled(rows: Sequence[Row], source: object) -> list[list[str]]:
+def _cell_texts(rows: Sequence[Row], source: object) -> list[list[str]]:
     """Texts of all cells; a cell that spans several is repeated."""
-    taken: dict[tuple[int, int], str] = {}
+    texts: dict[tuple[int, int], str] = {}
     width = 0
     for at, row in enumerate(rows):
         column = 0
         for cell in row.cells:
-            while (at, column) in taken and not (cell.text == "" and cell.across == cell.down == 1):
+            while (at, column) in texts and not (cell.text == "" and cell.across == cell.down == 1):
                 column += 1
             down = min(cell.down, len(rows) - at)
-            if len(taken) + down * cell.across > PUBLISHED_CELLS:
+            if len(texts) + down * cell.across > PUBLISHED_CELLS:
                 raise InputError(
                     f"{source}: a table has more than {PUBLISHED_CELLS:,} cells, the limit; split it."
                 )
             for i in range(down):
                 for j in range(cell.across):
-                    taken.setdefault((at + i, column + j), cell.text)
+                    texts.setdefault((at + i, column + j), cell.text)
             column += cell.across
             width = max(width, column)
     check_columns(source, width)
     if width * len(rows) > PUBLISHED_CELLS:
         raise InputError(f"{source}: a table has more than {PUBLISHED_CELLS:,} cells, the limit; split it.")
-    return [[taken.get((at, column), "") for column in range(width)] for at in range(len(rows))]
+    return [[texts.get((at, column), "") for column in range(width)] for at in range(len(rows))]
 
 
 def _heads(texts: Sequence[Sequence[str]]) -> int:
@@ -131,7 +131,7 @@ def _heads(texts: Sequence[Sequence[str]]) -> int:
     return heads
 
 
-def _filled_right(row: Sequence[str]) -> list[str]:
+def _fill_right(row: Sequence[str]) -> list[str]:
     """A row of a head in which an empty cell belongs to the name on its left."""
     filled = [row[0]]
     for position, text in enumerate(row[1:], 1):
@@ -157,7 +157,7 @@ def _body(
         alone = len(texts) > 1 and bool(texts[0]) and (len(filled) == 1 or row.cells[0].across == len(texts))
         if alone and not parts_of(texts[0]):
             section = texts[0]
-        elif rows and (joined := _continued(rows[-1], texts)):
+        elif rows and (joined := _join_rows(rows[-1], texts)):
             rows[-1] = joined
         else:
             rows.append(list(texts))
@@ -166,7 +166,7 @@ def _body(
     return rows, sections, lines
 
 
-def _continued(above: Sequence[str], texts: Sequence[str]) -> list[str]:
+def _join_rows(above: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Two rows as one, if the second has only parentheses or intervals of the numbers above; else nothing."""
     if texts[0] or any("value" in parts_of(text) or not parts_of(text) for text in texts if text):
         return []

@@ -31,7 +31,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Selection:
     """A group for a check: its kind in words, places of its numbers, the same under other definitions."""
 
     name: str
@@ -52,14 +52,14 @@ class Place:
         return InputError(f"{self.description or self.file}: {sentence}")
 
 
-def groups_of(tables: Sequence[Table], described: Described, place: Place) -> Iterator[Taken]:
+def groups_of(tables: Sequence[Table], described: Described, place: Place) -> Iterator[Selection]:
     """Every group that a description defines, in the order of the table."""
     chosen = _tables(tables, described, place)
     _refuse_unknown_values([tables[at] for at in chosen], described, place)
     for at in chosen:
         table = tables[at]
         index = {column: position for position, column in enumerate(table.columns)}
-        rows = _filled_down(table, [index[name] for name in described.by or ()])
+        rows = _fill_down(table, [index[name] for name in described.by or ()])
         members: dict[tuple[str, ...], list[int]] = {}
         for number, row in enumerate(rows):
             if _matches(row, index, described.rows):
@@ -77,7 +77,7 @@ def columns_of(described: Described) -> list[str]:
     for role, number in described.numbers.items():
         names += [*number.column, *number.where, *(f for f in _FIELD.findall(role) if f != "column")]
     for value in [
-        v for known in (described.settings, *described.alternatives.values()) for v in known.values()
+        v for settings in (described.settings, *described.alternatives.values()) for v in settings.values()
     ]:
         if is_setting(value):
             setting = Setting.model_validate(value)
@@ -92,11 +92,11 @@ def _tables(tables: Sequence[Table], described: Described, place: Place) -> list
         if beyond:
             raise place.error(f"there is no table {beyond[0]} in {place.file}, which has {len(tables)}.")
     chosen = [number - 1 for number in described.tables] or list(range(len(tables)))
-    wanted = columns_of(described)
-    having = [at for at in chosen if set(wanted) <= set(tables[at].columns)]
+    columns = columns_of(described)
+    having = [at for at in chosen if set(columns) <= set(tables[at].columns)]
     if not having or (described.tables and len(having) < len(chosen)):
         at = next(at for at in chosen if at not in having)
-        lacking = next(name for name in wanted if name not in tables[at].columns)
+        lacking = next(name for name in columns if name not in tables[at].columns)
         raise place.error(
             f"{place.file} has no column '{lacking}'{did_you_mean(lacking, tables[at].columns)}; its columns "
             f"are {listed(tables[at].columns, 20)}."
@@ -107,17 +107,19 @@ def _tables(tables: Sequence[Table], described: Described, place: Place) -> list
 def _refuse_unknown_values(tables: Sequence[Table], described: Described, place: Place) -> None:
     """Refuse values of ``rows`` and ``where`` that no row has."""
     filters = [described.rows, *(number.where for number in described.numbers.values())]
-    for column, values in ((column, values) for one in filters for column, values in one.items()):
-        known = {row[table.columns.index(column)] for table in tables for row in table.rows}
-        unknown = next((value for value in values if value not in known), None)
+    for column, values in (
+        (column, values) for conditions in filters for column, values in conditions.items()
+    ):
+        cell_values = {row[table.columns.index(column)] for table in tables for row in table.rows}
+        unknown = next((value for value in values if value not in cell_values), None)
         if unknown is not None:
             raise place.error(
                 f"no row of {place.file} has '{unknown}' in the column '{column}'"
-                f"{did_you_mean(unknown, known)}; correct the description."
+                f"{did_you_mean(unknown, cell_values)}; correct the description."
             )
 
 
-def _filled_down(table: Table, columns: Sequence[int]) -> list[tuple[str, ...]]:
+def _fill_down(table: Table, columns: Sequence[int]) -> list[tuple[str, ...]]:
     """Rows in which an empty key repeats the one above, as tables are printed."""
     above = [""] * len(table.columns)
     rows = []
@@ -129,8 +131,8 @@ def _filled_down(table: Table, columns: Sequence[int]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _matches(row: Sequence[str], index: Mapping[str, int], wanted: Filter) -> bool:
-    return all(row[index[name]] in values for name, values in wanted.items())
+def _matches(row: Sequence[str], index: Mapping[str, int], conditions: Filter) -> bool:
+    return all(row[index[name]] in values for name, values in conditions.items())
 
 
 def _in_words(described: Described, key: Sequence[str], table: Table, row: int) -> str:
@@ -156,7 +158,7 @@ class _Rows:
     index: Mapping[str, int]
     place: Place
 
-    def taken(self, described: Described, members: Sequence[int], name: str) -> Taken:
+    def taken(self, described: Described, members: Sequence[int], name: str) -> Selection:
         """The group of some rows."""
         printed: dict[str, Printed] = {}
         sources: dict[str, Source] = {}
@@ -171,21 +173,21 @@ class _Rows:
                         f"{name or 'the group'} has two numbers for '{filled}' (rows {first} and {second}); "
                         "add a column to `by`, or choose rows with `where`."
                     )
-                found = parts_of(text).get(source.part)
-                if found is None and source.part != "value":
+                digits = parts_of(text).get(source.part)
+                if digits is None and source.part != "value":
                     continue
                 sources[filled] = source
-                printed[filled] = self._printed(found, number, source)
-        known = self._known(described.settings, members, name)
-        others = {
-            other: Group(printed, known | self._known(settings, members, name), name)
-            for other, settings in described.alternatives.items()
+                printed[filled] = self._printed(digits, number, source)
+        group_settings = self._known(described.settings, members, name)
+        alternatives = {
+            alternative: Group(printed, group_settings | self._known(settings, members, name), name)
+            for alternative, settings in described.alternatives.items()
         }
-        return Taken(described.name, Group(printed, known, name), sources, others)
+        return Selection(described.name, Group(printed, group_settings, name), sources, alternatives)
 
     def _known(self, settings: Mapping[str, Any], members: Sequence[int], name: str) -> dict[str, Any]:
-        found = {key: self._setting(key, value, members, name) for key, value in settings.items()}
-        return {key: value for key, value in found.items() if value is not None}
+        values = {key: self._setting(key, value, members, name) for key, value in settings.items()}
+        return {key: value for key, value in values.items() if value is not None}
 
     def _cells(self, role: str, number: Number, members: Sequence[int]) -> Iterator[tuple[str, Source]]:
         for row in members:
@@ -197,20 +199,20 @@ class _Rows:
                     "column": column,
                     **{n: cells[self.index[n]] for n in _FIELD.findall(role) if n in self.index},
                 }
-                filled = _FIELD.sub(lambda one, values=values: values[one[1]], role)  # type: ignore[misc]
+                filled = _FIELD.sub(lambda match, values=values: values[match[1]], role)  # type: ignore[misc]
                 yield filled, Source(self.at, row, column, number.part)
 
     def _text(self, source: Source) -> str:
         return self.table.rows[source.row][self.index[source.column]]
 
-    def _printed(self, found: str | None, number: Number, source: Source) -> Printed:
+    def _printed(self, digits: str | None, number: Number, source: Source) -> Printed:
         try:
-            if found is None:
+            if digits is None:
                 raise InputError(
                     f"{self._text(source)!r} is not a published number; write digits, or leave it empty "
                     "where it is missing."
                 )
-            return Printed.read(found, percent=number.percent or found.endswith("%"))
+            return Printed.read(digits, percent=number.percent or digits.endswith("%"))
         except InputError as error:
             line = self.table.lines[source.row]
             raise InputError(f"{self.place.file}: row {line}, column '{source.column}': {error}") from None
@@ -222,21 +224,21 @@ class _Rows:
         rows = [self.rows[row] for row in members if _matches(self.rows[row], self.index, setting.where)]
         if setting.column is not None:
             texts = [row[self.index[setting.column]] for row in rows]
-            found: list[Any] = list(dict.fromkeys(_part(text, setting) for text in texts))
+            values: list[Any] = list(dict.fromkeys(_part(text, setting) for text in texts))
         else:
             keys = dict.fromkeys(", ".join(row[self.index[n]] for n in setting.by) for row in rows)
-            found = list(dict.fromkeys(_hashable(self._looked_up(name, setting, key)) for key in keys))
-        if len(found) > 1:
+            values = list(dict.fromkeys(_hashable(self._looked_up(name, setting, key)) for key in keys))
+        if len(values) > 1:
             raise self.place.error(
-                f"{place or 'a group'} has several values of the setting '{name}' ({listed(found, 3)}); "
+                f"{place or 'a group'} has several values of the setting '{name}' ({listed(values, 3)}); "
                 "add a column to `by`, or choose rows with `where`."
             )
-        if not found:
+        if not values:
             return None
-        return found[0].value if isinstance(found[0], _Held) else found[0]
+        return values[0].value if isinstance(values[0], _TextKey) else values[0]
 
     def _looked_up(self, name: str, setting: Setting, key: str) -> Any:
-        texts = {str(one): value for one, value in setting.values.items()}
+        texts = {str(option): value for option, value in setting.values.items()}
         if key not in texts and OTHER not in texts:
             raise self.place.error(
                 f"the setting '{name}' has no value for '{key}'; add one to values, or one for '{OTHER}'."
@@ -245,14 +247,14 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _TextKey:
     """A value that may be a list, compared by its text."""
 
     text: str
     value: Any = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held) and self.text == other.text
+        return isinstance(other, _TextKey) and self.text == other.text
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -261,8 +263,8 @@ class _Held:
         return self.text
 
 
-def _hashable(value: Any) -> _Held:
-    return _Held(repr(value), value)
+def _hashable(value: Any) -> _TextKey:
+    return _TextKey(repr(value), value)
 
 
 def _part(text: str, setting: Setting) -> str:

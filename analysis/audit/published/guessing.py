@@ -68,16 +68,16 @@ def guess(tables: Sequence[Table], path: Path) -> Guess:
     for number, table in enumerate(tables, 1):
         numbers, by = dict(_numbers(table)), None
         if not any(_applies(name, numbers) for name in GUESSED):
-            numbers, by = _long(table)
+            numbers, by = _long_numbers(table)
         checks = [REGISTERED[name] for name in GUESSED if _applies(name, numbers)]
         for check in checks:
-            used = {role: known for role, known in numbers.items() if role in (*check.needs, *check.uses)}
+            places = {role: place for role, place in numbers.items() if role in (*check.needs, *check.uses)}
             if check.name == "counts":
-                used |= dict(_parts_of_total(table, numbers["total"]))
+                places |= dict(_parts_of_total(table, numbers["total"]))
             groups.append(
-                Described(check=check.name, tables=[number] if len(tables) > 1 else [], by=by, numbers=used)
+                Described(check=check.name, tables=[number] if len(tables) > 1 else [], by=by, numbers=places)
             )
-            sentences += [_sentence(role, one) for role, one in used.items()]
+            sentences += [_sentence(role, place) for role, place in places.items()]
     if not groups:
         columns = listed(tables[0].columns, 20)
         raise InputError(
@@ -95,10 +95,10 @@ def _applies(name: str, numbers: Mapping[str, Number]) -> bool:
     return all(role in numbers for role in check.needs) and bool(check.needs)
 
 
-def _long(table: Table) -> tuple[dict[str, Number], list[str]]:
+def _long_numbers(table: Table) -> tuple[dict[str, Number], list[str]]:
     """Roles that the values of one column name, with the numbers in another; columns before it are keys."""
     for position, column in enumerate(table.columns):
-        if _plain(column) not in _LONG:
+        if _normal_name(column) not in _LONG:
             continue
         values = list(dict.fromkeys(row[position] for row in table.rows))
         roles = {role: value for value in values if (role := _role(value)) is not None}
@@ -111,7 +111,7 @@ def _long(table: Table) -> tuple[dict[str, Number], list[str]]:
             continue
         at = numeric[0]
         name = table.columns[at]
-        percent = "percent" in _plain(name).split() or "%" in name
+        percent = "percent" in _normal_name(name).split() or "%" in name
         numbers = {
             role: Number(column=[name], where={column: [value]}, percent=percent)
             for role, value in roles.items()
@@ -122,37 +122,37 @@ def _long(table: Table) -> tuple[dict[str, Number], list[str]]:
 
 def _numbers(table: Table) -> Iterator[tuple[str, Number]]:
     """Roles that the names of columns suggest, wide or long."""
-    found: dict[str, Number] = {}
+    numbers: dict[str, Number] = {}
     for position, column in enumerate(table.columns):
         cells = [parts_of(row[position]) for row in table.rows]
         if not any(cells):
             continue
         percent = "%" in column
         role = _role(column)
-        first, second = _two(column)
+        first, second = _roles_of_pair(column)
         if first is not None:
-            found.setdefault(first, Number(column=[column], percent=percent))
+            numbers.setdefault(first, Number(column=[column], percent=percent))
             part = "plus_minus" if any("plus_minus" in cell for cell in cells) else "parenthesis"
             if second is not None:
-                found.setdefault(second, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
+                numbers.setdefault(second, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
         elif role is not None:
-            found.setdefault(role, Number(column=[column], percent=percent))
-            other = _PAIRS.get(role)
+            numbers.setdefault(role, Number(column=[column], percent=percent))
+            pair_role = _PAIRS.get(role)
             for part in ("parenthesis", "plus_minus"):
-                if other is not None and any(part in cell for cell in cells):
-                    found.setdefault(other, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
+                if pair_role is not None and any(part in cell for cell in cells):
+                    numbers.setdefault(pair_role, Number(column=[column], part=part, percent=percent))  # type: ignore[arg-type]
             if any("lower" in cell for cell in cells):
                 for end in ("lower", "upper"):
-                    found.setdefault(end, Number(column=[column], part=end, percent=percent))
-    yield from found.items()
+                    numbers.setdefault(end, Number(column=[column], part=end, percent=percent))
+    yield from numbers.items()
 
 
 def _parts_of_total(table: Table, total: Number) -> Iterator[tuple[str, Number]]:
     """Every other column of whole numbers as a part of the total; in a long table every other name."""
     for column, (name,) in total.where.items():
         at = table.columns.index(column)
-        others = list(dict.fromkeys(row[at] for row in table.rows if row[at] != name))
-        yield f"{{{column}}}", Number(column=total.column, where={column: others})
+        names = list(dict.fromkeys(row[at] for row in table.rows if row[at] != name))
+        yield f"{{{column}}}", Number(column=total.column, where={column: names})
         return
     for position, column in enumerate(table.columns):
         cells = [parts_of(row[position]).get("value", "") for row in table.rows]
@@ -160,18 +160,18 @@ def _parts_of_total(table: Table, total: Number) -> Iterator[tuple[str, Number]]
             yield column, Number(column=[column])
 
 
-def _plain(column: str) -> str:
+def _normal_name(column: str) -> str:
     """The last part of a name, in small letters and blanks."""
     text = column.rpartition(": ")[2].casefold()
     return " ".join(re.sub(r"[^\w\u03ba]+|_", " ", text).split())
 
 
 def _role(column: str) -> str | None:
-    name = _plain(column)
+    name = _normal_name(column)
     return next((role for role, (pattern, _) in _ROLES.items() if re.fullmatch(pattern, name)), None)
 
 
-def _two(column: str) -> tuple[str | None, str | None]:
+def _roles_of_pair(column: str) -> tuple[str | None, str | None]:
     """Roles of a column such as "Mean (SD)" or "M \u00b1 SD"."""
     parts = re.fullmatch(r"(.+?)\s*(?:\((.+)\)|(?:\u00b1|\+/-)\s*(.+))", column.rpartition(": ")[2])
     if parts is None:

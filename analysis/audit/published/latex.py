@@ -91,15 +91,15 @@ def plain(text: str) -> str:
     """The text of a cell without macros; superscripts of letters get a caret, asterisks do not."""
     text = _ARGUMENT_DROPPED.sub("", text)
     text = re.sub(r"\\text(?:super|sub)script\s*(\{[^{}]*\})", r"^\1", text)
-    text = _SUPERSCRIPT.sub(lambda found: _superscript(found[1]), text)
+    text = _SUPERSCRIPT.sub(lambda match: _superscript(match[1]), text)
     text = text.replace("$", "\0").replace("\\\0", "$").replace("\0", "")  # \$ is the sign itself
     text = re.sub(r"\\[()]", "", text).replace("~", " ")
-    text = _COMMANDS.sub(lambda found: _SYMBOLS.get(found[0], ""), text)
+    text = _COMMANDS.sub(lambda match: _SYMBOLS.get(match[0], ""), text)
     return " ".join(text.replace("{", "").replace("}", "").replace("---", "-").replace("--", "-").split())
 
 
 def _superscript(text: str) -> str:
-    inside = _COMMANDS.sub(lambda found: _SYMBOLS.get(found[0], ""), text.strip("{}")).strip()
+    inside = _COMMANDS.sub(lambda match: _SYMBOLS.get(match[0], ""), text.strip("{}")).strip()
     inside = inside.strip("{} ")
     return inside if not inside or set(inside) <= set("*\u2020\u2021\u00a7\u00b6#") else f"^{inside}"
 
@@ -179,16 +179,16 @@ def _cell(text: str) -> Cell:
     """A cell with the columns and rows that it spans."""
     across = down = 1
     for _ in range(2):
-        found = re.match(r"\s*\\(multicolumn|multirow)\s*(?:\[[^\]]*\])?\s*\{\s*(\d{1,4})\s*\}", text)
-        if found is None:
+        match = re.match(r"\s*\\(multicolumn|multirow)\s*(?:\[[^\]]*\])?\s*\{\s*(\d{1,4})\s*\}", text)
+        if match is None:
             break
-        rest = text[found.end() :]
-        rest = re.sub(r"^\s*\[[^\]]*\]", "", rest).lstrip()
-        _, end = _braced(rest, 0) if rest.startswith("{") else ("", 1 if rest.startswith("*") else 0)
-        rest = re.sub(r"^\s*\[[^\]]*\]", "", rest[end:]).lstrip()
-        text = _braced(rest, 0)[0] if rest.startswith("{") else rest
-        if found[1] == "multicolumn":
-            across = int(found[2])
+        tail = text[match.end() :]
+        tail = re.sub(r"^\s*\[[^\]]*\]", "", tail).lstrip()
+        _, end = _braced(tail, 0) if tail.startswith("{") else ("", 1 if tail.startswith("*") else 0)
+        tail = re.sub(r"^\s*\[[^\]]*\]", "", tail[end:]).lstrip()
+        text = _braced(tail, 0)[0] if tail.startswith("{") else tail
+        if match[1] == "multicolumn":
+            across = int(match[2])
         else:
-            down = int(found[2])
+            down = int(match[2])
     return Cell(plain(text), across, down)

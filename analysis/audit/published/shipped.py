@@ -46,6 +46,6 @@ def shipped_checks(files: Sequence[str]) -> Result:
         table = read_table(RESULTS / "tables" / f"{KIND}{f'__{part}' if part else ''}.parquet")
         tables[part] = table[table["file"].isin(names)].reset_index(drop=True)
     frame = tables.pop("")
-    used = set(frame["check"])
-    checks = {name: title for name, title in settings["checks"].items() if name in used}
+    check_names = set(frame["check"])
+    checks = {name: title for name, title in settings["checks"].items() if name in check_names}
     return Result(frame, KIND, (), {**settings, "files": names, "checks": checks}, tables)

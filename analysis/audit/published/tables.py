@@ -22,7 +22,7 @@ from conjury.inference.tables.limits import (
     reading,
 )
 
-from .grid import Cell, Grid, Row, Table, laid_out, unique
+from .grid import Cell, Grid, Row, Table, table_of_grid, unique
 from .latex import latex_grids, plain
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _csv(text: str, path: Path) -> Iterator[Table]:
 
 
 def _html(text: str, path: Path) -> Iterator[Table]:
-    yield from _named(_html_grids(text, path), path)
+    yield from _tables_of_grids(_html_grids(text, path), path)
 
 
 def _markdown(text: str, path: Path) -> Iterator[Table]:
@@ -144,22 +144,22 @@ def _markdown(text: str, path: Path) -> Iterator[Table]:
     render = mistune.create_markdown(escape=False, plugins=["table", "math"])
     html = str(render(text))
     fences = re.sub(r"^ {0,3}(```|~~~).*?^ {0,3}\1", "", text, flags=re.MULTILINE | re.DOTALL)
-    expected, found = len(_DELIMITER.findall(fences)), html.count("<table>") - text.count("<table>")
-    if found < expected:
+    expected, n_tables = len(_DELIMITER.findall(fences)), html.count("<table>") - text.count("<table>")
+    if n_tables < expected:
         raise InputError(
-            f"{path}: {expected - found} of {expected} tables has a row with more or fewer cells than its "
+            f"{path}: {expected - n_tables} of {expected} tables has a row with more or fewer cells than its "
             "head; give every row as many."
         )
     yield from _html(html, path)
 
 
 def _latex(text: str, path: Path) -> Iterator[Table]:
-    yield from _named(latex_grids(text, path), path)
+    yield from _tables_of_grids(latex_grids(text, path), path)
 
 
-def _named(grids: Iterator[Grid], path: Path) -> Iterator[Table]:
+def _tables_of_grids(grids: Iterator[Grid], path: Path) -> Iterator[Table]:
     for grid in grids:
-        table = laid_out(grid, path)
+        table = table_of_grid(grid, path)
         if table is not None:
             yield table
 
@@ -210,7 +210,7 @@ def _html_cell(cell: Tag) -> Cell:
         text = mark.get_text().strip()
         mark.replace_with(text if set(text) <= set("*\u2020\u2021\u00a7\u00b6#") else f"^{text}")
     text = " ".join(cell.get_text().split())
-    text = _MATH.sub(lambda found: plain(found[0]), text)
+    text = _MATH.sub(lambda match: plain(match[0]), text)
     return Cell(text, _span(cell, "colspan"), _span(cell, "rowspan"))
 
 

@@ -71,9 +71,9 @@ class Answered:
     @cached_property
     def unperturbed(self) -> pd.DataFrame:
         """Judgments to score of items that were not perturbed."""
-        plain = conditions_of(self.of_models, self.items).eq(UNPERTURBED).to_numpy(dtype=bool)
-        kept: pd.DataFrame = self.of_models[plain]
-        return kept
+        mask = conditions_of(self.of_models, self.items).eq(UNPERTURBED).to_numpy(dtype=bool)
+        judgments: pd.DataFrame = self.of_models[mask]
+        return judgments
 
     @property
     def is_scored(self) -> bool:
@@ -179,9 +179,9 @@ def in_order(result: Result, study: ItemStudy) -> Result:
         for name, levels in orders.items():
             if name in frame:
                 present = as_text(frame[name]).dropna().unique()
-                known = [level for level in levels if level in present]
-                rest = [level for level in present if level not in levels]
-                frame = frame.assign(**{name: pd.Categorical(as_text(frame[name]), [*known, *rest])})
+                head = [level for level in levels if level in present]
+                tail = [level for level in present if level not in levels]
+                frame = frame.assign(**{name: pd.Categorical(as_text(frame[name]), [*head, *tail])})
         return frame
 
     extra = {name: ordered(table) for name, table in result.extra.items()}

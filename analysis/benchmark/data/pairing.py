@@ -55,36 +55,36 @@ class Matched:
     @cached_property
     def weights(self) -> tuple[Floats, Floats]:
         """Weight of each answer, left and right: one over how many that side has in the pair."""
-        left, right = (1 / np.bincount(pair, minlength=self.n)[pair] for pair in self.pair)
-        return left, right
+        left_weight, right_weight = (1 / np.bincount(pair, minlength=self.n)[pair] for pair in self.pair)
+        return left_weight, right_weight
 
     @cached_property
     def right_answers(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which answers are right, left and right."""
         gold = (self.left_frame["gold"], self.right_frame["gold"])
-        left, right = (
-            np.equal(own.to_numpy(dtype=np.int64), given)
-            for own, given in zip(gold, self.predicted, strict=True)
+        left_mask, right_mask = (
+            np.equal(labels.to_numpy(dtype=np.int64), answers)
+            for labels, answers in zip(gold, self.predicted, strict=True)
         )
-        return left, right
+        return left_mask, right_mask
 
     @cached_property
     def correct(self) -> tuple[Floats, Floats]:
         """Share of right answers in each pair, left and right, shape (n,): 0 or 1 where there is one each."""
-        left, right = (
+        left_share, right_share = (
             np.bincount(pair, weights=is_right, minlength=self.n) / np.bincount(pair, minlength=self.n)
             for pair, is_right in zip(self.pair, self.right_answers, strict=True)
         )
-        return left, right
+        return left_share, right_share
 
     @cached_property
     def changed(self) -> float:
         """Share of answers that differ, of each left with each right one in a pair, mean of the pairs."""
         codes = np.unique(np.concatenate(self.predicted), return_inverse=True)[1]
-        own = np.split(codes, [len(self.predicted[0])])
+        side_codes = np.split(codes, [len(self.predicted[0])])
         shape = (self.n, int(codes.max(initial=0)) + 1)
         shares = [np.zeros(shape), np.zeros(shape)]
-        for share, pair, code, weight in zip(shares, self.pair, own, self.weights, strict=True):
+        for share, pair, code, weight in zip(shares, self.pair, side_codes, self.weights, strict=True):
             np.add.at(share, (pair, code), weight)
         return float(1 - (shares[0] * shares[1]).sum(axis=1).mean())
 
@@ -108,13 +108,13 @@ class Matched:
 
     def first_samples(self) -> Matched:
         """The same with one pair a unit: the first sample that both have; pairs are of two answers."""
-        kept = (~self.left_frame.duplicated(["item_id", "line"])).to_numpy()
-        pair = np.arange(int(kept.sum()))
+        mask = (~self.left_frame.duplicated(["item_id", "line"])).to_numpy()
+        pair = np.arange(int(mask.sum()))
         return replace(
             self,
-            left_frame=self.left_frame[kept],
-            right_frame=self.right_frame[kept],
-            predicted=(self.predicted[0][kept], self.predicted[1][kept]),
+            left_frame=self.left_frame[mask],
+            right_frame=self.right_frame[mask],
+            predicted=(self.predicted[0][mask], self.predicted[1][mask]),
             pair=(pair, pair),
         )
 
@@ -152,12 +152,12 @@ def groups(scored: Scored, between: str, by: Sequence[str]) -> Iterator[tuple[di
     names = [name for name in (JUDGE, "prompt", "task", *by) if name != between]
     classes = {cell.keys["task"]: cell for cell in scored.cells(judges=False)}
     frame = scored.frame.dropna(subset=[between, *by])
-    others = [name for name in names if name != "prompt"]
+    match_keys = [name for name in names if name != "prompt"]
     of_people = frame[(frame["prompt"] == "").to_numpy(dtype=bool) & (between == JUDGE)]
     for values, rows in frame.groupby(names, sort=False, observed=True):
         keys = {name: str(value) for name, value in zip(names, values, strict=True)}
         if keys.get("prompt") and len(of_people):
-            beside = of_people.merge(rows[others].drop_duplicates(), on=others)
+            beside = of_people.merge(rows[match_keys].drop_duplicates(), on=match_keys)
             rows = pd.concat([beside, rows], ignore_index=True)
         yield keys, replace(classes[str(rows["task"].iloc[0])], keys=keys, frame=rows)
 
@@ -166,12 +166,12 @@ def sides_of(frame: pd.DataFrame, between: str) -> list[str]:
     """What is compared, in the order of its levels, else of appearance; conditions in that of `KINDS`."""
     column = frame[between]
     if between == CONDITION:
-        known = [UNPERTURBED, *KINDS]
-        there = column.drop_duplicates().astype(str)
-        return sorted(there, key=lambda name: known.index(name) if name in known else len(known))
+        order = [UNPERTURBED, *KINDS]
+        sides = column.drop_duplicates().astype(str)
+        return sorted(sides, key=lambda name: order.index(name) if name in order else len(order))
     if isinstance(column.dtype, pd.CategoricalDtype):
-        held = set(column.dropna())
-        return [str(level) for level in column.cat.categories if level in held]
+        observed = set(column.dropna())
+        return [str(level) for level in column.cat.categories if level in observed]
     return [str(value) for value in column.drop_duplicates()]
 
 
@@ -183,7 +183,7 @@ def matched_pairs(
     check_against(scored.frame, between, against)
     for keys, cell in groups(scored, between, by):
         sides = sides_of(cell.frame, between)
-        asked = (
+        side_pairs = (
             list(combinations(sides, 2))
             if against is None
             else [(side, against) for side in sides if side != against]
@@ -193,21 +193,21 @@ def matched_pairs(
         paired += ["sample"] if between not in (CONDITION, "sample") else []
         grouped = cell.frame.groupby(paired, sort=False, observed=True, dropna=False)
         pair = np.asarray(grouped.ngroup(), dtype=np.int64)
-        for left, right in asked:
-            yield _matched(scored, keys, cell, (left, right), text, between, pair, missing)
+        for left_side, right_side in side_pairs:
+            yield _match_sides(scored, keys, cell, (left_side, right_side), text, between, pair, missing)
 
 
 def check_against(frame: pd.DataFrame, between: str, against: str | None) -> None:
     """Refuse a side to compare with that no answer has."""
-    known = [str(name) for name in frame[between].dropna().unique()]
-    if against is not None and against not in known:
+    sides = [str(name) for name in frame[between].dropna().unique()]
+    if against is not None and against not in sides:
         raise InputError(
             f"scored judgments: column '{between}' does not contain "
-            f"'{against}'{did_you_mean(against, known)}; it contains {listed(known)}."
+            f"'{against}'{did_you_mean(against, sides)}; it contains {listed(sides)}."
         )
 
 
-def _matched(
+def _match_sides(
     scored: Scored,
     keys: dict[str, str],
     cell: Cell,
@@ -218,35 +218,35 @@ def _matched(
     missing: str,
 ) -> Matched:
     unit = [name for name in ("item_id", "line", "sample") if name != between]
-    own = [(text == side).to_numpy(dtype=bool) for side in sides]
-    frames = [cell.frame[held] for held in own]
-    pairs = [pair[held] for held in own]
-    answers, there = [], []
+    side_masks = [(text == side).to_numpy(dtype=bool) for side in sides]
+    frames = [cell.frame[side_mask] for side_mask in side_masks]
+    pairs = [pair[side_mask] for side_mask in side_masks]
+    answers, masks = [], []
     for side, frame in zip(sides, frames, strict=True):
         if frame.duplicated(unit).any():
             raise InputError(
                 f"scored judgments: '{side}' of column '{between}' has several answers per unit; name the "
                 "column that distinguishes them with by."
             )
-        given, kept = outcome(frame, cell.classes, missing, scored.policy)
-        answers.append(given)
-        there.append(kept)
+        predicted, mask = outcome(frame, cell.classes, missing, scored.policy)
+        answers.append(predicted)
+        masks.append(mask)
     common = np.intersect1d(pairs[0], pairs[1])
-    used = np.intersect1d(pairs[0][there[0]], pairs[1][there[1]])
+    shared_pairs = np.intersect1d(pairs[0][masks[0]], pairs[1][masks[1]])
     rows = []
-    for own_pair, kept in zip(pairs, there, strict=True):
-        held = np.flatnonzero(kept & np.isin(own_pair, used))
-        rows.append(held[np.argsort(own_pair[held], kind="stable")])
-    left, right = (frame.iloc[row].reset_index(drop=True) for frame, row in zip(frames, rows, strict=True))
+    for own_pair, mask in zip(pairs, masks, strict=True):
+        positions = np.flatnonzero(mask & np.isin(own_pair, shared_pairs))
+        rows.append(positions[np.argsort(own_pair[positions], kind="stable")])
+    first, second = (frame.iloc[row].reset_index(drop=True) for frame, row in zip(frames, rows, strict=True))
     return Matched(
         keys,
         *sides,
         cell,
-        left,
-        right,
+        first,
+        second,
         (answers[0][rows[0]], answers[1][rows[1]]),
-        (np.searchsorted(used, pairs[0][rows[0]]), np.searchsorted(used, pairs[1][rows[1]])),
+        (np.searchsorted(shared_pairs, pairs[0][rows[0]]), np.searchsorted(shared_pairs, pairs[1][rows[1]])),
         int((~np.isin(pairs[0], common)).sum()),
         int((~np.isin(pairs[1], common)).sum()),
-        len(common) - len(used),
+        len(common) - len(shared_pairs),
     )

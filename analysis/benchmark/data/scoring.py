@@ -21,7 +21,7 @@ from .units import (
     bases,
     filled_text,
     gold_table,
-    joined,
+    join_gold,
     strata_table,
     with_origins,
 )
@@ -35,22 +35,22 @@ def rule_of(judgments: pd.DataFrame) -> str:
     return str(names.mode().iloc[0]) if len(names) else ""
 
 
-def by_rule(main: pd.DataFrame, others: Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def by_rule(main: pd.DataFrame, further_tables: Sequence[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Judgments by the rule that read them, those of the main table first; files of one rule as one table."""
     tables: dict[str, list[pd.DataFrame]] = {}
-    for table in (main, *others):
+    for table in (main, *further_tables):
         tables.setdefault(rule_of(table), []).append(table)
-    return {rule: _stacked(own, rule) for rule, own in tables.items()}
+    return {rule: _stack_tables(parts, rule) for rule, parts in tables.items()}
 
 
-def _stacked(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
+def _stack_tables(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
     if len(tables) == 1:
         return tables[0]
     result = pd.concat(tables, ignore_index=True)
     names = [name for name in KEYS["judgments"] if name in result]
-    again = result.duplicated(names).to_numpy(dtype=bool)
-    if again.any():
-        first = result[again].iloc[0]
+    repeats = result.duplicated(names).to_numpy(dtype=bool)
+    if repeats.any():
+        first = result[repeats].iloc[0]
         named = f"rule '{rule}'" if rule else "a rule that the column 'rule' does not name"
         raise InputError(
             f"readings: two tables contain the judgment of '{first['judge_id']}' on dimension "
@@ -137,24 +137,24 @@ class Scored:
         """The answers to items that are no perturbed copies: all answers need to be scored only once."""
         return self.where(~self.is_perturbed)
 
-    def where(self, kept: NDArray[np.bool_]) -> Scored:
-        """The answers where ``kept``, shape (n,), is true."""
-        return replace(self, frame=self.frame[np.asarray(kept)].reset_index(drop=True))
+    def where(self, mask: NDArray[np.bool_]) -> Scored:
+        """The answers where ``mask``, shape (n,), is true."""
+        return replace(self, frame=self.frame[np.asarray(mask)].reset_index(drop=True))
 
     def of(self, **values: object) -> Scored:
         """The answers whose columns have these values, as in ``scored.of(task="line", sample=1)``."""
-        kept = np.ones(len(self.frame), dtype=bool)
+        mask = np.ones(len(self.frame), dtype=bool)
         for column, value in values.items():
             require_columns(self.frame, [column], "scored judgments")
             here = (self.frame[column] == value).to_numpy(dtype=bool, na_value=False)
             if not here.any():
-                known = [str(name) for name in self.frame[column].dropna().unique()]
+                levels = [str(name) for name in self.frame[column].dropna().unique()]
                 raise InputError(
                     f"scored judgments: column '{column}' does not contain '{value}'"
-                    f"{did_you_mean(str(value), known)}; it contains {listed(known)}."
+                    f"{did_you_mean(str(value), levels)}; it contains {listed(levels)}."
                 )
-            kept &= here
-        return self.where(kept)
+            mask &= here
+        return self.where(mask)
 
     def cells(self, by: Sequence[str] = (), *, judges: bool = True) -> Iterator[Cell]:
         """One cell a judge, prompt, task and stratum, in order of appearance."""
@@ -200,13 +200,13 @@ def score_rows(
     notes: list[str] = []
     frames, all_classes, all_levels = [], {}, {}
     for task in tasks:
-        asked, units = answers[answers["task"] == task], gold[gold["task"] == task]
-        judged = units["item_id"].isin(asked["item_id"].unique())
-        names = classes_of(task, asked["value"], units["label"][judged], classes, covered)
+        task_answers, units = answers[answers["task"] == task], gold[gold["task"] == task]
+        judged = units["item_id"].isin(task_answers["item_id"].unique())
+        names = classes_of(task, task_answers["value"], units["label"][judged], classes, covered)
         levels = levels_of(names, covered)
-        kept = units["label"].isin(levels)
-        notes += outside(task, units["label"][~kept])
-        frame = joined(asked, units[kept], notes, task)
+        mask = units["label"].isin(levels)
+        notes += note_on_other_labels(task, units["label"][~mask])
+        frame = join_gold(task_answers, units[mask], notes, task)
         frames.append(_coded(frame, names, levels, covered))
         all_classes[task], all_levels[task] = names, levels
     frame = pd.concat(frames, ignore_index=True)
@@ -242,9 +242,9 @@ def classes_of(
     covers: Mapping[str, tuple[str, ...]],
 ) -> tuple[str, ...]:
     """Labels that answers to a task may give, by the values that were given and the gold labels."""
-    given = classes.get(task) if isinstance(classes, Mapping) else classes
-    if given is not None:
-        return tuple(dict.fromkeys(map(str, given)))
+    names = classes.get(task) if isinstance(classes, Mapping) else classes
+    if names is not None:
+        return tuple(dict.fromkeys(map(str, names)))
     if covers:
         return tuple(covers)
     return tuple(dict.fromkeys([*sorted(labels.dropna().unique()), *sorted(values.dropna().unique())]))
@@ -255,13 +255,13 @@ def levels_of(names: tuple[str, ...], covers: Mapping[str, tuple[str, ...]]) -> 
     return tuple(dict.fromkeys(level for name in names for level in covers.get(name, (name,))))
 
 
-def outside(task: str, left: pd.Series[str]) -> list[str]:
+def note_on_other_labels(task: str, labels: pd.Series[str]) -> list[str]:
     """State which gold labels are none of the classes."""
-    if left.empty:
+    if labels.empty:
         return []
-    counts = left.fillna("(none)").value_counts()
+    counts = labels.fillna("(none)").value_counts()
     named = listed([f"'{label}' ({n:,})" for label, n in counts.items()])
-    return [f"{task}: {len(left):,} gold labels are not among the classes and are excluded: {named}."]
+    return [f"{task}: {len(labels):,} gold labels are not among the classes and are excluded: {named}."]
 
 
 def _coded(
@@ -288,11 +288,11 @@ def _with_strata(frame: pd.DataFrame, strata: pd.DataFrame | None) -> pd.DataFra
     return _in_categories(frame).assign(unit=unit)
 
 
-def _in_categories(frame: pd.DataFrame, kept: Sequence[str] = ()) -> pd.DataFrame:
+def _in_categories(frame: pd.DataFrame, text_columns: Sequence[str] = ()) -> pd.DataFrame:
     """Texts as categories in order of appearance, so that long ones are held once."""
     result = frame.copy(deep=False)
     for name in result:
-        if name not in kept and isinstance(result[name].dtype, pd.StringDtype):
+        if name not in text_columns and isinstance(result[name].dtype, pd.StringDtype):
             result[name] = pd.Categorical(result[name], result[name].dropna().unique().tolist())
     return result
 

@@ -15,9 +15,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED
 from conjury.inference.tables.parquet import read_parquet
 
-from ...frames.stored import NEEDS_MEMORY, Stored, fetched, is_stored, known, open_stored
+from ...frames.stored import NEEDS_MEMORY, Stored, fetched, is_stored, null_for_nan, open_stored
 from ..parse_status import NO_ANSWER, check_policy
-from .scoring import Scored, classes_of, covered_labels, levels_of, outside, tasks_with_labels
+from .scoring import Scored, classes_of, covered_labels, levels_of, note_on_other_labels, tasks_with_labels
 from .units import BASE, CONDITION, KEPT, LINE, filled_text, gold_table, strata_table
 
 if TYPE_CHECKING:
@@ -76,19 +76,19 @@ def score_stored(
     _refuse_gaps(answers)
     answers = _whole_items(answers, gold)
     covered = covered_labels(covers)
-    given = fetched(answers.group_by(["task", "value"]).agg(n=lambda t: t.count()))
-    tasks = tasks_with_labels(sorted(given["task"].unique()), gold)
-    beside = _beside(answers, gold[gold["task"].isin(tasks)])
+    value_counts = fetched(answers.group_by(["task", "value"]).agg(n=lambda t: t.count()))
+    tasks = tasks_with_labels(sorted(value_counts["task"].unique()), gold)
+    beside = _join_gold(answers, gold[gold["task"].isin(tasks)])
     judged = fetched(beside.group_by(["task", "label"]).agg(n=lambda t: t.count()))
     notes: list[str] = []
     all_classes: dict[str, tuple[str, ...]] = {}
     all_levels: dict[str, tuple[str, ...]] = {}
     for task in tasks:
-        labelled, values = judged[judged["task"] == task], given[given["task"] == task]
+        labelled, values = judged[judged["task"] == task], value_counts[value_counts["task"] == task]
         names = classes_of(task, values["value"], labelled["label"], classes, covered)
         levels = levels_of(names, covered)
         labels_of_task = gold.loc[gold["task"] == task, "label"]
-        notes += outside(task, labels_of_task[~labels_of_task.isin(levels)])
+        notes += note_on_other_labels(task, labels_of_task[~labels_of_task.isin(levels)])
         unknown = int(values["n"].sum() - labelled.loc[labelled["label"].isin(levels), "n"].sum())
         if unknown:
             notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are excluded.")
@@ -117,7 +117,7 @@ def in_memory(labels: Any) -> pd.DataFrame:
 
 def text(column: Column) -> Column:
     """A column as text, as `as_text` writes it."""
-    kind, column = column.type(), known(column)
+    kind, column = column.type(), null_for_nan(column)
     if kind.is_boolean():
         return column.ifelse("True", "False")
     if kind.is_floating():
@@ -162,9 +162,9 @@ def _refuse_gaps(answers: Table) -> None:
                 f"judgments: column '{name}' is empty in {int(missing[ours]):,} rows; fill it in."
             )
     each = answers.group_by(list(GROUP)).agg(n=answers.count())
-    again = fetched(each.filter(each["n"] > 1).limit(1))
-    if len(again):
-        first = again.iloc[0]
+    duplicates = fetched(each.filter(each["n"] > 1).limit(1))
+    if len(duplicates):
+        first = duplicates.iloc[0]
         raise InputError(
             f"judgments: '{first['judge']}' judges item '{first['item_id']}' on '{first['task']}' "
             f"{first['n']} times in one sample; keep one row per sample."
@@ -200,7 +200,7 @@ def _refuse_copies(stored: Stored, items: pd.DataFrame | None) -> None:
         )
 
 
-def _beside(answers: Table, gold: pd.DataFrame) -> Table:
+def _join_gold(answers: Table, gold: pd.DataFrame) -> Table:
     """Answers to the units that have a gold label."""
     import ibis
 
@@ -216,13 +216,13 @@ def _coded(beside: Table, classes: Mapping[str, Sequence[str]], levels: Mapping[
 
     def codes(column: Column, names: Mapping[str, Sequence[str]]) -> list[tuple[Column, int]]:
         return [
-            ((task == one) & (column == name), code)
-            for one, labels in names.items()
+            ((task == task_name) & (column == name), code)
+            for task_name, labels in names.items()
             for code, name in enumerate(labels)
         ]
 
-    others = [(task == one, len(labels)) for one, labels in classes.items()]
-    predicted = ibis.cases((value.isnull(), NO_ANSWER), *codes(value, classes), *others)
+    unknown_cases = [(task == task_name, len(labels)) for task_name, labels in classes.items()]
+    predicted = ibis.cases((value.isnull(), NO_ANSWER), *codes(value, classes), *unknown_cases)
     level = ibis.cases(*codes(beside["label"], levels))
     coded = beside.mutate(predicted=predicted.cast("int64"), level=level.cast("int64"))
     return coded.filter(coded["level"].notnull()).drop("value", "label")

@@ -120,20 +120,20 @@ def scores_of_stored(
     table = _prepared(scored, by, plan.cluster)
     names = ["judge", "judge_kind", "prompt", "task", *by]
     judges = _judges(scored, table, names, policies, plan.draws)
-    _draw(table, names, judges, plan)
+    _add_margins(table, names, judges, plan)
     rows: Rows = []
     over: Rows = []
-    for one in judges.values():
-        asked = asked_of(one.cell)
-        rows += _of_judge(one, asked, policies, plan.alpha)
-        over += _over_majority(one, policies, plan.alpha) if "accuracy" in asked else []
+    for judge in judges.values():
+        metric_names = asked_of(judge.cell)
+        rows += _judge_rows(judge, metric_names, policies, plan.alpha)
+        over += _over_majority(judge, policies, plan.alpha) if "accuracy" in metric_names else []
     if WRONG in policies:
         names = ["prompt", "task", *by]
         units = _units(table, names)
         tasks = _judges(scored, units, names, (WRONG,), plan.draws)
-        _draw(units, names, tasks, plan, _majority(units, names, tasks))
-        for one in tasks.values():
-            rows += _of_baselines(one, asked_of(one.cell), plan.alpha)
+        _add_margins(units, names, tasks, plan, _majority(units, names, tasks))
+        for judge in tasks.values():
+            rows += _baseline_rows(judge, asked_of(judge.cell), plan.alpha)
     return rows, over
 
 
@@ -155,9 +155,9 @@ def _prepared(scored: StoredScored, by: Sequence[str], cluster: str) -> Table:
             **keys,
         }
     )
-    kept = answers.filter([answers[name].notnull() for name in by] or [ibis.literal(True)])
+    rows = answers.filter([answers[name].notnull() for name in by] or [ibis.literal(True)])
     columns = ["judge", "judge_kind", "prompt", "task", *by, "item_id", "level", "predicted"]
-    return kept.select(*dict.fromkeys([*columns, AS_STUDY, CLUSTER]))
+    return rows.select(*dict.fromkeys([*columns, AS_STUDY, CLUSTER]))
 
 
 def _as_study(scored: StoredScored, answers: Table) -> Column:
@@ -166,11 +166,11 @@ def _as_study(scored: StoredScored, answers: Table) -> Column:
 
     task, status = answers["task"], answers["status"]
     cases = [(answers["predicted"] != NO_ANSWER, answers["predicted"])]
-    for one, names in scored.classes.items():
+    for task_name, names in scored.classes.items():
         place = {name: code for code, name in enumerate(names)}
         for name, meaning in scored.policy.items():
             if meaning != MISSING:
-                cases.append(((task == one) & (status == name), place.get(meaning, NO_ANSWER)))
+                cases.append(((task == task_name) & (status == name), place.get(meaning, NO_ANSWER)))
     return ibis.cases(*cases, else_=LEFT_OUT).cast("int64")
 
 
@@ -178,15 +178,15 @@ def _judges(
     scored: StoredScored, table: Table, names: Sequence[str], policies: Sequence[str], draws: int
 ) -> dict[tuple[str, ...], _Judge]:
     """Cells by their keys, in alphabetical order, with the counts under each policy."""
-    kept = {WRONG: table["level"].notnull(), MISSING: table["predicted"] != NO_ANSWER}
-    kept[STUDY] = table[AS_STUDY] != LEFT_OUT
-    wanted: dict[str, Any] = {"unanswered": (table["predicted"] == NO_ANSWER).sum()}
+    masks = {WRONG: table["level"].notnull(), MISSING: table["predicted"] != NO_ANSWER}
+    masks[STUDY] = table[AS_STUDY] != LEFT_OUT
+    aggregates: dict[str, Any] = {"unanswered": (table["predicted"] == NO_ANSWER).sum()}
     for policy in policies:
-        flags = kept[policy]
-        wanted |= {f"n_answers_{policy}": flags.cast("int64").sum()}
-        wanted |= {f"n_items_{policy}": table["item_id"].nunique(where=flags)}
-        wanted |= {f"n_clusters_{policy}": table[CLUSTER].nunique(where=flags)}
-    counts = fetched(table.group_by(list(names)).agg(**wanted)).sort_values(list(names))
+        flags = masks[policy]
+        aggregates |= {f"n_answers_{policy}": flags.cast("int64").sum()}
+        aggregates |= {f"n_items_{policy}": table["item_id"].nunique(where=flags)}
+        aggregates |= {f"n_clusters_{policy}": table[CLUSTER].nunique(where=flags)}
+    counts = fetched(table.group_by(list(names)).agg(**aggregates)).sort_values(list(names))
     if counts.empty:
         raise InputError(
             f"scored judgments: no answer has all of {listed(names)}; name columns that are filled."
@@ -196,10 +196,10 @@ def _judges(
         keys = {"judge": "", "judge_kind": ""} | {name: str(row[name]) for name in names}
         classes, levels = scored.classes[keys["task"]], scored.levels[keys["task"]]
         cell = Cell(keys, pd.DataFrame(), classes, levels, class_codes(classes, levels, scored.covers))
-        apart = policies if row["unanswered"] else ()
-        drawn = {policy: Drawn.empty(cell, draws) for policy in dict.fromkeys([WRONG, *apart])}
+        further_policies = policies if row["unanswered"] else ()
+        sums = {policy: Drawn.empty(cell, draws) for policy in dict.fromkeys([WRONG, *further_policies])}
         counted = {policy: _counts(row, policy) for policy in policies}
-        judges[tuple(str(row[name]) for name in names)] = _Judge(cell, counted, drawn)
+        judges[tuple(str(row[name]) for name in names)] = _Judge(cell, counted, sums)
     return judges
 
 
@@ -216,7 +216,7 @@ def _by_key(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[tuple[s
         yield tuple(map(str, key)), rows
 
 
-def _draw(
+def _add_margins(
     table: Table,
     names: Sequence[str],
     judges: Mapping[tuple[str, ...], _Judge],
@@ -229,24 +229,24 @@ def _draw(
             rows[name].to_numpy(dtype=np.int64) for name in ("level", "predicted", AS_STUDY, N)
         )
         for key, at in _by_key(rows, names):
-            one = judges[key]
+            judge = judges[key]
             present, code = np.unique(cluster[at], return_inverse=True)
             weighed_by = weights if len(present) == len(weights) else weights[present]
             if always is not None:
                 predicted[at] = always[key]
-            for policy, drawn in one.drawn.items():
-                answers, kept = _outcome(policy, predicted[at], study[at])
+            for policy, draws in judge.drawn.items():
+                answers, mask = _outcome(policy, predicted[at], study[at])
                 margins = cluster_margins(
-                    level[at][kept],
-                    answers[kept],
-                    one.cell.class_of,
-                    len(one.cell.classes),
-                    code[kept],
+                    level[at][mask],
+                    answers[mask],
+                    judge.cell.class_of,
+                    len(judge.cell.classes),
+                    code[mask],
                     len(present),
-                    n[at][kept].astype(float),
+                    n[at][mask].astype(float),
                 )
                 with one_thread():
-                    drawn.add(margins, weighed_by, one.cell)
+                    draws.add(margins, weighed_by, judge.cell)
 
 
 def _outcome(policy: str, predicted: Codes, study: Codes) -> tuple[Codes, NDArray[np.bool_]]:
@@ -273,32 +273,32 @@ def _blocks(table: Table, names: Sequence[str], plan: Plan) -> Iterator[tuple[pd
             yield rows, cluster, poisson_weights(states, plan.draws).astype(float)
 
 
-def _of_judge(one: _Judge, asked: Sequence[str], policies: Sequence[str], alpha: float) -> Rows:
-    rows, everything = [], one.drawn[WRONG]
-    margins_of_all = everything.margins(one.cell)
+def _judge_rows(judge: _Judge, metric_names: Sequence[str], policies: Sequence[str], alpha: float) -> Rows:
+    rows, everything = [], judge.drawn[WRONG]
+    margins_of_all = everything.margins(judge.cell)
     for policy in policies:
-        under = one.drawn_under(policy)
-        margins = under.margins(one.cell)
-        for name in asked:
-            drawn, of = (everything, margins_of_all) if name == "missing_rate" else (under, margins)
-            values = metric(name, of, one.cell.classes, one.cell.levels)
-            n = drawn.rests_on(name, one.cell)
+        under = judge.drawn_under(policy)
+        margins = under.margins(judge.cell)
+        for name in metric_names:
+            draws, of = (everything, margins_of_all) if name == "missing_rate" else (under, margins)
+            values = metric(name, of, judge.cell.classes, judge.cell.levels)
+            n = draws.rests_on(name, judge.cell)
             bounds = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
-            rows.append(as_row(one.cell.keys, policy, name, bounds, one.counts[policy]))
+            rows.append(as_row(judge.cell.keys, policy, name, bounds, judge.counts[policy]))
     return rows
 
 
-def _over_majority(one: _Judge, policies: Sequence[str], alpha: float) -> Rows:
+def _over_majority(judge: _Judge, policies: Sequence[str], alpha: float) -> Rows:
     """Accuracy of a judge minus that of the most frequent label, on the same units."""
     rows = []
     for policy in policies:
-        drawn = one.drawn_under(policy)
-        margins = drawn.margins(one.cell)
+        draws = judge.drawn_under(policy)
+        margins = draws.margins(judge.cell)
         always = int(margins.class_gold[0].argmax())
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = accuracy(margins) - margins.class_gold[:, always] / margins.n
-        bounds = bounds_of(gain, alpha, share=False, n_clusters=int(drawn.clusters[-1]))
-        rows.append(as_row(one.cell.keys, policy, "accuracy", bounds, one.counts[policy]))
+        bounds = bounds_of(gain, alpha, share=False, n_clusters=int(draws.clusters[-1]))
+        rows.append(as_row(judge.cell.keys, policy, "accuracy", bounds, judge.counts[policy]))
     return rows
 
 
@@ -321,11 +321,11 @@ def _majority(
     return majority
 
 
-def _of_baselines(one: _Judge, asked: Sequence[str], alpha: float) -> Rows:
-    rows, cell, drawn = [], one.cell, one.drawn[WRONG]
-    margins = drawn.margins(cell)
-    for name in asked:
-        values, n = metric(name, margins, cell.classes, cell.levels), drawn.rests_on(name, cell)
+def _baseline_rows(group: _Judge, metric_names: Sequence[str], alpha: float) -> Rows:
+    rows, cell, draws = [], group.cell, group.drawn[WRONG]
+    margins = draws.margins(cell)
+    for name in metric_names:
+        values, n = metric(name, margins, cell.classes, cell.levels), draws.rests_on(name, cell)
         expected = random_expectation(name, margins.class_gold[0], cell.levels, cell.classes)
         always = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
         bounds = {
@@ -334,7 +334,7 @@ def _of_baselines(one: _Judge, asked: Sequence[str], alpha: float) -> Rows:
         }
         for judge, limits in bounds.items():
             keys = {**cell.keys, "judge": judge, "judge_kind": BASELINE}
-            rows.append(as_row(keys, WRONG, name, limits, one.counts[WRONG]))
+            rows.append(as_row(keys, WRONG, name, limits, group.counts[WRONG]))
     return rows
 
 
@@ -345,15 +345,15 @@ def labels_of_stored(
     table = _prepared(scored, by, plan.cluster)
     names = ["judge", "judge_kind", "prompt", "task", *by]
     judges = _judges(scored, table, names, (WRONG,), plan.draws)
-    _draw(table, names, judges, plan)
+    _add_margins(table, names, judges, plan)
     counts = fetched(table.group_by([*names, "level"]).agg(**{N: table["item_id"].nunique()}))
     for key, at in _by_key(counts, names):
-        one, rows = judges[key], counts.iloc[at]
-        cell, drawn = one.cell, one.drawn[WRONG]
-        n_levels, n_classes, width = len(cell.levels), len(cell.classes), drawn.sums.shape[1]
+        judge, rows = judges[key], counts.iloc[at]
+        cell, draws = judge.cell, judge.drawn[WRONG]
+        n_levels, n_classes, width = len(cell.levels), len(cell.classes), draws.sums.shape[1]
         units = np.bincount(cell.class_of[rows["level"].to_numpy()], rows[N], n_classes).astype(np.int64)
-        given = drawn.clusters[3 * n_levels : 3 * n_levels + n_classes]
-        yield cell, drawn.margins(cell), OfClasses(units, drawn.clusters[width : width + n_classes], given)
+        votes = draws.clusters[3 * n_levels : 3 * n_levels + n_classes]
+        yield cell, draws.margins(cell), OfClasses(units, draws.clusters[width : width + n_classes], votes)
 
 
 def confusion_of_stored(scored: StoredScored, by: Sequence[str]) -> list[tuple[Cell, Codes]]:

@@ -33,11 +33,11 @@ def _is_carried(column: str) -> bool:
 def _tasks(dimension: pd.Series[str]) -> tuple[pd.Series[str], pd.Series[int]]:
     """Task and line of each dimension; line 0 for whole items."""
     codes, names = pd.factorize(dimension)
-    found = [_LINE.match(str(name)) for name in names]
+    matches = [_LINE.match(str(name)) for name in names]
     tasks = pd.array(
-        [LINE if match else str(name) for match, name in zip(found, names, strict=True)], "string"
+        [LINE if match else str(name) for match, name in zip(matches, names, strict=True)], "string"
     )
-    lines = np.array([int(match[1]) if match else 0 for match in found] + [0], dtype=np.int64)
+    lines = np.array([int(match[1]) if match else 0 for match in matches] + [0], dtype=np.int64)
     index = dimension.index
     return pd.Series(tasks.take(codes, allow_fill=True), index=index), pd.Series(lines[codes], index=index)
 
@@ -77,9 +77,9 @@ def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
                 "is empty",
                 "fill it in",
             )
-    again = result.duplicated([*GROUP, "line"]).to_numpy()
-    if again.any():
-        refuse(source, "item_id", again, "repeats an earlier judgment", "keep one row per sample")
+    repeats = result.duplicated([*GROUP, "line"]).to_numpy()
+    if repeats.any():
+        refuse(source, "item_id", repeats, "repeats an earlier judgment", "keep one row per sample")
     return result
 
 
@@ -89,9 +89,9 @@ def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
         return None
     require_columns(items, ["item_id"], "items")
     result = items.assign(item_id=as_text(items["item_id"])).reset_index(drop=True)
-    again = result.duplicated("item_id").to_numpy()
-    if again.any():
-        refuse("items", "item_id", again, "repeats an earlier item", "keep one row per item")
+    repeats = result.duplicated("item_id").to_numpy()
+    if repeats.any():
+        refuse("items", "item_id", repeats, "repeats an earlier item", "keep one row per item")
     return result
 
 
@@ -103,24 +103,24 @@ def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFr
             continue
         of_item = dict(zip(as_text(items["item_id"]), filled_text(items[name]), strict=True))
         of_items = as_text(answers["item_id"]).map(of_item).astype("string")
-        own = filled_text(answers[name])
-        apart = ((own != of_items) & own.notna() & of_items.notna()).to_numpy(dtype=bool, na_value=False)
-        if apart.any():
-            refuse("judgments", name, apart, "is another than that of the item in items", "make them agree")
-        result = result.assign(**{name: own.fillna(of_items)})
+        cells = filled_text(answers[name])
+        clash = ((cells != of_items) & cells.notna() & of_items.notna()).to_numpy(dtype=bool, na_value=False)
+        if clash.any():
+            refuse("judgments", name, clash, "is another than that of the item in items", "make them agree")
+        result = result.assign(**{name: cells.fillna(of_items)})
     return result
 
 
 def conditions_of(judgments: pd.DataFrame, items: pd.DataFrame | None) -> pd.Series[str]:
     """Condition of each judgment, by its own column or that of the items; "none" where neither has one."""
     if CONDITION in judgments:
-        found = as_text(with_origins(judgments, items)[CONDITION])
+        conditions = as_text(with_origins(judgments, items)[CONDITION])
     elif items is not None and CONDITION in items:
         of_item = dict(zip(as_text(items["item_id"]), as_text(items[CONDITION]), strict=True))
-        found = as_text(judgments["item_id"]).map(of_item).astype("string")
+        conditions = as_text(judgments["item_id"]).map(of_item).astype("string")
     else:
-        found = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
-    return filled_text(found).fillna(UNPERTURBED)
+        conditions = pd.Series(UNPERTURBED, index=judgments.index, dtype="string")
+    return filled_text(conditions).fillna(UNPERTURBED)
 
 
 def filled_text(column: pd.Series[Any]) -> pd.Series[str]:
@@ -141,12 +141,12 @@ def is_surplus(answers: pd.DataFrame) -> NDArray[np.bool_]:
 
 def bases(answers: pd.DataFrame, strata: pd.DataFrame | None) -> dict[str, str]:
     """Original of each item that is a copy of another."""
-    found: dict[str, str] = {}
+    originals: dict[str, str] = {}
     for frame in (strata, answers):
         if frame is not None and "base_item_id" in frame:
             pairs = frame[["item_id", "base_item_id"]].dropna().drop_duplicates("item_id")
-            found |= dict(zip(as_text(pairs["item_id"]), as_text(pairs["base_item_id"]), strict=True))
-    return {item: base for item, base in found.items() if item != base}
+            originals |= dict(zip(as_text(pairs["item_id"]), as_text(pairs["base_item_id"]), strict=True))
+    return {item: base for item, base in originals.items() if item != base}
 
 
 def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
@@ -157,9 +157,9 @@ def gold_table(labels: pd.DataFrame, bases: Mapping[str, str]) -> pd.DataFrame:
     gold = pd.DataFrame(
         {"task": task, "item_id": as_text(frame["item_id"]), "line": line, "label": as_text(frame["label"])}
     )
-    again = gold.duplicated(["task", "item_id", "line"]).to_numpy()
-    if again.any():
-        refuse("labels", "item_id", again, "has a second label of the same set", "keep one label for each")
+    repeats = gold.duplicated(["task", "item_id", "line"]).to_numpy()
+    if repeats.any():
+        refuse("labels", "item_id", repeats, "has a second label of the same set", "keep one label for each")
     return with_copies(gold, "task", bases)
 
 
@@ -173,24 +173,24 @@ def with_copies(labels: pd.DataFrame, task: str, bases: Mapping[str, str]) -> pd
     return pd.concat([labels, lent], ignore_index=True) if len(lent) else labels
 
 
-def joined(asked: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str) -> pd.DataFrame:
+def join_gold(answers: pd.DataFrame, units: pd.DataFrame, notes: list[str], task: str) -> pd.DataFrame:
     """Every answer beside every gold unit of its item."""
-    kept = [name for name in KEPT if name in asked]
-    unread = asked["status"].mask(asked["status"] == "ok", "missing")
-    answered = asked.assign(unread=unread).sort_values(
+    columns = [name for name in KEPT if name in answers]
+    unread = answers["status"].mask(answers["status"] == "ok", "missing")
+    answered = answers.assign(unread=unread).sort_values(
         "status", key=lambda status: status != "ok", kind="stable"
     )
-    answered = answered.drop_duplicates(GROUP).sort_index()[[*GROUP, *kept, "unread"]]
-    wanted = answered.merge(units[["item_id", "line", "label"]], on="item_id")
-    values = asked.drop(columns=["judge_kind", "task", *kept])
+    answered = answered.drop_duplicates(GROUP).sort_index()[[*GROUP, *columns, "unread"]]
+    targets = answered.merge(units[["item_id", "line", "label"]], on="item_id")
+    values = answers.drop(columns=["judge_kind", "task", *columns])
     keys = ["judge", "prompt", "item_id", "sample", "line"]
-    frame = wanted.merge(values, on=keys, how="left")
+    frame = targets.merge(values, on=keys, how="left")
     unit = ["item_id", "line"]
-    known = pd.MultiIndex.from_frame(asked[unit]).isin(pd.MultiIndex.from_frame(units[unit]))
-    beyond = is_surplus(asked) & ~known
+    has_gold = pd.MultiIndex.from_frame(answers[unit]).isin(pd.MultiIndex.from_frame(units[unit]))
+    beyond = is_surplus(answers) & ~has_gold
     if surplus := int(beyond.sum()):
         notes.append(f"{task}: {surplus:,} labels are of lines beyond those shown and are excluded.")
-    if unknown := int((~known & ~beyond).sum()):
+    if unknown := int((~has_gold & ~beyond).sum()):
         notes.append(f"{task}: {unknown:,} judgments are of units without a gold label and are excluded.")
     lacking = frame["status"].isna()
     if lacking.any():

@@ -152,12 +152,12 @@ def calibration(
             refused.append(error)
             notes.append(f"{who}: excluded, since no answer has a probability.")
             continue
-        kept = np.isfinite(p)
-        if not kept.all():
-            notes.append(f"{who}: {int((~kept).sum()):,} of {len(p):,} answers have no probability.")
-        p, y, frame, keys = p[kept], y[kept], cell.frame.loc[kept], {**cell.keys, "event": event}
+        mask = np.isfinite(p)
+        if not mask.all():
+            notes.append(f"{who}: {int((~mask).sum()):,} of {len(p):,} answers have no probability.")
+        p, y, frame, keys = p[mask], y[mask], cell.frame.loc[mask], {**cell.keys, "event": event}
         rows += _rows(keys, p, y, frame, bins, plan)
-        notes += _found(who, p, y, rows[-len(METRICS) :])
+        notes += _notes_on_judge(who, p, y, rows[-len(METRICS) :])
         events_of = np.array([(y == 0).sum(), (y == 1).sum()], dtype=float)
         covered += measured_notes("calibration", METRICS, events_of, frame, plan)
         for name, table in _tables(p, y, frame, bins, plan).items():
@@ -166,11 +166,11 @@ def calibration(
         raise refused[0]
     frame = pd.DataFrame(rows)
     settings = {"by": list(by), "missing": [MISSING], "bins": bins, **vars(plan)}
-    told = (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored))
-    told += (REFLECTION,) if draws else ()
-    told += tuple(dict.fromkeys(covered))
+    all_notes = (*scored.notes, *notes, *pooled_notes(scored, by), *interval_notes(frame, plan, scored))
+    all_notes += (REFLECTION,) if draws else ()
+    all_notes += tuple(dict.fromkeys(covered))
     tables = {name: pd.concat(parts, ignore_index=True) for name, parts in extra.items()}
-    return Result(frame, "calibration", told, settings, tables)
+    return Result(frame, "calibration", all_notes, settings, tables)
 
 
 def events(cell: Cell) -> tuple[str, Floats, Floats]:
@@ -185,8 +185,8 @@ def events(cell: Cell) -> tuple[str, Floats, Floats]:
         try:
             p = class_probabilities(cell)[np.arange(len(gold)), np.where(answered, predicted, 0)]
         except NoProbabilities:
-            own = cell.frame.get(PROBABILITY, pd.Series(np.nan, index=cell.frame.index))
-            p = np.asarray(own.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
+            column = cell.frame.get(PROBABILITY, pd.Series(np.nan, index=cell.frame.index))
+            p = np.asarray(column.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
         p = np.where(answered, p, np.nan)
         event, y = GIVEN, (gold == predicted).astype(float)
     if not np.isfinite(p).any():
@@ -221,15 +221,15 @@ def drawn_metrics(p: Floats, y: Floats, cluster: Codes, weights: Floats, n_bins:
     member = (bin_of[:, None] == np.arange(bin_of.max() + 1)).astype(float)
     parts = np.hstack([member, member * p[:, None], member * y[:, None]])
     sums = weights @ cluster_sums(parts, cluster, weights.shape[1])
-    found = binned(*np.split(sums, 3, axis=1))
+    bin_metrics = binned(*np.split(sums, 3, axis=1))
     squares = weights @ cluster_sums(
         np.stack([(p - y) ** 2, np.ones(len(p))], axis=1), cluster, weights.shape[1]
     )
-    both = np.vstack(line)
+    coefficients = np.vstack(line)
     return {
-        **found,
-        "calibration_intercept": both[:, 0],
-        "calibration_slope": both[:, 1],
+        **bin_metrics,
+        "calibration_intercept": coefficients[:, 0],
+        "calibration_slope": coefficients[:, 1],
         "calibration_in_the_large": np.vstack(large)[:, 0],
         "brier": squares[:, 0] / squares[:, 1],
     }
@@ -239,10 +239,10 @@ def _rows(
     keys: Mapping[str, str], p: Floats, y: Floats, frame: pd.DataFrame, n_bins: int, plan: Plan
 ) -> Iterator[dict[str, Any]]:
     codes, n_clusters = cluster_codes(frame, plan.cluster)
-    drawn = drawn_metrics(p, y, codes, plan.weights(n_clusters), n_bins)
+    replicates = drawn_metrics(p, y, codes, plan.weights(n_clusters), n_bins)
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
     for name, least in METRICS.items():
-        bounds = bounds_of(drawn[name], plan.alpha, share=False, n_clusters=n_clusters)
+        bounds = bounds_of(replicates[name], plan.alpha, share=False, n_clusters=n_clusters)
         if name in REFLECTED:
             lower, upper = 2 * bounds.estimate - bounds.upper, 2 * bounds.estimate - bounds.lower
             lower, upper = max(lower, least), max(upper, least)
@@ -251,7 +251,7 @@ def _rows(
         yield as_row(keys, MISSING, name, bounds, counts)
 
 
-def _found(who: str, p: Floats, y: Floats, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _notes_on_judge(who: str, p: Floats, y: Floats, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What restricts the numbers of a judge."""
     extreme = int(((p < SMALLEST) | (p > 1 - SMALLEST)).sum())
     if extreme:
@@ -296,8 +296,8 @@ def _tables(p: Floats, y: Floats, frame: pd.DataFrame, n_bins: int, plan: Plan) 
 
 
 @analysis("benchmark", order=35, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
-    asked = answered.unperturbed
-    if PROBABILITY in asked and asked[PROBABILITY].notna().any():
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+    judgments = answered.unperturbed
+    if PROBABILITY in judgments and judgments[PROBABILITY].notna().any():
         scored = answered.plain_scores
-        yield Step("calibration", "Calibration of probabilities", lambda: calibration(scored, **drawn))
+        yield Step("calibration", "Calibration of probabilities", lambda: calibration(scored, **options))

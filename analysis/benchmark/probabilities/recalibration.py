@@ -71,16 +71,16 @@ def binned(n: Floats, sum_p: Floats, sum_y: Floats) -> dict[str, Floats]:
     """Parts of the Brier score and calibration errors from counts and sums of bins, each of shape (B, M)."""
     # The parts are unbiased (Ferro and Fricker), so the first two may be below 0; `reliability` is also Kumar
     # and others' debiased squared calibration error; `ece_debiased` is net of noise.
-    used = n > 0
-    each = np.where(used, n, 1.0)
+    has_units = n > 0
+    each = np.where(has_units, n, 1.0)
     total = n.sum(axis=1)
     share = n / total[:, None]
     p, y = sum_p / each, sum_y / each
-    noise = np.where(used, y * (1 - y) / np.maximum(n - 1, 1.0), 0.0)
+    noise = np.where(has_units, y * (1 - y) / np.maximum(n - 1, 1.0), 0.0)
     mean = sum_y.sum(axis=1) / total
     spread = mean * (1 - mean)
     bias = (share * noise).sum(axis=1)
-    whole = spread / np.maximum(total - 1, 1.0)
+    correction = spread / np.maximum(total - 1, 1.0)
     distance = np.abs(p - y)
     ece = (share * distance).sum(axis=1)
     sd = np.sqrt(y * (1 - y) / each)
@@ -90,8 +90,8 @@ def binned(n: Floats, sum_p: Floats, sum_y: Floats) -> dict[str, Floats]:
     expected = (share * np.where(sd > 0, folded, distance)).sum(axis=1)
     return {
         "reliability": (share * (p - y) ** 2).sum(axis=1) - bias,
-        "resolution": (share * (y - mean[:, None]) ** 2).sum(axis=1) - bias + whole,
-        "uncertainty": spread + whole,
+        "resolution": (share * (y - mean[:, None]) ** 2).sum(axis=1) - bias + correction,
+        "uncertainty": spread + correction,
         "ece": ece,
         "ece_debiased": np.maximum(2 * ece - expected, 0.0),
     }
@@ -107,8 +107,8 @@ def isotonic(p: Floats, y: Floats) -> tuple[Floats, Floats]:
 def corp(p: Floats, y: Floats) -> tuple[float, float]:
     """Miscalibration and discrimination: Brier is the first less the second plus the uncertainty."""
     values, fitted = isotonic(p, y)
-    again = fitted[np.searchsorted(values, p)]
-    recalibrated, constant = np.mean((again - y) ** 2), np.mean(y) * (1 - np.mean(y))
+    predictions = fitted[np.searchsorted(values, p)]
+    recalibrated, constant = np.mean((predictions - y) ** 2), np.mean(y) * (1 - np.mean(y))
     return float(np.mean((p - y) ** 2) - recalibrated), float(constant - recalibrated)
 
 

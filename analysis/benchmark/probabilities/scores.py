@@ -95,19 +95,19 @@ def probabilities(
     for cell in scored.cells(by):
         who = ", ".join(value for name, value in cell.keys.items() if name != "judge_kind" and value)
         try:
-            given = class_probabilities(cell)
-            kept = np.asarray(np.isfinite(given).all(axis=1))
-            _refuse_none(kept, cell.keys["task"])
+            probability = class_probabilities(cell)
+            mask = np.asarray(np.isfinite(probability).all(axis=1))
+            _refuse_none(mask, cell.keys["task"])
         except NoProbabilities as error:
             refused.append(error)
             notes.append(f"{who}: excluded, since no answer has probabilities of all classes.")
             continue
-        if not kept.all():
-            without = f"{int((~kept).sum()):,} of {len(given):,} answers have no probabilities"
+        if not mask.all():
+            without = f"{int((~mask).sum()):,} of {len(probability):,} answers have no probabilities"
             notes.append(f"{who}: {without} and are excluded.")
-        rows += _rows(cell.keys, given[kept], cell.frame.loc[kept], plan)
-        gold = np.bincount(cell.codes("gold")[kept], minlength=len(cell.classes)).astype(float)
-        covered += measured_notes("probabilities", ("log_loss", "auc"), gold, cell.frame.loc[kept], plan)
+        rows += _rows(cell.keys, probability[mask], cell.frame.loc[mask], plan)
+        gold = np.bincount(cell.codes("gold")[mask], minlength=len(cell.classes)).astype(float)
+        covered += measured_notes("probabilities", ("log_loss", "auc"), gold, cell.frame.loc[mask], plan)
     if not rows:
         raise refused[0]
     for cell in scored.cells(by, judges=False):
@@ -144,14 +144,14 @@ def class_probabilities(cell: Cell) -> Floats:
     columns = [f"{PROBABILITY}_{name}" for name in cell.classes]
     task = cell.keys["task"]
     if all(name in frame for name in columns) and frame[columns].notna().all(axis=1).any():
-        given = frame[columns].to_numpy(dtype=float)
-        bad = np.isfinite(given).all(axis=1) & (np.abs(given.sum(axis=1) - 1) > SUM_TOLERANCE)
+        probability = frame[columns].to_numpy(dtype=float)
+        bad = np.isfinite(probability).all(axis=1) & (np.abs(probability.sum(axis=1) - 1) > SUM_TOLERANCE)
         if bad.any():
-            total = given[bad][0].sum()
+            total = probability[bad][0].sum()
             raise InputError(
                 f"judgments: the probabilities of {task} sum to {total:.4g} in a row; they must sum to 1."
             )
-        return given
+        return probability
     if PROBABILITY not in frame or frame[PROBABILITY].isna().all():
         raise NoProbabilities(
             f"judgments: the labels of {task} have no probabilities, and a label alone has neither log-loss "
@@ -163,14 +163,14 @@ def class_probabilities(cell: Cell) -> Floats:
             f"columns {listed(columns)}."
         )
     predicted = cell.codes("predicted")
-    own = frame[PROBABILITY].to_numpy(dtype=float, na_value=np.nan)
-    own = np.where((predicted == NO_ANSWER) | (predicted >= k), np.nan, own)
-    first = np.where(predicted == 0, own, 1 - own)
+    p = frame[PROBABILITY].to_numpy(dtype=float, na_value=np.nan)
+    p = np.where((predicted == NO_ANSWER) | (predicted >= k), np.nan, p)
+    first = np.where(predicted == 0, p, 1 - p)
     return np.stack([first, 1 - first], axis=1)
 
 
-def _refuse_none(kept: NDArray[np.bool_], task: str) -> None:
-    if not kept.any():
+def _refuse_none(mask: NDArray[np.bool_], task: str) -> None:
+    if not mask.any():
         raise NoProbabilities(
             f"judgments: no answer to {task} has a label with its probability; collect log-probabilities."
         )
@@ -178,23 +178,23 @@ def _refuse_none(kept: NDArray[np.bool_], task: str) -> None:
 
 def unit_log_loss(probability: Floats, gold: Codes) -> Floats:
     """Negative logarithm of the probability of the gold class, shape (n,)."""
-    own = probability[np.arange(len(gold)), gold] / probability.sum(axis=1)
-    return np.asarray(-np.log(np.clip(own, SMALLEST, 1.0)))
+    p_gold = probability[np.arange(len(gold)), gold] / probability.sum(axis=1)
+    return np.asarray(-np.log(np.clip(p_gold, SMALLEST, 1.0)))
 
 
 def weighted_auc(score: Floats, positive: NDArray[np.bool_], weights: Floats, cluster: Codes) -> Floats:
     """Area under the ROC curve under B weightings, shape (B,); ties count half."""
     order = np.argsort(score, kind="stable")
     start = np.flatnonzero(np.r_[True, np.diff(score[order]) > 0]) if len(score) else np.zeros(0, int)
-    found = np.full(len(weights), np.nan)
+    auc = np.full(len(weights), np.nan)
     for at in range(0, len(weights) if len(score) else 0, CHUNK):
-        held = weights[at : at + CHUNK, cluster[order]]
-        above = np.add.reduceat(held * positive[order], start, axis=1)
-        below = np.add.reduceat(held * ~positive[order], start, axis=1)
+        chunk = weights[at : at + CHUNK, cluster[order]]
+        above = np.add.reduceat(chunk * positive[order], start, axis=1)
+        below = np.add.reduceat(chunk * ~positive[order], start, axis=1)
         won = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
         pairs = above.sum(axis=1) * below.sum(axis=1)
-        found[at : at + CHUNK] = np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
-    return found
+        auc[at : at + CHUNK] = np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
+    return auc
 
 
 def mean_auc(probability: Floats, gold: Codes, weights: Floats, cluster: Codes) -> Floats:
@@ -202,21 +202,21 @@ def mean_auc(probability: Floats, gold: Codes, weights: Floats, cluster: Codes) 
     k = probability.shape[1]
     codes = [1] if k == 2 else np.unique(gold).tolist()
     each = np.stack([weighted_auc(probability[:, code], gold == code, weights, cluster) for code in codes])
-    known = np.isfinite(each)
-    n = known.sum(axis=0)
-    return np.where(n > 0, np.where(known, each, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
+    is_finite = np.isfinite(each)
+    n = is_finite.sum(axis=0)
+    return np.where(n > 0, np.where(is_finite, each, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
 
 
 def _rows(
-    keys: Mapping[str, str], given: Floats, frame: pd.DataFrame, plan: Plan
+    keys: Mapping[str, str], probability: Floats, frame: pd.DataFrame, plan: Plan
 ) -> Iterator[dict[str, Any]]:
     gold = frame["gold"].to_numpy(dtype=np.int64)
     codes, n_clusters = cluster_codes(frame, plan.cluster)
     weights = plan.weights(n_clusters)
-    losses = weighted_means(unit_log_loss(given, gold)[:, None], codes, weights)[:, 0]
-    drawn = {LOG_LOSS: losses, AUC: mean_auc(given, gold, weights, codes)}
+    losses = weighted_means(unit_log_loss(probability, gold)[:, None], codes, weights)[:, 0]
+    replicates = {LOG_LOSS: losses, AUC: mean_auc(probability, gold, weights, codes)}
     counts = counts_of(frame, np.ones(len(frame), dtype=bool), codes)
-    for name, values in drawn.items():
+    for name, values in replicates.items():
         bounds = bounds_of(values, plan.alpha, share=False, n_clusters=n_clusters)
         yield as_row(keys, MISSING, name, bounds, counts)
 
@@ -236,8 +236,8 @@ def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 @analysis("benchmark", order=30, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, drawn: Mapping[str, Any]) -> Iterator[Step]:
-    asked = answered.unperturbed
-    if "probability" in asked and asked["probability"].notna().any():
+def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+    judgments = answered.unperturbed
+    if "probability" in judgments and judgments["probability"].notna().any():
         scored = answered.plain_scores
-        yield Step("probabilities", "Scores of probabilities", lambda: probabilities(scored, **drawn))
+        yield Step("probabilities", "Scores of probabilities", lambda: probabilities(scored, **options))

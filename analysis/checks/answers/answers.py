@@ -35,13 +35,13 @@ def answers(judged: Sequence[Judged]) -> Check:
     total = table.groupby(["judge", "prompt"], sort=False)["n"].sum()
     share = (without.reindex(total.index).fillna(0) / total).rename("share").reset_index()
     worst = highest(share, share["share"])
-    lost = float(worst["share"])
-    if lost == 0:
+    rate = float(worst["share"])
+    if rate == 0:
         return ANSWERS.answer(table, "pass", f"All {int(total.sum()):,} pairs have one chosen profile.")
-    own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
-    said = ", ".join(f"{row.n:,} {row.answer}" for row in own.itertuples() if row.answer != "ok")
+    rows = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
+    text = ", ".join(f"{row.n:,} {row.answer}" for row in rows.itertuples() if row.answer != "ok")
     finding = (
-        f"{percentage(lost, 2)} of pairs have no single choice ({who(worst)}: {said}), the largest share of "
+        f"{percentage(rate, 2)} of pairs have no single choice ({who(worst)}: {text}), the largest share of "
         f"{groups(len(share))}."
     )
     sizes = [(int(without.get(key, 0)), int(n)) for key, n in total.items()]
@@ -55,8 +55,8 @@ def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """What became of each pair, shape (pairs,)."""
     reason = np.where(status[:, 0] != "ok", status[:, 0], status[:, 1])
     single = chosen.sum(axis=1) == 1
-    lost = np.where(np.isnan(chosen).any(axis=1), "missing", TIE)
-    return np.where(reason != "ok", reason, np.where(single, "ok", lost))
+    failure = np.where(np.isnan(chosen).any(axis=1), "missing", TIE)
+    return np.where(reason != "ok", reason, np.where(single, "ok", failure))
 
 
 def _answer_rows(group: Judged) -> pd.DataFrame:

@@ -42,7 +42,7 @@ def copied_runs(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]])
         raise NotApplicableError(
             f"No answer has {LONG} characters or more, so answers may be identical by chance."
         )
-    table = pd.concat([_samples(long), _judges(long)], ignore_index=True)
+    table = pd.concat([_compare_samples(long), _compare_judges(long)], ignore_index=True)
     if table.empty:
         raise NotApplicableError(f"No two samples or judges have {FEWEST} long answers to the same items.")
     fixed = table["judge"].map(lambda judge: _is_deterministic(asked, judge)).to_numpy(dtype=bool)
@@ -80,47 +80,47 @@ def _long_answers(responses: pd.DataFrame) -> pd.DataFrame:
             subject = subject.fillna(as_text(responses[name]))
     text = as_text(responses["text"]).str.strip()
     frame = responses.assign(**judge_and_prompt(responses), subject=subject, text=text)
-    kept = text.str.len().ge(LONG) & as_text(responses["judge_kind"]).ne("human")
-    long = frame[kept.fillna(False).to_numpy(dtype=bool)]
+    mask = text.str.len().ge(LONG) & as_text(responses["judge_kind"]).ne("human")
+    long = frame[mask.fillna(False).to_numpy(dtype=bool)]
     return long.assign(code=pd.factorize(long["text"])[0])
 
 
-def _is_deterministic(asked: Mapping[str, Mapping[str, Any]], judge: str) -> bool:
-    settings = dict(asked.get(judge) or {})
+def _is_deterministic(judge_settings: Mapping[str, Mapping[str, Any]], judge: str) -> bool:
+    settings = dict(judge_settings.get(judge) or {})
     return settings.get("temperature", (settings.get("settings") or {}).get("temperature")) == 0
 
 
-def _samples(long: pd.DataFrame) -> pd.DataFrame:
+def _compare_samples(long: pd.DataFrame) -> pd.DataFrame:
     """Identical answers of each two samples of a judge under a prompt."""
     rows = []
-    for (judge, prompt), own in long.groupby(["judge", "prompt"], sort=False):
-        wide = own.pivot_table(index="subject", columns="sample", values="code", aggfunc="first")
-        for first, second, same, of in _identical(wide):
+    for (judge, prompt), answers in long.groupby(["judge", "prompt"], sort=False):
+        wide = answers.pivot_table(index="subject", columns="sample", values="code", aggfunc="first")
+        for first, second, same, of in _compare_columns(wide):
             label = f"samples {first} and {second}"
             rows.append((judge, prompt, label, same, of, same / of, "samples"))
     return _table(rows)
 
 
-def _judges(long: pd.DataFrame) -> pd.DataFrame:
+def _compare_judges(long: pd.DataFrame) -> pd.DataFrame:
     """Identical answers of each two judges under a prompt, in their first samples."""
     first = long.sort_values("sample", kind="stable").drop_duplicates(["judge", "prompt", "subject"])
     rows = []
-    for prompt, own in first.groupby("prompt", sort=False):
-        wide = own.pivot(index="subject", columns="judge", values="code")
-        for one, other, same, of in _identical(wide.iloc[:, :MOST]):
-            rows.append((one, prompt, f"and {other}", same, of, same / of, "judges"))
+    for prompt, answers in first.groupby("prompt", sort=False):
+        wide = answers.pivot(index="subject", columns="judge", values="code")
+        for judge, partner, same, of in _compare_columns(wide.iloc[:, :MOST]):
+            rows.append((judge, prompt, f"and {partner}", same, of, same / of, "judges"))
     return _table(rows)
 
 
-def _identical(wide: pd.DataFrame) -> Iterator[tuple[Any, Any, int, int]]:
+def _compare_columns(wide: pd.DataFrame) -> Iterator[tuple[Any, Any, int, int]]:
     """Each two columns of codes that share enough subjects: their names, identical codes, shared subjects."""
     codes = wide.to_numpy(np.float64)
-    there = np.isfinite(codes)
-    for one, other in combinations(range(codes.shape[1]), 2):
-        both = there[:, one] & there[:, other]
-        if both.sum() >= FEWEST:
-            same = codes[both, one] == codes[both, other]
-            yield wide.columns[one], wide.columns[other], int(same.sum()), int(both.sum())
+    is_finite = np.isfinite(codes)
+    for i, j in combinations(range(codes.shape[1]), 2):
+        mask = is_finite[:, i] & is_finite[:, j]
+        if mask.sum() >= FEWEST:
+            same = codes[mask, i] == codes[mask, j]
+            yield wide.columns[i], wide.columns[j], int(same.sum()), int(mask.sum())
 
 
 def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:

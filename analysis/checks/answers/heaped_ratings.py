@@ -44,13 +44,13 @@ def heaped_ratings(judgments: pd.DataFrame, item_study: ItemStudy | None = None)
         scale = scales.get(str(task)) or range(int(number.min()), int(number.max()) + 1)
         if len(scale) < POINTS or (number % 1 != 0).any():
             continue
-        for (judge, prompt), own in of_task.groupby(["judge", "prompt"], sort=False):
-            if len(own) >= FEWEST:
-                rest = of_task.loc[of_task["judge"] != judge, "number"]
-                used = sorted(own["number"].unique())
-                label = "on " + listed(f"{value:g}" for value in used)
-                parts = gaps(own["number"].to_numpy(), scale), gaps(rest.to_numpy(), scale)
-                rows.append((judge, prompt, task, label, len(own), *parts))
+        for (judge, prompt), ratings in of_task.groupby(["judge", "prompt"], sort=False):
+            if len(ratings) >= FEWEST:
+                reference = of_task.loc[of_task["judge"] != judge, "number"]
+                points = sorted(ratings["number"].unique())
+                label = "on " + listed(f"{value:g}" for value in points)
+                parts = gaps(ratings["number"].to_numpy(), scale), gaps(reference.to_numpy(), scale)
+                rows.append((judge, prompt, task, label, len(ratings), *parts))
     if not rows:
         raise NotApplicableError(
             f"No judge has {FEWEST} whole ratings on a scale of {POINTS} points or more."
@@ -73,5 +73,5 @@ def gaps(ratings: np.ndarray, scale: Sequence[int]) -> float:
     if not len(ratings):
         return 0.0
     share = np.array([(ratings == point).mean() for point in scale])
-    left, right = np.maximum.accumulate(share), np.maximum.accumulate(share[::-1])[::-1]
-    return float(np.maximum(np.minimum(left, right) - share, 0).sum())
+    left_peak, right_peak = np.maximum.accumulate(share), np.maximum.accumulate(share[::-1])[::-1]
+    return float(np.maximum(np.minimum(left_peak, right_peak) - share, 0).sum())

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from ...frames.rounding import percentage
 from ...numerics.intervals import SAME, inference
 from ..judged import Judged, attempt, tidy
-from ..registry import Check, Question, adjusted, check, groups, highest, lowest, said_p, who
+from ..registry import Check, Question, adjusted, check, groups, highest, lowest, show_p, who
 
 MISSING_CHOICES = Question(
     "CJ302",
@@ -49,7 +49,7 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     """Test jointly whether attributes differ between answered and other pairs, for every judge and prompt."""
     lossy = [group for group in judged if np.isnan(group.first_chosen).any()]
     if not lossy:
-        return MISSING_CHOICES.answer(_nothing(judged), "pass", "Every pair has a choice.")
+        return MISSING_CHOICES.answer(_empty_table(judged), "pass", "Every pair has a choice.")
     rng = np.random.default_rng(seed)
     done, notes = attempt(lossy, lambda group: _missing_rows(group, alpha, rng))
     table = tidy(done)
@@ -57,13 +57,13 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     tests["p_joint_adjusted"] = adjusted(tests["p_joint"].to_numpy())
     table = table.merge(tests.drop(columns="p_joint"), on=["judge", "prompt"])
     worst = lowest(table, table["p_joint_adjusted"])
-    own = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
-    largest = highest(own, own["estimate"].abs())
+    rows = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
+    largest = highest(rows, rows["estimate"].abs())
     p = float(worst["p_joint_adjusted"])
     finding = (
         f"The levels shown predict which pairs are unanswered for "
         f"{int((tests['p_joint_adjusted'] < alpha).sum())} "
-        f"of {groups(len(judged))}; smallest adjusted {said_p(p)} ({who(worst)}, "
+        f"of {groups(len(judged))}; smallest adjusted {show_p(p)} ({who(worst)}, "
         f"{percentage(worst['share_missing'], 2)} missing). There the share deviates most for "
         f"{largest['feature']} = {largest['level']} ({100 * largest['estimate']:+.2f} points)."
     )
@@ -80,15 +80,15 @@ def missing_at_random(
     """Test whether flags are placed at random within strata."""
     _, stratum = np.unique(stratum, return_inverse=True)
     size = np.bincount(stratum)
-    lost = np.bincount(stratum, flag)
-    useful = ((lost > 0) & (lost < size))[stratum]
+    hits = np.bincount(stratum, flag)
+    useful = ((hits > 0) & (hits < size))[stratum]
     flag, covariates, stratum = flag[useful], covariates[useful], stratum[useful]
     k = covariates.shape[1]
     if not len(flag):
         return Missingness(np.zeros(k), np.zeros(k), np.nan, 0, np.nan)
     means = np.stack([np.bincount(stratum, column, len(size)) for column in covariates.T], axis=1)
     centred = covariates - (means / np.maximum(size, 1)[:, None])[stratum]
-    scale = lost * (size - lost) / np.maximum(size * (size - 1.0), 1.0)
+    scale = hits * (size - hits) / np.maximum(size * (size - 1.0), 1.0)
     vcov = centred.T @ (centred * scale[stratum][:, None])
     excess = centred[flag].sum(axis=0)
     inverse, df = (
@@ -102,44 +102,44 @@ def missing_at_random(
         )
     beyond = draws = 0
     for more in (DRAWS, MORE_DRAWS):
-        drawn = np.array([centred[chosen].sum(axis=0) for chosen in _flags(stratum, lost, more, rng)])
-        beyond += int((np.einsum("ij,jk,ik->i", drawn, inverse, drawn) >= statistic * (1 - 1e-9)).sum())
+        sums = np.array([centred[chosen].sum(axis=0) for chosen in _flags(stratum, hits, more, rng)])
+        beyond += int((np.einsum("ij,jk,ik->i", sums, inverse, sums) >= statistic * (1 - 1e-9)).sum())
         draws += more
         if beyond >= RESOLVED:
             break
     return Missingness(excess, np.diag(vcov), statistic, df, (beyond + 1) / (draws + 1))
 
 
-def _flags(stratum: np.ndarray, lost: np.ndarray, draws: int, rng: np.random.Generator) -> list[np.ndarray]:
+def _flags(stratum: np.ndarray, hits: np.ndarray, draws: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Rows flagged in random placements with the same number in each stratum."""
     if stratum[0] == stratum[-1] and (stratum == stratum[0]).all():
-        m = int(lost[stratum[0]])
+        m = int(hits[stratum[0]])
         return [rng.choice(len(stratum), m, replace=False, shuffle=False) for _ in range(draws)]
     by_stratum = np.argsort(stratum, kind="stable")
     ordered = stratum[by_stratum]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
-    taken = rank < lost[ordered]
-    return [np.lexsort((rng.random(len(stratum)), stratum))[taken] for _ in range(draws)]
+    mask = rank < hits[ordered]
+    return [np.lexsort((rng.random(len(stratum)), stratum))[mask] for _ in range(draws)]
 
 
 def _missing_rows(group: Judged, alpha: float, rng: np.random.Generator) -> pd.DataFrame:
     flag = np.isnan(group.first_chosen)
     if flag.all():
         raise InputError("no pair has a choice.")
-    keys, columns, rates, shown = [], [], [], []
+    keys, columns, rates, n_shown = [], [], [], []
     for name in group.attributes:
         code = group.by_pair(name)
         for number, level in enumerate(group.rows[name].astype("category").cat.categories):
             here = (code == number).sum(axis=1).astype(float)
             keys.append((name, str(level)))
             columns.append(here)
-            shown.append(here.sum())
+            n_shown.append(here.sum())
             rates.append(here[flag].sum() / max(here.sum(), 1))
     stratum = group.respondents() if group.kind == "human" else np.zeros(len(flag), dtype=np.int64)
-    found = missing_at_random(flag, np.column_stack(columns), stratum, rng)
-    count = np.maximum(shown, 1)
-    estimate, error = found.excess / count, np.sqrt(found.variance) / count
+    result = missing_at_random(flag, np.column_stack(columns), stratum, rng)
+    count = np.maximum(n_shown, 1)
+    estimate, error = result.excess / count, np.sqrt(result.variance) / count
     limits = inference(estimate, np.where(error > SAME, error, np.nan), alpha)
     return pd.DataFrame(keys, columns=["feature", "level"]).assign(
         pairs=len(flag),
@@ -152,12 +152,12 @@ def _missing_rows(group: Judged, alpha: float, rng: np.random.Generator) -> pd.D
         p=limits.p,
         lower=limits.lower,
         upper=limits.upper,
-        chi2_joint=found.statistic,
-        df_joint=found.df,
-        p_joint=found.p,
+        chi2_joint=result.statistic,
+        df_joint=result.df,
+        p_joint=result.p,
     )
 
 
-def _nothing(judged: Sequence[Judged]) -> pd.DataFrame:
+def _empty_table(judged: Sequence[Judged]) -> pd.DataFrame:
     counts = [(g.judge, g.prompt, len(g.first_chosen), 0, 0.0) for g in judged]
     return pd.DataFrame(counts, columns=["judge", "prompt", "pairs", "missing", "share_missing"])

@@ -14,7 +14,7 @@ from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
 from ..labelled import answers_of, labelled
-from ..registry import Check, Question, adjusted, check, lowest, said_p, who
+from ..registry import Check, Question, adjusted, check, lowest, show_p, who
 from ..shares import evidence
 
 OUTAGES = Question(
@@ -71,16 +71,16 @@ def outages(
     )
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     worst = lowest(table, table["p"])
-    found = (table["p_adjusted"] < alpha).to_numpy()
+    alarms = (table["p_adjusted"] < alpha).to_numpy()
     p = float(table["p_adjusted"].min())
     finding = (
-        f"{counted(int(found.sum()), 'series has', 'series have')} an improbable run of one outcome, of "
+        f"{counted(int(alarms.sum()), 'series has', 'series have')} an improbable run of one outcome, of "
         f"{len(table)}; the least probable is {int(worst['estimate'])} times {worst['label']!r} from answer "
-        f"{int(worst['start'])} on ({who(worst)}, {worst['panel']}; smallest adjusted {said_p(p)})."
+        f"{int(worst['start'])} on ({who(worst)}, {worst['panel']}; smallest adjusted {show_p(p)})."
     )
-    rows = [rows for (_, _, rows), bad in zip(series, found, strict=True) if bad]
+    rows = [rows for (_, _, rows), bad in zip(series, alarms, strict=True) if bad]
     return OUTAGES.answer(
-        table, "error" if found.any() else "pass", finding, p=p,
+        table, "error" if alarms.any() else "pass", finding, p=p,
         rows=evidence(pd.concat(rows), np.ones(sum(map(len, rows)), dtype=bool)) if rows else None,
     )  # fmt: skip
 
@@ -118,24 +118,24 @@ def _series(
         when = (
             responses.dropna(subset=["item_id"]).groupby(keys, dropna=False, observed=True)["created"].min()
         )
-    for (judge, prompt, task, sample), own in models.groupby(
+    for (judge, prompt, task, sample), group in models.groupby(
         ["judge", "prompt", "task", "sample"], sort=False
     ):
-        if len(own) < FEWEST:
+        if len(group) < FEWEST:
             continue
-        place = own["place"].to_numpy(dtype=float)
+        place = group["place"].to_numpy(dtype=float)
         if when is not None:
-            asked = pd.MultiIndex.from_arrays(
-                [own["judge"], own["prompt"].replace("", pd.NA), own["item_id"], own["sample"]]
+            index = pd.MultiIndex.from_arrays(
+                [group["judge"], group["prompt"].replace("", pd.NA), group["item_id"], group["sample"]]
             )
-            created = pd.to_datetime(pd.Series(when.reindex(asked).to_numpy()), utc=True)
+            created = pd.to_datetime(pd.Series(when.reindex(index).to_numpy()), utc=True)
             place = created.rank(method="first").to_numpy() if created.notna().all() else place
-        ordered = own.iloc[np.argsort(place, kind="stable")]
+        ordered = group.iloc[np.argsort(place, kind="stable")]
         outcome = as_text(ordered["value"]).fillna(ordered["status"]).fillna("missing").to_numpy(dtype=object)
         reference = (
             as_text(ordered["gold"]).fillna("").to_numpy(dtype=object)
             if "gold" in ordered
-            else np.zeros(len(own))
+            else np.zeros(len(group))
         )
         run = least_probable_run(outcome, reference)
         key = {"judge": str(judge), "prompt": str(prompt), "panel": f"{task}, sample {sample}"}

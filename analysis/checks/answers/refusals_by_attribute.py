@@ -14,7 +14,7 @@ from conjury.inference.tables.columns import as_text
 from ...frames.sentences import out_of
 from ..judged import NotApplicableError
 from ..labelled import answers_of
-from ..registry import Check, Question, adjusted, check, lowest, said_p, who
+from ..registry import Check, Question, adjusted, check, lowest, show_p, who
 from ..shares import percent
 from .missing_choices import missing_at_random
 
@@ -49,16 +49,16 @@ def refusals_by_attribute(
     tests = tests.assign(p_adjusted=adjusted(tests["p"].to_numpy()))
     table = table.merge(tests.drop(columns="p"), on=["judge", "prompt", "panel"])
     worst, rejected = lowest(tests, tests["p_adjusted"]), table[table["p_adjusted"] < alpha]
-    own = table[
+    stratum_rows = table[
         (table["judge"] == worst["judge"])
         & (table["panel"] == worst["panel"])
         & (table["prompt"] == worst["prompt"])
     ]
-    most = own.iloc[int(own["estimate"].to_numpy().argmax())]
+    most = stratum_rows.iloc[int(stratum_rows["estimate"].to_numpy().argmax())]
     clear = out_of(len(tests[tests["p_adjusted"] < alpha]), int(tests["p_adjusted"].notna().sum()), "test")
     finding = (
         f"Missing answers depend on the stratum in "
-        f"{clear}; smallest adjusted {said_p(float(worst['p_adjusted']))} ({who(worst)}, "
+        f"{clear}; smallest adjusted {show_p(float(worst['p_adjusted']))} ({who(worst)}, "
         f"{worst['panel']}): the most are missing for {most['label']} ({percent(float(most['estimate']))} of "
         f"{int(most['of'])} items)."
     )
@@ -76,7 +76,7 @@ def strata_of(items: pd.DataFrame, study: ItemStudy | None) -> list[str]:
     if study is not None:
         named = [stratum.id for stratum in study.strata if stratum.id in items]
         return [name for name in named if as_text(items[name]).nunique() > 1]
-    found = []
+    names = []
     for name in items:
         column = items[name]
         is_text = isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(column)
@@ -85,34 +85,34 @@ def strata_of(items: pd.DataFrame, study: ItemStudy | None) -> list[str]:
             and str(name) != "item_id"
             and 2 <= as_text(column).nunique() <= min(MANY_LEVELS, len(items) // 2)
         ):
-            found.append(str(name))
-    return found
+            names.append(str(name))
+    return names
 
 
 def _rows(
     answers: pd.DataFrame, items: pd.DataFrame, strata: list[str], rng: np.random.Generator
 ) -> Iterator[pd.DataFrame]:
-    known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
-    for (judge, prompt), own in answers.groupby(["judge", "prompt"], sort=False):
-        lost = own.assign(lost=own["value"].isna()).groupby("item_id", sort=False)["lost"].max()
-        lost = lost[lost.index.isin(known.index)]
-        if not lost.any() or lost.all():
+    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    for (judge, prompt), group in answers.groupby(["judge", "prompt"], sort=False):
+        flags = group.assign(lost=group["value"].isna()).groupby("item_id", sort=False)["lost"].max()
+        flags = flags[flags.index.isin(by_id.index)]
+        if not flags.any() or flags.all():
             continue
         for name in strata:
-            yield from _of_stratum({"judge": judge, "prompt": prompt, "panel": name}, lost, known, name, rng)
+            yield from _by_level({"judge": judge, "prompt": prompt, "panel": name}, flags, by_id, name, rng)
 
 
-def _of_stratum(
-    key: dict[str, Any], lost: pd.Series[bool], known: pd.DataFrame, name: str, rng: np.random.Generator
+def _by_level(
+    key: dict[str, Any], flags: pd.Series[bool], by_id: pd.DataFrame, name: str, rng: np.random.Generator
 ) -> Iterator[pd.DataFrame]:
-    level = as_text(known[name].reindex(lost.index)).fillna("missing")
+    level = as_text(by_id[name].reindex(flags.index)).fillna("missing")
     dummies = pd.get_dummies(level).to_numpy(dtype=float)
     if dummies.shape[1] < 2:
         return
-    flag = lost.to_numpy(dtype=bool)
-    found = missing_at_random(flag, dummies, np.zeros(len(flag), dtype=np.int64), rng)
+    flag = flags.to_numpy(dtype=bool)
+    result = missing_at_random(flag, dummies, np.zeros(len(flag), dtype=np.int64), rng)
     table = pd.DataFrame({"label": level.to_numpy(), "lost": flag}).groupby("label", sort=True)["lost"]
     counts = table.agg(n="sum", of="size").reset_index()
-    yield counts.assign(**key, estimate=counts["n"] / counts["of"], p=found.p)[
+    yield counts.assign(**key, estimate=counts["n"] / counts["of"], p=result.p)[
         ["judge", "prompt", "panel", "label", "n", "of", "estimate", "p"]
     ]

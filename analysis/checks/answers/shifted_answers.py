@@ -14,7 +14,7 @@ from conjury.inference.study.models import ItemStudy
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..labelled import answers_of, labelled, mean_of_others, numeric
-from ..registry import Check, Question, adjusted, check, highest, lowest, said_p, who
+from ..registry import Check, Question, adjusted, check, highest, lowest, show_p, who
 
 SHIFTED_ANSWERS = Question(
     "CJ307",
@@ -55,7 +55,7 @@ def shifted_answers(
     rows = [
         {"judge": judge, "prompt": prompt, "panel": task, "label": f"lag {lag.lag:+d}", **vars(lag)}
         for (judge, prompt, task), better in groups
-        for lag in scan(better)
+        for lag in compare_lags(better)
     ]
     if not rows:
         raise NotApplicableError(
@@ -71,28 +71,28 @@ def shifted_answers(
         f"{shifted[['judge', 'prompt', 'panel']].drop_duplicates().shape[0]} of {len(groups)} series of "
         f"answers agree better at another lag. At {best['label']}, {who(best)} agrees in "
         f"{percentage(best['estimate'], 1)} of {int(best['n'])} answers ({best['panel']}), at lag 0 in "
-        f"{percentage(best['own'], 1)} (smallest adjusted {said_p(p)})."
+        f"{percentage(best['own'], 1)} (smallest adjusted {show_p(p)})."
     )
     return SHIFTED_ANSWERS.answer(table, "error" if len(shifted) else "pass", finding, p=p)
 
 
-def scan(better: np.ndarray) -> list[Lag]:
+def compare_lags(better: np.ndarray) -> list[Lag]:
     """Compare every lag with lag 0."""
     # `better` has shape (11, n): whether answer i agrees with the reference of item i + lag, lags -5 to 5;
     # NaN where there is no such item or no reference.
-    found = []
+    lags = []
     centre = better[len(LAGS) // 2]
     for lag in LAGS:
-        other = better[lag + len(LAGS) // 2]
-        known = ~np.isnan(other) & ~np.isnan(centre)
-        n = int(known.sum())
+        row = better[lag + len(LAGS) // 2]
+        mask = ~np.isnan(row) & ~np.isnan(centre)
+        n = int(mask.sum())
         if n < FEWEST:
             continue
-        gained = int(((other > centre) & known).sum())
-        lost = int(((other < centre) & known).sum())
-        p = float(binom.sf(gained - 1, gained + lost, 0.5)) if gained + lost else 1.0
-        found.append(Lag(lag, float(other[known].mean()), float(centre[known].mean()), n, p))
-    return found
+        n_gained = int(((row > centre) & mask).sum())
+        n_lost = int(((row < centre) & mask).sum())
+        p = float(binom.sf(n_gained - 1, n_gained + n_lost, 0.5)) if n_gained + n_lost else 1.0
+        lags.append(Lag(lag, float(row[mask].mean()), float(centre[mask].mean()), n, p))
+    return lags
 
 
 def at_lags(reference: np.ndarray) -> np.ndarray:
@@ -108,20 +108,20 @@ Group = tuple[tuple[str, str, str], np.ndarray]
 
 def _first_samples(answers: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
     """Answers of the first sample to unperturbed items in the order of asking, by judge, prompt and task."""
-    whole = answers[answers["condition"].eq("none") & ~answers["task"].str.fullmatch(r"line_\d+")]
-    for (judge, prompt, task), rows in whole.groupby(["judge", "prompt", "task"], sort=False):
+    subset = answers[answers["condition"].eq("none") & ~answers["task"].str.fullmatch(r"line_\d+")]
+    for (judge, prompt, task), rows in subset.groupby(["judge", "prompt", "task"], sort=False):
         first = rows[rows["sample"] == rows["sample"].min()].sort_values("place", kind="stable")
         yield (str(judge), str(prompt), str(task)), first.drop_duplicates("item_id")
 
 
-def _by_gold(both: pd.DataFrame) -> Iterator[Group]:
-    for key, rows in _first_samples(both):
+def _by_gold(answers: pd.DataFrame) -> Iterator[Group]:
+    for key, rows in _first_samples(answers):
         codes, _ = pd.factorize(pd.concat([rows["gold"], rows["value"]]))  # missing ones are -1
         coded = np.where(codes < 0, np.nan, codes.astype(float))
         gold, value = at_lags(coded[: len(rows)]), coded[len(rows) :]
-        known = ~np.isnan(gold) & ~np.isnan(value)
+        mask = ~np.isnan(gold) & ~np.isnan(value)
         if len(rows) >= FEWEST:
-            yield key, np.where(known, (gold == value).astype(float), np.nan)
+            yield key, np.where(mask, (gold == value).astype(float), np.nan)
 
 
 def _by_others(judgments: pd.DataFrame) -> Iterator[Group]:

@@ -11,7 +11,7 @@ from conjury.inference.tables.columns import as_text
 from ...frames.vocabulary import HUMAN
 from ..answers.refusals_by_attribute import strata_of
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p
 from ..shares import judge_and_prompt
 from .drawing import dependence
 
@@ -38,37 +38,37 @@ def assignment(
     strata = strata_of(items, item_study)
     if people.empty or not strata:
         raise NotApplicableError("There are no people, or the items have no strata.")
-    known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
-    seen = (
+    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    pairs = (
         judge_and_prompt(people)
         .assign(item_id=as_text(people["item_id"]))[["judge", "item_id"]]
         .drop_duplicates()
     )
-    seen = seen[seen["item_id"].isin(known.index).to_numpy(dtype=bool)]
-    if seen["judge"].nunique() < 2:
+    pairs = pairs[pairs["item_id"].isin(by_id.index).to_numpy(dtype=bool)]
+    if pairs["judge"].nunique() < 2:
         raise NotApplicableError("Fewer than two people judged items with strata.")
     rng = np.random.default_rng(seed)
-    rows = [("people", "", name, *unbalanced(seen, as_text(known[name]), rng)) for name in strata]
+    rows = [("people", "", name, *stratum_imbalance(pairs, as_text(by_id[name]), rng)) for name in strata]
     table = pd.DataFrame(rows, columns=["judge", "prompt", "label", "of", "estimate", "lower", "upper", "p"])
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     worst = lowest(table, table["p_adjusted"])
     p = float(worst["p_adjusted"])
     finding = (
         f"Between people, strata vary {worst['estimate']:.2f} times as much as by random assignment "
-        f"({worst['label']}, {seen['judge'].nunique()} people; chance: {worst['lower']:.2f} to "
-        f"{worst['upper']:.2f}; adjusted {said_p(p)})."
+        f"({worst['label']}, {pairs['judge'].nunique()} people; chance: {worst['lower']:.2f} to "
+        f"{worst['upper']:.2f}; adjusted {show_p(p)})."
     )
     verdict: Verdict = "error" if p < min(SEVERE, alpha) else "warning" if p < alpha else "pass"
     return ASSIGNMENT.answer(table, verdict, finding, p=p)
 
 
-def unbalanced(
-    seen: pd.DataFrame, stratum: pd.Series[str], rng: np.random.Generator
+def stratum_imbalance(
+    pairs: pd.DataFrame, stratum: pd.Series[str], rng: np.random.Generator
 ) -> tuple[int, float, float, float, float]:
     """Rows, chi-square of people by strata over its mean under permutation of items, its 95% range, and p."""
     # Strata are permuted over items, so that items that several people judged stay together.
-    items, item = np.unique(seen["item_id"].to_numpy(dtype=object), return_inverse=True)
-    _, judge = np.unique(seen["judge"].to_numpy(dtype=object), return_inverse=True)
+    items, item = np.unique(pairs["item_id"].to_numpy(dtype=object), return_inverse=True)
+    _, judge = np.unique(pairs["judge"].to_numpy(dtype=object), return_inverse=True)
     levels, level = np.unique(
         stratum.reindex(items).fillna("missing").to_numpy(dtype=object), return_inverse=True
     )
@@ -79,8 +79,8 @@ def unbalanced(
         return float(dependence(cells.astype(float)))
 
     observed = statistic(level)
-    drawn = np.array([statistic(rng.permutation(level)) for _ in range(DRAWS)])
-    p = float(((drawn >= observed - 1e-9).sum() + 1) / (DRAWS + 1))
-    mean = float(drawn.mean()) or 1.0
-    low, high = np.quantile(drawn, [0.025, 0.975]) / mean
-    return len(seen), observed / mean, float(low), float(high), p
+    draws = np.array([statistic(rng.permutation(level)) for _ in range(DRAWS)])
+    p = float(((draws >= observed - 1e-9).sum() + 1) / (DRAWS + 1))
+    mean = float(draws.mean()) or 1.0
+    low, high = np.quantile(draws, [0.025, 0.975]) / mean
+    return len(pairs), observed / mean, float(low), float(high), p

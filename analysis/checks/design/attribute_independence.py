@@ -13,8 +13,18 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import joint_shares
 
 from ..judged import Judged, codes, designs, tidy
-from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p, who
-from .drawing import DRAWS, Against, Draw, against, dependence, draw_counts, how_drawn, misfit, probabilities
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p, who
+from .drawing import (
+    DRAWS,
+    Comparison,
+    Draw,
+    compare_with_draws,
+    dependence,
+    draw_counts,
+    infer_draw,
+    misfit,
+    probabilities,
+)
 
 ATTRIBUTE_INDEPENDENCE = Question(
     "CJ105",
@@ -32,21 +42,23 @@ CLOSER = "If profiles were drawn by a quota or block design, report it with the 
 
 def independence_of(
     table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
-) -> Against:
+) -> Comparison:
     """Test a table of two attributes, shape (a, b), for independence."""
-    drawn = draw_counts(probability.ravel(), draw, DRAWS, rng).reshape(-1, *table.shape)
+    tables = draw_counts(probability.ravel(), draw, DRAWS, rng).reshape(-1, *table.shape)
     df = (table.shape[0] - 1) * (table.shape[1] - 1)
-    return against(float(dependence(table)), dependence(drawn), df, draw.variance_factor)
+    return compare_with_draws(float(dependence(table)), dependence(tables), df, draw.variance_factor)
 
 
-def agreement_of(table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator) -> Against:
+def agreement_of(
+    table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
+) -> Comparison:
     """Test a table of two attributes that restrictions tie, shape (a, b), against its design."""
     # Parameters and result are those of `independence_of`; combinations of probability 0 are excluded.
     possible = probability > 0
     counts, shares = table[possible], probability[possible] / probability.sum()
-    drawn = draw_counts(shares, Draw(int(counts.sum()), draw.population), DRAWS, rng)
-    return against(
-        float(misfit(counts, shares)), misfit(drawn, shares), len(shares) - 1, draw.variance_factor
+    tables = draw_counts(shares, Draw(int(counts.sum()), draw.population), DRAWS, rng)
+    return compare_with_draws(
+        float(misfit(counts, shares)), misfit(tables, shares), len(shares) - 1, draw.variance_factor
     )
 
 
@@ -69,7 +81,7 @@ def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float,
     furthest = lowest(table, table["p_adjusted"])
     p = float(furthest["p_adjusted"])
     finding = (
-        f"{counted(len(tested), 'pair')} of attributes tested; the smallest adjusted {said_p(p)} "
+        f"{counted(len(tested), 'pair')} of attributes tested; the smallest adjusted {show_p(p)} "
         f"({furthest['feature']} and {furthest['partner']}, {who(furthest)}; Cramer's V "
         f"{furthest['cramers_v']:.3f})."
     )
@@ -101,38 +113,38 @@ def _remedy(pair: pd.Series) -> str:
 
 
 def _independence_rows(study: Study, group: Judged, rng: np.random.Generator) -> pd.DataFrame:
-    draw = how_drawn(study, group.shown)
+    draw = infer_draw(study, group.shown)
     rows = []
     shares = {name: np.array(list(each.values())) for name, each in probabilities(study).items()}
     level = {
         name: codes(group.shown[name].astype(pd.CategoricalDtype(list(each))))
         for name, each in probabilities(study).items()
     }
-    for one, two in combinations(shares, 2):
-        known = (level[one] >= 0) & (level[two] >= 0)
-        a, b = len(shares[one]), len(shares[two])
-        joint = level[one][known] * b + level[two][known]
+    for first, second in combinations(shares, 2):
+        mask = (level[first] >= 0) & (level[second] >= 0)
+        a, b = len(shares[first]), len(shares[second])
+        joint = level[first][mask] * b + level[second][mask]
         table = np.bincount(joint, minlength=a * b).reshape(a, b)
         n = int(table.sum())
-        free = np.outer(shares[one], shares[two])
-        joint = joint_shares(study, [one, two]) if study.design.restrictions else free
+        free = np.outer(shares[first], shares[second])
+        joint = joint_shares(study, [first, second]) if study.design.restrictions else free
         restricted = not np.allclose(joint, free)
         test = agreement_of if restricted else independence_of
-        found = test(table, joint if restricted else free, Draw(n, draw.population), rng)
+        result = test(table, joint if restricted else free, Draw(n, draw.population), rng)
         rows.append(
             {
-                "feature": one,
-                "partner": two,
-                "estimate": found.over_expected(found.statistic),
-                "lower": found.over_expected(found.lower),
-                "upper": found.over_expected(found.upper),
+                "feature": first,
+                "partner": second,
+                "estimate": result.over_expected(result.statistic),
+                "lower": result.over_expected(result.lower),
+                "upper": result.over_expected(result.upper),
                 "restricted": restricted,
                 "cramers_v": float(np.sqrt(dependence(table) / n / (min(a, b) - 1))),
                 "empty_cells": int((table == 0).sum()),
-                "statistic": found.statistic,
-                "p_worse": found.p_worse,
-                "p_closer": found.p_closer,
-                "p": found.p,
+                "statistic": result.statistic,
+                "p_worse": result.p_worse,
+                "p_closer": result.p_closer,
+                "p": result.p,
             }
         )
     return pd.DataFrame(rows)

@@ -29,15 +29,15 @@ CLUSTERS_WHY = (
 def clusters(judged: Sequence[Judged]) -> Check:
     """Count clusters of every level, for every judge and prompt."""
     table = tidy((group, _cluster_rows(group)) for group in judged)
-    used = table[table["clusters"] > 0]
-    if used.empty:
+    rows = table[table["clusters"] > 0]
+    if rows.empty:
         return CLUSTERS.not_applicable("No pair has a choice.")
-    few = lowest(used, used["effective"])
+    row = lowest(rows, rows["effective"])
     finding = (
-        f"The level on the fewest clusters is {few['feature']} = {few['level']} with "
-        f"{int(few['clusters']):,} ({few['effective']:,.1f} in effect) clusters by {few['unit']}, {who(few)}."
+        f"The level on the fewest clusters is {row['feature']} = {row['level']} with "
+        f"{int(row['clusters']):,} ({row['effective']:,.1f} in effect) clusters by {row['unit']}, {who(row)}."
     )
-    verdict = verdict_of(float(few["effective"]))
+    verdict = verdict_of(float(row["effective"]))
     return CLUSTERS.answer(table, verdict, finding if verdict == "pass" else f"{finding} {CLUSTERS_WHY}")
 
 

@@ -20,7 +20,7 @@ from ..registry import (
     lowest,
     who,
 )
-from .drawing import how_drawn, probabilities
+from .drawing import infer_draw, probabilities
 
 DESIGN_CARD = Question(
     "CJ101",
@@ -42,8 +42,8 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
     table = tidy(done)
     sizes = " x ".join(str(len(a.levels)) for a in study.attributes)
     implied = "".join(f"; {part.label.lower()} follows from {part.source}" for part in study.derived)
-    left, total = count_cells(study)
-    excluded = "no combination is excluded" if left == total else f"restrictions exclude {total - left:,}"
+    cells, total = count_cells(study)
+    excluded = "no combination is excluded" if cells == total else f"restrictions exclude {total - cells:,}"
     stimuli = "".join(f", {s.count} values of {s.id} per {s.attribute}" for s in study.stimuli)
     contrasts = table[~table["reference"]]
     never = table[table["rows"] == 0]
@@ -57,8 +57,8 @@ def design_card(study: Study, judged: Sequence[Judged]) -> Check:
     if len(never):
         first = never.iloc[0]
         finding += f" {first['feature']} = {first['level']} never occurs ({who(first)})."
-    few = bool((contrasts["estimate"].fillna(0) < FEW).any())
-    verdict: Verdict = "error" if len(never) else "warning" if few else "pass"
+    is_sparse = bool((contrasts["estimate"].fillna(0) < FEW).any())
+    verdict: Verdict = "error" if len(never) else "warning" if is_sparse else "pass"
     return DESIGN_CARD.answer(table, verdict, finding, notes)
 
 
@@ -69,14 +69,14 @@ def effective_rows(rows: np.ndarray, clustered: np.ndarray, independent: np.ndar
 
 
 def _card_rows(study: Study, group: Judged) -> pd.DataFrame:
-    drawn = how_drawn(study, group.shown).population is not None
+    without_replacement = infer_draw(study, group.shown).population is not None
     frames = []
     for name, shares in probabilities(study).items():
         levels = list(shares)
         answered = (
             group.answered[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
         )
-        shown = group.rows[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
+        counts = group.rows[name].astype("string").value_counts().reindex(levels, fill_value=0).to_numpy()
         frames.append(
             pd.DataFrame(
                 {
@@ -84,17 +84,17 @@ def _card_rows(study: Study, group: Judged) -> pd.DataFrame:
                     "level": levels,
                     "reference": np.arange(len(levels)) == 0,
                     "probability": list(shares.values()),
-                    "rows": shown,
+                    "rows": counts,
                     "answered": answered,
-                    "share": shown / max(shown.sum(), 1),
+                    "share": counts / max(counts.sum(), 1),
                     "contrast_rows": answered + answered[0],
-                    "without_replacement": drawn,
+                    "without_replacement": without_replacement,
                 }
             )
         )
     table = pd.concat(frames, ignore_index=True)
     keys = pd.MultiIndex.from_frame(table[["feature", "level"]])
-    plain = amce(group.answered, group.formula)
+    unclustered_effects = amce(group.answered, group.formula)
     clustered, independent = (
         pd.Series(
             result.frame["std_error"].to_numpy() ** 2,
@@ -102,7 +102,7 @@ def _card_rows(study: Study, group: Judged) -> pd.DataFrame:
         )
         .reindex(keys)
         .to_numpy()
-        for result in (group.effects, plain)
+        for result in (group.effects, unclustered_effects)
     )
     effective = effective_rows(table["contrast_rows"].to_numpy(dtype=float), clustered, independent)
     return table.assign(design_effect=clustered / independent, estimate=effective)

@@ -20,11 +20,20 @@ from ..registry import (
     check,
     highest,
     lowest,
-    said_p,
+    show_p,
     who,
     worst,
 )
-from .drawing import DRAWS, Against, Draw, against, draw_counts, how_drawn, misfit, probabilities
+from .drawing import (
+    DRAWS,
+    Comparison,
+    Draw,
+    compare_with_draws,
+    draw_counts,
+    infer_draw,
+    misfit,
+    probabilities,
+)
 
 DESIGN_PROBABILITIES = Question(
     "CJ104",
@@ -41,13 +50,13 @@ DESIGN_PROBABILITIES = Question(
 
 def fit_of_levels(
     counts: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
-) -> Against:
+) -> Comparison:
     """Test counts of levels, shape (levels,), against their probabilities, shape (levels,)."""
     # Random designs are drawn independently (multinomial) or without replacement (multivariate
     # hypergeometric), which leaves less variation.
-    drawn = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
+    draws = misfit(draw_counts(probability, draw, DRAWS, rng), probability)
     statistic = float(misfit(counts, probability))
-    return against(statistic, drawn, len(counts) - 1, draw.variance_factor)
+    return compare_with_draws(statistic, draws, len(counts) - 1, draw.variance_factor)
 
 
 @check(DESIGN_PROBABILITIES)
@@ -64,7 +73,7 @@ def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, s
     how = ["without replacement" if w else "independently" for w in tests["without_replacement"]]
     finding = (
         f"{counted(len(tests), 'attribute')} tested, profiles drawn {' or '.join(dict.fromkeys(how))}; the "
-        f"smallest adjusted {said_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
+        f"smallest adjusted {show_p(p)} ({furthest['feature']}, {who(furthest)}). The largest deviation is "
         f"{100 * off['estimate']:+.2f} percentage points ({off['feature']} = {off['level']})."
     )
     if p < alpha and furthest["p_closer"] < furthest["p_worse"]:
@@ -82,14 +91,14 @@ def _verdict(test: object, alpha: float) -> Verdict:
 
 
 def _level_rows(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:
-    draw = how_drawn(study, group.shown)
+    draw = infer_draw(study, group.shown)
     frames = []
     for name, shares in probabilities(study).items():
         occurrences = group.shown[name].astype("string").value_counts()
         counts = occurrences.reindex(list(shares), fill_value=0).to_numpy(dtype=np.int64)
         n = int(counts.sum())
         probability = np.array(list(shares.values()))
-        found = fit_of_levels(counts, probability, Draw(n, draw.population), rng)
+        result = fit_of_levels(counts, probability, Draw(n, draw.population), rng)
         estimate = counts / n - probability
         std_error = np.sqrt(probability * (1 - probability) / n * draw.variance_factor)
         limits = inference(estimate, std_error, alpha)
@@ -105,10 +114,10 @@ def _level_rows(study: Study, group: Judged, rng: np.random.Generator, alpha: fl
                     "std_error": std_error,
                     "lower": limits.lower,
                     "upper": limits.upper,
-                    "statistic": found.statistic,
-                    "p_worse": found.p_worse,
-                    "p_closer": found.p_closer,
-                    "p": found.p,
+                    "statistic": result.statistic,
+                    "p_worse": result.p_worse,
+                    "p_closer": result.p_closer,
+                    "p": result.p,
                     "without_replacement": draw.population is not None,
                 }
             )

@@ -29,12 +29,12 @@ class Draw:
         """Variance of a count relative to independent draws."""
         if self.population is None:
             return 1.0
-        rest = self.n % self.population
-        return max(rest * (self.population - rest) / (self.population - 1) / self.n, 1e-12)
+        remainder = self.n % self.population
+        return max(remainder * (self.population - remainder) / (self.population - 1) / self.n, 1e-12)
 
 
 @dataclass(frozen=True)
-class Against:
+class Comparison:
     """A statistic against designs drawn at random."""
 
     # `expected`, `lower` and `upper` are mean and 2.5% and 97.5% points of the draws; `p` is two-sided,
@@ -65,17 +65,17 @@ def probabilities(study: Study) -> dict[str, dict[str, float]]:
     }
 
 
-def how_drawn(study: Study, shown: pd.DataFrame) -> Draw:
+def infer_draw(study: Study, profiles: pd.DataFrame) -> Draw:
     """Whether the profiles shown were drawn without replacement."""
     # They were if no profile came twice before all came once. Profiles are compared by attributes and
     # stimuli, since `profile_id` may number presentations.
-    n = len(shown)
+    n = len(profiles)
     names = [*(a.id for a in study.attributes), *(s.id for s in study.stimuli)]
     uniform = all(np.ptp(shares) < 1e-9 for shares in drawn_shares(study).values())
-    if not uniform or any(name not in shown or shown[name].isna().any() for name in names):
+    if not uniform or any(name not in profiles or profiles[name].isna().any() for name in names):
         return Draw(n, None)
     population = count_cells(study)[0] * prod(s.count for s in study.stimuli)
-    came = shown.groupby(names, observed=True, sort=False).size()
+    came = profiles.groupby(names, observed=True, sort=False).size()
     fewest = int(came.min()) if len(came) == population else 0
     in_rounds = fewest >= n // population and came.max() <= -(-n // population)
     return Draw(n, population if in_rounds else None)
@@ -86,9 +86,9 @@ def draw_counts(probability: np.ndarray, draw: Draw, draws: int, rng: np.random.
     if draw.population is None:
         return rng.multinomial(draw.n, probability, size=draws)
     profiles = np.rint(probability * draw.population).astype(np.int64)
-    rounds, rest = divmod(draw.n, int(profiles.sum()))
-    drawn = rng.multivariate_hypergeometric(profiles, rest, size=draws, method="marginals")
-    return np.asarray(rounds * profiles + drawn)
+    rounds, remainder = divmod(draw.n, int(profiles.sum()))
+    counts = rng.multivariate_hypergeometric(profiles, remainder, size=draws, method="marginals")
+    return np.asarray(rounds * profiles + counts)
 
 
 def misfit(counts: np.ndarray, probability: np.ndarray) -> np.ndarray:
@@ -106,20 +106,20 @@ def dependence(tables: np.ndarray) -> np.ndarray:
     return np.asarray(parts.sum(axis=(-2, -1)))
 
 
-def against(statistic: float, drawn: np.ndarray, df: int, factor: float) -> Against:
+def compare_with_draws(statistic: float, draws: np.ndarray, df: int, factor: float) -> Comparison:
     """Compare a statistic with those of random designs, shape (draws,)."""
     # p is (b + 1) / (draws + 1), both sides counted; in a tail that draws do not resolve, that of chi-square
     # with `df` degrees of freedom, scaled by the variance `factor`.
     tolerance = 1e-9 * max(abs(statistic), 1.0)
     sides = {}
     for side, beyond in (
-        ("worse", int((drawn >= statistic - tolerance).sum())),
-        ("closer", int((drawn <= statistic + tolerance).sum())),
+        ("worse", int((draws >= statistic - tolerance).sum())),
+        ("closer", int((draws <= statistic + tolerance).sum())),
     ):
-        exact = (beyond + 1) / (len(drawn) + 1)
+        exact = (beyond + 1) / (len(draws) + 1)
         tail = chi2.sf if side == "worse" else chi2.cdf
         sides[side] = exact if beyond >= RESOLVED else min(exact, float(tail(statistic / factor, df)))
-    lower, upper = np.quantile(drawn, [0.025, 0.975])
+    lower, upper = np.quantile(draws, [0.025, 0.975])
     p = min(2 * min(sides.values()), 1.0)
-    mean = float(drawn.mean())
-    return Against(statistic, mean, float(lower), float(upper), p, sides["worse"], sides["closer"])
+    mean = float(draws.mean())
+    return Comparison(statistic, mean, float(lower), float(upper), p, sides["worse"], sides["closer"])

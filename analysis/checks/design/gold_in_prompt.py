@@ -15,7 +15,7 @@ from ...benchmark.data.units import bases, with_copies
 from ...frames.rounding import rounded
 from ..judged import NotApplicableError
 from ..labelled import spellings_of
-from ..registry import Check, Question, Verdict, adjusted, check, highest, said_p
+from ..registry import Check, Question, Verdict, adjusted, check, highest, show_p
 from ..shares import MOST
 
 GOLD_IN_PROMPT = Question(
@@ -59,15 +59,15 @@ def gold_in_prompt(
         else pd.Series(dtype="string")
     )
     rows, rng = [], np.random.default_rng(seed)
-    for prompt, own in first.groupby("prompt", sort=False):
+    for prompt, group in first.groupby("prompt", sort=False):
         for task, gold in labels.groupby(as_text(labels["label_set"]), sort=False):
             if str(task).startswith("line_"):
                 continue
-            result = _named_more_often(own, gold, texts, item_study, str(task), rng)
+            result = _test_mentions(group, gold, texts, item_study, str(task), rng)
             if result is not None:
                 rows.append(("prompt", str(prompt), str(task), *result))
-    shown = _shown_elsewhere(first, texts)
-    if not rows and shown.empty:
+    leaks = _find_leaks(first, texts)
+    if not rows and leaks.empty:
         raise NotApplicableError("No request is about an item with a gold label.")
     table = pd.DataFrame(rows, columns=["judge", "prompt", "panel", "of", "estimate", "p"])
     table["p_adjusted"] = adjusted(table["p"].to_numpy(dtype=float)) if len(table) else []
@@ -76,29 +76,29 @@ def gold_in_prompt(
     parts = []
     if len(table):
         most = highest(table, table["estimate"])
-        where = f"{most['panel']}, prompt {most['prompt']!r}; smallest adjusted {said_p(p)}"
+        where = f"{most['panel']}, prompt {most['prompt']!r}; smallest adjusted {show_p(p)}"
         more = f"{rounded(most['estimate'], 2, 0)} times more often"
         if most["estimate"] <= 0:
             more = "no more often"
         parts.append(
             f"Messages name the gold label of their item {more} than that of another item ({where})."
         )
-    if len(shown):
+    if len(leaks):
         parts.append(
-            f"{counted(len(shown), 'prompt shows', 'prompts show')} another test item, such as "
-            f"{shown['shown'].iloc[0]} in the prompt of {shown['item_id'].iloc[0]}."
+            f"{counted(len(leaks), 'prompt shows', 'prompts show')} another test item, such as "
+            f"{leaks['shown'].iloc[0]} in the prompt of {leaks['item_id'].iloc[0]}."
         )
-    verdict: Verdict = "error" if named or len(shown) else "pass"
+    verdict: Verdict = "error" if named or len(leaks) else "pass"
     return GOLD_IN_PROMPT.answer(
         table,
         verdict,
         " ".join(parts),
-        p=None if len(shown) else p,
-        rows=shown.head(MOST) if len(shown) else None,
+        p=None if len(leaks) else p,
+        rows=leaks.head(MOST) if len(leaks) else None,
     )
 
 
-def _named_more_often(
+def _test_mentions(
     requests: pd.DataFrame,
     gold: pd.DataFrame,
     texts: pd.Series[str],
@@ -107,57 +107,57 @@ def _named_more_often(
     rng: np.random.Generator,
 ) -> tuple[int, float, float] | None:
     label = pd.Series(as_text(gold["label"]).to_numpy(), index=as_text(gold["item_id"]))
-    own = requests[requests["item_id"].isin(label.index).to_numpy(dtype=bool)]
-    if len(own) < 2:
+    rows = requests[requests["item_id"].isin(label.index).to_numpy(dtype=bool)]
+    if len(rows) < 2:
         return None
-    label = label[~label.index.duplicated()].reindex(own["item_id"])
+    label = label[~label.index.duplicated()].reindex(rows["item_id"])
     names = sorted(set(label.dropna()))
-    known = spellings_of(study, task) if study is not None else {}
-    words = {name: texts[1] for name, texts in known.items()}
+    spellings = spellings_of(study, task) if study is not None else {}
+    words = {name: texts[1] for name, texts in spellings.items()}
     patterns = [
         re.compile(rf"(?<!\w){re.escape(words.get(name, name))}(?!\w)", re.IGNORECASE) for name in names
     ]
-    counts = np.zeros((len(own), len(names)))
+    counts = np.zeros((len(rows), len(names)))
     for row, (item, *parts) in enumerate(
-        zip(own["item_id"], *[own[c] for c in ("system", "user") if c in own], strict=True)
+        zip(rows["item_id"], *[rows[c] for c in ("system", "user") if c in rows], strict=True)
     ):
         message = "\n".join(str(part) for part in parts if isinstance(part, str))
         text = texts.get(item)
         message = message.replace(str(text), "") if isinstance(text, str) and text else message
         counts[row] = [len(pattern.findall(message)) for pattern in patterns]
     if (counts == counts[:1]).all():
-        return len(own), 0.0, 1.0
+        return len(rows), 0.0, 1.0
     codes = pd.Categorical(label, categories=names).codes.astype(int)
-    kept = codes >= 0
-    codes, counts = codes[kept], counts[kept]
+    mask = codes >= 0
+    codes, counts = codes[mask], counts[mask]
     at = np.arange(len(codes))
     excess = counts - counts.mean(axis=1, keepdims=True)
     observed = float(excess[at, codes].sum())
-    drawn = np.array([excess[at, rng.permutation(codes)].sum() for _ in range(DRAWS)])
-    p = float(((drawn >= observed - 1e-9).sum() + 1) / (DRAWS + 1))
-    return len(codes), (observed - float(drawn.mean())) / len(codes), p
+    draws = np.array([excess[at, rng.permutation(codes)].sum() for _ in range(DRAWS)])
+    p = float(((draws >= observed - 1e-9).sum() + 1) / (DRAWS + 1))
+    return len(codes), (observed - float(draws.mean())) / len(codes), p
 
 
-def _shown_elsewhere(requests: pd.DataFrame, texts: pd.Series[str]) -> pd.DataFrame:
+def _find_leaks(requests: pd.DataFrame, texts: pd.Series[str]) -> pd.DataFrame:
     """Requests whose messages contain the text of another item that is asked under the same prompt."""
     rows = []
-    for prompt, own in requests.groupby("prompt", sort=False):
-        asked = {
+    for prompt, group in requests.groupby("prompt", sort=False):
+        texts_by_item = {
             item: str(texts[item])
-            for item in own["item_id"].dropna()
+            for item in group["item_id"].dropna()
             if item in texts.index and isinstance(texts[item], str)
         }
         # An example stands in every message of a prompt, so that a few of them find it.
-        for row in own.head(5).itertuples():
+        for row in group.head(5).itertuples():
             message = "\n".join(
                 str(part)
                 for part in (getattr(row, "system", ""), getattr(row, "user", ""))
                 if isinstance(part, str)
             )
-            mine = asked.get(str(row.item_id), "")
+            mine = texts_by_item.get(str(row.item_id), "")
             rows += [
                 (str(prompt), str(row.item_id), item)
-                for item, text in asked.items()
+                for item, text in texts_by_item.items()
                 if item != row.item_id and len(text) >= LONG and text in message and text not in mine
             ]
     return pd.DataFrame(rows, columns=["prompt", "item_id", "shown"]).drop_duplicates(["prompt", "shown"])

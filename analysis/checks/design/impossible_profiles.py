@@ -11,10 +11,10 @@ from scipy.stats import poisson
 from conjury.inference.design.profiles import attribute_cells
 from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
-from conjury.inference.study.restrictions import left_in
+from conjury.inference.study.restrictions import is_allowed
 
 from ..judged import Judged, codes, designs, tidy
-from ..registry import Check, Question, adjusted, check, highest, said_p, who
+from ..registry import Check, Question, adjusted, check, highest, show_p, who
 from .drawing import probabilities
 
 IMPOSSIBLE_PROFILES = Question(
@@ -72,7 +72,7 @@ def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) ->
     most = highest(broken, broken["n"])
     finding = (
         f"{most['n']:,} of {most['of']:,}: {most['rule']} ({who(most)}; for example {most['example']}"
-        f"{_beyond(most)}); {broken['rule'].nunique()} of {counted(rules, 'rule')} "
+        f"{_describe_excess(most)}); {broken['rule'].nunique()} of {counted(rules, 'rule')} "
         f"{'is' if broken['rule'].nunique() == 1 else 'are'} broken."
     )
     share = float(((broken["n"] - broken["expected"]) / broken["of"]).max())
@@ -95,37 +95,37 @@ def expected_same(study: Study, stimuli: Sequence[str]) -> float:
     return float(np.prod(same + [1 / s.count for s in study.stimuli if s.id in stimuli]))
 
 
-def rules_broken(study: Study, shown: pd.DataFrame) -> dict[str, np.ndarray]:
+def rules_broken(study: Study, profiles: pd.DataFrame) -> dict[str, np.ndarray]:
     """Flag what the design cannot produce."""
     names = [a.id for a in study.attributes]
-    stimuli = [s.id for s in study.stimuli if s.id in shown and shown[s.id].notna().all()]
-    unknown = np.zeros(len(shown), dtype=bool)
+    stimuli = [s.id for s in study.stimuli if s.id in profiles and profiles[s.id].notna().all()]
+    unknown = np.zeros(len(profiles), dtype=bool)
     for name in names:
-        unknown |= ~shown[name].astype("string").isin(study.levels(name)).to_numpy(dtype=bool)
+        unknown |= ~profiles[name].astype("string").isin(study.levels(name)).to_numpy(dtype=bool)
     broken = {UNKNOWN: unknown}
     if study.design.restrictions:
         numbers = {
-            name: codes(shown[name].astype("string").astype(pd.CategoricalDtype(study.levels(name))))
+            name: codes(profiles[name].astype("string").astype(pd.CategoricalDtype(study.levels(name))))
             for name in names
         }
-        broken[EXCLUDED] = ~left_in(study, numbers) & ~unknown
-    same = np.ones(len(shown) // 2, dtype=bool)
+        broken[EXCLUDED] = ~is_allowed(study, numbers) & ~unknown
+    same = np.ones(len(profiles) // 2, dtype=bool)
     for name in [*names, *stimuli]:
-        number = pd.factorize(shown[name])[0].reshape(-1, 2)
+        number = pd.factorize(profiles[name])[0].reshape(-1, 2)
         same &= number[:, 0] == number[:, 1]
     if stimuli or not study.stimuli:
         broken[SAME] = same
     for stimulus in study.stimuli:
         if stimulus.id in stimuli:
-            owner = shown[stimulus.id].astype("string").str.replace(r"_\d+$", "", regex=True)
-            level = shown[stimulus.attribute].astype("string")
+            owner = profiles[stimulus.id].astype("string").str.replace(r"_\d+$", "", regex=True)
+            level = profiles[stimulus.attribute].astype("string")
             named = owner.isin(study.levels(stimulus.attribute)).to_numpy(dtype=bool)
             strange = named & (owner != level).fillna(False).to_numpy(dtype=bool)
             broken[f"{stimulus.id} of another {stimulus.attribute}"] = strange
-    identified = shown["profile_id"].notna().to_numpy()
-    if identified.all() and shown["profile_id"].nunique() > 1:
-        content = [pd.factorize(shown[name])[0] for name in names]
-        by_profile = pd.DataFrame(dict(enumerate(content))).groupby(shown["profile_id"].to_numpy())
+    identified = profiles["profile_id"].notna().to_numpy()
+    if identified.all() and profiles["profile_id"].nunique() > 1:
+        content = [pd.factorize(profiles[name])[0] for name in names]
+        by_profile = pd.DataFrame(dict(enumerate(content))).groupby(profiles["profile_id"].to_numpy())
         varies = (by_profile.transform("min") != by_profile.transform("max")).any(axis=1).to_numpy()
         broken[VARIES] = varies
     return broken
@@ -149,10 +149,10 @@ def _rule_rows(study: Study, group: Judged) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _beyond(row: pd.Series) -> str:
+def _describe_excess(row: pd.Series) -> str:
     if row["expected"] == 0:
         return ""
-    return f"; {_rounded(row['expected'])} expected by chance, {said_p(float(row['p_adjusted']))}"
+    return f"; {_rounded(row['expected'])} expected by chance, {show_p(float(row['p_adjusted']))}"
 
 
 def _same_by_chance(table: pd.DataFrame) -> str:

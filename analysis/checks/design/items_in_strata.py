@@ -61,59 +61,59 @@ def items_in_strata(
     )
     sets = [] if labels is None else list(as_text(labels["label_set"]).unique())
     rows = []
-    for one, other, share in pairs:
-        apart = [name for name in strata if str(originals.loc[one, name]) != str(originals.loc[other, name])]
-        opposed = [name for name in sets if gold.get((one, name)) != gold.get((other, name))]
-        rows.append((one, other, share, ", ".join(apart), ", ".join(map(str, opposed))))
-    found = pd.DataFrame(rows, columns=["item_id", "other", "alike", "strata", "gold"])
+    for a, b, share in pairs:
+        differences = [name for name in strata if str(originals.loc[a, name]) != str(originals.loc[b, name])]
+        opposed = [name for name in sets if gold.get((a, name)) != gold.get((b, name))]
+        rows.append((a, b, share, ", ".join(differences), ", ".join(map(str, opposed))))
+    matches = pd.DataFrame(rows, columns=["item_id", "other", "alike", "strata", "gold"])
     kinds = {
-        "same text": int((found["alike"] == 1).sum()),
-        "nearly the same text": int((found["alike"] < 1).sum()),
-        "in different strata": int(found["strata"].ne("").sum()),
-        "with different gold labels": int(found["gold"].ne("").sum()),
+        "same text": int((matches["alike"] == 1).sum()),
+        "nearly the same text": int((matches["alike"] < 1).sum()),
+        "in different strata": int(matches["strata"].ne("").sum()),
+        "with different gold labels": int(matches["gold"].ne("").sum()),
     }
     table = pd.DataFrame(
         [("items", "", label, n, len(originals), n / max(len(originals), 1)) for label, n in kinds.items()]
     )
     table.columns = pd.Index(["judge", "prompt", "label", "n", "of", "estimate"])
-    if found.empty:
+    if matches.empty:
         return ITEMS_IN_STRATA.answer(
             table, "pass", f"Every text occurs once among {len(originals):,} items."
         )
-    first = found.iloc[0]
+    first = matches.iloc[0]
     finding = (
-        f"{counted(len(found), 'pair')} of items with the same or nearly the same text, "
+        f"{counted(len(matches), 'pair')} of items with the same or nearly the same text, "
         f"{kinds['in different strata']} in different strata "
         f"and {kinds['with different gold labels']} with different gold labels; for example "
         f"{first['item_id']} and {first['other']}."
     )
     verdict: Verdict = "error" if kinds["with different gold labels"] else "warning"
-    return ITEMS_IN_STRATA.answer(table, verdict, finding, rows=found.head(MOST))
+    return ITEMS_IN_STRATA.answer(table, verdict, finding, rows=matches.head(MOST))
 
 
 def twins(names: list[str], texts: list[str]) -> list[tuple[str, str, float]]:
     """Pairs of texts that are equal, or share nine tenths of their runs of three words, with that share."""
     words = [re.findall(r"\w+", plain(text)) for text in texts]
     same: dict[tuple[str, ...], int] = {}
-    found: list[tuple[str, str, float]] = []
+    pairs: list[tuple[str, str, float]] = []
     runs: list[set[tuple[str, ...]]] = []
     where: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for number, own in enumerate(words):
-        key = tuple(own)
-        if own and key in same:
-            found.append((names[same[key]], names[number], 1.0))
+    for number, tokens in enumerate(words):
+        key = tuple(tokens)
+        if tokens and key in same:
+            pairs.append((names[same[key]], names[number], 1.0))
             runs.append(set())
             continue
         same[key] = number
-        grams = {tuple(own[k : k + 3]) for k in range(len(own) - 2)} if len(own) >= WORDS else set()
+        grams = {tuple(tokens[k : k + 3]) for k in range(len(tokens) - 2)} if len(tokens) >= WORDS else set()
         runs.append(grams)
         near: dict[int, int] = defaultdict(int)
         for gram in grams:
-            for other in where[gram]:
-                near[other] += 1
+            for candidate in where[gram]:
+                near[candidate] += 1
             where[gram].append(number)
-        for other, common in near.items():
-            share = common / len(grams | runs[other])
+        for candidate, common in near.items():
+            share = common / len(grams | runs[candidate])
             if share >= NEAR:
-                found.append((names[other], names[number], share))
-    return found
+                pairs.append((names[candidate], names[number], share))
+    return pairs

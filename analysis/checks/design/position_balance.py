@@ -19,7 +19,7 @@ from ..registry import (
     check,
     highest,
     lowest,
-    said_p,
+    show_p,
     who,
 )
 
@@ -52,8 +52,8 @@ class Homogeneity:
 
 def marginal_homogeneity(first: np.ndarray, second: np.ndarray, levels: int) -> Homogeneity:
     """Test whether sides were assigned at random, given which two levels met in each pair."""
-    known = (first >= 0) & (second >= 0)
-    first, second = first[known], second[known]
+    mask = (first >= 0) & (second >= 0)
+    first, second = first[mask], second[mask]
     table = np.bincount(first * levels + second, minlength=levels**2).reshape(levels, levels)
     n = max(len(first), 1)
     difference = table.sum(axis=1) - table.sum(axis=0)
@@ -85,7 +85,7 @@ def position_balance(judged: Sequence[Judged], alpha: float) -> Check:
     finding = (
         f"The largest standardised difference between A and B is {largest['estimate']:+.3f} "
         f"({largest['feature']} = {largest['level']}, {who(largest)}); over {n_tests} tests the smallest "
-        f"adjusted {said_p(p)} ({smallest['feature']})."
+        f"adjusted {show_p(p)} ({smallest['feature']})."
     )
     verdict: Verdict = "error" if p < min(SEVERE, alpha) else "warning" if p < alpha else "pass"
     return POSITION_BALANCE.answer(table, verdict, finding, p=p)
@@ -96,22 +96,22 @@ def _position_rows(group: Judged, alpha: float) -> pd.DataFrame:
     for name in group.attributes:
         levels = group.shown[name].astype("category").cat.categories
         first, second = codes(group.shown[name].astype("category")).reshape(-1, 2).T
-        found = marginal_homogeneity(first, second, len(levels))
-        limits = inference(found.std_difference, found.std_error, alpha)
+        result = marginal_homogeneity(first, second, len(levels))
+        limits = inference(result.std_difference, result.std_error, alpha)
         frames.append(
             pd.DataFrame(
                 {
                     "feature": name,
                     "level": levels.astype(str),
-                    "share_a": found.share[0],
-                    "share_b": found.share[1],
-                    "estimate": found.std_difference,
-                    "std_error": found.std_error,
+                    "share_a": result.share[0],
+                    "share_b": result.share[1],
+                    "estimate": result.std_difference,
+                    "std_error": result.std_error,
                     "lower": limits.lower,
                     "upper": limits.upper,
-                    "statistic": found.statistic,
-                    "df": found.df,
-                    "p": found.p,
+                    "statistic": result.statistic,
+                    "df": result.df,
+                    "p": result.p,
                 }
             )
         )

@@ -33,7 +33,7 @@ def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
     """Compare the messages of each copy and its original after the texts of both were taken out."""
     if not {"condition", "base_item_id"} <= set(items) or "item_id" not in requests:
         raise NotApplicableError("The items name no perturbed copies, so all prompts are of one condition.")
-    rows = list(_pairs(requests, items))
+    rows = list(_compare_copies(requests, items))
     if not rows:
         raise NotApplicableError("No perturbed item was judged together with its original.")
     frame = pd.DataFrame(rows, columns=["judge", "prompt", "label", "item_id", "difference"])
@@ -62,33 +62,33 @@ def prompt_differences(requests: pd.DataFrame, items: pd.DataFrame) -> Check:
     return PROMPT_DIFFERENCES.answer(table, "error", finding, rows=frame[frame["differs"]].head(MOST))
 
 
-def _pairs(requests: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple[str, str, str, str, str]]:
-    known = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
-    texts = [name for name in known if not pd.api.types.is_numeric_dtype(known[name])]
+def _compare_copies(requests: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple[str, str, str, str, str]]:
+    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    texts = [name for name in by_id if not pd.api.types.is_numeric_dtype(by_id[name])]
     rows = requests.assign(
         item_id=as_text(requests["item_id"]), prompt=as_text(requests["prompt_id"]).fillna("")
     )
     rows = rows.sort_values("sample", kind="stable").drop_duplicates(["judge_id", "prompt", "item_id"])
     frames = {(str(r.judge_id), str(r.prompt), str(r.item_id)): r for r in rows.itertuples()}
-    condition = as_text(known["condition"]).fillna(UNPERTURBED)
-    original = as_text(known["base_item_id"]).fillna("").to_dict()
-    for (judge, prompt, item), own in frames.items():
-        if item not in known.index or condition[item] == UNPERTURBED or not original[item]:
+    condition = as_text(by_id["condition"]).fillna(UNPERTURBED)
+    original = as_text(by_id["base_item_id"]).fillna("").to_dict()
+    for (judge, prompt, item), request in frames.items():
+        if item not in by_id.index or condition[item] == UNPERTURBED or not original[item]:
             continue
         base = original[item]
-        other = frames.get((judge, prompt, base))
-        if other is None or base not in known.index:
+        base_request = frames.get((judge, prompt, base))
+        if base_request is None or base not in by_id.index:
             continue
-        here, there = (
-            _without_item(row, [known[text][name] for text in texts])
-            for row, name in ((own, item), (other, base))
+        copy_text, base_text = (
+            _without_item(row, [by_id[text][name] for text in texts])
+            for row, name in ((request, item), (base_request, base))
         )
         yield (
             judge,
             prompt,
             str(condition[item]),
             item,
-            "" if here == there else first_difference(there, here),
+            "" if copy_text == base_text else first_difference(base_text, copy_text),
         )
 
 
@@ -97,17 +97,17 @@ def _without_item(row: object, texts: Sequence[object]) -> str:
     message = "\n".join(
         str(part) for part in (getattr(row, "system", ""), getattr(row, "user", "")) if isinstance(part, str)
     )
-    found = {str(text) for text in texts if isinstance(text, str) and len(text) > 3}
-    found |= {line for text in found for line in text.splitlines() if len(line) > 3}
-    for text in sorted(found, key=len, reverse=True):
+    passages = {str(text) for text in texts if isinstance(text, str) and len(text) > 3}
+    passages |= {line for text in passages for line in text.splitlines() if len(line) > 3}
+    for text in sorted(passages, key=len, reverse=True):
         message = message.replace(text, ITEM)
     return message
 
 
-def first_difference(one: str, other: str) -> str:
+def first_difference(first: str, second: str) -> str:
     """The first words that differ between two texts, of both."""
-    left, right = one.split(), other.split()
-    for tag, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    before, after = first.split(), second.split()
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
-            return f"{' '.join(left[a:b][:8])!r} became {' '.join(right[c:d][:8])!r}"
+            return f"{' '.join(before[a:b][:8])!r} became {' '.join(after[c:d][:8])!r}"
     return "white space"

@@ -17,7 +17,7 @@ from ..registry import (
     adjusted,
     check,
     lowest,
-    said_p,
+    show_p,
     who,
 )
 
@@ -49,9 +49,9 @@ class Spread:
 
 def spread_over_units(unit: np.ndarray, level: np.ndarray) -> Spread:
     """Test whether levels depend on units, both margins given."""
-    known = level >= 0
-    _, unit = np.unique(unit[known], return_inverse=True)
-    _, level = np.unique(level[known], return_inverse=True)
+    mask = level >= 0
+    _, unit = np.unique(unit[mask], return_inverse=True)
+    _, level = np.unique(level[mask], return_inverse=True)
     rows, columns, n = int(unit.max(initial=0)) + 1, int(level.max(initial=0)) + 1, len(unit)
     if rows < 2 or columns < 2 or n < 4:
         return Spread(np.nan, np.nan, np.nan, np.nan, np.nan)
@@ -82,7 +82,7 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
     finding = (
         f"Between-respondent variation of levels is {worst['estimate']:.2f} times that expected by chance "
         f"({worst['feature']}, {who(worst)}; chance: {worst['lower']:.2f} to {worst['upper']:.2f}), "
-        f"adjusted {said_p(p)} over {table['p'].notna().sum()} tests."
+        f"adjusted {show_p(p)} over {table['p'].notna().sum()} tests."
     )
     verdict: Verdict = "error" if p < min(0.001, alpha) else "warning" if p < alpha else "pass"
     return RESPONDENT_BALANCE.answer(table, verdict, finding, p=p)
@@ -90,16 +90,16 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
 
 def _respondent_rows(group: Judged) -> pd.DataFrame:
     unit = codes(group.shown["judge_id"])
-    found = {name: spread_over_units(unit, codes(group.shown[name])) for name in group.attributes}
+    spreads = {name: spread_over_units(unit, codes(group.shown[name])) for name in group.attributes}
     return pd.DataFrame(
         {
-            "feature": list(found),
+            "feature": list(spreads),
             "respondents": int(unit.max()) + 1,
-            "statistic": [each.statistic for each in found.values()],
-            "expected": [each.expected for each in found.values()],
-            "estimate": [each.statistic / each.expected for each in found.values()],
-            "lower": [each.lower for each in found.values()],
-            "upper": [each.upper for each in found.values()],
-            "p": [each.p for each in found.values()],
+            "statistic": [each.statistic for each in spreads.values()],
+            "expected": [each.expected for each in spreads.values()],
+            "estimate": [each.statistic / each.expected for each in spreads.values()],
+            "lower": [each.lower for each in spreads.values()],
+            "upper": [each.upper for each in spreads.values()],
+            "p": [each.p for each in spreads.values()],
         }
     )

@@ -42,14 +42,14 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
     models = [group for group in judged if group.kind != "human"]
     if not models:
         raise NotApplicableError(NO_MODELS)
-    table = tidy((model, _counts(people, model)) for model in models)
+    table = tidy((model, _count_shared_tasks(people, model)) for model in models)
     worst = lowest(table, table["estimate"])
     if not table["n_both"].any():
         raise NotApplicableError(
             f"No task of people was judged by a model: people judged {int(worst['n_people']):,} tasks, and "
             f"{groups(len(table))} others. {SEPARATE}"
         )
-    lost = (table["n_missing"] / table["n_both"].where(table["n_both"] > 0)).fillna(0)
+    share_missing = (table["n_missing"] / table["n_both"].where(table["n_both"] > 0)).fillna(0)
     sizes = list(zip(table["n_missing"].astype(int), table["n_both"].astype(int), strict=True))
     verdict: Verdict = "warning" if any(exceeds(n, of, SOME) for n, of in sizes) else "pass"
     if any(exceeds(n, of, MANY_LOST) for n, of in sizes):
@@ -60,35 +60,35 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
         f"made {counted(int(worst['n_choices']), 'choice')} on them."
     )
     notes = []
-    if lost.max() > 0:
-        row = highest(table, lost)
+    if share_missing.max() > 0:
+        row = highest(table, share_missing)
         notes.append(
             f"{who(row)} gave no single choice in {int(row['n_missing']):,} of {int(row['n_both']):,} tasks "
             "that both were asked; such answers must count as a separate category."
         )
-    known = int(worst["n_sampled"])
-    if known:
-        notes.append(f"The sampling probability is known for {known:,} of the tasks that both judged.")
+    n_sampled = int(worst["n_sampled"])
+    if n_sampled:
+        notes.append(f"The sampling probability is known for {n_sampled:,} of the tasks that both judged.")
     return SHARED_TASKS.answer(table, verdict, finding, notes)
 
 
-def _counts(people: Sequence[Judged], model: Judged) -> pd.DataFrame:
+def _count_shared_tasks(people: Sequence[Judged], model: Judged) -> pd.DataFrame:
     """One row: tasks of people, of the model and of both, answers among the latter, and people's choices."""
-    both = [*people, model]
-    columns = [name for name in (*model.attributes, *model.stimuli) if all(name in g.rows for g in both)]
+    judges = [*people, model]
+    columns = [name for name in (*model.attributes, *model.stimuli) if all(name in g.rows for g in judges)]
     keys = ["judge_id", "prompt_id", "pair_id", "sample", *columns]
-    rows = pd.concat([group.rows.filter(keys).astype("string") for group in both], ignore_index=True)
+    rows = pd.concat([group.rows.filter(keys).astype("string") for group in judges], ignore_index=True)
     pairs = pair_codes(rows, columns)[::2]
-    chosen = np.concatenate([~np.isnan(group.first_chosen) for group in both])
+    chosen = np.concatenate([~np.isnan(group.first_chosen) for group in judges])
     is_model = np.arange(len(pairs)) >= len(pairs) - len(model.first_chosen)
     n = int(pairs.max()) + 1
 
-    def flag(wanted: np.ndarray) -> np.ndarray:
-        return np.bincount(pairs[wanted], minlength=n) > 0
+    def flag(mask: np.ndarray) -> np.ndarray:
+        return np.bincount(pairs[mask], minlength=n) > 0
 
     of_people, of_model, answered = flag(~is_model), flag(is_model), flag(is_model & chosen)
     shared = of_people & of_model
-    sampled = np.concatenate([_sampled(group) for group in both])
+    sampled = np.concatenate([_has_sampling_probability(group) for group in judges])
     counts = {
         "n_people": of_people.sum(),
         "n_model": of_model.sum(),
@@ -102,7 +102,7 @@ def _counts(people: Sequence[Judged], model: Judged) -> pd.DataFrame:
     return pd.DataFrame({name: [int(value)] for name, value in counts.items()} | {"estimate": [share]})
 
 
-def _sampled(group: Judged) -> np.ndarray:
+def _has_sampling_probability(group: Judged) -> np.ndarray:
     """Whether the sampling probability of each pair is known, shape (pairs,)."""
     if SAMPLING not in group.rows:
         return np.zeros(len(group.first_chosen), dtype=bool)

@@ -35,24 +35,24 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
     """Count stimuli of each level and compare standard errors clustered by them with those by unit."""
     if not study.stimuli:
         return STIMULI.not_applicable("The study has no stimuli; profiles consist of attributes only.")
-    shown = [group for group in judged if group.stimuli]
-    if not shown:
+    stimulus_groups = [group for group in judged if group.stimuli]
+    if not stimulus_groups:
         return STIMULI.not_applicable("The choices do not show which stimulus represented a level.")
-    done, notes = attempt(shown, lambda group: _stimulus_rows(study, group))
+    done, notes = attempt(stimulus_groups, lambda group: _stimulus_rows(study, group))
     table = tidy(done)
     nested = table[table["own"]]
-    few = lowest(nested, nested["effective"])
+    row = lowest(nested, nested["effective"])
     inflated = highest(table, table["estimate"]) if table["estimate"].notna().any() else None
     finding = (
-        f"The level on the fewest stimuli is {few['feature']} = {few['level']}: {int(few['stimuli'])} "
-        f"({few['effective']:.1f} in effect) of {few['stimulus']}, {who(few)}."
+        f"The level on the fewest stimuli is {row['feature']} = {row['level']}: {int(row['stimuli'])} "
+        f"({row['effective']:.1f} in effect) of {row['stimulus']}, {who(row)}."
     )
     if inflated is not None:
         finding += (
             f" Clustering by {inflated['stimulus']} multiplies the standard error of {inflated['feature']} = "
             f"{inflated['level']} by {inflated['estimate']:.1f} ({who(inflated)}), the largest factor."
         )
-    verdict = verdict_of(float(few["effective"]))
+    verdict = verdict_of(float(row["effective"]))
     return STIMULI.answer(table, verdict, finding if verdict == "pass" else f"{finding} {STIMULI_WHY}", notes)
 
 

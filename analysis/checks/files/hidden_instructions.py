@@ -67,14 +67,14 @@ LATIN_LIKE = set("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅοα
 def hidden_instructions(items: pd.DataFrame, item_study: ItemStudy | None = None) -> Check:
     """List instructions in texts of items, by kind."""
     names, texts = as_text(items["item_id"]), texts_of(items, item_study)
-    found = [
+    matches = [
         (item, column, kind, excerpt(what))
         for column in texts
         for item, text in zip(names, texts[column].fillna(""), strict=True)
         for kind, what in instructions_in(text)
     ]
-    rows = pd.DataFrame(found, columns=["item_id", "column", "kind", "text"]).astype("string")
-    rows = _of_few_items(rows, len(items))
+    rows = pd.DataFrame(matches, columns=["item_id", "column", "kind", "text"]).astype("string")
+    rows = _drop_common_markers(rows, len(items))
     counts = rows.groupby("kind", sort=False)["item_id"].nunique()
     kinds = (*GRAVE, BIDI, ZERO, HOMOGLYPHS, COMMENT, UNSEEN)
     table = pd.DataFrame(
@@ -101,7 +101,7 @@ def hidden_instructions(items: pd.DataFrame, item_study: ItemStudy | None = None
     return HIDDEN_INSTRUCTIONS.answer(table, verdict, finding, rows=rows)
 
 
-def _of_few_items(rows: pd.DataFrame, n: int) -> pd.DataFrame:
+def _drop_common_markers(rows: pd.DataFrame, n: int) -> pd.DataFrame:
     """Drop markers of chats that more than half of all items have: such items are conversations."""
     usual = rows["kind"].eq(MARKER) & (rows.loc[rows["kind"].eq(MARKER), "item_id"].nunique() > n / 2)
     return rows[~usual].reset_index(drop=True)
@@ -125,10 +125,10 @@ def patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 def instructions_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield kind and excerpt of every instruction or piece of hidden text, each kind once."""
     spaced, dense, markers = patterns()
-    plain = folded(text)
-    found = spaced.search(plain) or (dense.search(plain) if _OTHER_SCRIPT.search(plain) else None)
-    if found:
-        yield PHRASE, found.group()
+    content = folded(text)
+    phrase = spaced.search(content) or (dense.search(content) if _OTHER_SCRIPT.search(content) else None)
+    if phrase:
+        yield PHRASE, phrase.group()
     marker = markers.search(text)
     if marker:
         yield MARKER, marker.group()
@@ -153,18 +153,18 @@ def _unseen_characters(text: str) -> Iterator[tuple[str, str]]:
     left_to_right = _RIGHT_TO_LEFT.search(text) is None
     control = _OVERRIDE.search(text) or (_BIDI.search(text) if left_to_right else None)
     if control:
-        yield BIDI, _around(text, control)
+        yield BIDI, _context_of_match(text, control)
     zero = _ZERO.search(text)
     if zero:
-        yield ZERO, _around(text, zero)
+        yield ZERO, _context_of_match(text, zero)
     words = _WORD.findall(text) if _LETTERS_ALIKE.search(text) else []
     mixed = next(filter(mixes_alphabets, words), None)
     if mixed:
         yield HOMOGLYPHS, mixed
 
 
-def _around(text: str, found: re.Match[str]) -> str:
-    return text[max(0, found.start() - 15) : found.end() + 15]
+def _context_of_match(text: str, match: re.Match[str]) -> str:
+    return text[max(0, match.start() - 15) : match.end() + 15]
 
 
 def decoded(token: str) -> str | None:

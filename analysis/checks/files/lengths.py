@@ -52,9 +52,9 @@ def lengths(
     parts = [
         *_gold_lines(items, labels, item_study),
         *_answered_lines(items, labels, judgments, item_study),
-        *_unknown(items, labels, judgments),
-        *_without(items, labels, judgments, item_study),
-        *_sets(judgments, items),
+        *_unknown_items(items, labels, judgments),
+        *_uncovered_items(items, labels, judgments, item_study),
+        *_run_differences(judgments, items),
     ]
     if not parts:
         raise NotApplicableError(NOTHING)
@@ -93,8 +93,8 @@ def line_counts(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[int] 
         return None
     names = as_text(items["item_id"])
     if study is not None and all(column in items for column in columns):
-        found = lines_of(study, with_texts(items), "items")[columns[0]]
-        return pd.Series(found, dtype="int64")
+        n_lines = lines_of(study, with_texts(items), "items")[columns[0]]
+        return pd.Series(n_lines, dtype="int64")
     if "lines" in items:
         texts = as_text(with_texts(items)["lines"])
     elif "text" in items:
@@ -122,14 +122,14 @@ def _gold_lines(
     lines, gold = line_counts(items, study), gold_counts(labels)
     if lines is None or gold.empty:
         return []
-    both = pd.DataFrame({"n_lines": lines, "n_labels": gold}).dropna().astype("int64")
-    differ = both[both["n_lines"] != both["n_labels"]].rename_axis("item_id").reset_index()
+    table = pd.DataFrame({"n_lines": lines, "n_labels": gold}).dropna().astype("int64")
+    differ = table[table["n_lines"] != table["n_labels"]].rename_axis("item_id").reset_index()
     parts = []
-    groups = _groups(items, both.index, study)
+    groups = _groups(items, table.index, study)
     for group in dict.fromkeys(groups):
         of_group = groups == group
         n = int(of_group.sum())
-        mine = differ[differ["item_id"].isin(both.index[of_group])]
+        mine = differ[differ["item_id"].isin(table.index[of_group])]
         share = len(mine) / max(n, 1)
         of = f" of {group}" if group else ""
         sentence = (
@@ -165,9 +165,9 @@ def _answered_lines(
     if of_lines.empty:
         return []
     names = as_text(of_lines["item_id"])
-    given = as_text(of_lines["value"]).notna()
+    has_label = as_text(of_lines["value"]).notna()
     frame = judge_and_prompt(of_lines).assign(
-        item_id=names, sample=of_lines["sample"], line=line[line.notna()].astype("int64").where(given, 0)
+        item_id=names, sample=of_lines["sample"], line=line[line.notna()].astype("int64").where(has_label, 0)
     )
     if "labels_given" in of_lines and "lines_shown" in of_lines and of_lines["lines_shown"].notna().any():
         frame = frame.assign(given=of_lines["labels_given"], wanted=of_lines["lines_shown"])
@@ -175,16 +175,16 @@ def _answered_lines(
             ["given", "wanted"]
         ].first()
     else:
-        wanted = line_counts(items, study) if items is not None else None
-        if wanted is None and labels is not None:
-            wanted = gold_counts(labels)
-        if wanted is None:
+        n_lines = line_counts(items, study) if items is not None else None
+        if n_lines is None and labels is not None:
+            n_lines = gold_counts(labels)
+        if n_lines is None:
             return []
         answers = frame.groupby(["judge", "prompt", "item_id", "sample"], as_index=False)[["line"]].max()
-        answers = answers.rename(columns={"line": "given"}).assign(wanted=answers["item_id"].map(wanted))
-    known = answers[answers["wanted"].notna() & answers["given"].notna() & answers["given"].gt(0)]
+        answers = answers.rename(columns={"line": "given"}).assign(wanted=answers["item_id"].map(n_lines))
+    subset = answers[answers["wanted"].notna() & answers["given"].notna() & answers["given"].gt(0)]
     parts, shares = [], []
-    for (judge, prompt), mine in known.groupby(["judge", "prompt"], sort=False):
+    for (judge, prompt), mine in subset.groupby(["judge", "prompt"], sort=False):
         differ = mine[mine["given"].ne(mine["wanted"])].rename(
             columns={"judge": "judge_id", "prompt": "prompt_id", "given": "n_labels", "wanted": "n_lines"}
         )
@@ -206,18 +206,18 @@ def _answered_lines(
     ]
 
 
-def _unknown(
+def _unknown_items(
     items: pd.DataFrame | None, labels: pd.DataFrame | None, judgments: pd.DataFrame | None
 ) -> list[Part]:
     if items is None:
         return []
-    known = set(as_text(items["item_id"]))
+    item_ids = set(as_text(items["item_id"]))
     parts = []
     for what, table, verdict in (("judgments", judgments, "error"), ("gold labels", labels, "warning")):
         if table is None:
             continue
         names = as_text(table["item_id"])
-        differ = pd.DataFrame({"item_id": names[~names.isin(known)].drop_duplicates()})
+        differ = pd.DataFrame({"item_id": names[~names.isin(item_ids)].drop_duplicates()})
         sentence = f"{counted(len(differ), 'item')} with {what} are not in the table of items."
         if len(differ) == 1:
             sentence = f"1 item with {what} is not in the table of items."
@@ -225,7 +225,7 @@ def _unknown(
     return parts
 
 
-def _without(
+def _uncovered_items(
     items: pd.DataFrame | None,
     labels: pd.DataFrame | None,
     judgments: pd.DataFrame | None,
@@ -236,30 +236,32 @@ def _without(
     parts = []
     judged = set(as_text(judgments["item_id"]))
     if items is not None:
-        names = _taken(items, study)
+        names = _items_of_prompts(items, study)
         if "modality" in items:  # judges that take no pictures are not asked about any
             modality = as_text(items["modality"]).reindex(names.index)
             names = names[modality.isin(modality[names.isin(judged)]) | modality.isna()]
-        lost = names[~names.isin(judged)]
-        parts.append(_lost("items without judgments", "have no judgment", names, lost))
+        absent_ids = names[~names.isin(judged)]
+        parts.append(_missing_part("items without judgments", "have no judgment", names, absent_ids))
     if labels is not None:
         names = pd.Series(sorted(judged), dtype="string")
-        lost = names[~names.isin(set(as_text(labels["item_id"])))]
+        absent_ids = names[~names.isin(set(as_text(labels["item_id"])))]
         parts.append(
-            _lost("judged items without gold labels", "were judged but have no gold label", names, lost)
+            _missing_part(
+                "judged items without gold labels", "were judged but have no gold label", names, absent_ids
+            )
         )
     return parts
 
 
-def _lost(what: str, how: str, names: pd.Series[str], lost: pd.Series[str]) -> Part:
+def _missing_part(what: str, how: str, names: pd.Series[str], absent_ids: pd.Series[str]) -> Part:
     """A loss of few items is an accident; without most, the rest was not meant to have any."""
-    share = len(lost) / max(len(names), 1)
-    sentence = f"{len(lost):,} of {counted(len(names), 'item')} ({percentage(share, 1)}) {how}."
+    share = len(absent_ids) / max(len(names), 1)
+    sentence = f"{len(absent_ids):,} of {counted(len(names), 'item')} ({percentage(share, 1)}) {how}."
     verdict: Verdict = "warning" if share <= FEW else "pass"
-    return _part(what, len(names), pd.DataFrame({"item_id": lost}), verdict, sentence)
+    return _part(what, len(names), pd.DataFrame({"item_id": absent_ids}), verdict, sentence)
 
 
-def _taken(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[str]:
+def _items_of_prompts(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[str]:
     """Items that a prompt of the study is put to."""
     names = as_text(items["item_id"])
     if study is None or not study.prompts or not all(prompt.only for prompt in study.prompts):
@@ -269,17 +271,17 @@ def _taken(items: pd.DataFrame, study: ItemStudy | None) -> pd.Series[str]:
         return names
     strata = strata_of(study.model_copy(update={"prompts": []}), items, "items")
     texts = {column: as_text(items[column]) for column in columns}
-    taken = [
+    mask = [
         any(
             takes(prompt, {**strata.get(str(item), {}), **{c: str(texts[c].iloc[row]) for c in columns}})
             for prompt in study.prompts
         )
         for row, item in enumerate(names)
     ]
-    return names[np.array(taken, dtype=bool)]
+    return names[np.array(mask, dtype=bool)]
 
 
-def _sets(judgments: pd.DataFrame | None, items: pd.DataFrame | None) -> list[Part]:
+def _run_differences(judgments: pd.DataFrame | None, items: pd.DataFrame | None) -> list[Part]:
     """Items that some runs of models have and others under the same prompt have not."""
     if judgments is None:
         return []
@@ -292,38 +294,38 @@ def _sets(judgments: pd.DataFrame | None, items: pd.DataFrame | None) -> list[Pa
     frame = frame.drop_duplicates()
     modality = pd.Series("", index=frame["item_id"].unique())
     if items is not None and "modality" in items:
-        known = pd.Series(as_text(items["modality"]).to_numpy(), index=as_text(items["item_id"]).to_numpy())
-        modality = known[~known.index.duplicated()].reindex(modality.index).fillna("")
+        by_id = pd.Series(as_text(items["modality"]).to_numpy(), index=as_text(items["item_id"]).to_numpy())
+        modality = by_id[~by_id.index.duplicated()].reindex(modality.index).fillna("")
     parts = []
     for prompt, mine in frame.groupby("prompt", sort=False):
         runs = mine.groupby(["judge", "sample"], sort=False)["item_id"].agg(frozenset)
         if len(runs) < 2:
             continue
-        asked = mine["item_id"].unique()
-        differ = pd.DataFrame(_lacking(runs, asked, modality, str(prompt).partition("\x1f")[0]))
+        item_ids = mine["item_id"].unique()
+        differ = pd.DataFrame(_missing_items(runs, item_ids, modality, str(prompt).partition("\x1f")[0]))
         lacking = differ.groupby(["judge_id", "sample"]).size() if len(differ) else pd.Series(dtype=int)
         name = str(prompt).replace("\x1f", " ").strip()
         of = f" under {name}" if name else ""
         sentence = (
             f"{len(lacking):,} of {len(runs):,} runs{of} lack items of other runs (at most "
-            f"{int(lacking.max()) if len(lacking) else 0:,} of {len(asked):,})."
+            f"{int(lacking.max()) if len(lacking) else 0:,} of {len(item_ids):,})."
         )
         parts.append(
-            _part(f"items of runs{of}", len(runs) * len(asked), differ, "warning", sentence, prompt=name)
+            _part(f"items of runs{of}", len(runs) * len(item_ids), differ, "warning", sentence, prompt=name)
         )
     return parts
 
 
-def _lacking(
-    runs: pd.Series[Any], asked: np.ndarray, modality: pd.Series[str], prompt: str
+def _missing_items(
+    runs: pd.Series[Any], item_ids: np.ndarray, modality: pd.Series[str], prompt: str
 ) -> list[dict[str, object]]:
     """Items that a run lacks, of the modalities that its judge takes."""
-    found = []
+    rows = []
     for judge, sample, have in runs.reset_index().itertuples(index=False, name=None):
         takes_them = set(modality[list(have)])
-        found += [
+        rows += [
             {"judge_id": judge, "prompt_id": prompt, "sample": sample, "item_id": item}
-            for item in asked
+            for item in item_ids
             if item not in have and modality[item] in takes_them
         ]
-    return found
+    return rows

@@ -69,7 +69,7 @@ def mangled_text(
     items: pd.DataFrame | None = None, labels: pd.DataFrame | None = None, item_study: ItemStudy | None = None
 ) -> Check:
     """List mangled texts of items, and mangled labels and ids, by kind."""
-    known = {fold(name) for name in _scheme(item_study)}
+    scheme = {fold(name) for name in _scheme(item_study)}
     parts = [pd.DataFrame(columns=["table", "column", "item_id", "kind", "text"])]
     n = 0
     if items is not None:
@@ -86,7 +86,7 @@ def mangled_text(
         n += len(labels)
         raw = labels["raw"] if "raw" in labels else labels["label"]
         parts.append(
-            _rows("labels", "label", labels["item_id"], raw, lambda values: in_labels(values, known))
+            _rows("labels", "label", labels["item_id"], raw, lambda values: in_labels(values, scheme))
         )
     if not n:
         return MANGLED_TEXT.not_applicable(NOTHING)
@@ -139,7 +139,7 @@ def in_text(text: str) -> str:
     """The kind of damage of one text, empty where there is none."""
     if "\ufffd" in text:
         return REPLACED
-    if not text.isascii() and misread(text):
+    if not text.isascii() and is_misread(text):
         return ENCODING
     if "&" in text and _ENTITY.search(text):
         return ENTITY
@@ -150,10 +150,10 @@ def in_text(text: str) -> str:
     return MISSING if text.strip().casefold() in (*SURELY_MISSING, "none") else ""
 
 
-def misread(text: str) -> bool:
+def is_misread(text: str) -> bool:
     """Whether a part of a text is UTF-8 that was read as Windows-1252 or Latin-1."""
-    for found in _MOJIBAKE.finditer(text):
-        part = text[found.start() : found.start() + 4]
+    for match in _MOJIBAKE.finditer(text):
+        part = text[match.start() : match.start() + 4]
         for size in (4, 3, 2):
             for encoding in ("cp1252", "latin-1"):
                 try:
@@ -168,28 +168,28 @@ def misread(text: str) -> bool:
 def in_ids(values: Sequence[str]) -> list[str]:
     """The kind of damage of each id: forms that a spreadsheet writes and few other ids have."""
     usual = len(values) * RARE
-    kinds = [_rewritten(value) for value in values]
+    kinds = [_rewriting(value) for value in values]
     counts = {kind: kinds.count(kind) for kind in set(kinds)}
     return [kind if counts[kind] <= usual or kind == ERROR_VALUE else "" for kind in kinds]
 
 
-def in_labels(values: Sequence[str], known: set[str]) -> list[str]:
+def in_labels(values: Sequence[str], scheme: set[str]) -> list[str]:
     """The kind of damage of each label; those of the scheme are as they should be."""
     usual = len(values) * RARE
     kinds = []
     for value in values:
-        plain = value.strip().casefold()
-        if fold(value) in known or not plain:
+        form = value.strip().casefold()
+        if fold(value) in scheme or not form:
             kinds.append("")
-        elif plain in SURELY_MISSING or (plain in PERHAPS_MISSING and known):
+        elif form in SURELY_MISSING or (form in PERHAPS_MISSING and scheme):
             kinds.append(MISSING)
         else:
-            kinds.append(_rewritten(value) or (in_text(value) if not value.isascii() or "&" in value else ""))
+            kinds.append(_rewriting(value) or (in_text(value) if not value.isascii() or "&" in value else ""))
     counts = {kind: kinds.count(kind) for kind in set(kinds)}
     return [kind if counts[kind] <= usual or kind in (MISSING, ERROR_VALUE) else "" for kind in kinds]
 
 
-def _rewritten(value: str) -> str:
+def _rewriting(value: str) -> str:
     text = value.strip()
     if _ERROR.fullmatch(text):
         return ERROR_VALUE

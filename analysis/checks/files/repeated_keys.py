@@ -57,11 +57,11 @@ def repeated_keys(
         key = key_of(name, table)
         if not key:
             continue
-        found = repeated(table, key, VALUES.get(name))
-        row = {"judge": "", "prompt": "", "table": name, "n": len(table), "repeated": len(found)}
-        row |= {"conflicting": int(found["conflict"].sum()), "spelling": int(found["spelling"].sum())}
+        repeats = repeated_rows(table, key, VALUES.get(name))
+        row = {"judge": "", "prompt": "", "table": name, "n": len(table), "repeated": len(repeats)}
+        row |= {"conflicting": int(repeats["conflict"].sum()), "spelling": int(repeats["spelling"].sum())}
         counts.append(row)
-        parts.append(found.assign(table=name))
+        parts.append(repeats.assign(table=name))
     if not counts:
         return REPEATED_KEYS.not_applicable(NOTHING)
     numbers = pd.DataFrame(counts)
@@ -99,26 +99,26 @@ def key_of(name: str, table: pd.DataFrame) -> list[str]:
     return [column for column in (*KEYS[name], *further) if column in table]
 
 
-def repeated(table: pd.DataFrame, key: list[str], value: str | None) -> pd.DataFrame:
+def repeated_rows(table: pd.DataFrame, key: list[str], value: str | None) -> pd.DataFrame:
     """Rows whose folded key is that of an earlier row: ``row, earlier``, names, ``conflict, spelling``."""
-    plain = pd.DataFrame({name: _plain(table[name]) for name in key})
+    folded_keys = pd.DataFrame({name: _folded_values(table[name]) for name in key})
     exact = pd.DataFrame({name: as_text(table[name]).fillna("") for name in key}).reset_index(drop=True)
-    number = plain.groupby(key, sort=False).ngroup().to_numpy()
+    number = folded_keys.groupby(key, sort=False).ngroup().to_numpy()
     first = pd.Series(range(len(table))).groupby(number).transform("first").to_numpy()
-    again = first != range(len(table))
-    places, earlier = again.nonzero()[0], first[again]
+    is_duplicate = first != range(len(table))
+    places, earlier = is_duplicate.nonzero()[0], first[is_duplicate]
     names = [name for name in ASKED if name in table]
-    found: pd.DataFrame = table.iloc[places][names].reset_index(drop=True)
-    found.insert(0, "earlier", earlier + 1)
-    found.insert(0, "row", places + 1)
-    found["spelling"] = (exact.iloc[places].to_numpy() != exact.iloc[earlier].to_numpy()).any(axis=1)
+    repeats: pd.DataFrame = table.iloc[places][names].reset_index(drop=True)
+    repeats.insert(0, "earlier", earlier + 1)
+    repeats.insert(0, "row", places + 1)
+    repeats["spelling"] = (exact.iloc[places].to_numpy() != exact.iloc[earlier].to_numpy()).any(axis=1)
     if value is None or value not in table:
-        return found.assign(conflict=False)
+        return repeats.assign(conflict=False)
     values = as_text(table[value]).fillna("").to_numpy()
-    return found.assign(conflict=values[places] != values[earlier])
+    return repeats.assign(conflict=values[places] != values[earlier])
 
 
-def _plain(values: pd.Series) -> pd.Series[str]:
+def _folded_values(values: pd.Series) -> pd.Series[str]:
     """Values without case, spaces and forms of numbers, by distinct value."""
     codes, distinct = pd.factorize(as_text(values).fillna(""))
     folded = [_WHOLE.sub(r"\1", _SPACES.sub(" ", fold(str(value))).strip()) for value in distinct]

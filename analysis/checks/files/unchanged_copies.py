@@ -13,7 +13,7 @@ from conjury.inference.tables.columns import UNPERTURBED, as_text
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, highest
-from ..texts import bases, conditions, joined, squeezed, texts_of
+from ..texts import bases, conditions, join_texts, squeezed, texts_of
 
 UNCHANGED_COPIES = Question(
     "CJ402",
@@ -37,7 +37,8 @@ def unchanged_copies(items: pd.DataFrame, item_study: ItemStudy | None = None) -
     """Compare each perturbed item with its original, by condition."""
     pairs = pairs_of(items, item_study)
     pairs["difference"] = [
-        difference(one, other) for one, other in zip(pairs["original"], pairs["text"], strict=True)
+        describe_change(original, text)
+        for original, text in zip(pairs["original"], pairs["text"], strict=True)
     ]
     unchanged = pairs["difference"].ne("")
     counts = pairs.assign(n=1, identical=pairs["difference"].eq(SAME), unchanged=unchanged)
@@ -65,8 +66,8 @@ def unchanged_copies(items: pd.DataFrame, item_study: ItemStudy | None = None) -
     )
     if len(table) > 1:
         finding += f" Over all {len(table)} conditions it is {int(unchanged.sum()):,} of {len(pairs):,}."
-    few = worst["estimate"] <= SOME or worst["unchanged"] < 2
-    verdict: Verdict = "pass" if few else "error" if worst["estimate"] > MANY else "warning"
+    is_rare = worst["estimate"] <= SOME or worst["unchanged"] < 2
+    verdict: Verdict = "pass" if is_rare else "error" if worst["estimate"] > MANY else "warning"
     rows = pairs.loc[unchanged, ["item_id", "base_item_id", "condition", "difference"]]
     return UNCHANGED_COPIES.answer(table, verdict, finding, rows=rows.reset_index(drop=True))
 
@@ -81,34 +82,34 @@ def pairs_of(items: pd.DataFrame, study: ItemStudy | None) -> pd.DataFrame:
         raise NotApplicableError(NO_COPIES)
     parts = []
     if copies.any():
-        shown = joined(texts_of(items, study), "\x1f")
-        originals = pd.Series(shown.to_numpy(), index=names.to_numpy())
+        texts = join_texts(texts_of(items, study), "\x1f")
+        originals = pd.Series(texts.to_numpy(), index=names.to_numpy())
         frame = pd.DataFrame(
-            {"item_id": names, "base_item_id": base, "condition": condition, "text": shown}, index=items.index
+            {"item_id": names, "base_item_id": base, "condition": condition, "text": texts}, index=items.index
         )[copies]
         frame["original"] = frame["base_item_id"].map(originals)
         parts.append(frame[frame["original"].notna()])
         if parts[0].empty and not columns:
             raise NotApplicableError(NO_ORIGINALS)
     for name in columns:
-        both = items[items["text"].notna() & items[name].notna()]
+        subset = items[items["text"].notna() & items[name].notna()]
         parts.append(
             pd.DataFrame(
                 {
-                    "item_id": as_text(both["item_id"]),
-                    "base_item_id": as_text(both["item_id"]),
+                    "item_id": as_text(subset["item_id"]),
+                    "base_item_id": as_text(subset["item_id"]),
                     "condition": name.removeprefix(f"{PERTURBED}_"),
-                    "text": as_text(both[name]),
-                    "original": as_text(both["text"]),
+                    "text": as_text(subset[name]),
+                    "original": as_text(subset["text"]),
                 }
             )
         )
     return pd.concat(parts, ignore_index=True)
 
 
-def difference(original: str, text: str) -> str:
+def describe_change(original: str, text: str) -> str:
     """Say how little a text differs from its original; empty where its words do."""
     if original == text:
         return SAME
-    one, other = ("".join(squeezed(unicodedata.normalize("NFKC", t)).split()) for t in (original, text))
-    return SPACE if one == other else ""
+    first, second = ("".join(squeezed(unicodedata.normalize("NFKC", t)).split()) for t in (original, text))
+    return SPACE if first == second else ""

@@ -15,7 +15,7 @@ import pandas as pd
 from conjury.inference.errors import counted
 from conjury.inference.tables.columns import json_value
 
-from ..rates import ANY, ERROR, of_battery, rate_of, stated
+from ..rates import ANY, ERROR, battery_statement, rate_of, rate_statement
 from ..registry import SEVERITY, Check, Verdict
 
 FORMAT = 1  # of the record
@@ -74,7 +74,7 @@ def counts(findings: Findings) -> dict[str, int]:
     return {verdict: numbers[verdict] for verdict in COUNTED}
 
 
-def in_words(findings: Findings) -> str:
+def verdict_counts(findings: Findings) -> str:
     """Count the verdicts in words, such as "1 error, 2 warnings, 12 pass, 3 do not apply"."""
     numbers = counts(findings)
     always = ("error", "warning")
@@ -99,7 +99,7 @@ def _empty(value: Any) -> bool:
 
 def record(findings: Findings) -> dict[str, Any]:
     """Everything for programs: settings, counts, rates, and each check with its evidence."""
-    found, errors = rate_of(ANY), rate_of(ERROR)
+    alarms, errors = rate_of(ANY), rate_of(ERROR)
     return {
         "format": FORMAT,
         "conjury": version("conjury"),
@@ -112,8 +112,8 @@ def record(findings: Findings) -> dict[str, Any]:
         "notes": list(findings.notes),
         "counts": counts(findings),
         "battery": {
-            "statement": of_battery(findings.alpha),
-            "any_alarm": None if found is None else found.rate,
+            "statement": battery_statement(findings.alpha),
+            "any_alarm": None if alarms is None else alarms.rate,
             "any_error": None if errors is None else errors.rate,
         },
         "checks": [_record(check, findings.alpha) for check in findings.checks],
@@ -125,7 +125,7 @@ def _record(check: Check, alpha: float) -> dict[str, Any]:
     names = ("code", "name", "kind", "title", "question", "verdict", "finding", "consequence", "remedy")
     return {name: getattr(check, name) for name in names} | {
         "p": check.p,
-        "false_alarms": {"kind": check.alarms, "rate": stated(check.code, check.alarms, alpha)},
+        "false_alarms": {"kind": check.alarms, "rate": rate_statement(check.code, check.alarms, alpha)},
         "suppressed": check.suppressed or None,
         "evidence": {"rows": n, "first": rows},
     }

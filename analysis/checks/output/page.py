@@ -13,9 +13,9 @@ from conjury.inference.tables.safe_text import printable
 from ...figures.diagnostics.checks import caption, only_zeros
 from ...figures.inline import color_variables
 from ...figures.pages import STYLE, figure_block, table_block
-from ..rates import of_battery, stated
+from ..rates import battery_statement, rate_statement
 from ..registry import Check, to_draw
-from .findings import Findings, evidence, in_words
+from .findings import Findings, evidence, verdict_counts
 from .results import summary
 
 MOST_ROWS = 20
@@ -33,7 +33,7 @@ def to_page(findings: Findings, labels: Mapping[Any, str] | None = None) -> str:
     alarms = [check for verdict in ("error", "warning") for check in findings.with_verdict(verdict)]
     body = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{escape(in_words(findings))}. {escape(of_battery(findings.alpha))}</p>",
+        f"<p>{escape(verdict_counts(findings))}. {escape(battery_statement(findings.alpha))}</p>",
         *(f'<p class="note">{escape(printable(note))}</p>' for note in findings.notes),
     ]
     if findings.checks:
@@ -44,9 +44,9 @@ def to_page(findings: Findings, labels: Mapping[Any, str] | None = None) -> str:
         body += ["<h2>Suppressed</h2>"]
         body += [_alarm(check, findings.alpha, labels) for check in findings.suppressed]
     for heading, verdict in (("Passed", "pass"), ("Not applicable", "not_applicable")):
-        found = findings.with_verdict(verdict)  # type: ignore[arg-type]
-        if found:
-            body += [f"<h2>{heading}</h2>", _table(found, findings.alpha)]
+        checks = findings.with_verdict(verdict)  # type: ignore[arg-type]
+        if checks:
+            body += [f"<h2>{heading}</h2>", _table(checks, findings.alpha)]
     style = f"{STYLE}{ALARMS}{color_variables()}"
     return page(title, f"<main>\n{chr(10).join(body)}\n</main>", style)
 
@@ -78,14 +78,14 @@ def _evidence(check: Check) -> str:
         return ""
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[printable(row.get(name, "")) for name in names] for row in rows]
-    shown = f"{counted(n, 'row')} of evidence" + (f", the first {len(rows)}" if n > len(rows) else "")
+    label = f"{counted(n, 'row')} of evidence" + (f", the first {len(rows)}" if n > len(rows) else "")
     table = table_block([printable(name) for name in names], cells)
-    return f"<details><summary>{shown}</summary>\n{table}\n</details>"
+    return f"<details><summary>{label}</summary>\n{table}\n</details>"
 
 
 def _table(checks: list[Check], alpha: float) -> str:
     cells = [
-        (check.code, check.title, printable(check.finding), stated(check.code, check.alarms, alpha))
+        (check.code, check.title, printable(check.finding), rate_statement(check.code, check.alarms, alpha))
         for check in checks
     ]
     return table_block(["Code", "Check", "Finding", "False alarms"], cells)

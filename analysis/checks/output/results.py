@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...figures import draw
 from ...results import Result
-from ..rates import of_battery
+from ..rates import battery_statement
 from ..registry import Check, to_draw
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def summary(
     }
     columns["p"] = pd.array([check.p for check in checks], dtype="Float64")
     settings = {"alpha": 0.05, **(settings or {})}
-    settings = {**settings, "false_alarms": of_battery(float(settings["alpha"]))}
+    settings = {**settings, "false_alarms": battery_statement(float(settings["alpha"]))}
     flags = {name: [bool(getattr(check, name)) for check in checks] for name in ("figure", "percent")}
     return Result(pd.DataFrame({**columns, **flags}), kind, (), settings)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..rates import of_battery, stated
+from ..rates import battery_statement, rate_statement
 from ..registry import CHECKS, Check, Question
 from .findings import Findings, evidence
 
@@ -46,7 +46,7 @@ def sarif(findings: Findings) -> dict[str, Any]:
         "properties": {
             "alpha": findings.alpha,
             "seed": findings.seed,
-            "falseAlarms": of_battery(findings.alpha),
+            "falseAlarms": battery_statement(findings.alpha),
             "sources": list(findings.sources),
         },
     }
@@ -78,7 +78,7 @@ def _rule(check: Check, question: Question | None, alpha: float) -> dict[str, An
         "properties": {
             "tags": [check.kind],
             "falseAlarms": check.alarms,
-            "falseAlarmRate": stated(check.code, check.alarms, alpha),
+            "falseAlarmRate": rate_statement(check.code, check.alarms, alpha),
         },
     }
 

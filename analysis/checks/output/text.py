@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from conjury.inference.errors import counted
 from conjury.inference.tables.safe_text import printable
 
-from ..rates import of_battery
+from ..rates import battery_statement
 from ..registry import Check
-from .findings import Findings, evidence, in_words
+from .findings import Findings, evidence, verdict_counts
 
 VERDICTS = {"error": "ERROR", "warning": "WARNING"}
 MOST_ROWS = 3  # rows of evidence that are shown
@@ -24,7 +24,7 @@ def lines(findings: Findings, verbose: bool = False) -> Iterator[str]:
     yield f"{printable(findings.title)}: {number} of {tables or 'the study file'}"
     for note in findings.notes:
         yield f"  {printable(note)}"
-    yield f"{in_words(findings)}."
+    yield f"{verdict_counts(findings)}."
     for verdict in ("error", "warning"):
         for check in findings.with_verdict(verdict):
             yield ""
@@ -37,15 +37,15 @@ def lines(findings: Findings, verbose: bool = False) -> Iterator[str]:
         yield ""
     for check in passed:
         yield f"passes   {check.code} {check.title}" + (f": {printable(check.finding)}" if verbose else "")
-    apart = findings.with_verdict("not_applicable")
-    if apart:
+    checks = findings.with_verdict("not_applicable")
+    if checks:
         yield ""
-        text = f"{counted(len(apart), 'check does', 'checks do')} not apply"
+        text = f"{counted(len(checks), 'check does', 'checks do')} not apply"
         yield f"{text}:" if verbose else f"{text}; --verbose lists the reasons."
     if verbose:
-        yield from (f"-        {check.code} {check.title}: {printable(check.finding)}" for check in apart)
+        yield from (f"-        {check.code} {check.title}: {printable(check.finding)}" for check in checks)
     yield ""
-    yield of_battery(findings.alpha)
+    yield battery_statement(findings.alpha)
 
 
 def _alarm(check: Check, verdict: str) -> Iterator[str]:
@@ -57,11 +57,11 @@ def _alarm(check: Check, verdict: str) -> Iterator[str]:
     rows, n = evidence(check, MOST_ROWS)
     if rows:
         yield f"{INDENT}Evidence: {counted(n, 'row')}" + (", the first:" if n > len(rows) else ":")
-        yield from (f"{INDENT}  {'; '.join(f'{k} {_cut(v)}' for k, v in row.items())}" for row in rows)
+        yield from (f"{INDENT}  {'; '.join(f'{k} {_shorten(v)}' for k, v in row.items())}" for row in rows)
     yield f"{INDENT}Consequence: {printable(check.consequence)}"
     yield f"{INDENT}What to do: {printable(check.remedy)}"
 
 
-def _cut(value: object) -> str:
+def _shorten(value: object) -> str:
     text = printable(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -60,26 +60,26 @@ def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[
     return ATTENTION_FILTERS.answer(table, verdict, f"{failed} {check.finding}", p=check.p, least=least)
 
 
-def passed(column: pd.Series, name: str) -> np.ndarray:
+def filter_flags(column: pd.Series, name: str) -> np.ndarray:
     """Whether a filter was passed, shape (n,): 1, 0, or NaN; from booleans, 0 and 1, or pass and fail."""
     text = column.astype("string").str.lower().str.removesuffix(".0")
-    known = {"true": 1.0, "1": 1.0, "pass": 1.0, "passed": 1.0, "yes": 1.0}
-    known |= {"false": 0.0, "0": 0.0, "fail": 0.0, "failed": 0.0, "no": 0.0}
-    strange = text.notna() & ~text.isin(list(known))
+    values = {"true": 1.0, "1": 1.0, "pass": 1.0, "passed": 1.0, "yes": 1.0}
+    values |= {"false": 0.0, "0": 0.0, "fail": 0.0, "failed": 0.0, "no": 0.0}
+    strange = text.notna() & ~text.isin(list(values))
     if strange.any():
         raise InputError(
             f"Column {name!r} contains {text[strange].iloc[0]!r}; a filter is true or false, 1 or 0, "
             "pass or fail."
         )
-    return text.map(known).to_numpy(dtype=float, na_value=np.nan)
+    return text.map(values).to_numpy(dtype=float, na_value=np.nan)
 
 
 def _filter_rows(group: Judged, names: Sequence[str], alpha: float) -> pd.DataFrame:
-    return pd.concat([_of_filter(group, name, alpha) for name in names], ignore_index=True)
+    return pd.concat([_filter_differences(group, name, alpha) for name in names], ignore_index=True)
 
 
-def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
-    flags = passed(group.rows[name], name)
+def _filter_differences(group: Judged, name: str, alpha: float) -> pd.DataFrame:
+    flags = filter_flags(group.rows[name], name)
     by_respondent = pd.Series(flags).groupby(codes(group.rows["judge_id"])).min().dropna()
     failed = int((by_respondent == 0).sum())
     everyone = group.effects.frame.set_index(["feature", "level"])["estimate"]
@@ -96,7 +96,7 @@ def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
     rows = group.rows.assign(answer=answer)
     rows = rows[rows["answer"].notna() & rows[group.outcome].notna()]
     try:
-        found = group_effects(rows, group.formula, "answer", group.unit)
+        effects = group_effects(rows, group.formula, "answer", group.unit)
     except InputError:
         keys = pd.DataFrame(list(everyone.index), columns=["feature", "level"])
         nothing = np.full(len(keys), np.nan)
@@ -104,8 +104,8 @@ def _of_filter(group: Judged, name: str, alpha: float) -> pd.DataFrame:
             keys.assign(all=everyone.to_numpy()), nothing, np.full((len(keys),) * 2, 0.0), 0, alpha
         )
     else:
-        failures, passes = found.estimate
-        total = everyone.reindex(pd.MultiIndex.from_frame(found.keys)).to_numpy()
-        keys = found.keys.assign(all=total, passed=passes, failed_only=failures)
-        frame = difference_frame(keys, *found.contrast(np.array([-1.0, 1.0])), found.clusters, alpha)
+        failures, passes = effects.estimate
+        total = everyone.reindex(pd.MultiIndex.from_frame(effects.keys)).to_numpy()
+        keys = effects.keys.assign(all=total, passed=passes, failed_only=failures)
+        frame = difference_frame(keys, *effects.contrast(np.array([-1.0, 1.0])), effects.clusters, alpha)
     return frame.assign(**head)[[*head, *frame.columns]]

@@ -13,7 +13,7 @@ from conjury.inference.errors import counted
 
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, adjusted, check, said_p
+from ..registry import Check, Question, Verdict, adjusted, check, show_p
 from .panels import answers_of_people, tail_beyond_others
 
 CONSTANT_RATERS = Question(
@@ -41,7 +41,7 @@ SERIOUS = 0.05  # share of people's answers by those who stand out, from which c
 def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     """Test each person's answers against the others' and against their own in another order."""
     answers = answers_of_people(judgments)
-    rows = [*_constant(answers), *_over_dimensions(answers), *_patterns(answers)]
+    rows = [*_constant_answers(answers), *_constant_items(answers), *_patterns(answers)]
     if not rows:
         raise NotApplicableError(f"No person gave at least {FEWEST} answers.")
     table = pd.DataFrame(rows)
@@ -69,7 +69,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     if flagged.empty:
         finding = (
             f"None of {people} answers in a constant way or in a pattern more "
-            f"than expected from the others' answers and a random order (smallest adjusted {said_p(p)})."
+            f"than expected from the others' answers and a random order (smallest adjusted {show_p(p)})."
         )
         return CONSTANT_RATERS.answer(table, "pass", finding, p=p)
     who = flagged["judge"].unique()
@@ -78,7 +78,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     finding = (
         f"{len(who):,} of {people}, who gave {percentage(share, 1)} of all "
         f"answers, answer{'s' * (len(who) == 1)} in a constant way or in a pattern. The clearest is "
-        f"{first['judge']}: {_in_words(first)} (adjusted {said_p(float(first['p_adjusted']))})."
+        f"{first['judge']}: {_describe_rater(first)} (adjusted {show_p(float(first['p_adjusted']))})."
     )
     evidence = flagged.rename(columns={"judge": "judge_id"})[
         ["judge_id", "what", "dimension", "n", "x", "p_adjusted"]
@@ -87,7 +87,7 @@ def constant_raters(judgments: pd.DataFrame, alpha: float) -> Check:
     return CONSTANT_RATERS.answer(table, verdict, finding, p=p, rows=evidence.reset_index(drop=True))
 
 
-def _in_words(row: pd.Series) -> str:
+def _describe_rater(row: pd.Series) -> str:
     x, n = int(row["x"]), int(row["n"])
     if row["what"] == "all answers":
         return f"all {n:,} answers on {row['dimension']} are the same"
@@ -100,7 +100,7 @@ def _row(person: str, what: str, dimension: str, n: int, x: int, p: float) -> di
     return {"person": person, "what": what, "dimension": dimension, "n": n, "x": x, "p": p, "estimate": x / n}
 
 
-def _constant(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _constant_answers(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
     """People whose answers on a dimension are all the same, given how often the others give that answer."""
     for dimension, mine in answers.groupby("dimension", sort=False):
         counts = mine.groupby(["judge", "value"]).size().unstack(fill_value=0)
@@ -112,21 +112,21 @@ def _constant(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
             x = int(counts.loc[person, value])
             p = 1.0
             if x == n and len(counts) > 2:
-                own = mine.loc[mine["judge"] == person, "item"].value_counts()
-                others = item_totals[own.index] - own
-                given = by_item.loc[own.index, value] - own
-                rest = counts.drop(index=person)
-                n_rest = rest.sum(axis=1).to_numpy(dtype=float)
+                item_counts = mine.loc[mine["judge"] == person, "item"].value_counts()
+                other_totals = item_totals[item_counts.index] - item_counts
+                other_hits = by_item.loc[item_counts.index, value] - item_counts
+                other_counts = counts.drop(index=person)
+                other_sizes = other_counts.sum(axis=1).to_numpy(dtype=float)
                 share = (
-                    float(given.sum() / others.sum())
-                    if others.sum()
-                    else float(rest[value].sum() / n_rest.sum())
+                    float(other_hits.sum() / other_totals.sum())
+                    if other_totals.sum()
+                    else float(other_counts[value].sum() / other_sizes.sum())
                 )
-                p = tail_beyond_others(n, n, rest[value].to_numpy(dtype=float), n_rest, share)
+                p = tail_beyond_others(n, n, other_counts[value].to_numpy(dtype=float), other_sizes, share)
             yield _row(str(person), "all answers", str(dimension), n, x, p)
 
 
-def _over_dimensions(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _constant_items(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
     """People who give one value on all dimensions of an item more often than the others do."""
     items = answers.groupby(["judge", "item", "sample"], sort=False)["value"].agg(["nunique", "size"])
     items = items[items["size"] >= FEWEST_DIMENSIONS].reset_index()
@@ -137,12 +137,12 @@ def _over_dimensions(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
     by_item = items.groupby("item")["same"].agg(["sum", "size"])
     for person in counts.index[(counts["size"] >= FEWEST).to_numpy()]:
         x, n = (int(value) for value in counts.loc[person])
-        own = items[items["judge"] == person].groupby("item")["same"].agg(["sum", "size"])
-        others = by_item.loc[own.index] - own
-        rest = counts.drop(index=person)
-        pooled = others if others["size"].sum() else rest
+        item_counts = items[items["judge"] == person].groupby("item")["same"].agg(["sum", "size"])
+        other_totals = by_item.loc[item_counts.index] - item_counts
+        other_counts = counts.drop(index=person)
+        pooled = other_totals if other_totals["size"].sum() else other_counts
         share = float(pooled["sum"].sum() / max(pooled["size"].sum(), 1))
-        xs, ns = rest["sum"].to_numpy(dtype=float), rest["size"].to_numpy(dtype=float)
+        xs, ns = other_counts["sum"].to_numpy(dtype=float), other_counts["size"].to_numpy(dtype=float)
         yield _row(str(person), "all dimensions", "", n, x, tail_beyond_others(x, n, xs, ns, share))
 
 
@@ -150,19 +150,19 @@ def _patterns(answers: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Longest stretches of successive answers that are constant or repeat with a short period."""
     for dimension, mine in answers.groupby("dimension", sort=False):
         values, _ = pd.factorize(mine["value"])
-        usual = _usual(mine.assign(code=values))
+        usual = _modal_answers(mine.assign(code=values))
         for person, places in mine.reset_index(drop=True).groupby("judge", sort=False).indices.items():
             if len(places) >= FEWEST:
                 length, p = pattern_p(values[places], usual[places])
                 yield _row(str(person), "pattern", str(dimension), len(places), length, p)
 
 
-def _usual(mine: pd.DataFrame) -> np.ndarray:
+def _modal_answers(mine: pd.DataFrame) -> np.ndarray:
     """The other people's most frequent answer to each row's item, shape (rows,), -1 where there is none."""
     counts = mine.groupby(["item", "code"]).size().unstack(fill_value=0)
-    others = counts.loc[mine["item"]].to_numpy().astype(float)
-    others[np.arange(len(mine)), pd.Index(counts.columns).get_indexer(pd.Index(mine["code"]))] -= 1
-    return np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)
+    other_counts = counts.loc[mine["item"]].to_numpy().astype(float)
+    other_counts[np.arange(len(mine)), pd.Index(counts.columns).get_indexer(pd.Index(mine["code"]))] -= 1
+    return np.where(other_counts.max(axis=1) > 0, other_counts.argmax(axis=1), -1)
 
 
 def pattern_p(values: np.ndarray, usual: np.ndarray) -> tuple[int, float]:
@@ -171,10 +171,10 @@ def pattern_p(values: np.ndarray, usual: np.ndarray) -> tuple[int, float]:
     # exact probabilities of all stretches of this length (Boole), adjusted over periods by Bonferroni.
     best = (0, 1.0)
     for period in PERIODS:
-        length = longest(values, period)
+        length = longest_stretch(values, period)
         if length < max(SHORTEST, 3 * period) or (period > 1 and len(np.unique(values)) > MANY_VALUES):
             length, p = min(length, len(values)), 1.0
-        elif expected(values, length, period) > UNREMARKABLE:
+        elif expected_stretches(values, length, period) > UNREMARKABLE:
             p = 1.0
         else:
             p = min(1.0, len(PERIODS) * stretch_bound(values, usual, length, period))
@@ -183,14 +183,14 @@ def pattern_p(values: np.ndarray, usual: np.ndarray) -> tuple[int, float]:
     return best
 
 
-def expected(values: np.ndarray, length: int, period: int) -> float:
+def expected_stretches(values: np.ndarray, length: int, period: int) -> float:
     """How many stretches of a length would repeat with a period if answers, shape (n,), were independent."""
     shares = np.unique(values, return_counts=True)[1] / len(values)
     per_place = [float((shares ** len(range(place, length, period))).sum()) for place in range(period)]
     return (len(values) - length + 1) * float(np.prod(per_place))
 
 
-def longest(values: np.ndarray, period: int) -> int:
+def longest_stretch(values: np.ndarray, period: int) -> int:
     """Length of the longest stretch of values, shape (n,), that repeats with a period and no shorter one."""
     same = values[period:] == values[:-period]
     edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
@@ -212,7 +212,7 @@ def stretch_bound(values: np.ndarray, usual: np.ndarray, length: int, period: in
     have = np.zeros((s.max() + 1, v.max() + 1), dtype=int)
     np.add.at(have, (s, v), 1)
     size = have.sum(axis=1)
-    kinds, times = np.unique(_needed(s, length, period), axis=0, return_counts=True)
+    kinds, times = np.unique(_items_at_places(s, length, period), axis=0, return_counts=True)
     log_factorial = gammaln(np.arange(len(values) + 2) + 1.0)
 
     def log_falling(n: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -233,7 +233,7 @@ def stretch_bound(values: np.ndarray, usual: np.ndarray, length: int, period: in
     return min(total, 1.0)
 
 
-def _needed(strata: np.ndarray, length: int, period: int) -> np.ndarray:
+def _items_at_places(strata: np.ndarray, length: int, period: int) -> np.ndarray:
     """Items by stratum at each place of the period, of all stretches; shape (stretches, period, strata)."""
     of_stratum = np.eye(strata.max() + 1, dtype=int)[strata]
     up_to = np.zeros((len(strata) + period, of_stratum.shape[1]), dtype=int)  # counts in steps of the period

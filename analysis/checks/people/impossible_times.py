@@ -12,7 +12,7 @@ from conjury.inference.tables.columns import as_text
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check
-from ..texts import joined, texts_of, words_of
+from ..texts import join_texts, texts_of, words_of
 
 IMPOSSIBLE_TIMES = Question(
     "CJ206",
@@ -120,7 +120,7 @@ def _words(items: pd.DataFrame | None, study: ItemStudy | None) -> pd.Series:
     if items is None:
         return pd.Series(dtype=float)
     try:
-        texts = joined(texts_of(items, study), " ")
+        texts = join_texts(texts_of(items, study), " ")
     except NotApplicableError:
         return pd.Series(dtype=float)
     return pd.Series(

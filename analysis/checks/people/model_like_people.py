@@ -14,7 +14,7 @@ from conjury.inference.tables.columns import as_text
 
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
-from ..registry import Check, Question, Verdict, adjusted, check, lowest, said_p
+from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p
 from ..texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
 from .panels import answers_of_models, answers_of_people
 
@@ -58,7 +58,7 @@ def model_like_people(
     texts = pd.concat(
         [free_texts(table) for table in (judgments, responses) if table is not None] or [_NO_TEXTS]
     )
-    rows = suspicious(texts.reset_index(drop=True))
+    rows = suspicious_texts(texts.reset_index(drop=True))
     agreement = pd.DataFrame(_agreement(judgments))
     people = texts.loc[texts["kind"] == "human", "judge"].nunique()
     if not people and agreement.empty:
@@ -100,16 +100,16 @@ def model_like_people(
             f"{counted(flagged['judge'].nunique(), 'person gives', 'people give')} a model's answer where it "
             f"deviates from most people: {best['judge']} gives that of {best['model']} in {int(best['x'])} "
             f"of {int(best['n'])} such answers, and deviates in {percentage(best['otherwise'], 0)} of the "
-            f"others (adjusted {said_p(float(best['p_adjusted']))})."
+            f"others (adjusted {show_p(float(best['p_adjusted']))})."
         )
     if not sentences:
         finding = " ".join(
             sentence
-            for there, sentence in (
+            for count, sentence in (
                 (people, "No text of people looks like that of a model."),
                 (len(agreement), "No judgments of people follow those of a model."),
             )
-            if there
+            if count
         )
         return MODEL_LIKE_PEOPLE.answer(table, "pass", finding, p=p)
     grave = counted_rows["what"].isin([PHRASE, COPIED]).any() or len(flagged)
@@ -155,35 +155,35 @@ def free_texts(table: pd.DataFrame) -> pd.DataFrame:
         )
     if not parts:
         return _NO_TEXTS
-    found = pd.concat(parts, ignore_index=True).drop_duplicates()
-    return found.assign(plain=[folded(text).replace("\u2019", "'") for text in found["text"]])
+    texts = pd.concat(parts, ignore_index=True).drop_duplicates()
+    return texts.assign(plain=[folded(text).replace("\u2019", "'") for text in texts["text"]])
 
 
-def suspicious(texts: pd.DataFrame) -> pd.DataFrame:
+def suspicious_texts(texts: pd.DataFrame) -> pd.DataFrame:
     """Texts of people that are those of a model or have its marks: ``judge_id, item_id, what, text``."""
     human = texts[texts["kind"] == "human"]
     of_models = set(texts.loc[texts["kind"] == "model", "plain"])
-    found = []
+    rows = []
     columns = (human[name].tolist() for name in ("judge", "item_id", "text", "plain"))
-    for judge, item, text, plain in zip(*columns, strict=True):
-        if len(words_of(plain)) >= FEWEST_WORDS and plain in of_models:
-            found.append((judge, item, COPIED, excerpt(text)))
-        elif _PHRASE.search(plain):
-            found.append((judge, item, PHRASE, excerpt(text)))
+    for judge, item, text, form in zip(*columns, strict=True):
+        if len(words_of(form)) >= FEWEST_WORDS and form in of_models:
+            rows.append((judge, item, COPIED, excerpt(text)))
+        elif _PHRASE.search(form):
+            rows.append((judge, item, PHRASE, excerpt(text)))
         elif _MARKUP.search(text):
-            found.append((judge, item, MARKUP, excerpt(text)))
+            rows.append((judge, item, MARKUP, excerpt(text)))
     enough = np.array([len(words_of(text)) >= LONG for text in human["plain"]], dtype=bool)
     long = human[enough].reset_index(drop=True)
     unique = long.drop_duplicates("plain").reset_index(drop=True)
-    again = long.groupby("plain")["judge"].transform("nunique").gt(1)
-    alike = set(long.loc[again, "plain"])
+    is_shared = long.groupby("plain")["judge"].transform("nunique").gt(1)
+    alike = set(long.loc[is_shared, "plain"])
     for a, b in near_duplicates(unique["plain"].tolist()):
         if unique["judge"].iloc[a] != unique["judge"].iloc[b]:
             alike |= {unique["plain"].iloc[a], unique["plain"].iloc[b]}
     mine = long[long["plain"].isin(alike)]
     columns = (mine[name].tolist() for name in ("judge", "item_id", "text"))
-    found += [(judge, item, ALIKE, excerpt(text)) for judge, item, text in zip(*columns, strict=True)]
-    return pd.DataFrame(found, columns=["judge_id", "item_id", "what", "text"])
+    rows += [(judge, item, ALIKE, excerpt(text)) for judge, item, text in zip(*columns, strict=True)]
+    return pd.DataFrame(rows, columns=["judge_id", "item_id", "what", "text"])
 
 
 def _agreement(judgments: pd.DataFrame | None) -> Iterator[dict[str, object]]:
@@ -241,8 +241,8 @@ def stratified_p(hit: np.ndarray, exposed: np.ndarray, stratum: np.ndarray) -> f
     # Hits are exchangeable within a stratum, so their number where exposed is a sum of independent
     # hypergeometric variables (the exact form of the Cochran-Mantel-Haenszel test).
     distribution, x = np.ones(1), 0
-    for one in np.unique(stratum):
-        here = stratum == one
+    for level in np.unique(stratum):
+        here = stratum == level
         n, k, m = int(here.sum()), int(hit[here].sum()), int(exposed[here].sum())
         x += int((hit & exposed)[here].sum())
         if k > 0 and m > 0:
@@ -254,8 +254,8 @@ def _hypergeometric(n: int, k: int, m: int) -> np.ndarray:
     """Probabilities of 0, 1, ... of k hits among m of n, shape (min(k, m) + 1,)."""
     at = np.arange(min(k, m) + 1)
     possible = n - k >= m - at
-    rest = np.where(possible, m - at, 0)
-    log = _log_choose(k, at) + _log_choose(n - k, rest) - _log_choose(n, m)
+    misses = np.where(possible, m - at, 0)
+    log = _log_choose(k, at) + _log_choose(n - k, misses) - _log_choose(n, m)
     return np.where(possible, np.exp(log), 0.0)
 
 

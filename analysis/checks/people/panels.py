@@ -27,12 +27,12 @@ def answers_of_models(judgments: pd.DataFrame) -> pd.DataFrame:
 def _answers(judgments: pd.DataFrame, kind: str, otherwise: str) -> pd.DataFrame:
     if "item_id" not in judgments:
         raise NotApplicableError(otherwise)
-    wanted = (
+    mask = (
         (as_text(judgments["judge_kind"]) == kind) & judgments["item_id"].notna() & judgments["value"].notna()
     )
     if "status" in judgments:
-        wanted &= as_text(judgments["status"]) == "ok"
-    rows = judgments[wanted.fillna(False).to_numpy(dtype=bool)]
+        mask &= as_text(judgments["status"]) == "ok"
+    rows = judgments[mask.fillna(False).to_numpy(dtype=bool)]
     if rows.empty:
         raise NotApplicableError(otherwise)
     order = next((name for name in ("started", "created", "position", "ended") if name in rows), None)

@@ -80,34 +80,34 @@ def p_of_low_agreement(agreement: float, std_error: float, n: int) -> float:
 
 def _remedy(low: pd.DataFrame) -> str:
     """Advise a correction only for judges whose effects can be corrected."""
-    lost = listed(who(row) for _, row in low[~low["correctable"]].iterrows())
-    parts = [NOT_CORRECTABLE.format(judges=lost)] if lost else []
+    names = listed(who(row) for _, row in low[~low["correctable"]].iterrows())
+    parts = [NOT_CORRECTABLE.format(judges=names)] if names else []
     if low["correctable"].any():
-        parts.append(f"For the other judges: {REPEAT_AGREEMENT.remedy}" if lost else REPEAT_AGREEMENT.remedy)
+        parts.append(f"For the other judges: {REPEAT_AGREEMENT.remedy}" if names else REPEAT_AGREEMENT.remedy)
     return " ".join(parts)
 
 
 def _repeat_rows(group: Judged, alpha: float) -> pd.DataFrame:
-    both = pd.concat([group.rows, group.repeats])
-    identified = both["profile_id"].notna().all()
+    rows = pd.concat([group.rows, group.repeats])
+    identified = rows["profile_id"].notna().all()
     content = None if identified else [*group.attributes, *group.stimuli]
-    found = find_repeats(both, outcome=group.outcome, features=content)
-    error = swapping_of(found.pairs, alpha=alpha)
+    repeats = find_repeats(rows, outcome=group.outcome, features=content)
+    error = swapping_of(repeats.pairs, alpha=alpha)
     if not error.n_compared:
         raise InputError("no repeated pair has a first presentation with an answer to both.")
-    known = found.pairs[found.pairs["same"].notna()]
+    pairs = repeats.pairs[repeats.pairs["same"].notna()]
     share = error.agreement
     return pd.DataFrame(
         {
             "repeats": [error.n_compared],
-            "unmatched": [len(found.unmatched)],
-            "swapped": [int((known["sides"] == SWAPPED).sum())],
-            "agreed": [int(known["same"].sum())],
+            "unmatched": [len(repeats.unmatched)],
+            "swapped": [int((pairs["sides"] == SWAPPED).sum())],
+            "agreed": [int(pairs["same"].sum())],
             "estimate": [share.estimate],
             "lower": [share.lower],
             "upper": [share.upper],
             "p": [p_of_low_agreement(share.estimate, share.std_error, error.n_compared)],
             "random_share": [min(2 * (1 - share.estimate), 1.0)],
-            "correctable": [verdict(swapping_of(found.pairs), len(found.pairs)).correctable],
+            "correctable": [verdict(swapping_of(repeats.pairs), len(repeats.pairs)).correctable],
         }
     )

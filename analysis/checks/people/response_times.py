@@ -62,7 +62,7 @@ def response_times(judged: Sequence[Judged]) -> Check:
         f"({percentage(worst['fast'], 1)}) "
         f"are fast and {int(counts.iloc[place]['slow'])} slow ({who(worst)}; the median respondent takes "
         f"{panel['seconds'].median():.1f} seconds per task; fast is below a third of "
-        f"it{_outlying(int(panel['seconds'].notna().sum()))})."
+        f"it{_rule_for_fast(int(panel['seconds'].notna().sum()))})."
     )
     sizes = table.groupby(["judge", "prompt"], sort=False).size().to_numpy()
     verdicts = [
@@ -73,7 +73,7 @@ def response_times(judged: Sequence[Judged]) -> Check:
     return RESPONSE_TIMES.answer(table, verdict, finding, notes)
 
 
-def _outlying(respondents: int) -> str:
+def _rule_for_fast(respondents: int) -> str:
     """The second rule for fast respondents, which a panel has to be large enough for."""
     return f" or {OUTLYING} robust standard deviations below it" if respondents >= ENOUGH else ""
 
@@ -108,8 +108,8 @@ def _time_rows(group: Judged, column: str) -> pd.DataFrame:
     if not (np.isfinite(seconds) & (seconds > 0)).any():
         raise InputError(f"column {column!r} contains no positive time.")
     respondent = codes(group.rows["judge_id"]).reshape(-1, 2)[:, 0]
-    found = outlying_times(seconds, respondent)
+    times = outlying_times(seconds, respondent)
     names = group.rows["judge_id"].drop_duplicates().astype("string").to_numpy()
     return pd.DataFrame(
-        {"respondent": names, "seconds": found.median, "z": found.z, "fast": found.fast, "slow": found.slow}
+        {"respondent": names, "seconds": times.median, "z": times.z, "fast": times.fast, "slow": times.slow}
     )

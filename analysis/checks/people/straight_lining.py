@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.rounding import percentage
 from ..judged import Judged, attempt, codes, people_of, tidy
-from ..registry import Check, Question, Verdict, adjusted, check, highest, said_p, who
+from ..registry import Check, Question, Verdict, adjusted, check, highest, show_p, who
 
 STRAIGHT_LINING = Question(
     "CJ204",
@@ -45,18 +45,18 @@ def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
         f"({percentage(worst['share_straight'], 1)}) always chose one position ({who(worst)}; chance: "
         f"{worst['straight_expected']:.1f}); {int(worst['long'])} have a run in one position "
         f"of at least {int(worst['long_from'])} tasks, so long that chance gives it to fewer than {RARE:.0%} "
-        f"({worst['long_expected']:.1f} are expected; smallest adjusted {said_p(p)})."
+        f"({worst['long_expected']:.1f} are expected; smallest adjusted {show_p(p)})."
     )
-    found = p < alpha
-    many = found and float(worst["share_straight"]) > MANY
-    verdict: Verdict = "error" if many else "warning" if found else "pass"
+    is_significant = p < alpha
+    many = is_significant and float(worst["share_straight"]) > MANY
+    verdict: Verdict = "error" if many else "warning" if is_significant else "pass"
     return STRAIGHT_LINING.answer(table, verdict, finding, notes, p=p)
 
 
 def longest_runs(first: np.ndarray, respondent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Longest run of one side and number of choices of each respondent, each of shape (respondents,)."""
-    known = ~np.isnan(first)
-    side, unit = first[known], respondent[known]
+    has_choice = ~np.isnan(first)
+    side, unit = first[has_choice], respondent[has_choice]
     n = int(respondent.max()) + 1
     new = np.append(True, (side[1:] != side[:-1]) | (unit[1:] != unit[:-1]))
     starts = np.flatnonzero(new)
@@ -75,8 +75,8 @@ def longest_run_distribution(n: int, share: float) -> np.ndarray:
         state[:, 0] = chance
         for _ in range(n - 1):
             longer = state[:, :-1] * chance[:, None]
-            other = state.sum(axis=1)[::-1] * chance
-            state = np.column_stack([other, longer])
+            switches = state.sum(axis=1)[::-1] * chance
+            state = np.column_stack([switches, longer])
         at_most[limit] = state.sum()
     return np.diff(at_most, prepend=0.0)
 
@@ -93,10 +93,10 @@ def _run_rows(group: Judged) -> pd.DataFrame:
     shortest = most
     is_long, straight_expected = np.zeros(len(choices), dtype=bool), 0.0
     for n in np.unique(choices[enough]):
-        own, size = longest_run_distribution(int(n), share), int((choices == n).sum())
-        expected[: n + 1] += size * own
-        straight_expected += size * own[n]
-        tail = np.append(own[::-1].cumsum()[::-1], 0.0)
+        distribution, size = longest_run_distribution(int(n), share), int((choices == n).sum())
+        expected[: n + 1] += size * distribution
+        straight_expected += size * distribution[n]
+        tail = np.append(distribution[::-1].cumsum()[::-1], 0.0)
         limit = int(np.argmax(tail < RARE))
         shortest = min(shortest, limit)
         of_n = choices == n

@@ -13,7 +13,7 @@ from conjury.inference.tables.columns import as_text
 from ...frames.rounding import percentage
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
-from .naming import MADE_HERE, asked_models, of_models, plain_name, same_model
+from .naming import MADE_HERE, model_responses, plain_name, requested_models, same_model
 
 MODEL_RETURNED = Question(
     "CJ501",
@@ -37,7 +37,7 @@ def model_returned(
     """Compare the model that each response names with the one that was asked, and count versions."""
     if "model_returned" not in responses:
         raise NotApplicableError(NO_NAMES)
-    answered = of_models(responses)
+    answered = model_responses(responses)
     answered = answered[answered["model_returned"].notna()]
     returned = as_text(answered["model_returned"])
     simulated = returned.str.casefold().isin(MADE_HERE)
@@ -45,8 +45,8 @@ def model_returned(
     if simulated.all():
         raise NotApplicableError(NO_NAMES if answered.empty else notes[0])
     answered, returned = answered[~simulated], returned[~simulated]
-    wanted = _wanted(answered, requests, asked)
-    frame = pd.DataFrame({"judge": as_text(answered["judge_id"]), "asked": wanted, "returned": returned})
+    models = _requested_models(answered, requests, asked)
+    frame = pd.DataFrame({"judge": as_text(answered["judge_id"]), "asked": models, "returned": returned})
     table = (
         frame.fillna({"asked": ""})
         .groupby(["judge", "asked", "returned"], sort=False)
@@ -55,8 +55,8 @@ def model_returned(
         .reset_index()
     )
     table["other"] = [
-        bool(asked_) and not same_model(asked_, name)
-        for asked_, name in zip(table["asked"], table["returned"], strict=True)
+        bool(model) and not same_model(model, name)
+        for model, name in zip(table["asked"], table["returned"], strict=True)
     ]
     table["name"] = table["returned"].map(plain_name)
     table["versions"] = table.groupby("judge")["name"].transform("nunique")
@@ -64,17 +64,17 @@ def model_returned(
     table = table.assign(prompt="", label=table["returned"], estimate=table["n"] / total)
     columns = ["judge", "prompt", "asked", "returned", "n", "other", "versions", "label", "estimate"]
     verdicts, sentences = zip(
-        *(_judge(str(j), mine) for j, mine in table.groupby("judge", sort=False)), strict=True
+        *(_assess_judge(str(j), mine) for j, mine in table.groupby("judge", sort=False)), strict=True
     )
     verdict = worst(verdicts)
     finding = " ".join(filter(None, sentences))
     if not finding:
-        known = int(table.loc[table["asked"].ne(""), "n"].sum())
-        finding = f"All {counted(known, 'answer')} name the model that was asked."
-        if known < len(answered):
-            others = "All answers of a judge name one model; the model requested is not known"
-            of = f" for {len(answered) - known:,} of them" if known else ""
-            finding = f"{finding} {others}{of}." if known else f"{others}."
+        n_known = int(table.loc[table["asked"].ne(""), "n"].sum())
+        finding = f"All {counted(n_known, 'answer')} name the model that was asked."
+        if n_known < len(answered):
+            statement = "All answers of a judge name one model; the model requested is not known"
+            of = f" for {len(answered) - n_known:,} of them" if n_known else ""
+            finding = f"{finding} {statement}{of}." if n_known else f"{statement}."
     strange = frame[frame["judge"].isin(table.loc[table["other"], "judge"])]
     pairs = set(table.loc[table["other"], ["judge", "returned"]].itertuples(index=False, name=None))
     strange = strange[[pair in pairs for pair in zip(strange["judge"], strange["returned"], strict=True)]]
@@ -85,24 +85,24 @@ def model_returned(
     )
 
 
-def _wanted(
-    answered: pd.DataFrame, requests: pd.DataFrame | None, asked: Mapping[str, Mapping[str, Any]] | None
+def _requested_models(
+    answered: pd.DataFrame, requests: pd.DataFrame | None, settings: Mapping[str, Mapping[str, Any]] | None
 ) -> pd.Series[str]:
     """The model that each response was asked of, by its request, else by its judge."""
-    by_judge = as_text(answered["judge_id"]).map(asked_models(requests, asked)).astype("string")
+    by_judge = as_text(answered["judge_id"]).map(requested_models(requests, settings)).astype("string")
     if requests is None or "request_key" not in answered or "request_key" not in requests:
         return by_judge
     sent = requests.drop_duplicates("request_key").set_index("request_key")["model"]
     return as_text(answered["request_key"]).map(sent).astype("string").fillna(by_judge)
 
 
-def _judge(judge: str, table: pd.DataFrame) -> tuple[Verdict, str]:
-    others = table[table["other"]]
-    if len(others):
-        n, total = int(others["n"].sum()), int(table["n"].sum())
+def _assess_judge(judge: str, table: pd.DataFrame) -> tuple[Verdict, str]:
+    errors = table[table["other"]]
+    if len(errors):
+        n, total = int(errors["n"].sum()), int(table["n"].sum())
         return "error", (
             f"{n:,} of {counted(total, 'answer')} of {judge} ({percentage(n / total, 1)}) name "
-            f"{listed(others['returned'].unique(), 3)}, where {listed(others['asked'].unique(), 3)} was "
+            f"{listed(errors['returned'].unique(), 3)}, where {listed(errors['asked'].unique(), 3)} was "
             f"asked."
         )
     if table["versions"].iloc[0] > 1:

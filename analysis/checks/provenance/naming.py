@@ -29,16 +29,16 @@ def plain_name(model: str) -> str:
     return _SIGNS.sub("-", name)
 
 
-def same_model(asked: str, returned: str) -> bool:
+def same_model(model: str, returned: str) -> bool:
     """Whether a returned name is the one asked, or the one asked with a version or date after it."""
-    one, other = plain_name(asked), plain_name(returned)
-    if one == other:
+    name, answer = plain_name(model), plain_name(returned)
+    if name == answer:
         return True
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted((name, answer), key=len)
     if longer.startswith(shorter) and _VERSION.fullmatch(longer[len(shorter) :]):
         return True
-    stem = one.removesuffix("-latest")
-    return stem != one and (other == stem or bool(_VERSION.fullmatch(other.removeprefix(stem))))
+    stem = name.removesuffix("-latest")
+    return stem != name and (answer == stem or bool(_VERSION.fullmatch(answer.removeprefix(stem))))
 
 
 @cache
@@ -49,32 +49,32 @@ def _families() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 def family_of(model: str) -> str | None:
     """The family of a model by its name; None where none is known."""
-    whole = _SIGNS.sub("-", model.strip().casefold())
-    return next((name for name, known in _families() if known.search(whole)), None)
+    text = _SIGNS.sub("-", model.strip().casefold())
+    return next((name for name, pattern in _families() if pattern.search(text)), None)
 
 
-def asked_models(
-    requests: pd.DataFrame | None, asked: Mapping[str, Mapping[str, Any]] | None
+def requested_models(
+    requests: pd.DataFrame | None, judge_settings: Mapping[str, Mapping[str, Any]] | None
 ) -> dict[str, str]:
     """The model that each judge stands for: as it was sent most often, else as the study states it."""
-    found = {
+    models = {
         str(judge): str(settings["model"])
-        for judge, settings in (asked or {}).items()
+        for judge, settings in (judge_settings or {}).items()
         if settings.get("model")
     }
     if requests is not None and "model" in requests:
         sent = requests[requests["model"].notna()]
         for judge, names in sent.groupby(as_text(sent["judge_id"]), sort=False)["model"]:
-            found[str(judge)] = str(names.value_counts().index[0])
-    return found
+            models[str(judge)] = str(names.value_counts().index[0])
+    return models
 
 
-def made_here(judge: str, asked: Mapping[str, Mapping[str, Any]] | None) -> bool:
+def is_simulated(judge: str, judge_settings: Mapping[str, Mapping[str, Any]] | None) -> bool:
     """Whether a judge's answers were simulated or replayed."""
-    return str((asked or {}).get(judge, {}).get("backend", "")) in MADE_HERE
+    return str((judge_settings or {}).get(judge, {}).get("backend", "")) in MADE_HERE
 
 
-def of_models(responses: pd.DataFrame) -> pd.DataFrame:
+def model_responses(responses: pd.DataFrame) -> pd.DataFrame:
     """Responses of models that have an answer."""
     kind = as_text(responses["judge_kind"]) if "judge_kind" in responses else "model"
     return responses[(kind == "model") & responses["text"].notna()]

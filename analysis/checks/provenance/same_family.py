@@ -13,7 +13,7 @@ from conjury.inference.tables.columns import as_text
 
 from ..judged import NotApplicableError
 from ..registry import Check, Question, check, highest
-from .naming import asked_models, family_of
+from .naming import family_of, requested_models
 
 SAME_FAMILY = Question(
     "CJ504",
@@ -44,14 +44,14 @@ def same_family(
     column = next((name for name in named if name is not None and name in items), None)
     if column is None:
         raise NotApplicableError(NO_GENERATORS)
-    models = asked_models(None, asked)
+    models = requested_models(None, asked)
     wrote = as_text(items[column])
     authors = {
         name: family_of(models.get(name, name))
         for name in map(str, wrote.dropna().unique())
         if name != "human"
     }
-    judged = _judged(items, judgments, responses, list(asked or {}))
+    judged = _judged_pairs(items, judgments, responses, list(asked or {}))
     if judged.empty:
         raise NotApplicableError(NO_MODELS)
     declared = item_study is not None and item_study.generator == column
@@ -78,7 +78,7 @@ def same_family(
         f"{int(most['n_same']):,} of {counted(int(most['n']), 'item')} by {most['generator']} "
         f"({most['family']})."
     )
-    if declared and (_people(item_study, judgments) or n_judges < len(families)):
+    if declared and (_has_people(item_study, judgments) or n_judges < len(families)):
         notes.append(
             "The study states who wrote the items and has other judges, so the preference can be estimated."
         )
@@ -86,14 +86,14 @@ def same_family(
     return SAME_FAMILY.answer(table, "warning", finding, notes)
 
 
-def _people(study: ItemStudy | None, judgments: pd.DataFrame | None) -> bool:
+def _has_people(study: ItemStudy | None, judgments: pd.DataFrame | None) -> bool:
     """Whether there are people among the judges."""
     if judgments is not None:
         return bool((as_text(judgments["judge_kind"]) == "human").any())
     return study is not None and any(judge.kind == "human" for judge in study.judges)
 
 
-def _judged(
+def _judged_pairs(
     items: pd.DataFrame, judgments: pd.DataFrame | None, responses: pd.DataFrame | None, judges: list[str]
 ) -> pd.DataFrame:
     """Pairs of models and items: those judged, else those that the study's models are to judge."""

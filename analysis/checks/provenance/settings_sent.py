@@ -41,7 +41,7 @@ def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]
     parts = [
         row
         for judge, mine in requests.groupby(as_text(requests["judge_id"]), sort=False)
-        for row in _of_judge(str(judge), mine, (asked or {}).get(str(judge)))
+        for row in _judge_rows(str(judge), mine, (asked or {}).get(str(judge)))
     ]
     if not parts:
         raise NotApplicableError(NO_SETTINGS)
@@ -60,11 +60,11 @@ def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]
     alarms = pd.concat([wrong, mixed])
     verdict = worst("error" if name in GRAVE else "warning" for name in alarms["setting"])
     if not sentences:
-        stated = table.assign(stated=table["asked"].ne("")).groupby("setting", sort=False)["stated"].all()
+        flags = table.assign(stated=table["asked"].ne("")).groupby("setting", sort=False)["stated"].all()
         parts_of = [
-            f"{what} ({listed(stated.index[stated == known])})"
-            for what, known in (("that the study states", True), ("of one value per judge", False))
-            if (stated == known).any()
+            f"{what} ({listed(flags.index[flags == value])})"
+            for what, value in (("that the study states", True), ("of one value per judge", False))
+            if (flags == value).any()
         ]
         n = counted(len(requests), "request has", "requests have")
         finding = f"All {n} settings {' and '.join(parts_of)}."
@@ -73,32 +73,34 @@ def settings_sent(requests: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]
     return SETTINGS_SENT.answer(table, verdict, " ".join(sentences[:6]), rows=rows)
 
 
-def _of_judge(judge: str, sent: pd.DataFrame, asked: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+def _judge_rows(
+    judge: str, sent: pd.DataFrame, settings: Mapping[str, Any] | None
+) -> Iterator[dict[str, Any]]:
     for setting in SETTINGS:
         if setting not in sent:
             continue
-        stated = _stated(asked, setting)
-        if sent[setting].isna().all() and stated is None:
+        value = _stated_value(settings, setting)
+        if sent[setting].isna().all() and value is None:
             continue
         values = _values(sent[setting])
         yield {
             "judge": judge,
             "prompt": "",
             "setting": setting,
-            "asked": "" if stated is None else _text(stated),
+            "asked": "" if value is None else _text(value),
             "sent": listed(values, 4) if setting != "seed" else counted(len(values), "value"),
             "n": len(sent),
-            "n_values": _most_in_a_prompt(sent, setting),
-            "n_differ": int(differing(sent[setting], setting, stated).sum()) if asked is not None else 0,
+            "n_values": _max_values_per_prompt(sent, setting),
+            "n_differ": int(is_different(sent[setting], setting, value).sum()) if settings is not None else 0,
         }
 
 
-def _stated(asked: Mapping[str, Any] | None, setting: str) -> Any:
+def _stated_value(settings: Mapping[str, Any] | None, setting: str) -> Any:
     return next(
         (
-            asked[name]
+            settings[name]
             for name in OTHER_NAMES.get(setting, (setting,))
-            if asked and asked.get(name) is not None
+            if settings and settings.get(name) is not None
         ),
         None,
     )
@@ -112,7 +114,7 @@ def _values(column: pd.Series) -> list[str]:
     return [NOT_SENT if pd.isna(value) else _text(value) for value in column.drop_duplicates()]
 
 
-def _most_in_a_prompt(sent: pd.DataFrame, setting: str) -> int:
+def _max_values_per_prompt(sent: pd.DataFrame, setting: str) -> int:
     """Most distinct values of a setting within one prompt; each request has a seed of its own."""
     if setting == "seed":
         return int(sent["seed"].isna().any()) + int(sent["seed"].notna().any())
@@ -120,28 +122,30 @@ def _most_in_a_prompt(sent: pd.DataFrame, setting: str) -> int:
     return int(filled.groupby(judge_and_prompt(sent)["prompt"]).nunique().max())
 
 
-def differing(sent: pd.Series, setting: str, stated: Any) -> np.ndarray:
+def is_different(sent: pd.Series, setting: str, value: Any) -> np.ndarray:
     """Whether each value that was sent is not the one stated, shape (n,)."""
     # A seed may be any, since each request draws its own; limits of tokens and other values that the study
     # does not state may be the form's or the server's default.
     missing = sent.isna().to_numpy(dtype=bool)
-    if stated is None:
+    if value is None:
         return ~missing if setting in ("temperature", "top_p") else np.zeros(len(sent), dtype=bool)
     if setting == "seed":
         return missing
     if setting == "model":
-        return np.array([pd.isna(v) or not same_model(str(stated), str(v)) for v in sent], dtype=bool)
+        return np.array([pd.isna(v) or not same_model(str(value), str(v)) for v in sent], dtype=bool)
     numbers = pd.to_numeric(sent, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    return missing | ~np.isclose(numbers, float(stated), rtol=1e-9, atol=0.0)
+    return missing | ~np.isclose(numbers, float(value), rtol=1e-9, atol=0.0)
 
 
-def _rows(requests: pd.DataFrame, alarms: pd.DataFrame, asked: Mapping[str, Any]) -> pd.DataFrame:
+def _rows(requests: pd.DataFrame, alarms: pd.DataFrame, judge_settings: Mapping[str, Any]) -> pd.DataFrame:
     names = ["judge_id", "prompt_id", "item_id", "task_id", "sample"]
     parts: list[pd.DataFrame] = []
     for _, alarm in alarms.iterrows():
         mine = requests[as_text(requests["judge_id"]) == alarm["judge"]]
         setting = str(alarm["setting"])
-        wrong = differing(mine[setting], setting, _stated(asked.get(alarm["judge"]), setting))
+        wrong = is_different(
+            mine[setting], setting, _stated_value(judge_settings.get(alarm["judge"]), setting)
+        )
         if not alarm["n_differ"]:
             usual = mine[setting].mode(dropna=False).iloc[0]
             same = mine[setting].isna() if pd.isna(usual) else mine[setting].eq(usual).fillna(False)

@@ -11,7 +11,7 @@ from conjury.inference.tables.columns import as_text
 from ...frames.sentences import agreeing_with_part, out_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, check, worst
-from .naming import MADE_HERE, of_models
+from .naming import MADE_HERE, model_responses
 
 VERSIONS = Question(
     "CJ505",
@@ -31,29 +31,29 @@ GAP = 14  # days without an answer
 @check(VERSIONS)
 def versions(responses: pd.DataFrame, study: AnyStudy | None = None) -> Check:
     """Count fingerprints and names of models by judge, in the order of dates, and days between answers."""
-    answered = of_models(responses)
+    answered = model_responses(responses)
     if "model_returned" in answered:
         answered = answered[~as_text(answered["model_returned"]).str.casefold().isin(MADE_HERE).fillna(False)]
-    known = [n for n in ("system_fingerprint", "created") if n in answered and answered[n].notna().any()]
-    if not known or answered.empty:
+    columns = [n for n in ("system_fingerprint", "created") if n in answered and answered[n].notna().any()]
+    if not columns or answered.empty:
         raise NotApplicableError(NOTHING)
     later = study is not None and study.instrument is not None  # anchors are asked again on purpose
     judges = answered.groupby(as_text(answered["judge_id"]), sort=False)
-    parts = [_of_judge(str(judge), mine, later) for judge, mine in judges]
+    parts = [_judge_row(str(judge), mine, later) for judge, mine in judges]
     table = pd.DataFrame([row for row, _, _ in parts])
     table = table.assign(estimate=table["largest_share"])
     verdict = worst(verdict for _, verdict, _ in parts)
     finding = " ".join(sentence for _, _, sentence in parts if sentence)
     if not finding:
-        one = int((table["fingerprints"] == 1).sum())
+        n_single = int((table["fingerprints"] == 1).sum())
         finding = f"{counted(len(answered), 'answer')} of {counted(len(parts), 'model')}: "
-        verb = agreeing_with_part(one, len(parts), "has", "have")
-        finding += f"{out_of(one, len(parts), 'model')} {verb} one version"
-        finding += "." if one == len(parts) else ", the others state none."
+        verb = agreeing_with_part(n_single, len(parts), "has", "have")
+        finding += f"{out_of(n_single, len(parts), 'model')} {verb} one version"
+        finding += "." if n_single == len(parts) else ", the others state none."
     return VERSIONS.answer(table, verdict, finding)
 
 
-def _of_judge(judge: str, mine: pd.DataFrame, later: bool) -> tuple[dict[str, object], Verdict, str]:
+def _judge_row(judge: str, mine: pd.DataFrame, later: bool) -> tuple[dict[str, object], Verdict, str]:
     ordered = mine.sort_values("created", kind="stable") if "created" in mine else mine
     prints = (
         as_text(ordered["system_fingerprint"]).dropna()

@@ -18,7 +18,7 @@ from ...numerics.intervals import check_alpha
 from ...results import row_labels, tidy
 from ..engines.solution import assemble
 from ..estimates import Estimates
-from ..plan import Plan, groups_of, level_contrast, occurring
+from ..plan import Plan, flag_levels, groups_of, level_contrast
 from ..reliability.correction import Corrected
 
 Level = str | bool
@@ -122,51 +122,51 @@ def contrast(
             is_reference=np.zeros(len(keys), bool),
             request=request,
         )
-        return _on_record(assemble(plan, fit.fitted.solution), fit)
-    estimate, vcov = _of_rows(fit, contrasts)
+        return _with_contrast_provenance(assemble(plan, fit.fitted.solution), fit)
+    estimate, vcov = _estimates_of_rows(fit, contrasts)
     df = _df_of_rows(fit, contrasts)
     frame = tidy(keys, estimate, np.sqrt(np.diag(vcov)), size, df=df)
-    known = frame["std_error"].notna().to_numpy()
-    labels = row_labels(keys[known])
-    found = pd.DataFrame(vcov[np.ix_(known, known)], index=labels, columns=labels)
-    made = replace(fit.provenance, alpha=size, null=0.0, interval="normal" if df is None else "t")
-    return _on_record(Estimates(frame, found, made), fit)
+    is_tested = frame["std_error"].notna().to_numpy()
+    labels = row_labels(keys[is_tested])
+    vcov_table = pd.DataFrame(vcov[np.ix_(is_tested, is_tested)], index=labels, columns=labels)
+    provenance = replace(fit.provenance, alpha=size, null=0.0, interval="normal" if df is None else "t")
+    return _with_contrast_provenance(Estimates(frame, vcov_table, provenance), fit)
 
 
-def _on_record(found: Estimates, fit: Estimates) -> Estimates:
+def _with_contrast_provenance(estimates: Estimates, fit: Estimates) -> Estimates:
     extra = fit.provenance.extra | {"contrast_of": fit.provenance.verb}
-    return replace(found, provenance=replace(found.provenance, verb="contrast", extra=extra))
+    return replace(estimates, provenance=replace(estimates.provenance, verb="contrast", extra=extra))
 
 
 def _combine(space: Space, groups: Pair, levels: Pair) -> np.ndarray:
     """Contrast of a pair of levels in a group, or its difference between two groups, shape (K,)."""
-    one, other = groups
-    found = space.vector(one, *levels)
-    return found if other is None else found - space.vector(other, *levels)
+    group, base_group = groups
+    coefficients = space.vector(group, *levels)
+    return coefficients if base_group is None else coefficients - space.vector(base_group, *levels)
 
 
 def _level_pairs(
     space: Space, level: Level | None, reference: Level | None, between_groups: bool
 ) -> list[Pair]:
     everything = range(len(space.levels))
-    own = None if level is None else _position(space, level, "level")
-    base = None if reference is None else _position(space, reference, "reference")
-    if own is not None and own == base:
+    level_index = None if level is None else _position(space, level, "level")
+    base_index = None if reference is None else _position(space, reference, "reference")
+    if level_index is not None and level_index == base_index:
         raise InputError(f"level and reference are both {level!r}; name two levels of {space.feature!r}.")
-    if base is None and between_groups:
-        base = None if space.is_mean else space.base
-        chosen = [own] if own is not None else [i for i in everything if i != base]
-        return [(i, base) for i in chosen if i != base] or _no_effect(space, level)
-    if own is not None and base is not None:
-        return [(own, base)]
-    if own is not None:
-        return [(own, i) for i in everything if i != own]
-    if base is not None:
-        return [(i, base) for i in everything if i != base]
+    if base_index is None and between_groups:
+        base_index = None if space.is_mean else space.base
+        chosen = [level_index] if level_index is not None else [i for i in everything if i != base_index]
+        return [(i, base_index) for i in chosen if i != base_index] or _refuse_reference(space, level)
+    if level_index is not None and base_index is not None:
+        return [(level_index, base_index)]
+    if level_index is not None:
+        return [(level_index, i) for i in everything if i != level_index]
+    if base_index is not None:
+        return [(i, base_index) for i in everything if i != base_index]
     return [(later, earlier) for earlier, later in combinations(everything, 2)]
 
 
-def _no_effect(space: Space, level: Level | None) -> list[Pair]:
+def _refuse_reference(space: Space, level: Level | None) -> list[Pair]:
     raise InputError(
         f"level {level!r} is the reference of {space.feature!r} in this fit, so it has no effect to compare; "
         "give another reference."
@@ -183,7 +183,7 @@ def _position(space: Space, level: Level, option: str) -> int:
 
 
 def _group_pairs(space: Space, group: tuple[GroupName, GroupName] | Literal["all"] | None) -> list[Pair]:
-    names = ["***".join(found) for found in space.groups]
+    names = ["***".join(levels) for levels in space.groups]
     if group is None:
         return [(i, None) for i in range(int(space.is_difference), len(names))]
     if len(names) < 2:
@@ -194,13 +194,13 @@ def _group_pairs(space: Space, group: tuple[GroupName, GroupName] | Literal["all
         return [(later, earlier) for earlier, later in combinations(range(len(names)), 2)]
     if len(group) != 2:
         raise InputError(f"group is {group!r}; give two groups as a pair, or 'all'.")
-    asked = [one if isinstance(one, str) else "***".join(map(str, one)) for one in group]
-    stray = next((one for one in asked if one not in names), None)
+    requested_names = [value if isinstance(value, str) else "***".join(map(str, value)) for value in group]
+    stray = next((name for name in requested_names if name not in names), None)
     if stray is not None:
         raise InputError(f"group names {stray!r}; the groups of the fit are {listed(names)}.")
-    if asked[0] == asked[1]:
-        raise InputError(f"group names {asked[0]!r} twice; give two different groups.")
-    return [(names.index(asked[0]), names.index(asked[1]))]
+    if requested_names[0] == requested_names[1]:
+        raise InputError(f"group names {requested_names[0]!r} twice; give two different groups.")
+    return [(names.index(requested_names[0]), names.index(requested_names[1]))]
 
 
 def _keys(space: Space, fit: Estimates, pairs: Sequence[tuple[Pair, Pair]]) -> pd.DataFrame:
@@ -209,33 +209,33 @@ def _keys(space: Space, fit: Estimates, pairs: Sequence[tuple[Pair, Pair]]) -> p
     grouped = space.groups != ((),)
     compared = space.is_difference or pairs[0][0][1] is not None
     against_level = pairs[0][1][1] is not None
-    given = str(first["statistic"])
+    statistic_of_fit = str(first["statistic"])
     kind = ("mm_contrast" if against_level else "mm") if space.is_mean else "amce"
-    kind = f"p{kind}" if given.startswith(("pamce", "pmm")) else kind
-    statistic = kind + "_difference" if compared or given.endswith("_difference") else kind
+    kind = f"p{kind}" if statistic_of_fit.startswith(("pamce", "pmm")) else kind
+    statistic = kind + "_difference" if compared or statistic_of_fit.endswith("_difference") else kind
     keys = pd.DataFrame(
         {
             "outcome": first["outcome"],
             "statistic": statistic,
             "feature": pd.Categorical([space.feature] * len(pairs), [space.feature]),
-            "level": pd.Categorical.from_codes([one for _, (one, _) in pairs], pd.Index(levels)),
+            "level": pd.Categorical.from_codes([level for _, (level, _) in pairs], pd.Index(levels)),
         }
     )
     if grouped:
-        names = ["***".join(found) for found in space.groups]
-        told = [
-            names[one] if not compared else f"{names[one]} - {names[0 if other is None else other]}"
-            for (one, other), _ in pairs
+        names = ["***".join(group_levels) for group_levels in space.groups]
+        group_labels = [
+            names[group] if not compared else f"{names[group]} - {names[0 if base is None else base]}"
+            for (group, base), _ in pairs
         ]
-        keys.insert(0, "by", told)
+        keys.insert(0, "by", group_labels)
         for position, column in enumerate(fit.provenance.by):
-            keys[column] = [space.groups[one][position] for (one, _), _ in pairs]
+            keys[column] = [space.groups[group][position] for (group, _), _ in pairs]
     if against_level:
         keys.insert(0, "reference", [levels[base] for _, (_, base) in pairs if base is not None])
     return keys
 
 
-def _of_rows(fit: Estimates, contrasts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _estimates_of_rows(fit: Estimates, contrasts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Estimates (r,) and covariance (r, r) of combinations of a table's m rows; NaN where one is missing."""
     if fit.vcov is None:
         raise InputError("The result has no covariance; give a fit of an engine other than cregg.")
@@ -245,9 +245,9 @@ def _of_rows(fit: Estimates, contrasts: np.ndarray) -> tuple[np.ndarray, np.ndar
     full[np.ix_(tested, tested)] = fit.vcov.to_numpy(float)
     vcov = contrasts @ full @ contrasts.T
     estimate = contrasts @ np.nan_to_num(value)
-    lost = ((contrasts != 0) & ~tested).any(axis=1)
-    estimate[lost] = np.nan
-    vcov[lost, :] = vcov[:, lost] = np.nan
+    is_missing = ((contrasts != 0) & ~tested).any(axis=1)
+    estimate[is_missing] = np.nan
+    vcov[is_missing, :] = vcov[:, is_missing] = np.nan
     return estimate, vcov
 
 
@@ -271,22 +271,22 @@ def space_of(fit: Estimates, feature: str) -> Space:
             "The engine cregg provides no covariance for contrasts; fit with engine='native' or 'survey', or "
             "give cregg another reference."
         )
-    _check(fit)
+    _refuse_uncontrastable(fit)
     if "statistic" not in frame or "estimate" not in frame or "feature" not in frame or "reference" in frame:
         raise InputError("contrast needs a fit of amce, mm, cj, amce_diffs or mm_diffs.")
     named = list(dict.fromkeys(frame["feature"].astype(str)))
     plan = fit.fitted.plan if fit.fitted is not None else None
     by_plan = plan is not None and plan.request.verb in (*MEANS, *EFFECTS)
-    known = {name: name for name in named}
+    names_by_label = {name: name for name in named}
     if plan is not None and by_plan:
         names = plan.request.formula.features
-        known = {plan.request.label(name): name for name in names} | {name: name for name in names}
-    if feature not in known:
+        names_by_label = {plan.request.label(name): name for name in names} | {name: name for name in names}
+    if feature not in names_by_label:
         raise InputError(f"The fit has no feature {feature!r}; its features are {listed(named)}.")
-    return _plan_space(plan, known[feature]) if plan and by_plan else _row_space(fit, feature, plan)
+    return _plan_space(plan, names_by_label[feature]) if plan and by_plan else _row_space(fit, feature, plan)
 
 
-def _check(fit: Estimates) -> None:
+def _refuse_uncontrastable(fit: Estimates) -> None:
     """Refuse results whose contrasts would be of something else than the result is."""
     if fit.provenance.interval == "wild":
         raise InputError("Contrasts of a wild bootstrap need their own draws; use wild(contrast(fit, ...)).")
@@ -304,14 +304,14 @@ def _check(fit: Estimates) -> None:
 
 def _plan_space(plan: Plan, name: str) -> Space:
     groups = groups_of(plan.cells, plan.request.by) if plan.request.by else []
-    names = tuple(tuple(map(str, found[0])) for found in groups) or ((),)
+    names = tuple(tuple(map(str, group[0])) for group in groups) or ((),)
     inside = np.logical_or.reduce([block.inside for block in plan.blocks])
     is_mean, is_difference = (plan.request.verb in verbs for verbs in (MEANS, DIFFERENCES))
     within = partial(_coefficients, plan, name, len(plan.blocks) // len(names), is_mean)
 
     def vector(group: int, level: int, base: int | None) -> np.ndarray:
-        found = within(group, level, base)
-        return found - within(0, level, base) if is_difference else found
+        coefficients = within(group, level, base)
+        return coefficients - within(0, level, base) if is_difference else coefficients
 
     return Space(
         plan.request.label(name),
@@ -319,7 +319,7 @@ def _plan_space(plan: Plan, name: str) -> Space:
         names,
         is_mean,
         is_difference,
-        int(occurring(plan.cells, name, inside).argmax()),
+        int(flag_levels(plan.cells, name, inside).argmax()),
         plan,
         vector,
     )
@@ -344,42 +344,42 @@ def _coefficients(
 
 
 def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> Space:
-    made = fit.provenance
-    if any(feature in pair for pair in parse(made.formula).restrictions):
+    provenance = fit.provenance
+    if any(feature in pair for pair in parse(provenance.formula).restrictions):
         raise InputError(
             f"Feature {feature!r} is restricted by another, so its contrasts do not follow from the table; "
             "contrast a fit, or bootstrap amce with that reference."
         )
     kinds = set(fit.frame["statistic"].astype(str))
     is_difference = "by" in fit.frame and all(kind.endswith("_difference") for kind in kinds)
-    columns = ["feature", "level", *(name for name in (*made.by, "by") if name in fit.frame)]
+    columns = ["feature", "level", *(name for name in (*provenance.by, "by") if name in fit.frame)]
     rows = fit.frame.assign(**{name: fit.frame[name].astype(str) for name in columns})
-    own = rows[rows["feature"] == feature]
-    by = tuple(name for name in made.by if name in rows)
+    feature_rows = rows[rows["feature"] == feature]
+    by = tuple(name for name in provenance.by if name in rows)
     groups: list[tuple[str, ...]] = [()]
     if by:
-        groups = list(dict.fromkeys(own[list(by)].itertuples(index=False, name=None)))
-    levels = list(dict.fromkeys(own["level"]))
+        groups = list(dict.fromkeys(feature_rows[list(by)].itertuples(index=False, name=None)))
+    levels = list(dict.fromkeys(feature_rows["level"]))
     if is_difference:
-        groups.insert(0, (str(own["by"].iloc[0]).removeprefix(f"{groups[0][0]} - "),))
+        groups.insert(0, (str(feature_rows["by"].iloc[0]).removeprefix(f"{groups[0][0]} - "),))
     is_mean = all(kind.startswith(("mm", "pmm")) for kind in kinds)
     if not is_mean and plan is not None:
-        known = {plan.request.label(name): own for name, own in plan.cells.levels.items()}
-        levels = [str(level) for level in known[feature]]
+        levels_by_label = {plan.request.label(name): values for name, values in plan.cells.levels.items()}
+        levels = [str(level) for level in levels_by_label[feature]]
     elif not is_mean and is_difference:
         levels.insert(0, "(reference)")
-    shown = set(own.loc[own["std_error"].notna(), "level"])
-    base = next((i for i, name in enumerate(levels) if name not in shown), 0)
+    tested_levels = set(feature_rows.loc[feature_rows["std_error"].notna(), "level"])
+    base = next((i for i, name in enumerate(levels) if name not in tested_levels), 0)
     is_reference = (rows["estimate"] == 0) & rows["std_error"].isna()
 
     def row(group: int, level: int) -> np.ndarray:
-        here = (rows["feature"] == feature) & (rows["level"] == levels[level]) & ~is_reference
+        mask = (rows["feature"] == feature) & (rows["level"] == levels[level]) & ~is_reference
         for name, value in zip(by, groups[group], strict=True):
-            here &= rows[name] == value
-        return np.asarray(here, dtype=float)
+            mask &= rows[name] == value
+        return np.asarray(mask, dtype=float)
 
     def vector(group: int, level: int, base: int | None) -> np.ndarray:
-        found = row(group, level) if base is None else row(group, level) - row(group, base)
-        return found if plan is None else found @ plan.contrasts
+        coefficients = row(group, level) if base is None else row(group, level) - row(group, base)
+        return coefficients if plan is None else coefficients @ plan.contrasts
 
     return Space(feature, tuple(levels), tuple(groups), is_mean, is_difference, base, plan, vector)

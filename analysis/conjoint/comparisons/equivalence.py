@@ -82,11 +82,11 @@ def equivalence(fit: Fit, bound: float | Sequence[float], *, alpha: float | None
         raise InputError(
             f"The table has no column {missing!r}; the columns are {listed(list(frame.columns))}."
         )
-    made = None if isinstance(fit, pd.DataFrame) else fit.provenance
-    level = check_alpha((made.alpha if made else 0.05) if alpha is None else alpha)
+    provenance = None if isinstance(fit, pd.DataFrame) else fit.provenance
+    level = check_alpha((provenance.alpha if provenance else 0.05) if alpha is None else alpha)
     if level >= 0.5:
         raise InputError(f"alpha is {level:g}; each of the two tests needs a level below 0.5.")
-    null = made.null if made else 0.0
+    null = provenance.null if provenance else 0.0
     low, high = _bounds(bound)
     numbers = {name: frame[name].to_numpy(float, na_value=np.nan) for name in ("estimate", "std_error", "p")}
     df = frame["df"].to_numpy(float, na_value=np.nan) if "df" in frame else np.full(len(frame), np.inf)
@@ -99,10 +99,10 @@ def equivalence(fit: Fit, bound: float | Sequence[float], *, alpha: float | None
         p_equivalence=test.p,
         verdict=verdicts(numbers["p"], test.p, level),
     )
-    if made is None or isinstance(fit, pd.DataFrame):
+    if provenance is None or isinstance(fit, pd.DataFrame):
         return added
-    extra = made.extra | {"equivalence": {"bound": [low, high], "alpha": level}}
-    return replace(fit, frame=added, provenance=replace(made, extra=extra))
+    extra = provenance.extra | {"equivalence": {"bound": [low, high], "alpha": level}}
+    return replace(fit, frame=added, provenance=replace(provenance, extra=extra))
 
 
 def verdicts(p: np.ndarray, p_equivalence: np.ndarray, alpha: float) -> pd.Categorical[Any]:
@@ -112,9 +112,9 @@ def verdicts(p: np.ndarray, p_equivalence: np.ndarray, alpha: float) -> pd.Categ
         np.where(p_equivalence < alpha, TOO_SMALL, DIFFERENT),
         np.where(p_equivalence < alpha, EQUIVALENT, UNDECIDED),
     )
-    known = ~(np.isnan(p) | np.isnan(p_equivalence))
-    shown = [str(word) if told else None for word, told in zip(words, known, strict=True)]
-    return pd.Categorical(shown, list(VERDICTS))
+    is_tested = ~(np.isnan(p) | np.isnan(p_equivalence))
+    labels = [str(word) if has_verdict else None for word, has_verdict in zip(words, is_tested, strict=True)]
+    return pd.Categorical(labels, list(VERDICTS))
 
 
 def _bounds(bound: float | Sequence[float]) -> tuple[float, float]:

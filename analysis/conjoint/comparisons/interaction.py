@@ -21,9 +21,9 @@ from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimands import plan_of
 from ..estimates import Estimates
-from ..plan import Block, Plan, occurring
+from ..plan import Block, Plan, flag_levels
 from ..prediction_powered.covariate import COVARIATE
-from ..prediction_powered.estimate import DSL, estimate_prediction_powered, taken_from
+from ..prediction_powered.estimate import DSL, estimate_prediction_powered, pop_sources
 from ..prediction_powered.tasks import SOURCES
 from ..request import Request, make_request
 from ..run import Data, frame_of
@@ -101,28 +101,28 @@ def interaction(
     """
     if kind not in ("acie", "amie"):
         raise InputError(f"There is no interaction {kind!r}; give kind='acie' or 'amie'.")
-    crossed = _crossed(formula if isinstance(formula, Formula) else parse(formula), first, second)
+    crossed = _crossed_formula(formula if isinstance(formula, Formula) else parse(formula), first, second)
     if options.get("engine") == "cregg":
         raise InputError("cregg has no interactions; give another engine.")
-    correct, sources = options.pop("correct", None), taken_from(options)
+    correct, sources = options.pop("correct", None), pop_sources(options)
     request = make_request("amce", crossed, id=id, **options)
 
-    def make_plan(asked: Request, rows: pd.DataFrame) -> Plan:
-        plan = plan_of(asked, rows)
+    def make_plan(plan_request: Request, rows: pd.DataFrame) -> Plan:
+        plan = plan_of(plan_request, rows)
         return _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
 
-    found: Estimates
+    fit: Estimates
     if check_correct(correct, sources, SOURCES, (PPI, COVARIATE, DSL)):
-        found = estimate_prediction_powered(request, data, correct, sources, make_plan)
+        fit = estimate_prediction_powered(request, data, correct, sources, make_plan)
     else:
         reported = make_plan(request, frame_of(request, data))
         warn_of_few_clusters(reported)
-        found = assemble(reported, solve(reported, request.engine))
+        fit = assemble(reported, solve(reported, request.engine))
     extra: dict[str, Any] = {"interaction": [first, second], "kind": kind}
     if kind == "amie":
         extra["distribution"] = distribution if isinstance(distribution, str) else dict(distribution)
-    made = replace(found.provenance, verb="interaction", by=(second,), extra=found.provenance.extra | extra)
-    return replace(found, provenance=made)
+    provenance = replace(fit.provenance, verb="interaction", by=(second,), extra=fit.provenance.extra | extra)
+    return replace(fit, provenance=provenance)
 
 
 @any_frame
@@ -170,38 +170,38 @@ def conditional_amce(
         )
     fit = cj(data, parsed, id=id, by=given, **options)
     label = (options.get("feature_labels") or {}).get(feature, feature)
-    found = of_rows(fit, (fit.frame["feature"].astype(str) == label).to_numpy())
-    fitted = found.fitted
+    estimates = select_estimates(fit, (fit.frame["feature"].astype(str) == label).to_numpy())
+    fitted = estimates.fitted
     if fitted is None:
-        return found
+        return estimates
     # notes of groups in general give way to those of groups by the level of an attribute
-    found = replace(found, notes=tuple(note for note in found.notes if not is_of_coverage(note)))
-    return with_coverage(found, fitted.plan, "conditional_amce")
+    estimates = replace(estimates, notes=tuple(note for note in estimates.notes if not is_of_coverage(note)))
+    return with_coverage(estimates, fitted.plan, "conditional_amce")
 
 
-def of_rows(fit: Estimates, kept: np.ndarray) -> Estimates:
+def select_estimates(fit: Estimates, mask: np.ndarray) -> Estimates:
     """Keep the flagged rows, shape (m,), of a fit, with their covariance."""
-    frame = fit.frame[kept].reset_index(drop=True)
+    frame = fit.frame[mask].reset_index(drop=True)
     for name in ("feature", "level"):
         frame[name] = frame[name].cat.remove_unused_categories()
     vcov = fit.vcov
     if vcov is not None:
-        inside = kept[fit.frame["std_error"].notna().to_numpy()]
+        inside = mask[fit.frame["std_error"].notna().to_numpy()]
         labels = row_labels(frame[frame["std_error"].notna()][list(vcov.index.names)])
         vcov = pd.DataFrame(vcov.to_numpy()[np.ix_(inside, inside)], index=labels, columns=labels)
     fitted = fit.fitted
     if fitted is not None:
-        plan, keys = fitted.plan, fitted.plan.keys[kept].reset_index(drop=True)
+        plan, keys = fitted.plan, fitted.plan.keys[mask].reset_index(drop=True)
         fitted = replace(
             fitted,
             plan=replace(
-                plan, contrasts=plan.contrasts[kept], keys=keys, is_reference=plan.is_reference[kept]
+                plan, contrasts=plan.contrasts[mask], keys=keys, is_reference=plan.is_reference[mask]
             ),
         )
     return replace(fit, frame=frame, vcov=vcov, fitted=fitted)
 
 
-def _crossed(formula: Formula, first: str, second: str) -> Formula:
+def _crossed_formula(formula: Formula, first: str, second: str) -> Formula:
     """The formula with all combinations of two features."""
     if first == second:
         raise InputError(f"first and second are both {first!r}; name two features.")
@@ -214,51 +214,51 @@ def _crossed(formula: Formula, first: str, second: str) -> Formula:
                 f"Formula {formula} restricts {pair[0]!r} by {pair[1]!r}, so their interaction with another "
                 "feature is not identified without a model; join the two into one column."
             )
-    others = tuple(pair for pair in formula.restrictions if set(pair) != {first, second})
-    return Formula(formula.outcome, formula.features, (*others, (first, second)))
+    restrictions = tuple(pair for pair in formula.restrictions if set(pair) != {first, second})
+    return Formula(formula.outcome, formula.features, (*restrictions, (first, second)))
 
 
 def _acie(plan: Plan, first: str, second: str) -> Plan:
     """Differences of differences of combination means against both references."""
     (block,) = plan.blocks
-    base, other = (_base(plan, name) for name in (first, second))
+    base, second_base = (_base(plan, name) for name in (first, second))
     pairs = [
         (a, b)
         for b in range(len(plan.cells.levels[second]))
         for a in range(len(plan.cells.levels[first]))
-        if a != base and b != other
+        if a != base and b != second_base
     ]
     contrasts = [
         _mean(block, first, second, a, b)
-        - _mean(block, first, second, a, other)
+        - _mean(block, first, second, a, second_base)
         - _mean(block, first, second, base, b)
-        + _mean(block, first, second, base, other)
+        + _mean(block, first, second, base, second_base)
         for a, b in pairs
     ]
-    return _reporting(plan, first, second, pairs, np.array(contrasts), "acie")
+    return _interaction_plan(plan, first, second, pairs, np.array(contrasts), "acie")
 
 
 def _amie(plan: Plan, first: str, second: str, distribution: Distribution) -> Plan:
     """Combination means minus both margins, plus the grand mean."""
     (block,), cells = plan.blocks, plan.cells
-    used = [np.flatnonzero(occurring(cells, name, block.inside)) for name in (first, second)]
-    seen = block.inside & (cells.cell_weight > 0)
-    one, two = cells.code(first), cells.code(second)
-    for a in used[0]:
-        for b in used[1]:
-            if not (seen & (one == a) & (two == b)).any():
+    levels = [np.flatnonzero(flag_levels(cells, name, block.inside)) for name in (first, second)]
+    mask = block.inside & (cells.cell_weight > 0)
+    first_codes, second_codes = cells.code(first), cells.code(second)
+    for a in levels[0]:
+        for b in levels[1]:
+            if not (mask & (first_codes == a) & (second_codes == b)).any():
                 raise InputError(
                     f"{first}={cells.levels[first][a]} never occurs with {second}={cells.levels[second][b]}, "
                     "so AMIEs are not defined; exclude a level, or give kind='acie'."
                 )
     shares = [_shares(plan, name, distribution) for name in (first, second)]
-    means = np.array([[_mean(block, first, second, a, b) for b in used[1]] for a in used[0]])
-    p, q = (share[own] / share[own].sum() for share, own in zip(shares, used, strict=True))
+    means = np.array([[_mean(block, first, second, a, b) for b in levels[1]] for a in levels[0]])
+    p, q = (share[indices] / share[indices].sum() for share, indices in zip(shares, levels, strict=True))
     centred = means - np.tensordot(p, means, axes=(0, 0))[None]
     centred = centred - np.einsum("b,abk->ak", q, centred)[:, None]
-    pairs = [(int(a), int(b)) for b in used[1] for a in used[0]]
+    pairs = [(int(a), int(b)) for b in levels[1] for a in levels[0]]
     contrasts = centred.transpose(1, 0, 2).reshape(len(pairs), -1)
-    return _reporting(plan, first, second, pairs, contrasts, "amie")
+    return _interaction_plan(plan, first, second, pairs, contrasts, "amie")
 
 
 def _mean(block: Block, first: str, second: str, a: int, b: int) -> np.ndarray:
@@ -266,7 +266,7 @@ def _mean(block: Block, first: str, second: str, a: int, b: int) -> np.ndarray:
 
 
 def _base(plan: Plan, feature: str) -> int:
-    return int(occurring(plan.cells, feature, plan.blocks[0].inside).argmax())
+    return int(flag_levels(plan.cells, feature, plan.blocks[0].inside).argmax())
 
 
 def _shares(plan: Plan, feature: str, distribution: Distribution) -> np.ndarray:
@@ -277,24 +277,24 @@ def _shares(plan: Plan, feature: str, distribution: Distribution) -> np.ndarray:
         return np.ones(len(levels))
     if distribution == "design":
         return np.bincount(cells.code(feature)[inside], cells.cell_weight[inside], len(levels))
-    given = None if isinstance(distribution, str) else distribution.get(feature)
-    if given is None:
+    level_shares = None if isinstance(distribution, str) else distribution.get(feature)
+    if level_shares is None:
         raise InputError(
             f"distribution is {distribution!r}; give 'design', 'uniform', or shares of the levels of both "
             "features."
         )
-    stray = next((level for level in given if level not in levels), None)
+    stray = next((level for level in level_shares if level not in levels), None)
     if stray is not None:
         raise InputError(
             f"distribution names {stray!r}, which is no level of {feature!r}; they are {listed(levels)}."
         )
-    shares = np.array([float(given.get(level, 0.0)) for level in levels])
+    shares = np.array([float(level_shares.get(level, 0.0)) for level in levels])
     if (shares < 0).any() or abs(shares.sum() - 1) > 1e-6:
         raise InputError(f"The shares of {feature!r} in distribution must be positive and sum to 1.")
     return shares
 
 
-def _reporting(
+def _interaction_plan(
     plan: Plan, first: str, second: str, pairs: list[tuple[int, int]], contrasts: np.ndarray, statistic: str
 ) -> Plan:
     """The plan with interactions as its rows."""

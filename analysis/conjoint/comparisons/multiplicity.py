@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.variables import listed, warn_caller
 from ...numerics.intervals import check_draws
-from ...numerics.significance import adjusted
+from ...numerics.significance import adjust_p_values
 from ..engines.native import regress
 from ..estimates import Estimates
 from ..plan import Plan
@@ -45,26 +45,26 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
         return Draws(statistic, fit.ratios[:, tested], "wild", int(not fit.provenance.extra["enumerated"]))
     if isinstance(fit, Bootstrap):
         _warn_of_few(fit)
-        made = fit.replicates[:, tested]
+        replicates = fit.replicates[:, tested]
         estimate = fit.frame["estimate"].to_numpy(float)[tested]
-        return Draws(statistic, (made - estimate) / np.nanstd(made, axis=0, ddof=1), "replicates")
+        return Draws(statistic, (replicates - estimate) / np.nanstd(replicates, axis=0, ddof=1), "replicates")
     check_draws(draws, seed, 100, "give at least 100, and 2000 or more for small p values")
     fitted = regressions_of(fit)
     clusters = clusters_of(fit)
-    few = clusters is not None and clusters < FEW_CLUSTERS
+    has_few_clusters = clusters is not None and clusters < FEW_CLUSTERS
     plan = None if fitted is None else fitted.plan
-    other = plan is not None and (
+    is_complex = plan is not None and (
         len(plan.request.clusters) > 1 or plan.request.strata is not None or plan.cells.is_aggregated
     )
-    if plan is not None and few and not other and plan.request.family == "gaussian":
+    if plan is not None and has_few_clusters and not is_complex and plan.request.family == "gaussian":
         value = fit.frame["estimate"].to_numpy(float)[tested] - fit.provenance.null
-        found = draw_ratios(plan, plan.contrasts[tested], value, draws, seed)
-        return Draws(found.statistic, found.ratios, "wild", found.observed)
+        wild_draws = draw_ratios(plan, plan.contrasts[tested], value, draws, seed)
+        return Draws(wild_draws.statistic, wild_draws.ratios, "wild", wild_draws.observed)
     if "df" in fit.frame:
         statistic = -ndtri(fit.frame["p"].to_numpy(float, na_value=np.nan)[tested] / 2)
-    elif few:
+    elif has_few_clusters:
         _warn_of_few(fit)
-    if plan is not None and not other and not few:
+    if plan is not None and not is_complex and not has_few_clusters:
         ratios = signed_scores(cluster_influence(plan, tested), draws, seed)
         return Draws(statistic, ratios, "scores")
     if fit.vcov is None or fit.vcov.isna().to_numpy().any():
@@ -115,8 +115,8 @@ def cluster_influence(plan: Plan, rows: np.ndarray) -> Iterator[np.ndarray]:
     entries = cells.entries()
     pieces = []
     for block, columns in zip(plan.blocks, plan.slices, strict=True):
-        own = contrasts[:, columns]
-        touched = np.flatnonzero((own != 0).any(axis=1))
+        block_contrasts = contrasts[:, columns]
+        touched = np.flatnonzero((block_contrasts != 0).any(axis=1))
         if len(touched):
             fit = regress(block, plan.request.family, cells.cell_weight, cells.cell_total)
             inside = np.flatnonzero(block.inside[entries.cell])
@@ -124,7 +124,7 @@ def cluster_influence(plan: Plan, rows: np.ndarray) -> Iterator[np.ndarray]:
             residual = entries.total[inside] - entries.weight[inside] * fit.fitted[cell]
             starts = np.searchsorted(inside, entries.starts)
             summed = csr_array((residual, cell, starts), shape=(entries.n_units, entries.n_cells))
-            pieces.append((summed, block.design @ (fit.bread @ own[touched].T), touched))
+            pieces.append((summed, block.design @ (fit.bread @ block_contrasts[touched].T), touched))
     for first in range(0, entries.n_units, _CLUSTERS_AT_A_TIME):
         last = min(first + _CLUSTERS_AT_A_TIME, entries.n_units)
         influence = np.zeros((last - first, len(contrasts)))
@@ -247,21 +247,21 @@ def adjust(
         column = np.cumsum(tested) - 1
         for rows in families:
             rows = rows[tested[rows]]
-            own = column[rows]
-            stepped = romano_wolf(made_by.statistic[own], made_by.ratios[:, own], made_by.observed)
+            columns = column[rows]
+            stepped = romano_wolf(made_by.statistic[columns], made_by.ratios[:, columns], made_by.observed)
             corrected[rows] = np.maximum(stepped, p[rows])
     else:
         for rows in families:
             rows = rows[~np.isnan(p[rows])]
-            corrected[rows] = adjusted(p[rows], method)
-    made = _with_column(frame, corrected)
+            corrected[rows] = adjust_p_values(p[rows], method)
+    table = _with_adjusted_p(frame, corrected)
     if isinstance(fit, pd.DataFrame):
-        return made
+        return table
     record: dict[str, Any] = {"method": method, "family": _names(family)}
     if made_by is not None:
         record |= {"draws": len(made_by.ratios), "drawn": made_by.kind, "seed": seed}
     extra = fit.provenance.extra | {"adjusted": record}
-    return replace(fit, frame=made, provenance=replace(fit.provenance, extra=extra))
+    return replace(fit, frame=table, provenance=replace(fit.provenance, extra=extra))
 
 
 def _families(frame: pd.DataFrame, family: str | Sequence[str] | None) -> Iterator[np.ndarray]:
@@ -281,7 +281,7 @@ def _names(family: str | Sequence[str] | None) -> list[str]:
     return [family] if isinstance(family, str) else list(family or ())
 
 
-def _with_column(frame: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
-    made = frame.drop(columns="p_adjusted", errors="ignore")
-    made.insert(list(made.columns).index("p") + 1, "p_adjusted", values)
-    return made
+def _with_adjusted_p(frame: pd.DataFrame, values: np.ndarray) -> pd.DataFrame:
+    table = frame.drop(columns="p_adjusted", errors="ignore")
+    table.insert(list(table.columns).index("p") + 1, "p_adjusted", values)
+    return table

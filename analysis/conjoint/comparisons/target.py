@@ -106,7 +106,7 @@ def pamce(
     >>> found[found["level"] == "y"]["estimate"].round(3).tolist()
     [0.25]
     """
-    return _population("cj_amce", data, formula, target, id, pair, opponent, design, by, options)
+    return _population_estimates("cj_amce", data, formula, target, id, pair, opponent, design, by, options)
 
 
 @any_frame
@@ -144,7 +144,7 @@ def pmm(
     >>> found[found["feature"] == "a"]["estimate"].tolist()
     [0.25, 0.5]
     """
-    return _population("cj_mm", data, formula, target, id, pair, opponent, design, by, options)
+    return _population_estimates("cj_mm", data, formula, target, id, pair, opponent, design, by, options)
 
 
 @any_frame
@@ -188,36 +188,36 @@ def target_sensitivity(
     >>> found[found["feature"] == "a"]["estimate"].round(3).tolist()
     [0.25]
     """
-    parsed = _plain(formula)
+    parsed = _parse_unrestricted(formula)
     frame = without_repeats(require_frame(data), parsed.features)
-    made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
+    weighting = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
     if isinstance(against, str) and against == "design":
-        other = np.ones_like(made.weight)
+        against_weight = np.ones_like(weighting.weight)
     else:
-        other = target_weights(
+        against_weight = target_weights(
             frame, parsed.features, against, pair=pair, opponent=opponent, design=design
         ).weight
-    _warn_of_few(made)
-    frame, clusters = with_choice(frame, id, pair_columns(frame, pair) if opponent else [])
+    _warn_of_few(weighting)
+    frame, clusters = choice_clusters(frame, id, pair_columns(frame, pair) if opponent else [])
     request = stacked_request("cj_amce", parsed, clusters, [WEIGHTED_TO, WEIGHTED_FOR], options)
-    weights = {"target": made.weight, "against": other}
+    weights = {"target": weighting.weight, "against": against_weight}
     plan = plan_for(request, stack_rows(frame, request, weights, options.get("weights")))
     warn_of_few_clusters(plan)
-    kept = own_rows(plan) & ~plan.is_reference
+    mask = flag_weighted_feature(plan) & ~plan.is_reference
     under = plan.keys[WEIGHTED_TO].to_numpy()
-    first, second = (np.flatnonzero(kept & (under == name)) for name in ("target", "against"))
+    first, second = (np.flatnonzero(mask & (under == name)) for name in ("target", "against"))
     contrasts = plan.contrasts[first] - plan.contrasts[second]
     keys = (
         plan.keys.iloc[first]
         .drop(columns=["by", WEIGHTED_TO, WEIGHTED_FOR])
         .assign(statistic="pamce_difference")
     )
-    found = _solved(plan, contrasts, keys, np.zeros(len(first), dtype=bool))
-    found = _with_coverage(found, plan, "target_sensitivity")
-    return _on_record(found, "target_sensitivity", made, (), id, options)
+    estimates = _solve_contrasts(plan, contrasts, keys, np.zeros(len(first), dtype=bool))
+    estimates = _with_coverage(estimates, plan, "target_sensitivity")
+    return _with_target_provenance(estimates, "target_sensitivity", weighting, (), id, options)
 
 
-def _population(
+def _population_estimates(
     verb: str,
     data: pd.DataFrame,
     formula: str | Formula,
@@ -230,37 +230,37 @@ def _population(
     options: dict[str, Any],
 ) -> Estimates:
     groups = [by] if isinstance(by, str) else list(by or ())
-    parsed = _plain(formula).without(groups)
+    parsed = _parse_unrestricted(formula).without(groups)
     frame = without_repeats(require_frame(data), [*parsed.features, *groups])
-    made = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
-    _warn_of_few(made)
-    frame, clusters = with_choice(frame, id, pair_columns(frame, pair) if opponent else [])
+    weighting = target_weights(frame, parsed.features, target, pair=pair, opponent=opponent, design=design)
+    _warn_of_few(weighting)
+    frame, clusters = choice_clusters(frame, id, pair_columns(frame, pair) if opponent else [])
     request = with_null(stacked_request(verb, parsed, clusters, [*groups, WEIGHTED_FOR], options), frame)
-    plan = plan_for(request, stack_rows(frame, request, {"target": made.weight}, options.get("weights")))
+    plan = plan_for(request, stack_rows(frame, request, {"target": weighting.weight}, options.get("weights")))
     warn_of_few_clusters(plan)
-    kept = own_rows(plan)
+    mask = flag_weighted_feature(plan)
     statistic = "pamce" if verb == "cj_amce" else "pmm"
-    keys = plan.keys[kept].drop(columns=["by", WEIGHTED_FOR]).assign(statistic=statistic)
+    keys = plan.keys[mask].drop(columns=["by", WEIGHTED_FOR]).assign(statistic=statistic)
     if groups:
         keys.insert(0, "by", keys[groups].astype(str).agg("***".join, axis=1))
-    found = _solved(plan, plan.contrasts[kept], keys, plan.is_reference[kept])
+    estimates = _solve_contrasts(plan, plan.contrasts[mask], keys, plan.is_reference[mask])
     if not groups:
-        found = _with_coverage(found, plan, statistic)
-    return _on_record(found, statistic, made, tuple(groups), id, options)
+        estimates = _with_coverage(estimates, plan, statistic)
+    return _with_target_provenance(estimates, statistic, weighting, tuple(groups), id, options)
 
 
-def _plain(formula: str | Formula) -> Formula:
+def _parse_unrestricted(formula: str | Formula) -> Formula:
     parsed = formula if isinstance(formula, Formula) else parse(formula)
     if parsed.restrictions:
-        one, two = parsed.restrictions[0]
+        first, second = parsed.restrictions[0]
         raise InputError(
-            f"Formula {parsed} restricts {one!r} by {two!r}; weights to a target need attributes drawn "
+            f"Formula {parsed} restricts {first!r} by {second!r}; weights to a target need attributes drawn "
             "independently, so join the two into one column."
         )
     return parsed
 
 
-def _solved(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.ndarray) -> Estimates:
+def _solve_contrasts(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.ndarray) -> Estimates:
     plan = replace(
         plan,
         contrasts=contrasts,
@@ -271,38 +271,38 @@ def _solved(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.nda
     return assemble(plan, solve(plan, "native"))
 
 
-def _with_coverage(found: Estimates, stacked: Plan, reported: str) -> Estimates:
+def _with_coverage(estimates: Estimates, stacked: Plan, reported: str) -> Estimates:
     """Estimates with notes of their coverage, for which each of the stacked rows of data counts once."""
-    assert found.fitted is not None
+    assert estimates.fitted is not None
     cells = stacked.cells
     once = np.ones(cells.n_cells, dtype=bool)
     for name in stacked.request.by:
         if name in (WEIGHTED_FOR, WEIGHTED_TO):
             once &= cells.code(name) == 0
-    notes = notes_of_coverage(found.fitted.plan, reported, rows=once[cells.cell])
-    return replace(found, notes=(*found.notes, *notes))
+    notes = notes_of_coverage(estimates.fitted.plan, reported, rows=once[cells.cell])
+    return replace(estimates, notes=(*estimates.notes, *notes))
 
 
-def _on_record(
-    found: Estimates, verb: str, made: TargetWeights, by: tuple[str, ...], id: Any, options: dict[str, Any]
+def _with_target_provenance(
+    fit: Estimates, verb: str, weighting: TargetWeights, by: tuple[str, ...], id: Any, options: dict[str, Any]
 ) -> Estimates:
     """Put on record what was asked for, in place of the stacked rows."""
-    before = found.provenance
-    extra = before.extra | {"target_weights": made.table.to_dict("records")}
+    before = fit.provenance
+    extra = before.extra | {"target_weights": weighting.table.to_dict("records")}
     n_rows, n_used = before.n_rows, before.n_used
-    copies = n_rows // len(made.weight)
+    copies = n_rows // len(weighting.weight)
     changes: dict[str, Any] = {"n_rows": n_rows // copies, "n_used": n_used // copies, "extra": extra}
     if before.id == ROW_OF_DATA:
         changes |= {"id": None, "n_clusters": None}
         extra.pop("clusters", None)
     weights = options.get("weights")
-    return replace(found, provenance=replace(before, verb=verb, by=by, weights=weights, **changes))
+    return replace(fit, provenance=replace(before, verb=verb, by=by, weights=weights, **changes))
 
 
-def _warn_of_few(made: TargetWeights) -> None:
-    few = made.table[made.table["share"] < _FEW]
-    if len(few):
-        worst = few.iloc[int(few["share"].argmin())]
+def _warn_of_few(weighting: TargetWeights) -> None:
+    poor_rows = weighting.table[weighting.table["share"] < _FEW]
+    if len(poor_rows):
+        worst = poor_rows.iloc[int(poor_rows["share"].argmin())]
         warn_caller(
             f"The target leaves {worst['effective']:.0f} of {worst['rows']} rows effective for "
             f"{worst['feature']!r}; estimates depend on few rows with large weights.",
@@ -313,7 +313,7 @@ WEIGHTED_FOR, WEIGHTED_TO = "weighted_for", "weighted_to"
 TARGET_WEIGHT, ROW_OF_DATA = "target_weight", "row_of_data"
 
 
-def with_choice(data: pd.DataFrame, id: Any, choice: Sequence[str]) -> tuple[pd.DataFrame, Any]:
+def choice_clusters(data: pd.DataFrame, id: Any, choice: Sequence[str]) -> tuple[pd.DataFrame, Any]:
     """The data and the column that clusters them: the one asked for, else the choice, else the row."""
     if id or not choice:
         return data, id or ROW_OF_DATA
@@ -340,7 +340,7 @@ def stacked_request(
 
 
 def stack_rows(
-    data: pd.DataFrame, request: Request, weights: dict[str, np.ndarray], given: str | None
+    data: pd.DataFrame, request: Request, weights: dict[str, np.ndarray], weights_name: str | None
 ) -> pd.DataFrame:
     """Stack the rows once for each feature and distribution, with the weights that are meant for it."""
     features, added = request.formula.features, (WEIGHTED_FOR, WEIGHTED_TO, TARGET_WEIGHT, ROW_OF_DATA)
@@ -351,9 +351,9 @@ def stack_rows(
     columns = [name for name in dict.fromkeys(named) if name and name not in added]
     for name in columns:
         require_column(data, name)
-    if given is not None:
-        require_column(data, given)
-    own = np.ones(len(data)) if given is None else weights_column(data, given)
+    if weights_name is not None:
+        require_column(data, weights_name)
+    row_weights = np.ones(len(data)) if weights_name is None else weights_column(data, weights_name)
     size = len(features)
     rows = np.tile(np.arange(len(data)), len(weights) * size)
     stacked = data[columns].take(rows).reset_index(drop=True)
@@ -363,12 +363,12 @@ def stack_rows(
     stacked[WEIGHTED_FOR] = pd.Categorical.from_codes(of, pd.Index(features))
     stacked[WEIGHTED_TO] = pd.Categorical.from_codes(under, pd.Index(list(weights)))
     stacked[TARGET_WEIGHT] = np.concatenate(
-        [(weight * own[:, None]).T.ravel() for weight in weights.values()]
+        [(weight * row_weights[:, None]).T.ravel() for weight in weights.values()]
     )
     return stacked
 
 
-def own_rows(plan: Plan) -> np.ndarray:
+def flag_weighted_feature(plan: Plan) -> np.ndarray:
     """Flag the rows, shape (m,), about the feature that their weights are for."""
     meant = plan.keys[WEIGHTED_FOR].astype(str).map(plan.request.label).to_numpy()
     return np.asarray(plan.keys["feature"].astype(str).to_numpy() == meant)

@@ -55,12 +55,19 @@ def target_weights(
     """Weigh rows by how likely their attributes are in a target, against the design."""
     named = _attributes(target, features)
     codes, levels = _codes(data, named)
-    wanted = _factors(target, named, levels, "target")
-    drawn = _observed(codes, levels) if design is None else _factors(design, named, levels, "design")
-    _check_support(wanted, drawn, levels)
-    other = _opponents(data, pair) if opponent else None
-    against = np.ones(len(data)) if other is None else _ratio(wanted, drawn, codes, named)[other]
-    columns = [_ratio(wanted, drawn, codes, [k for k in named if k != name]) * against for name in features]
+    target_factors = _factors(target, named, levels, "target")
+    design_factors = _observed(codes, levels) if design is None else _factors(design, named, levels, "design")
+    _check_support(target_factors, design_factors, levels)
+    opponents = _opponents(data, pair) if opponent else None
+    against = (
+        np.ones(len(data))
+        if opponents is None
+        else _ratio(target_factors, design_factors, codes, named)[opponents]
+    )
+    columns = [
+        _ratio(target_factors, design_factors, codes, [k for k in named if k != name]) * against
+        for name in features
+    ]
     weight = np.column_stack(columns)
     if not weight.sum(axis=0).all():
         raise InputError("No row has a profile that occurs in the target; check its levels.")
@@ -86,22 +93,22 @@ def pair_columns(data: pd.DataFrame, pair: str | Sequence[str] | None) -> list[s
 
 
 def _ratio(
-    wanted: Sequence[Factor], drawn: Sequence[Factor], codes: Mapping[str, np.ndarray], names: Sequence[str]
+    target: Sequence[Factor], design: Sequence[Factor], codes: Mapping[str, np.ndarray], names: Sequence[str]
 ) -> np.ndarray:
     """Target over design probability of each row's levels of some attributes, shape (n,)."""
-    top, bottom = _density(wanted, codes, names), _density(drawn, codes, names)
+    top, bottom = _density(target, codes, names), _density(design, codes, names)
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))
 
 
 def _density(factors: Sequence[Factor], codes: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
-    found = np.ones(len(next(iter(codes.values()))))
+    density = np.ones(len(next(iter(codes.values()))))
     for factor in factors:
-        kept = factor.over(names)
-        if kept.names:
-            own = [codes[name] for name in kept.names]
-            missing = np.any([code < 0 for code in own], axis=0)
-            found *= np.where(missing, 0.0, kept.shares[tuple(np.maximum(code, 0) for code in own)])
-    return found
+        margin = factor.over(names)
+        if margin.names:
+            indices = [codes[name] for name in margin.names]
+            missing = np.any([code < 0 for code in indices], axis=0)
+            density *= np.where(missing, 0.0, margin.shares[tuple(np.maximum(code, 0) for code in indices)])
+    return density
 
 
 def _attributes(target: Distribution, features: Sequence[str]) -> list[str]:
@@ -122,8 +129,8 @@ def _codes(
     codes, levels = {}, {}
     for name in names:
         require_column(data, name)
-        codes[name], found = factor_codes(data.assign(**{name: as_category(data, name)}), name, None)
-        levels[name] = tuple(map(str, found))
+        codes[name], categories = factor_codes(data.assign(**{name: as_category(data, name)}), name, None)
+        levels[name] = tuple(map(str, categories))
     return codes, levels
 
 
@@ -133,24 +140,24 @@ def _observed(codes: Mapping[str, np.ndarray], levels: Mapping[str, tuple[str, .
 
 
 def _factors(
-    given: Distribution, names: Sequence[str], levels: Mapping[str, tuple[str, ...]], option: str
+    distribution: Distribution, names: Sequence[str], levels: Mapping[str, tuple[str, ...]], option: str
 ) -> list[Factor]:
     """Read a distribution of the named attributes."""
-    if isinstance(given, str):
-        if given != "uniform":
-            raise InputError(f"{option} is {given!r}; give probabilities of levels, or 'uniform'.")
+    if isinstance(distribution, str):
+        if distribution != "uniform":
+            raise InputError(f"{option} is {distribution!r}; give probabilities of levels, or 'uniform'.")
         return [Factor((name,), np.full(len(levels[name]), 1 / len(levels[name]))) for name in names]
-    if isinstance(given, pd.DataFrame):
-        return [_joint(given, names, levels, option)]
-    lacking = next((name for name in names if name not in given), None)
+    if isinstance(distribution, pd.DataFrame):
+        return [_joint(distribution, names, levels, option)]
+    lacking = next((name for name in names if name not in distribution), None)
     if lacking is not None:
         raise InputError(f"{option} lacks the attribute {lacking!r}, which the target names; add its levels.")
-    return [_marginal(name, given[name], levels[name], option) for name in names]
+    return [_marginal(name, distribution[name], levels[name], option) for name in names]
 
 
-def _marginal(name: str, given: Mapping[str, float], levels: tuple[str, ...], option: str) -> Factor:
+def _marginal(name: str, probabilities: Mapping[str, float], levels: tuple[str, ...], option: str) -> Factor:
     shares = np.zeros(len(levels))
-    for level, share in given.items():
+    for level, share in probabilities.items():
         shares[_position(name, level, levels, option)] = share
     return Factor((name,), _checked(shares, f"{name!r} in {option}"))
 
@@ -163,7 +170,7 @@ def _joint(
             raise InputError(f"The {option} table has no column {name!r}; the target names it.")
     shares = np.zeros([len(levels[name]) for name in names])
     place = [[_position(name, value, levels[name], option) for value in table[name]] for name in names]
-    np.add.at(shares, tuple(np.array(own, dtype=int) for own in place), numeric_column(table, SHARE))
+    np.add.at(shares, tuple(np.array(codes, dtype=int) for codes in place), numeric_column(table, SHARE))
     return Factor(tuple(names), _checked(shares, f"the {option} table"))
 
 
@@ -184,16 +191,16 @@ def _checked(shares: np.ndarray, where: str) -> np.ndarray:
 
 
 def _check_support(
-    wanted: Sequence[Factor], drawn: Sequence[Factor], levels: Mapping[str, tuple[str, ...]]
+    target: Sequence[Factor], design: Sequence[Factor], levels: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Raise InputError where the target has what the design never shows."""
-    for factor in wanted:
+    for factor in target:
         for index in zip(*np.nonzero(factor.shares), strict=True):
-            shown = dict(zip(factor.names, index, strict=True))
-            parts = [(own, own.over(factor.names)) for own in drawn if set(own.names) & set(shown)]
-            if prod(float(own.shares[tuple(shown[n] for n in own.names)]) for _, own in parts) > 0:
+            profile = dict(zip(factor.names, index, strict=True))
+            parts = [(part, part.over(factor.names)) for part in design if set(part.names) & set(profile)]
+            if prod(float(part.shares[tuple(profile[n] for n in part.names)]) for _, part in parts) > 0:
                 continue
-            what = ", ".join(f"{name}={levels[name][code]}" for name, code in shown.items())
+            what = ", ".join(f"{name}={levels[name][code]}" for name, code in profile.items())
             raise InputError(
                 f"The target gives {what} a positive probability, but it never occurs in the design, which "
                 "weights cannot correct; set it to 0."
@@ -223,6 +230,6 @@ def _opponents(data: pd.DataFrame, pair: str | Sequence[str] | None) -> np.ndarr
             "all columns that distinguish choices by pair=, or give opponent=False."
         )
     order = np.argsort(codes, kind="stable").reshape(-1, 2)
-    other = np.empty(len(codes), dtype=np.int64)
-    other[order] = order[:, ::-1]
-    return other
+    opponents = np.empty(len(codes), dtype=np.int64)
+    opponents[order] = order[:, ::-1]
+    return opponents

@@ -12,7 +12,7 @@ from scipy.special import chdtrc, fdtrc
 from conjury.inference.errors import InputError
 
 from ...frames.variables import listed, warn_caller
-from ...numerics.sandwich import Parts, Wishart, leverages, parts, root_of, standardising
+from ...numerics.sandwich import Parts, Wishart, leverages, parts, root_of, standardising_matrix
 from ..engines.native import regress
 from ..estimates import Estimates
 from ..plan import Plan
@@ -31,45 +31,47 @@ class Reference:
 
 def references(plan: Plan, tests: Sequence[np.ndarray]) -> list[Reference]:
     """Reference distributions of joint tests in a CR2 fit, each of contrasts of shape (q, K)."""
-    wanted = [np.nan_to_num(contrasts) for contrasts in tests]
+    test_contrasts = [np.nan_to_num(contrasts) for contrasts in tests]
     touched = [
         [i for i, columns in enumerate(plan.slices) if (contrasts[:, columns] != 0).any()]
-        for contrasts in wanted
+        for contrasts in test_contrasts
     ]
     means: list[np.ndarray | float] = [0.0] * len(tests)
-    for number, found in _passing(plan, wanted, touched):
-        means[number] = means[number] + found.mean()
-    turn = [standardising(np.asarray(mean)) for mean in means]
-    ranks = [sum(plan.slices[i].stop - plan.slices[i].start for i in own) for own in touched]
+    for number, batch in _cluster_batches(plan, test_contrasts, touched):
+        means[number] = means[number] + batch.mean()
+    turn = [standardising_matrix(np.asarray(mean)) for mean in means]
+    ranks = [sum(plan.slices[i].stop - plan.slices[i].start for i in blocks) for blocks in touched]
     sums = {
-        number: Wishart(len(own), ranks[number], plan.cells.clusters.n)
-        for number, own in enumerate(turn)
-        if Wishart.is_feasible(len(own), ranks[number], plan.cells.clusters.n)
+        number: Wishart(len(matrix), ranks[number], plan.cells.clusters.n)
+        for number, matrix in enumerate(turn)
+        if Wishart.is_feasible(len(matrix), ranks[number], plan.cells.clusters.n)
     }
-    for number, found in _passing(plan, wanted, touched, list(sums)):
-        sums[number].add(found.turned(turn[number]))
-    return [Reference(own, sums[number].df if number in sums else np.nan) for number, own in enumerate(turn)]
+    for number, batch in _cluster_batches(plan, test_contrasts, touched, list(sums)):
+        sums[number].add(batch.turned(turn[number]))
+    return [
+        Reference(matrix, sums[number].df if number in sums else np.nan) for number, matrix in enumerate(turn)
+    ]
 
 
-def _passing(
+def _cluster_batches(
     plan: Plan, tests: Sequence[np.ndarray], touched: Sequence[list[int]], chosen: Sequence[int] | None = None
 ) -> Iterator[tuple[int, Parts]]:
     """Pass through the clusters: the number of a test, and what some thousand of them add to it."""
     numbers = range(len(tests)) if chosen is None else chosen
-    used = sorted({i for number in numbers for i in touched[number]})
-    if not used:
+    block_indices = sorted({i for number in numbers for i in touched[number]})
+    if not block_indices:
         return
     cells = plan.cells
     entries = cells.entries()
-    blocks = [plan.blocks[i] for i in used]
+    blocks = [plan.blocks[i] for i in block_indices]
     fits = [regress(block, "gaussian", cells.cell_weight, cells.cell_total) for block in blocks]
     roots = [root_of(fit.bread) for fit in fits]
     inside = [entries.within(block.inside) for block in blocks]
-    for found in leverages(inside, [block.design[block.inside] for block in blocks], roots):
+    for batch in leverages(inside, [block.design[block.inside] for block in blocks], roots):
         for number in numbers:
-            places = [used.index(i) for i in touched[number]]
-            own = [tests[number][:, plan.slices[i]] for i in touched[number]]
-            yield number, parts([found[place] for place in places], own)
+            places = [block_indices.index(i) for i in touched[number]]
+            block_contrasts = [tests[number][:, plan.slices[i]] for i in touched[number]]
+            yield number, parts([batch[place] for place in places], block_contrasts)
 
 
 _RANK_TOLERANCE = 1e-9
@@ -88,9 +90,9 @@ def joint_test(estimate: np.ndarray, vcov: np.ndarray) -> JointTest:
     """Test that estimates, shape (q,), with covariance (q, q), are all zero."""
     scale = np.sqrt(np.diag(vcov))
     values, vectors = np.linalg.eigh(vcov / scale / scale[:, None])
-    kept = values > _RANK_TOLERANCE * max(values[-1], 1.0)
-    projected = vectors[:, kept].T @ (estimate / scale)
-    return JointTest(float((projected**2 / values[kept]).sum()), int(kept.sum()))
+    mask = values > _RANK_TOLERANCE * max(values[-1], 1.0)
+    projected = vectors[:, mask].T @ (estimate / scale)
+    return JointTest(float((projected**2 / values[mask]).sum()), int(mask.sum()))
 
 
 def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
@@ -173,20 +175,22 @@ def wald(fit: Estimates, each: str | Sequence[str] | None = None) -> Estimates:
         index = members.index.to_numpy()
         is_mean = members["statistic"].astype(str).isin(["mm", "pmm"]).all()
         inside = text.loc[index, ["feature", *groups]].agg("\r".join, axis=1).to_numpy()
-        restrictions = _equalities(inside) if is_mean else np.eye(len(index))
+        restrictions = _equality_contrasts(inside) if is_mean else np.eye(len(index))
         if len(restrictions):
             tests.append((members.iloc[[0]][["outcome", *names]], members, restrictions))
     if not tests:
         raise InputError("No estimate has a standard error, so a joint test is not possible.")
-    contrasts = _contrasts(fit, [(members, own) for _, members, own in tests])
-    found = _references(fit, contrasts)
-    made = [
+    contrasts = _contrasts(fit, [(members, contrast_matrix) for _, members, contrast_matrix in tests])
+    distributions = _references(fit, contrasts)
+    frames = [
         keys.assign(**_test(members, vcov, restrictions, contrast, reference))
-        for (keys, members, restrictions), contrast, reference in zip(tests, contrasts, found, strict=True)
+        for (keys, members, restrictions), contrast, reference in zip(
+            tests, contrasts, distributions, strict=True
+        )
     ]
-    table = pd.concat(made, ignore_index=True)
+    table = pd.concat(frames, ignore_index=True)
     table.insert(1, "statistic", "wald")
-    _warn(table, fit)
+    _warn_of_unreliable_tests(table, fit)
     return Estimates(table, None, replace(fit.provenance, verb="wald"))
 
 
@@ -213,18 +217,18 @@ def covariance(fit: Estimates) -> np.ndarray:
 
 def clusters_of(fit: Estimates) -> int | None:
     """Clusters behind a result, of crossed ones the fewest, or units of a bootstrap; None for rows."""
-    found: int | None = fit.provenance.extra.get("n_units", fit.provenance.n_clusters)
-    return found
+    n_clusters: int | None = fit.provenance.extra.get("n_units", fit.provenance.n_clusters)
+    return n_clusters
 
 
-def _equalities(inside: np.ndarray) -> np.ndarray:
+def _equality_contrasts(inside: np.ndarray) -> np.ndarray:
     """Contrasts, shape (r, q), of the levels of each feature, in each group, with the first of them."""
     rows = []
     for name in dict.fromkeys(inside):
-        first, *others = np.flatnonzero(inside == name)
-        for other in others:
+        first, *indices = np.flatnonzero(inside == name)
+        for index in indices:
             row = np.zeros(len(inside))
-            row[first], row[other] = -1.0, 1.0
+            row[first], row[index] = -1.0, 1.0
             rows.append(row)
     return np.array(rows)
 
@@ -236,15 +240,15 @@ def _contrasts(
     fitted = regressions_of(fit)
     if fitted is None:
         return [None] * len(tests)
-    known = fitted.plan.contrasts[fit.frame["std_error"].notna().to_numpy()]
-    return [restrictions @ known[members.index.to_numpy()] for members, restrictions in tests]
+    tested_contrasts = fitted.plan.contrasts[fit.frame["std_error"].notna().to_numpy()]
+    return [restrictions @ tested_contrasts[members.index.to_numpy()] for members, restrictions in tests]
 
 
 def _references(fit: Estimates, contrasts: list[np.ndarray] | list[None]) -> list[Reference] | list[None]:
-    own = [one for one in contrasts if one is not None]
-    if fit.provenance.vcov != "CR2" or not own or fit.fitted is None:
+    tested_contrasts = [matrix for matrix in contrasts if matrix is not None]
+    if fit.provenance.vcov != "CR2" or not tested_contrasts or fit.fitted is None:
         return [None] * len(contrasts)
-    return references(fit.fitted.plan, own)
+    return references(fit.fitted.plan, tested_contrasts)
 
 
 def _test(
@@ -278,23 +282,23 @@ def _test(
     return {"tested": len(restrictions), "test": kind, **columns}
 
 
-def _warn(table: pd.DataFrame, fit: Estimates) -> None:
+def _warn_of_unreliable_tests(table: pd.DataFrame, fit: Estimates) -> None:
     """State which tests have fewer degrees of freedom than estimates, cannot be made, or reject too often."""
-    tests, short, lost = len(table), table["df"] < table["tested"], table["p"].isna()
+    tests, short, gaps = len(table), table["df"] < table["tested"], table["p"].isna()
     if short.any():
         warn_caller(
             f"Estimates depend on each other in {int(short.sum())} of {tests} tests, so the rank of their "
             "covariance is below the number of estimates; the degrees of freedom are this rank.",
         )
-    if lost.any():
+    if gaps.any():
         warn_caller(
-            f"{int(lost.sum())} of {tests} tests are not possible: there are too few clusters for the number "
+            f"{int(gaps.sum())} of {tests} tests are not possible: there are too few clusters for the number "
             "of estimates; test fewer, or test each and use adjust(..., 'holm').",
         )
     clusters = clusters_of(fit)
     if clusters is None:
         return
-    crude = (table["test"] != "HTZ") & ~lost & (table["df"] * _CLUSTERS_FOR_EACH > clusters)
+    crude = (table["test"] != "HTZ") & ~gaps & (table["df"] * _CLUSTERS_FOR_EACH > clusters)
     if crude.any():
         remedy = "test fewer at once" if fit.provenance.vcov == "CR2" else "test a fit with vcov='CR2'"
         warn_caller(

@@ -51,9 +51,9 @@ class Scores:
         patterns: dict[bytes, int] = {}
         flags = [(block.inside, block.counted) for block in plan.blocks]
         self._pattern = [
-            [patterns.setdefault(one.tobytes(), len(patterns)) for one in both] for both in flags
+            [patterns.setdefault(mask.tobytes(), len(patterns)) for mask in masks] for masks in flags
         ]
-        self._flags = [np.frombuffer(one, dtype=bool) for one in patterns]
+        self._flags = [np.frombuffer(pattern, dtype=bool) for pattern in patterns]
         self._means: Table | None = None
         if plan.request.family != "gaussian":
             import ibis
@@ -93,18 +93,18 @@ class Scores:
         counted = {"largest": scores["size"].max(), "n_rows": scores["size"].sum()}
         for p in range(len(self._flags)):
             for kind in ("rows", "answers"):
-                known = f"{kind}{p}" in scores.columns
+                has_column = f"{kind}{p}" in scores.columns
                 counted[f"{kind}{p}"] = (
-                    (scores[f"{kind}{p}"] > 0).cast("int64").sum() if known else scores.count()
+                    (scores[f"{kind}{p}"] > 0).cast("int64").sum() if has_column else scores.count()
                 )
         for first in range(0, len(pairs), MOST_PRODUCTS):
             chosen = pairs[first : first + MOST_PRODUCTS]
             sums = {f"p{i}_{j}": (scores[f"s{i}"] * scores[f"s{j}"]).sum() for i, j in chosen}
-            found = fetched(scores.aggregate(**sums, **({} if first else counted))).fillna(0).iloc[0]
+            totals = fetched(scores.aggregate(**sums, **({} if first else counted))).fillna(0).iloc[0]
             for i, j in chosen:
-                products[i, j] += found[f"p{i}_{j}"]
+                products[i, j] += totals[f"p{i}_{j}"]
             for name in () if first else counted:
-                of_part = int(found[name])
+                of_part = int(totals[name])
                 counts[name] = max(counts[name], of_part) if name == "largest" else counts[name] + of_part
 
     def _grouped(self, rows: Table, columns: list[str]) -> Table:
@@ -119,15 +119,17 @@ class Scores:
         conditions = self._conditions(view)
         sums: dict[str, Any] = {"size": rows.count()}
         blocks = zip(self._plan.blocks, self._plan.slices, self._pattern, strict=True)
-        for block, own, (inside, _) in blocks:
+        for block, block_slice, (inside, _) in blocks:
             alone, residual = self._joint.count(block.joint) == 1, rows[f"r{block.joint}"]
-            for j, term in enumerate(block.terms, start=own.start):
-                held = [*view.term(term), *([] if alone else conditions[inside])]
-                sums[f"s{j}"] = (reduce(and_, held).ifelse(residual, number(0.0)) if held else residual).sum()
+            for j, term in enumerate(block.terms, start=block_slice.start):
+                criteria = [*view.term(term), *([] if alone else conditions[inside])]
+                sums[f"s{j}"] = (
+                    reduce(and_, criteria).ifelse(residual, number(0.0)) if criteria else residual
+                ).sum()
         for p, condition in enumerate(conditions):
-            for kind, held in (("rows", condition), ("answers", [*condition, *answered])):
-                if held:
-                    sums[f"{kind}{p}"] = reduce(and_, held).ifelse(1, 0).sum()
+            for kind, criteria in (("rows", condition), ("answers", [*condition, *answered])):
+                if criteria:
+                    sums[f"{kind}{p}"] = reduce(and_, criteria).ifelse(1, 0).sum()
         return rows.group_by(columns).agg(**sums)
 
     def _residuals(
@@ -139,15 +141,15 @@ class Scores:
         view, cases = self._view(rows), defaultdict[int, list[tuple[Any, Any]]](list)
         numbers = sorted(set(self._joint))
         for block, fit, (inside, _) in zip(self._plan.blocks, self._fits, self._pattern, strict=True):
-            known = self._means is not None
-            mean = rows[f"m{numbers.index(block.joint)}"] if known else view.mean(block, fit.coef)
-            left = rows[OUTCOME] - mean
-            left = left if self._plan.request.weights is None else rows[WEIGHT] * left
-            held = [*conditions[inside], *answered]
-            cases[block.joint].append((reduce(and_, held) if held else None, left))
+            has_means = self._means is not None
+            mean = rows[f"m{numbers.index(block.joint)}"] if has_means else view.mean(block, fit.coef)
+            residual = rows[OUTCOME] - mean
+            residual = residual if self._plan.request.weights is None else rows[WEIGHT] * residual
+            criteria = [*conditions[inside], *answered]
+            cases[block.joint].append((reduce(and_, criteria) if criteria else None, residual))
         return {
-            f"r{joint}": own[0][1] if own[0][0] is None else ibis.cases(*own, else_=number(0.0))
-            for joint, own in cases.items()
+            f"r{joint}": parts[0][1] if parts[0][0] is None else ibis.cases(*parts, else_=number(0.0))
+            for joint, parts in cases.items()
         }
 
     def _view(self, rows: Table) -> CellColumns:
@@ -162,11 +164,11 @@ class Scores:
         rows = np.ones(len(cells.cell)) if cells.counts is None else cells.counts
         answered = np.bincount(cells.cell, rows * (cells.weight > 0), cells.n_cells)
         enough = np.inf if self._plan.request.weights else float(FEW_CLUSTERS * largest)
-        few = [one for block in self._plan.blocks for one in rare_levels(cells, block, answered, enough)]
-        if not few:
+        cases = [case for block in self._plan.blocks for case in rare_levels(cells, block, answered, enough)]
+        if not cases:
             return set()
-        weights = self._weights_by_cluster(column, [seen for _, _, seen in few])
-        return {one for (*names, _), part in zip(few, weights, strict=True) for one in part.level(*names)}
+        weights = self._weights_by_cluster(column, [mask for _, _, mask in cases])
+        return {item for (*names, _), part in zip(cases, weights, strict=True) for item in part.level(*names)}
 
     def _weights_by_cluster(self, name: str, flags: Sequence[np.ndarray]) -> list[LevelWeights]:
         """Weights of the clusters with an answered row in some cells, given as flags of shape (C,)."""
@@ -174,19 +176,19 @@ class Scores:
         rows = rows.filter(rows[OUTCOME].notnull() & (rows[WEIGHT] > 0))
         view = self._view(rows)
         parts: Mapping[str, Any] = {
-            f"w{p}": reduce(and_, held).ifelse(rows[WEIGHT], number(0.0)).sum()
-            if held
+            f"w{p}": reduce(and_, criteria).ifelse(rows[WEIGHT], number(0.0)).sum()
+            if criteria
             else rows[WEIGHT].sum()
-            for p, held in enumerate(view.within(self._plan.cells, seen) for seen in flags)
+            for p, criteria in enumerate(view.within(self._plan.cells, mask) for mask in flags)
         }
         sums = rows.group_by([column]).agg(**parts)
-        asked: dict[str, Any] = {}
+        expressions: dict[str, Any] = {}
         for p in range(len(flags)):
             weight = sums[f"w{p}"]
-            asked |= {f"n{p}": (weight > 0).ifelse(1, 0).sum(), f"t{p}": weight.sum()}
-            asked |= {f"q{p}": (weight * weight).sum(), f"m{p}": weight.max()}
-        found = fetched(sums.aggregate(**asked)).fillna(0).iloc[0]
+            expressions |= {f"n{p}": (weight > 0).ifelse(1, 0).sum(), f"t{p}": weight.sum()}
+            expressions |= {f"q{p}": (weight * weight).sum(), f"m{p}": weight.max()}
+        totals = fetched(sums.aggregate(**expressions)).fillna(0).iloc[0]
         return [
-            LevelWeights(int(found[f"n{p}"]), *(float(found[f"{kind}{p}"]) for kind in "tqm"))
+            LevelWeights(int(totals[f"n{p}"]), *(float(totals[f"{kind}{p}"]) for kind in "tqm"))
             for p in range(len(flags))
         ]

@@ -27,7 +27,7 @@ def solve_completed(
     into_cells = _sums(cells.cell[missing], cells.weight[missing], cells.n_cells)
     into_clusters = _sums(clusters.code[missing], cells.weight[missing], clusters.n)
     weights, totals = cells.entries(clusters.code, clusters.n).matrices()
-    found = np.empty((2, len(rows)))
+    results = np.empty((2, len(rows)))
     with one_thread():
         for first in range(0, len(rows), _AT_ONCE):
             part = slice(first, first + _AT_ONCE)
@@ -36,8 +36,8 @@ def solve_completed(
             estimate, slope, mean = _solve(plan, fits, errors.scale, contrasts, completed)
             sums = totals @ slope - weights @ mean
             sums += into_clusters @ (slope[cells.cell[missing]] * filled)
-            found[:, part] = estimate, np.sqrt((sums**2).sum(axis=0))
-    return found[0], found[1]
+            results[:, part] = estimate, np.sqrt((sums**2).sum(axis=0))
+    return results[0], results[1]
 
 
 def _solve(
@@ -47,17 +47,17 @@ def _solve(
     weight = plan.cells.cell_weight[:, None]
     estimate, slope, mean = np.zeros(len(contrasts)), np.zeros_like(totals), np.zeros_like(totals)
     for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
-        own = contrasts[:, columns]
-        used = np.flatnonzero(own.any(axis=1))
-        if not len(used):
+        block_contrasts = contrasts[:, columns]
+        rows = np.flatnonzero(block_contrasts.any(axis=1))
+        if not len(rows):
             continue
-        design, outcome = block.design, totals[:, used]
+        design, outcome = block.design, totals[:, rows]
         coef = fit.bread @ (design.T @ outcome)
         coef += fit.bread @ (design.T @ (outcome - weight * (design @ coef)))
-        estimate[used] += np.einsum("tk,kt->t", own[used], coef)
-        added = design @ (fit.bread @ (own[used] * scale[columns]).T)
-        slope[:, used] += added
-        mean[:, used] += added * (design @ coef)
+        estimate[rows] += np.einsum("tk,kt->t", block_contrasts[rows], coef)
+        added = design @ (fit.bread @ (block_contrasts[rows] * scale[columns]).T)
+        slope[:, rows] += added
+        mean[:, rows] += added * (design @ coef)
     return estimate, slope, mean
 
 

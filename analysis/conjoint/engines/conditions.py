@@ -21,12 +21,12 @@ def level_sets(codes: np.ndarray, flags: np.ndarray) -> dict[int, np.ndarray]:
     """Sets of codes by column, of codes (C, F), that hold exactly in the cells with flags (C,)."""
     # Columns whose every code is in the set are left out.
     sets = {}
-    for column, own in enumerate(codes.T):
-        kept = np.unique(own[flags])
-        if len(kept) < len(np.unique(own)):
-            sets[column] = kept
-    held = [np.isin(codes[:, column], kept) for column, kept in sets.items()]
-    if (np.logical_and.reduce([np.ones_like(flags), *held]) != flags).any():
+    for column, column_codes in enumerate(codes.T):
+        code_set = np.unique(column_codes[flags])
+        if len(code_set) < len(np.unique(column_codes)):
+            sets[column] = code_set
+    masks = [np.isin(codes[:, column], code_set) for column, code_set in sets.items()]
+    if (np.logical_and.reduce([np.ones_like(flags), *masks]) != flags).any():
         raise ValueError("These cells are not a product of sets of levels.")
     return sets
 
@@ -56,14 +56,14 @@ class CellColumns:
 
         if not flags.any():
             return [ibis.literal(False)]
-        found, features = [], list(self.levels)
+        conditions, features = [], list(self.levels)
         for number, codes in level_sets(cells.codes, flags).items():
             column, levels = self.table[self.names[features[number]]], self.levels[features[number]]
             named = column.isin([levels[code] for code in codes if code >= 0])
             if len(codes) == len(levels) and codes[0] >= 0:
                 named = column.notnull()
-            found.append(named | column.isnull() if codes[0] < 0 else named)
-        return found
+            conditions.append(named | column.isnull() if codes[0] < 0 else named)
+        return conditions
 
     def term(self, term: Term) -> list[BooleanValue]:
         """Conditions, all of which hold for the rows in which a dummy column is 1."""
@@ -99,7 +99,7 @@ def number(value: float) -> NumericValue:
 
 def radix_of(levels: Mapping[str, Sequence[object]]) -> np.ndarray:
     """What a step of each feature's code adds to a key, shape (F,)."""
-    sizes = [len(one) + 1 for one in levels.values()]
+    sizes = [len(level_names) + 1 for level_names in levels.values()]
     return np.cumprod([1, *sizes[:-1]], dtype=np.int64)
 
 
@@ -110,5 +110,5 @@ def keys_of(cells: Cells) -> np.ndarray:
 
 def codes_of(keys: np.ndarray, levels: Mapping[str, Sequence[object]]) -> np.ndarray:
     """Codes of the levels (n, F), -1 where missing, of keys (n,)."""
-    sizes = np.array([len(one) + 1 for one in levels.values()])
+    sizes = np.array([len(level_names) + 1 for level_names in levels.values()])
     return np.asarray(keys[:, None] // radix_of(levels) % sizes - 1)

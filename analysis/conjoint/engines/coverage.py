@@ -64,27 +64,27 @@ def notes_of_coverage(
     method = method.format(option or request.vcov)
     if n_rows is not None and not may_fail(method, Situation(n_rows / PROFILES)):
         return []  # before anything is counted, so that large tables cost nothing
-    used = cells.weight > 0 if rows is None else (cells.weight > 0) & rows
-    shares = _shares(plan, used)
+    mask = cells.weight > 0 if rows is None else (cells.weight > 0) & rows
+    shares = _shares(plan, mask)
     rarest = min((float(share[share > 0].min()) for share in shares.values() if share.any()), default=1.0)
-    codes = [one.code for one in cells.clusterings.values()] if cluster is None else [cluster]
-    n = int(used.sum()) / PROFILES
-    situation = Situation(n, rarest, min([n, *(effective_clusters(code[used]) for code in codes)]))
+    codes = [clusters.code for clusters in cells.clusterings.values()] if cluster is None else [cluster]
+    n = int(mask.sum()) / PROFILES
+    situation = Situation(n, rarest, min([n, *(effective_clusters(code[mask]) for code in codes)]))
     if not may_fail(method, situation):
         return []
     quantities = [(prefix + name, words, situation) for words, name in _names(plan, shares, rarest, reported)]
     return coverage_notes(method, quantities, request.alpha)
 
 
-def _shares(plan: Plan, used: np.ndarray) -> dict[str, Floats]:
+def _shares(plan: Plan, mask: np.ndarray) -> dict[str, Floats]:
     """Share of the rows with each level of each attribute."""
     cells = plan.cells
-    rows = np.bincount(cells.cell[used], minlength=cells.n_cells).astype(float)
+    rows = np.bincount(cells.cell[mask], minlength=cells.n_cells).astype(float)
     shares = {}
     for name in plan.request.formula.features:
         code = cells.code(name)
-        known = code >= 0
-        counts = np.bincount(code[known], rows[known], len(cells.levels[name]))
+        is_observed = code >= 0
+        counts = np.bincount(code[is_observed], rows[is_observed], len(cells.levels[name]))
         shares[name] = counts / max(counts.sum(), 1.0)
     return shares
 
@@ -101,10 +101,10 @@ def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) 
     rows = plan.keys[["feature", "level"]].astype(str).to_numpy()
     for group, (feature, level), reference in zip(groups, rows, plan.is_reference, strict=True):
         name = features.get(feature, "")
-        levels = [str(one) for one in plan.cells.levels[name]] if name in shares else []
+        levels = [str(value) for value in plan.cells.levels[name]] if name in shares else []
         if reference or level not in levels or not shares[name][levels.index(level)]:
             continue
-        alike = separator.join(_alike(shares[name], levels.index(level), rarest, "mm" in reported))
+        alike = separator.join(_passport_row(shares[name], levels.index(level), rarest, "mm" in reported))
         words = f"{feature}={level}"
         if reported == "conditional_amce":
             alike += " kind" if group == first else " rude"
@@ -114,7 +114,7 @@ def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) 
     return names
 
 
-def _alike(share: Floats, place: int, rarest: float, is_mean: bool) -> tuple[str, str]:
+def _passport_row(share: Floats, place: int, rarest: float, is_mean: bool) -> tuple[str, str]:
     """Attribute and level of the passport that are like a level with one of its attribute's shares."""
     # In the passport `tone` has two equally frequent levels, and `author` three: the reference ada, and cem,
     # which is rare. An effect is as rare as the rarer of its level and the reference.

@@ -55,14 +55,14 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
     """Call a verb of cregg."""
     if verb not in OPTIONS:
         raise InputError(f"cregg has no verb {verb!r}; choose one of {', '.join(OPTIONS)}.")
-    given = {name: value for name, value in options.items() if value is not None}
-    refused = sorted(set(given) - OPTIONS[verb])
+    arguments = {name: value for name, value in options.items() if value is not None}
+    refused = sorted(set(arguments) - OPTIONS[verb])
     if refused:
         raise InputError(f"cregg's {verb} takes no {refused[0]!r}; omit it or use another engine.")
     r.require("cregg")
     if verb != "cj_tidy":
-        data = data[_mentioned(data, formula or "", given)]
-    table = r.call("call_cregg", verb=verb, data=data, formula=formula, **given)
+        data = data[_columns_in_call(data, formula or "", arguments)]
+    table = r.call("call_cregg", verb=verb, data=data, formula=formula, **arguments)
     renamed: pd.DataFrame = table.rename(columns=COLUMN_NAMES)
     return renamed
 
@@ -73,10 +73,10 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     verb = "cj" if request.verb in _GROUPED else request.verb
     if request.family != "gaussian" and _GROUPED.get(request.verb, verb) in ("mm", "mm_diffs"):
         raise InputError(f"cregg's marginal means have no family {request.family!r}; use another engine.")
-    given = {name: getattr(request, name) for name in sorted(_PASSED & OPTIONS[verb])}
+    arguments = {name: getattr(request, name) for name in sorted(_PASSED & OPTIONS[verb])}
     by: str | list[str] | None = list(request.by) if verb == "cj" else next(iter(request.by), None)
-    given |= {"by": by, "estimate": _GROUPED.get(request.verb)}
-    options = {name: value for name, value in given.items() if value not in (None, [])}
+    arguments |= {"by": by, "estimate": _GROUPED.get(request.verb)}
+    options = {name: value for name, value in arguments.items() if value not in (None, [])}
     if options.get("h0") == 0.0:
         del options["h0"]
     if options.get("family") == "gaussian":
@@ -86,8 +86,8 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
         column = as_category(data, name)
         if first not in column.cat.categories:
             raise InputError(f"Reference {first!r} is not a level of feature {name!r}; give one that is.")
-        rest = [level for level in column.cat.categories if level != first]
-        data = data.assign(**{name: column.cat.set_categories([first, *rest])})
+        levels = [level for level in column.cat.categories if level != first]
+        data = data.assign(**{name: column.cat.set_categories([first, *levels])})
     for name in request.by:
         require_column(data, name)
     warn_of_missing_groups({name: int(data[name].isna().sum()) for name in request.by}, len(data))
@@ -95,17 +95,17 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
         data = data[data[request.by[0]].notna()]
     frame = run(verb, data, str(request.formula), **options)
     if verb in ("amce_diffs", "mm_diffs"):
-        frame = _ordered(request, data, frame)
+        frame = _sort_differences(request, data, frame)
     clusters = {name: unit_codes(data, name)[1] for name in request.clusters}
-    used = int(_used(request, data).sum())
-    return Estimates(frame, None, provenance_of(request, len(data), used, clusters))
+    n_used = int(_flag_rows(request, data).sum())
+    return Estimates(frame, None, provenance_of(request, len(data), n_used, clusters))
 
 
-def _ordered(request: Request, data: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+def _sort_differences(request: Request, data: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Sort differences as the native engine does; cregg sorts effects by its names of coefficients."""
     groups = as_category(data, request.by[0]).cat.remove_unused_categories().cat.categories
-    first, *others = map(str, groups)
-    contrasts = [f"{other} - {first}" for other in others]
+    first, *groups_compared = map(str, groups)
+    contrasts = [f"{group} - {first}" for group in groups_compared]
     step = 1 if request.level_order == "ascending" else -1
     rows = [
         (request.label(name), str(level))
@@ -119,20 +119,20 @@ def _ordered(request: Request, data: pd.DataFrame, frame: pd.DataFrame) -> pd.Da
     return frame.iloc[order].reset_index(drop=True)
 
 
-def _used(request: Request, data: pd.DataFrame) -> np.ndarray:
+def _flag_rows(request: Request, data: pd.DataFrame) -> np.ndarray:
     """Flag the rows, shape (n,), that cregg uses; means and counts take each feature alone."""
-    known = data[list(request.formula.features)].notna().to_numpy()
+    has_value = data[list(request.formula.features)].notna().to_numpy()
     alone = _GROUPED.get(request.verb, request.verb) in ("mm", "mm_diffs", "cj_freqs")
-    used = known.any(axis=1) if alone else known.all(axis=1)
+    mask = has_value.any(axis=1) if alone else has_value.all(axis=1)
     needed = [] if request.verb in ("cj_freqs", "cj_props") else [request.formula.outcome]
     for name in (*needed, *request.by):
-        used &= data[name].notna().to_numpy()
+        mask &= data[name].notna().to_numpy()
     if request.weights:
-        used &= (data[request.weights] > 0).fillna(False).to_numpy(dtype=bool)
-    return np.asarray(used)
+        mask &= (data[request.weights] > 0).fillna(False).to_numpy(dtype=bool)
+    return np.asarray(mask)
 
 
-def _mentioned(data: pd.DataFrame, formula: str, options: Mapping[str, Any]) -> list[str]:
+def _columns_in_call(data: pd.DataFrame, formula: str, options: Mapping[str, Any]) -> list[str]:
     """Columns whose name occurs in the formula or in an option, so that the others need not travel."""
     text = "\n".join(
         [formula, *(str(options[name]) for name in ("id", "weights", "by", "variable") if name in options)]

@@ -61,30 +61,30 @@ def warn_of_levels(request: Request, name: str, levels: Collection[Level]) -> No
     # degrees of freedom already contain that, so there only the number counts.
     cr2 = request.vcov == "CR2"
     enough = FEW_FOR_CR2 if cr2 else FEW_CLUSTERS
-    rare = [one for one in levels if one.clusters < enough]
-    unequal = [] if cr2 else [one for one in levels if one.clusters >= enough > one.effective]
+    rare = [level for level in levels if level.clusters < enough]
+    unequal = [] if cr2 else [level for level in levels if level.clusters >= enough > level.effective]
     if rare:
-        warn_caller(_of_few(request, name, rare, enough), FewClusters)
+        warn_caller(_note_on_few(request, name, rare, enough), FewClusters)
     if unequal:
-        warn_caller(_of_unequal(request, name, unequal, enough), FewClusters)
+        warn_caller(_note_on_unequal(request, name, unequal, enough), FewClusters)
 
 
-def _of_few(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
+def _note_on_few(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
     """A sentence about levels in few clusters."""
-    least = min(levels, key=lambda one: (one.clusters, one.feature, one.level))
-    seen = f"{least.feature}={least.level} has"
+    least = min(levels, key=lambda level: (level.clusters, level.feature, level.level))
+    subject = f"{least.feature}={least.level} has"
     if least.clusters == 1:
-        what = f"{seen} one, so its effect cannot be separated from that of this cluster"
+        what = f"{subject} one, so its effect cannot be separated from that of this cluster"
         remedy = "exclude the level"
     else:
         unequal = "" if least.effective > least.clusters / 2 else f" (as {least.effective:.1f} equal ones)"
-        what = f"{seen} {least.clusters}{unequal}, {len(levels)} of the levels have fewer than {enough}"
+        what = f"{subject} {least.clusters}{unequal}, {len(levels)} of the levels have fewer than {enough}"
         what += "; their standard errors may be too small"
         remedy = f"so {_remedy(request)}"
     return f"Few clusters of {name!r}: {what}; {remedy}, or use more values of {name!r}."
 
 
-def _of_unequal(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
+def _note_on_unequal(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
     """A sentence about levels in many clusters of which few have most rows."""
     least = min(levels)
     return (
@@ -117,14 +117,16 @@ def few_clusters(cells: Cells, blocks: Sequence[Block], clusters: Clusters) -> I
         weight = np.where(weight > 0, weight, 0.0)
     largest = float(np.bincount(clusters.code, weight, 1).max())
     answered = np.bincount(cells.cell, weight, cells.n_cells)
-    levels = [one for block in blocks for one in rare_levels(cells, block, answered, FEW_CLUSTERS * largest)]
+    levels = [
+        case for block in blocks for case in rare_levels(cells, block, answered, FEW_CLUSTERS * largest)
+    ]
     if not levels:
         return
     shape = (clusters.n, cells.n_cells)
     by_cluster = csr_array((weight, (clusters.code, cells.cell)), shape=shape)
     by_cluster.sum_duplicates()
-    for feature, level, seen in levels:
-        sums = by_cluster @ seen.astype(float)
+    for feature, level, mask in levels:
+        sums = by_cluster @ mask.astype(float)
         weights = LevelWeights(int((sums > 0).sum()), sums.sum(), (sums**2).sum(), sums.max())
         yield from weights.level(feature, level)
 
@@ -154,6 +156,6 @@ def rare_levels(
     for feature in dict.fromkeys(name for term in block.terms for name, _ in term):
         codes = cells.code(feature)
         for number, level in enumerate(cells.levels[feature]):
-            seen = block.inside & (codes == number)
-            if 0 < answered[seen].sum() < enough:
-                yield feature, str(level), seen
+            mask = block.inside & (codes == number)
+            if 0 < answered[mask].sum() < enough:
+                yield feature, str(level), mask

@@ -44,7 +44,7 @@ def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | Non
         return reduced.vcov(), reduced.df
     if kind.startswith("HC"):
         return _heteroskedastic(plan, fits, kind)
-    vcov = _crossed(plan, fits, kind)
+    vcov = _multiway_covariance(plan, fits, kind)
     return vcov, None if kind == "survey" else _least_df(plan, fits)
 
 
@@ -71,19 +71,19 @@ def influence(
     """What each of U units adds to the errors of all coefficients, (U, K), so that squares add up."""
     # Units may be parts of clusters, whose number counts for the small-sample factor.
     if kind in ("CR2", "CV3"):
-        found = np.vstack(list(_BiasReduced(plan, fits, _entries(plan, units), kind).influence()))
-        return found if kind == "CR2" else found / _scale(plan, fits, "CR1", clusters or units)
+        influences = np.vstack(list(_BiasReduced(plan, fits, _entries(plan, units), kind).influence()))
+        return influences if kind == "CR2" else influences / _scale(plan, fits, "CR1", clusters or units)
     return np.asarray(raw_influence(plan, fits, units) * _scale(plan, fits, kind, clusters or units))
 
 
 def raw_influence(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
     """Influence of G clusters without any small-sample factor, (G, K); it adds up to zero."""
     entries = plan.cells.entries(clusters.code, clusters.n)
-    found = np.empty((clusters.n, plan.slices[-1].stop))
+    influences = np.empty((clusters.n, plan.slices[-1].stop))
     for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
         mean = np.where(block.inside, fit.fitted, 0.0)
-        found[:, columns] = _scores(entries, block.design, mean, 0, clusters.n) @ fit.bread
-    return found
+        influences[:, columns] = _scores(entries, block.design, mean, 0, clusters.n) @ fit.bread
+    return influences
 
 
 def jackknifed(plan: Plan, fits: list[Regression], batches: Iterable[Entries]) -> Solution:
@@ -98,7 +98,7 @@ def jackknifed(plan: Plan, fits: list[Regression], batches: Iterable[Entries]) -
     for entries in batches:
         summed += _BiasReduced(plan, fits, entries, "CV3").vcov()
         shares += shares_of_variance(entries, direction)
-        counts += [_answering(entries, block.inside) for block in plan.blocks]
+        counts += [_n_answered_units(entries, block.inside) for block in plan.blocks]
     of_coefficient = plan.by_coefficient(counts)
     scale = 1 / scale_of(plan, fits, "CR1", of_coefficient)
     coef = np.concatenate([fit.coef for fit in fits])
@@ -114,7 +114,7 @@ def _direction(plan: Plan, fits: list[Regression]) -> np.ndarray:
     return direction
 
 
-def _answering(entries: Entries, inside: np.ndarray) -> int:
+def _n_answered_units(entries: Entries, inside: np.ndarray) -> int:
     """Units with an answer in some cells, given as flags (C,)."""
     answers = inside[entries.cell] & (entries.weight > 0)
     return int((np.diff(np.concatenate([[0], np.cumsum(answers)])[entries.starts]) > 0).sum())
@@ -124,7 +124,7 @@ def _entries(plan: Plan, clusters: Clusters) -> Entries:
     return plan.cells.entries(clusters.code, clusters.n)
 
 
-def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
+def _multiway_covariance(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
     """Sum the signed covariances over all intersections of the cluster columns."""
     bread = block_diag(*[fit.bread for fit in fits])
     if plan.cells.strata is not None:
@@ -136,10 +136,10 @@ def _crossed(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
         total += sign * sandwich(bread, _meat(plan, fits, clusters), scale)
     if len(clusterings) == 1:
         return total
-    return repaired(total, plan.request.id)
+    return repair_covariance(total, plan.request.id)
 
 
-def repaired(vcov: np.ndarray, columns: str | None) -> np.ndarray:
+def repair_covariance(vcov: np.ndarray, columns: str | None) -> np.ndarray:
     """Set negative eigenvalues of a covariance by crossed columns to zero, with a warning."""
     positive, was_negative = positive_semidefinite(vcov)
     if was_negative:
@@ -169,18 +169,18 @@ def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
     """Meat of all K coefficients; blocks that share no cell go through the data together."""
     designs, fitted, place = joint_regressions(plan, fits)
     if plan.cells.is_rows(clusters):
-        found = row_meat(plan.cells.cell, [_residuals(plan, means) for means in fitted], designs)
+        matrix = row_meat(plan.cells.cell, [_residuals(plan, means) for means in fitted], designs)
     else:
-        found = meat(plan.cells.entries(clusters.code, clusters.n), designs, fitted)
-    return np.asarray(found[np.ix_(place, place)])
+        matrix = meat(plan.cells.entries(clusters.code, clusters.n), designs, fitted)
+    return np.asarray(matrix[np.ix_(place, place)])
 
 
 def _stratified_meat(plan: Plan, fits: list[Regression], strata: Clusters) -> np.ndarray:
     """Meat of clusters centred within strata, each stratum with its factor n/(n-1), as R's survey has it."""
     cells, clusters = plan.cells, plan.cells.clusters
-    own = np.empty(clusters.n, dtype=np.int64)
-    own[clusters.code] = strata.code
-    n = np.bincount(own)[strata.code].astype(float)
+    stratum = np.empty(clusters.n, dtype=np.int64)
+    stratum[clusters.code] = strata.code
+    n = np.bincount(stratum)[strata.code].astype(float)
 
     def scaled(variance: np.ndarray) -> Plan:
         return replace(plan, cells=replace(cells, weight=cells.weight * np.sqrt(variance)))
@@ -222,21 +222,21 @@ def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.
             number = sorted({b.joint for b in plan.blocks}).index(block.joint)
             lever[number] += np.einsum("ci,ij,cj->c", block.design, fit.bread, block.design)
         of_one = cells.weight if cells.counts is None else cells.weight / cells.counts
-        left = [1.0 - of_one * own[cells.cell] for own in lever]
+        complements = [1.0 - of_one * leverage[cells.cell] for leverage in lever]
         with np.errstate(divide="ignore", invalid="ignore"):
             residuals = [
-                np.where(one > 1e-10, own / np.clip(one, 1e-10, None) ** power, 0.0)
-                for own, one in zip(residuals, left, strict=True)
+                np.where(complement > 1e-10, residual / np.clip(complement, 1e-10, None) ** power, 0.0)
+                for residual, complement in zip(residuals, complements, strict=True)
             ]
-    found = row_meat(cells.cell, residuals, designs)[np.ix_(place, place)]
+    matrix = row_meat(cells.cell, residuals, designs)[np.ix_(place, place)]
     rows, ranks = _rows_and_ranks(plan, fits)
     scale = np.sqrt(rows / (rows - ranks)) if kind == "HC1" else np.ones(len(rows))
-    vcov = sandwich(block_diag(*[fit.bread for fit in fits]), found, scale)
+    vcov = sandwich(block_diag(*[fit.bread for fit in fits]), matrix, scale)
 
     def df(contrasts: np.ndarray) -> np.ndarray:
-        touched = [np.any(np.nan_to_num(contrasts[:, own]) != 0, axis=1) for own in plan.slices]
-        own = [rows[s][0] - ranks[s][0] for s in plan.slices]
-        return np.asarray(sum(flags * left for flags, left in zip(touched, own, strict=True)), dtype=float)
+        touched = [np.any(np.nan_to_num(contrasts[:, columns]) != 0, axis=1) for columns in plan.slices]
+        residual_df = [rows[s][0] - ranks[s][0] for s in plan.slices]
+        return np.asarray(sum(flags * n for flags, n in zip(touched, residual_df, strict=True)), dtype=float)
 
     return vcov, df
 
@@ -274,7 +274,7 @@ def least_df(counts: Sequence[np.ndarray], further: Sequence[Df]) -> Df:
     def df(contrasts: np.ndarray) -> np.ndarray:
         touched = np.nan_to_num(contrasts) != 0
         each = [np.where(touched, count - 1, np.inf).min(axis=1) for count in counts]
-        return np.asarray(np.fmin.reduce([*each, *(one(contrasts) for one in further)]))
+        return np.asarray(np.fmin.reduce([*each, *(rule(contrasts) for rule in further)]))
 
     return df
 
@@ -307,12 +307,12 @@ class _BiasReduced:
     def influence(self) -> Iterator[np.ndarray]:
         """Yield the adjusted influence on all coefficients, (clusters, K), some thousand clusters a time."""
         first = 0
-        for found in leverages(self._parts, self._designs, self._roots):
-            last = first + len(found[0].values)
+        for batch in leverages(self._parts, self._designs, self._roots):
+            last = first + len(batch[0].values)
             scores = [
-                self._change(own, _scores(part, design, mean, first, last))
-                for own, part, design, mean in zip(
-                    found, self._parts, self._designs, self._means, strict=True
+                self._change(leverage, _scores(part, design, mean, first, last))
+                for leverage, part, design, mean in zip(
+                    batch, self._parts, self._designs, self._means, strict=True
                 )
             ]
             first = last
@@ -320,12 +320,12 @@ class _BiasReduced:
 
     def df(self, contrasts: np.ndarray) -> np.ndarray:
         """Satterthwaite's degrees of freedom of contrasts (m, K), shape (m,)."""
-        wanted, df = np.nan_to_num(contrasts), np.full(len(contrasts), np.nan)
-        touched = np.array([(wanted[:, columns] != 0).any(axis=1) for columns in self._slices]).T
+        vectors, df = np.nan_to_num(contrasts), np.full(len(contrasts), np.nan)
+        touched = np.array([(vectors[:, columns] != 0).any(axis=1) for columns in self._slices]).T
         for pattern in np.unique(touched, axis=0):
             rows, chosen = (touched == pattern).all(axis=1), np.flatnonzero(pattern)
             if len(chosen):
-                df[rows] = self._df_within(wanted[rows], chosen)
+                df[rows] = self._df_within(vectors[rows], chosen)
         return df
 
     def _df_within(self, contrasts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -334,8 +334,8 @@ class _BiasReduced:
             [each[i] for i in chosen] for each in (self._parts, self._designs, self._roots)
         )
         sums = Satterthwaite([root.shape[1] for root in roots], len(contrasts))
-        for found in leverages(parts, designs, roots):
-            sums.add(found, [contrasts[:, self._slices[i]] for i in chosen])
+        for batch in leverages(parts, designs, roots):
+            sums.add(batch, [contrasts[:, self._slices[i]] for i in chosen])
         return sums.df
 
 

@@ -61,19 +61,19 @@ def estimate_stored(request: Request, stored: Stored) -> Estimates:
         raise InputError("strata without clusters need rows in memory; read them, or give id.")
     request, rows = open_rows(request, stored)
     if rows.n_rows > MOST_ROWS and combinations_of(request, rows) > MOST_ROWS:
-        return _by_scores(request, rows)
+        return _estimate_by_scores(request, rows)
     plan = PLANS[request.verb](request, counted_cells(request, rows))
     warn_of_few_clusters(plan)
-    return _computed(assemble(plan, native.solve(plan)), BY_SUMS if request.clusters else BY_COUNTS)
+    return _with_method(assemble(plan, native.solve(plan)), BY_SUMS if request.clusters else BY_COUNTS)
 
 
-def _computed(made: Estimates, how: str) -> Estimates:
-    extra = made.provenance.extra | {"computed_from": how}
-    return replace(made, provenance=replace(made.provenance, extra=extra))
+def _with_method(estimates: Estimates, how: str) -> Estimates:
+    extra = estimates.provenance.extra | {"computed_from": how}
+    return replace(estimates, provenance=replace(estimates.provenance, extra=extra))
 
 
-def _by_scores(request: Request, rows: StoredRows) -> Estimates:
-    what = _not_summed(request)
+def _estimate_by_scores(request: Request, rows: StoredRows) -> Estimates:
+    what = _unsummable_option(request)
     if what is not None:
         raise InputError(
             f"Standard errors with {what} need the sums of all combinations of cell and cluster (without "
@@ -82,7 +82,7 @@ def _by_scores(request: Request, rows: StoredRows) -> Estimates:
         )
     plan = PLANS[request.verb](request, summed_cells(request, rows))
     if not request.clusters:
-        return _computed(assemble(plan, native.solve(plan)), BY_MOMENTS)
+        return _with_method(assemble(plan, native.solve(plan)), BY_MOMENTS)
     if plan.contrasts.shape[1] > MOST_COEFFICIENTS:
         raise InputError(
             f"{plan.contrasts.shape[1]} coefficients at once are too many for a query of all their products; "
@@ -91,15 +91,15 @@ def _by_scores(request: Request, rows: StoredRows) -> Estimates:
     with one_thread():
         fits = native.fits_of(plan)
         jackknife = request.vcov == JACKKNIFED
-        solution = (_by_jackknife if jackknife else _solution)(plan, fits, rows)
-    made = assemble(plan, solution)
+        solution = (_jackknife_solution if jackknife else _solution)(plan, fits, rows)
+    estimates = assemble(plan, solution)
     counts = dict(rows.n_clusters)
-    record = made.provenance
+    record = estimates.provenance
     record = replace(record, n_clusters=min(counts.values()), extra=record.extra | {"clusters": counts})
-    return _computed(replace(made, provenance=record), BY_BATCHES if jackknife else BY_SCORES)
+    return _with_method(replace(estimates, provenance=record), BY_BATCHES if jackknife else BY_SCORES)
 
 
-def _not_summed(request: Request) -> str | None:
+def _unsummable_option(request: Request) -> str | None:
     """What of a request sums over clusters do not give; None if they give all."""
     if request.strata is not None:
         return "strata"
@@ -108,13 +108,13 @@ def _not_summed(request: Request) -> str | None:
     return None if request.vcov in (*SUMMED, JACKKNIFED) else f"vcov={request.vcov!r}"
 
 
-def _by_jackknife(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
+def _jackknife_solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
     """CV3 of batches of clusters, with a warning of levels that few clusters have."""
     batches = ClusterBatches(plan, rows)
     solution = native.jackknifed(plan, fits, batches)
     (name,) = plan.request.clusters
-    few = Scores(plan, fits, rows).levels_in_few(name, batches.largest)
-    warn_of_levels(plan.request, name, few)
+    levels = Scores(plan, fits, rows).levels_in_few(name, batches.largest)
+    warn_of_levels(plan.request, name, levels)
     return solution
 
 
@@ -129,10 +129,10 @@ def _solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
         total += sign * sandwich(bread, sums.meat, native.scale_of(plan, fits, request.vcov, counts))
         if len(names) == 1:
             counts_by_column.append(sums.with_answers)
-            few = scores.levels_in_few(names[0], sums.largest)
-            warn_of_levels(request, names[0], few)
+            levels = scores.levels_in_few(names[0], sums.largest)
+            warn_of_levels(request, names[0], levels)
     if len(request.clusters) > 1:
-        total = native.repaired(total, request.id)
+        total = native.repair_covariance(total, request.id)
     coef = np.concatenate([fit.coef for fit in fits])
     if request.vcov == "survey":
         return Solution(coef, total)

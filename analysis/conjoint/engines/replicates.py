@@ -48,11 +48,11 @@ def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> 
     if plan.request.family != "quasibinomial":
         return replicate_products(plan, [_products(block, weight, total) for block in plan.blocks])
     parts = [_logistic_draws(block, plan.cells.cell_weight, weight, total) for block in plan.blocks]
-    used = np.stack([used for _, _, used in parts])
+    masks = np.stack([mask for _, _, mask in parts])
     return _contrasts(
         plan,
-        [(coef, lost) for coef, lost, _ in parts],
-        lambda draw: plan.null_space(weight[:, draw] * used[..., draw]),
+        [(coef, is_singular) for coef, is_singular, _ in parts],
+        lambda draw: plan.null_space(weight[:, draw] * masks[..., draw]),
     )
 
 
@@ -94,7 +94,7 @@ def _contrasts(
     coef = np.hstack([coef for coef, _ in parts])
     estimates = np.asarray(coef @ np.nan_to_num(plan.contrasts).T)
     estimates[:, np.isnan(plan.contrasts).any(axis=1)] = np.nan
-    for draw in np.flatnonzero(np.logical_or.reduce([lost for _, lost in parts])):
+    for draw in np.flatnonzero(np.logical_or.reduce([is_singular for _, is_singular in parts])):
         estimates[draw, ~estimable(plan.contrasts, null_of(int(draw)))] = np.nan
     return estimates
 
@@ -144,16 +144,16 @@ def _least_squares_draws(block: Block, full: np.ndarray, products: Products) -> 
     """Coefficients of each draw, shape (B, k), and which draws lost a column, shape (B,)."""
     design = block.design[block.inside]
     n_draws, k = products.moments.shape
-    kept = np.flatnonzero(independent_columns(design.T @ (design * full[block.inside, None])))
-    gram = products.gram[:, kept[:, None], kept]
-    moments = products.moments[:, kept, None]
-    lost = _singular(gram)
+    columns = np.flatnonzero(independent_columns(design.T @ (design * full[block.inside, None])))
+    gram = products.gram[:, columns[:, None], columns]
+    moments = products.moments[:, columns, None]
+    is_singular = _is_singular(gram)
     coef = np.zeros((n_draws, k))
-    coef[np.ix_(~lost, kept)] = np.linalg.solve(gram[~lost], moments[~lost])[..., 0]
-    for draw in np.flatnonzero(lost):
+    coef[np.ix_(~is_singular, columns)] = np.linalg.solve(gram[~is_singular], moments[~is_singular])[..., 0]
+    for draw in np.flatnonzero(is_singular):
         inverse, _ = invert_in_order(gram[draw])
-        coef[draw, kept] = inverse @ moments[draw, :, 0]
-    return coef, lost
+        coef[draw, columns] = inverse @ moments[draw, :, 0]
+    return coef, is_singular
 
 
 def _logistic_draws(
@@ -165,20 +165,20 @@ def _logistic_draws(
         for n, t in zip(weight.T, total.T, strict=True)
     ]
     design = block.design[block.inside]
-    kept = independent_columns(design.T @ (design * full[block.inside, None]))
-    lost = np.array([fit.null.shape[1] > (~kept).sum() for fit in fits])
-    return np.array([fit.coef for fit in fits]), lost, np.stack([fit.used for fit in fits], axis=1)
+    columns = independent_columns(design.T @ (design * full[block.inside, None]))
+    is_singular = np.array([fit.null.shape[1] > (~columns).sum() for fit in fits])
+    return np.array([fit.coef for fit in fits]), is_singular, np.stack([fit.used for fit in fits], axis=1)
 
 
-def _singular(gram: np.ndarray) -> np.ndarray:
+def _is_singular(gram: np.ndarray) -> np.ndarray:
     """Flag the cross-product matrices, shape (B, k, k), that have dependent columns."""
     scale = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))
     flags = np.asarray((scale == 0).any(axis=1))
-    whole = ~flags
-    unit = gram[whole] / scale[whole, :, None] / scale[whole, None, :]
+    has_scale = ~flags
+    unit = gram[has_scale] / scale[has_scale, :, None] / scale[has_scale, None, :]
     try:
         pivots = np.diagonal(np.linalg.cholesky(unit), axis1=1, axis2=2)
-        flags[whole] = (pivots**2).min(axis=1) < _SINGULAR
+        flags[has_scale] = (pivots**2).min(axis=1) < _SINGULAR
     except np.linalg.LinAlgError:
-        flags[whole] = np.linalg.eigvalsh(unit)[:, 0] < _SINGULAR
+        flags[has_scale] = np.linalg.eigvalsh(unit)[:, 0] < _SINGULAR
     return flags

@@ -48,10 +48,10 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
     for number in sorted({block.joint for block in plan.blocks}):
         chosen = [i for i, block in enumerate(plan.blocks) if block.joint == number]
         columns = np.concatenate([np.arange(n_coef)[plan.slices[i]] for i in chosen])
-        regression, kept = _row_regression(plan, chosen)
+        regression, mask = _row_regression(plan, chosen)
         part = np.zeros((len(columns), len(columns)))
-        if kept.any():
-            coef[columns[kept]], part[np.ix_(kept, kept)] = fit(regression)
+        if mask.any():
+            coef[columns[mask]], part[np.ix_(mask, mask)] = fit(regression)
         scale = (
             np.ones(len(columns)) if regression.strata is not None else small_sample_scale(counts[columns])
         )
@@ -63,19 +63,19 @@ def _row_regression(plan: Plan, chosen: list[int]) -> tuple[RowRegression, np.nd
     cells = plan.cells
     design = np.hstack([plan.blocks[i].design for i in chosen])
     inside = np.asarray(plan.used[chosen].any(axis=0))
-    used = inside[cells.cell] & (cells.weight > 0)
-    rows = used if cells.strata is None else np.ones_like(used)
-    kept = independent_columns(design.T @ (design * (cells.cell_weight * inside)[:, None]))
+    has_answer = inside[cells.cell] & (cells.weight > 0)
+    rows = has_answer if cells.strata is None else np.ones_like(has_answer)
+    mask = independent_columns(design.T @ (design * (cells.cell_weight * inside)[:, None]))
     regression = RowRegression(
-        design=design[:, kept][cells.cell[rows]],
-        outcome=np.where(used, cells.outcome, np.nan)[rows],
-        weight=np.where(used, cells.weight, 1.0)[rows],
+        design=design[:, mask][cells.cell[rows]],
+        outcome=np.where(has_answer, cells.outcome, np.nan)[rows],
+        weight=np.where(has_answer, cells.weight, 1.0)[rows],
         cluster=cells.clusters.code[rows] if cells.clusterings else None,
         strata=None if cells.strata is None else cells.strata.code,
         n_clusters=cells.clusters.n,
         family=plan.request.family,
     )
-    return regression, kept
+    return regression, mask
 
 
 def fit_survey(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +92,7 @@ def fit_survey(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
         units = len(np.unique(rows.cluster))
     if rows.strata is not None:
         frame["stratum"] = rows.strata
-    found = r.call(
+    result = r.call(
         "fit_survey",
         data=frame,
         formula=f"outcome ~ 0 + {' + '.join(names)}",
@@ -102,7 +102,7 @@ def fit_survey(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
         family=rows.family,
     )
     factor = 1.0 if rows.strata is not None else (units - 1) / units
-    return np.asarray(found["coef"]), np.asarray(found["vcov"]) * factor
+    return np.asarray(result["coef"]), np.asarray(result["vcov"]) * factor
 
 
 def fit_statsmodels(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
@@ -195,34 +195,39 @@ def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
 
 def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
     """Contrasts of the coefficients, shape (m,); NaN, with a warning, where the data do not determine one."""
-    known = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
-    warn(plan, ~known, "estimate", "the data contain no profile that distinguishes it from the reference.")
+    is_estimable = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
+    warn(
+        plan,
+        ~is_estimable,
+        "estimate",
+        "the data contain no profile that distinguishes it from the reference.",
+    )
     if plan.request.family == "quasibinomial":
         finite = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight * plan.used))
-        warn(plan, known & ~finite, "estimate", _SEPARATED)
-        known &= finite
-    return np.where(known, np.nan_to_num(plan.contrasts) @ coef, np.nan)
+        warn(plan, is_estimable & ~finite, "estimate", _SEPARATED)
+        is_estimable &= finite
+    return np.where(is_estimable, np.nan_to_num(plan.contrasts) @ coef, np.nan)
 
 
 def assemble(plan: Plan, solution: Solution) -> Estimates:
     """Turn coefficients into the tidy rows of a plan."""
     estimate = estimates(plan, solution.coef)
     tested = ~np.isnan(estimate) & ~plan.is_reference
-    varies = _varies(plan, solution.vcov)
+    varies = _has_variance(plan, solution.vcov)
     warn(plan, tested & ~varies, "standard error", "its rows lie in one cluster or leave no residual.")
     tested &= varies
     fitted = Fitted(plan, solution)
-    found = infer(fitted, plan.contrasts[tested])
-    std_error = _filled(found.std_error, tested)
-    df = None if found.df is None else _filled(found.df, tested)
+    inference = infer(fitted, plan.contrasts[tested])
+    std_error = _fill_flagged(inference.std_error, tested)
+    df = None if inference.df is None else _fill_flagged(inference.df, tested)
     frame = tidy(plan.keys, estimate, std_error, plan.request.alpha, plan.request.h0 or 0.0, df, plan.support)
     labels = row_labels(plan.keys[tested])
-    vcov = pd.DataFrame(found.vcov, index=labels, columns=labels)
-    made = replace(provenance(plan), interval="normal" if df is None else "t")
-    return Estimates(frame, vcov, made, fitted=fitted, extra=_effective(plan, solution))
+    vcov = pd.DataFrame(inference.vcov, index=labels, columns=labels)
+    record = replace(provenance(plan), interval="normal" if df is None else "t")
+    return Estimates(frame, vcov, record, fitted=fitted, extra=_effective_clusters(plan, solution))
 
 
-def _effective(plan: Plan, solution: Solution) -> dict[str, pd.DataFrame]:
+def _effective_clusters(plan: Plan, solution: Solution) -> dict[str, pd.DataFrame]:
     """Effective numbers of clusters of what a plan reports, where its solution has them."""
     if solution.effective is None:
         return {}
@@ -230,7 +235,7 @@ def _effective(plan: Plan, solution: Solution) -> dict[str, pd.DataFrame]:
     return {"effective_clusters": plan.keys.assign(independent=independent, equal=equal)}
 
 
-def _filled(values: np.ndarray, flags: np.ndarray) -> np.ndarray:
+def _fill_flagged(values: np.ndarray, flags: np.ndarray) -> np.ndarray:
     """Put values where flags are set, NaN elsewhere, shape (m,)."""
     full = np.full(len(flags), np.nan)
     full[flags] = values
@@ -243,8 +248,8 @@ def provenance(plan: Plan | CountPlan) -> Provenance:
     inside = np.ones(cells.n_cells, dtype=bool)
     if isinstance(plan, Plan):
         inside = np.logical_or.reduce([block.inside for block in plan.blocks])
-    used = cells.number(inside[cells.cell] & (cells.weight > 0))
-    return provenance_of(request, cells.n_rows, used, {n: c.n for n, c in cells.clusterings.items()})
+    n_used = cells.number(inside[cells.cell] & (cells.weight > 0))
+    return provenance_of(request, cells.n_rows, n_used, {n: c.n for n, c in cells.clusterings.items()})
 
 
 def provenance_of(request: Request, n_rows: int, n_used: int, clusters: Mapping[str, int]) -> Provenance:
@@ -277,7 +282,7 @@ def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> No
         warn_caller(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}")
 
 
-def _varies(plan: Plan, vcov: np.ndarray) -> np.ndarray:
+def _has_variance(plan: Plan, vcov: np.ndarray) -> np.ndarray:
     """Flag the contrasts, shape (m,), that have a sampling error in every block that they touch."""
     smallest = (_NO_ERROR * np.abs(plan.cells.span).max()) ** 2
     flags = np.ones(len(plan.contrasts), dtype=bool)

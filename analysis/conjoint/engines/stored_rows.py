@@ -16,9 +16,9 @@ import pyarrow as pa
 from conjury.inference.errors import InputError
 
 from ...frames.cells import Cells, build_cells
-from ...frames.stored import Stored, fetched, known, number_of, stored_chance, without_stored_repeats
+from ...frames.stored import Stored, fetched, null_for_nan, number_of, stored_chance, without_stored_repeats
 from ...frames.variables import as_category
-from ..estimands import check_cells, prepared, unchecked_cells
+from ..estimands import check_cells, check_groups, unchecked_cells
 from ..request import MEANS, Request, with_chance
 from .conditions import CellColumns, codes_of
 
@@ -78,10 +78,10 @@ def open_rows(request: Request, stored: Stored) -> tuple[Request, StoredRows]:
     named += [request.weights] if request.weights is not None else []
     stored.require(named)
     stored = without_stored_repeats(stored, named)
-    request = prepared(request)
+    request = check_groups(request)
     if request.verb in MEANS and request.h0 is None:
         request = with_chance(request, stored_chance(stored, formula.outcome, request.clusters))
-    return request, _counted_units(request, _renamed(request, stored))
+    return request, _count_units(request, _rename_columns(request, stored))
 
 
 def cell_columns(request: Request) -> list[str]:
@@ -94,12 +94,12 @@ def unit_columns(request: Request) -> list[str]:
     return [*request.clusters, *([request.strata] if request.strata is not None else [])]
 
 
-def _renamed(request: Request, stored: Stored) -> StoredRows:
+def _rename_columns(request: Request, stored: Stored) -> StoredRows:
     table = stored.table
     names = dict.fromkeys([*cell_columns(request), *unit_columns(request)])
-    taken = next((name for name in names if name.startswith(OURS)), None)
-    if taken is not None:
-        raise InputError(f"Column {taken!r} begins with {OURS!r}, which is kept for queries; rename it.")
+    clash = next((name for name in names if name.startswith(OURS)), None)
+    if clash is not None:
+        raise InputError(f"Column {clash!r} begins with {OURS!r}, which is kept for queries; rename it.")
     for name in request.formula.features:
         if table[name].type().is_numeric() and name not in stored.levels:
             raise InputError(
@@ -108,7 +108,7 @@ def _renamed(request: Request, stored: Stored) -> StoredRows:
             )
     inner = {name: f"c{number}" for number, name in enumerate(names)}
     numbers = {OUTCOME: request.formula.outcome, WEIGHT: request.weights}
-    columns = {ours: known(table[name]) for name, ours in inner.items()}
+    columns = {ours: null_for_nan(table[name]) for name, ours in inner.items()}
     columns |= {ours: number_of(table, name) for ours, name in numbers.items() if name}
     rows = table.select(**columns)
     if not request.formula.outcome:
@@ -116,16 +116,16 @@ def _renamed(request: Request, stored: Stored) -> StoredRows:
     return StoredRows(rows if request.weights else rows.mutate(**{WEIGHT: 1.0}), inner, stored.levels)
 
 
-def _counted_units(request: Request, rows: StoredRows) -> StoredRows:
+def _count_units(request: Request, rows: StoredRows) -> StoredRows:
     """Count rows and clusters, and refuse units and weights that cannot be."""
     table, clusters = rows.table, rows.columns(request.clusters)
-    wanted: dict[str, Any] = {"n_rows": table.count(), "infinite": table[OUTCOME].isinf().sum()}
-    wanted |= {"unweighted": table[WEIGHT].isnull().sum(), "endless": table[WEIGHT].isinf().sum()}
-    wanted |= {"lightest": table[WEIGHT].min(), "heaviest": table[WEIGHT].max()}
-    wanted |= {"least": table[OUTCOME].min(), "largest": table[OUTCOME].max()}
+    expressions: dict[str, Any] = {"n_rows": table.count(), "infinite": table[OUTCOME].isinf().sum()}
+    expressions |= {"unweighted": table[WEIGHT].isnull().sum(), "endless": table[WEIGHT].isinf().sum()}
+    expressions |= {"lightest": table[WEIGHT].min(), "heaviest": table[WEIGHT].max()}
+    expressions |= {"least": table[OUTCOME].min(), "largest": table[OUTCOME].max()}
     for name in clusters:
-        wanted |= {f"n_{name}": table[name].nunique(), f"missing_{name}": table[name].isnull().sum()}
-    counts = fetched(table.aggregate(**wanted)).fillna(0).iloc[0]
+        expressions |= {f"n_{name}": table[name].nunique(), f"missing_{name}": table[name].isnull().sum()}
+    counts = fetched(table.aggregate(**expressions)).fillna(0).iloc[0]
     if not counts["n_rows"]:
         raise InputError("The data have no rows; give a table with one row per profile.")
     for name, ours in zip(request.clusters, clusters, strict=True):
@@ -147,7 +147,9 @@ def _counted_units(request: Request, rows: StoredRows) -> StoredRows:
         )
     if counts["lightest"] < 0 or counts["heaviest"] <= 0 or counts["endless"]:
         raise InputError(f"Weights {request.weights!r} must be finite, zero or more, and not all zero.")
-    n_clusters = {name: int(counts[f"n_{one}"]) for name, one in zip(request.clusters, clusters, strict=True)}
+    n_clusters = {
+        name: int(counts[f"n_{column}"]) for name, column in zip(request.clusters, clusters, strict=True)
+    }
     limits = (float(counts["least"]), float(counts["largest"]))
     return replace(rows, n_rows=int(counts["n_rows"]), n_clusters=n_clusters, limits=limits)
 
@@ -160,15 +162,15 @@ def approximate_number(table: Table, columns: Sequence[str]) -> int:
         joined = ibis.struct({name: table[name] for name in columns})
     else:
         texts = [table[name].cast("string").fill_null("") for name in columns]
-        joined = reduce(lambda one, two: one + "\x1f" + two, texts)
+        joined = reduce(lambda first, second: first + "\x1f" + second, texts)
     return int(joined.approx_nunique().to_pyarrow().as_py())
 
 
 def combinations_of(request: Request, rows: StoredRows) -> int:
     """About how many combinations occur that `counted_cells` counts."""
     names = rows.columns([*cell_columns(request), *unit_columns(request)])
-    own = [] if request.clusters else [OUTCOME, *([WEIGHT] if request.weights is not None else [])]
-    return approximate_number(rows.table, [*dict.fromkeys(names), *own])
+    number_columns = [] if request.clusters else [OUTCOME, *([WEIGHT] if request.weights is not None else [])]
+    return approximate_number(rows.table, [*dict.fromkeys(names), *number_columns])
 
 
 def parts_of(rows: StoredRows, cluster: str, n: int) -> list[Table]:
@@ -193,7 +195,7 @@ def counted_cells(request: Request, rows: StoredRows) -> Cells:
     """Cells of rows that stand for all that agree in cell and units, or in cell, outcome and weight."""
     names = rows.columns(list(dict.fromkeys([*cell_columns(request), *unit_columns(request)])))
     if request.clusters:
-        frame = _with_means(rows.fetch(_summed(request, rows, rows.table, names)))
+        frame = _with_means(rows.fetch(_sum_cells(request, rows, rows.table, names)))
         frame = frame.sort_values(list(request.clusters), ignore_index=True)  # draws go by this order
         cells = _cells(request, frame, frame[ROWS].to_numpy())
         return _checked(request, replace(cells, limits=rows.limits))
@@ -237,14 +239,14 @@ def _fetched_cells(request: Request, rows: StoredRows, *, spread: bool) -> pd.Da
     table, names = rows.table, rows.columns(cell_columns(request))
     levels = _few_levels(table, names)
     if levels is None:
-        return rows.fetch(_summed(request, rows, table, names, spread=spread), MOST_CELLS)
-    values = {name: own.to_pylist() for name, own in levels.items()}
+        return rows.fetch(_sum_cells(request, rows, table, names, spread=spread), MOST_CELLS)
+    values = {name: array.to_pylist() for name, array in levels.items()}
     table = table.mutate(**{KEY: CellColumns(table, {name: name for name in names}, values).key()})
-    frame = rows.fetch(_summed(request, rows, table, [KEY], spread=spread), MOST_CELLS)
+    frame = rows.fetch(_sum_cells(request, rows, table, [KEY], spread=spread), MOST_CELLS)
     codes = codes_of(frame.pop(KEY).to_numpy(), values).T
     columns = {
-        name: own.take(pa.array(code, mask=code < 0)).to_pandas()
-        for (name, own), code in zip(levels.items(), codes, strict=True)
+        name: array.take(pa.array(code, mask=code < 0)).to_pandas()
+        for (name, array), code in zip(levels.items(), codes, strict=True)
     }
     return rows.renamed(frame.assign(**columns))
 
@@ -252,20 +254,20 @@ def _fetched_cells(request: Request, rows: StoredRows, *, spread: bool) -> pd.Da
 def _few_levels(table: Table, names: Sequence[str]) -> dict[str, pa.Array] | None:
     """Levels of texts, whole numbers and truth values that occur; None where many, none or others."""
     types = [table[name].type() for name in names]
-    if not all(one.is_string() or one.is_boolean() or one.is_integer() for one in types):
+    if not all(dtype.is_string() or dtype.is_boolean() or dtype.is_integer() for dtype in types):
         return None
     first = table.limit(FIRST_ROWS)
     numbers = fetched(first.aggregate(**{name: first[name].nunique() for name in names}))
     if numbers.iloc[0].max() > MOST_LEVELS:
         return None
-    found = table.aggregate(**{name: table[name].collect(distinct=True) for name in names}).to_pyarrow()
-    levels = {name: found[name].combine_chunks().flatten() for name in names}
-    sizes = [len(own) for own in levels.values()]
-    few = min(sizes) > 0 and max(sizes) <= MOST_LEVELS and math.prod(n + 1 for n in sizes) <= MOST_KEYS
-    return levels if few else None
+    arrays = table.aggregate(**{name: table[name].collect(distinct=True) for name in names}).to_pyarrow()
+    levels = {name: arrays[name].combine_chunks().flatten() for name in names}
+    sizes = [len(array) for array in levels.values()]
+    is_small = min(sizes) > 0 and max(sizes) <= MOST_LEVELS and math.prod(n + 1 for n in sizes) <= MOST_KEYS
+    return levels if is_small else None
 
 
-def _summed(
+def _sum_cells(
     request: Request, rows: StoredRows, table: Table, names: Sequence[str], *, spread: bool = False
 ) -> Table:
     """Rows, weights and weighted outcomes of what agrees in some columns, answered and unanswered apart."""
@@ -315,7 +317,7 @@ def open_counted(request: Request, stored: Stored) -> StoredRows:
     stored.require([*names, *([request.weights] if request.weights is not None else [])])
     stored = without_stored_repeats(stored, [*names, request.weights])
     alone = replace(request, formula=replace(request.formula, outcome=""))
-    return _counted_units(alone, _renamed(alone, stored))
+    return _count_units(alone, _rename_columns(alone, stored))
 
 
 def count_cells(request: Request, rows: StoredRows) -> Cells:

@@ -87,8 +87,8 @@ def draw_stored(
         sums = _sums_of(plan, draws, acceleration)
         total = _all_units(_rows_of_units(plan, rows, units, seed), sums)
         replicates = sums.replicates(total.sums)
-    whole = float(plan.cells.cell_weight.sum())
-    if abs(total.weight - whole) > 1e-9 * whole:
+    table_weight = float(plan.cells.cell_weight.sum())
+    if abs(total.weight - table_weight) > 1e-9 * table_weight:
         raise InputError(
             "Two queries of one table gave different rows; if it is a sample or changes, store it first "
             "(`.cache()` of Ibis)."
@@ -157,8 +157,8 @@ def _lookup(keys: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         place[keys] = np.arange(len(keys))
         return lambda numbers: place[np.minimum(numbers, most)]
     order = np.argsort(keys).astype(np.int32)
-    known = keys[order]
-    return lambda numbers: order[np.minimum(np.searchsorted(known, numbers), len(keys) - 1)]
+    sorted_keys = keys[order]
+    return lambda numbers: order[np.minimum(np.searchsorted(sorted_keys, numbers), len(keys) - 1)]
 
 
 @dataclass(frozen=True)
@@ -232,9 +232,9 @@ def _sums_of_counts(plan: CountPlan, draws: int) -> _Sums:
     counted = csr_array(np.vstack([plan.part] if plan.whole is None else [plan.part, plan.whole]).T)
 
     def shares(sums: np.ndarray) -> np.ndarray:
-        part, whole = np.hsplit(sums, 2)
+        part, base = np.hsplit(sums, 2)
         with np.errstate(invalid="ignore"):
-            return np.asarray(part / whole)
+            return np.asarray(part / base)
 
     replicates = np.asarray if plan.whole is None else shares
     return _Sums(BY_COUNTS, lambda weight, _: (weight @ counted).toarray(), replicates, draws, None)
@@ -269,7 +269,7 @@ def unit_products(design: np.ndarray, weight: csr_array, total: csr_array) -> tu
     k, sizes = design.shape[1], np.diff(weight.indptr)
     pairs, moments = np.zeros((len(sizes), k * (k + 1) // 2)), np.zeros((len(sizes), k))
     first, second = np.triu_indices(k)
-    padded = _padded(sizes)
+    padded = _rounded_sizes(sizes)
     for size in np.unique(padded[sizes > 0]):
         units = np.flatnonzero(padded == size)
         place = np.minimum(weight.indptr[units, None] + np.arange(size), len(weight.data) - 1)
@@ -281,7 +281,7 @@ def unit_products(design: np.ndarray, weight: csr_array, total: csr_array) -> tu
     return pairs, moments
 
 
-def _padded(sizes: np.ndarray) -> np.ndarray:
+def _rounded_sizes(sizes: np.ndarray) -> np.ndarray:
     """Sizes rounded up by an eighth at most, so that few of them differ."""
     step = 2 ** np.maximum(np.ceil(np.log2(np.maximum(sizes, 1))).astype(int) - 4, 0)
     return np.asarray(-(-sizes // step) * step)
@@ -305,12 +305,12 @@ def _all_units(batches: Iterator[UnitRows], sums: _Sums) -> Total:
         for rows in batches:
             waiting.append(pool.submit(sums, rows))
             if len(waiting) > processors():
-                total = _plus(total, waiting.popleft().result())
+                total = _add_totals(total, waiting.popleft().result())
         while waiting:
-            total = _plus(total, waiting.popleft().result())
+            total = _add_totals(total, waiting.popleft().result())
     assert total is not None
     return total
 
 
-def _plus(total: Total | None, more: Total) -> Total:
+def _add_totals(total: Total | None, more: Total) -> Total:
     return more if total is None else total + more

@@ -200,23 +200,23 @@ def power(
     by_cells = bool(restrictions) or isinstance(design, pd.DataFrame) or is_restricted(design)
     check_setting(setting, estimand, convention, stimulus_sd is not None, by_cells)
     size = _size(pairs, profiles, respondents, tasks)
-    given = two_of_three(effect, size, power)
+    inputs = two_of_three(effect, size, power)
     table, notes = (
         cell_contrasts(design_cells(design), restrictions, features, by)
         if by_cells
         else (contrasts(level_shares(design), features, by), ())
     )
-    return answer(table, as_levels(table, design, stimuli, stimulus_sd), setting, given, notes)
+    return answer(table, as_levels(table, design, stimuli, stimulus_sd), setting, inputs, notes)
 
 
 def _size(pairs: Numbers, profiles: Numbers, respondents: Numbers, tasks: float | None) -> Numbers:
-    given = [
+    names = [
         name
         for name, value in (("pairs", pairs), ("profiles", profiles), ("respondents", respondents))
         if value is not None
     ]
-    if len(given) > 1:
-        raise InputError(f"The size is given as {' and as '.join(given)}; give one of them.")
+    if len(names) > 1:
+        raise InputError(f"The size is given as {' and as '.join(names)}; give one of them.")
     if respondents is not None:
         if tasks is None:
             raise InputError("respondents needs the pairs that each of them judges; give tasks.")
@@ -231,14 +231,14 @@ TARGETS = ("amce", "difference", "interaction")
 
 def one_question(effects: Mapping[str, Any], of: Target | None, crossed: bool) -> tuple[Any, Target]:
     """Return the effect, if any, and its kind."""
-    given = [name for name, value in effects.items() if value is not None]
-    if len(given) > 1:
-        raise InputError(f"The effect is given as {' and as '.join(given)}; give one of them.")
+    names = [name for name, value in effects.items() if value is not None]
+    if len(names) > 1:
+        raise InputError(f"The effect is given as {' and as '.join(names)}; give one of them.")
     if of is not None and of not in TARGETS:
         raise InputError(f"of is {of!r}; use one of {', '.join(TARGETS)}.")
-    if given and of is not None and given[0] != of:
-        raise InputError(f"of is {of!r}, but the effect is given as {given[0]}; remove one of them.")
-    kind = given[0] if given else of or ("interaction" if crossed else "amce")
+    if names and of is not None and names[0] != of:
+        raise InputError(f"of is {of!r}, but the effect is given as {names[0]}; remove one of them.")
+    kind = names[0] if names else of or ("interaction" if crossed else "amce")
     target: Target = (
         "interaction" if kind == "interaction" else "difference" if kind == "difference" else "amce"
     )
@@ -248,7 +248,7 @@ def one_question(effects: Mapping[str, Any], of: Target | None, crossed: bool) -
             if target == "interaction"
             else f"by belongs to interactions, but the effect is {_article(target)}; remove by."
         )
-    return (effects[given[0]] if given else None), target
+    return (effects[names[0]] if names else None), target
 
 
 def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary: bool, cells: bool) -> None:

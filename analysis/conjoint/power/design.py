@@ -55,32 +55,32 @@ def contrasts(
     names = list(shares) if features is None else list(features)
     for name in names:
         if name not in shares:
-            raise InputError(f"features: {unknown(name, shares)}")
-    others = None if by is None else _second(shares, by)
+            raise InputError(f"features: {unknown_attribute(name, shares)}")
+    partner = None if by is None else _second_feature(shares, by)
     rows = []
     for name in names:
-        if others is not None and name == others[0]:
+        if partner is not None and name == partner[0]:
             continue
-        for row in _against_reference(name, shares[name]):
-            if others is None:
+        for row in _level_rows(name, shares[name]):
+            if partner is None:
                 rows.append(row)
                 continue
-            for other in _against_reference(*others):
-                second = {"by" if key == "feature" else f"by_{key}": value for key, value in other.items()}
+            for by_row in _level_rows(*partner):
+                second = {"by" if key == "feature" else f"by_{key}": value for key, value in by_row.items()}
                 rows.append(row | second)
     if not rows:
         raise InputError("No feature is left to interact with 'by'; name another feature in features.")
-    return in_order(_crossed(pd.DataFrame(rows)))
+    return categories_in_order(_contrast_weights(pd.DataFrame(rows)))
 
 
-def in_order(table: pd.DataFrame) -> pd.DataFrame:
+def categories_in_order(table: pd.DataFrame) -> pd.DataFrame:
     """Make features and levels categories in the order of the rows."""
     return table.astype(
         {name: pd.CategoricalDtype(list(dict.fromkeys(table[name]))) for name in ("feature", "level")}
     )
 
 
-def _crossed(table: pd.DataFrame) -> pd.DataFrame:
+def _contrast_weights(table: pd.DataFrame) -> pd.DataFrame:
     """Shares and weights of contrasts of features that combine freely."""
     if "by_share" not in table:
         return table.assign(own_weight=1 / table["share"], rest_weight=1 / table["reference_share"])
@@ -91,8 +91,8 @@ def _crossed(table: pd.DataFrame) -> pd.DataFrame:
         "other_share": table["share"] * by_reference,
         "other_reference_share": table["reference_share"] * by_reference,
     }
-    rest = sum(1 / shares[name] for name in ("other_share", "reference_share", "other_reference_share"))
-    return table.assign(**shares, own_weight=1 / shares["share"], rest_weight=rest)
+    remainder = sum(1 / shares[name] for name in ("other_share", "reference_share", "other_reference_share"))
+    return table.assign(**shares, own_weight=1 / shares["share"], rest_weight=remainder)
 
 
 def as_levels(table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_sd: ByFeature) -> Levels:
@@ -154,8 +154,8 @@ def _shares(name: str, value: Any) -> dict[str, float]:
     return {level: float(share) for level, share in named.items()}
 
 
-def _against_reference(feature: str, shares: Mapping[str, float]) -> list[dict[str, Any]]:
-    (reference, base), *others = shares.items()
+def _level_rows(feature: str, shares: Mapping[str, float]) -> list[dict[str, Any]]:
+    (reference, base), *levels = shares.items()
     return [
         {
             "feature": feature,
@@ -164,22 +164,24 @@ def _against_reference(feature: str, shares: Mapping[str, float]) -> list[dict[s
             "share": share,
             "reference_share": base,
         }
-        for level, share in others
+        for level, share in levels
     ]
 
 
-def _second(shares: Mapping[str, Mapping[str, float]], by: str | Shares) -> tuple[str, Mapping[str, float]]:
+def _second_feature(
+    shares: Mapping[str, Mapping[str, float]], by: str | Shares
+) -> tuple[str, Mapping[str, float]]:
     if isinstance(by, str):
         if by not in shares:
-            raise InputError(f"by: {unknown(by, shares)}")
+            raise InputError(f"by: {unknown_attribute(by, shares)}")
         return by, shares[by]
     return "by", _shares("by", by)
 
 
-def unknown(name: str, known: Mapping[str, Any]) -> str:
+def unknown_attribute(name: str, names: Mapping[str, Any]) -> str:
     """State in words that a design has no such attribute, and what may be meant."""
-    near = get_close_matches(name, known, n=1)
-    remedy = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(known)}."
+    near = get_close_matches(name, names, n=1)
+    remedy = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(names)}."
     return f"'{name}' is not an attribute of the design; {remedy}"
 
 
@@ -189,10 +191,10 @@ def _study_stimuli(design: Design) -> dict[str, float]:
     return {stimulus.attribute: float(stimulus.count) for stimulus in design.stimuli}
 
 
-def _by_feature(given: ByFeature, table: pd.DataFrame, what: str) -> dict[str, float]:
-    if given is None:
+def _by_feature(values: ByFeature, table: pd.DataFrame, what: str) -> dict[str, float]:
+    if values is None:
         return {}
-    known = list(dict.fromkeys(table["feature"].astype(str)))
-    if not isinstance(given, Mapping):
-        return {name: float(given) for name in known}
-    return {str(name): float(value) for name, value in given.items()}
+    names = list(dict.fromkeys(table["feature"].astype(str)))
+    if not isinstance(values, Mapping):
+        return {name: float(values) for name in names}
+    return {str(name): float(value) for name, value in values.items()}

@@ -19,12 +19,12 @@ from conjury.inference.design.profiles import level_probabilities
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import (
     chance,
+    count_removed,
     drawn_shares,
     joint_shares,
     named_levels,
-    removed,
-    shows,
-    tied,
+    shows_combination,
+    tied_attributes,
 )
 
 from .closed_form import power
@@ -74,22 +74,22 @@ class DesignCard:
     n_pairs: int  # pairs that were drawn
 
 
-def make_card(study: Study, shown: pd.DataFrame, plans: Sequence[Plan]) -> DesignCard:
+def make_card(study: Study, profiles: pd.DataFrame, plans: Sequence[Plan]) -> DesignCard:
     """Work out the numbers of a design card."""
     joined = joins(study)
     powers = tuple(
         power(study, pairs=plan.pairs, power=USUAL_POWER, restrictions=joined, **plan.options)
         for plan in plans
     )
-    tables = [_contrasts(study, shown, plan, found) for plan, found in zip(plans, powers, strict=True)]
+    tables = [_contrasts(study, profiles, plan, result) for plan, result in zip(plans, powers, strict=True)]
     return DesignCard(
-        _levels(study, shown),
+        _levels(study, profiles),
         pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=CONTRASTS),
-        _implausible(study, shown),
+        _implausible(study, profiles),
         _restrictions(study),
-        _ties(study),
+        _dependence_table(study),
         powers,
-        len(shown) // 2,
+        len(profiles) // 2,
     )
 
 
@@ -97,8 +97,8 @@ def joins(study: Study) -> tuple[tuple[str, str], ...]:
     """Pairs that the study's main analysis of AMCEs joins by ``*``; none where nothing is restricted."""
     if not study.design.restrictions:
         return ()
-    found = [analysis for analysis in study.analyses if analysis.verb == "amce"]
-    main = [analysis for analysis in found if not analysis.exclude] or found
+    analyses = [analysis for analysis in study.analyses if analysis.verb == "amce"]
+    main = [analysis for analysis in analyses if not analysis.exclude] or analyses
     return tuple(main[0].joined) if main else ()
 
 
@@ -109,48 +109,49 @@ def cramers_v(joint: np.ndarray) -> float:
     return float(np.sqrt(distance / (min(joint.shape) - 1)))
 
 
-def _levels(study: Study, shown: pd.DataFrame) -> pd.DataFrame:
+def _levels(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
     table = level_probabilities(study)
-    drawn = {
+    design_shares = {
         (name, level): float(share)
         for name, shares in drawn_shares(study).items()
         for level, share in zip(study.levels(name), shares, strict=True)
     }
     for part in study.derived:
-        drawn |= {
-            (part.id, own.id): sum(drawn[part.source, name] for name in own.covers) for own in part.levels
+        design_shares |= {
+            (part.id, level.id): sum(design_shares[part.source, name] for name in level.covers)
+            for level in part.levels
         }
     keys = list(zip(table["feature"], table["level"], strict=True))
-    counts = {name: shown[name].value_counts() for name in study.features}
+    counts = {name: profiles[name].value_counts() for name in study.features}
     return pd.DataFrame(
         {
             "feature": table["feature"],
             "level": table["level"],
             "reference": [level == study.levels(name)[0] for name, level in keys],
             "derived": table["feature"].isin([part.id for part in study.derived]),
-            "drawn": [drawn[key] for key in keys],
+            "drawn": [design_shares[key] for key in keys],
             "probability": table["probability"],
-            "expected": len(shown) * table["probability"],
+            "expected": len(profiles) * table["probability"],
             "shown": [int(counts[name].get(level, 0)) for name, level in keys],
         }
     )
 
 
-def _contrasts(study: Study, shown: pd.DataFrame, plan: Plan, found: Power) -> pd.DataFrame:
-    idle = found.at(effect=NEGLIGIBLE, pairs=plan.pairs).frame
-    small = found.at(effect=SMALL, pairs=plan.pairs).frame
-    table = found.frame[KEYS].astype(str)
+def _contrasts(study: Study, profiles: pd.DataFrame, plan: Plan, result: Power) -> pd.DataFrame:
+    idle = result.at(effect=NEGLIGIBLE, pairs=plan.pairs).frame
+    small = result.at(effect=SMALL, pairs=plan.pairs).frame
+    table = result.frame[KEYS].astype(str)
     table.insert(0, "plan", plan.name)
     shares = idle["n_level"] / idle["profiles"], idle["n_reference"] / idle["profiles"]
     return table.assign(
         effective=1 / idle["std_error"].to_numpy() ** 2,
         meetings=2 * plan.pairs * shares[0].to_numpy() * shares[1].to_numpy(),
         meetings_drawn=[
-            _meetings(shown[feature], level, reference) if plan.name == MODELS else np.nan
+            _meetings(profiles[feature], level, reference) if plan.name == MODELS else np.nan
             for feature, level, reference in zip(*(table[name] for name in KEYS), strict=True)
         ],
         std_error=idle["std_error"].to_numpy(),
-        detectable=found.frame["effect"].to_numpy(),
+        detectable=result.frame["effect"].to_numpy(),
         power=small["power"].to_numpy(),
     )
 
@@ -161,18 +162,18 @@ def _meetings(column: pd.Series[str], level: str, reference: str) -> int:
     return int((sides[0] & sides[1][:, ::-1]).any(axis=1).sum())
 
 
-def _implausible(study: Study, shown: pd.DataFrame) -> pd.DataFrame:
-    n_pairs = len(shown) // 2
+def _implausible(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
+    n_pairs = len(profiles) // 2
     codes = {
         part.id: np.asarray(
-            shown[part.id].cat.set_categories(study.levels(part.id)).cat.codes, dtype=np.int64
+            profiles[part.id].cat.set_categories(study.levels(part.id)).cat.codes, dtype=np.int64
         )
         for part in study.attributes
     }
     rows = []
     for position, combination in enumerate(study.design.implausible):
         share = chance(study, combination)
-        here = shows(study, combination, codes)
+        mask = shows_combination(study, combination, codes)
         rows.append(
             {
                 "combination": position,
@@ -180,8 +181,8 @@ def _implausible(study: Study, shown: pd.DataFrame) -> pd.DataFrame:
                 "probability": share,
                 "profiles": 2 * n_pairs * share,
                 "pairs": n_pairs * (1 - (1 - share) ** 2),
-                "profiles_drawn": int(here.sum()),
-                "pairs_drawn": int(here.reshape(-1, 2).any(axis=1).sum()),
+                "profiles_drawn": int(mask.sum()),
+                "pairs_drawn": int(mask.reshape(-1, 2).any(axis=1).sum()),
             }
         )
     names = ["combination", "because", "probability", "profiles", "pairs", "profiles_drawn", "pairs_drawn"]
@@ -190,17 +191,17 @@ def _implausible(study: Study, shown: pd.DataFrame) -> pd.DataFrame:
 
 def _restrictions(study: Study) -> pd.DataFrame:
     rows = [
-        (position, part.because or "", *removed(study, part))
+        (position, part.because or "", *count_removed(study, part))
         for position, part in enumerate(study.design.restrictions)
     ]
     return pd.DataFrame(rows, columns=["combination", "because", "cells", "probability"])
 
 
-def _ties(study: Study) -> pd.DataFrame:
+def _dependence_table(study: Study) -> pd.DataFrame:
     """Every pair that restrictions make dependent, those that they name together and those in between."""
     names = dict.fromkeys(name for part in study.design.restrictions for name in named_levels(study, part))
     order = [attribute.id for attribute in study.attributes if attribute.id in names]
-    rows = [(one, two, cramers_v(joint_shares(study, [one, two]))) for one, two in combinations(order, 2)]
-    named = set(tied(study))
-    kept = [row for row in rows if row[2] > 1e-9 or row[:2] in named]
-    return pd.DataFrame(kept, columns=["feature", "partner", "cramers_v"])
+    rows = [(a, b, cramers_v(joint_shares(study, [a, b]))) for a, b in combinations(order, 2)]
+    named = set(tied_attributes(study))
+    dependent_rows = [row for row in rows if row[2] > 1e-9 or row[:2] in named]
+    return pd.DataFrame(dependent_rows, columns=["feature", "partner", "cramers_v"])

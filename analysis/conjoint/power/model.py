@@ -48,12 +48,16 @@ def binary_variance(mean: np.ndarray) -> np.ndarray:
 
 
 def forced_choice_variance(
-    effect: np.ndarray, share: np.ndarray, own: np.ndarray, rest: np.ndarray, kept: np.ndarray | float = 1.0
+    effect: np.ndarray,
+    share: np.ndarray,
+    level_weight: np.ndarray,
+    rest_weight: np.ndarray,
+    variance_share: np.ndarray | float = 1.0,
 ) -> np.ndarray:
     """Variance of an effect per profile in forced choices between two independently drawn profiles."""
     base = 0.5 - share * effect
-    rows = binary_variance(base + effect) * own + binary_variance(base) * rest
-    return np.asarray(kept * rows - effect**2)
+    rows = binary_variance(base + effect) * level_weight + binary_variance(base) * rest_weight
+    return np.asarray(variance_share * rows - effect**2)
 
 
 def row_amce_variance(effect: np.ndarray, share: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -66,12 +70,12 @@ def row_interaction_variance(effect: np.ndarray, cells: tuple[np.ndarray, ...]) 
     """Variance of an interaction per profile with independent rows, under cjpowR's cell means."""
     # The means are 1/2 in the two cells without the second level, `1/2 + effect / 2` with the second level
     # alone and `1/2 + 3 effect / 2` with both.
-    both, first, second, neither = cells
+    joint, first, second, neither = cells
     return np.asarray(
         0.25 / neither
         + 0.25 / first
         + binary_variance(0.5 + effect / 2) / second
-        + binary_variance(0.5 + 1.5 * effect) / both
+        + binary_variance(0.5 + 1.5 * effect) / joint
     )
 
 
@@ -176,10 +180,10 @@ def per_profile(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndar
 
     if setting.of != "difference":
         return variance(effect)
-    one, two = variance(effect / 2), variance(-effect / 2)
+    first, second = variance(effect / 2), variance(-effect / 2)
     if setting.same_pairs is not None:
-        return np.asarray(one + two - 2 * setting.same_pairs * np.sqrt(one * two))
-    return np.asarray(one / setting.groups[0] + two / setting.groups[1])
+        return np.asarray(first + second - 2 * setting.same_pairs * np.sqrt(first * second))
+    return np.asarray(first / setting.groups[0] + second / setting.groups[1])
 
 
 def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.ndarray) -> Test:
@@ -197,8 +201,8 @@ def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.n
         sampling = sampling - between * (levels.own + levels.rest)
     sampling = sampling / profiles
     respondents = np.inf if setting.tasks is None else profiles / 2 / setting.tasks
-    few = np.maximum(respondents - 1, 1.0)
-    df = satterthwaite((sampling, lasting), (few, np.maximum(2 * levels.stimuli - 2, 1.0)))
+    respondent_df = np.maximum(respondents - 1, 1.0)
+    df = satterthwaite((sampling, lasting), (respondent_df, np.maximum(2 * levels.stimuli - 2, 1.0)))
     variance = sampling + lasting
     if setting.corrected and setting.reliability is not None:
         repeats = (
@@ -250,7 +254,7 @@ def _shortfall(
     """Power less the wanted one; cjpowR counts significant estimates of the right sign only."""
 
     def reached(value: np.ndarray) -> np.ndarray:
-        found = at(value)
-        return np.asarray((found.right if setting.cjpowr else found.power) - power)
+        result = at(value)
+        return np.asarray((result.right if setting.cjpowr else result.power) - power)
 
     return reached

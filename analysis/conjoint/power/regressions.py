@@ -21,7 +21,7 @@ from conjury.inference.errors import InputError
 from ...frames.cells import Cells, build_cells
 from ...numerics.linear import invert_in_order
 from ..plan import Block, base_level, level_contrast, make_block
-from .design import Shares, in_order, unknown
+from .design import Shares, categories_in_order, unknown_attribute
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -50,9 +50,9 @@ class Regressions:
 
     def partner(self, feature: str, group: Group | None = None) -> str | None:
         """The feature that restricts another one; within a group of it there is none."""
-        both = (pair for one, two in self.restrictions for pair in ((one, two), (two, one)))
-        found = dict(both).get(feature)
-        return None if group is not None and found == group.by else found
+        pairs = (pair for first, second in self.restrictions for pair in ((first, second), (second, first)))
+        name = dict(pairs).get(feature)
+        return None if group is not None and name == group.by else name
 
     def inside(self, group: Group | None) -> np.ndarray:
         """Flag the cells of a group, shape (C,)."""
@@ -70,15 +70,15 @@ class Regressions:
     @cached_property
     def nested(self) -> tuple[tuple[str, str], ...]:
         """Pairs of a fine feature and a coarser one that follows from it."""
-        found = []
-        for one, two in combinations(self.cells.levels, 2):
-            met = self.meeting(one, two)
+        pairs = []
+        for first, second in combinations(self.cells.levels, 2):
+            met = self.meeting(first, second)
             sizes = met.any(axis=1).sum(), met.any(axis=0).sum()
             if sizes[0] > sizes[1] and (met.sum(axis=1) <= 1).all():
-                found.append((one, two))
+                pairs.append((first, second))
             elif sizes[1] > sizes[0] and (met.sum(axis=0) <= 1).all():
-                found.append((two, one))
-        return tuple(found)
+                pairs.append((second, first))
+        return tuple(pairs)
 
     def weights(self, feature: str, level: int, base: int, group: Group | None = None) -> np.ndarray | None:
         """Weight of the outcomes of each cell in an AMCE, shape (C,); None where it is not identified."""
@@ -90,11 +90,11 @@ class Regressions:
 
     def _solve(self, feature: str, group: Group | None) -> Solved:
         """The regression of a feature without those nested with it, its inverse, what is undetermined."""
-        apart = {name for pair in self.nested if feature in pair for name in pair}
-        apart -= {feature, self.partner(feature)}
+        exclusions = {name for pair in self.nested if feature in pair for name in pair}
+        exclusions -= {feature, self.partner(feature)}
         if group is not None:
-            apart |= {group.by}
-        names = tuple(name for name in self.cells.levels if name not in apart)
+            exclusions |= {group.by}
+        names = tuple(name for name in self.cells.levels if name not in exclusions)
         if (names, group) not in self._solved:
             joined = [pair for pair in self.restrictions if set(names).issuperset(pair)]
             block = make_block(self.cells, names, joined, inside=self.inside(group))
@@ -111,10 +111,10 @@ def regressions(design: pd.DataFrame, restrictions: Sequence[tuple[str, str]] = 
     for name in names:
         if design[name].isna().any():
             raise InputError(f"Column '{name}' of the design has a missing level; fill it or drop its row.")
-    given = PROBABILITY if PROBABILITY in design else None
-    if given is not None:
-        design = design[~(design[given] == 0)]
-    cells = build_cells(design, None, names, weights=given)
+    weights_name = PROBABILITY if PROBABILITY in design else None
+    if weights_name is not None:
+        design = design[~(design[weights_name] == 0)]
+    cells = build_cells(design, None, names, weights=weights_name)
     return Regressions(cells, cells.cell_weight / cells.cell_weight.sum(), tuple(restrictions))
 
 
@@ -148,143 +148,153 @@ def cell_contrasts(
     by: str | Shares | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """One row for each level against its reference, with the weights that least squares gives to profiles."""
-    known = regressions(design, _checked(design, restrictions))
-    levels = known.cells.levels
+    fit = regressions(design, _check_restrictions(design, restrictions))
+    levels = fit.cells.levels
     names = list(levels) if features is None else list(features)
     for name in names:
         if name not in levels:
-            raise InputError(f"features: {unknown(name, levels)}")
+            raise InputError(f"features: {unknown_attribute(name, levels)}")
     compared: list[Compared] = [(None,)]
     if by is not None:
         if not isinstance(by, str) or by not in levels:
-            raise InputError(f"by: {unknown(str(by), levels)}")
+            raise InputError(f"by: {unknown_attribute(str(by), levels)}")
         names = [name for name in names if name != by]
-        first = Group(by, _base(known, by))
+        first = Group(by, _base(fit, by))
         compared = [(Group(by, i), first) for i in range(len(levels[by])) if i != first.level]
     rows: list[dict[str, Any]] = []
-    lost: dict[tuple[str, str], list[str]] = {}
+    failures: dict[tuple[str, str], list[str]] = {}
     for name, level, groups in product(names, range(max(map(len, levels.values()))), compared):
-        base = _base(known, name)
+        base = _base(fit, name)
         if level == base or level >= len(levels[name]):
             continue
-        row = _row(known, name, level, base, groups)
+        row = _contrast_row(fit, name, level, base, groups)
         if isinstance(row, str):
-            lost.setdefault((name, row), []).append(str(levels[name][level]))
+            failures.setdefault((name, row), []).append(str(levels[name][level]))
         else:
             rows.append(row)
-    told = tuple(
+    notes = tuple(
         f"No answer for {', '.join(dict.fromkeys(those))} of {name}: {why}."
-        for (name, why), those in lost.items()
+        for (name, why), those in failures.items()
     )
     if not rows:
-        raise InputError(told[0] if told else "No features remain for the plan; name another in features.")
-    return in_order(pd.DataFrame(rows)), (*told, *_averages(known, names, by), *_cautions(known, names))
+        raise InputError(notes[0] if notes else "No features remain for the plan; name another in features.")
+    return categories_in_order(pd.DataFrame(rows)), (
+        *notes,
+        *_notes_on_averages(fit, names, by),
+        *_notes_on_unrestricted(fit, names),
+    )
 
 
-def _checked(design: pd.DataFrame, restrictions: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def _check_restrictions(
+    design: pd.DataFrame, restrictions: Sequence[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
     pairs = [tuple(pair) for pair in restrictions if not isinstance(pair, str)]
     if len(pairs) != len(restrictions) or any(len(pair) != 2 for pair in pairs):
         raise InputError(f'restrictions is {restrictions!r}; give pairs of features, as [("school", "job")].')
     named = [name for pair in pairs for name in pair]
     for name in named:
         if name not in design:
-            raise InputError(f"restrictions: {unknown(name, dict.fromkeys(map(str, design.columns)))}")
+            raise InputError(
+                f"restrictions: {unknown_attribute(name, dict.fromkeys(map(str, design.columns)))}"
+            )
         if named.count(name) > 1:
             raise InputError(
                 f"restrictions name '{name}' twice; join the features that restrict it into one column."
             )
-    return tuple((one, two) for one, two in pairs)
+    return tuple((first, second) for first, second in pairs)
 
 
-def _base(known: Regressions, feature: str) -> int:
-    return base_level(known.cells, feature, known.inside(None))
+def _base(fit: Regressions, feature: str) -> int:
+    return base_level(fit.cells, feature, fit.inside(None))
 
 
-def _row(known: Regressions, feature: str, level: int, base: int, groups: Compared) -> dict[str, Any] | str:
+def _contrast_row(
+    fit: Regressions, feature: str, level: int, base: int, groups: Compared
+) -> dict[str, Any] | str:
     """The row of a level, in the first group against the second if there are two; or why it has none."""
-    levels, code = known.cells.levels, known.cells.code(feature)
+    levels, code = fit.cells.levels, fit.cells.code(feature)
     weight = np.zeros(len(code))
     shares = {}
     for group, sign, prefix in zip(groups, (1, -1), ("", "other_"), strict=False):
-        found = known.weights(feature, level, base, group)
-        if found is None:
-            return _reason(known, feature, level, base, group)
-        weight += sign * found
-        inside = known.inside(group)
-        shares[f"{prefix}share"] = float(known.probability[inside & (code == level)].sum())
-        shares[f"{prefix}reference_share"] = float(known.probability[inside & (code == base)].sum())
+        weights = fit.weights(feature, level, base, group)
+        if weights is None:
+            return _reason_unidentified(fit, feature, level, base, group)
+        weight += sign * weights
+        inside = fit.inside(group)
+        shares[f"{prefix}share"] = float(fit.probability[inside & (code == level)].sum())
+        shares[f"{prefix}reference_share"] = float(fit.probability[inside & (code == base)].sum())
     named = {"feature": feature, "level": levels[feature][level], "reference": levels[feature][base]}
     for group, key in zip(groups, ("by_level", "by_reference"), strict=False):
         if group is not None:
             named |= {"by": group.by, key: levels[group.by][group.level]}
-    squares = known.probability * weight**2
-    raised = known.inside(groups[0]) & (code == level)
-    own, rest = float(squares[raised].sum()), float(squares[~raised].sum())
+    squares = fit.probability * weight**2
+    raised = fit.inside(groups[0]) & (code == level)
+    level_weight, rest_weight = float(squares[raised].sum()), float(squares[~raised].sum())
     texts = {key: str(value) for key, value in named.items()}
-    return {**texts, **shares, "own_weight": own, "rest_weight": rest}
+    return {**texts, **shares, "own_weight": level_weight, "rest_weight": rest_weight}
 
 
-def _reason(known: Regressions, feature: str, level: int, base: int, group: Group | None) -> str:
+def _reason_unidentified(fit: Regressions, feature: str, level: int, base: int, group: Group | None) -> str:
     """Why an AMCE is not identified."""
-    levels, partner = known.cells.levels, known.partner(feature, group)
+    levels, partner = fit.cells.levels, fit.partner(feature, group)
     where = "" if group is None else f" where {group.by} is {levels[group.by][group.level]}"
-    occurs = np.bincount(known.cells.code(feature)[known.inside(group)], minlength=len(levels[feature])) > 0
-    for one in (level, base):
-        if not occurs[one]:
-            return f"{levels[feature][one]} never occurs{where}"
+    occurs = np.bincount(fit.cells.code(feature)[fit.inside(group)], minlength=len(levels[feature])) > 0
+    for code in (level, base):
+        if not occurs[code]:
+            return f"{levels[feature][code]} never occurs{where}"
     if partner is not None:
-        met = known.meeting(feature, partner, group)
+        met = fit.meeting(feature, partner, group)
         if not (met[level] & met[base]).any():
             reference = levels[feature][base]
             return f"no level of {partner} occurs both with it and with the reference {reference}{where}"
     return f"its effect cannot be separated from those of other attributes{where}"
 
 
-def _averages(known: Regressions, names: Sequence[str], by: object) -> list[str]:
+def _notes_on_averages(fit: Regressions, names: Sequence[str], by: object) -> list[str]:
     """Over which levels of a partner AMCEs are averaged, where these are not all."""
-    told = []
+    notes = []
     for name in names:
-        partner = known.partner(name)
+        partner = fit.partner(name)
         if partner is None or partner == by:
             continue
-        met, base = known.meeting(name, partner), _base(known, name)
+        met, base = fit.meeting(name, partner), _base(fit, name)
         parts = [
-            f"{known.cells.levels[name][i]} over "
-            + ", ".join(str(known.cells.levels[partner][j]) for j in np.flatnonzero(both))
-            for i, both in enumerate(met & met[base])
-            if i != base and both.any() and not both.all()
+            f"{fit.cells.levels[name][i]} over "
+            + ", ".join(str(fit.cells.levels[partner][j]) for j in np.flatnonzero(mask))
+            for i, mask in enumerate(met & met[base])
+            if i != base and mask.any() and not mask.all()
         ]
         if parts:
-            told.append(
+            notes.append(
                 f"AMCEs of {name} average over the levels of {partner} that meet both the level and its "
                 f"reference: {'; '.join(parts)}."
             )
-    return told
+    return notes
 
 
-def _cautions(known: Regressions, names: Sequence[str]) -> list[str]:
+def _notes_on_unrestricted(fit: Regressions, names: Sequence[str]) -> list[str]:
     """What a reader must know about features that no restriction joins."""
-    joined = {frozenset(pair) for pair in known.restrictions}
-    nested = [pair for pair in known.nested if frozenset(pair) not in joined]
-    told = [
+    joined = {frozenset(pair) for pair in fit.restrictions}
+    nested = [pair for pair in fit.nested if frozenset(pair) not in joined]
+    notes = [
         f"{coarse} follows from {fine}; each is planned without the other."
         for fine, coarse in nested
         if {fine, coarse} & set(names)
     ]
-    apart = joined | {frozenset(pair) for pair in nested}
+    dependent_pairs = joined | {frozenset(pair) for pair in nested}
     never = [
-        f"{one} and {two}"
-        for one, two in combinations(known.cells.levels, 2)
-        if frozenset((one, two)) not in apart and not _crossed(known.meeting(one, two))
+        f"{first} and {second}"
+        for first, second in combinations(fit.cells.levels, 2)
+        if frozenset((first, second)) not in dependent_pairs and not _is_crossed(fit.meeting(first, second))
     ]
     if never:
-        told.append(
+        notes.append(
             f"Some levels of {'; of '.join(never)} never meet, but no restriction joins them: their AMCEs "
             "take each effect to be the same at all levels of the other."
         )
-    return told
+    return notes
 
 
-def _crossed(met: np.ndarray) -> bool:
+def _is_crossed(met: np.ndarray) -> bool:
     """Whether all levels that occur meet."""
     return bool(met[met.any(axis=1)][:, met.any(axis=0)].all())

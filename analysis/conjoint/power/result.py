@@ -66,12 +66,12 @@ class Power(Result):
 
     def at(self, *, effect: Numbers = None, pairs: Numbers = None, power: Numbers = None) -> Power:
         """Answer another question about the same design: give two of the three."""
-        given = two_of_three(effect, pairs, power)
-        return answer(self.contrasts, self.levels, self.setting, given, self.design_notes)
+        inputs = two_of_three(effect, pairs, power)
+        return answer(self.contrasts, self.levels, self.setting, inputs, self.design_notes)
 
     def __repr__(self) -> str:
-        told = "\n".join(self.notes)
-        return f"Power(solved={self.solved!r})\n{self.frame.to_string()}\n{told}".rstrip()
+        notes = "\n".join(self.notes)
+        return f"Power(solved={self.solved!r})\n{self.frame.to_string()}\n{notes}".rstrip()
 
 
 def two_of_three(effect: Numbers, pairs: Numbers, power: Numbers) -> dict[str, np.ndarray]:
@@ -91,46 +91,46 @@ def numbers(name: str, value: Any) -> np.ndarray:
     """Return one number or several as an array; raise InputError for any out of range."""
     values = [value] if isinstance(value, Real) else value
     try:
-        found = np.array(list(values), dtype=float)
+        array = np.array(list(values), dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"{name} is {value!r}; give a number or several.") from None
-    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all():
         raise InputError(f"{name} is {value!r}; give a finite number or several.")
     if name == "power":
-        wrong, remedy = (found <= 0) | (found >= 1), "a number between 0 and 1, such as 0.8"
+        wrong, remedy = (array <= 0) | (array >= 1), "a number between 0 and 1, such as 0.8"
     elif name == "effect":
-        wrong, remedy = found == 0, "a number other than 0"
+        wrong, remedy = array == 0, "a number other than 0"
     else:
-        wrong, remedy = found < 1, "a number of at least 1"
+        wrong, remedy = array < 1, "a number of at least 1"
     if wrong.any():
-        hint = not_percent(float(found[wrong][0])) if name == "power" else ""
-        raise InputError(f"{name} is {found[wrong][0]:g}{hint}; give {remedy}.")
-    return found
+        hint = not_percent(float(array[wrong][0])) if name == "power" else ""
+        raise InputError(f"{name} is {array[wrong][0]:g}{hint}; give {remedy}.")
+    return array
 
 
 def answer(
     table: pd.DataFrame,
     levels: Levels,
     setting: Setting,
-    given: dict[str, np.ndarray],
+    inputs: dict[str, np.ndarray],
     design_notes: tuple[str, ...] = (),
 ) -> Power:
     """Find what is not given, for all combinations of what is, in the order of the levels."""
-    one, two = (grid.ravel() for grid in np.meshgrid(*given.values(), indexing="ij"))
-    copies, m = len(one), len(table)
+    first, second = (grid.ravel() for grid in np.meshgrid(*inputs.values(), indexing="ij"))
+    copies, m = len(first), len(table)
     rows = np.tile(np.arange(m), copies)
     several = replace(levels, **{name: value[rows] for name, value in vars(levels).items()})
-    known = dict(zip(given, (np.repeat(one, m), np.repeat(two, m)), strict=True))
-    if "effect" in known:
-        _refuse_large(known["effect"], setting)
+    values = dict(zip(inputs, (np.repeat(first, m), np.repeat(second, m)), strict=True))
+    if "effect" in values:
+        _refuse_large(values["effect"], setting)
     solved: Solved = "power"
-    if "pairs" not in known:
+    if "pairs" not in values:
         solved = "pairs"
-        known["pairs"] = needed_profiles(several, setting, np.abs(known["effect"]), known["power"]) / 2
-    elif "effect" not in known:
+        values["pairs"] = needed_profiles(several, setting, np.abs(values["effect"]), values["power"]) / 2
+    elif "effect" not in values:
         solved = "effect"
-        known["effect"] = detectable_effect(several, setting, 2 * known["pairs"], known["power"])
-    frame = _frame(table.iloc[rows].reset_index(drop=True), several, setting, known)
+        values["effect"] = detectable_effect(several, setting, 2 * values["pairs"], values["power"])
+    frame = _frame(table.iloc[rows].reset_index(drop=True), several, setting, values)
     notes = (*design_notes, *_notes(frame, several, solved, setting))
     return Power(
         frame,
@@ -154,31 +154,31 @@ def _refuse_large(effect: np.ndarray, setting: Setting) -> None:
 
 
 def _frame(
-    keys: pd.DataFrame, levels: Levels, setting: Setting, known: dict[str, np.ndarray]
+    keys: pd.DataFrame, levels: Levels, setting: Setting, values: dict[str, np.ndarray]
 ) -> pd.DataFrame:
-    effect, profiles = known["effect"], 2 * known["pairs"]
+    effect, profiles = values["effect"], 2 * values["pairs"]
     tasks = np.nan if setting.tasks is None else setting.tasks
     usable = np.isfinite(effect) & np.isfinite(profiles)
     size = np.where(np.isfinite(effect), np.abs(effect), np.nan)
     test = test_at(levels, setting, size, profiles)
-    found = behaviour(levels, setting, size, profiles)
+    characteristics = behaviour(levels, setting, size, profiles)
     statistic = {"difference": "amce_difference"}.get(setting.of, setting.of)
     columns = {
         "effect": effect,
         "observed_effect": effect * setting.factor,
-        "pairs": known["pairs"],
+        "pairs": values["pairs"],
         "profiles": profiles,
-        "respondents": known["pairs"] / tasks,
+        "respondents": values["pairs"] / tasks,
         "tasks_shown": tasks * setting.shown,
-        "pairs_shown": known["pairs"] * setting.shown,
+        "pairs_shown": values["pairs"] * setting.shown,
         "n_level": profiles * levels.share,
         "n_reference": profiles * levels.reference,
         "std_error": np.where(usable, test.std_error, np.nan),
         "df": np.where(usable, test.df, np.nan),
-        "power": np.where(usable, found.power, np.nan),
+        "power": np.where(usable, characteristics.power, np.nan),
         "power_limit": power_limit(levels, setting, size),
-        "type_s": np.where(usable, found.type_s, np.nan),
-        "type_m": np.where(usable, found.type_m, np.nan),
+        "type_s": np.where(usable, characteristics.type_s, np.nan),
+        "type_m": np.where(usable, characteristics.type_m, np.nan),
         "alpha": setting.level_alpha,
     }
     named = keys.drop(columns=[name for name in keys if str(name).endswith(("_share", "_weight", "share"))])
@@ -221,12 +221,12 @@ def _limits_of_effects(frame: pd.DataFrame, levels: Levels, setting: Setting) ->
     limited = levels.stimulus_sd > 0
     if not limited.any():
         return []
-    wanted = frame["power"].where(np.isfinite(frame["effect"])).ffill().bfill().to_numpy(float)
+    target_power = frame["power"].where(np.isfinite(frame["effect"])).ffill().bfill().to_numpy(float)
     endless = np.full(len(frame), np.inf)
-    smallest = np.round(detectable_effect(levels, setting, endless, wanted), 12)
-    found = frame.assign(k=levels.stimuli, smallest=smallest)[limited & np.isfinite(smallest)]
+    smallest = np.round(detectable_effect(levels, setting, endless, target_power), 12)
+    table = frame.assign(k=levels.stimuli, smallest=smallest)[limited & np.isfinite(smallest)]
     notes = []
-    for key, rows in found.groupby(["smallest", "k"], sort=False):
+    for key, rows in table.groupby(["smallest", "k"], sort=False):
         value, k = np.asarray(key, dtype=float)
         notes.append(
             f"No number of pairs detects effects below {value:.3g} for {_joined(rows['feature'])} with this "

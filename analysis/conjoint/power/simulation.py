@@ -179,13 +179,13 @@ def _draw_all(
     seeds = list(enumerate(np.random.SeedSequence(seed).generate_state(n_sims).tolist()))
     size = max(1, min(25, -(-n_sims // (workers * CHUNKS))))
     chunks = [seeds[start : start + size] for start in range(0, n_sims, size)]
-    found: dict[int, pd.DataFrame] = {}
+    frames: dict[int, pd.DataFrame] = {}
     with workers_of(_draw_chunk, plan, workers) as run:
         for number, frame in run(chunks):
-            found[number] = frame
+            frames[number] = frame
             if progress is not None:
-                progress(sum(len(chunks[one]) for one in found), n_sims)
-    return pd.concat([found[number] for number in sorted(found)], ignore_index=True)
+                progress(sum(len(chunks[index]) for index in frames), n_sims)
+    return pd.concat([frames[number] for number in sorted(frames)], ignore_index=True)
 
 
 def _draw_chunk(plan: Plan, chunk: Sequence[tuple[int, int]]) -> pd.DataFrame:
@@ -196,7 +196,7 @@ def _one_study(plan: Plan, seed: int) -> pd.DataFrame:
     """Draw one study and return its estimates that have a standard error."""
     from conjury.inference.simulation.conjoint.simulate import simulate
 
-    made = simulate(
+    simulation = simulate(
         plan.study,
         seed,
         respondents=plan.respondents,
@@ -208,7 +208,7 @@ def _one_study(plan: Plan, seed: int) -> pd.DataFrame:
         truth=False,
         **plan.options,
     )
-    frame = plan.estimator(made.choices).frame
+    frame = plan.estimator(simulation.choices).frame
     absent = [name for name in (*KEYS, *NUMBERS) if name not in frame]
     if absent:
         raise InputError(f"The estimator's table has no column '{absent[0]}'; return a result of estimates.")
@@ -228,8 +228,8 @@ def rows_of(study: Study, judge: str, prompt: str | None, source: Path | pd.Data
     raters = select_raters(read_truth_table(source, study), [judge], None if prompt is None else [prompt])
     table, _ = read_truth_file(source, COLUMNS)
     table = table[COLUMNS].fillna("").astype(str)
-    found = table[(table["judge"] == judge) & (table["prompt_id"] == raters[0].prompt)]
-    return found.reset_index(drop=True)
+    subset = table[(table["judge"] == judge) & (table["prompt_id"] == raters[0].prompt)]
+    return subset.reset_index(drop=True)
 
 
 def scaled_table(study: Study, table: pd.DataFrame, feature: str, level: str, effect: float) -> pd.DataFrame:
@@ -244,12 +244,12 @@ def scaled_table(study: Study, table: pd.DataFrame, feature: str, level: str, ef
             f"'{level}' of '{feature}' cannot be scaled; name a level other than the first of one of "
             f"{', '.join(attributes)}."
         )
-    own = (table["parameter"] == "part_worth") & (table["feature"] == feature) & (table["level"] == level)
+    mask = (table["parameter"] == "part_worth") & (table["feature"] == feature) & (table["level"] == level)
     first = table.iloc[[0]].assign(parameter="part_worth", feature=feature, level=level)
-    rest = pd.concat([table[~own], first], ignore_index=True)
+    template = pd.concat([table[~mask], first], ignore_index=True)
 
     def with_worth(worth: float) -> pd.DataFrame:
-        scaled = rest.copy()
+        scaled = template.copy()
         scaled.loc[len(scaled) - 1, "value"] = repr(float(worth))
         return scaled
 
@@ -289,9 +289,9 @@ def _effects(study: Study, rater: RaterModel) -> dict[tuple[str, str, str], floa
 
 def true_effects(study: Study, rater: RaterModel, draws: pd.DataFrame) -> pd.Series[float]:
     """True value of everything that was estimated, by statistic, feature and level; else missing."""
-    known = _effects(study, rater)
+    effects = _effects(study, rater)
     keys = draws[KEYS].drop_duplicates()
-    values = [known.get(tuple(key), np.nan) for key in keys.itertuples(index=False, name=None)]
+    values = [effects.get(tuple(key), np.nan) for key in keys.itertuples(index=False, name=None)]
     return pd.Series(values, index=pd.MultiIndex.from_frame(keys), dtype=float)
 
 
@@ -300,25 +300,25 @@ def summarise(draws: pd.DataFrame, true: pd.Series[float], alpha: float) -> pd.D
     rows = []
     for key, effect in true.items():
         name = dict(zip(KEYS, key, strict=True))  # type: ignore[call-overload]
-        mine = draws[(draws[KEYS] == pd.Series(name)).all(axis=1)]
-        numbers = {column: mine[column].to_numpy(float) for column in NUMBERS}
-        drawn = performance.Draws(truth=np.full(len(mine), effect), alpha=alpha, **numbers)
-        found = {measure: compute(drawn) for measure, compute in performance.MEASURES.items()}
+        subset = draws[(draws[KEYS] == pd.Series(name)).all(axis=1)]
+        numbers = {column: subset[column].to_numpy(float) for column in NUMBERS}
+        sample = performance.Draws(truth=np.full(len(subset), effect), alpha=alpha, **numbers)
+        measures = {measure: compute(sample) for measure, compute in performance.MEASURES.items()}
         rows.append(
             {
                 **name,
                 "effect": effect,
-                "n_sims": len(mine),
-                "power": found["power"].value,
-                "power_mc": found["power"].mc_error,
-                "bias": found["bias"].value,
-                "bias_mc": found["bias"].mc_error,
-                "sd": float(mine["estimate"].std(ddof=1)),
-                "std_error": mine["std_error"].mean(),
-                "coverage": found["coverage"].value,
-                "coverage_mc": found["coverage"].mc_error,
-                "type_s": found["type_s"].value,
-                "type_m": found["type_m"].value,
+                "n_sims": len(subset),
+                "power": measures["power"].value,
+                "power_mc": measures["power"].mc_error,
+                "bias": measures["bias"].value,
+                "bias_mc": measures["bias"].mc_error,
+                "sd": float(subset["estimate"].std(ddof=1)),
+                "std_error": subset["std_error"].mean(),
+                "coverage": measures["coverage"].value,
+                "coverage_mc": measures["coverage"].mc_error,
+                "type_s": measures["type_s"].value,
+                "type_m": measures["type_m"].value,
             }
         )
     return pd.DataFrame(rows)

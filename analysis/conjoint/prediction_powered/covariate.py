@@ -62,7 +62,7 @@ from .tasks import (
     Tasks,
     coefficients_of,
     people_plan,
-    stacked,
+    stack_models,
     with_outcome,
 )
 
@@ -100,15 +100,19 @@ class Adjustment:
 def adjusted_plans(request: Request, tasks: Tasks, make_plan: MakePlan) -> tuple[Plans, Adjustment]:
     """The regression of people's answers, and the same of what the covariates explain of them."""
     plan, clusterings, weights = people_plan(request, tasks, make_plan)
-    of_people = {name: Clusters.numbered(one.code[: len(tasks.human)]) for name, one in clusterings.items()}
+    of_people = {
+        name: Clusters.numbered(clusters.code[: len(tasks.human)]) for name, clusters in clusterings.items()
+    }
     covariate, levels, left_out = covariates(request, tasks, plan.cells.weight)
     outcome = tasks.human[request.formula.outcome].to_numpy(dtype=float)
-    made = adjust(covariate, levels, outcome, plan.cells.weight)
-    made = replace(made, left_out=left_out)
-    return Plans(plan, (with_outcome(plan, made.explained),), (), of_people, weights), made
+    adjustment = adjust(covariate, levels, outcome, plan.cells.weight)
+    adjustment = replace(adjustment, left_out=left_out)
+    return Plans(plan, (with_outcome(plan, adjustment.explained),), (), of_people, weights), adjustment
 
 
-def adjusted_sources(tasks: Tasks, plans: Plans, fits: Sequence[Regression], made: Adjustment) -> Sources:
+def adjusted_sources(
+    tasks: Tasks, plans: Plans, fits: Sequence[Regression], adjustment: Adjustment
+) -> Sources:
     """People's estimates and what is taken from them, with the influence of people's clusters."""
     # Covariates are centred in the sample; the influence of their means stands in the place of further tasks.
     human, kind = plans.human, plans.human.request.vcov
@@ -116,22 +120,22 @@ def adjusted_sources(tasks: Tasks, plans: Plans, fits: Sequence[Regression], mad
     of_explained = fits_of(explained)
     fold, clusterings = units_of(plans.clusterings, len(tasks.human), 1, 1)
     share = human.cells.weight / human.cells.weight.sum()
-    of_slopes = np.array([coefficients_of(fits_of(with_outcome(human, own))) for own in made.slope])
+    of_slopes = np.array([coefficients_of(fits_of(with_outcome(human, slope))) for slope in adjustment.slope])
     # Two rows for each answer: the profiles of a pair
     answers = len(tasks.human) / 2
-    scale = np.sqrt(answers / max(answers - made.rank, 1.0))
+    scale = np.sqrt(answers / max(answers - adjustment.rank, 1.0))
     influences = []
-    for one in clusterings:
-        of_human = influence(human, list(fits), kind, one.units, one.labelled)
-        taken = influence(explained, of_explained, kind, one.units, one.labelled)
-        taken = of_human - scale * (of_human - taken)
-        cluster = one.cluster[one.units.code]
-        means = np.array([np.bincount(cluster, share * own, one.n) for own in made.covariate])
-        means *= float(small_sample_scale(np.array(float(one.labelled.n))))
-        found = one.influence(of_human, taken[:, None], np.zeros((0, 1, taken.shape[1])))
-        influences.append(replace(found, unlabelled=(means.T @ of_slopes)[:, None]))
+    for clustering in clusterings:
+        of_human = influence(human, list(fits), kind, clustering.units, clustering.labelled)
+        correction = influence(explained, of_explained, kind, clustering.units, clustering.labelled)
+        correction = of_human - scale * (of_human - correction)
+        cluster = clustering.cluster[clustering.units.code]
+        means = np.array([np.bincount(cluster, share * row, clustering.n) for row in adjustment.covariate])
+        means *= float(small_sample_scale(np.array(float(clustering.labelled.n))))
+        parts = clustering.influence(of_human, correction[:, None], np.zeros((0, 1, correction.shape[1])))
+        influences.append(replace(parts, unlabelled=(means.T @ of_slopes)[:, None]))
     people, total = clusterings[0].labelled.n, coefficients_of(of_explained)[None]
-    moved = stacked([raw_influence(explained, of_explained, fold)])
+    moved = stack_models([raw_influence(explained, of_explained, fold)])
     return Sources(coefficients_of(fits), total, np.zeros_like(total), influences, moved, people, people)
 
 
@@ -142,7 +146,7 @@ def adjust(covariate: np.ndarray, levels: np.ndarray, outcome: np.ndarray, weigh
     by_level = n >= ROWS_PER_COLUMN * (1 + j) * (1 + k)
     alone = np.column_stack([np.ones(n), levels])
     sloped = alone if by_level else alone[:, :1]
-    added = [own[:, None] * sloped for own in covariate]
+    added = [column[:, None] * sloped for column in covariate]
     fit = least_squares(np.hstack([alone, *added]), weight, weight * outcome)
     coef = fit.coef[1 + k :].reshape(j, sloped.shape[1])
     rank = int((np.diag(fit.bread)[1 + k :] > 0).sum())
@@ -150,7 +154,7 @@ def adjust(covariate: np.ndarray, levels: np.ndarray, outcome: np.ndarray, weigh
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _PairedProfiles:
     """Profiles of people's n rows and of models' rows, N in all, with k dummies of their levels."""
 
     design: np.ndarray  # (N, k): dummies of all levels but the first of each attribute
@@ -168,7 +172,7 @@ class _Shown:
         value = self.design @ (self.kept * fit.coef[1 + self.design.shape[1] :])
         if np.ptp(value) < _ROUNDING * max(np.abs(answers).max(initial=0.0), 1e-300):
             return None
-        return np.asarray(value[self.other] - _expected(value, self.profile, self.other, self.first))
+        return np.asarray(value[self.other] - _expectation(value, self.profile, self.other, self.first))
 
 
 def covariates(
@@ -180,19 +184,21 @@ def covariates(
     features, n = list(request.formula.features), len(tasks.human)
     key = np.concatenate([tasks.key_of_human, tasks.key_of_other])
     every = pd.concat([tasks.human, tasks.other])[features]
-    shown, left_out = _shown(every, key, len(key) if tasks.weight is not None else n)
-    asked = n + np.flatnonzero(shown.other[n:] >= 0)
-    found = np.zeros((len(tasks.models), n))
-    both = shown.other[:n] >= 0
-    for number, answers in enumerate(tasks.of_other[:, asked - n]):
-        said = shown.says(asked, answers)
-        if said is not None:
-            found[number, both] = said[:n][both]
-    mean = found[:, both] @ weight[both] / max(weight[both].sum(), 1e-300)
-    return np.where(both, found - mean[:, None], 0.0), shown.design[:n], left_out
+    profiles, left_out = _pair_profiles(every, key, len(key) if tasks.weight is not None else n)
+    answered_rows = n + np.flatnonzero(profiles.other[n:] >= 0)
+    values = np.zeros((len(tasks.models), n))
+    has_rival = profiles.other[:n] >= 0
+    for number, answers in enumerate(tasks.of_other[:, answered_rows - n]):
+        predictions = profiles.says(answered_rows, answers)
+        if predictions is not None:
+            values[number, has_rival] = predictions[:n][has_rival]
+    mean = values[:, has_rival] @ weight[has_rival] / max(weight[has_rival].sum(), 1e-300)
+    return np.where(has_rival, values - mean[:, None], 0.0), profiles.design[:n], left_out
 
 
-def _shown(features: pd.DataFrame, key: np.ndarray, n: int) -> tuple[_Shown, tuple[str, ...]]:
+def _pair_profiles(
+    features: pd.DataFrame, key: np.ndarray, n: int
+) -> tuple[_PairedProfiles, tuple[str, ...]]:
     """Pair the profiles of rows, and name attributes that are left out."""
     # The first n rows were drawn as people's tasks: theirs, and all of which these are an unequal sample.
     codes = [pd.factorize(features[name].astype("string"), sort=True)[0] for name in features]
@@ -204,31 +210,31 @@ def _shown(features: pd.DataFrame, key: np.ndarray, n: int) -> tuple[_Shown, tup
             f"Some values of {PAIR!r} name several pairs, so it is not known which profiles were shown "
             "together; add the respondent to it."
         )
-    other, first = place[key ^ 1], np.unique(place[key])
-    drawn = first[(first < n) & (other[first] >= 0)]
-    equal = [own[drawn] == own[other[drawn]] for own in codes]
-    never = np.array([not one.any() for one in equal])
-    shared = ~never & ~np.array([bool(one.all()) for one in equal])
+    rival, first = place[key ^ 1], np.unique(place[key])
+    task_rows = first[(first < n) & (rival[first] >= 0)]
+    equal = [code[task_rows] == code[rival[task_rows]] for code in codes]
+    never = np.array([not flags.any() for flags in equal])
+    shared = ~never & ~np.array([bool(flags.all()) for flags in equal])
     attributes = [str(name) for name in features]
-    names = tuple(name for name, left in zip(attributes, never, strict=True) if left)
-    if never.all() and min(_expected_equal(own[drawn]) for own in codes) >= _NEVER:
+    names = tuple(name for name, is_excluded in zip(attributes, never, strict=True) if is_excluded)
+    if never.all() and min(_expected_equal(code[task_rows]) for code in codes) >= _NEVER:
         raise InputError(
             f"No pair shows the same level of {listed(names)} in both profiles, so that the other profile "
             "depends on the first and a model's answers cannot be covariates; use correct='ppi', which "
             "compares the model's answers to people's tasks with those to further tasks."
         )
-    columns = [(own[:, None] == np.arange(1, own.max() + 1)).astype(float) for own in codes]
-    kept = np.repeat(shared.astype(float), [column.shape[1] for column in columns])
+    columns = [(code[:, None] == np.arange(1, code.max() + 1)).astype(float) for code in codes]
+    column_mask = np.repeat(shared.astype(float), [column.shape[1] for column in columns])
     profile = _profiles([codes[place] for place in np.flatnonzero(shared)] or codes)
-    _refuse_dependence(attributes, codes, shared, profile, other, drawn[key[drawn] % 2 == 0])
-    return _Shown(np.hstack(columns), kept, profile, other, first), names
+    _refuse_dependence(attributes, codes, shared, profile, rival, task_rows[key[task_rows] % 2 == 0])
+    return _PairedProfiles(np.hstack(columns), column_mask, profile, rival, first), names
 
 
 def _profiles(codes: Sequence[np.ndarray]) -> np.ndarray:
     """Number the combinations of the levels of attributes, shape (N,)."""
     profile = np.zeros(len(codes[0]), dtype=np.int64)
-    for own in codes:
-        profile = np.unique(profile * (int(own.max()) + 2) + own + 1, return_inverse=True)[1]
+    for code in codes:
+        profile = np.unique(profile * (int(code.max()) + 2) + code + 1, return_inverse=True)[1]
     return profile
 
 
@@ -238,16 +244,16 @@ def _expected_equal(code: np.ndarray) -> float:
     return float(len(code) / 2 * (share**2).sum())
 
 
-def _expected(value: np.ndarray, profile: np.ndarray, other: np.ndarray, first: np.ndarray) -> np.ndarray:
+def _expectation(value: np.ndarray, profile: np.ndarray, rival: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Expectation of the value of the other profile in the pair of each row, shape (N,)."""
-    # Where a pair never shows equal profiles, it is the mean over those that differ from the row's. `other`
+    # Where a pair never shows equal profiles, it is the mean over those that differ from the row's. `rival`
     # is the row of the other profile, `first` are the rows that show each profile of each pair once.
     mean = float(value[first].mean())
-    paired = first[other[first] >= 0]
-    if (profile[paired] == profile[other[paired]]).any() or _expected_equal(profile[paired]) < _NEVER:
+    paired = first[rival[first] >= 0]
+    if (profile[paired] == profile[rival[paired]]).any() or _expected_equal(profile[paired]) < _NEVER:
         return np.full(len(value), mean)
-    own = (np.bincount(profile[first], minlength=int(profile.max()) + 1) / len(first))[profile]
-    return np.asarray((mean - own * value) / (1 - own))
+    share = (np.bincount(profile[first], minlength=int(profile.max()) + 1) / len(first))[profile]
+    return np.asarray((mean - share * value) / (1 - share))
 
 
 def _refuse_dependence(
@@ -255,23 +261,23 @@ def _refuse_dependence(
     codes: Sequence[np.ndarray],
     shared: np.ndarray,
     profile: np.ndarray,
-    other: np.ndarray,
+    rival: np.ndarray,
     rows: np.ndarray,
 ) -> None:
     """Refuse designs in which shared attributes of one profile depend on attributes of the other."""
     # Each is tested against each by chi-square, with one row for each pair. Where no pair shows equal
     # profiles, those that the design leaves out are counted as if they were shown.
     absent = np.zeros(len(rows))
-    both = profile[np.concatenate([rows, other[rows]])]
-    if not (profile[rows] == profile[other[rows]]).any() and _expected_equal(both) >= _NEVER:
-        share = (np.bincount(both) / len(both))[both]
+    pair_profiles = profile[np.concatenate([rows, rival[rows]])]
+    if not (profile[rows] == profile[rival[rows]]).any() and _expected_equal(pair_profiles) >= _NEVER:
+        share = (np.bincount(pair_profiles) / len(pair_profiles))[pair_profiles]
         absent = share[: len(rows)] / (1 - share.mean())
     tests = []
-    for a, own in enumerate(codes):
+    for a, code in enumerate(codes):
         for b in np.flatnonzero(shared):
-            table = np.zeros((int(own.max()) + 1, int(codes[b].max()) + 1))
-            np.add.at(table, (own[rows], codes[b][other[rows]]), 1.0)
-            np.add.at(table, (own[rows], codes[b][rows]), absent)
+            table = np.zeros((int(code.max()) + 1, int(codes[b].max()) + 1))
+            np.add.at(table, (code[rows], codes[b][rival[rows]]), 1.0)
+            np.add.at(table, (code[rows], codes[b][rows]), absent)
             tests.append((_dependence(table), features[a], features[b]))
     least, a_name, b_name = min(tests, default=(1.0, "", ""))
     if tests and least * len(tests) < DEPENDENT:

@@ -64,11 +64,11 @@ from .tasks import (
     Plans,
     Tasks,
     coefficients_of,
-    determined,
-    named,
-    needed,
+    columns_to_read,
+    determined_coefficients,
+    flag_people_and_models,
     plans_of,
-    stacked,
+    stack_models,
     tasks_of,
 )
 
@@ -136,7 +136,7 @@ def estimate_as(request: Request, data: Data, correct: Correct | None, sources: 
     return estimate_corrected(request, data, cast(float | str | Reliability, correct))
 
 
-def taken_from(options: dict[str, Any]) -> ModelSources:
+def pop_sources(options: dict[str, Any]) -> ModelSources:
     """Take the options of ``correct="ppi"`` out of the options of a verb."""
     return cast(ModelSources, {name: options.pop(name) for name in SOURCES if name in options})
 
@@ -154,9 +154,9 @@ def estimate_prediction_powered(
     _check(request, correct, sources)
     # Repeats are known by columns that no formula names
     choices = None if correct != BOTH else whole_table(data).reset_index(drop=True)
-    frame = frame_of(request, data if choices is None else choices, whole=True)
+    frame = frame_of(request, data if choices is None else choices, full=True)
     if choices is None:
-        frame = needed(request, frame)
+        frame = columns_to_read(request, frame)
     alone = correct == COVARIATE
     tasks = tasks_of(request, frame, sources, choices, everything=alone or correct == DSL, compared=not alone)
     adjusted: Adjustment | None = None
@@ -168,13 +168,13 @@ def estimate_prediction_powered(
         fits = fits_of(plans.human)
         _, df = covariance(plans.human, fits)
         if adjusted is not None:
-            given = adjusted_sources(tasks, plans, fits, adjusted)
-            found = debias(given, "none")
+            inputs = adjusted_sources(tasks, plans, fits, adjusted)
+            result = debias(inputs, "none")
         else:
-            given = _sources(tasks, plans, fits, sources)
-            found = debias(given, sources.get("tuning", "coefficient"))
+            inputs = _sources(tasks, plans, fits, sources)
+            result = debias(inputs, sources.get("tuning", "coefficient"))
         if correct == DSL:
-            found = _by_pseudo_outcomes(request, tasks, plans, given, found, sources, make_plan)
+            result = _by_pseudo_outcomes(request, tasks, plans, inputs, result, sources, make_plan)
 
     assert df is not None  # all conventions but "survey" have degrees of freedom
     of_people = df
@@ -182,37 +182,39 @@ def estimate_prediction_powered(
     def corrected_df(contrasts: np.ndarray) -> np.ndarray:
         if alone:  # no further tasks add to the degrees of freedom of people
             return of_people(contrasts)
-        labelled, total = (variances(contrasts, part) for part in (found.vcov_labelled, found.vcov))
-        return joint_df(total, labelled, of_people(contrasts), given.n_unlabelled - 1.0)
+        labelled, total = (variances(contrasts, part) for part in (result.vcov_labelled, result.vcov))
+        return joint_df(total, labelled, of_people(contrasts), inputs.n_unlabelled - 1.0)
 
-    human = assemble(plans.human, Solution(coefficients_of(fits), found.vcov_human, of_people))
-    made = assemble(plans.human, Solution(found.estimate, found.vcov, corrected_df))
-    gains = _gains(plans.human, given, found, tasks.models if correct in (PPI, BOTH) else ())
+    human = assemble(plans.human, Solution(coefficients_of(fits), result.vcov_human, of_people))
+    estimates = assemble(plans.human, Solution(result.estimate, result.vcov, corrected_df))
+    gains = _gains(plans.human, inputs, result, tasks.models if correct in (PPI, BOTH) else ())
     tau: dict[str, pd.DataFrame] = {}
     if choices is not None:
-        people = choices[named(choices, sources)[0]]
-        human, made, tau["tau"] = _stable(request, people, tasks, plans, found, human, made)
+        people = choices[flag_people_and_models(choices, sources)[0]]
+        human, estimates, tau["tau"] = _correct_swapping(
+            request, people, tasks, plans, result, human, estimates
+        )
     tuned = {
         "tuning": sources.get("tuning", "coefficient"),
-        "folds": len(given.of_fold),
+        "folds": len(inputs.of_fold),
         "seed": sources.get("seed", 1),
     }
     extra = {
         "correct": correct,
-        "human": _listed(sources.get("human", "human")),
+        "human": _names(sources.get("human", "human")),
         "model": list(tasks.models),
         **({"slopes": adjusted.slopes} if adjusted else tuned),
-        "n_people": given.n_labelled,
+        "n_people": inputs.n_labelled,
         "n_labelled": len(tasks.human),
         "n_other": int((~np.isin(tasks.key_of_other, tasks.key_of_human)).sum()),
     }
     corrected = f"corrected {plans.human.request.verb}"
     covered = [] if correct == BOTH else notes_of_coverage(plans.human, corrected, str(correct))
     return PredictionPowered(
-        made.frame,
-        made.vcov,
-        replace(made.provenance, extra={**made.provenance.extra, **extra}),
-        notes=(*_notes(correct, given, gains, tasks, adjusted), *covered),
+        estimates.frame,
+        estimates.vcov,
+        replace(estimates.provenance, extra={**estimates.provenance.extra, **extra}),
+        notes=(*_notes(correct, inputs, gains, tasks, adjusted), *covered),
         extra=tau,
         human=human,
         models=_models_alone(request, tasks, plans, make_plan),
@@ -220,7 +222,7 @@ def estimate_prediction_powered(
     )
 
 
-def _listed(names: str | Sequence[str]) -> list[str]:
+def _names(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -241,14 +243,14 @@ def _check(request: Request, correct: Correct, sources: ModelSources) -> None:
         )
 
 
-def _stable(
+def _correct_swapping(
     request: Request,
     people: pd.DataFrame,
     tasks: Tasks,
     plans: Plans,
-    found: Debiased,
+    result: Debiased,
     human: Estimates,
-    made: Estimates,
+    estimates: Estimates,
 ) -> tuple[Estimates, Estimates, pd.DataFrame]:
     """Divide people's and corrected estimates by 1 - 2 tau of the people, with their joint covariance."""
     pairs = repeats_for(people, tasks.human, request, FROM_REPEATS)
@@ -257,10 +259,10 @@ def _stable(
     pieces, table = pieces_of(plans.human, number, split=False), table_of(errors)
     alone = taus_of(plans.human, errors)
     moved = sum(
-        found.weights[:, j] @ taus_of(plan, errors).with_coef for j, plan in enumerate(plans.labelled)
+        result.weights[:, j] @ taus_of(plan, errors).with_coef for j, plan in enumerate(plans.labelled)
     )
     together = replace(alone, with_coef=alone.with_coef - moved)
-    return undone(human, pieces, alone, table), undone(made, pieces, together, table), table
+    return undone(human, pieces, alone, table), undone(estimates, pieces, together, table), table
 
 
 def _is_sampled(tasks: Tasks) -> bool:
@@ -272,8 +274,8 @@ def _by_pseudo_outcomes(
     request: Request,
     tasks: Tasks,
     plans: Plans,
-    given: Sources,
-    found: Debiased,
+    inputs: Sources,
+    result: Debiased,
     options: ModelSources,
     make_plan: MakePlan,
 ) -> Debiased:
@@ -293,39 +295,39 @@ def _by_pseudo_outcomes(
         raise InputError(f"correct='dsl' needs {request.weights!r} in the models' rows as well; add it.")
     frame = tasks.other
     place = pd.Series(np.arange(len(tasks.human)), index=tasks.key_of_human).reindex(tasks.key_of_other)
-    asked = place.notna().to_numpy()
-    row = place[asked].to_numpy(dtype=np.int64)
+    has_label = place.notna().to_numpy()
+    row = place[has_label].to_numpy(dtype=np.int64)
     label, probability = np.full(len(frame), np.nan), np.ones(len(frame))
-    label[asked] = tasks.human[request.formula.outcome].to_numpy(dtype=float, na_value=np.nan)[row]
+    label[has_label] = tasks.human[request.formula.outcome].to_numpy(dtype=float, na_value=np.nan)[row]
     if _is_sampled(tasks):
-        probability[asked] = tasks.human[SAMPLING].to_numpy(dtype=float)[row]
+        probability[has_label] = tasks.human[SAMPLING].to_numpy(dtype=float)[row]
     else:  # a simple random sample of the models' tasks
-        probability[asked] = asked.mean()
+        probability[has_label] = has_label.mean()
     cluster = ("pair " + frame[PAIR].astype("string")).to_numpy(dtype=object)
-    cluster[asked] = tasks.human[request.clusters[0]].astype("string").to_numpy(dtype=object)[row]
+    cluster[has_label] = tasks.human[request.clusters[0]].astype("string").to_numpy(dtype=object)[row]
     clusters = Clusters(*pd.factorize(cluster)[:1], len(pd.unique(cluster)))
     fold = assign_folds(clusters.n, options.get("folds", FOLDS), options.get("seed", 1))[clusters.code]
     answers, silent = tasks.of_other, np.isnan(tasks.of_other)
     answers = np.where(silent, np.nanmean(answers, axis=1, keepdims=True), answers)
-    own = np.hstack([block.design for block in plans.other[0].blocks])[plans.other[0].cells.cell]
-    design = np.column_stack([np.ones(len(frame)), own, answers.T, silent.T])
+    block_design = np.hstack([block.design for block in plans.other[0].blocks])[plans.other[0].cells.cell]
+    design = np.column_stack([np.ones(len(frame)), block_design, answers.T, silent.T])
     predicted = cross_fitted(design, label, 1.0 / probability, fold)
-    made = pseudo_outcomes(predicted, label, probability)
-    asked_of = replace(request, clusters=(), weights=plans.weights, vcov="CR1")
-    plan = make_plan(asked_of, frame.assign(**{request.formula.outcome: made}))
+    outcomes = pseudo_outcomes(predicted, label, probability)
+    pooled_request = replace(request, clusters=(), weights=plans.weights, vcov="CR1")
+    plan = make_plan(pooled_request, frame.assign(**{request.formula.outcome: outcomes}))
     fits = fits_of(plan)
     moved = influence(plan, fits, "CR1", clusters)
     labelled = np.zeros(clusters.n, dtype=bool)
-    labelled[clusters.code[asked]] = True
-    scale = given.n_labelled / max(given.n_labelled - 1, 1)
+    labelled[clusters.code[has_label]] = True
+    scale = inputs.n_labelled / max(inputs.n_labelled - 1, 1)
     of_people = scale * (moved[labelled].T @ moved[labelled])
     vcov = of_people + moved[~labelled].T @ moved[~labelled]
     return replace(
-        found,
+        result,
         estimate=coefficients_of(fits),
         vcov=vcov,
         vcov_labelled=of_people,
-        weights=np.zeros_like(found.weights),
+        weights=np.zeros_like(result.weights),
     )
 
 
@@ -333,63 +335,68 @@ def _sources(tasks: Tasks, plans: Plans, fits: list[Regression], options: ModelS
     """Estimates of all coefficients by people and models, and what clusters add to their errors."""
     of_labelled = [fits_of(plan) for plan in plans.labelled]
     of_other = [fits_of(plan) for plan in plans.other]
-    known, kind = determined(plans), plans.human.request.vcov
+    mask, kind = determined_coefficients(plans), plans.human.request.vcov
     folds, seed = options.get("folds", FOLDS), options.get("seed", 1)
     fold, clusterings = units_of(plans.clusterings, len(tasks.human), folds, seed)
     labelled = list(zip(plans.labelled, of_labelled, strict=True))
-    others = list(zip(plans.other, of_other, strict=True))
+    unlabelled = list(zip(plans.other, of_other, strict=True))
     influences = [
-        one.influence(
-            influence(plans.human, fits, kind, one.units, one.labelled),
-            stacked(known * influence(*own, kind, one.units, one.labelled) for own in labelled),
-            stacked(known * influence(*own, "CR1" if kind == "CR2" else kind, one.other) for own in others),
+        clustering.influence(
+            influence(plans.human, fits, kind, clustering.units, clustering.labelled),
+            stack_models(
+                mask * influence(*pair, kind, clustering.units, clustering.labelled) for pair in labelled
+            ),
+            stack_models(
+                mask * influence(*pair, "CR1" if kind == "CR2" else kind, clustering.other)
+                for pair in unlabelled
+            ),
         )
-        for one in clusterings
+        for clustering in clusterings
     ]
     return Sources(
         coefficients_of(fits),
-        np.array([known * coefficients_of(own) for own in of_labelled]),
-        np.array([known * coefficients_of(own) for own in of_other]),
+        np.array([mask * coefficients_of(model_fits) for model_fits in of_labelled]),
+        np.array([mask * coefficients_of(model_fits) for model_fits in of_other]),
         influences,
-        stacked(known * raw_influence(*own, fold) for own in labelled),
+        stack_models(mask * raw_influence(*pair, fold) for pair in labelled),
         clusterings[0].labelled.n,
-        min(one.other.n for one in clusterings),
+        min(clustering.other.n for clustering in clusterings),
     )
 
 
-def _gains(plan: Plan, given: Sources, found: Debiased, models: Sequence[str]) -> pd.DataFrame:
+def _gains(plan: Plan, inputs: Sources, result: Debiased, models: Sequence[str]) -> pd.DataFrame:
     """What the models add to each reported row."""
     contrasts = np.nan_to_num(plan.contrasts)
     tested = ~plan.is_reference & ~np.isnan(plan.contrasts).any(axis=1)
-    human, total = (variances(contrasts, part) for part in (found.vcov_human, found.vcov))
+    human, total = (variances(contrasts, part) for part in (result.vcov_human, result.vcov))
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = np.where(tested & (human > 0) & (total > 0), human / total, np.nan)
-    rho = np.where(tested, correlation(given, contrasts), np.nan)
+    rho = np.where(tested, correlation(inputs, contrasts), np.nan)
     # A row takes of a model's difference in this row what its own coefficients take, on average
-    taken = np.einsum("mk,kjl,ml->mj", contrasts, found.weights, contrasts)
-    taken = taken / np.where(tested, (contrasts**2).sum(axis=1), np.nan)[:, None]
+    weights = np.einsum("mk,kjl,ml->mj", contrasts, result.weights, contrasts)
+    weights = weights / np.where(tested, (contrasts**2).sum(axis=1), np.nan)[:, None]
     return plan.keys.assign(
         rho=rho,
-        **weight_columns(taken[:, : len(models)], models),
+        **weight_columns(weights[:, : len(models)], models),
         gain=gain,
-        n_effective=gain * given.n_labelled,
+        n_effective=gain * inputs.n_labelled,
     )
 
 
 def _models_alone(request: Request, tasks: Tasks, plans: Plans, make_plan: MakePlan) -> pd.DataFrame:
     """Estimates from the answers of each model alone, pairs as clusters."""
-    asked = replace(request, clusters=(PAIR,), weights=plans.weights, vcov="survey")
+    model_request = replace(request, clusters=(PAIR,), weights=plans.weights, vcov="survey")
     names = tasks.model_rows["judge_id"].astype(str)
     tables = []
     for name in tasks.models:
-        plan = make_plan(asked, tasks.model_rows[names == name])
+        plan = make_plan(model_request, tasks.model_rows[names == name])
         tables.append(assemble(plan, solve(plan)).frame.assign(judge=name))
-    both = stack(tables)
-    return both[["judge", *both.columns.drop("judge")]]
+    table = stack(tables)
+    return table[["judge", *table.columns.drop("judge")]]
 
 
 def _notes(
-    correct: Correct, given: Sources, gains: pd.DataFrame, tasks: Tasks, adjusted: Adjustment | None
+    correct: Correct, inputs: Sources, gains: pd.DataFrame, tasks: Tasks, adjusted: Adjustment | None
 ) -> tuple[str, ...]:
     unanswered = [
         f"{name} gave no usable answer in {count:,} rows; these are kept and count as its mean answer."
@@ -398,7 +405,7 @@ def _notes(
     if adjusted is not None:
         left_out = [NEVER_SHARED.format(listed(adjusted.left_out))] if adjusted.left_out else []
         return (*unanswered, *left_out, FROM_OTHER_PROFILE)
-    low = low_correlation(gains["rho"].to_numpy(dtype=float), given.n_labelled)
+    low = low_correlation(gains["rho"].to_numpy(dtype=float), inputs.n_labelled)
     of_dsl = _notes_of_dsl(gains, tasks) if correct == DSL else []
     return (*low, *unanswered, AT_MOST_HALF, *of_dsl)
 
@@ -412,10 +419,10 @@ def _notes_of_dsl(gains: pd.DataFrame, tasks: Tasks) -> list[str]:
             "models' tasks."
         )
     gain = gains["gain"].to_numpy(dtype=float)
-    wider, known = int((gain < 1).sum()), int(np.isfinite(gain).sum())
+    wider, n_finite = int((gain < 1).sum()), int(np.isfinite(gain).sum())
     if wider:
         notes.append(
-            f"In {wider} of {known} rows dsl is less precise than people alone, as with few people who "
+            f"In {wider} of {n_finite} rows dsl is less precise than people alone, as with few people who "
             "answer unequal numbers of tasks; correct='ppi' weights the models by what they add."
         )
     return notes

@@ -83,13 +83,13 @@ class Tasks:
     model_rows: pd.DataFrame
 
 
-def named(table: pd.DataFrame, sources: ModelSources) -> tuple[np.ndarray, np.ndarray]:
+def flag_people_and_models(table: pd.DataFrame, sources: ModelSources) -> tuple[np.ndarray, np.ndarray]:
     """Flag the rows of people and those of models."""
     human, model = sources.get("human", "human"), sources.get("model", "model")
     return people_and_models(table, human, model, NAMED_IN)
 
 
-def needed(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
+def columns_to_read(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table that a correction reads, so that others are not copied."""
     formula = request.formula
     names = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
@@ -114,37 +114,37 @@ def tasks_of(
     for name in dict.fromkeys([*request.formula.features, *request.by]):
         codes, levels = factor_codes(frame, name, None)
         frame = frame.assign(**{name: pd.Categorical.from_codes(codes, pd.Index(levels))})
-    people, asked = named(frame, sources)
+    people, is_model = flag_people_and_models(frame, sources)
     if choices is not None:
         people &= frame.index.isin(first_answers(choices).index)
     outcome = request.formula.outcome
     answered = frame[outcome].notna().to_numpy()
     silent, people = int((people & ~answered).sum()), people & answered
     key = np.full(len(frame), -1, dtype=np.int64)
-    key[people | asked] = _keys(frame[people | asked])
-    human, model = frame[people], frame[asked]
+    key[people | is_model] = _keys(frame[people | is_model])
+    human, model = frame[people], frame[is_model]
     models = tuple(model["judge_id"].astype(str).unique())
     n_keys = 2 * (int(key.max()) // 2 + 1)
-    labelled, shown = np.zeros(n_keys, dtype=bool), np.zeros(n_keys, dtype=bool)
-    labelled[key[people]], shown[key[asked]] = True, True
+    labelled, has_model_answer = np.zeros(n_keys, dtype=bool), np.zeros(n_keys, dtype=bool)
+    labelled[key[people]], has_model_answer[key[is_model]] = True, True
     if compared:
         remedies = [f"ask it about {what} with `conjury collect --tasks {name}`" for what, name in REMEDIES]
-        check_overlap(models, labelled, shown, "tasks", (remedies[0], remedies[1]))
-    answers = _answers(model, key[asked], outcome, models, len(labelled))
-    first = np.flatnonzero(~pd.Series(key[asked]).duplicated().to_numpy())
+        check_overlap(models, labelled, has_model_answer, "tasks", (remedies[0], remedies[1]))
+    answers = _answers(model, key[is_model], outcome, models, len(labelled))
+    first = np.flatnonzero(~pd.Series(key[is_model]).duplicated().to_numpy())
     weight = sampling_weights(human[SAMPLING]) if SAMPLING in human else None
     if weight is None and compared:
-        _refuse_chosen(model, key[asked], models, labelled)
-    other = first if weight is not None or everything else first[~labelled[key[asked][first]]]
+        _refuse_chosen(model, key[is_model], models, labelled)
+    rows = first if weight is not None or everything else first[~labelled[key[is_model][first]]]
     missing = model[outcome].isna().groupby(model["judge_id"].astype(str)).sum()
     return Tasks(
         human,
-        model.iloc[other],
+        model.iloc[rows],
         models,
         answers[:, key[people]],
-        answers[:, key[asked][other]],
+        answers[:, key[is_model][rows]],
         key[people],
-        key[asked][other],
+        key[is_model][rows],
         weight,
         silent,
         {str(name): int(count) for name, count in missing.items() if count},
@@ -161,20 +161,20 @@ def _refuse_chosen(model: pd.DataFrame, key: np.ndarray, models: Sequence[str], 
     n = len(labelled) // 2
     pairs = np.arange(n)
     for name in models:
-        known = (names == name) & np.isfinite(doubt)
-        pair = key[known] // 2
+        mask = (names == name) & np.isfinite(doubt)
+        pair = key[mask] // 2
         with np.errstate(invalid="ignore"):
-            each = np.bincount(pair, doubt[known], n) / np.bincount(pair, minlength=n)
+            each = np.bincount(pair, doubt[mask], n) / np.bincount(pair, minlength=n)
         refuse_chosen(name, each, pairs, pairs[of_people], pairs[~of_people], "tasks")
 
 
 def _keys(rows: pd.DataFrame) -> np.ndarray:
     """Number rows by pair and position, shape (n,)."""
     position = rows["position"].astype("string")
-    astray = ~position.isin(POSITIONS).to_numpy()
-    if astray.any():
+    is_invalid = ~position.isin(POSITIONS).to_numpy()
+    if is_invalid.any():
         raise InputError(
-            f"Column 'position' has {position[astray].iloc[0]!r} in {int(astray.sum()):,} rows; give "
+            f"Column 'position' has {position[is_invalid].iloc[0]!r} in {int(is_invalid.sum()):,} rows; give "
             f"{' or '.join(POSITIONS)}, with the same positions for people and models."
         )
     pair = pd.factorize(rows[PAIR].astype("string"))[0].astype(np.int64)
@@ -186,19 +186,19 @@ def _keys(rows: pd.DataFrame) -> np.ndarray:
 def _answers(model: pd.DataFrame, key: np.ndarray, outcome: str, models: Sequence[str], n: int) -> np.ndarray:
     """Mean answer of each model to each task and position, (J, n), over prompts and samples."""
     # A missing answer counts as the model's mean, in labelled and other tasks alike.
-    found = np.full((len(models), n), np.nan)
+    answers = np.full((len(models), n), np.nan)
     values = model[outcome].to_numpy(dtype=float, na_value=np.nan)
     name = model["judge_id"].astype(str).to_numpy()
     for number, judge in enumerate(models):
-        own = name == judge
-        kept = own & ~np.isnan(values)
-        if not kept.any():
+        mask = name == judge
+        has_answer = mask & ~np.isnan(values)
+        if not has_answer.any():
             raise InputError(f"{judge!r} has no usable answer; name another model.")
-        filled = np.where(kept, values, values[kept].mean())
-        count = np.bincount(key[own], minlength=n)
+        filled = np.where(has_answer, values, values[has_answer].mean())
+        count = np.bincount(key[mask], minlength=n)
         with np.errstate(invalid="ignore"):
-            found[number] = np.where(count > 0, np.bincount(key[own], filled[own], n) / count, np.nan)
-    return found
+            answers[number] = np.where(count > 0, np.bincount(key[mask], filled[mask], n) / count, np.nan)
+    return answers
 
 
 def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
@@ -207,22 +207,22 @@ def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
     names = list(request.clusters)
     if tasks.weight is not None and PAIR not in names:
         names.append(PAIR)
-    found = {}
+    clusterings = {}
     pairs = Clusters.numbered(tasks.key_of_other // 2)
     for name in names:
         if name not in tasks.human:
             raise InputError(f"There is no column {name!r}; name another id.")
         people = tasks.human[name].astype("string")
-        others = tasks.other[name].astype("string")
-        known = others.drop_duplicates()
-        if known.count() <= len(tasks.models) and not known.isin(people.drop_duplicates()).any():
+        model_values = tasks.other[name].astype("string")
+        levels = model_values.drop_duplicates()
+        if levels.count() <= len(tasks.models) and not levels.isin(people.drop_duplicates()).any():
             codes, values = pd.factorize(people, sort=True, use_na_sentinel=False)
-            both = np.concatenate([codes, len(values) + pairs.code])
-            found[name] = Clusters(both.astype(np.int64), len(values) + pairs.n)
+            joint_codes = np.concatenate([codes, len(values) + pairs.code])
+            clusterings[name] = Clusters(joint_codes.astype(np.int64), len(values) + pairs.n)
             continue
-        codes, values = pd.factorize(pd.concat([people, others]), sort=True, use_na_sentinel=False)
-        found[name] = Clusters(codes.astype(np.int64), len(values))
-    return found
+        codes, values = pd.factorize(pd.concat([people, model_values]), sort=True, use_na_sentinel=False)
+        clusterings[name] = Clusters(codes.astype(np.int64), len(values))
+    return clusterings
 
 
 @dataclass(frozen=True)
@@ -241,20 +241,20 @@ def people_plan(
 ) -> tuple[Plan, dict[str, Clusters], str | None]:
     """Build the regression of people's answers, with errors that suit so many clusters of people."""
     # With it come the clusters of people's rows above the other rows, and the column of models' weights.
-    few = len(request.clusters) == 1 and not request.weights and request.family == "gaussian"
-    few = few and tasks.human[request.clusters[0]].nunique() <= MOST_REDUCED and tasks.weight is None
+    use_cr2 = len(request.clusters) == 1 and not request.weights and request.family == "gaussian"
+    use_cr2 = use_cr2 and tasks.human[request.clusters[0]].nunique() <= MOST_REDUCED and tasks.weight is None
     if request.vcov == "CR2" and tasks.weight is not None:
         raise InputError(f"CR2 is defined without weights, but {SAMPLING!r} gives weights; omit vcov.")
-    kind = request.vcov if request.vcov != "survey" else "CR2" if few else "CR1"
-    human, asked = tasks.human, replace(request, vcov=kind)
+    kind = request.vcov if request.vcov != "survey" else "CR2" if use_cr2 else "CR1"
+    human, people_request = tasks.human, replace(request, vcov=kind)
     clusterings = clusterings_of(request, tasks)
     if tasks.weight is not None:
         weight = tasks.weight
         if request.weights:
             weight = weight * human[request.weights].to_numpy(dtype=float)
         human = human.assign(**{SAMPLING: weight})
-        asked = replace(asked, weights=SAMPLING)
-    return make_plan(asked, human), clusterings, _weights_of_models(request, tasks)
+        people_request = replace(people_request, weights=SAMPLING)
+    return make_plan(people_request, human), clusterings, _weights_of_models(request, tasks)
 
 
 def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
@@ -262,8 +262,8 @@ def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
     plan, clusterings, weights = people_plan(request, tasks, make_plan)
     alone = replace(request, clusters=(), weights=weights, vcov=plan.request.vcov)
     filled = tasks.other.assign(**{request.formula.outcome: tasks.of_other[0]})
-    other = make_plan(alone, filled)
-    if not plan.keys.astype(str).equals(other.keys.astype(str)):
+    model_plan = make_plan(alone, filled)
+    if not plan.keys.astype(str).equals(model_plan.keys.astype(str)):
         raise InputError(
             f"{listed(tasks.models)} answered no further task in some of the groups of {listed(request.by)}; "
             "ask about them, or omit the groups."
@@ -271,7 +271,7 @@ def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
     return Plans(
         plan,
         tuple(with_outcome(plan, answers) for answers in tasks.of_human),
-        tuple(with_outcome(other, answers) for answers in tasks.of_other),
+        tuple(with_outcome(model_plan, answers) for answers in tasks.of_other),
         clusterings,
         weights,
     )
@@ -292,11 +292,11 @@ def _weights_of_models(request: Request, tasks: Tasks) -> str | None:
 
 def with_outcome(plan: Plan, answers: np.ndarray) -> Plan:
     """The same regressions of a model's answers, on the rows that it was asked about."""
-    asked = ~np.isnan(answers)
+    has_answer = ~np.isnan(answers)
     cells: Cells = replace(
         plan.cells,
-        weight=np.where(asked, plan.cells.weight, 0.0),
-        outcome=np.where(asked, answers, 0.0),
+        weight=np.where(has_answer, plan.cells.weight, 0.0),
+        outcome=np.where(has_answer, answers, 0.0),
     )
     return replace(plan, cells=cells)
 
@@ -306,14 +306,14 @@ def coefficients_of(fits: Sequence[Regression]) -> np.ndarray:
     return np.concatenate([fit.coef for fit in fits])
 
 
-def stacked(by_model: Iterable[np.ndarray]) -> np.ndarray:
+def stack_models(by_model: Iterable[np.ndarray]) -> np.ndarray:
     """Influences (U, K) of J models as one array, (U, J, K)."""
     return np.stack(list(by_model), axis=1)
 
 
-def determined(plans: Plans) -> np.ndarray:
+def determined_coefficients(plans: Plans) -> np.ndarray:
     """1 for coefficients that people's and all models' answers determine, else 0, shape (K,)."""
-    known = np.ones(plans.human.slices[-1].stop, dtype=bool)
+    mask = np.ones(plans.human.slices[-1].stop, dtype=bool)
     for plan in (*plans.labelled, *plans.other):
-        known &= ~(np.abs(plan.null_space(plan.cells.cell_weight * plan.used)) > 1e-9).any(axis=1)
-    return known.astype(float)
+        mask &= ~(np.abs(plan.null_space(plan.cells.cell_weight * plan.used)) > 1e-9).any(axis=1)
+    return mask.astype(float)

@@ -14,7 +14,7 @@ from ...frames.variables import Formula
 from ...results import row_labels
 from ..estimates import Estimates
 from ..request import Vcov
-from .choice_level import fit_comparisons, level_pairs, prepare
+from .choice_level import fit_comparisons, level_pairs, make_query
 from .tasks import Levels, Ties
 
 
@@ -76,28 +76,30 @@ def afcp(
     >>> afcp(data, "chosen ~ tone").frame[["level", "reference", "estimate"]].round(3).values.tolist()
     [['kind', 'cold', 0.667], ['rude', 'kind', 0.667]]
     """
-    asked = prepare("afcp", data, formula, id, same, given, ties, weights, vcov, alpha)
-    pairs = level_pairs(asked)
-    found = fit_comparisons(asked, pairs)
-    names = list(map(str, asked.tasks.levels(asked.feature)[2]))
+    query = make_query("afcp", data, formula, id, same, given, ties, weights, vcov, alpha)
+    pairs = level_pairs(query)
+    estimates = fit_comparisons(query, pairs)
+    names = list(map(str, query.tasks.levels(query.feature)[2]))
     labels = {f"{later} against {earlier}": (later, earlier) for earlier, later in combinations(names, 2)}
-    met = [one.label for one in pairs]
+    met = [pair.label for pair in pairs]
     level, reference = (
-        pd.Series(pd.Categorical([labels[one][k] for one in met], categories=names)) for k in (0, 1)
+        pd.Series(pd.Categorical([labels[label][k] for label in met], categories=names)) for k in (0, 1)
     )
-    frame = found.frame.assign(statistic="afcp", level=level)
+    frame = estimates.frame.assign(statistic="afcp", level=level)
     frame.insert(0, "reference", reference)
-    counts = found.extra["tasks"].assign(level=level)
+    counts = estimates.extra["tasks"].assign(level=level)
     counts.insert(1, "reference", reference)
-    notes = list(found.notes)
+    notes = list(estimates.notes)
     if missing := [label for label in labels if label not in met]:
         notes.append(f"{len(missing)} of {len(labels)} pairs of levels never meet: {'; '.join(missing[:5])}.")
     vcov_labels = row_labels(frame.loc[frame["std_error"].notna(), ["reference", "feature", "level"]])
     return replace(
-        found,
+        estimates,
         frame=frame,
-        vcov=found.vcov.set_axis(vcov_labels).set_axis(vcov_labels, axis=1),  # type: ignore[union-attr]
-        provenance=replace(found.provenance, verb="afcp", extra=found.provenance.extra | asked.settings),
+        vcov=estimates.vcov.set_axis(vcov_labels).set_axis(vcov_labels, axis=1),  # type: ignore[union-attr]
+        provenance=replace(
+            estimates.provenance, verb="afcp", extra=estimates.provenance.extra | query.settings
+        ),
         notes=tuple(notes),
         extra={"tasks": counts},
     )

@@ -21,34 +21,34 @@ ByFormula = Callable[..., Estimates]
 RECORDED = {part.name for part in fields(Provenance)} - {"verb", "extra"}
 
 
-def _of_effects(function: Callable[..., Result]) -> ByFormula:
+def _with_formula(function: Callable[..., Result]) -> ByFormula:
     """A function of effects as one of rows and the formula of these effects."""
 
     def estimated(rows: pd.DataFrame, formula: str, *, alpha: float, **arguments: Any) -> Estimates:
         fit = amce(rows, formula, alpha=alpha, **arguments)
-        found = function(fit, alpha=alpha)
-        return _estimates(found, {**fit.settings, **found.settings})
+        result = function(fit, alpha=alpha)
+        return _estimates(result, {**fit.settings, **result.settings})
 
     return estimated
 
 
 def _cycles(rows: pd.DataFrame, formula: str, **arguments: Any) -> Estimates:
-    found = preference_cycles(rows, formula, **arguments)
-    return _estimates(found, found.settings)
+    result = preference_cycles(rows, formula, **arguments)
+    return _estimates(result, result.settings)
 
 
-def _estimates(found: Result, settings: Mapping[str, Any]) -> Estimates:
+def _estimates(result: Result, settings: Mapping[str, Any]) -> Estimates:
     """A result with its settings as a provenance."""
     further = {name: value for name, value in settings.items() if name not in RECORDED}
     recorded = {name: value for name, value in settings.items() if name in RECORDED}
-    made = Provenance(found.kind, **recorded, extra=further)
-    return Estimates(found.frame, None, made, notes=found.notes, extra=found.extra)
+    provenance = Provenance(result.kind, **recorded, extra=further)
+    return Estimates(result.frame, None, provenance, notes=result.notes, extra=result.extra)
 
 
 PREFERENCES: Mapping[str, ByFormula] = {
     "choice_level": choice_level,
     "afcp": afcp,
     "preference_cycles": _cycles,
-    "importance": _of_effects(importance),
-    "share_preferring": _of_effects(share_preferring),
+    "importance": _with_formula(importance),
+    "share_preferring": _with_formula(share_preferring),
 }

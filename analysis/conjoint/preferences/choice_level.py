@@ -31,10 +31,10 @@ from .tasks import (
     attribute_of,
     check_ties,
     compare,
-    holding,
-    in_words,
+    flag_tasks,
+    label_of,
     named_clusters,
-    stacked,
+    stack_comparisons,
     tasks_of,
 )
 
@@ -121,48 +121,50 @@ def choice_level(
     """
     if estimand not in ("mm", "amce"):
         raise InputError(f"estimand is {estimand!r}; give 'mm' or 'amce'.")
-    asked = prepare("choice_level", data, formula, id, same, given, ties, weights, vcov, alpha)
+    query = make_query("choice_level", data, formula, id, same, given, ties, weights, vcov, alpha)
     if comparisons is None:
-        pairs = level_pairs(asked)
+        pairs = level_pairs(query)
     else:
-        pairs = [compare(asked.tasks, asked.feature, *_two(sides), asked.where) for sides in comparisons]
-        _refuse_unmet(pairs, asked)
-    found = fit_comparisons(asked, pairs)
-    settings = asked.settings | {"estimand": estimand}
+        pairs = [
+            compare(query.tasks, query.feature, *_check_sides(sides), query.where) for sides in comparisons
+        ]
+        _refuse_unmet(pairs, query)
+    estimates = fit_comparisons(query, pairs)
+    settings = query.settings | {"estimand": estimand}
     if estimand == "mm":
-        return _named(found, found, settings)
+        return _with_provenance(estimates, estimates, settings)
     if len(pairs) < 2:
         raise InputError("A choice-level AMCE is a difference of two comparisons; give at least two.")
-    return _named(contrast(found, asked.feature, reference=pairs[0].label), found, settings)
+    return _with_provenance(contrast(estimates, query.feature, reference=pairs[0].label), estimates, settings)
 
 
-def _named(estimates: Estimates, fit: Estimates, settings: dict[str, Any]) -> Estimates:
-    made = replace(estimates.provenance, verb="choice_level", extra=fit.provenance.extra | settings)
-    return replace(estimates, provenance=made, notes=fit.notes, extra=fit.extra)
+def _with_provenance(estimates: Estimates, fit: Estimates, settings: dict[str, Any]) -> Estimates:
+    provenance = replace(estimates.provenance, verb="choice_level", extra=fit.provenance.extra | settings)
+    return replace(estimates, provenance=provenance, notes=fit.notes, extra=fit.extra)
 
 
-def _two(sides: Any) -> tuple[Side, Side]:
+def _check_sides(sides: Any) -> tuple[Side, Side]:
     if isinstance(sides, str) or not isinstance(sides, Sequence) or len(sides) != 2:
         raise InputError(f"comparisons contains {sides!r}; give pairs such as ('Black', 'white').")
     return sides[0], sides[1]
 
 
-def _refuse_unmet(comparisons: Sequence[Comparison], asked: Asked) -> None:
+def _refuse_unmet(comparisons: Sequence[Comparison], query: ComparisonQuery) -> None:
     """Refuse comparisons that no answered task makes, and those that are given twice."""
-    labels = [one.label for one in comparisons]
+    labels = [pair.label for pair in comparisons]
     if not labels or len(set(labels)) < len(labels):
         raise InputError(f"comparisons are {labels}; give at least one, and each once.")
-    for one in comparisons:
-        if not (one.used & asked.tasks.answered).any():
-            held = "" if asked.where.all() else " with the attributes held"
+    for pair in comparisons:
+        if not (pair.used & query.tasks.answered).any():
+            end = "" if query.where.all() else " with the attributes held"
             raise InputError(
-                f"No answered task shows {one.label}{held}, so the comparison is not defined; compare levels "
+                f"No answered task shows {pair.label}{end}, so the comparison is not defined; compare levels "
                 "that meet in a task, or hold fewer attributes constant."
             )
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparisonQuery:
     """Tasks, and what is asked of them."""
 
     tasks: Tasks
@@ -173,48 +175,52 @@ class Asked:
     settings: dict[str, Any]
 
 
-def prepare(
+def make_query(
     verb: str,
     data: pd.DataFrame,
     formula: str | Formula,
     id: str | Sequence[str] | None,
     same: str | Sequence[str],
-    given: Mapping[str, Levels] | None,
+    conditions: Mapping[str, Levels] | None,
     ties: Ties,
     weights: str | None,
     vcov: Vcov,
     alpha: float,
-) -> Asked:
+) -> ComparisonQuery:
     """Check what was asked; without ``id`` the tasks are the clusters, or independent rows."""
     outcome, feature = attribute_of(formula, verb)
     check_ties(ties)
     clusters = TASK if id is None and not is_independent(vcov) else id
     request = make_request("mm", formula, id=clusters, weights=weights, vcov=vcov, alpha=alpha, h0=NULL)
-    held, at = [same] if isinstance(same, str) else list(same), dict(given or {})
-    tasks = tasks_of(data, outcome, [feature, *held, *at, weights], named_clusters(request))
-    settings = {"same": held, "given": {name: in_words(levels) for name, levels in at.items()}, "ties": ties}
-    return Asked(tasks, request, feature, holding(tasks, held, at), ties, settings)
+    shared_names, at = [same] if isinstance(same, str) else list(same), dict(conditions or {})
+    tasks = tasks_of(data, outcome, [feature, *shared_names, *at, weights], named_clusters(request))
+    settings = {
+        "same": shared_names,
+        "given": {name: label_of(levels) for name, levels in at.items()},
+        "ties": ties,
+    }
+    return ComparisonQuery(tasks, request, feature, flag_tasks(tasks, shared_names, at), ties, settings)
 
 
-def level_pairs(asked: Asked) -> list[Comparison]:
+def level_pairs(query: ComparisonQuery) -> list[Comparison]:
     """All pairs of levels of the attribute that meet in an answered task, the later against the earlier."""
-    tasks, feature = asked.tasks, asked.feature
+    tasks, feature = query.tasks, query.feature
     names = list(map(str, tasks.levels(feature)[2]))
     pairs = [
-        compare(tasks, feature, later, earlier, asked.where) for earlier, later in combinations(names, 2)
+        compare(tasks, feature, later, earlier, query.where) for earlier, later in combinations(names, 2)
     ]
-    met = [one for one in pairs if (one.used & tasks.answered).any()]
+    met = [pair for pair in pairs if (pair.used & tasks.answered).any()]
     if not met:
         raise InputError(f"No answered task shows two levels of {feature!r}; name another attribute.")
     return met
 
 
-def fit_comparisons(asked: Asked, comparisons: Sequence[Comparison]) -> Estimates:
+def fit_comparisons(query: ComparisonQuery, comparisons: Sequence[Comparison]) -> Estimates:
     """Estimate the mean of each comparison, and count its tasks and ties."""
-    tasks, request = asked.tasks, asked.request
+    tasks, request = query.tasks, query.request
     outcome = request.formula.outcome
     shared = [*request.clusters, *filter(None, [request.weights])]
-    rows = stacked(tasks, comparisons, asked.ties, (outcome, asked.feature), shared)
+    rows = stack_comparisons(tasks, comparisons, query.ties, (outcome, query.feature), shared)
     if is_independent(request.vcov) and rows.index.duplicated().any():
         raise InputError(
             f"Some tasks belong to several comparisons, which {request.vcov} treats as independent; give "
@@ -224,12 +230,12 @@ def fit_comparisons(asked: Asked, comparisons: Sequence[Comparison]) -> Estimate
         raise InputError("Every task compared is tied; give ties='half' or ties='outcome'.")
     plan = _plan(request, rows)
     warn_of_few_clusters(plan)
-    found = assemble(plan, solve(plan, request.engine))
-    counts = _counts(asked, comparisons, rows)
-    frame = found.frame
-    if asked.ties == "outcome" and counts["n_ties"].any():
+    estimates = assemble(plan, solve(plan, request.engine))
+    counts = _counts(query, comparisons, rows)
+    frame = estimates.frame
+    if query.ties == "outcome" and counts["n_ties"].any():
         frame = frame.assign(z=np.nan, p=np.nan)
-    return replace(found, frame=frame, notes=_notes(asked, comparisons, counts), extra={"tasks": counts})
+    return replace(estimates, frame=frame, notes=_notes(query, comparisons, counts), extra={"tasks": counts})
 
 
 def _plan(request: Request, rows: pd.DataFrame) -> Plan:
@@ -243,16 +249,16 @@ def _plan(request: Request, rows: pd.DataFrame) -> Plan:
     return Plan(cells, (block,), np.eye(len(keys)), keys, np.zeros(len(keys), dtype=bool), request)
 
 
-def _counts(asked: Asked, comparisons: Sequence[Comparison], rows: pd.DataFrame) -> pd.DataFrame:
+def _counts(query: ComparisonQuery, comparisons: Sequence[Comparison], rows: pd.DataFrame) -> pd.DataFrame:
     """Tasks, answers and ties of each comparison, and the share of ties with an interval."""
-    tasks, request = asked.tasks, asked.request
-    used = np.array([one.used for one in comparisons])
+    tasks, request = query.tasks, query.request
+    masks = np.array([comparison.used for comparison in comparisons])
     counts = pd.DataFrame(
         {
-            "level": [one.label for one in comparisons],
-            "n_tasks": used.sum(axis=1),
-            "n_answered": (used & tasks.answered).sum(axis=1),
-            "n_ties": (used & tasks.tied).sum(axis=1),
+            "level": [comparison.label for comparison in comparisons],
+            "n_tasks": masks.sum(axis=1),
+            "n_answered": (masks & tasks.answered).sum(axis=1),
+            "n_ties": (masks & tasks.tied).sum(axis=1),
         }
     )
     if not counts["n_ties"].any():
@@ -264,17 +270,19 @@ def _counts(asked: Asked, comparisons: Sequence[Comparison], rows: pd.DataFrame)
     return counts.join(limits.rename(columns={"estimate": "ties"}))
 
 
-def _notes(asked: Asked, comparisons: Sequence[Comparison], counts: pd.DataFrame) -> tuple[str, ...]:
+def _notes(
+    query: ComparisonQuery, comparisons: Sequence[Comparison], counts: pd.DataFrame
+) -> tuple[str, ...]:
     """How ties count, and which tasks are excluded."""
-    notes, tasks = [], asked.tasks
+    notes, tasks = [], query.tasks
     if n_ties := int(counts["n_ties"].sum()):
         count = {
             "outcome": "ties are a separate outcome and means are not tested",
             "half": "a tie counts as half a win",
             "exclude": "ties are excluded",
-        }[asked.ties]
+        }[query.ties]
         notes.append(f"{n_ties:,} of {int(counts['n_answered'].sum()):,} answers compared are ties; {count}.")
-    if unclear := sum(int((one.forward & one.backward).sum()) for one in comparisons):
+    if unclear := sum(int((comparison.forward & comparison.backward).sum()) for comparison in comparisons):
         notes.append(f"{unclear:,} tasks in which each profile is of both kinds are excluded.")
     if tasks.n_incomplete:
         notes.append(f"{tasks.n_incomplete:,} tasks with one profile are excluded.")

@@ -92,7 +92,7 @@ def choice_shares(
     """
     if rule not in ("average", "logit"):
         raise InputError(f"rule is {rule!r}; give 'logit' or 'average'.")
-    named = _named(profiles)
+    named = _profiles_by_name(profiles)
     family: Any = "gaussian" if rule == "average" else "quasibinomial"
     fit = fit_pairs(data, formula, id, weights, vcov, alpha, family)
     rows = np.array([fit.row(profile) for profile in named.values()])
@@ -101,9 +101,11 @@ def choice_shares(
     fit.require(np.array([rows[i] - rows[j] for i, j in pairs]))
     shares = _average_shares(rows) if rule == "average" else _logit_shares(rows, fit.solution.coef)
     frame = pd.DataFrame({"profile": names}).assign(**_inference(fit, *shares, rule, alpha))
-    levels = pd.DataFrame([{name: str(level) for name, level in own.items()} for own in named.values()])
-    beaten = [_over(rows[i] - rows[j], fit.solution.coef, rule) for i, j in pairs]
-    base, gradient = (np.array([one[k] for one in beaten]) for k in (0, 1))
+    levels = pd.DataFrame(
+        [{name: str(level) for name, level in profile.items()} for profile in named.values()]
+    )
+    wins = [_win_probability(rows[i] - rows[j], fit.solution.coef, rule) for i, j in pairs]
+    base, gradient = (np.array([win[k] for win in wins]) for k in (0, 1))
     table = pd.DataFrame({"profile": [names[i] for i, _ in pairs], "rival": [names[j] for _, j in pairs]})
     table = table.assign(**_inference(fit, base, gradient, rule, alpha))
     outside = int(((table["estimate"] < 0) | (table["estimate"] > 1)).sum())
@@ -118,13 +120,13 @@ def choice_shares(
     return Result(joined, "choice_shares", notes, settings, {"pairs": table})
 
 
-def _named(profiles: Any) -> dict[str, Mapping[str, Any]]:
+def _profiles_by_name(profiles: Any) -> dict[str, Mapping[str, Any]]:
     """Profiles by name."""
     if isinstance(profiles, pd.DataFrame):
         profiles = {str(name): dict(row) for name, row in profiles.iterrows()}
     if not isinstance(profiles, Mapping):
         profiles = {str(number): profile for number, profile in enumerate(profiles, start=1)}
-    if len(profiles) < 2 or not all(isinstance(one, Mapping) for one in profiles.values()):
+    if len(profiles) < 2 or not all(isinstance(profile, Mapping) for profile in profiles.values()):
         raise InputError(
             "profiles must be two or more mappings from attributes to levels; add at least one competitor."
         )
@@ -143,7 +145,7 @@ def _logit_shares(rows: np.ndarray, coef: np.ndarray) -> tuple[np.ndarray, np.nd
     return share, share[:, None] * (rows - share @ rows)
 
 
-def _over(difference: np.ndarray, coef: np.ndarray, rule: Rule) -> tuple[float, np.ndarray]:
+def _win_probability(difference: np.ndarray, coef: np.ndarray, rule: Rule) -> tuple[float, np.ndarray]:
     """Probability of a profile over another, at zero or at the coefficients, and its gradient (k,)."""
     if rule == "average":
         return 0.5, difference

@@ -14,13 +14,13 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula, listed
 from ...numerics.linear import independent_columns
-from ...numerics.significance import adjusted
+from ...numerics.significance import adjust_p_values
 from ...results import Result
 from ..comparisons.wald import wald
 from ..engines.solution import assemble
 from ..estimates import Estimates
 from ..request import Vcov
-from .choice_level import NULL, fit_comparisons, level_pairs, prepare
+from .choice_level import NULL, fit_comparisons, level_pairs, make_query
 
 TEST_COLUMNS = ["level", "reference", "tested", "test", "chi2", "df", "p_chi2", "f", "df2", "p"]
 
@@ -87,45 +87,49 @@ def preference_cycles(
     >>> cycles[["direct", "indirect", "cycle"]].round(2).values.tolist()
     [[0.3, -0.6, 'paper over rock over scissors over paper']]
     """
-    asked = prepare("preference_cycles", data, formula, id, (), None, "half", weights, vcov, alpha)
-    feature, pairs = asked.feature, level_pairs(asked)
-    found = fit_comparisons(asked, pairs)
-    names = list(map(str, asked.tasks.levels(feature)[2]))
-    turns = _turns(names, [one.label for one in pairs])
-    triples = [triple for triple in combinations(names, 3) if set(_around(triple)) <= set(turns)]
+    query = make_query("preference_cycles", data, formula, id, (), None, "half", weights, vcov, alpha)
+    feature, pairs = query.feature, level_pairs(query)
+    estimates = fit_comparisons(query, pairs)
+    names = list(map(str, query.tasks.levels(feature)[2]))
+    turns = _turns(names, [pair.label for pair in pairs])
+    triples = [triple for triple in combinations(names, 3) if set(_circle_steps(triple)) <= set(turns)]
     if not triples:
         raise InputError(
             f"No three levels of {feature!r} meet each other in answered tasks; its levels are "
             f"{listed(names)}."
         )
-    contrasts = np.array([sum(turns[step] for step in _around(triple)) for triple in triples])
-    circles = _assembled(found, contrasts, pd.DataFrame({"level": [", ".join(triple) for triple in triples]}))
-    varies = found.frame["std_error"].notna().to_numpy()
+    contrasts = np.array([sum(turns[step] for step in _circle_steps(triple)) for triple in triples])
+    circles = _contrast_estimates(
+        estimates, contrasts, pd.DataFrame({"level": [", ".join(triple) for triple in triples]})
+    )
+    varies = estimates.frame["std_error"].notna().to_numpy()
     tested = ~(contrasts[:, ~varies] != 0).any(axis=1)  # triples of which all AFCPs have a standard error
-    frame = _of_triples(found, circles, triples, turns, tested)
+    frame = _triple_table(estimates, circles, triples, turns, tested)
     tests: list[pd.DataFrame] = []
     if tested.any():
-        kept = np.flatnonzero(tested)[independent_columns(contrasts[tested] @ contrasts[tested].T)]
-        basis = _assembled(found, contrasts[kept], circles.frame.loc[kept, ["level"]].reset_index(drop=True))
-        sure = [triple for triple, known in zip(triples, tested, strict=True) if known]
+        basis_rows = np.flatnonzero(tested)[independent_columns(contrasts[tested] @ contrasts[tested].T)]
+        basis = _contrast_estimates(
+            estimates, contrasts[basis_rows], circles.frame.loc[basis_rows, ["level"]].reset_index(drop=True)
+        )
+        sure = [triple for triple, is_tested in zip(triples, tested, strict=True) if is_tested]
         tests = [
-            _by_pair(found, sure, turns, names),
+            _pair_tests(estimates, sure, turns, names),
             wald(basis, each=()).frame.assign(level="", reference=""),
         ]
     joint = pd.concat(tests, ignore_index=True) if tests else pd.DataFrame(columns=TEST_COLUMNS)
     n_cycles, n_clear = int((frame["cycle"] != "").sum()), int((frame["p_cycle_holm"] < alpha).sum())
     notes = [
-        *found.notes,
+        *estimates.notes,
         f"The estimates of {n_cycles} of {len(frame)} triples of levels form a cycle, {n_clear} of them at p "
         f"below {alpha:g}, adjusted by Holm's method.",
     ]
-    settings = dict(found.settings) | {"feature": feature, "level_names": names}
+    settings = dict(estimates.settings) | {"feature": feature, "level_names": names}
     return Result(
         frame,
         "preference_cycles",
         tuple(notes),
         settings,
-        {"tests": joint[TEST_COLUMNS], "tasks": found.extra["tasks"]},
+        {"tests": joint[TEST_COLUMNS], "tasks": estimates.extra["tasks"]},
     )
 
 
@@ -139,17 +143,17 @@ def _turns(names: Sequence[str], labels: Sequence[str]) -> dict[tuple[str, str],
     return turns
 
 
-def _around(triple: Sequence[str]) -> list[tuple[str, str]]:
+def _circle_steps(triple: Sequence[str]) -> list[tuple[str, str]]:
     """The three comparisons of a circle: a with b, b with c, c with a."""
     a, b, c = triple
     return [(a, b), (b, c), (c, a)]
 
 
-def _assembled(found: Estimates, contrasts: np.ndarray, keys: pd.DataFrame) -> Estimates:
+def _contrast_estimates(estimates: Estimates, contrasts: np.ndarray, keys: pd.DataFrame) -> Estimates:
     """Contrasts, shape (m, P), of AFCPs less 1/2."""
-    if found.fitted is None:
+    if estimates.fitted is None:
         raise InputError("The comparisons have no covariance.")
-    plan, solution = found.fitted.plan, found.fitted.solution
+    plan, solution = estimates.fitted.plan, estimates.fitted.solution
     keys = pd.DataFrame(
         {"outcome": plan.request.formula.outcome, "statistic": "cycle", "feature": plan.request.features[0]},
         index=keys.index,
@@ -164,21 +168,21 @@ def _assembled(found: Estimates, contrasts: np.ndarray, keys: pd.DataFrame) -> E
     return assemble(centred, replace(solution, coef=solution.coef - NULL))
 
 
-def _of_triples(
-    found: Estimates,
+def _triple_table(
+    estimates: Estimates,
     circles: Estimates,
     triples: Sequence[tuple[str, ...]],
     turns: dict[tuple[str, str], np.ndarray],
     tested: np.ndarray,
 ) -> pd.DataFrame:
     """One row per triple: AFCPs, direct and indirect preferences, and the cycle that there may be."""
-    margin = found.frame["estimate"].to_numpy(float) - NULL
-    p_pair = found.frame["p"].to_numpy(float)
+    margin = estimates.frame["estimate"].to_numpy(float) - NULL
+    p_pair = estimates.frame["p"].to_numpy(float)
     rows = []
     for triple in triples:
         a, b, c = triple
-        ab, bc, ca = (float(turns[step] @ margin) for step in _around(triple))
-        weakest = float(np.max([p_pair[np.abs(turns[step]).argmax()] for step in _around(triple)]))
+        ab, bc, ca = (float(turns[step] @ margin) for step in _circle_steps(triple))
+        weakest = float(np.max([p_pair[np.abs(turns[step]).argmax()] for step in _circle_steps(triple)]))
         ahead, back = min(ab, bc, ca) > 0, max(ab, bc, ca) < 0
         cycle = " over ".join((a, b, c, a) if ahead else (a, c, b, a)) if ahead or back else ""
         rows.append(
@@ -193,26 +197,30 @@ def _of_triples(
     table = pd.concat(
         [table.drop(columns=["cycle", "p_cycle"]), numbers, table[["cycle", "p_cycle"]]], axis=1
     )
-    table.insert(list(table.columns).index("lower"), "p_holm", adjusted(table["p"].to_numpy(float), "holm"))
-    return table.assign(p_cycle_holm=adjusted(table["p_cycle"].to_numpy(float), "holm"))
+    table.insert(
+        list(table.columns).index("lower"), "p_holm", adjust_p_values(table["p"].to_numpy(float), "holm")
+    )
+    return table.assign(p_cycle_holm=adjust_p_values(table["p_cycle"].to_numpy(float), "holm"))
 
 
-def _by_pair(
-    found: Estimates,
+def _pair_tests(
+    estimates: Estimates,
     triples: Sequence[tuple[str, ...]],
     turns: dict[tuple[str, str], np.ndarray],
     names: Sequence[str],
 ) -> pd.DataFrame:
     """Joint tests for each pair of levels, by way of all other levels that both meet."""
     rows = [
-        (f"{later} against {earlier}", via, sum(turns[step] for step in _around((later, earlier, via))))
+        (f"{later} against {earlier}", via, sum(turns[step] for step in _circle_steps((later, earlier, via))))
         for earlier, later in combinations(names, 2)
         for triple in triples
         if {earlier, later} <= set(triple)
         for via in set(triple) - {earlier, later}
     ]
     keys = pd.DataFrame({"level": [via for _, via, _ in rows], "pair": [pair for pair, *_ in rows]})
-    tested = wald(_assembled(found, np.array([vector for *_, vector in rows]), keys), each="pair").frame
-    sides = {f"{one} against {other}": (one, other) for other, one in combinations(names, 2)}
+    tested = wald(
+        _contrast_estimates(estimates, np.array([vector for *_, vector in rows]), keys), each="pair"
+    ).frame
+    sides = {f"{later} against {earlier}": (later, earlier) for earlier, later in combinations(names, 2)}
     level, reference = zip(*(sides[pair] for pair in tested["pair"]), strict=True)
     return tested.assign(level=list(level), reference=list(reference))

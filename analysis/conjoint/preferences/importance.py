@@ -118,16 +118,16 @@ def _by_replicates(
     alpha: float,
 ) -> dict[str, np.ndarray]:
     """Standard deviations and percentiles of shares and ranges over draws, (draws, m)."""
-    drawn = np.column_stack([np.ptp(replicates[:, worths.of(name)], axis=1) for name in features])
+    range_draws = np.column_stack([np.ptp(replicates[:, worths.of(name)], axis=1) for name in features])
     columns: dict[str, np.ndarray] = {}
     for prefix, draws, value in (
-        ("", drawn / drawn.sum(axis=1, keepdims=True), shares),
-        ("range_", drawn, ranges),
+        ("", range_draws / range_draws.sum(axis=1, keepdims=True), shares),
+        ("range_", range_draws, ranges),
     ):
-        known = draws[~np.isnan(draws).any(axis=1)]
-        limits = percentile_limits(value, known, alpha)
+        finite_draws = draws[~np.isnan(draws).any(axis=1)]
+        limits = percentile_limits(value, finite_draws, alpha)
         columns |= dict(zip((f"{prefix}lower", f"{prefix}upper"), limits, strict=True))
-        columns[f"{prefix}std_error"] = known.std(axis=0, ddof=1)
+        columns[f"{prefix}std_error"] = finite_draws.std(axis=0, ddof=1)
     return _ordered(columns, ranges)
 
 

@@ -35,22 +35,22 @@ class PairedFit:
 
     def row(self, profile: Mapping[str, Any]) -> np.ndarray:
         """Design row, shape (k,), of a profile that names a level of every attribute."""
-        found = {}
+        codes = {}
         for name, levels in self.profiles.levels.items():
-            known = [str(level) for level in levels]
+            names = [str(level) for level in levels]
             if name not in profile:
                 raise InputError(
                     f"A profile has no {name!r}; name a level of every attribute in the formula."
                 )
-            if str(profile[name]) not in known:
+            if str(profile[name]) not in names:
                 raise InputError(
-                    f"{profile[name]!r} is no level of {name!r}; the levels are {listed(known)}."
+                    f"{profile[name]!r} is no level of {name!r}; the levels are {listed(names)}."
                 )
-            found[name] = known.index(str(profile[name]))
+            codes[name] = names.index(str(profile[name]))
         stray = next((name for name in profile if name not in self.profiles.levels), None)
         if stray is not None:
             raise InputError(f"A profile names {stray!r}, which is not an attribute of the formula.")
-        return self.block.row(found)[1:]
+        return self.block.row(codes)[1:]
 
     def require(self, differences: np.ndarray) -> None:
         """Refuse differences between profiles, shape (r, k), that the choices do not determine."""
@@ -82,30 +82,30 @@ def fit_pairs(
         "amce", formula, id=clusters, weights=weights, vcov=vcov, alpha=alpha, family=family
     )
     parsed = request.formula
-    own = named_clusters(request)
-    tasks = tasks_of(data, parsed.outcome, [*parsed.features, weights], own)
+    cluster_names = named_clusters(request)
+    tasks = tasks_of(data, parsed.outcome, [*parsed.features, weights], cluster_names)
     profiles = build_cells(tasks.data, None, list(parsed.features))
     block = make_block(profiles, parsed.features, parsed.restrictions)
     outcome = np.where(tasks.tied, _HALF, tasks.won)
-    both = block.inside[profiles.cell[tasks.first]] & block.inside[profiles.cell[tasks.second]]
-    kept = np.flatnonzero(both & ~np.isnan(outcome))
-    if not len(kept):
+    is_complete = block.inside[profiles.cell[tasks.first]] & block.inside[profiles.cell[tasks.second]]
+    rows = np.flatnonzero(is_complete & ~np.isnan(outcome))
+    if not len(rows):
         raise InputError("No task has an answer and both profiles complete; check for empty columns.")
-    first, second = (block.design[profiles.cell[side[kept]], 1:] for side in (tasks.first, tasks.second))
-    columns = {name: tasks.column(name) for name in [*own, *filter(None, [weights])]}
-    shared = pd.DataFrame({TASK: np.arange(len(both))} | columns).iloc[kept]
-    weight = np.ones(len(kept)) if weights is None else weights_column(shared, weights)
+    first, second = (block.design[profiles.cell[side[rows]], 1:] for side in (tasks.first, tasks.second))
+    columns = {name: tasks.column(name) for name in [*cluster_names, *filter(None, [weights])]}
+    shared = pd.DataFrame({TASK: np.arange(len(is_complete))} | columns).iloc[rows]
+    weight = np.ones(len(rows)) if weights is None else weights_column(shared, weights)
     cells = Cells(
         {},
-        np.zeros((len(kept), 0), dtype=np.int64),
-        np.arange(len(kept)),
+        np.zeros((len(rows), 0), dtype=np.int64),
+        np.arange(len(rows)),
         weight,
-        outcome[kept] - (_HALF if family == "gaussian" else 0.0),
+        outcome[rows] - (_HALF if family == "gaussian" else 0.0),
         {name: Clusters(*unit_codes(shared, name)) for name in request.clusters},
     )
-    if any(one.n < 2 for one in cells.clusterings.values()):
+    if any(clustering.n < 2 for clustering in cells.clusterings.values()):
         raise InputError("The choices lie in a single cluster; standard errors need at least two.")
-    everything = np.ones(len(kept), dtype=bool)
+    everything = np.ones(len(rows), dtype=bool)
     pairs = Block(first - second, block.terms[1:], everything, everything)
     plan = Plan(
         cells, (pairs,), np.eye(len(pairs.terms)), pd.DataFrame(), np.zeros(len(pairs.terms), bool), request

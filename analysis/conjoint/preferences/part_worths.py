@@ -46,9 +46,9 @@ def part_worths(fit: Estimates, verb: str) -> PartWorths:
         raise InputError(
             f"The effect of {row['feature']}={row['level']} is not estimated; fit without the level."
         )
-    known = np.flatnonzero(frame["std_error"].notna())
+    rows = np.flatnonzero(frame["std_error"].notna())
     vcov = np.zeros((len(frame), len(frame)))
-    vcov[np.ix_(known, known)] = covariance(fit)
+    vcov[np.ix_(rows, rows)] = covariance(fit)
     df = float(frame["df"].min()) if "df" in frame else np.inf
     table = frame[["feature", "level"]].astype(str).reset_index(drop=True)
     return PartWorths(table, frame["estimate"].to_numpy(float), vcov, df)

@@ -90,8 +90,8 @@ def share_preferring(fit: Estimates, *, equal: float | None = None, alpha: float
     shares = _level_shares(observed.fitted.plan)
     rows = []
     for feature, share in shares.items():
-        others = [float((own**2).sum()) for name, own in shares.items() if name != feature]
-        same = float(np.prod(others)) if equal is None else float(equal)
+        squares = [float((values**2).sum()) for name, values in shares.items() if name != feature]
+        same = float(np.prod(squares)) if equal is None else float(equal)
         inside = worths.of(feature)
         base = next(row for row in inside if worths.vcov[row, row] == 0)
         reference = worths.table["level"].iloc[base]
@@ -131,7 +131,7 @@ def _bounds(table: pd.DataFrame, worths: PartWorths, alpha: float) -> pd.DataFra
             f"The AMCE of {row['feature']}={row['level']} exceeds the maximum for judges with stable "
             "preferences among independently drawn profiles; check that attributes are drawn independently."
         )
-    lower, upper, low, high = (np.clip(one, 0.0, 1.0) for one in (lower, upper, low, high))
+    lower, upper, low, high = (np.clip(limit, 0.0, 1.0) for limit in (lower, upper, low, high))
     majority = np.where(lower > _HALF, "prefer", np.where(upper < _HALF, "do not", "unclear"))
     return table.assign(
         amce=amce, bound_lower=low, bound_upper=high, lower=lower, upper=upper, majority=majority

@@ -79,12 +79,12 @@ def substitution(fit: Estimates, feature: str, values: Mapping[str, float], *, a
     worths = part_worths(fit, "substitution")
     rows = worths.of(feature)
     weights, at = _slope_weights(worths, rows, feature, values)
-    others = np.flatnonzero((worths.table["feature"] != feature) & (np.diag(worths.vcov) > 0))
-    if not len(others):
+    other_rows = np.flatnonzero((worths.table["feature"] != feature) & (np.diag(worths.vcov) > 0))
+    if not len(other_rows):
         raise InputError(f"The fit has no attribute besides {feature!r}; name another in the formula.")
     slope = float(weights @ worths.estimate)
-    numbers = _rates(worths, others, weights, critical(worths.df, alpha))
-    frame = worths.table.loc[others].reset_index(drop=True).assign(**numbers)
+    numbers = _rates(worths, other_rows, weights, critical(worths.df, alpha))
+    frame = worths.table.loc[other_rows].reset_index(drop=True).assign(**numbers)
     error = float(np.sqrt(weights @ worths.vcov @ weights))
     line = worths.estimate[rows].mean() + slope * (at - at.mean())
     extra = {
@@ -111,11 +111,11 @@ def _slope_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights (m,) of part-worths in the slope, and the value of each level of the attribute."""
     levels = list(worths.table["level"].iloc[rows])
-    known = {str(level): value for level, value in values.items()}
-    missing = [level for level in levels if level not in known]
+    values_by_level = {str(level): value for level, value in values.items()}
+    missing = [level for level in levels if level not in values_by_level]
     if missing:
         raise InputError(f"values has no number for {listed(missing)} of {feature!r}; name all its levels.")
-    at = np.array([known[level] for level in levels], dtype=float)
+    at = np.array([values_by_level[level] for level in levels], dtype=float)
     if not np.isfinite(at).all() or np.ptp(at) == 0:
         raise InputError(f"values of {feature!r} are {at.tolist()}; give finite numbers that differ.")
     weights = np.zeros(len(worths.estimate))
@@ -124,12 +124,12 @@ def _slope_weights(
 
 
 def _rates(
-    worths: PartWorths, others: np.ndarray, weights: np.ndarray, quantile: np.ndarray
+    worths: PartWorths, rows: np.ndarray, weights: np.ndarray, quantile: np.ndarray
 ) -> dict[str, np.ndarray | list[str]]:
     """Rates, delta errors, and limits by both methods of r levels, each of shape (r,)."""
-    a, b = -worths.estimate[others], float(weights @ worths.estimate)
-    v_aa, v_bb = np.diag(worths.vcov)[others], float(weights @ worths.vcov @ weights)
-    v_ab = -(worths.vcov @ weights)[others]
+    a, b = -worths.estimate[rows], float(weights @ worths.estimate)
+    v_aa, v_bb = np.diag(worths.vcov)[rows], float(weights @ worths.vcov @ weights)
+    v_ab = -(worths.vcov @ weights)[rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = a / b
         error = np.sqrt(v_aa - 2 * rate * v_ab + rate**2 * v_bb) / abs(b)

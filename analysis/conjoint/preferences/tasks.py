@@ -54,15 +54,15 @@ class Tasks:
         """Values of a column that the two profiles of a task share, shape (T,)."""
         require_column(self.data, name)
         values = self.data[name].reset_index(drop=True)
-        one, two = values.iloc[self.first], values.iloc[self.second]
-        differ = one.astype(object).to_numpy() != two.astype(object).to_numpy()
-        differ &= ~(one.isna().to_numpy() & two.isna().to_numpy())
+        first, second = values.iloc[self.first], values.iloc[self.second]
+        differ = first.astype(object).to_numpy() != second.astype(object).to_numpy()
+        differ &= ~(first.isna().to_numpy() & second.isna().to_numpy())
         if differ.any():
             raise InputError(
                 f"Column {name!r} differs between the two profiles of a task, which is one observation here; "
                 "name a column of tasks or respondents, such as pair_id or judge_id."
             )
-        return np.asarray(one.array)
+        return np.asarray(first.array)
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def tasks_of(data: Any, outcome: str, named: Sequence[str | None], clusters: Seq
     require_column(frame, outcome)
     values = numeric_column(frame, outcome)
     if "status" in frame:
-        known = (frame["status"].astype("string") == "ok").to_numpy(dtype=bool, na_value=False)
-        values = np.where(known, values, np.nan)
+        is_ok = (frame["status"].astype("string") == "ok").to_numpy(dtype=bool, na_value=False)
+        values = np.where(is_ok, values, np.nan)
     if np.nanmin(values, initial=0.0) < SHARE[0] or np.nanmax(values, initial=0.0) > SHARE[1]:
         raise InputError(
             f"Outcome {outcome!r} is outside 0 to 1; choices are 1 and 0, or probabilities of being chosen."
@@ -136,8 +136,8 @@ def tasks_of(data: Any, outcome: str, named: Sequence[str | None], clusters: Seq
     if len(pairs) == 0:
         raise InputError("No task has two profiles; give both rows of each pair.")
     first, second = pairs.T
-    whole = np.isin(values[~np.isnan(values)], (0.0, _HALF, 1.0)).all()
-    tied = (values[first] == values[second]) & whole
+    is_discrete = np.isin(values[~np.isnan(values)], (0.0, _HALF, 1.0)).all()
+    tied = (values[first] == values[second]) & is_discrete
     won = np.where(tied, np.nan, (1 + values[first] - values[second]) / 2)
     return Tasks(frame, first, second, won, tied, int((size == 1).sum()))
 
@@ -165,39 +165,39 @@ def compare(tasks: Tasks, feature: str, one: Side, other: Side, where: np.ndarra
         raise InputError(
             "One part of a comparison names no attribute; give levels, or attributes with levels."
         )
-    wanted = [{name: _positions(tasks, name, levels) for name, levels in side.items()} for side in sides]
-    shared = set(wanted[0]) & set(wanted[1])
-    if wanted[0].keys() == wanted[1].keys() and all(wanted[0][name] & wanted[1][name] for name in shared):
+    kinds = [{name: _positions(tasks, name, levels) for name, levels in side.items()} for side in sides]
+    shared = set(kinds[0]) & set(kinds[1])
+    if kinds[0].keys() == kinds[1].keys() and all(kinds[0][name] & kinds[1][name] for name in shared):
         raise InputError(
-            f"{in_words(one)} against {in_words(other)} compares a kind of profile with itself; name sets of "
+            f"{label_of(one)} against {label_of(other)} compares a kind of profile with itself; name sets of "
             "levels that have none in common."
         )
     flags = []
-    for own in wanted:
+    for kind in kinds:
         inside = np.tile(where, (2, 1))
-        for name, positions in own.items():
+        for name, positions in kind.items():
             codes = tasks.levels(name)[:2]
             inside &= np.isin(np.stack(codes), list(positions))
         flags.append(inside)
-    return Comparison(f"{in_words(one)} against {in_words(other)}", *flags)
+    return Comparison(f"{label_of(one)} against {label_of(other)}", *flags)
 
 
-def holding(tasks: Tasks, same: Sequence[str], given: Mapping[str, Levels]) -> np.ndarray:
+def flag_tasks(tasks: Tasks, same: Sequence[str], conditions: Mapping[str, Levels]) -> np.ndarray:
     """Flag tasks, shape (T,), whose profiles are equal on some attributes and both have given levels."""
     flags = np.ones(len(tasks.first), dtype=bool)
     for name in same:
-        one, two, _ = tasks.levels(name)
-        flags &= (one == two) & (one >= 0)
-    for name, levels in given.items():
+        first, second, _ = tasks.levels(name)
+        flags &= (first == second) & (first >= 0)
+    for name, levels in conditions.items():
         codes = np.stack(tasks.levels(name)[:2])
         flags &= np.isin(codes, list(_positions(tasks, name, levels))).all(axis=0)
     return flags
 
 
-def in_words(side: Side) -> str:
+def label_of(side: Side) -> str:
     """A kind of profile as text: levels joined by "or", attributes by commas."""
     if isinstance(side, Mapping):
-        return ", ".join(in_words(levels) for levels in side.values())
+        return ", ".join(label_of(levels) for levels in side.values())
     return " or ".join(map(str, _as_list(side)))
 
 
@@ -206,15 +206,15 @@ def _as_list(levels: Levels) -> list[Any]:
 
 
 def _positions(tasks: Tasks, name: str, levels: Levels) -> set[int]:
-    known = [str(level) for level in tasks.levels(name)[2]]
-    asked = [str(level) for level in _as_list(levels)]
-    stray = next((level for level in asked if level not in known), None)
-    if stray is not None or not asked:
-        raise InputError(f"{stray!r} is no level of {name!r}; the levels are {listed(known)}.")
-    return {known.index(level) for level in asked}
+    names = [str(level) for level in tasks.levels(name)[2]]
+    values = [str(level) for level in _as_list(levels)]
+    stray = next((level for level in values if level not in names), None)
+    if stray is not None or not values:
+        raise InputError(f"{stray!r} is no level of {name!r}; the levels are {listed(names)}.")
+    return {names.index(level) for level in values}
 
 
-def stacked(
+def stack_comparisons(
     tasks: Tasks,
     comparisons: Sequence[Comparison],
     ties: Ties,
@@ -225,8 +225,8 @@ def stacked(
     # `names` are those of the outcome and of the column of comparisons; `shared` names columns of tasks.
     rows = [np.flatnonzero(comparison.used) for comparison in comparisons]
     task = np.concatenate(rows)
-    number = np.repeat(np.arange(len(comparisons)), [len(own) for own in rows])
-    turned = np.concatenate([one.backward[own] for one, own in zip(comparisons, rows, strict=True)])
+    number = np.repeat(np.arange(len(comparisons)), [len(part) for part in rows])
+    turned = np.concatenate([pair.backward[part] for pair, part in zip(comparisons, rows, strict=True)])
     won = np.where(turned, 1 - tasks.won[task], tasks.won[task])
     labels = [comparison.label for comparison in comparisons]
     frame = pd.DataFrame(

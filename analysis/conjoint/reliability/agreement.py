@@ -20,16 +20,16 @@ def unit_sums(pairs: pd.DataFrame) -> np.ndarray:
     """Counts of each unit, shape (U, 6); repeats without two answers count 0."""
     # Columns: swapped repeats, those with the same answer, those with A twice, with B twice; repeats with the
     # same sides, those with the same answer.
-    known = pairs["same"].notna().to_numpy()
-    swapped = known & (pairs["sides"] == SWAPPED).to_numpy()
-    same, first, again = (pairs[name].fillna(0).to_numpy() for name in ("same", "first", "again"))
+    is_compared = pairs["same"].notna().to_numpy()
+    swapped = is_compared & (pairs["sides"] == SWAPPED).to_numpy()
+    same, first, second = (pairs[name].fillna(0).to_numpy() for name in ("same", "first", "again"))
     columns = [
         swapped,
         swapped * same,
-        swapped * first * again,
-        swapped * (1 - first) * (1 - again),
-        known & ~swapped,
-        (known & ~swapped) * same,
+        swapped * first * second,
+        swapped * (1 - first) * (1 - second),
+        is_compared & ~swapped,
+        (is_compared & ~swapped) * same,
     ]
     _, unit = np.unique(pairs["unit"], return_inverse=True)
     return np.stack([np.bincount(unit, column) for column in columns], axis=1)
@@ -47,29 +47,29 @@ def _swapping(pairs: pd.DataFrame, unit: np.ndarray, lean: np.ndarray | None, al
 
 
 def agreement_rows(
-    pairs: pd.DataFrame, sums: np.ndarray, drawn: np.ndarray, alpha: float
+    pairs: pd.DataFrame, sums: np.ndarray, draws: np.ndarray, alpha: float
 ) -> list[dict[str, Any]]:
     """Agreement for each kind of sides, from sums by unit (U, 6) and their draws (draws, 6)."""
     rows = []
-    known = pairs["same"].notna()
+    is_compared = pairs["same"].notna()
     for sides, hits, trials in ((SWAPPED, 1, 0), (SAME, 5, 4)):
-        own = pairs[pairs["sides"] == sides]
-        if len(own):
-            rows.append(_agreement_row(sides, own, _ratio(drawn, hits, trials), alpha))
-    n_swapped, n_same = (int((known & (pairs["sides"] == sides)).sum()) for sides in (SWAPPED, SAME))
+        subset = pairs[pairs["sides"] == sides]
+        if len(subset):
+            rows.append(_agreement_row(sides, subset, _ratio(draws, hits, trials), alpha))
+    n_swapped, n_same = (int((is_compared & (pairs["sides"] == sides)).sum()) for sides in (SWAPPED, SAME))
     if n_swapped and n_same:
-        both = _ratio(drawn[:, [0, 1]] + drawn[:, [4, 5]], 1, 0)
+        pooled_draws = _ratio(draws[:, [0, 1]] + draws[:, [4, 5]], 1, 0)
         if min(n_swapped, n_same) >= ENOUGH:
-            both = (_ratio(drawn, 1, 0) + _ratio(drawn, 5, 4)) / 2
-        rows.append(_agreement_row(EITHER, pairs, both, alpha))
-    told = verdict(swapping_of(pairs), len(pairs))
-    return [row | {"correctable": told.correctable, "verdict": told.words} for row in rows]
+            pooled_draws = (_ratio(draws, 1, 0) + _ratio(draws, 5, 4)) / 2
+        rows.append(_agreement_row(EITHER, pairs, pooled_draws, alpha))
+    conclusion = verdict(swapping_of(pairs), len(pairs))
+    return [row | {"correctable": conclusion.correctable, "verdict": conclusion.words} for row in rows]
 
 
-def _agreement_row(sides: str, pairs: pd.DataFrame, drawn: np.ndarray, alpha: float) -> dict[str, Any]:
+def _agreement_row(sides: str, pairs: pd.DataFrame, draws: np.ndarray, alpha: float) -> dict[str, Any]:
     error = _swapping(pairs, pairs["unit"].to_numpy(), None, alpha)
     share = error.agreement
-    lower, upper = _limits(drawn, alpha)
+    lower, upper = _limits(draws, alpha)
     if not upper > lower:
         lower, upper = share.lower, share.upper
     bounds = swapping_error(np.maximum([upper, lower], 0.5)) if np.isfinite(error.tau) else [np.nan] * 2
@@ -106,40 +106,40 @@ def verdict(error: Swapping, n_repeats: int) -> Verdict:
     """State what an agreement allows to conclude: one verdict for a judge, from all of its repeats."""
     if not error.n_compared:
         return Verdict(f"None of the {n_repeats} repeats is answered twice; reliability is unknown.")
-    share, apart = error.agreement, ""
+    share, basis = error.agreement, ""
     if error.stable.estimate < share.estimate:
-        share, apart = error.stable, f" after removing a preference for position {error.preferred}"
+        share, basis = error.stable, f" after removing a preference for position {error.preferred}"
     if share.upper < 0.5:
         return Verdict(
-            f"Below chance{apart}: answers depend on a difference between the two presentations, such as the "
+            f"Below chance{basis}: answers depend on a difference between the two presentations, such as the "
             "positions, rather than on noise; no swapping error can be corrected."
         )
     if share.estimate <= 0.5:
-        return Verdict(f"No better than chance{apart}: the answers show no stable preference.")
+        return Verdict(f"No better than chance{basis}: the answers show no stable preference.")
     if share.lower <= 0.5 or error.n_units < 2:
-        words = f"Not clearly above chance{apart}: collect more repeats before correcting effects."
+        words = f"Not clearly above chance{basis}: collect more repeats before correcting effects."
         return Verdict(words, correctable=error.n_units > 1)
     if share.estimate == 1:
         return Verdict(
             "Perfect agreement: there is no sign of noise, so no correction is needed.", True, True
         )
-    words = f"Above chance{apart}: answers show a stable preference, so effects can be corrected."
+    words = f"Above chance{basis}: answers show a stable preference, so effects can be corrected."
     return Verdict(words, correctable=True, clear=True)
 
 
 def position_row(
-    pairs: pd.DataFrame, sums: np.ndarray, drawn: np.ndarray, first: pd.DataFrame, alpha: float
+    pairs: pd.DataFrame, sums: np.ndarray, draws: np.ndarray, first: pd.DataFrame, alpha: float
 ) -> dict[str, Any]:
     """What swapped repeats decompose into, what the same sides add, and the share of A; sums as above."""
     row: dict[str, Any] = {"n_swapped": int(sums[:, 0].sum())}
     for name, column in (("same_profile", 1), ("always_a", 2), ("always_b", 3)):
         row[name] = float(_ratio(sums.sum(axis=0, keepdims=True), column, 0)[0])
-    row["net_bias"] = _of(sums, _net)
-    row["net_lower"], row["net_upper"] = _limits(_net(drawn), alpha)
+    row["net_bias"] = _statistic_of_total(sums, _net)
+    row["net_lower"], row["net_upper"] = _limits(_net(draws), alpha)
     row["net_p"] = sign_test(sums[:, 2] - sums[:, 3])
-    row["noise"] = _of(sums, lambda table: 1 - _ratio(table, 5, 4))
-    row["squared_bias"] = _of(sums, _squared)
-    row["squared_lower"], row["squared_upper"] = _limits(_squared(drawn), alpha)
+    row["noise"] = _statistic_of_total(sums, lambda table: 1 - _ratio(table, 5, 4))
+    row["squared_bias"] = _statistic_of_total(sums, _squared)
+    row["squared_lower"], row["squared_upper"] = _limits(_squared(draws), alpha)
     answered = first[first["answer"].notna()]
     _, unit = np.unique(answered["unit"], return_inverse=True)
     hits, trials = np.bincount(unit, answered["answer"].to_numpy()), np.bincount(unit)
@@ -165,13 +165,13 @@ def _squared(table: np.ndarray) -> np.ndarray:
     return np.asarray(_ratio(table, 5, 4) - _ratio(table, 1, 0))
 
 
-def _of(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> float:
+def _statistic_of_total(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> float:
     return float(statistic(sums.sum(axis=0, keepdims=True))[0])
 
 
-def _limits(drawn: np.ndarray, alpha: float) -> tuple[float, float]:
-    known = drawn[~np.isnan(drawn)]
-    limits = np.quantile(known, [alpha / 2, 1 - alpha / 2]) if len(known) else known
+def _limits(draws: np.ndarray, alpha: float) -> tuple[float, float]:
+    finite_draws = draws[~np.isnan(draws)]
+    limits = np.quantile(finite_draws, [alpha / 2, 1 - alpha / 2]) if len(finite_draws) else finite_draws
     lower, upper = limits if vary(limits) else (np.nan, np.nan)
     return float(lower), float(upper)
 
@@ -215,8 +215,8 @@ class Swapping:
 
 def clustered_share(hits: np.ndarray, trials: np.ndarray, alpha: float = 0.05) -> Share:
     """Share of trials that hit, the trials of a unit being one cluster."""
-    used = trials > 0
-    hits, trials = hits[used], trials[used]
+    has_trials = trials > 0
+    hits, trials = hits[has_trials], trials[has_trials]
     n, units = float(trials.sum()), len(trials)
     if not units:
         return Share(*[np.nan] * 4)
@@ -257,51 +257,51 @@ def swapping(
     """Agreement and swapping error of P repeats."""
     # With a net position bias b, two answers agree by b^2 more often with the same sides than with swapped
     # ones, so (w - 1/2) b^2 is added where swapped repeats weigh w (b^2 less its sampling variance).
-    known = ~np.isnan(same)
+    is_compared = ~np.isnan(same)
     influence = np.zeros(len(same))
-    if not known.any():
+    if not is_compared.any():
         unknown = Share(*[np.nan] * 4)
         return Swapping(unknown, unknown, 0.0, np.nan, np.nan, influence, 0, 0)
-    hit, swapped = same[known], is_swapped[known]
-    _, code = np.unique(unit[known], return_inverse=True)
-    agreement, weight, own = _combined(hit, swapped, code, alpha)
+    hit, swapped = same[is_compared], is_swapped[is_compared]
+    _, code = np.unique(unit[is_compared], return_inverse=True)
+    agreement, weight, share_influence = _combined_agreement(hit, swapped, code, alpha)
     stable, net_bias = agreement, 0.0
-    leaned = np.zeros(len(hit)) if lean is None else np.where(swapped, lean[known], 0.0)
+    leaned = np.zeros(len(hit)) if lean is None else np.where(swapped, lean[is_compared], 0.0)
     if weight != 0.5 and sign_test(np.bincount(code, leaned)) < SEEN:
         net_bias = float(leaned.sum() / swapped.sum())
         of_bias = np.where(swapped, leaned - net_bias, 0.0) / swapped.sum()
         squared = net_bias**2 - _root_sum(np.bincount(code, of_bias)[np.unique(code[swapped])]) ** 2
-        own = own + (2 * weight - 1) * net_bias * of_bias
+        share_influence = share_influence + (2 * weight - 1) * net_bias * of_bias
         inferred = float(np.clip(agreement.estimate + (weight - 0.5) * squared, 0, 1))
-        stable = _with_limits(inferred, np.bincount(code, own), np.nan, alpha)
+        stable = _with_limits(inferred, np.bincount(code, share_influence), np.nan, alpha)
     slope = -0.5 / np.sqrt(2 * stable.estimate - 1) if stable.estimate > 0.5 else np.nan
-    influence[known] = slope * own
+    influence[is_compared] = slope * share_influence
     tau = float(swapping_error(np.array(stable.estimate)))
     counts = len(hit), int(code.max()) + 1
     return Swapping(agreement, stable, net_bias, tau, abs(slope) * stable.std_error, influence, *counts)
 
 
-def _combined(
+def _combined_agreement(
     hit: np.ndarray, swapped: np.ndarray, code: np.ndarray, alpha: float
 ) -> tuple[Share, float, np.ndarray]:
     """Share of answered repeats that agree, the weight of swapped ones, and each one's influence on it."""
     n, n_swapped = len(hit), int(swapped.sum())
     if min(n_swapped, n - n_swapped) < ENOUGH:
         estimate = float(hit.mean())
-        own, trials = (hit - estimate) / n, n if np.bincount(code).max() == 1 else np.nan
+        influence, trials = (hit - estimate) / n, n if np.bincount(code).max() == 1 else np.nan
     else:
         means = [float(hit[flags].mean()) for flags in (swapped, ~swapped)]
         estimate, trials = float(np.mean(means)), np.nan
-        own = (hit - np.where(swapped, *means)) / np.where(swapped, 2 * n_swapped, 2 * (n - n_swapped))
-    share = _with_limits(estimate, np.bincount(code, own), trials, alpha)
-    return share, swapped_weight(n_swapped, n - n_swapped), own
+        influence = (hit - np.where(swapped, *means)) / np.where(swapped, 2 * n_swapped, 2 * (n - n_swapped))
+    share = _with_limits(estimate, np.bincount(code, influence), trials, alpha)
+    return share, swapped_weight(n_swapped, n - n_swapped), influence
 
 
 def resampled_sums(table: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Column sums of U units drawn with replacement, (draws, c); units with equal rows are drawn together."""
     kinds, counts = np.unique(table, axis=0, return_counts=True)
-    drawn = rng.multinomial(len(table), counts / len(table), size=draws)
-    return np.asarray(drawn @ kinds)
+    unit_counts = rng.multinomial(len(table), counts / len(table), size=draws)
+    return np.asarray(unit_counts @ kinds)
 
 
 def sign_test(balance: np.ndarray) -> float:

@@ -25,13 +25,13 @@ from .swapping_errors import (
     BY_GROUP,
     Pieces,
     Taus,
+    corrected_slopes,
     groups_for,
     joint_vcov,
     repeats_for,
     swapping_errors,
     table_of,
     taus_of,
-    undo,
 )
 
 Correct = float | str | Reliability
@@ -63,8 +63,8 @@ class Corrected(Estimates):
     def beside(self) -> pd.DataFrame:
         """Observed rows above corrected ones, with a first column ``source``."""
         tables = {"observed": self.uncorrected.frame, "corrected": self.frame}
-        both = stack([frame.assign(source=name) for name, frame in tables.items()])
-        return both[["source", *both.columns.drop("source")]]
+        table = stack([frame.assign(source=name) for name, frame in tables.items()])
+        return table[["source", *table.columns.drop("source")]]
 
     def plot(self, **options: Any) -> Figure:
         """Draw corrected beside observed estimates; options as in ``figures.draw``."""
@@ -88,7 +88,7 @@ def estimate_corrected(request: Request, data: Data, correct: Correct) -> Correc
     if isinstance(correct, bool) or not isinstance(correct, Real | str | Reliability):
         raise InputError(f"correct is {correct!r}; give 'reliability', a tau, or a result of reliability.")
     if isinstance(correct, Real):
-        pieces, taus = _known(plan, float(correct))
+        pieces, taus = _correction_by_known_tau(plan, float(correct))
         table = _known_table(float(correct))
     else:
         pairs = repeats_for(choices, first, request, correct)
@@ -110,7 +110,7 @@ def whole_table(data: Data) -> pd.DataFrame:
     return require_frame(data)
 
 
-def _known(plan: Plan, tau: float) -> tuple[Pieces, Taus]:
+def _correction_by_known_tau(plan: Plan, tau: float) -> tuple[Pieces, Taus]:
     if not 0 <= tau < 0.5:
         raise InputError(f"correct is {tau:g}; a swapping error lies between 0 and one half, 0.5 excluded.")
     k = plan.contrasts.shape[1]
@@ -131,29 +131,29 @@ def pieces_of(plan: Plan, number: np.ndarray, *, split: bool) -> Pieces:
         return Pieces(contrasts[None], share[None], number)
     groups = 1 + plan.keys[plan.request.by[0]].nunique()
     first = plan.slices[len(plan.blocks) // groups - 1].stop
-    base, other = np.zeros_like(contrasts), contrasts.copy()
-    base[:, :first], other[:, :first] = contrasts[:, :first], 0.0
+    base, second = np.zeros_like(contrasts), contrasts.copy()
+    base[:, :first], second[:, :first] = contrasts[:, :first], 0.0
     share = np.full(len(contrasts), float(plan.request.verb == "mm_diffs"))
-    return Pieces(np.stack([base, other]), np.stack([-share, share]), number)
+    return Pieces(np.stack([base, second]), np.stack([-share, share]), number)
 
 
 def undone(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFrame) -> Corrected:
     """Correct the rows of observed estimates by swapping errors, with the joint covariance."""
     fitted = observed.fitted
     assert fitted is not None
-    plan, made = fitted.plan, observed.provenance
+    plan, provenance = fitted.plan, observed.provenance
     tested = observed.frame["std_error"].notna().to_numpy()
-    slopes = undo(pieces, fitted.solution.coef, taus.value)
+    slopes = corrected_slopes(pieces, fitted.solution.coef, taus.value)
     estimate = np.where(observed.frame["estimate"].isna(), np.nan, slopes.estimate)
     scaled = infer(fitted, slopes.by_coef[tested])
-    own = replace(slopes, by_coef=slopes.by_coef[tested], by_tau=slopes.by_tau[tested])
-    vcov = joint_vcov(scaled.vcov, own, taus)
+    tested_slopes = replace(slopes, by_coef=slopes.by_coef[tested], by_tau=slopes.by_tau[tested])
+    vcov = joint_vcov(scaled.vcov, tested_slopes, taus)
     std_error, df = np.full((2, len(tested)), np.nan)
     std_error[tested] = np.sqrt(np.clip(np.diag(vcov), 0, None))
     if scaled.df is not None:
         df[tested] = scaled.df
-    used = None if scaled.df is None else df
-    frame = tidy(plan.keys, estimate, std_error, made.alpha, made.null, used, plan.support)
+    reported_df = None if scaled.df is None else df
+    frame = tidy(plan.keys, estimate, std_error, provenance.alpha, provenance.null, reported_df, plan.support)
     labels = row_labels(plan.keys[tested])
     value = (
         float(taus.value[0]) if len(taus.value) == 1 else dict(zip(table["group"], table["tau"], strict=True))
@@ -161,7 +161,7 @@ def undone(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFrame)
     return Corrected(
         frame,
         pd.DataFrame(vcov, index=labels, columns=labels),
-        replace(made, extra={**made.extra, "tau": value}),
+        replace(provenance, extra={**provenance.extra, "tau": value}),
         uncorrected=observed,
         tau=table,
     )

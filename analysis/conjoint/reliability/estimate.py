@@ -164,74 +164,76 @@ def reliability(
         require_column(choices, name)
         if name in _KEYS:
             raise InputError(f"by names {name!r}, which is a column of the result; rename it in the data.")
-    found = find_repeats(choices, outcome=outcome, features=features)
+    repeats = find_repeats(choices, outcome=outcome, features=features)
     rng = np.random.default_rng(seed)
     keys = ["judge", "prompt", *grouping]
     pairs, first, unmatched = (
-        _in_groups(table, choices, grouping)
-        for table in (found.pairs, _first_presentations(found), found.unmatched)
+        _expand_groups(table, choices, grouping)
+        for table in (repeats.pairs, _first_presentations(repeats), repeats.unmatched)
     )
     agreed, sided, covered = [], [], list[str]()
-    for group, own in pairs.groupby(keys, sort=False):
+    for group, group_pairs in pairs.groupby(keys, sort=False):
         named = dict(zip(keys, group, strict=True))
-        sums = unit_sums(own)
-        drawn = resampled_sums(sums, draws, rng)
-        rows = agreement_rows(own, sums, drawn, alpha)
+        sums = unit_sums(group_pairs)
+        sum_draws = resampled_sums(sums, draws, rng)
+        rows = agreement_rows(group_pairs, sums, sum_draws, alpha)
         agreed += [named | row for row in rows]
-        covered += _coverage(own, rows, alpha)
-        lone = _same_group(unmatched, named)
-        asked = _same_group(first, named)
+        covered += _coverage(group_pairs, rows, alpha)
+        lone = _rows_of_group(unmatched, named)
+        first_rows = _rows_of_group(first, named)
         counts = {f"n_{reason}": int((lone["reason"] == reason).sum()) for reason in (IDENTICAL, AMBIGUOUS)}
-        position = position_row(own, sums, drawn, asked, alpha)
+        position = position_row(group_pairs, sums, sum_draws, first_rows, alpha)
         sided.append(named | position | {"n_unmatched": len(lone)} | counts)
     settings = {
         "outcome": outcome,
         "by": grouping,
         "alpha": alpha,
         "n_rows": len(choices),
-        "n_used": int(found.pairs["same"].notna().sum()),
-        "n_clusters": int(found.pairs["unit"].nunique()),
+        "n_used": int(repeats.pairs["same"].notna().sum()),
+        "n_clusters": int(repeats.pairs["unit"].nunique()),
         "draws": draws,
         "seed": seed,
     }
-    tables = {"position": pd.DataFrame(sided), "pairs": found.pairs}
-    notes = (*unmatched_notes(found.unmatched), *dict.fromkeys(covered))
+    tables = {"position": pd.DataFrame(sided), "pairs": repeats.pairs}
+    notes = (*unmatched_notes(repeats.unmatched), *dict.fromkeys(covered))
     return Reliability(pd.DataFrame(agreed), "reliability", notes, settings, tables)
 
 
 def _coverage(pairs: pd.DataFrame, rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
     """State whether intervals of tau were measured to cover too rarely with repeats like these."""
-    asked = []
+    quantities = []
     for row in rows:
         if np.isfinite(row["tau"]):
-            own = pairs[pairs["same"].notna() & ((pairs["sides"] == row["sides"]) | (row["sides"] == EITHER))]
-            effective = effective_clusters(pd.factorize(own["unit"])[0])
-            error = max(row["tau"], 0.5 / len(own))  # one that was not seen counts as half a repeat
-            asked.append(("tau", "tau", Situation(len(own), error, effective)))
-    return coverage_notes("reliability", asked, alpha)
+            subset = pairs[
+                pairs["same"].notna() & ((pairs["sides"] == row["sides"]) | (row["sides"] == EITHER))
+            ]
+            effective = effective_clusters(pd.factorize(subset["unit"])[0])
+            error = max(row["tau"], 0.5 / len(subset))  # one that was not seen counts as half a repeat
+            quantities.append(("tau", "tau", Situation(len(subset), error, effective)))
+    return coverage_notes("reliability", quantities, alpha)
 
 
-def _first_presentations(found: Repeats) -> pd.DataFrame:
-    shown = found.presentations
-    return shown[~shown["repeat"]].sort_values("sample", kind="stable").drop_duplicates(
+def _first_presentations(repeats: Repeats) -> pd.DataFrame:
+    table = repeats.presentations
+    return table[~table["repeat"]].sort_values("sample", kind="stable").drop_duplicates(
         ["judge_id", "prompt_id", "pair_id"]
     )  # fmt: skip
 
 
-def _in_groups(table: pd.DataFrame, choices: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def _expand_groups(table: pd.DataFrame, choices: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Repeat each row of a table of presentations for every group that one of its profiles lies in."""
     if not by:
         return table
     sides = []
     for side in ("row_a", "row_b"):
-        shown = choices.iloc[table[side].to_numpy()]
-        named = {name: shown[name].astype("string").fillna(MISSING).to_numpy() for name in by}
+        profiles = choices.iloc[table[side].to_numpy()]
+        named = {name: profiles[name].astype("string").fillna(MISSING).to_numpy() for name in by}
         sides.append(table.assign(_number=np.arange(len(table)), **named))
-    both = pd.concat(sides, ignore_index=True).drop_duplicates(["_number", *by])
-    return both.sort_values("_number", kind="stable").drop(columns="_number")
+    rows = pd.concat(sides, ignore_index=True).drop_duplicates(["_number", *by])
+    return rows.sort_values("_number", kind="stable").drop(columns="_number")
 
 
-def _same_group(table: pd.DataFrame, named: dict[str, Any]) -> pd.DataFrame:
+def _rows_of_group(table: pd.DataFrame, named: dict[str, Any]) -> pd.DataFrame:
     inside = np.logical_and.reduce([(table[name] == value).to_numpy(bool) for name, value in named.items()])
-    kept: pd.DataFrame = table[inside]
-    return kept
+    subset: pd.DataFrame = table[inside]
+    return subset

@@ -71,21 +71,21 @@ def find_repeats(
     """Match every repeated presentation with the one it repeats."""
     # A repeat is linked by `repeat_of`, else by its `pair_id` (with "_swapped"), else by its two profiles
     # where these had one position only. Identical profiles are not compared.
-    shown = presentations(choices, outcome, features)
-    later = shown[shown["repeat"]]
-    further = _resampled(shown)
+    table = presentations(choices, outcome, features)
+    later = table[table["repeat"]]
+    further = _match_samples(table)
     if later.empty and further.empty:
         raise InputError(
             "The choices contain no repeated task, so reliability cannot be estimated; mark repeats in "
             "column 'repeat' (or number further answers of a model in 'sample'), or give a known swapping "
             "error, correct=."
         )
-    matched, ambiguous = _matched(later, shown[~shown["repeat"]])
-    alike = shown.index[shown["key_a"] == shown["key_b"]]
-    again = further["again"]
-    identical = shown.loc[sorted({*again[again.isin(alike)], *later.index[later.index.isin(alike)]})]
-    further = further[~again.isin(alike)]
-    pairs = pd.concat([_paired(matched, shown), _paired(further, shown)], ignore_index=True)
+    matched, ambiguous = _match_repeats(later, table[~table["repeat"]])
+    alike = table.index[table["key_a"] == table["key_b"]]
+    repeats = further["again"]
+    identical = table.loc[sorted({*repeats[repeats.isin(alike)], *later.index[later.index.isin(alike)]})]
+    further = further[~repeats.isin(alike)]
+    pairs = pd.concat([_pair_answers(matched, table), _pair_answers(further, table)], ignore_index=True)
     if pairs.empty and len(identical):
         raise InputError(
             f"{counted(len(identical), 'repeated task shows', 'repeated tasks show')} two identical "
@@ -101,7 +101,7 @@ def find_repeats(
     lone = later[~later.index.isin([*matched["again"], *identical.index])]
     reason = np.where(lone.index.isin(ambiguous), AMBIGUOUS, UNLINKED)
     unmatched = pd.concat([identical.assign(reason=IDENTICAL), lone.assign(reason=reason)]).sort_index()
-    return Repeats(shown, pairs, unmatched)
+    return Repeats(table, pairs, unmatched)
 
 
 def unmatched_notes(unmatched: pd.DataFrame) -> list[str]:
@@ -118,8 +118,8 @@ def unmatched_notes(unmatched: pd.DataFrame) -> list[str]:
 
 def first_answers(choices: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of first answers: no repeated task, and of several samples the first."""
-    kept: pd.DataFrame = choices[_is_first(choices)]
-    return kept
+    rows: pd.DataFrame = choices[_is_first(choices)]
+    return rows
 
 
 def presentations(
@@ -136,31 +136,31 @@ def presentations(
             raise InputError(
                 f"Row {row} has no {name}, which repeats are matched by; fill it or drop the row."
             )
-    rows = _asked(choices)
+    rows = _question_keys(choices)
     facets = [name for name in facets if name not in rows]
-    asked = [*_ASKED, *facets]
+    keys = [*_ASKED, *facets]
     rows[facets] = choices[facets].astype("string").fillna("").to_numpy()
     rows["key"] = _profile_keys(choices, features)
     rows["row"] = np.arange(len(choices))
     rows["chosen"] = _known_choices(choices, outcome)
     position = choices["position"].astype("string").to_numpy(dtype=object)
     sides = [rows[position == side] for side in POSITIONS]
-    number = rows.groupby(asked, sort=False).ngroup().to_numpy()
+    number = rows.groupby(keys, sort=False).ngroup().to_numpy()
     _check_sides(choices, number, position)
     order = [np.argsort(number[position == side], kind="stable") for side in POSITIONS]
     a, b = (side.iloc[place].reset_index(drop=True) for side, place in zip(sides, order, strict=True))
     answer = np.where(a["chosen"] + b["chosen"] == 1, a["chosen"], np.nan)
-    shown: pd.DataFrame = a[[*asked, *_LINKS, "judge", "prompt", "is_human"]].assign(
+    table: pd.DataFrame = a[[*keys, *_LINKS, "judge", "prompt", "is_human"]].assign(
         row_a=a["row"], row_b=b["row"], key_a=a["key"], key_b=b["key"], answer=answer
     )
-    shown["low"], shown["high"] = shown[["key_a", "key_b"]].min(axis=1), shown[["key_a", "key_b"]].max(axis=1)
-    person = shown.groupby(["judge_id"], sort=False).ngroup()
-    pair = shown.groupby(["judge_id", "prompt_id", "low", "high"], sort=False).ngroup() + len(shown)
-    shown["unit"] = np.where(shown["is_human"], person, pair)
-    return shown
+    table["low"], table["high"] = table[["key_a", "key_b"]].min(axis=1), table[["key_a", "key_b"]].max(axis=1)
+    person = table.groupby(["judge_id"], sort=False).ngroup()
+    pair = table.groupby(["judge_id", "prompt_id", "low", "high"], sort=False).ngroup() + len(table)
+    table["unit"] = np.where(table["is_human"], person, pair)
+    return table
 
 
-def _asked(choices: pd.DataFrame) -> pd.DataFrame:
+def _question_keys(choices: pd.DataFrame) -> pd.DataFrame:
     """Who was asked what, how often: string keys without missing values, shape (n, ...)."""
     from conjury.inference.readers.prepare import judge_of
 
@@ -210,11 +210,11 @@ def _is_first(choices: pd.DataFrame) -> np.ndarray:
 def _profile_keys(choices: pd.DataFrame, features: Sequence[str] | None) -> np.ndarray:
     """Number the profiles: by ``profile_id`` where it is there, else by their attributes; shape (n,)."""
     number = np.full(len(choices), -1, dtype=np.int64)
-    known = np.zeros(len(choices), dtype=bool)
+    has_id = np.zeros(len(choices), dtype=bool)
     if features is None and "profile_id" in choices:
-        known = choices["profile_id"].notna().to_numpy(dtype=bool)
-        number[known] = pd.factorize(choices.loc[known, "profile_id"])[0]
-    if known.all():
+        has_id = choices["profile_id"].notna().to_numpy(dtype=bool)
+        number[has_id] = pd.factorize(choices.loc[has_id, "profile_id"])[0]
+    if has_id.all():
         return number
     if features is None:
         features = [
@@ -229,8 +229,8 @@ def _profile_keys(choices: pd.DataFrame, features: Sequence[str] | None) -> np.n
         )
     for name in features:
         require_column(choices, name)
-    codes = choices.loc[~known, list(features)].groupby(list(features), dropna=False, observed=True).ngroup()
-    number[~known] = codes.to_numpy() + number.max() + 1
+    codes = choices.loc[~has_id, list(features)].groupby(list(features), dropna=False, observed=True).ngroup()
+    number[~has_id] = codes.to_numpy() + number.max() + 1
     return number
 
 
@@ -254,54 +254,54 @@ def _check_sides(choices: pd.DataFrame, number: np.ndarray, position: np.ndarray
         )
 
 
-def _matched(later: pd.DataFrame, earlier: pd.DataFrame) -> tuple[pd.DataFrame, set[int]]:
+def _match_repeats(later: pd.DataFrame, earlier: pd.DataFrame) -> tuple[pd.DataFrame, set[int]]:
     """Numbers of presentations, ``first`` and the repeat ``again``, and those of ambiguous repeats."""
-    wanted, known = later.assign(again=later.index), earlier.assign(first=earlier.index)
-    link = _links(wanted, known)
+    repeats, originals = later.assign(again=later.index), earlier.assign(first=earlier.index)
+    link = _links(repeats, originals)
     linked = link.notna().to_numpy()
-    named, suffixes = wanted[linked].assign(pair=link[linked]), ("", "_first")
-    by_id = named.merge(known, on=[*_JUDGE, "pair"], suffixes=suffixes)
+    named, suffixes = repeats[linked].assign(pair=link[linked]), ("", "_first")
+    by_id = named.merge(originals, on=[*_JUDGE, "pair"], suffixes=suffixes)
     same = (by_id["low"] == by_id["low_first"]) & (by_id["high"] == by_id["high_first"])
-    alone = wanted[~linked].merge(known, on=[*_JUDGE, "low", "high"], suffixes=suffixes)
+    alone = repeats[~linked].merge(originals, on=[*_JUDGE, "low", "high"], suffixes=suffixes)
     ambiguous = alone.groupby("again")["key_a_first"].transform("nunique") > 1
-    both = pd.concat([by_id[same], alone[~ambiguous]])
-    both = both[both["key_a"] != both["key_b"]]
-    both["other_sample"] = both["sample"] != both["sample_first"]
-    nearest = both.sort_values(["again", "other_sample", "sample_first", "first"]).drop_duplicates("again")
+    matches = pd.concat([by_id[same], alone[~ambiguous]])
+    matches = matches[matches["key_a"] != matches["key_b"]]
+    matches["other_sample"] = matches["sample"] != matches["sample_first"]
+    nearest = matches.sort_values(["again", "other_sample", "sample_first", "first"]).drop_duplicates("again")
     return nearest[["first", "again"]], set(alone["again"][ambiguous])
 
 
 def _links(later: pd.DataFrame, earlier: pd.DataFrame) -> pd.Series[str]:
     """The earlier ``pair`` that each repeat names: in ``repeat_of``, else by its own ``pair``."""
-    asked = pd.MultiIndex.from_frame(earlier[[*_JUDGE, "pair"]].drop_duplicates())
+    originals = pd.MultiIndex.from_frame(earlier[[*_JUDGE, "pair"]].drop_duplicates())
     link: pd.Series[str] = later["repeat_of"]
     for named in (later["pair"], later["pair"].str.removesuffix(SWAPPED_SUFFIX)):
-        held = pd.MultiIndex.from_frame(later[_JUDGE].assign(pair=named)).isin(asked)
-        link = link.fillna(named.where(held))
+        is_match = pd.MultiIndex.from_frame(later[_JUDGE].assign(pair=named)).isin(originals)
+        link = link.fillna(named.where(is_match))
     return link
 
 
-def _resampled(shown: pd.DataFrame) -> pd.DataFrame:
+def _match_samples(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers of presentations: ``first`` and each further sample ``again``."""
     keys = ["judge_id", "prompt_id", "pair_id", "repeat"]
-    ordered = shown.assign(number=shown.index).sort_values("sample", kind="stable")
+    ordered = table.assign(number=table.index).sort_values("sample", kind="stable")
     first = ordered.groupby(keys, sort=False)["number"].transform("first")
     further = pd.DataFrame({"first": first, "again": ordered["number"]})
     return further[further["first"] != further["again"]]
 
 
-def _paired(numbers: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
-    first, again = shown.loc[numbers["first"]], shown.loc[numbers["again"]].reset_index(drop=True)
+def _pair_answers(numbers: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    first, second = table.loc[numbers["first"]], table.loc[numbers["again"]].reset_index(drop=True)
     pairs = first.reset_index(drop=True).rename(columns={"answer": "first"})
-    alike = (pairs["key_a"] == again["key_a"]).to_numpy()
-    named = np.where(alike, pairs["first"] == again["answer"], pairs["first"] != again["answer"])
-    known = pairs["first"].notna() & again["answer"].notna()
+    alike = (pairs["key_a"] == second["key_a"]).to_numpy()
+    named = np.where(alike, pairs["first"] == second["answer"], pairs["first"] != second["answer"])
+    is_compared = pairs["first"].notna() & second["answer"].notna()
     return pairs.assign(
         sides=np.where(alike, SAME, SWAPPED),
-        again=again["answer"],
-        same=np.where(known, named.astype(float), np.nan),
-        row_a_again=again["row_a"],
-        row_b_again=again["row_b"],
+        again=second["answer"],
+        same=np.where(is_compared, named.astype(float), np.nan),
+        row_a_again=second["row_a"],
+        row_b_again=second["row_b"],
     ).drop(columns=["repeat", *_LINKS, "key_a", "key_b", "low", "high"])
 
 
@@ -352,8 +352,8 @@ def include_repeats(
     pair_id, repeat = choices["pair_id"].copy(), marked.copy()
     pair_id.iloc[rows] = np.tile(pairs["pair_id"].to_numpy(), 2)
     repeat[rows] = False
-    given = choices["sample"] if "sample" in choices else pd.Series(pd.NA, index=choices.index)
-    sample: Any = given.astype("Int64").array.copy()
+    samples = choices["sample"] if "sample" in choices else pd.Series(pd.NA, index=choices.index)
+    sample: Any = samples.astype("Int64").array.copy()
     highest = int(sample.fillna(0).max())
     later = pairs.groupby(["judge_id", "prompt_id", "pair_id"], sort=False).cumcount().to_numpy()
     sample[rows] = np.tile(highest + 1 + later, 2)

@@ -43,9 +43,9 @@ def repeats_for(
     """Repeats that tau comes from: of the table itself, or of a result, the judges in the table if it can."""
     if isinstance(correct, Reliability):
         pairs = correct.pairs
-        own = presentations(first.assign(_one=1.0), "_one", _attributes(first, request))
-        asked = pd.MultiIndex.from_frame(own[["judge", "prompt"]].drop_duplicates())
-        inside = pd.MultiIndex.from_frame(pairs[["judge", "prompt"]]).isin(asked)
+        table = presentations(first.assign(_one=1.0), "_one", _attributes(first, request))
+        table_judges = pd.MultiIndex.from_frame(table[["judge", "prompt"]].drop_duplicates())
+        inside = pd.MultiIndex.from_frame(pairs[["judge", "prompt"]]).isin(table_judges)
         pairs = pairs[inside] if inside.any() else pairs
     elif correct in (FROM_REPEATS, BY_LEVEL, BY_GROUP):
         outcome = request.formula.outcome
@@ -90,13 +90,13 @@ def _by_group(
     if len(plan.request.by) != 1 or "by" not in plan.keys:
         raise InputError("correct='by_group' is for amce_diffs and mm_diffs; give 'reliability' here.")
     by = plan.request.by[0]
-    shown = [choices[by].iloc[pairs[row].to_numpy()].astype(str).to_numpy() for row in ("row_a", "row_b")]
-    others = plan.keys[by].astype(str)
-    base = str(plan.keys["by"].iloc[0]).removeprefix(f"{others.iloc[0]} - ")
-    levels = [base, *dict.fromkeys(others)]
-    masks = [(shown[0] == level) | (shown[1] == level) for level in levels]
+    sides = [choices[by].iloc[pairs[row].to_numpy()].astype(str).to_numpy() for row in ("row_a", "row_b")]
+    groups = plan.keys[by].astype(str)
+    base = str(plan.keys["by"].iloc[0]).removeprefix(f"{groups.iloc[0]} - ")
+    levels = [base, *dict.fromkeys(groups)]
+    masks = [(sides[0] == level) | (sides[1] == level) for level in levels]
     names, masks, place = _with_fallback(levels, masks, pairs, everything)
-    number = np.array([np.full(len(others), place[0]), [place[levels.index(own)] for own in others]])
+    number = np.array([np.full(len(groups), place[0]), [place[levels.index(group)] for group in groups]])
     return names, masks, number
 
 
@@ -109,8 +109,8 @@ def _by_level(
     levels, masks = [], []
     for feature, level in zip(plan.keys["feature"].astype(str), plan.keys["level"].astype(str), strict=True):
         name = label[feature]
-        shown = [choices[name].iloc[pairs[row].to_numpy()].astype(str) for row in ("row_a", "row_b")]
-        a, b = (values.to_numpy() for values in shown)
+        sides = [choices[name].iloc[pairs[row].to_numpy()].astype(str) for row in ("row_a", "row_b")]
+        a, b = (values.to_numpy() for values in sides)
         compared = [level] if request.verb.startswith("mm") else [level, str(cells.levels[name][0])]
         masks.append((a != b) & (np.isin(a, compared) | np.isin(b, compared)))
         levels.append(f"{feature}={level}")
@@ -122,27 +122,27 @@ def _with_fallback(
     levels: Sequence[str], masks: Sequence[np.ndarray], pairs: pd.DataFrame, everything: np.ndarray
 ) -> tuple[list[str], list[np.ndarray], list[int]]:
     """Keep the groups whose repeats suffice; the others take the pooled tau, which comes first."""
-    names, kept, place, poor = [_POOLED], [everything], [], []
+    names, group_masks, place, poor = [_POOLED], [everything], [], []
     for level, mask in zip(levels, masks, strict=True):
-        own = swapping_of(pairs[mask])
-        n = own.n_compared
-        clear = n >= MINIMUM and verdict(own, n).clear
+        error = swapping_of(pairs[mask])
+        n = error.n_compared
+        clear = n >= MINIMUM and verdict(error, n).clear
         if level in names:
             place.append(names.index(level))
         elif clear:
             place.append(len(names))
             names.append(level)
-            kept.append(mask)
+            group_masks.append(mask)
         else:
             place.append(0)
             poor.append(f"{level} ({n})")
     if poor:
-        shown = ", ".join(list(dict.fromkeys(poor))[:8]) + (" and others" if len(set(poor)) > 8 else "")
+        text = ", ".join(list(dict.fromkeys(poor))[:8]) + (" and others" if len(set(poor)) > 8 else "")
         warn_caller(
             f"The pooled tau is used where fewer than {MINIMUM} repeats are answered twice, or do not "
-            f"agree clearly above chance: {shown}.",
+            f"agree clearly above chance: {text}.",
         )
-    return names, kept, place
+    return names, group_masks, place
 
 
 def swapping_errors(
@@ -150,17 +150,17 @@ def swapping_errors(
 ) -> Errors:
     """Estimate the swapping error of each group of repeats, net bias set apart, and number the clusters."""
     of_row, of_pair, n = _clusters(plan, first, pairs)
-    found = []
+    errors = []
     influence = np.zeros((len(pairs), len(masks)))
     for number, (name, mask) in enumerate(zip(names, masks, strict=True)):
-        found.append(swapping_of(pairs[mask], of_pair[mask]))
-        _check(name, found[-1], swapping_of(pairs[mask]), int(mask.sum()))
-        influence[mask, number] = found[-1].influence
-    _warn_of_net_bias(names, found)
-    return Errors(found, names, influence, of_pair, of_row, n)
+        errors.append(swapping_of(pairs[mask], of_pair[mask]))
+        _refuse_uncorrectable(name, errors[-1], swapping_of(pairs[mask]), int(mask.sum()))
+        influence[mask, number] = errors[-1].influence
+    _warn_of_net_bias(names, errors)
+    return Errors(errors, names, influence, of_pair, of_row, n)
 
 
-def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> None:
+def _refuse_uncorrectable(name: str, clustered: Swapping, error: Swapping, n_repeats: int) -> None:
     """Refuse what cannot be corrected, by the same verdict as reliability()."""
     which = "" if name == _POOLED else f" of {name}"
     if clustered.n_units < 2:
@@ -168,37 +168,37 @@ def _check(name: str, clustered: Swapping, found: Swapping, n_repeats: int) -> N
             f"{clustered.n_units} repeats{which} with two answers are too few for a swapping error; give a "
             "known swapping error, correct=, or collect repeats."
         )
-    judged, agreement, stable = verdict(found, n_repeats), found.agreement.estimate, found.stable.estimate
-    told = f"Repeated answers{which} agree in {percentage(agreement, 1)} of cases"
+    judged, agreement, stable = verdict(error, n_repeats), error.agreement.estimate, error.stable.estimate
+    text = f"Repeated answers{which} agree in {percentage(agreement, 1)} of cases"
     if stable < agreement:
-        told += f" ({percentage(stable, 1)} once a preference for position {found.preferred} is removed)"
-    if not judged.correctable and found.n_units < 2:
+        text += f" ({percentage(stable, 1)} once a preference for position {error.preferred} is removed)"
+    if not judged.correctable and error.n_units < 2:
         raise InputError(
-            f"{told}, but all of them are by one respondent and do not generalise to others; give a known "
+            f"{text}, but all of them are by one respondent and do not generalise to others; give a known "
             "swapping error, correct=, or collect repeats of more respondents."
         )
     if not judged.correctable:
         raise InputError(
-            f"{told}, no better than chance: effects cannot be corrected; see reliability() for the pattern "
+            f"{text}, no better than chance: effects cannot be corrected; see reliability() for the pattern "
             "of answers."
         )
     if not judged.clear:
         warn_caller(
-            f"{told}, not clearly above chance; corrected estimates are unstable and their standard "
+            f"{text}, not clearly above chance; corrected estimates are unstable and their standard "
             "errors too small.",
         )
 
 
-def _warn_of_net_bias(names: list[str], found: list[Swapping]) -> None:
-    told = [
-        f"{'' if name == _POOLED else f'of {name} '}favour position {one.preferred} by "
-        f"{100 * abs(one.net_bias):.1f} points"
-        for name, one in zip(names, found, strict=True)
-        if one.net_bias
+def _warn_of_net_bias(names: list[str], errors: list[Swapping]) -> None:
+    parts = [
+        f"{'' if name == _POOLED else f'of {name} '}favour position {error.preferred} by "
+        f"{100 * abs(error.net_bias):.1f} points"
+        for name, error in zip(names, errors, strict=True)
+        if error.net_bias
     ]
-    if told:
+    if parts:
         warn_caller(
-            f"Repeated answers {', '.join(told)}. The correction assumes that this net bias is the same in "
+            f"Repeated answers {', '.join(parts)}. The correction assumes that this net bias is the same in "
             "every pair; where it differs between pairs, corrected effects are too large. At least "
             f"{ENOUGH} repeats with swapped positions and {ENOUGH} with unchanged positions are needed to "
             "separate bias from noise.",
@@ -210,23 +210,23 @@ def _clusters(plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame) -> tuple[np.
     # Of the cluster columns that keep the two profiles of a pair together the coarsest counts, else
     # respondents (for models, pairs). Repeats of pairs that are not in the table are clusters apart.
     outcome = plan.request.formula.outcome
-    shown = presentations(first, outcome, _attributes(first, plan.request)) if len(pairs) else pairs
-    a, b = shown["row_a"].to_numpy(), shown["row_b"].to_numpy()
-    code = shown["unit"].to_numpy()
-    for clusters in sorted(plan.cells.clusterings.values(), key=lambda one: one.n):
+    table = presentations(first, outcome, _attributes(first, plan.request)) if len(pairs) else pairs
+    a, b = table["row_a"].to_numpy(), table["row_b"].to_numpy()
+    code = table["unit"].to_numpy()
+    for clusters in sorted(plan.cells.clusterings.values(), key=lambda clustering: clustering.n):
         if (clusters.code[a] == clusters.code[b]).all():
             code = clusters.code[a]
             break
-    shown = shown.assign(cluster=np.unique(code, return_inverse=True)[1])
-    n = int(shown["cluster"].max()) + 1
+    table = table.assign(cluster=np.unique(code, return_inverse=True)[1])
+    n = int(table["cluster"].max()) + 1
     of_row = np.empty(len(first), dtype=np.int64)
-    of_row[a] = of_row[b] = shown["cluster"].to_numpy()
-    asked = shown.drop_duplicates(_KEYS).astype(dict.fromkeys(_KEYS, "string"))
-    wanted = pairs[_KEYS].astype("string")
-    known = wanted.merge(asked[[*_KEYS, "cluster"]], on=_KEYS, how="left")["cluster"]
-    of_unit = known.groupby(pairs["unit"].to_numpy()).transform("first")
-    apart = pd.Series(n + np.unique(pairs["unit"], return_inverse=True)[1])
-    return of_row, known.fillna(of_unit).fillna(apart).to_numpy(dtype=np.int64), n
+    of_row[a] = of_row[b] = table["cluster"].to_numpy()
+    lookup = table.drop_duplicates(_KEYS).astype(dict.fromkeys(_KEYS, "string"))
+    keys = pairs[_KEYS].astype("string")
+    cluster_codes = keys.merge(lookup[[*_KEYS, "cluster"]], on=_KEYS, how="left")["cluster"]
+    of_unit = cluster_codes.groupby(pairs["unit"].to_numpy()).transform("first")
+    new_codes = pd.Series(n + np.unique(pairs["unit"], return_inverse=True)[1])
+    return of_row, cluster_codes.fillna(of_unit).fillna(new_codes).to_numpy(dtype=np.int64), n
 
 
 def taus_of(plan: Plan, errors: Errors) -> Taus:
@@ -234,11 +234,11 @@ def taus_of(plan: Plan, errors: Errors) -> Taus:
     n_codes = int(max(errors.cluster_of_pair.max() + 1, errors.n_clusters))
     summed = np.zeros((n_codes, len(errors.found)))
     np.add.at(summed, errors.cluster_of_pair, errors.influence)
-    scale = np.sqrt([found.n_units / (found.n_units - 1) for found in errors.found])
+    scale = np.sqrt([error.n_units / (error.n_units - 1) for error in errors.found])
     rows = np.sqrt(errors.n_clusters / (errors.n_clusters - 1))
     with_coef = covariance_with_coef(plan, summed[errors.cluster_of_row]) * scale * rows
     vcov = (summed * scale).T @ (summed * scale)
-    return Taus(np.array([found.tau for found in errors.found]), vcov, with_coef)
+    return Taus(np.array([error.tau for error in errors.found]), vcov, with_coef)
 
 
 def table_of(errors: Errors) -> pd.DataFrame:
@@ -246,12 +246,12 @@ def table_of(errors: Errors) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "group": errors.names,
-            "tau": [found.tau for found in errors.found],
-            "std_error": [found.std_error for found in errors.found],
-            "agreement": [found.agreement.estimate for found in errors.found],
-            "net_bias": [found.net_bias for found in errors.found],
-            "n_compared": [found.n_compared for found in errors.found],
-            "n_units": [found.n_units for found in errors.found],
+            "tau": [error.tau for error in errors.found],
+            "std_error": [error.std_error for error in errors.found],
+            "agreement": [error.agreement.estimate for error in errors.found],
+            "net_bias": [error.net_bias for error in errors.found],
+            "n_compared": [error.n_compared for error in errors.found],
+            "n_units": [error.n_units for error in errors.found],
         }
     )
 
@@ -285,17 +285,17 @@ class Slopes:
     by_tau: np.ndarray  # (m, T)
 
 
-def undo(pieces: Pieces, coef: np.ndarray, tau: np.ndarray) -> Slopes:
+def corrected_slopes(pieces: Pieces, coef: np.ndarray, tau: np.ndarray) -> Slopes:
     """Correct m rows: a share becomes ``(share - tau) / (1 - 2 tau)``, a difference ``d / (1 - 2 tau)``."""
-    own = tau[pieces.error]
-    kept = 1 - 2 * own
+    row_taus = tau[pieces.error]
+    attenuation = 1 - 2 * row_taus
     observed = pieces.contrasts @ coef
     by_tau = np.zeros((observed.shape[1], len(tau)))
-    for piece, slope in enumerate((2 * observed - pieces.share) / kept**2):
+    for piece, slope in enumerate((2 * observed - pieces.share) / attenuation**2):
         by_tau[np.arange(len(slope)), pieces.error[piece]] += slope
     return Slopes(
-        ((observed - pieces.share * own) / kept).sum(axis=0),
-        (pieces.contrasts / kept[..., None]).sum(axis=0),
+        ((observed - pieces.share * row_taus) / attenuation).sum(axis=0),
+        (pieces.contrasts / attenuation[..., None]).sum(axis=0),
         by_tau,
     )
 
@@ -310,11 +310,11 @@ def covariance_with_coef(plan: Plan, of_row: np.ndarray) -> np.ndarray:
     """Sum over clusters the influence on the coefficients times that on something else, shape (K, T)."""
     cells = plan.cells
     fits = [regress(b, plan.request.family, cells.cell_weight, cells.cell_total) for b in plan.blocks]
-    found = np.zeros((plan.contrasts.shape[1], of_row.shape[1]))
+    covariance = np.zeros((plan.contrasts.shape[1], of_row.shape[1]))
     for number, influence in enumerate(of_row.T):
         weight = np.bincount(cells.cell, cells.weight * influence, cells.n_cells)
         total = np.bincount(cells.cell, cells.weight * cells.outcome * influence, cells.n_cells)
         for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
             score = np.where(block.inside, total - weight * fit.fitted, 0.0)
-            found[columns, number] = fit.bread @ (block.design.T @ score)
-    return found
+            covariance[columns, number] = fit.bread @ (block.design.T @ score)
+    return covariance

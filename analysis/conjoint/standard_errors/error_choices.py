@@ -112,22 +112,22 @@ def errors_under_choices(
     """
     check_alpha(alpha)
     choices = without_repeats(choices)
-    known = [name for name in stimuli if name in choices and choices[name].notna().any()]
+    columns = [name for name in stimuli if name in choices and choices[name].notna().any()]
     notes = [
         f"There is no column {name!r}, so standard errors by it are not estimated."
         for name in stimuli
-        if name not in known
+        if name not in columns
     ]
     frames: list[pd.DataFrame] = []
-    for choice in _choices(choices, formula, pair, known, slopes, draws, seed, alpha):
+    for choice in _choices(choices, formula, pair, columns, slopes, draws, seed, alpha):
         if progress is not None:
             progress(choice.words)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                made = choice.fit()
-                frames.append(_tidy(choice, made))
-                notes += [f"{choice.words}: {note}" for note in made.notes]
+                fit = choice.fit()
+                frames.append(_tidy(choice, fit))
+                notes += [f"{choice.words}: {note}" for note in fit.notes]
             except (InputError, MissingDependency) as error:
                 if not frames:
                     raise
@@ -137,7 +137,7 @@ def errors_under_choices(
             for warning in caught
             if issubclass(warning.category, UserWarning) and not issubclass(warning.category, FewClusters)
         ]
-    settings = {"formula": str(formula), "pair": pair, "stimuli": known, "slopes": slopes}
+    settings = {"formula": str(formula), "pair": pair, "stimuli": columns, "slopes": slopes}
     return Result(
         _stacked(frames),
         "errors_under_choices",
@@ -167,7 +167,7 @@ def _choices(
     yield clustered([pair], "survey")
     if not stimuli:
         return
-    first, both = stimuli[0], " + ".join(stimuli)
+    first, label = stimuli[0], " + ".join(stimuli)
     yield clustered([first], "CR1")
     for name in stimuli:
         yield clustered([name], "CR2")
@@ -181,23 +181,23 @@ def _choices(
         yield clustered(stimuli, "CR1")
     yield clustered([pair, *stimuli], "CR1")
     if len(stimuli) > 1:
-        drawn = partial(bootstrap, unit=list(stimuli), draws=draws, seed=seed, alpha=alpha)
+        pigeonhole = partial(bootstrap, unit=list(stimuli), draws=draws, seed=seed, alpha=alpha)
         yield _Choice(
-            f"{both} (pigeonhole)", tuple(stimuli), "pigeonhole", lambda: drawn(amce, data, formula)
+            f"{label} (pigeonhole)", tuple(stimuli), "pigeonhole", lambda: pigeonhole(amce, data, formula)
         )
     random = [*stimuli, *([f"{first}:{slopes}"] if slopes else [])]
     yield _Choice(
-        f"{both} (mixed model)", tuple(random), "mixed", lambda: mixed(data, formula, random, alpha=alpha)
+        f"{label} (mixed model)", tuple(random), "mixed", lambda: mixed(data, formula, random, alpha=alpha)
     )
 
 
-def _tidy(choice: _Choice, made: Estimates) -> pd.DataFrame:
+def _tidy(choice: _Choice, fit: Estimates) -> pd.DataFrame:
     """The rows of a fit that have an interval, with the choice in words."""
-    frame = made.frame[made.frame["lower"].notna()].reset_index(drop=True)
+    frame = fit.frame[fit.frame["lower"].notna()].reset_index(drop=True)
     numbers = {name: frame[name].astype(float) if name in frame else float("nan") for name in NUMBERS}
     if choice.method == "wild":
         numbers["std_error"] = float("nan")
-    made_by = made.provenance
+    made_by = fit.provenance
     keys: pd.DataFrame = frame[["feature", "level"]]
     return keys.assign(
         choice=choice.words,

@@ -17,7 +17,7 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.variables import Formula, warn_caller
 from ...numerics.linear import independent_columns, one_thread
 from ...numerics.mixed import MixedFit, Products, fit
-from ...numerics.panel import Clusters, crossed
+from ...numerics.panel import Clusters, cross_clusters
 from ..engines.solution import assemble
 from ..estimates import Estimates, Solution
 from ..plan import Plan
@@ -114,10 +114,10 @@ def mixed(
     columns = [part for part in parts if part not in request.formula.features]
     plan = plan_for(replace(request, clusters=tuple(columns)), data)
     rows = _rows(plan, names)
-    found = _by_lme4(rows) if engine == "lme4" else _natively(rows)
-    _tell_of_zeros(names, found.variance)
-    made = assemble(plan, _solution(found, rows.kept))
-    variance = np.append(found.variance, found.residual)
+    result = _fit_with_lme4(rows) if engine == "lme4" else _fit_natively(rows)
+    _warn_of_zero_variances(names, result.variance)
+    estimates = assemble(plan, _solution(result, rows.kept))
+    variance = np.append(result.variance, result.residual)
     components = pd.DataFrame(
         {
             "factor": [*names, "residual"],
@@ -127,13 +127,13 @@ def mixed(
             "share": variance / variance.sum(),
         }
     )
-    extra = made.provenance.extra | {
+    extra = estimates.provenance.extra | {
         "random": list(names),
         "components": components.to_dict("records"),
-        "criterion": found.criterion,
+        "criterion": result.criterion,
     }
-    made_by = replace(made.provenance, verb="mixed", engine=engine, vcov="REML", extra=extra)
-    return Mixed(made.frame, made.vcov, made_by, components, fitted=made.fitted)
+    made_by = replace(estimates.provenance, verb="mixed", engine=engine, vcov="REML", extra=extra)
+    return Mixed(estimates.frame, estimates.vcov, made_by, components, fitted=estimates.fitted)
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ class Rows:
 
 def _rows(plan: Plan, names: Sequence[str]) -> Rows:
     cells, (block,) = plan.cells, plan.blocks
-    used = block.inside[cells.cell] & (cells.weight > 0)
-    cell, outcome = cells.cell[used], cells.outcome[used]
+    mask = block.inside[cells.cell] & (cells.weight > 0)
+    cell, outcome = cells.cell[mask], cells.outcome[mask]
     if np.ptp(outcome) == 0:
         raise InputError(
             f"Column {plan.request.formula.outcome!r} is the same in every row, so it has no variance."
@@ -157,31 +157,31 @@ def _rows(plan: Plan, names: Sequence[str]) -> Rows:
     factors: list[Clusters] = []
     for name in names:
         codes = [
-            cells.clusterings[part].code[used] if part in cells.clusterings else cells.code(part)[cell]
+            cells.clusterings[part].code[mask] if part in cells.clusterings else cells.code(part)[cell]
             for part in name.split(":")
         ]
-        factor = reduce(crossed, [_counted(code) for code in codes])
+        factor = reduce(cross_clusters, [_number_clusters(code) for code in codes])
         if factor.n < 2 or factor.n == len(cell):
             many = "a single level" if factor.n < 2 else "a level of its own for every row"
             raise InputError(f"Random factor {name!r} has {many}; name a column whose values repeat.")
-        same = next((old for old, one in zip(names, factors, strict=False) if _is_same(one, factor)), None)
+        same = next((old for old, f in zip(names, factors, strict=False) if _is_same(f, factor)), None)
         if same is not None:
             raise InputError(
                 f"Random factors {same!r} and {name!r} define the same groups of rows; give one of them."
             )
         factors.append(factor)
     weight = np.where(block.inside, cells.cell_weight, 0.0)
-    kept = independent_columns(block.design.T @ (block.design * weight[:, None]))
-    return Rows(block.design[:, kept][cell], kept, outcome, tuple(factors))
+    columns = independent_columns(block.design.T @ (block.design * weight[:, None]))
+    return Rows(block.design[:, columns][cell], columns, outcome, tuple(factors))
 
 
-def _is_same(one: Clusters, other: Clusters) -> bool:
-    return one.n == other.n == crossed(one, other).n
+def _is_same(first: Clusters, second: Clusters) -> bool:
+    return first.n == second.n == cross_clusters(first, second).n
 
 
-def _counted(code: np.ndarray) -> Clusters:
-    found, number = np.unique(code, return_inverse=True)
-    return Clusters(number.astype(np.int64), len(found))
+def _number_clusters(code: np.ndarray) -> Clusters:
+    levels, number = np.unique(code, return_inverse=True)
+    return Clusters(number.astype(np.int64), len(levels))
 
 
 def products(rows: Rows) -> Products:
@@ -206,7 +206,7 @@ def products(rows: Rows) -> Products:
 
 
 @dataclass(frozen=True)
-class _ByLme4:
+class _Lme4Fit:
     coef: np.ndarray
     vcov: np.ndarray
     variance: np.ndarray
@@ -214,7 +214,7 @@ class _ByLme4:
     criterion: float
 
 
-def _natively(rows: Rows) -> MixedFit:
+def _fit_natively(rows: Rows) -> MixedFit:
     levels = sum(factor.n for factor in rows.factors)
     if levels > MOST_LEVELS:
         raise InputError(
@@ -225,7 +225,7 @@ def _natively(rows: Rows) -> MixedFit:
         return fit(products(rows))
 
 
-def _by_lme4(rows: Rows) -> _ByLme4:
+def _fit_with_lme4(rows: Rows) -> _Lme4Fit:
     from ... import r
 
     r.require("lme4")
@@ -233,26 +233,26 @@ def _by_lme4(rows: Rows) -> _ByLme4:
     frame = pd.DataFrame(rows.design, columns=names).assign(outcome=rows.outcome)
     groups = [f"g{number}" for number in range(len(rows.factors))]
     frame = frame.assign(**{name: f.code for name, f in zip(groups, rows.factors, strict=True)})
-    found = r.call("fit_mixed", data=frame, formula=f"outcome ~ 0 + {' + '.join(names)}", random=groups)
-    numbers = {name: np.atleast_1d(np.asarray(found[name], dtype=float)) for name in ("coef", "variance")}
-    return _ByLme4(
+    result = r.call("fit_mixed", data=frame, formula=f"outcome ~ 0 + {' + '.join(names)}", random=groups)
+    numbers = {name: np.atleast_1d(np.asarray(result[name], dtype=float)) for name in ("coef", "variance")}
+    return _Lme4Fit(
         **numbers,
-        vcov=np.asarray(found["vcov"], dtype=float),
-        residual=float(found["residual"][0]),
-        criterion=float(found["criterion"][0]),
+        vcov=np.asarray(result["vcov"], dtype=float),
+        residual=float(result["residual"][0]),
+        criterion=float(result["criterion"][0]),
     )
 
 
-def _solution(found: MixedFit | _ByLme4, kept: np.ndarray) -> Solution:
-    coef, vcov = np.zeros(len(kept)), np.zeros((len(kept), len(kept)))
-    coef[kept] = found.coef
-    vcov[np.ix_(kept, kept)] = found.vcov
-    if isinstance(found, MixedFit):
-        return Solution(coef, vcov, lambda contrasts: found.df(contrasts[:, kept]))
+def _solution(result: MixedFit | _Lme4Fit, columns: np.ndarray) -> Solution:
+    coef, vcov = np.zeros(len(columns)), np.zeros((len(columns), len(columns)))
+    coef[columns] = result.coef
+    vcov[np.ix_(columns, columns)] = result.vcov
+    if isinstance(result, MixedFit):
+        return Solution(coef, vcov, lambda contrasts: result.df(contrasts[:, columns]))
     return Solution(coef, vcov)
 
 
-def _tell_of_zeros(names: Sequence[str], variance: np.ndarray) -> None:
+def _warn_of_zero_variances(names: Sequence[str], variance: np.ndarray) -> None:
     for name, value in zip(names, variance, strict=True):
         if value == 0:
             warn_caller(
@@ -263,8 +263,8 @@ def _tell_of_zeros(names: Sequence[str], variance: np.ndarray) -> None:
 
 def _names(random: str | Sequence[str]) -> list[str]:
     names = [random] if isinstance(random, str) else list(random)
-    whole = names and all(isinstance(name, str) and all(name.split(":")) for name in names)
-    if not whole or len(set(names)) < len(names):
+    is_valid = names and all(isinstance(name, str) and all(name.split(":")) for name in names)
+    if not is_valid or len(set(names)) < len(names):
         raise InputError(
             f"random is {random!r}; name one column, or several different ones in a list, such as "
             "['text', 'user', 'text:slur']."

@@ -115,9 +115,9 @@ def sequential(
     order = pd.factorize(unit_codes(rows, id)[0])[0]
     planned = looks_at(int(order.max()) + 1, looks, target, alpha)
 
-    def at(seen: NDArray[np.bool_]) -> tuple[pd.DataFrame, Floats, float]:
-        found = estimator(rows[seen], formula, id=id, alpha=alpha, **options)
-        return found.frame, units_behind(found.frame, rows[seen], order[seen], outcome), found.provenance.null
+    def at(mask: NDArray[np.bool_]) -> tuple[pd.DataFrame, Floats, float]:
+        fit = estimator(rows[mask], formula, id=id, alpha=alpha, **options)
+        return fit.frame, units_behind(fit.frame, rows[mask], order[mask], outcome), fit.provenance.null
 
     settings: dict[str, Any] = {"verb": estimator.__name__, "formula": str(formula), "id": id}
     settings |= {"alpha": alpha, "target": target, "unit": id}

@@ -53,10 +53,10 @@ def draw_ratios(
     n_clusters = len(system.scores)
     kind = "rademacher" if n_clusters >= _ENOUGH_SIGNS else "webb"
     weights, enumerated = _weights(kind, draws, n_clusters, seed)
-    found = [system.moments(contrast, weights, True, enumerated) for contrast in contrasts]
-    both = list(zip(found, distance.tolist(), strict=True))
-    statistic = np.array([one.ratio(own) for one, own in both])
-    ratios = np.array([one.ratios(own) for one, own in both]).T
+    contrast_moments = [system.moments(contrast, weights, True, enumerated) for contrast in contrasts]
+    pairs = list(zip(contrast_moments, distance.tolist(), strict=True))
+    statistic = np.array([moment.ratio(offset) for moment, offset in pairs])
+    ratios = np.array([moment.ratios(offset) for moment, offset in pairs]).T
     return Ratios(statistic, ratios.reshape(-1, len(contrasts)), int(not enumerated))
 
 
@@ -134,10 +134,12 @@ def wild(
     if n_clusters < 2:
         raise InputError(f"Column {name!r} contains a single cluster with outcomes; name another cluster.")
     kind = weights or ("webb" if n_clusters < _FEW else "rademacher")
-    drawn, enumerated = _weights(kind, draws, n_clusters, seed)
+    multipliers, enumerated = _weights(kind, draws, n_clusters, seed)
     tested = fit.frame["std_error"].notna().to_numpy()
-    found = [system.moments(contrast, drawn, restricted, enumerated) for contrast in plan.contrasts[tested]]
-    frame = _frame(fit, tested, found, n_clusters, plan.support)
+    contrast_moments = [
+        system.moments(contrast, multipliers, restricted, enumerated) for contrast in plan.contrasts[tested]
+    ]
+    frame = _frame(fit, tested, contrast_moments, n_clusters, plan.support)
     how = {
         "cluster": name,
         "clusters": {name: n_clusters},
@@ -148,11 +150,13 @@ def wild(
         "seed": seed,
     }
     made_by = replace(fit.provenance, id=name, n_clusters=n_clusters, vcov="CR1", interval="wild", extra=how)
-    ratios = np.full((len(drawn), len(frame)), np.nan)
+    ratios = np.full((len(multipliers), len(frame)), np.nan)
     distance = frame["estimate"].to_numpy(float)[tested] - fit.provenance.null
     scale = np.sqrt((n_clusters - 1) / n_clusters)
-    for column, one, own in zip(np.flatnonzero(tested), found, distance.tolist(), strict=True):
-        ratios[:, column] = scale * one.ratios(own)
+    for column, moment, offset in zip(
+        np.flatnonzero(tested), contrast_moments, distance.tolist(), strict=True
+    ):
+        ratios[:, column] = scale * moment.ratios(offset)
     return Wild(frame, None, made_by, fitted=fitted, ratios=ratios)
 
 
@@ -189,8 +193,8 @@ def _system(plan: Plan, name: str) -> _System:
     cells = plan.cells
     clusters = cells.clusterings[name]
     weight, total = cells.entries(clusters.code, clusters.n).matrices()
-    used = np.asarray(weight.sum(axis=1)).ravel() > 0
-    weight, total = weight[used], total[used]
+    has_weight = np.asarray(weight.sum(axis=1)).ravel() > 0
+    weight, total = weight[has_weight], total[has_weight]
     weight.sum_duplicates()
     fits: list[Regression] = []
     scores, blocks = [], []
@@ -203,25 +207,31 @@ def _system(plan: Plan, name: str) -> _System:
 
 
 def _frame(
-    fit: Estimates, tested: np.ndarray, found: Sequence[Moments], n_clusters: int, support: Support
+    fit: Estimates, tested: np.ndarray, contrast_moments: Sequence[Moments], n_clusters: int, support: Support
 ) -> pd.DataFrame:
     """The fit's rows with the bootstrap's numbers."""
-    made = fit.provenance
+    record = fit.provenance
     estimate = fit.frame["estimate"].to_numpy(dtype=float)
     numbers = np.full((5, len(tested)), np.nan)
     scale = n_clusters / (n_clusters - 1)
     rows = []
-    for value, one in zip(estimate[tested], found, strict=True):
-        error = np.sqrt(scale * one.variance)
-        below, above = limits(one, made.alpha)
+    for value, moment in zip(estimate[tested], contrast_moments, strict=True):
+        error = np.sqrt(scale * moment.variance)
+        below, above = limits(moment, record.alpha)
         rows.append(
-            (error, (value - made.null) / error, one.p(value - made.null), value - below, value + above)
+            (
+                error,
+                (value - record.null) / error,
+                moment.p(value - record.null),
+                value - below,
+                value + above,
+            )
         )
     numbers[:, tested] = np.array(rows).reshape(-1, 5).T
     if np.isinf(numbers).any():
         warn_caller(
             f"Some intervals are unbounded: draws of {n_clusters} clusters reject no value at alpha "
-            f"{made.alpha:g}; use more draws, weights='webb', or a larger alpha.",
+            f"{record.alpha:g}; use more draws, weights='webb', or a larger alpha.",
         )
     numbers[3:] = cut(numbers[3], numbers[4], estimate, support)
     keys = fit.frame.drop(columns=["std_error", "df", "z", "p", "lower", "upper"], errors="ignore")
@@ -232,17 +242,21 @@ def regressions_of(fit: Estimates) -> Fitted | None:
     """The regressions that a result's rows are contrasts of, None where there are no such ones."""
     if fit.fitted is None:
         return None
-    shown = fit.frame["estimate"].to_numpy(dtype=float)
-    made = fit.fitted.plan.contrasts @ fit.fitted.solution.coef
-    if len(shown) != len(made):
+    estimates = fit.frame["estimate"].to_numpy(dtype=float)
+    product = fit.fitted.plan.contrasts @ fit.fitted.solution.coef
+    if len(estimates) != len(product):
         return None
-    return fit.fitted if np.allclose(np.where(np.isnan(shown), made, shown), made, equal_nan=True) else None
+    return (
+        fit.fitted
+        if np.allclose(np.where(np.isnan(estimates), product, estimates), product, equal_nan=True)
+        else None
+    )
 
 
 def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) -> Fitted:
     fitted = regressions_of(fit) if isinstance(fit, Estimates) else None
     if fitted is None:
-        raise InputError(_why_not(fit))
+        raise InputError(_reason_unavailable(fit))
     if fitted.plan.request.strata:
         raise InputError("The wild bootstrap does not support strata; omit strata.")
     if fitted.plan.request.family != "gaussian":
@@ -266,7 +280,7 @@ def _cluster_of(plan: Plan, cluster: str | None) -> str:
     return cluster or names[0]
 
 
-def _why_not(fit: object) -> str:
+def _reason_unavailable(fit: object) -> str:
     """Why a result cannot be drawn, and what to give instead."""
     needed = "The wild bootstrap needs the regressions behind a result"
     if isinstance(fit, Estimates) and hasattr(fit, "uncorrected"):

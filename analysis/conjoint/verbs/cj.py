@@ -18,7 +18,7 @@ from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import Block, Plan, make_block
 from ..prediction_powered import Correct, ModelSources
-from ..prediction_powered.estimate import estimate_as, taken_from
+from ..prediction_powered.estimate import estimate_as, pop_sources
 from ..request import Family, LevelOrder, Vcov, make_request
 from ..run import Data, frame_of, plan_for
 from .amce import amce
@@ -149,7 +149,7 @@ def amce_diffs(
     >>> amce_diffs(data, "y ~ a", by="g").frame["by"].tolist()
     ['m - f']
     """
-    sources = taken_from(options)
+    sources = pop_sources(options)
     request = make_request("amce_diffs", formula, by=by, id=id, **options)
     return estimate_as(request, data, correct, sources)
 
@@ -184,7 +184,7 @@ def mm_diffs(
     >>> mm_diffs(data, "y ~ a", by="g").frame["estimate"].tolist()
     [0.5, 0.0]
     """
-    sources = taken_from(options)
+    sources = pop_sources(options)
     request = make_request("mm_diffs", formula, by=by, id=id, **options)
     return estimate_as(request, data, correct, sources)
 
@@ -237,7 +237,7 @@ def cj(
     """
     verb = verb_of(estimate, by)
     if verb.startswith("cj_") and verb != "cj_freqs":
-        correct, sources = options.pop("correct", None), taken_from(options)
+        correct, sources = options.pop("correct", None), pop_sources(options)
         return estimate_as(make_request(verb, formula, id=id, by=by, **options), data, correct, sources)
     grouping = {"by": by} if by else {}
     return _VERBS[estimate](data, formula, id=id, **grouping, **options)

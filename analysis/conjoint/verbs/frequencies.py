@@ -152,10 +152,10 @@ def freqs_plan(request: Request, cells: Cells) -> CountPlan:
     parts, keys = [], []
     for group, inside in groups:
         parts += [(cells.code(name) == level) & inside for name, level in rows]
-        found = key_frame(request, cells, "frequencies", rows).drop(columns="outcome")
+        frame = key_frame(request, cells, "frequencies", rows).drop(columns="outcome")
         for position, (name, level) in enumerate(zip(request.by, group, strict=True)):
-            found.insert(position, name, str(level))
-        keys.append(found)
+            frame.insert(position, name, str(level))
+        keys.append(frame)
     return CountPlan(cells, np.array(parts, dtype=float), None, pd.concat(keys, ignore_index=True), request)
 
 
@@ -169,15 +169,15 @@ def props_plan(request: Request, cells: Cells) -> CountPlan:
     codes = np.array(list(itertools.product(*sizes)))[:, ::-1]
     part = np.array([(cells.codes == code).all(axis=1) for code in codes], dtype=float)
     complete = (cells.codes >= 0).all(axis=1)
-    whole = np.broadcast_to(complete, part.shape).astype(float)
+    base = np.broadcast_to(complete, part.shape).astype(float)
     if request.margin is not None:
         column = request.margin - 1
-        whole = whole * (cells.codes[:, column] == codes[:, [column]])
+        base = base * (cells.codes[:, column] == codes[:, [column]])
     columns = {
         name: pd.Categorical.from_codes(codes[:, i], pd.Index([str(v) for v in cells.levels[name]]))
         for i, name in enumerate(features)
     }
-    return CountPlan(cells, part, whole, pd.DataFrame(columns), request)
+    return CountPlan(cells, part, base, pd.DataFrame(columns), request)
 
 
 def _counts(plan: CountPlan) -> Estimates:

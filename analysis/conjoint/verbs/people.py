@@ -16,7 +16,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
-from ...numerics.panel import Clusters, crossed
+from ...numerics.panel import Clusters, cross_clusters
 from ..comparisons.multiplicity import adjust
 from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
@@ -136,19 +136,19 @@ def people_diffs(
     )
     plan = plan_of(request, pd.concat([grouped, clusters], axis=1), _PLANS[estimate])
     warn_of_few_clusters(plan)
-    found = assemble(plan, solve(plan, engine))
-    made = adjust(_with_both(found, plan), "holm")
-    extra = found.provenance.extra | {"pairs": _count(pairs, is_person)}
-    made = replace(made, provenance=replace(found.provenance, extra=extra))
+    estimates = assemble(plan, solve(plan, engine))
+    adjusted_estimates = adjust(_with_group_estimates(estimates, plan), "holm")
+    extra = estimates.provenance.extra | {"pairs": _count(pairs, is_person)}
+    adjusted_estimates = replace(adjusted_estimates, provenance=replace(estimates.provenance, extra=extra))
     by_people = plan.cells.code(JUDGE)[plan.cells.cell] == 0
     notes = notes_of_coverage(plan, f"people {request.verb}", rows=by_people)
-    return replace(made, notes=(*made.notes, *notes))
+    return replace(adjusted_estimates, notes=(*adjusted_estimates.notes, *notes))
 
 
 def pair_codes(data: pd.DataFrame, profile: Sequence[str]) -> np.ndarray:
     """Number the pairs of the rows, shape (n,): the same number for the same id and the same two profiles."""
-    shown = data.groupby([name for name in _SHOWN if name in data], dropna=False, observed=True, sort=False)
-    presented = shown.ngroup().to_numpy()
+    groups = data.groupby([name for name in _SHOWN if name in data], dropna=False, observed=True, sort=False)
+    presented = groups.ngroup().to_numpy()
     content = data.groupby(list(profile), dropna=False, observed=True, sort=False).ngroup().to_numpy()
     n = presented.max() + 1
     least, most = np.full(n, len(data)), np.full(n, -1)
@@ -177,12 +177,12 @@ def _two_groups(
     keys = [name for name in (JUDGE, "prompt_id") if name in models]
     judges = models[keys].astype("string").fillna("").drop_duplicates()
     if len(judges) > 1:
-        told = listed(judges.agg(" ".join, axis=1).str.strip().tolist())
+        names = listed(judges.agg(" ".join, axis=1).str.strip().tolist())
         raise InputError(
-            f"The choices are by several models or prompts ({told}); select one by judge and prompt."
+            f"The choices are by several models or prompts ({names}); select one by judge and prompt."
         )
-    kept = pd.concat([data[person], models[data.columns]])
-    return kept.reset_index(drop=True), np.arange(len(kept)) < person.sum(), str(judges[JUDGE].iloc[0])
+    rows = pd.concat([data[person], models[data.columns]])
+    return rows.reset_index(drop=True), np.arange(len(rows)) < person.sum(), str(judges[JUDGE].iloc[0])
 
 
 def _clusters(
@@ -195,44 +195,44 @@ def _clusters(
     unit = np.empty(n, dtype=np.int64)
     for start, (rows, names) in zip((0, n), named, strict=True):
         unit[rows] = start + (pairs[rows] if names[0] == PAIR else unit_codes(data[rows], names[0])[0])
-    found = {" or ".join(dict.fromkeys([human[0], model[0]])): unit, SHARED: pairs}
+    columns = {" or ".join(dict.fromkeys([human[0], model[0]])): unit, SHARED: pairs}
     for name in dict.fromkeys([*human[1:], *model[1:]]):
         code = 2 * n + unit
         naming = np.logical_or.reduce([rows for rows, names in named if name in names])
         code[naming] = pairs[naming] if name == PAIR else unit_codes(data[naming], name)[0]
-        found.setdefault(f"shared {name}", code)
-    return pd.DataFrame(_coarsest(found))
+        columns.setdefault(f"shared {name}", code)
+    return pd.DataFrame(_drop_nested_clusterings(columns))
 
 
-def _coarsest(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _drop_nested_clusterings(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Leave out clusterings that only divide the clusters of another: their signed covariances cancel."""
-    kept = {name: Clusters(*_factorized(code)) for name, code in columns.items()}
+    clusterings = {name: Clusters(*_factorized(code)) for name, code in columns.items()}
     for name in reversed(columns):
-        own = kept.pop(name)
-        if all(crossed(own, other).n > own.n for other in kept.values()):
-            kept = {name: own} | kept
-    return {name: clusters.code for name, clusters in kept.items()}
+        clustering = clusterings.pop(name)
+        if all(cross_clusters(clustering, second).n > clustering.n for second in clusterings.values()):
+            clusterings = {name: clustering} | clusterings
+    return {name: clusters.code for name, clusters in clusterings.items()}
 
 
 def _factorized(code: np.ndarray) -> tuple[np.ndarray, int]:
-    codes, found = pd.factorize(code)
-    return codes.astype(np.int64), len(found)
+    codes, values = pd.factorize(code)
+    return codes.astype(np.int64), len(values)
 
 
-def _with_both(found: Estimates, plan: Plan) -> Estimates:
+def _with_group_estimates(estimates: Estimates, plan: Plan) -> Estimates:
     """Add the estimates of people and of the model that each difference is made of."""
-    assert found.fitted is not None
-    coef, contrasts = found.fitted.solution.coef, plan.contrasts
+    assert estimates.fitted is not None
+    coef, contrasts = estimates.fitted.solution.coef, plan.contrasts
     first = plan.slices[len(plan.blocks) // 2 - 1].stop
-    known = found.frame["estimate"].notna()
-    both: dict[str, Any] = {
+    has_estimate = estimates.frame["estimate"].notna()
+    group_estimates: dict[str, Any] = {
         PEOPLE: -(np.nan_to_num(contrasts[:, :first]) @ coef[:first]),
         "model": np.nan_to_num(contrasts[:, first:]) @ coef[first:],
     }
-    frame = found.frame.copy()
-    for name, values in both.items():
-        frame.insert(list(frame.columns).index("estimate"), name, np.where(known, values, np.nan))
-    return replace(found, frame=frame)
+    frame = estimates.frame.copy()
+    for name, values in group_estimates.items():
+        frame.insert(list(frame.columns).index("estimate"), name, np.where(has_estimate, values, np.nan))
+    return replace(estimates, frame=frame)
 
 
 def _count(pairs: np.ndarray, is_person: np.ndarray) -> PairCounts:
@@ -240,5 +240,5 @@ def _count(pairs: np.ndarray, is_person: np.ndarray) -> PairCounts:
     return PairCounts(len(people), len(model), len(np.intersect1d(people, model)))
 
 
-def _names(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+def _names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

@@ -102,19 +102,19 @@ def projoint(
     fits = []
     cross: list[float] = []
     for feature in request.features:
-        untied = _untied(first, feature, outcome)
+        untied = _rows_of_unequal_pairs(first, feature, outcome)
         verb = mm if estimand == "mm" else amce
         fits.append(verb(untied, f"{outcome} ~ {feature}", id=id, vcov="CR2", alpha=alpha))
         cross += _covariances(untied, feature, outcome, fits[-1].frame, error)
-    observed = _together(fits, str(request.formula))
+    observed = _stack_fits(fits, str(request.formula))
     return _corrected(observed, error, np.array(cross))
 
 
-def _untied(first: pd.DataFrame, feature: str, outcome: str) -> pd.DataFrame:
+def _rows_of_unequal_pairs(first: pd.DataFrame, feature: str, outcome: str) -> pd.DataFrame:
     """Rows of pairs whose profiles differ in a feature."""
-    shown = presentations(first, outcome, [feature])
-    differs = (shown["key_a"] != shown["key_b"]).to_numpy()
-    rows = shown.loc[differs, ["row_a", "row_b"]].to_numpy().ravel()
+    pairs = presentations(first, outcome, [feature])
+    differs = (pairs["key_a"] != pairs["key_b"]).to_numpy()
+    rows = pairs.loc[differs, ["row_a", "row_b"]].to_numpy().ravel()
     return first.iloc[np.sort(rows)]
 
 
@@ -122,22 +122,22 @@ def _covariances(
     untied: pd.DataFrame, feature: str, outcome: str, frame: pd.DataFrame, error: Swapping
 ) -> list[float]:
     """Covariance with tau of each row: of a level's mean, or of its difference from the first level's."""
-    known = untied[untied[_AGREE].notna() & untied[outcome].notna()]
+    rows = untied[untied[_AGREE].notna() & untied[outcome].notna()]
     by_level = {}
     for level in frame["level"].astype(str):
-        own = known[known[feature].astype(str) == level]
-        chosen, agree = own[outcome].to_numpy(float), own[_AGREE].to_numpy()
-        by_level[level] = np.cov(chosen, agree)[0, 1] / error.n_compared if len(own) > 1 else 0.0
+        level_rows = rows[rows[feature].astype(str) == level]
+        chosen, agree = level_rows[outcome].to_numpy(float), level_rows[_AGREE].to_numpy()
+        by_level[level] = np.cov(chosen, agree)[0, 1] / error.n_compared if len(level_rows) > 1 else 0.0
     slope = -0.5 / np.sqrt(2 * error.stable.estimate - 1)
     base = by_level[str(frame["level"].iloc[0])] if (frame["statistic"] == "amce").all() else 0.0
     return [float(slope * (value - base)) for value in by_level.values()]
 
 
-def _together(fits: list[Estimates], formula: str) -> Estimates:
-    made = [fit.provenance for fit in fits]
-    rows, used = max(one.n_rows for one in made), max(one.n_used for one in made)
-    told = replace(made[0], formula=formula, n_rows=rows, n_used=used)
-    return Estimates(stack([fit.frame for fit in fits]), None, told)
+def _stack_fits(fits: list[Estimates], formula: str) -> Estimates:
+    records = [fit.provenance for fit in fits]
+    rows, n_used = max(record.n_rows for record in records), max(record.n_used for record in records)
+    provenance = replace(records[0], formula=formula, n_rows=rows, n_used=n_used)
+    return Estimates(stack([fit.frame for fit in fits]), None, provenance)
 
 
 def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corrected:

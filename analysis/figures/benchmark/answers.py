@@ -40,16 +40,16 @@ class _Statuses:
     def describe(self) -> str:
         """Give for each prompt and judge the share of each status."""
         texts = [f"{self.what}."]
-        for prompt, own in self.frame.groupby(self.frame["prompt"].astype(str), sort=False):
-            each = []
-            for row, one in own.groupby("_row", sort=False):
-                counts = one.groupby(one["status"].astype(str), sort=False)["n"].sum()
+        for prompt, prompt_rows in self.frame.groupby(self.frame["prompt"].astype(str), sort=False):
+            parts = []
+            for row, status_rows in prompt_rows.groupby("_row", sort=False):
+                counts = status_rows.groupby(status_rows["status"].astype(str), sort=False)["n"].sum()
                 shares = [
                     f"{WORDS.get(str(name), str(name)).lower()} {n / counts.sum():.0%}"
                     for name, n in counts.items()
                 ]
-                each.append(f"{row} {', '.join(shares)}")
-            texts.append(f"{self.heads[str(prompt)]}: {'; '.join(each)}.")
+                parts.append(f"{row} {', '.join(shares)}")
+            texts.append(f"{self.heads[str(prompt)]}: {'; '.join(parts)}.")
         return " ".join(texts)
 
     def draw(self, style: Style) -> Figure:
@@ -66,18 +66,18 @@ class _Statuses:
         heads = [wrap(name, room, SIZE, bold=True) for name in self.heads.values()]
         title, above, columns = room_above(style.title, width, legend)
         high = max(ROW, 0.06 + 0.142 * (1 + max(label.count("\n") for label in labels)))
-        drawn = new_figure(width, high * len(rows) + 0.7 + above + max(map(more_lines, heads)))
-        grid = drawn.subplots(1, len(prompts), squeeze=False, sharey=True)
+        fig = new_figure(width, high * len(rows) + 0.7 + above + max(map(more_lines, heads)))
+        grid = fig.subplots(1, len(prompts), squeeze=False, sharey=True)
         for axes, prompt, head in zip(grid[0], prompts, heads, strict=True):
             _draw_bars(axes, frame[frame["prompt"].astype(str) == prompt], rows, statuses, look)
             if len(prompts) > 1:
                 axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
         grid[0, 0].set_yticks(range(len(rows)), labels)
         grid[0, 0].set_ylim(len(rows) - 0.5, -0.5)
-        drawn.supxlabel("Percent of the answers", fontsize=8.5)
+        fig.supxlabel("Percent of the answers", fontsize=8.5)
         handles = [Patch(linewidth=0, **_filling(PLACES[name], look)) for name in statuses]
-        add_legend(drawn, handles, legend, columns, title, look)
-        return drawn
+        add_legend(fig, handles, legend, columns, title, look)
+        return fig
 
 
 def _statuses(table: pd.DataFrame, names: Names, what: str) -> _Statuses:
@@ -119,10 +119,10 @@ def _filling(place: int, look: Theme) -> dict[str, Any]:
 
 
 def _draw_bars(
-    axes: Axes, here: pd.DataFrame, rows: Sequence[str], statuses: Sequence[str], look: Theme
+    axes: Axes, panel_rows: pd.DataFrame, rows: Sequence[str], statuses: Sequence[str], look: Theme
 ) -> None:
     start = np.zeros(len(rows))
-    counts = here.pivot_table(index="_row", columns="status", values="n", aggfunc="sum", observed=True)
+    counts = panel_rows.pivot_table(index="_row", columns="status", values="n", aggfunc="sum", observed=True)
     shares = 100 * counts.div(counts.sum(axis=1), axis=0)
     shares = shares.reindex(index=list(rows), columns=list(statuses)).fillna(0.0)
     for status in statuses:
@@ -152,10 +152,10 @@ def _draw_bars(
 def _print_alt(result: Drawable, style: Style) -> str:
     """Give for each metric how many numbers are compared, and the largest difference."""
     texts = ["Published numbers and those computed here."]
-    for metric, own in result.frame.groupby(result.frame["metric"].astype(str), sort=False):
-        apart = (own["recomputed"] - own["printed"]).abs()
+    for metric, rows in result.frame.groupby(result.frame["metric"].astype(str), sort=False):
+        differences = (rows["recomputed"] - rows["printed"]).abs()
         name = printed_metric(str(metric), style.names)
-        texts.append(f"{name}: {len(own)} numbers, largest difference {apart.max():.4f}.")
+        texts.append(f"{name}: {len(rows)} numbers, largest difference {differences.max():.4f}.")
     return " ".join(texts)
 
 
@@ -173,31 +173,31 @@ def published_scores(result: Drawable, style: Style) -> Figure:
     side = (width - 0.4) / across - 0.45
     legend = [SERIES[name] for name in series] if len(series) > 1 else []
     title, above, columns = room_above(style.title, width, legend)
-    drawn = new_figure(width, down * (side + 0.6) + above + 0.3)
-    grid = drawn.subplots(down, across, squeeze=False)
+    fig = new_figure(width, down * (side + 0.6) + above + 0.3)
+    grid = fig.subplots(down, across, squeeze=False)
     for axes in grid.flat[len(metrics) :]:
         axes.set_visible(False)
     for axes, metric in zip(grid.flat, metrics, strict=False):
-        here = frame[frame["metric"].astype(str) == metric]
-        diagonal(axes, here[["printed", *series]].to_numpy(float), look, nbins=4)
+        rows = frame[frame["metric"].astype(str) == metric]
+        diagonal(axes, rows[["printed", *series]].to_numpy(float), look, nbins=4)
         for place, name in reversed(list(enumerate(series))):
             axes.plot(
-                here["printed"], here[name], look.marker(place), color=look.color(place), markersize=3.4,
+                rows["printed"], rows[name], look.marker(place), color=look.color(place), markersize=3.4,
                 linestyle="none", zorder=3 - place, markeredgewidth=0.8,
                 markerfacecolor=look.color(place) if place == 0 else "none",
             )  # fmt: skip
         axes.tick_params(labelsize=7.5)
         head = wrap(printed_metric(metric, names), side, 8.6, bold=True)
         axes.set_title(head, fontsize=8.6, fontweight="bold", loc="left", pad=4)
-    drawn.supxlabel("Published", fontsize=8.5)
-    drawn.supylabel("Computed here", fontsize=8.5)
+    fig.supxlabel("Published", fontsize=8.5)
+    fig.supylabel("Computed here", fontsize=8.5)
     handles = [
         Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4.5, linestyle="none",
                markerfacecolor=look.color(k) if k == 0 else "none")
         for k in range(len(legend))
     ]  # fmt: skip
-    add_legend(drawn, handles, legend, columns, title, look)
-    return drawn
+    add_legend(fig, handles, legend, columns, title, look)
+    return fig
 
 
 def printed_metric(metric: str, names: Names) -> str:

@@ -14,7 +14,7 @@ from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..labels import level_of
 from ..registry import Style, figure
 from ..theme import Theme, new_figure, page_width
-from .panels import of_judges, placed, strata_of
+from .panels import label_rows, rows_of_judges, strata_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,13 +51,13 @@ class Reliability:
         """Give the lowest and the highest bin of each panel, and the slope."""
         texts = ["Share of events over their probability, with isotonic curves."]
         for panel in self.panels:
-            own = self.bins[self.bins["panel"] == panel]
-            ends = own.sort_values("probability").iloc[[0, -1]].to_dict("records")
-            told = " to ".join(
+            bins = self.bins[self.bins["panel"] == panel]
+            ends = bins.sort_values("probability").iloc[[0, -1]].to_dict("records")
+            range_text = " to ".join(
                 f"{end['estimate']:.2f} (probability {end['probability']:.2f})" for end in ends
             )
             slope = self.slopes[panel]
-            texts.append(f"{panel}: {told}" + (f", slope {slope:.2f}." if np.isfinite(slope) else "."))
+            texts.append(f"{panel}: {range_text}" + (f", slope {slope:.2f}." if np.isfinite(slope) else "."))
         return " ".join(texts)
 
     def draw(self, style: Style) -> Figure:
@@ -78,8 +78,8 @@ class Reliability:
         ]
         title, above, columns = room_above(style.title, width, names)
         high = (side + 0.35 + max(map(more_lines, heads))) * down + above + 0.45
-        drawn = new_figure(width, high)
-        grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        fig = new_figure(width, high)
+        grid = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for k, axes in enumerate(grid.ravel()):
             if k >= n:
                 axes.set_visible(False)
@@ -87,15 +87,15 @@ class Reliability:
             self._draw_panel(axes, self.panels[k], look)
             axes.set_title(heads[k], fontsize=SIZE, fontweight="bold", loc="left", pad=4)
             axes.xaxis.set_tick_params(labelbottom=k + across >= n)
-        drawn.supxlabel("Probability", fontsize=8.5)
-        drawn.supylabel("Share of events", fontsize=8.5)
+        fig.supxlabel("Probability", fontsize=8.5)
+        fig.supylabel("Share of events", fontsize=8.5)
         handles: list[Any] = [
             Line2D([], [], color=look.color(0), linewidth=1.4),
             Patch(color=look.muted, alpha=0.25, linewidth=0),
             Line2D([], [], color=look.color(1), marker=look.marker(1), markersize=3.4, linewidth=0.9),
         ]
-        add_legend(drawn, handles, names, columns, title, look)
-        return drawn
+        add_legend(fig, handles, names, columns, title, look)
+        return fig
 
     def _draw_panel(self, axes: Axes, panel: str, look: Theme) -> None:
         curve = self.curve[self.curve["panel"] == panel].sort_values("probability")
@@ -123,11 +123,11 @@ class Reliability:
 def calibration(result: Drawable, style: Style, *, judges: Sequence[str] | None = None) -> Reliability:
     """Reliability curves, a panel for each judge, task and stratum."""
     tables = [
-        of_judges(table, judges) for table in (result.extra["curve"], result.extra["bins"], result.frame)
+        rows_of_judges(table, judges) for table in (result.extra["curve"], result.extra["bins"], result.frame)
     ]
     curve, bins, frame = (_with_panels(table, result, style) for table in tables)
-    own = frame[frame["metric"] == "calibration_slope"]
-    slopes = dict(zip(own["panel"].astype(str), own["estimate"].astype(float), strict=True))
+    slope_rows = frame[frame["metric"] == "calibration_slope"]
+    slopes = dict(zip(slope_rows["panel"].astype(str), slope_rows["estimate"].astype(float), strict=True))
     panels = list(dict.fromkeys(curve["panel"]))
     return Reliability(curve, bins, slopes, panels, level_of(result.settings))
 
@@ -135,6 +135,6 @@ def calibration(result: Drawable, style: Style, *, judges: Sequence[str] | None 
 def _with_panels(table: pd.DataFrame, result: Drawable, style: Style) -> pd.DataFrame:
     """Add the label of the panel: judge, task and stratum in words."""
     where = ["task", *strata_of(result.settings, table)]
-    named = placed(table.astype(dict.fromkeys(where, "string")), result.settings, style.names)[0]
-    parts = zip(named["_who"], named["_where"], strict=True)
-    return named.assign(panel=[", ".join(filter(None, part)) for part in parts])
+    rows = label_rows(table.astype(dict.fromkeys(where, "string")), result.settings, style.names)[0]
+    parts = zip(rows["_who"], rows["_where"], strict=True)
+    return rows.assign(panel=[", ".join(filter(None, part)) for part in parts])

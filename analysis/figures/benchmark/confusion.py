@@ -12,10 +12,10 @@ import pandas as pd
 
 from ..fitting import ColumnLabels, Drawable, add_legend, column_labels, inches, lines_high, room_above, wrap
 from ..grid import add_bar, outline, shade, write
-from ..labels import chosen, display_order
+from ..labels import display_order, select_identifiers
 from ..registry import Style, figure
 from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
-from .panels import NO_ANSWER, OTHER_LABEL, judges_in_words, label_in_words, of_judges, of_task
+from .panels import NO_ANSWER, OTHER_LABEL, judges_in_words, label_in_words, rows_of_judges, rows_of_task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,23 +83,23 @@ class Confusions:
 
     def draw(self, style: Style) -> Figure:
         """Draw the matrices, a heading for each judge."""
-        look, shown = style.look, list(self.values)
+        look, judges = style.look, list(self.values)
         rows = [wrap(row, LONGEST, TICK) for row in self.rows]
         side = max(inches(row, TICK) for row in rows) + 0.4
-        word = max(inches(word, HEAD, bold=True) for who in shown for word in re.split(r"[ -]", who))
+        word = max(inches(word, HEAD, bold=True) for who in judges for word in re.split(r"[ -]", who))
         width, layout = self._arrange(side, word)
-        heads = [_head(who, max(layout.cell * len(self.columns), word)) for who in shown]
+        heads = [_head(who, max(layout.cell * len(self.columns), word)) for who in judges]
         title, above, _ = room_above(style.title, width, [])
         high = max(layout.cell, max(lines_high(row, TICK) for row in rows)) * len(rows)
         high += max(lines_high(head, HEAD) for head in heads) + 0.2
         bar = 0.0 if self.limits is not None else BAR
-        drawn = new_figure(width, layout.down * high + layout.under + bar + 0.3 + above)
-        grid = drawn.subplots(layout.down, layout.across, squeeze=False, sharey="row")
-        used = list(grid.flat[: len(shown)])
-        for axes in grid.flat[len(shown) :]:
+        fig = new_figure(width, layout.down * high + layout.under + bar + 0.3 + above)
+        grid = fig.subplots(layout.down, layout.across, squeeze=False, sharey="row")
+        panels = list(grid.flat[: len(judges)])
+        for axes in grid.flat[len(judges) :]:
             axes.set_visible(False)
         shades: Any = None
-        for at, (axes, who, head) in enumerate(zip(used, shown, heads, strict=True)):
+        for at, (axes, who, head) in enumerate(zip(panels, judges, heads, strict=True)):
             shades = shade(axes, self.values[who], 0, self.most, look, 0.9)
             axes.tick_params(which="both", pad=2)
             self._write(axes, look, who, layout.cell)
@@ -108,28 +108,28 @@ class Confusions:
             axes.set_title(head, fontsize=HEAD, fontweight="bold", loc="left", pad=4)
             axes.set_yticks(range(len(rows)), rows, fontsize=TICK)
             axes.set_xticks(range(len(self.columns)), [])
-            if at + layout.across >= len(shown):
+            if at + layout.across >= len(judges):
                 _name_columns(axes, layout.below, in_layout=at // layout.across == layout.down - 1)
-        drawn.supylabel(self.axes_labels[0], fontsize=8.5)
+        fig.supylabel(self.axes_labels[0], fontsize=8.5)
         if bar:
             from matplotlib.ticker import PercentFormatter
 
             place: Any = {"location": "bottom", "fraction": 0.03, "pad": 0.02, "aspect": 32, "shrink": 0.6}
-            legend = add_bar(drawn, shades, used, self.axes_labels[1], **place)
+            legend = add_bar(fig, shades, panels, self.axes_labels[1], **place)
             legend.ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
             legend.ax.xaxis.label.set_size(8.5)
             legend.ax.tick_params(labelsize=7.5)
         else:
-            drawn.supxlabel(self.axes_labels[1], fontsize=8.5)
-        add_legend(drawn, [], [], 1, title, look)
-        return drawn
+            fig.supxlabel(self.axes_labels[1], fontsize=8.5)
+        add_legend(fig, [], [], 1, title, look)
+        return fig
 
     def _write(self, axes: Axes, look: Theme, who: str, cell: float) -> None:
         values = self.values[who]
         if self.limits is None:
             if cell >= WITH_NUMBER:
-                told = lambda i, j: f"{100 * values[i, j]:.0f}" if values[i, j] >= 0.005 else ""  # noqa: E731
-                write(axes, values, told, look, min(8.4, 26 * cell))
+                percent = lambda i, j: f"{100 * values[i, j]:.0f}" if values[i, j] >= 0.005 else ""  # noqa: E731
+                write(axes, values, percent, look, min(8.4, 26 * cell))
             return
         limits, has_room = self.limits[who], cell >= WITH_INTERVAL
         share = lambda i, j: _share(float(values[i, j]))  # noqa: E731
@@ -141,7 +141,7 @@ class Confusions:
     def _arrange(self, side: float, head: float) -> tuple[float, _Layout]:
         """Width of the figure, and the widest cells that fit on a page; ``head``: inches of a word."""
         panels, answers, largest = len(self.values), len(self.columns), 0.62 if self.limits is None else 0.72
-        found: list[tuple[float, _Layout]] = []
+        layouts: list[tuple[float, _Layout]] = []
         for across in range(1, panels + 1):
             down = -(-panels // across)
             cell = min(largest, ((page_width() - side) / across - GAP) / answers)
@@ -155,13 +155,13 @@ class Confusions:
             under = {0: 0.2, 90: reach + 0.05}.get(below.rotation, 0.6 * reach + 0.1)
             high = down * (cell * len(self.rows) + 0.35) + under + BAR + 0.3
             layout = _Layout(across, down, cell, below, under)
-            if found and head > (page_width() - side) / across - GAP:
+            if layouts and head > (page_width() - side) / across - GAP:
                 break
             width = min(max(3.6, side + across * (max(cell * answers, head) + GAP)), page_width())
             if high <= PAGE_HEIGHT * (1 if self.limits is None else 0.5):
                 return width, layout
-            found.append((width, layout))
-        return found[-1]
+            layouts.append((width, layout))
+        return layouts[-1]
 
 
 def _share(value: float) -> str:
@@ -182,7 +182,7 @@ def _head(who: str, width: float) -> str:
 
 def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
     """Write the names of answers below a matrix; outside of the layout where the place below is free."""
-    turned: Any = "anchor" if below.rotation == 35 else "default"
+    rotation_mode: Any = "anchor" if below.rotation == 35 else "default"
     if in_layout:
         axes.set_xticks(
             range(len(below.texts)),
@@ -190,7 +190,7 @@ def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
             rotation=below.rotation,
             ha=below.align,
             fontsize=TICK,
-            rotation_mode=turned,
+            rotation_mode=rotation_mode,
         )
         return
     for at, text in enumerate(below.texts):
@@ -205,7 +205,7 @@ def _name_columns(axes: Axes, below: ColumnLabels, *, in_layout: bool) -> None:
             va="top",
             fontsize=TICK,
             annotation_clip=False,
-            rotation_mode=turned,
+            rotation_mode=rotation_mode,
         )
         label.set_in_layout(False)
 
@@ -219,11 +219,11 @@ def _cells(
     empty: float,
 ) -> np.ndarray:
     """Values of a table with one row per cell, by position."""
-    made = np.full((len(rows), len(columns)), empty)
+    cells = np.full((len(rows), len(columns)), empty)
     for row, column, number in zip(*(frame[key].astype(str) for key in keys), frame[value], strict=True):
         if row in rows and column in columns:
-            made[rows.index(row), columns.index(column)] = number
-    return made
+            cells[rows.index(row), columns.index(column)] = number
+    return cells
 
 
 @figure("confusion")
@@ -232,8 +232,8 @@ def confusion(
 ) -> Confusions:
     """Shares of the answers to the units of each gold label, in one task: a matrix for each judge."""
     names = style.names
-    frame, name = shown_confusion(result, task)
-    frame = of_judges(frame, judges)
+    frame, name = confusion_of_task(result, task)
+    frame = rows_of_judges(frame, judges)
     frame = frame.assign(_who=judges_in_words(frame, names))
     golds, answers = _classes(frame, result.settings)
     right = _right_answers(result.settings)
@@ -245,7 +245,11 @@ def confusion(
         make("share"),
         [label_in_words(name, gold, names) for gold in golds],
         [label_in_words(name, answer, names) for answer in answers],
-        {k: answers.index(own) for k, gold in enumerate(golds) if (own := right.get(gold, gold)) in answers},
+        {
+            k: answers.index(answer)
+            for k, gold in enumerate(golds)
+            if (answer := right.get(gold, gold)) in answers
+        },
         ("Gold label", "Columns: answer. Colour: percent of the units with the gold label"),
         "Share of each gold label that is answered correctly",
         most=max(0.1, np.ceil(10 * float(frame["share"].max())) / 10),
@@ -253,9 +257,9 @@ def confusion(
     )
 
 
-def shown_confusion(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
+def confusion_of_task(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, pooled over strata, and its name."""
-    frame, name = of_task(result.frame, task)
+    frame, name = rows_of_task(result.frame, task)
     keys = [key for key in ("judge", "prompt", "task", "gold", "predicted") if key in frame]
     counts = frame.groupby(keys, sort=False, observed=True)["n"].sum().reset_index()
     total = counts.groupby(keys[:-1], sort=False, observed=True)["n"].transform("sum")
@@ -278,11 +282,13 @@ def is_right(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.Series[bool
 def _classes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Gold labels, and answers in the same order with other labels and no answer at the end."""
     golds, right = display_order(frame["gold"]), _right_answers(settings)
-    used = frame[(frame["n"] > 0) | ~frame["predicted"].isin([OTHER_LABEL, NO_ANSWER])]
-    given = display_order(used["predicted"])
-    last = [name for name in (OTHER_LABEL, NO_ANSWER) if name in given]
-    shared = [name for name in dict.fromkeys(right.get(gold, gold) for gold in golds) if name in given]
-    return golds, [*shared, *(name for name in given if name not in (*shared, *last)), *last]
+    rows = frame[(frame["n"] > 0) | ~frame["predicted"].isin([OTHER_LABEL, NO_ANSWER])]
+    answers = display_order(rows["predicted"])
+    last = [name for name in (OTHER_LABEL, NO_ANSWER) if name in answers]
+    gold_answers = [
+        name for name in dict.fromkeys(right.get(gold, gold) for gold in golds) if name in answers
+    ]
+    return golds, [*gold_answers, *(name for name in answers if name not in (*gold_answers, *last)), *last]
 
 
 @figure("label_model")
@@ -292,12 +298,12 @@ def label_model(result: Drawable, style: Style, *, groups: Sequence[str] | None 
     classes = display_order(frame["truth"])
     labels, keys = names.all("label", classes), ("truth", "label")
     values, limits = {}, {}
-    for group in chosen(frame["group"], groups, "group"):
-        own = frame[frame["group"].astype(str) == group]
+    for group in select_identifiers(frame["group"], groups, "group"):
+        group_rows = frame[frame["group"].astype(str) == group]
         who = names.of("group", group)
-        values[who] = _cells(own, keys, "estimate", classes, classes, np.nan)
+        values[who] = _cells(group_rows, keys, "estimate", classes, classes, np.nan)
         limits[who] = np.stack(
-            [_cells(own, keys, end, classes, classes, np.nan) for end in ("lower", "upper")], axis=-1
+            [_cells(group_rows, keys, end, classes, classes, np.nan) for end in ("lower", "upper")], axis=-1
         )
     return Confusions(
         values,

@@ -14,10 +14,10 @@ from conjury.inference.errors import InputError
 from ..dots import tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..forest import DASHES
-from ..labels import chosen, dash, display_order, level_of
+from ..labels import dash, display_order, level_of, select_identifiers
 from ..registry import Style, figure
 from ..theme import Theme, new_figure, page_width
-from .panels import BASELINES, metric_in_words, placed, places_of
+from .panels import BASELINES, label_rows, metric_in_words, places_of
 from .scores import policy_of
 
 if TYPE_CHECKING:
@@ -64,20 +64,20 @@ class Curves:
 
     def _dodged(self, x: np.ndarray, number: int) -> np.ndarray:
         """Places of a series beside those of the others, so that their intervals can be told apart."""
-        apart = DODGE * ((number + 0.5) / len(self.series) - 0.5)
-        return x + apart if self.is_count else x * np.exp(apart / 2)
+        offset = DODGE * ((number + 0.5) / len(self.series) - 0.5)
+        return x + offset if self.is_count else x * np.exp(offset / 2)
 
     def describe(self) -> str:
         """Give the first metric of each judge at both ends of its line."""
-        here = self.table[(self.table["down"] == self.down[0]) & self.table["series"].isin(self.series)]
+        first_rows = self.table[(self.table["down"] == self.down[0]) & self.table["series"].isin(self.series)]
         texts = [f"{self.what}. {self.down[0]}:"]
         for across in self.across:
-            each = []
-            for who, own in here[here["across"] == across].groupby("series", sort=False):
-                ends = own.sort_values("x").iloc[[0, -1]].to_dict("records")
+            parts = []
+            for who, series_rows in first_rows[first_rows["across"] == across].groupby("series", sort=False):
+                ends = series_rows.sort_values("x").iloc[[0, -1]].to_dict("records")
                 values = [f"{end['estimate']:.2f} ({self.unit} {end['x']:.0f})" for end in ends]
-                each.append(f"{who} {' to '.join(values)}")
-            texts.append(f"{across + ': ' if across else ''}{'; '.join(each)}.")
+                parts.append(f"{who} {' to '.join(values)}")
+            texts.append(f"{across + ': ' if across else ''}{'; '.join(parts)}.")
         return " ".join(texts)
 
     def draw(self, style: Style) -> Figure:
@@ -92,8 +92,8 @@ class Curves:
         drawn_as = "bands" if self.has_bands else "vertical lines"
         below = wrap(self.xlabel.format(drawn_as), width - 0.2)
         high = HIGH * len(self.down) + above + 0.45 + max(map(more_lines, heads)) + more_lines(below)
-        drawn = new_figure(width, high)
-        grid = drawn.subplots(len(self.down), n_across, squeeze=False, sharex="col", sharey="row")
+        fig = new_figure(width, high)
+        grid = fig.subplots(len(self.down), n_across, squeeze=False, sharex="col", sharey="row")
         for axes_row, down in zip(grid, self.down, strict=True):
             row = self.table[self.table["down"] == down]
             for axes, across in zip(axes_row, self.across, strict=True):
@@ -103,7 +103,7 @@ class Curves:
             axes_row[0].set_ylabel(wrap(down, HIGH - 0.2, SIZE), fontsize=SIZE)
         for axes, head in zip(grid[0], heads, strict=True):
             axes.set_title(head, fontsize=SIZE, fontweight="bold", loc="left", pad=4)
-        drawn.supxlabel(below, fontsize=8.5)
+        fig.supxlabel(below, fontsize=8.5)
         handles = [
             Line2D(
                 [],
@@ -120,13 +120,15 @@ class Curves:
             Line2D([], [], color=look.foreground, linewidth=1.1, linestyle=DASHES[k % len(DASHES)])
             for k in range(len(self.plain))
         ]
-        add_legend(drawn, handles, [*lines, *self.plain], columns, title, look)
-        return drawn
+        add_legend(fig, handles, [*lines, *self.plain], columns, title, look)
+        return fig
 
-    def _draw_lines(self, axes: Axes, here: pd.DataFrame, look: Theme) -> None:
+    def _draw_lines(self, axes: Axes, panel_rows: pd.DataFrame, look: Theme) -> None:
         for name in self.series:
-            place, one = self.place(name), here[here["series"] == name].sort_values("x")
-            x, line, lower, upper = (one[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
+            place, series_rows = self.place(name), panel_rows[panel_rows["series"] == name].sort_values("x")
+            x, line, lower, upper = (
+                series_rows[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper")
+            )
             color = look.color(place)
             if self.has_bands:
                 axes.fill_between(x, lower, upper, color=color, alpha=0.13, linewidth=0, zorder=2)
@@ -144,16 +146,16 @@ class Curves:
                 zorder=3,
             )
         for place, name in enumerate(self.plain):
-            one = here[here["series"] == name].sort_values("x")
+            series_rows = panel_rows[panel_rows["series"] == name].sort_values("x")
             axes.plot(
-                one["x"],
-                one["estimate"],
+                series_rows["x"],
+                series_rows["estimate"],
                 color=look.foreground,
                 linewidth=1.0,
                 zorder=2,
                 linestyle=DASHES[place % len(DASHES)],
             )
-        ticks = sorted(set(here["x"].round().astype(int)))
+        ticks = sorted(set(panel_rows["x"].round().astype(int)))
         if self.is_count:
             axes.set_xticks(ticks if len(ticks) <= MOST_TICKS else ticks[:: -(-len(ticks) // 6)])
         else:
@@ -181,25 +183,25 @@ def _table(frame: pd.DataFrame, x: str) -> pd.DataFrame:
 def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = None) -> Curves:
     """Scores over the number of answers k: a row of panels for each metric; baselines are bare lines."""
     names = style.names
-    there = chosen(result.frame["metric"], metrics, "metric")
-    kinds = there if metrics else [kind for kind in USUAL if kind in there] or there[:1]
+    metric_names = select_identifiers(result.frame["metric"], metrics, "metric")
+    kinds = metric_names if metrics else [kind for kind in USUAL if kind in metric_names] or metric_names[:1]
     frame = result.frame[result.frame["metric"].isin(kinds) & result.frame["estimate"].notna()]
     if "missing" in frame:
         frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
     if frame.empty:
         raise InputError("There is nothing to draw: no score of several answers has a value.")
-    frame, across = placed(frame, result.settings, names)
-    trivial = frame["judge"].astype(str).isin(list(BASELINES))
+    frame, across = label_rows(frame, result.settings, names)
+    is_baseline = frame["judge"].astype(str).isin(list(BASELINES))
     return Curves(
         _table(frame, "k"),
         [metric_in_words(kind) for kind in kinds],
         across,
-        list(dict.fromkeys(frame.loc[~trivial, "_who"])),
+        list(dict.fromkeys(frame.loc[~is_baseline, "_who"])),
         f"k, number of answers ({{}}: {level_of(result.settings)} intervals)",
         "Scores over the number of answers k",
         "k =",
-        plain=list(dict.fromkeys(frame.loc[trivial, "_who"])),
-        places=places_of(frame[~trivial], names),
+        plain=list(dict.fromkeys(frame.loc[is_baseline, "_who"])),
+        places=places_of(frame[~is_baseline], names),
     )
 
 
@@ -207,7 +209,7 @@ def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = No
 def errors(result: Drawable, style: Style) -> Curves:
     """Scores and missing answers over the length of items: a row of panels for each metric."""
     names = style.names
-    frame, across = placed(result.frame[result.frame["estimate"].notna()], result.settings, names)
+    frame, across = label_rows(result.frame[result.frame["estimate"].notna()], result.settings, names)
     return Curves(
         _table(frame, "length"),
         [metric_in_words(kind) for kind in display_order(frame["metric"])],

@@ -17,8 +17,8 @@ from ..grid import Shades, add_bar, shade
 from ..labels import level_of
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
-from .panels import JUDGES, metric_in_words, names_of_judges, pairs_in_words, pairs_placed
-from .scores import shown_metric
+from .panels import JUDGES, label_pairs, metric_in_words, names_of_judges, pairs_in_words
+from .scores import rows_of_metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,13 +37,13 @@ LEGEND = "row minus column, same items. Dot: adjusted p below {alpha:g}"
 def differences(result: Drawable, style: Style, *, metric: str | None = None) -> Forest | Matrices:
     """Paired differences: a panel per task and stratum, a row per pair; of many judges matrices."""
     names = style.names
-    frame, kind = shown_metric(result, metric)
-    frame, panels = pairs_placed(one_test(frame), result.settings, names)
+    frame, kind = rows_of_metric(result, metric)
+    frame, panels = label_pairs(rows_of_first_test(frame), result.settings, names)
     p = frame["p_adjusted"] if "p_adjusted" in frame else frame["p"]
     alpha = float(result.settings.get("alpha", 0.05))
     frame = frame.assign(_differs=p < alpha)
     what = metric_in_words(kind)
-    if of_many_judges(frame, result.settings):
+    if needs_matrix(frame, result.settings):
         labels = dict(
             zip(
                 [*frame["left"], *frame["right"]],
@@ -52,9 +52,9 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
             )
         )
         return Matrices(frame, panels, {str(judge): label for judge, label in labels.items()}, what, alpha)
-    known = (f"Differs, adjusted p below {alpha:g}", OPEN)
-    states = frame["_differs"].map({True: known[0], False: OPEN})
-    series = [name for name in known if name in set(states)]
+    state_names = (f"Differs, adjusted p below {alpha:g}", OPEN)
+    states = frame["_differs"].map({True: state_names[0], False: OPEN})
+    series = [name for name in state_names if name in set(states)]
     return forest(
         frame,
         panel=frame["_where"],
@@ -62,7 +62,7 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
         series=states,
         panels=panels,
         order=series,
-        places=[known.index(name) for name in series],
+        places=[state_names.index(name) for name in series],
         xlabel=f"{what}: the first minus the second, same items ({level_of(result.settings)} intervals)",
         what=f"Paired differences in {what.lower()}",
         baseline=0.0,
@@ -70,28 +70,28 @@ def differences(result: Drawable, style: Style, *, metric: str | None = None) ->
     )
 
 
-def of_many_judges(frame: pd.DataFrame, settings: Mapping[str, Any]) -> bool:
+def needs_matrix(frame: pd.DataFrame, settings: Mapping[str, Any]) -> bool:
     """Whether so many judges are compared that their pairs make a matrix."""
     between = str(settings.get("between", JUDGES))
     judges = set(frame["left"].astype(str)) | set(frame["right"].astype(str))
     return between == JUDGES and len(judges) > MOST_JUDGES
 
 
-def with_the_best(frame: pd.DataFrame) -> pd.DataFrame:
+def pairs_with_best_judge(frame: pd.DataFrame) -> pd.DataFrame:
     """Of pairs in places (``_where``), those of the judge with the highest mean, who comes first."""
-    kept = []
-    for _, own in frame.groupby("_where", sort=False):
-        best = matrix_of(own, [False] * len(own)).judges[0]
-        back = own[own["right"].astype(str) == best]
+    parts = []
+    for _, place_rows in frame.groupby("_where", sort=False):
+        best_judge = matrix_of(place_rows, [False] * len(place_rows)).judges[0]
+        back = place_rows[place_rows["right"].astype(str) == best_judge]
         back = back.assign(
             left=back["right"], right=back["left"], estimate=-back["estimate"], lower=-back["upper"],
             upper=-back["lower"],
         )  # fmt: skip
-        kept.append(pd.concat([own[own["left"].astype(str) == best], back]).sort_index())
-    return pd.concat(kept)
+        parts.append(pd.concat([place_rows[place_rows["left"].astype(str) == best_judge], back]).sort_index())
+    return pd.concat(parts)
 
 
-def one_test(frame: pd.DataFrame) -> pd.DataFrame:
+def rows_of_first_test(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows of the first test of each pair and task."""
     keys = [name for name in frame.columns if name in ("left", "right", "judge", "prompt", "task", "metric")]
     if "test" not in frame:
@@ -111,11 +111,11 @@ class Matrix:
 
 def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) -> Matrix:
     """Arrange pairs, one per row of ``frame`` with ``left, right, estimate``, as a matrix."""
-    left, right = frame["left"].astype(str), frame["right"].astype(str)
-    names = list(dict.fromkeys([*left, *right]))
+    left_judges, right_judges = frame["left"].astype(str), frame["right"].astype(str)
+    names = list(dict.fromkeys([*left_judges, *right_judges]))
     values = np.full((len(names), len(names)), np.nan)
     marked = np.zeros(values.shape, dtype=bool)
-    i, j = (np.array([names.index(name) for name in side], dtype=int) for side in (left, right))
+    i, j = (np.array([names.index(name) for name in side], dtype=int) for side in (left_judges, right_judges))
     estimate = frame["estimate"].to_numpy(dtype=float)
     values[i, j], values[j, i] = estimate, -estimate
     marked[i, j] = marked[j, i] = np.asarray(differs, dtype=bool)
@@ -140,19 +140,19 @@ class Matrices:
         """Count the pairs that differ, and give the largest difference, by place."""
         texts = [f"Paired differences in {self.what.lower()}."]
         for place in self.places:
-            own = self.frame[self.frame["_where"] == place]
-            own = own[own["estimate"].notna()]
+            rows = self.frame[self.frame["_where"] == place]
+            rows = rows[rows["estimate"].notna()]
             start = f"{place}: " if place else ""
-            if own.empty:
+            if rows.empty:
                 texts.append(f"{start}no difference can be computed.")
                 continue
-            row = own.iloc[int(own["estimate"].abs().to_numpy(float).argmax())]
+            row = rows.iloc[int(rows["estimate"].abs().to_numpy(float).argmax())]
             pair = " \N{MINUS SIGN} ".join(self.labels[str(row[side])] for side in ("left", "right"))
             limits = f" [{row['lower']:.2f}, {row['upper']:.2f}]" if pd.notna(row["lower"]) else ""
-            n = int(own["_differs"].sum())
+            n = int(rows["_differs"].sum())
             texts.append(
-                f"{start}{out_of(n, len(own), 'pair')} "
-                f"{agreeing_with_part(n, len(own), 'differs', 'differ')}; "
+                f"{start}{out_of(n, len(rows), 'pair')} "
+                f"{agreeing_with_part(n, len(rows), 'differs', 'differ')}; "
                 f"largest: {pair} {row['estimate']:+.2f}{limits}."
             )
         return " ".join(texts)
@@ -160,47 +160,52 @@ class Matrices:
     def draw(self, style: Style) -> Figure:
         """Draw a matrix for each place; places are known in inches, so that no layout is needed."""
         parts = {place: self.frame[self.frame["_where"] == place] for place in self.places}
-        made = {place: matrix_of(own, own["_differs"].to_numpy(bool)) for place, own in parts.items()}
-        most = max(len(each.judges) for each in made.values())
+        matrices = {
+            place: matrix_of(place_rows, place_rows["_differs"].to_numpy(bool))
+            for place, place_rows in parts.items()
+        }
+        most = max(len(matrix.judges) for matrix in matrices.values())
         side = max(inches(f"{text} 00", TICK) for text in self.labels.values()) + 0.12
-        across = min(len(made), 3, max(1, int(page_width() / (side + SMALLEST_CELL * most))))
+        across = min(len(matrices), 3, max(1, int(page_width() / (side + SMALLEST_CELL * most))))
         cell = min(LARGEST_CELL, (page_width() / across - side - GAP) / most)
         width = min(page_width(), max(across * (side + cell * most + GAP), 4.4))
         title, above, _ = room_above(style.title, width, [])
         rows = [self.places[k : k + across] for k in range(0, len(self.places), across)]
-        heads = {place: wrap(place, cell * len(made[place].judges), HEAD, bold=True) for place in self.places}
+        heads = {
+            place: wrap(place, cell * len(matrices[place].judges), HEAD, bold=True) for place in self.places
+        }
         rooms = [ABOVE + max(lines_high(heads[place], HEAD) for place in row) for row in rows]
         heights = [
-            room + cell * max(len(made[place].judges) for place in row)
+            room + cell * max(len(matrices[place].judges) for place in row)
             for room, row in zip(rooms, rows, strict=True)
         ]
         height = above + sum(heights) + BAR
         reach = float(np.nanmax(np.abs(self.frame["estimate"].to_numpy(dtype=float)))) or 1.0
-        drawn = new_figure(width, height)
-        drawn.set_layout_engine("none")
+        fig = new_figure(width, height)
+        fig.set_layout_engine("none")
         shades: Any = None
         for k, place in enumerate(self.places):
-            size = cell * len(made[place].judges)
-            left = (k % across) * (side + cell * most + GAP) + side
+            size = cell * len(matrices[place].judges)
+            left_edge = (k % across) * (side + cell * most + GAP) + side
             top = above + sum(heights[: k // across]) + rooms[k // across]
-            axes = drawn.add_axes((left / width, 1 - (top + size) / height, size / width, size / height))
-            shades = self._draw_matrix(axes, made[place], reach, style, cell)
+            axes = fig.add_axes((left_edge / width, 1 - (top + size) / height, size / width, size / height))
+            shades = self._draw_matrix(axes, matrices[place], reach, style, cell)
             axes.set_title(heads[place], fontsize=HEAD, fontweight="bold", loc="left", pad=4)
         long = min(3.6, 0.8 * width)
         ends = ((1 - long / width) / 2, (BAR - 0.2) / height, long / width, 0.09 / height)
         what = wrap(f"{self.what}: {LEGEND.format(alpha=self.alpha)}", width - 0.3)
-        bar = add_bar(drawn, shades, None, what, cax=drawn.add_axes(ends), orientation="horizontal")
+        bar = add_bar(fig, shades, None, what, cax=fig.add_axes(ends), orientation="horizontal")
         bar.ax.xaxis.label.set_size(8.5)
         bar.ax.tick_params(labelsize=7.5)
-        add_legend(drawn, [], [], 1, title, style.look)
-        return drawn
+        add_legend(fig, [], [], 1, title, style.look)
+        return fig
 
-    def _draw_matrix(self, axes: Any, made: Matrix, reach: float, style: Style, cell: float) -> Shades:
-        look, n = style.look, len(made.judges)
-        shades = shade(axes, made.values, -reach, reach, look, 0.8)
-        y, x = np.nonzero(made.differs)
+    def _draw_matrix(self, axes: Any, matrix: Matrix, reach: float, style: Style, cell: float) -> Shades:
+        look, n = style.look, len(matrix.judges)
+        shades = shade(axes, matrix.values, -reach, reach, look, 0.8)
+        y, x = np.nonzero(matrix.differs)
         axes.plot(x, y, "o", color=look.foreground, markersize=min(3.2, 13 * cell), linestyle="none")
-        labels = [f"{self.labels[judge]} {k}" for k, judge in enumerate(made.judges, 1)]
+        labels = [f"{self.labels[judge]} {k}" for k, judge in enumerate(matrix.judges, 1)]
         axes.set_yticks(range(n), labels, fontsize=TICK)
         axes.set_xticks(range(n), [str(k) for k in range(1, n + 1)], fontsize=min(TICK, 34 * cell))
         axes.xaxis.tick_top()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..labels import Names, chosen, display_order
+from ..labels import Names, display_order, select_identifiers
 
 METRICS = {
     "accuracy": "Accuracy",
@@ -85,8 +85,8 @@ def metric_in_words(name: object, levels: dict[str, str] | None = None) -> str:
     if text in PASSES:
         return PASSES[text]
     kind, _, level = text.partition("_")
-    told = {"f1": "F1"}.get(kind, METRICS.get(kind, kind.capitalize()))
-    return f"{told}: {(levels or {}).get(level, level.replace('_', ' '))}" if level else told
+    label = {"f1": "F1"}.get(kind, METRICS.get(kind, kind.capitalize()))
+    return f"{label}: {(levels or {}).get(level, level.replace('_', ' '))}" if level else label
 
 
 def policy_in_words(policy: str) -> str:
@@ -109,36 +109,37 @@ def strata_of(settings: Mapping[str, Any], frame: pd.DataFrame) -> list[str]:
     return [str(name) for name in settings.get("by") or [] if name in frame.columns]
 
 
-def of_task(frame: pd.DataFrame, task: str | None) -> tuple[pd.DataFrame, str]:
+def rows_of_task(frame: pd.DataFrame, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, by default the first, and its name; InputError for one that is not there."""
-    name = chosen(frame["task"], [task] if task else None, "task")[0]
+    name = select_identifiers(frame["task"], [task] if task else None, "task")[0]
     return frame[frame["task"].astype(str) == name], name
 
 
-def of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.DataFrame:
+def rows_of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.DataFrame:
     """Rows of the judges that are asked for, by default of all; InputError for one that is not there."""
-    return frame[frame["judge"].astype(str).isin(chosen(frame["judge"], judges, "judge"))]
+    return frame[frame["judge"].astype(str).isin(select_identifiers(frame["judge"], judges, "judge"))]
 
 
 def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
     """Task and strata of each row in words, without columns that hold one value only."""
-    telling = [name for name in columns if frame[name].nunique(dropna=False) > 1]
-    return pd.Series(names.joined(frame, telling), index=frame.index, dtype=object)
+    key_columns = [name for name in columns if frame[name].nunique(dropna=False) > 1]
+    return pd.Series(names.joined(frame, key_columns), index=frame.index, dtype=object)
 
 
 def judges_in_words(frame: pd.DataFrame, names: Names, where: Sequence[str] = ("task",)) -> pd.Series[Any]:
     """Judge of each row in words, with the prompt where a judge has several in one task and stratum."""
-    told = names_of_judges(frame["judge"], names)
+    labels = names_of_judges(frame["judge"], names)
     if "prompt" not in frame:
-        return told
+        return labels
     prompt = frame["prompt"].astype("string").fillna("")
     keys = [frame[name].astype(str) for name in ("judge", *where) if name in frame]
     if not (prompt.groupby(keys, sort=False).nunique() > 1).any():
-        return told
-    joined = [
-        f"{one}, {names.of('prompts', two)}" if two else one for one, two in zip(told, prompt, strict=True)
+        return labels
+    texts = [
+        f"{label}, {names.of('prompts', two)}" if two else label
+        for label, two in zip(labels, prompt, strict=True)
     ]
-    return pd.Series(joined, index=frame.index, dtype=object)
+    return pd.Series(texts, index=frame.index, dtype=object)
 
 
 def names_of_judges(column: pd.Series[Any], names: Names) -> pd.Series[Any]:
@@ -146,38 +147,40 @@ def names_of_judges(column: pd.Series[Any], names: Names) -> pd.Series[Any]:
     return column.astype(str).map(lambda name: BASELINES.get(name, names.of("judge", name)))
 
 
-def in_order(shown: pd.Series[Any], frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+def texts_in_display_order(texts: pd.Series[Any], frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """Distinct texts in the display order of the columns that they come from, the first column slowest."""
     if not columns:
-        return list(dict.fromkeys(shown))
+        return list(dict.fromkeys(texts))
     ranks = {
         name: frame[name].astype(str).map({level: k for k, level in enumerate(display_order(frame[name]))})
         for name in columns
     }
-    ranked = pd.DataFrame(ranks, index=frame.index).assign(_text=shown).sort_values(list(columns))
+    ranked = pd.DataFrame(ranks, index=frame.index).assign(_text=texts).sort_values(list(columns))
     return list(dict.fromkeys(ranked["_text"]))
 
 
-def placed(frame: pd.DataFrame, settings: Mapping[str, Any], names: Names) -> tuple[pd.DataFrame, list[str]]:
+def label_rows(
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names
+) -> tuple[pd.DataFrame, list[str]]:
     """Add to each row its task and stratum (``_where``) and its judge (``_who``) in words; and all places."""
     where = ["task", *strata_of(settings, frame)]
-    told = frame.assign(
+    table = frame.assign(
         _where=panels_in_words(frame, where, names), _who=judges_in_words(frame, names, where)
     )
-    return told, in_order(told["_where"], told, where)
+    return table, texts_in_display_order(table["_where"], table, where)
 
 
-def pairs_placed(
+def label_pairs(
     frame: pd.DataFrame, settings: Mapping[str, Any], names: Names
 ) -> tuple[pd.DataFrame, list[str]]:
     """Add to each row its task, stratum and, of several, prompt in words (``_where``); and all places."""
     where = ["task", *strata_of(settings, frame)]
     if "prompt" in frame and (frame.groupby(where, observed=True)["prompt"].nunique() > 1).any():
         where = ["prompt", *where]
-    told = frame.rename(columns={"prompt": "prompts"})
+    table = frame.rename(columns={"prompt": "prompts"})
     where = ["prompts" if name == "prompt" else name for name in where]
-    told = told.assign(_where=panels_in_words(told, where, names))
-    return told, in_order(told["_where"], told, where)
+    table = table.assign(_where=panels_in_words(table, where, names))
+    return table, texts_in_display_order(table["_where"], table, where)
 
 
 def pairs_in_words(
@@ -186,10 +189,12 @@ def pairs_in_words(
     """What is compared in each row: two judges, or one judge under two conditions."""
     between = str(settings.get("between", JUDGES))
     if between == JUDGES:
-        left, right = (names_of_judges(frame[side], names) for side in ("left", "right"))
+        left_labels, right_labels = (names_of_judges(frame[side], names) for side in ("left", "right"))
     else:
-        left, right = (frame[side].map(lambda name: names.of(between, name)) for side in ("left", "right"))
-    pairs = [f"{one}{sign}{two}" for one, two in zip(left, right, strict=True)]
+        left_labels, right_labels = (
+            frame[side].map(lambda name: names.of(between, name)) for side in ("left", "right")
+        )
+    pairs = [f"{first}{sign}{second}" for first, second in zip(left_labels, right_labels, strict=True)]
     if between == JUDGES or "judge" not in frame:
         return pairs
     return [

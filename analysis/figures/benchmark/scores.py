@@ -13,21 +13,21 @@ from conjury.inference.errors import InputError
 from ...frames.vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
 from ..fitting import Drawable
 from ..forest import Forest, forest
-from ..labels import COEFFICIENTS, Names, chosen, display_order, level_of
+from ..labels import COEFFICIENTS, Names, display_order, level_of, select_identifiers
 from ..registry import Style, figure
 from .panels import (
     BASELINES,
     MISSING,
     judges_in_words,
     label_in_words,
+    label_pairs,
+    label_rows,
     metric_in_words,
     names_of_judges,
-    of_judges,
-    of_task,
     pairs_in_words,
-    pairs_placed,
-    placed,
     policy_in_words,
+    rows_of_judges,
+    rows_of_task,
     strata_of,
 )
 
@@ -51,39 +51,39 @@ def scores(
     Where baselines differ between prompts, each prompt has panels of its own. Where the most frequent label
     of each stratum is a baseline, that of all is not drawn.
     """
-    frame, kinds = shown_scores(result, metrics)
+    frame, kinds = select_scores(result, metrics)
     policy = policy_of(frame, missing)
     frame = frame[frame["missing"].astype(str) == policy]
     if _baselines_differ(frame, strata_of(result.settings, frame)):
-        frame, places = pairs_placed(frame, result.settings, style.names)
+        frame, places = label_pairs(frame, result.settings, style.names)
         frame["_who"] = names_of_judges(frame["judge"], style.names)
     else:
-        frame, places = placed(frame, result.settings, style.names)
+        frame, places = label_rows(frame, result.settings, style.names)
     metric = [metric_in_words(name) for name in frame["metric"]]
     panel = pd.Series(
-        [_joined(*pair) for pair in zip(metric, frame["_where"], strict=True)], index=frame.index
+        [_panel_title(*pair) for pair in zip(metric, frame["_where"], strict=True)], index=frame.index
     )
     is_baseline = frame["judge_kind"] == BASELINE
-    real, trivial = frame[~is_baseline], frame[is_baseline].dropna(subset="estimate")
-    if (trivial["judge"] == MAJORITY_BY_STRATUM).any():
-        trivial = trivial[trivial["judge"] != MAJORITY]
+    judge_rows, baseline_rows = frame[~is_baseline], frame[is_baseline].dropna(subset="estimate")
+    if (baseline_rows["judge"] == MAJORITY_BY_STRATUM).any():
+        baseline_rows = baseline_rows[baseline_rows["judge"] != MAJORITY]
     lines: dict[str, dict[str, float]] = {}
-    for name, row in zip(panel[trivial.index], trivial.to_dict("records"), strict=True):
+    for name, row in zip(panel[baseline_rows.index], baseline_rows.to_dict("records"), strict=True):
         lines.setdefault(name, {})[BASELINES.get(str(row["judge"]), str(row["judge"]))] = float(
             row["estimate"]
         )
-    panels = [_joined(metric_in_words(kind), place) for kind in kinds for place in places]
-    shown = set(panel[real.index])
+    panels = [_panel_title(metric_in_words(kind), place) for kind in kinds for place in places]
+    nonempty_panels = set(panel[judge_rows.index])
     rows = -(-max(len(places), 1) // MOST_ACROSS)
     subject = metric_in_words(kinds[0]) if len(kinds) == 1 else "Score"
     missing_as = MISSING.get(policy, policy)
     return forest(
-        real,
-        panel=panel[real.index],
-        row=real["_who"],
+        judge_rows,
+        panel=panel[judge_rows.index],
+        row=judge_rows["_who"],
         lines=lines,
         across=-(-len(places) // rows) or 1,
-        panels=[name for name in panels if name in shown],
+        panels=[name for name in panels if name in nonempty_panels],
         what=f"{subject}, {missing_as}",
         xlabel=f"{subject} ({level_of(result.settings)} intervals; {missing_as})",
     )
@@ -97,24 +97,28 @@ def _baselines_differ(frame: pd.DataFrame, strata: Sequence[str]) -> bool:
     return bool((values.max() - values.min() > 1e-9).any())
 
 
-def shown_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
+def select_scores(result: Drawable, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, list[str]]:
     """Rows of the metrics that are drawn, and their names."""
-    there = chosen(result.frame["metric"], metrics, "metric")
-    usual = [kind for kind in USUAL if kind in there] or [kind for kind in OTHERS if kind in there]
-    kinds = there if metrics else usual or there[:1]
+    metric_names = select_identifiers(result.frame["metric"], metrics, "metric")
+    default_names = [kind for kind in USUAL if kind in metric_names] or [
+        kind for kind in OTHERS if kind in metric_names
+    ]
+    kinds = metric_names if metrics else default_names or metric_names[:1]
     frame = result.frame[result.frame["metric"].isin(kinds)]
     if frame["estimate"].notna().sum() == 0:
         raise InputError("There is nothing to draw: no score has a value.")
     return frame, kinds
 
 
-def policy_of(frame: pd.DataFrame, asked: str | None) -> str:
+def policy_of(frame: pd.DataFrame, policy: str | None) -> str:
     """What no answer counts as in a figure: what is asked for, else as wrong."""
-    there = chosen(frame["missing"], [asked] if asked else None, "rule for missing answers")
-    return asked or next((name for name in ("wrong", "study") if name in there), there[0])
+    policy_names = select_identifiers(
+        frame["missing"], [policy] if policy else None, "rule for missing answers"
+    )
+    return policy or next((name for name in ("wrong", "study") if name in policy_names), policy_names[0])
 
 
-def _joined(metric: str, place: str) -> str:
+def _panel_title(metric: str, place: str) -> str:
     return f"{metric}: {place}" if place else metric
 
 
@@ -129,10 +133,10 @@ def _rules_differ(result: Drawable) -> bool:
 @figure("scores", part="policies", when=_rules_differ)
 def policies(result: Drawable, style: Style) -> Forest:
     """The first score under every rule for missing answers: a colour for each rule."""
-    frame, kinds = shown_scores(result, None)
+    frame, kinds = select_scores(result, None)
     frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
-    frame, panels = placed(frame, result.settings, style.names)
-    rules = policies_apart(frame)
+    frame, panels = label_rows(frame, result.settings, style.names)
+    rules = distinct_policies(frame)
     frame = frame[frame["missing"].astype(str).isin(rules)]
     metric = metric_in_words(kinds[0])
     return forest(
@@ -147,14 +151,14 @@ def policies(result: Drawable, style: Style) -> Forest:
     )
 
 
-def policies_apart(frame: pd.DataFrame) -> list[str]:
+def distinct_policies(frame: pd.DataFrame) -> list[str]:
     """Rules for missing answers, without those that give the same scores as an earlier one."""
-    found: dict[str, list[float]] = {}
+    scores_by_policy: dict[str, list[float]] = {}
     for name in display_order(frame["missing"]):
         values = frame.loc[frame["missing"].astype(str) == name, "estimate"].fillna(-1).round(9).tolist()
-        if values not in found.values():
-            found[name] = values
-    return list(found)
+        if values not in scores_by_policy.values():
+            scores_by_policy[name] = values
+    return list(scores_by_policy)
 
 
 def _has_recalls(result: Drawable) -> bool:
@@ -169,7 +173,7 @@ def recalls(result: Drawable, style: Style, *, missing: str | None = None) -> Fo
     frame = result.frame[metric.str.startswith(PREFIX) & (result.frame["judge_kind"] != BASELINE)]
     policy = policy_of(frame, missing)
     frame = frame[(frame["missing"].astype(str) == policy) & frame["estimate"].notna()]
-    frame, panels = placed(frame, result.settings, names)
+    frame, panels = label_rows(frame, result.settings, names)
     level = frame["metric"].astype(str).str.removeprefix(PREFIX)
     what = "Share of units that are detected, by kind of gold label"
     return forest(
@@ -188,8 +192,8 @@ def recalls(result: Drawable, style: Style, *, missing: str | None = None) -> Fo
 def robustness(result: Drawable, style: Style, *, metric: str | None = None) -> Forest:
     """What perturbations of the items change: paired differences in a score, a colour for each kind."""
     names = style.names
-    frame, kind = shown_metric(result, metric)
-    frame, panels = placed(frame, result.settings, names)
+    frame, kind = rows_of_metric(result, metric)
+    frame, panels = label_rows(frame, result.settings, names)
     what = f"{metric_in_words(kind)} of perturbed items minus that of the same items unperturbed"
     return forest(
         frame,
@@ -204,9 +208,9 @@ def robustness(result: Drawable, style: Style, *, metric: str | None = None) -> 
     )
 
 
-def shown_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, str]:
+def rows_of_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one metric, by default the first, and its name."""
-    kind = chosen(result.frame["metric"], [metric] if metric else None, "metric")[0]
+    kind = select_identifiers(result.frame["metric"], [metric] if metric else None, "metric")[0]
     kind = metric or kind
     return result.frame[(result.frame["metric"] == kind) & result.frame["estimate"].notna()], kind
 
@@ -217,9 +221,9 @@ def by_label(
 ) -> Forest:
     """How often each label is given relative to gold, in one task: a panel for each judge."""
     names = style.names
-    frame, name = shown_labels(result, task)
+    frame, name = select_label_rows(result, task)
     often = frame[frame["n_gold"] >= FEWEST_GOLD]
-    frame = of_judges(often if len(often) else frame, judges)
+    frame = rows_of_judges(often if len(often) else frame, judges)
     with np.errstate(divide="ignore"):
         powers = frame[["ratio", "ratio_lower", "ratio_upper"]].astype(float).apply(np.log2)
     powers = powers.clip(-FARTHEST, FARTHEST).set_axis(["estimate", "lower", "upper"], axis=1)
@@ -242,9 +246,9 @@ def by_label(
     )
 
 
-def shown_labels(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
+def select_label_rows(result: Drawable, task: str | None) -> tuple[pd.DataFrame, str]:
     """Rows of one task, by default the first, and its name."""
-    frame, name = of_task(result.frame, task)
+    frame, name = rows_of_task(result.frame, task)
     return frame[frame["ratio"].notna()], name
 
 
@@ -255,7 +259,7 @@ def mixed(result: Drawable, style: Style) -> Forest:
     frame = result.frame[result.frame["estimate"].notna()]
     if frame.empty:
         raise InputError("There is nothing to draw: no odds are finite.")
-    frame, panels = pairs_placed(frame, result.settings, names)
+    frame, panels = label_pairs(frame, result.settings, names)
 
     def ticks(axes: Any) -> None:
         low, high = axes.get_xlim()
@@ -278,7 +282,7 @@ def mixed(result: Drawable, style: Style) -> Forest:
 @figure("annotators")
 def annotators(result: Drawable, style: Style) -> Forest:
     """Agreement of the people behind the gold labels: a panel for each distinction that gold makes."""
-    frame, names = shown_agreement(result), style.names
+    frame, names = agreement_rows(result), style.names
     what = "Agreement of people among themselves"
     return forest(
         frame,
@@ -292,7 +296,7 @@ def annotators(result: Drawable, style: Style) -> Forest:
     )
 
 
-def shown_agreement(result: Drawable) -> pd.DataFrame:
+def agreement_rows(result: Drawable) -> pd.DataFrame:
     """Rows with a value."""
     frame = result.frame[result.frame["estimate"].notna()]
     if frame.empty:
@@ -305,5 +309,5 @@ def distinction_in_words(name: object, names: Names) -> str:
     text = str(name)
     if VERSUS not in text:
         return names.of("dimension", text)
-    first, *others = (names.of("gold", level) for level in text.split(VERSUS))
-    return " or ".join([first, *(level[:1].lower() + level[1:] for level in others)])
+    first, *alternatives = (names.of("gold", level) for level in text.split(VERSUS))
+    return " or ".join([first, *(level[:1].lower() + level[1:] for level in alternatives)])

@@ -26,23 +26,23 @@ SOURCE_NAMES = {PRINTED: "Published", "": "Ours, corrected join", "as_published"
 
 def source_names(sources: Iterable[str]) -> dict[str, str]:
     """Labels of the sources of estimates; the join is named where there are estimates under both."""
-    there = set(sources)
-    named = {name: SOURCE_NAMES.get(name, words(name)) for name in there}
-    return named if "as_published" in there else named | {"": "Ours"}
+    unique_sources = set(sources)
+    labels = {name: SOURCE_NAMES.get(name, words(name)) for name in unique_sources}
+    return labels if "as_published" in unique_sources else labels | {"": "Ours"}
 
 
 def _published_alt(result: Drawable, style: Style) -> str:
     """Give the largest difference of our estimates from the published ones."""
-    both = result.frame
-    names, texts = source_names(both["source"]), []
-    for source in (name for name in dict.fromkeys(both["source"]) if name != PRINTED):
-        furthest = both.loc[both.loc[both["source"] == source, "difference"].abs().idxmax()]
+    estimates = result.frame
+    names, texts = source_names(estimates["source"]), []
+    for source in (name for name in dict.fromkeys(estimates["source"]) if name != PRINTED):
+        row = estimates.loc[estimates.loc[estimates["source"] == source, "difference"].abs().idxmax()]
         texts.append(
             f"{names[source]}: at most "
-            f"{abs(100 * furthest['difference']):.2f} percentage points from the published estimate, at "
-            f"{style.words.both(furthest['feature'], furthest['level'])}"
+            f"{abs(100 * row['difference']):.2f} percentage points from the published estimate, at "
+            f"{style.words.both(row['feature'], row['level'])}"
         )
-    n_levels = len(both[["feature", "level"]].drop_duplicates())
+    n_levels = len(estimates[["feature", "level"]].drop_duplicates())
     return f"Published estimates and ours for {n_levels} levels. {'; '.join(texts)}."
 
 
@@ -50,46 +50,46 @@ def _published_alt(result: Drawable, style: Style) -> str:
 def published(result: Drawable, style: Style, *, judge: str | None = None) -> Figure:
     """Published estimates and ours on the left, ours minus published on the right."""
     # By default the judge with most variants, else the first.
-    both = result.frame
-    judge = judge or str(both.groupby("judge", sort=False)["source"].nunique().idxmax())
-    shown = both[both["judge"] == judge]
-    if shown.empty:
+    estimates = result.frame
+    judge = judge or str(estimates.groupby("judge", sort=False)["source"].nunique().idxmax())
+    judge_rows = estimates[estimates["judge"] == judge]
+    if judge_rows.empty:
         raise InputError(f"The published table and the estimates share no level of judge {judge!r}.")
     look = style.look
-    rows = list(dict.fromkeys(zip(shown["feature"], shown["level"], strict=True)))
-    sources = [name for name in SOURCE_NAMES if name in set(shown["source"])]
-    sources += [name for name in dict.fromkeys(shown["source"]) if name not in SOURCE_NAMES]
+    rows = list(dict.fromkeys(zip(judge_rows["feature"], judge_rows["level"], strict=True)))
+    sources = [name for name in SOURCE_NAMES if name in set(judge_rows["source"])]
+    sources += [name for name in dict.fromkeys(judge_rows["source"]) if name not in SOURCE_NAMES]
     texts = [wrap(style.words.both(f, v), LONGEST_LABEL) for f, v in rows]
     names = source_names(sources)
     legend = [names[source] for source in sources]
     title, above, columns = room_above(style.title, page_width(), legend)
     high = max(0.34, 0.06 + max(map(lines_high, texts)))
-    drawn = new_figure(page_width(), 0.88 + high * len(rows) + above)
-    left, right = drawn.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
+    fig = new_figure(page_width(), 0.88 + high * len(rows) + above)
+    left_axes, right_axes = fig.subplots(1, 2, sharey=True, width_ratios=[1.25, 1])
     for position, source in enumerate(sources):
-        one = shown[shown["source"] == source].set_index(["feature", "level"]).reindex(rows)
+        source_rows = judge_rows[judge_rows["source"] == source].set_index(["feature", "level"]).reindex(rows)
         y = np.arange(len(rows)) + (position - (len(sources) - 1) / 2) * 0.25
-        draw_dots(left, one, y, look, position, size=4.2, line=1.2)
+        draw_dots(left_axes, source_rows, y, look, position, size=4.2, line=1.2)
         if source != PRINTED:
-            points = 100 * one["difference"].to_numpy(float)
+            points = 100 * source_rows["difference"].to_numpy(float)
             bars = table_of(pd.DataFrame({"estimate": points, "lower": 0.0 * points, "upper": points}))
-            draw_dots(right, bars, y, look, position, size=4.2, line=1.6)
-    left.set_yticks(range(len(rows)), texts)
-    left.set_ylim(len(rows) - 0.5, -0.5)
-    right.tick_params(axis="y", labelleft=False)
+            draw_dots(right_axes, bars, y, look, position, size=4.2, line=1.6)
+    left_axes.set_yticks(range(len(rows)), texts)
+    left_axes.set_ylim(len(rows) - 0.5, -0.5)
+    right_axes.tick_params(axis="y", labelleft=False)
     headings = (
         ("Estimates", "Average marginal component effect"),
         ("Ours minus published", "Percentage points"),
     )
-    for axes, (head, xlabel) in zip((left, right), headings, strict=True):
+    for axes, (head, xlabel) in zip((left_axes, right_axes), headings, strict=True):
         axes.set_title(head, loc="left", fontweight="bold")
         axes.set_xlabel(xlabel)
         stripe(axes, rows, look)
         axes.axvline(0, color=look.muted, linewidth=0.9, zorder=1)
         axes.locator_params(axis="x", nbins=5)
         tidy(axes)
-    add_legend(drawn, handles_of(range(len(sources)), look), legend, columns, title, look)
-    return drawn
+    add_legend(fig, handles_of(range(len(sources)), look), legend, columns, title, look)
+    return fig
 
 
 FLOOR = 1e-17
@@ -130,22 +130,22 @@ def engines(
 
     summary, look = result.frame, style.look
     reference_engine = _reference_engine(result, reference_engine)
-    compared = compared_engines(summary, reference_engine)
+    engine_rows = compared_engines(summary, reference_engine)
     title, above, _ = room_above(style.title, page_width(), ["", ""])
-    drawn = new_figure(page_width(), 0.93 + 0.36 * len(compared) + above)
-    axes = drawn.add_subplot()
+    fig = new_figure(page_width(), 0.93 + 0.36 * len(engine_rows) + above)
+    axes = fig.add_subplot()
     for position, (measure, label) in enumerate(MEASURES.items()):
-        values = compared[measure].to_numpy(float)
-        known = np.isfinite(values) & compared["available"].to_numpy(bool)
-        y = np.flatnonzero(known) + (position - 0.5) * 0.24
+        values = engine_rows[measure].to_numpy(float)
+        is_finite = np.isfinite(values) & engine_rows["available"].to_numpy(bool)
+        y = np.flatnonzero(is_finite) + (position - 0.5) * 0.24
         axes.plot(
-            np.maximum(values[known], FLOOR), y, look.marker(position), markersize=5.5, label=label,
+            np.maximum(values[is_finite], FLOOR), y, look.marker(position), markersize=5.5, label=label,
             color=look.color(position), linestyle="none", zorder=3,
         )  # fmt: skip
-    for place, available in enumerate(compared["available"].to_numpy(bool)):
+    for place, available in enumerate(engine_rows["available"].to_numpy(bool)):
         if not available:
             axes.text(FLOOR * 2, place, "not available", va="center", style="italic", color=look.muted)
-    largest = np.nanmax(np.append(compared[list(MEASURES)].to_numpy(float), tolerance))
+    largest = np.nanmax(np.append(engine_rows[list(MEASURES)].to_numpy(float), tolerance))
     axes.axvline(tolerance, color=look.muted, linestyle="--", linewidth=1)
     axes.text(
         tolerance, 1.0, f" tolerance {tolerance:.0e}", va="bottom", fontsize=8, color=look.muted,
@@ -154,18 +154,18 @@ def engines(
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0e}")
     axes.set_xlim(FLOOR / 3, largest * 30)
-    axes.set_yticks(range(len(compared)), list(compared["engine"].astype(str)))
-    axes.set_ylim(len(compared) - 0.5, -0.5)
+    axes.set_yticks(range(len(engine_rows)), list(engine_rows["engine"].astype(str)))
+    axes.set_ylim(len(engine_rows) - 0.5, -0.5)
     axes.set_xlabel(f"Largest difference from the {reference_engine} engine")
     tidy(axes)
     handles, names = axes.get_legend_handles_labels()
-    add_legend(drawn, handles, names, 2, title, look)
-    return drawn
+    add_legend(fig, handles, names, 2, title, look)
+    return fig
 
 
-def _reference_engine(result: Drawable, asked: str | None) -> str:
+def _reference_engine(result: Drawable, engine: str | None) -> str:
     """The engine to compare with: the one asked for, that of the settings, else the first."""
-    return asked or str(result.settings.get("reference_engine") or reference_engine_of(result.frame))
+    return engine or str(result.settings.get("reference_engine") or reference_engine_of(result.frame))
 
 
 def reference_engine_of(summary: pd.DataFrame) -> str:
@@ -208,27 +208,28 @@ def reliability(result: Drawable, style: Style) -> Figure:
         raise InputError("There is nothing to draw: the table of agreement has no rows.")
     rows = _row_names(position, style)
     frame = frame.assign(row=_row_names(frame, style))
-    unanswered = frame[frame["sides"] != "either"].groupby("row")["n_unanswered"].sum()
-    shown = [
-        wrap(row, 2.0) + (f"\n({lost} unanswered)" if (lost := int(unanswered.get(row, 0))) else "")
+    unanswered_counts = frame[frame["sides"] != "either"].groupby("row")["n_unanswered"].sum()
+    labels = [
+        wrap(row, 2.0)
+        + (f"\n({n_unanswered} unanswered)" if (n_unanswered := int(unanswered_counts.get(row, 0))) else "")
         for row in rows
     ]
-    high = max(0.42, 0.1 + max(map(lines_high, shown)))
+    high = max(0.42, 0.1 + max(map(lines_high, labels)))
     title, above, _ = room_above(style.title, page_width(), [])
-    drawn = new_figure(page_width(), 1.35 + high * len(rows) + above)
-    left, right = drawn.subplots(1, 2, sharey=True)
-    _draw_agreement(left, frame, rows, look)
-    _draw_shares(right, position, look)
-    left.set_yticks(range(len(rows)), shown)
-    left.set_ylim(len(rows) - 0.5, -0.5)
-    for axes in (left, right):
+    fig = new_figure(page_width(), 1.35 + high * len(rows) + above)
+    left_axes, right_axes = fig.subplots(1, 2, sharey=True)
+    _draw_agreement(left_axes, frame, rows, look)
+    _draw_shares(right_axes, position, look)
+    left_axes.set_yticks(range(len(rows)), labels)
+    left_axes.set_ylim(len(rows) - 0.5, -0.5)
+    for axes in (left_axes, right_axes):
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=7.5,
                     handlelength=0.9, handletextpad=0.4, columnspacing=0.8,
                     labelcolor=look.foreground)  # fmt: skip
-    add_legend(drawn, [], [], 1, title, look)
-    return drawn
+    add_legend(fig, [], [], 1, title, look)
+    return fig
 
 
 def _row_names(table: pd.DataFrame, style: Style) -> list[str]:
@@ -236,9 +237,9 @@ def _row_names(table: pd.DataFrame, style: Style) -> list[str]:
     numbers = ("sides", "n_repeats", "n_swapped", "agreement", "same_profile")
     first = min(list(table.columns).index(name) for name in numbers if name in table)
     keys = [str(name) for name in table.columns[:first]]
-    used = [name for name in keys if name != "prompt" or table[name].nunique() > 1]
+    key_columns = [name for name in keys if name != "prompt" or table[name].nunique() > 1]
     return [
-        ", ".join(style.series_label(name, str(row[name])) for name in used if str(row[name]))
+        ", ".join(style.series_label(name, str(row[name])) for name in key_columns if str(row[name]))
         for row in table[keys].to_dict("records")
     ]
 
@@ -246,11 +247,13 @@ def _row_names(table: pd.DataFrame, style: Style) -> list[str]:
 def _draw_agreement(axes: Axes, frame: pd.DataFrame, rows: list[str], look: Theme) -> None:
     kinds = [name for name in SIDES if name in set(frame["sides"])]
     for number, sides in enumerate(kinds):
-        one = frame[(frame["sides"] == sides) & frame["agreement"].notna()]
-        y = one["row"].map(rows.index).to_numpy(float) + (number - (len(kinds) - 1) / 2) * 0.24
+        side_rows = frame[(frame["sides"] == sides) & frame["agreement"].notna()]
+        y = side_rows["row"].map(rows.index).to_numpy(float) + (number - (len(kinds) - 1) / 2) * 0.24
         color = look.color(number)
-        axes.hlines(y, 100 * one["lower"], 100 * one["upper"], color=color, linewidth=1.3, zorder=3)
-        axes.plot(100 * one["agreement"], y, look.marker(number), color=color, markersize=4.6, zorder=4,
+        axes.hlines(
+            y, 100 * side_rows["lower"], 100 * side_rows["upper"], color=color, linewidth=1.3, zorder=3
+        )
+        axes.plot(100 * side_rows["agreement"], y, look.marker(number), color=color, markersize=4.6, zorder=4,
                   linestyle="none", label=SIDES[sides].capitalize())  # fmt: skip
     axes.axvline(50, color=look.muted, linewidth=0.9, zorder=1)
     axes.annotate("chance", (50, 0), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",

@@ -14,15 +14,15 @@ from ..corrections import (
     alone_in_words,
     bounds_of,
     gain_text,
+    label_with_gain,
     places_of,
-    right_of,
     typical_gain,
 )
 from ..dots import Levels
 from ..fitting import Drawable
 from ..labels import Labels, Names
 from ..registry import Style, figure
-from .effects import HALF, SERIES, axis_label, of_levels, series_in_words, stacked
+from .effects import HALF, SERIES, axis_label, plot_levels, series_in_words, stack_tables
 
 UNIT = "people"
 
@@ -43,7 +43,7 @@ def corrected(result: Drawable, style: Style, **options: Any) -> Levels:
     series = frame["source"].map({"observed": "As observed", "corrected": "Corrected"})
     if groups := _groups_of(result):
         series = series + ", " + pd.Series(series_in_words(frame, groups, style.words), index=frame.index)
-    return of_levels(
+    return plot_levels(
         frame.assign(**{SERIES: series}),
         style,
         group=SERIES,
@@ -56,10 +56,10 @@ def corrected(result: Drawable, style: Style, **options: Any) -> Levels:
 def sources(result: Drawable, names: Names) -> dict[str, pd.DataFrame]:
     """Estimates of people alone, corrected, and of each model alone, by their name in a legend."""
     groups = result.extra["models"].groupby("judge", sort=False, observed=True)
-    models = {str(name): own for name, own in groups}
-    alone = alone_in_words(list(models), names)
+    models = {str(name): rows for name, rows in groups}
+    model_names = alone_in_words(list(models), names)
     return {PEOPLE: result.extra["human"], CORRECTED: result.frame} | {
-        alone[name]: own for name, own in models.items()
+        model_names[name]: rows for name, rows in models.items()
     }
 
 
@@ -70,14 +70,18 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
     Needs the tables ``human``, ``models`` and ``gains`` of the result. Differences between groups are those
     of the first feature, with a panel for each group.
     """
-    frame, gains, words = stacked(sources(result, style.names), SOURCE), result.extra["gains"], style.words
+    frame, gains, words = (
+        stack_tables(sources(result, style.names), SOURCE),
+        result.extra["gains"],
+        style.words,
+    )
     label, columns = axis_label(frame), ("feature", "level")
     if groups := _groups_of(result):
         feature = str(result.settings.get("feature") or frame["feature"].iloc[0])
         label, columns = f"{label}: {words.feature(feature).lower()}", ("group", "level")
         frame, gains = (
             table[table["feature"].astype("string") == feature].assign(
-                group=lambda own: series_in_words(own, groups, words)
+                group=lambda rows: series_in_words(rows, groups, words)
             )
             for table in (frame, gains)
         )
@@ -87,11 +91,11 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
                 for group, level in zip(frame["group"], frame["level"].astype(str), strict=True)
             }
         )
-    made = of_levels(
+    plot = plot_levels(
         frame,
         style,
         group=SOURCE,
-        label=right_of(label, bounds_of(result.settings), UNIT),
+        label=label_with_gain(label, bounds_of(result.settings), UNIT),
         baseline=_baseline(frame),
         what=f"{label}, among people. {typical_gain(gains['gain'], UNIT)}",
         words=words,
@@ -100,14 +104,14 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
     )
     judges = [str(name) for name in result.extra["models"]["judge"].unique()]
     places = places_of(judges, style.names)
-    return replace(made, places=places, aside=_gains_of(gains, columns[0], words))
+    return replace(plot, places=places, aside=_gains_of(gains, columns[0], words))
 
 
 def _gains_of(gains: pd.DataFrame, panel: str, words: Labels) -> dict[tuple[str, str], str]:
     """The gain of each row of a figure as a factor."""
-    found = {}
+    texts = {}
     for row in gains[gains["gain"].notna()].astype({panel: str, "level": str}).to_dict("records"):
         owner = row[panel]
         head = words.feature(owner) if panel == "feature" else words.level(owner, owner)
-        found[head, words.level(owner, row["level"])] = gain_text(row["gain"])
-    return found
+        texts[head, words.level(owner, row["level"])] = gain_text(row["gain"])
+    return texts

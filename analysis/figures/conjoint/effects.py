@@ -44,7 +44,7 @@ DETECTABLE = {
 }
 
 
-def of_levels(
+def plot_levels(
     frame: pd.DataFrame,
     style: Style,
     *,
@@ -89,7 +89,7 @@ def of_levels(
     label = label if label is not None else axis_label(frame)
     return levels(
         table,
-        xlabel=with_bounds(label, bounds),
+        xlabel=add_bounds_to_label(label, bounds),
         what=what or label,
         rows=rows,
         places=style.names.places(frame, series),
@@ -98,31 +98,35 @@ def of_levels(
     )
 
 
-def stacked(tables: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
+def stack_tables(tables: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
     """Stack estimates of the same levels, with the name of each table in a column, in the order of levels."""
-    both = pd.concat([table.assign(**{column: name}) for name, table in tables.items()], ignore_index=True)
+    stack = pd.concat([table.assign(**{column: name}) for name, table in tables.items()], ignore_index=True)
     for name in ("feature", "level"):
         dtypes = [table[name].dtype for table in tables.values()]
         if isinstance(dtypes[0], pd.CategoricalDtype):
-            known = dict.fromkeys(value for dtype in dtypes for value in getattr(dtype, "categories", []))
-            both[name] = pd.Categorical(both[name], categories=list(known))
-    return both
+            categories = dict.fromkeys(
+                value for dtype in dtypes for value in getattr(dtype, "categories", [])
+            )
+            stack[name] = pd.Categorical(stack[name], categories=list(categories))
+    return stack
 
 
 def axis_label(frame: pd.DataFrame) -> str:
     """Name the quantity on the x axis from the ``statistic`` column."""
-    found = [str(value) for value in frame["statistic"].dropna().unique()] if "statistic" in frame else []
-    label = AXIS_LABELS.get(found[0], found[0]) if len(found) == 1 else "Estimate"
-    return label + of_probability(frame, "of" if "mean" in label.lower() else "on")
+    statistics = (
+        [str(value) for value in frame["statistic"].dropna().unique()] if "statistic" in frame else []
+    )
+    label = AXIS_LABELS.get(statistics[0], statistics[0]) if len(statistics) == 1 else "Estimate"
+    return label + add_probability(frame, "of" if "mean" in label.lower() else "on")
 
 
-def of_probability(frame: pd.DataFrame, preposition: str) -> str:
+def add_probability(frame: pd.DataFrame, preposition: str) -> str:
     """Add to a quantity that it is about the probability of a choice, where ``outcome`` is that."""
     outcomes = set(frame["outcome"].dropna().astype(str)) if "outcome" in frame else set()
     return f" {preposition} the probability of being chosen" if outcomes == {PROBABILITY} else ""
 
 
-def with_bounds(label: str, bounds: str) -> str:
+def add_bounds_to_label(label: str, bounds: str) -> str:
     """Add to an axis label what the lines are."""
     return f"{label} (lines: {bounds})" if bounds else label
 
@@ -133,13 +137,13 @@ def interval_words(settings: Mapping[str, Any], frame: pd.DataFrame | None = Non
     if "interval" not in settings:
         return ""
     if frame is not None and "boot_lower" in frame:  # the bootstrap is beside the limits of standard errors
-        return intervals_named(settings, interval_kinds(settings, frame))
+        return name_intervals(settings, interval_kinds(settings, frame))
     name = str(settings["interval"])
     kind = name if name in ("normal", "t", "posterior") else f"{name} bootstrap"
     return f"{level_of(settings)} {kind} intervals"
 
 
-def intervals_named(settings: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
+def name_intervals(settings: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
     """Intervals by their level and kind, in the plural; with the kind of judges if kinds differ."""
     if len(kinds) == 1:
         return f"{level_of(settings)} {next(iter(kinds.values()))} intervals"
@@ -158,35 +162,39 @@ def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) 
     texts = []
     for row in frame[[*(["by"] if "by" in frame else []), *groups]].astype(str).to_dict("records"):
         text = ", ".join(labels.level(name, row[name]) for name in groups)
-        own = "***".join(row[name] for name in groups)
-        other = row.get("by", own).removeprefix(own).removeprefix(" - ")
-        if other:
-            base = labels.level(groups[0], other)
-            text += f"{MINUS}{base[:1].lower() + base[1:] if base == Labels().level('', other) else base}"
+        group_id = "***".join(row[name] for name in groups)
+        reference_id = row.get("by", group_id).removeprefix(group_id).removeprefix(" - ")
+        if reference_id:
+            base = labels.level(groups[0], reference_id)
+            text += (
+                f"{MINUS}{base[:1].lower() + base[1:] if base == Labels().level('', reference_id) else base}"
+            )
         texts.append(text)
     return texts
 
 
-def by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool) -> Levels:
+def plot_by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool) -> Levels:
     """The attribute whose reference changes: a panel for each reference."""
     words = style.words
     turned = frame["level"].astype("string") == frame["reference"].astype("string")
-    own = frame[turned & is_reference(frame)]
-    feature = str(own.groupby(own["feature"].astype("string"))["reference"].nunique().idxmax())
-    shown = frame[frame["feature"].astype("string") == feature]
-    panels = [f"Reference: {words.level(feature, value)}" for value in shown["reference"]]
-    given: dict[LabelKey, str] = {
+    reference_rows = frame[turned & is_reference(frame)]
+    feature = str(
+        reference_rows.groupby(reference_rows["feature"].astype("string"))["reference"].nunique().idxmax()
+    )
+    feature_rows = frame[frame["feature"].astype("string") == feature]
+    panels = [f"Reference: {words.level(feature, value)}" for value in feature_rows["reference"]]
+    labels: dict[LabelKey, str] = {
         (panel, value): words.level(feature, value)
         for panel in dict.fromkeys(panels)
-        for value in display_order(shown["level"])
+        for value in display_order(feature_rows["level"])
     }
     label = f"{axis_label(frame)}: {words.feature(feature).lower()}"
-    return of_levels(
-        shown.assign(reference=panels),
+    return plot_levels(
+        feature_rows.assign(reference=panels),
         style,
         bounds=bounds,
         label=label,
-        words=Labels(given),
+        words=Labels(labels),
         columns=("reference", "level"),
         share_x=share_x,
     )
@@ -206,30 +214,30 @@ def interaction(
     for name in ("feature", by):
         if name not in frame.columns:
             raise InputError(f"The table of differences has no column {name!r}.")
-    shown = frame[(frame["feature"].astype("string") == feature) & frame["estimate"].notna()]
-    if shown.empty:
+    rows = frame[(frame["feature"].astype("string") == feature) & frame["estimate"].notna()]
+    if rows.empty:
         raise InputError(f"The table of differences has no estimate for {feature!r}.")
-    plain, given = style.words, dict(style.labels)
+    words, labels = style.words, dict(style.labels)
     values = {  # labels that know the levels of both attributes, whichever spans the panels
-        str(value): plain.level(owner, value)
+        str(value): words.level(owner, value)
         for owner, column in ((feature, "level"), (by, by))
-        for value in shown[column].dropna().unique()
+        for value in rows[column].dropna().unique()
     }
-    given |= {(owner, value): label for owner in values for value, label in values.items()}
-    one, other = plain.feature(feature).lower(), plain.feature(by).lower()
-    if "statistic" in shown and set(shown["statistic"].astype(str)) == {"amie"}:
-        label = f"Interaction of {one} and {other}, beyond both effects"
+    labels |= {(owner, value): label for owner in values for value, label in values.items()}
+    feature_label, by_label = words.feature(feature).lower(), words.feature(by).lower()
+    if "statistic" in rows and set(rows["statistic"].astype(str)) == {"amie"}:
+        label = f"Interaction of {feature_label} and {by_label}, beyond both effects"
     else:
-        label = f"Difference in {quantity(shown)} of {one}{of_probability(shown, 'on')}"
-    return of_levels(
-        shown,
+        label = f"Difference in {quantity(rows)} of {feature_label}{add_probability(rows, 'on')}"
+    return plot_levels(
+        rows,
         style,
         group=group,
         interval=interval,
         bounds=bounds,
         label=label,
-        what=f"Differences in {quantity(shown)} of {one} by {other}",
-        words=Labels(given),
+        what=f"Differences in {quantity(rows)} of {feature_label} by {by_label}",
+        words=Labels(labels),
         columns=("level", by) if panels == "feature" else (by, "level"),
     )
 
@@ -244,10 +252,10 @@ def quantity(frame: pd.DataFrame) -> str:
 def target(result: Drawable, style: Style, *, bounds: str | None = None, **options: Any) -> Levels:
     """Effects under a target distribution of attributes, and those of the design (``extra["design"]``)."""
     tables = {"Target": result.frame, "Design": result.extra["design"]}
-    both = stacked(tables, "distribution")
-    means = set(both["statistic"].astype(str)) <= {"mm", "pmm"}
-    return of_levels(
-        both,
+    estimates = stack_tables(tables, "distribution")
+    means = set(estimates["statistic"].astype(str)) <= {"mm", "pmm"}
+    return plot_levels(
+        estimates,
         style,
         group="distribution",
         label=AXIS_LABELS["mm" if means else "amce"],
@@ -261,18 +269,18 @@ def _truth_alt(result: Drawable, style: Style) -> str:
     frame = result.frame
     error = (frame["estimate"] - frame["true"]).to_numpy(float)
     inside = int((frame["lower"].le(frame["true"]) & frame["upper"].ge(frame["true"])).sum())
-    bounded = int(frame[["lower", "upper", "true"]].notna().all(axis=1).sum())
+    n_intervals = int(frame[["lower", "upper", "true"]].notna().all(axis=1).sum())
     opening = "Dot plot of estimates minus true values."
     if not np.isfinite(error).any():
         return f"{opening} No estimate has a true value."
-    worst = int(np.nanargmax(np.abs(error)))
+    position = int(np.nanargmax(np.abs(error)))
     series = series_labels(frame)
-    who = f"{series.iloc[worst]}, " if series.nunique() > 1 else ""
-    what = style.words.both(frame["feature"].iloc[worst], frame["level"].iloc[worst])
+    who = f"{series.iloc[position]}, " if series.nunique() > 1 else ""
+    what = style.words.both(frame["feature"].iloc[position], frame["level"].iloc[position])
     return (
-        f"{opening} {out_of(inside, bounded, 'interval')} "
-        f"{agreeing_with_part(inside, bounded, 'contains', 'contain')} the true value. "
-        f"Largest error: {error[worst]:.3f} ({who}{what})."
+        f"{opening} {out_of(inside, n_intervals, 'interval')} "
+        f"{agreeing_with_part(inside, n_intervals, 'contains', 'contain')} the true value. "
+        f"Largest error: {error[position]:.3f} ({who}{what})."
     )
 
 
@@ -282,27 +290,27 @@ def truth(result: Drawable, style: Style, *, bounds: str | None = None, **option
     frame = result.frame
     if "true" not in frame:
         raise InputError("A figure of errors needs the column 'true', which the table of estimates lacks.")
-    moved = {
+    errors = {
         name: frame[name].astype(float) - frame["true"].astype(float)
         for name in ("estimate", "lower", "upper", "boot_lower", "boot_upper")
         if name in frame
     }
     bounds = interval_words(result.settings) if bounds is None else bounds
-    made = of_levels(
-        frame.assign(**moved), style, label="Estimate minus true value", bounds=bounds, **options
+    plot = plot_levels(
+        frame.assign(**errors), style, label="Estimate minus true value", bounds=bounds, **options
     )
-    return made.draw(style)
+    return plot.draw(style)
 
 
 def _detectable_alt(result: Drawable, style: Style) -> str:
     """Count the estimates that are smaller than the minimum detectable effect."""
     frame, words = result.frame, style.words
-    small = frame[frame["estimate"].abs() < frame["effect_found"]]
-    which = ", ".join(words.both(f, v) for f, v in zip(small["feature"], small["level"], strict=True))
-    known = int(frame[["estimate", "effect_found"]].notna().all(axis=1).sum())
-    verb = agreeing_with_part(len(small), known, "is", "are")
+    rows = frame[frame["estimate"].abs() < frame["effect_found"]]
+    which = ", ".join(words.both(f, v) for f, v in zip(rows["feature"], rows["level"], strict=True))
+    total = int(frame[["estimate", "effect_found"]].notna().all(axis=1).sum())
+    verb = agreeing_with_part(len(rows), total, "is", "are")
     return (
-        f"Dot plot. {out_of(len(small), known, 'estimate')} {verb} smaller than the minimum detectable effect"
+        f"Dot plot. {out_of(len(rows), total, 'estimate')} {verb} smaller than the minimum detectable effect"
         f"{f' ({which})' if which else ''}."
     )
 
@@ -328,7 +336,7 @@ def detectable(result: Drawable, style: Style) -> Any:
         for name in display_order(frame["feature"])
     }
     table = pd.concat(parts, ignore_index=True)
-    made = levels(
+    plot = levels(
         table, xlabel="Effect without its sign", what="Effects and minimum detectable effects", rows=rows
     )
-    return made.draw(style)
+    return plot.draw(style)

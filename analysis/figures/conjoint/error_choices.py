@@ -54,17 +54,17 @@ class _Style:
 def _alt(result: Drawable, style: Style) -> str:
     """Describe the figure in words, with the largest standard errors of each feature."""
     frame, words = result.frame, style.words
-    known = frame[frame["ratio"].notna()]
+    rows = frame[frame["ratio"].notna()]
     n_effects, n_choices = len(frame[["feature", "level"]].drop_duplicates()), frame["choice"].nunique()
-    some = f"{MOST_DRAWN} of " if n_choices > MOST_DRAWN else ""
-    told = []
-    for feature in display_order(known["feature"]):
-        here = known[_is(known, feature)].reset_index(drop=True)
-        worst = here.iloc[int(here["ratio"].to_numpy(float).argmax())]
-        told.append(f"{words.feature(feature)} {worst['ratio']:.1f}, {worst['choice']}")
+    part = f"{MOST_DRAWN} of " if n_choices > MOST_DRAWN else ""
+    texts = []
+    for feature in display_order(rows["feature"]):
+        feature_rows = rows[_has_feature(rows, feature)].reset_index(drop=True)
+        row = feature_rows.iloc[int(feature_rows["ratio"].to_numpy(float).argmax())]
+        texts.append(f"{words.feature(feature)} {row['ratio']:.1f}, {row['choice']}")
     return (
-        f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {some}{n_choices} choices of errors. "
-        f"Largest standard error over that of rows: {'; '.join(told)}."
+        f"Intervals of {n_effects} effect{'s' * (n_effects != 1)} under {part}{n_choices} choices of errors. "
+        f"Largest standard error over that of rows: {'; '.join(texts)}."
     )
 
 
@@ -86,7 +86,7 @@ def error_choices(result: Drawable, style: Style) -> Figure:
     features = display_order(frame["feature"])
     layout = arrange(
         [words.feature(name) for name in features],
-        {words.feature(name): _tick_labels(frame[_is(frame, name)], words) for name in features},
+        {words.feature(name): _tick_labels(frame[_has_feature(frame, name)], words) for name in features},
         lambda _, texts: len(texts) * _row(choices, texts.values()),
         furniture=PANEL_FURNITURE,
         width=page_width(),
@@ -98,32 +98,32 @@ def error_choices(result: Drawable, style: Style) -> Figure:
     under = [wrap(words.feature(name), cell - 0.04) for name in features]
     below = 0.55 + CELL * len(ratios) + max(map(more_lines, under))
     legend = 0.17 * -(-len(choices) // 3) + above
-    drawn = new_figure(page_width(), body + below + legend + 0.25)
-    grid = drawn.add_gridspec(2, 1, height_ratios=[body, below])
-    _draw_effects(drawn, grid[0], frame, layout, words, styles, look)
-    _draw_ratios(drawn.add_subplot(grid[1]), ratios, under, look)
+    fig = new_figure(page_width(), body + below + legend + 0.25)
+    grid = fig.add_gridspec(2, 1, height_ratios=[body, below])
+    _draw_effects(fig, grid[0], frame, layout, words, styles, look)
+    _draw_ratios(fig.add_subplot(grid[1]), ratios, under, look)
     handles = [
-        Line2D([], [], color=own.color, marker=own.marker, markersize=4.6, linewidth=1.4)
-        for own in styles.values()
+        Line2D([], [], color=choice_style.color, marker=choice_style.marker, markersize=4.6, linewidth=1.4)
+        for choice_style in styles.values()
     ]
-    add_legend(drawn, handles, choices, 3, title, look)
-    return drawn
+    add_legend(fig, handles, choices, 3, title, look)
+    return fig
 
 
 def ratio_ranges(frame: pd.DataFrame) -> pd.DataFrame:
     """Smallest and largest ratio of errors by choice and feature, for choices that have errors."""
-    known = frame[frame["ratio"].notna()]
-    spread = known.groupby(["choice", "feature"], sort=False, observed=True)["ratio"].agg(["min", "max"])
-    present = [name for name in display_order(frame["choice"]) if name in set(known["choice"].astype(str))]
-    found = spread.rename(index=str, level=0).rename(index=str, level=1).to_dict("index")
+    rows = frame[frame["ratio"].notna()]
+    spread = rows.groupby(["choice", "feature"], sort=False, observed=True)["ratio"].agg(["min", "max"])
+    choices = [name for name in display_order(frame["choice"]) if name in set(rows["choice"].astype(str))]
+    ranges = spread.rename(index=str, level=0).rename(index=str, level=1).to_dict("index")
     columns = [(name, edge) for name in display_order(frame["feature"]) for edge in ("min", "max")]
     cells = [
-        [found.get((choice, name), {}).get(edge, np.nan) for name, edge in columns] for choice in present
+        [ranges.get((choice, name), {}).get(edge, np.nan) for name, edge in columns] for choice in choices
     ]
-    return pd.DataFrame(cells, index=present, columns=pd.MultiIndex.from_tuples(columns), dtype=float)
+    return pd.DataFrame(cells, index=choices, columns=pd.MultiIndex.from_tuples(columns), dtype=float)
 
 
-def _is(frame: pd.DataFrame, feature: str) -> np.ndarray:
+def _has_feature(frame: pd.DataFrame, feature: str) -> np.ndarray:
     return (frame["feature"].astype("string") == feature).to_numpy(bool)
 
 
@@ -132,52 +132,52 @@ def _row(choices: Sequence[str], texts: Iterable[str]) -> float:
     return max(ROW_MARGIN + STEP * len(choices), 0.05 + max(map(lines_high, texts)))
 
 
-def _tick_labels(here: pd.DataFrame, words: Labels) -> dict[str, str]:
+def _tick_labels(rows: pd.DataFrame, words: Labels) -> dict[str, str]:
     """Each level with its estimate in a line of its own."""
-    feature, center = here["feature"].iloc[0], _centers(here)
+    feature, center = rows["feature"].iloc[0], _centers(rows)
     return {
         level: f"{words.level(feature, level)}\n{_number(center[level])}"
-        for level in display_order(here["level"])
+        for level in display_order(rows["level"])
     }
 
 
-def _centers(here: pd.DataFrame) -> pd.Series[float]:
+def _centers(rows: pd.DataFrame) -> pd.Series[float]:
     """Estimate of the first choice, by level."""
-    return here.drop_duplicates("level").set_index("level")["estimate"].rename(str).astype(float)
+    return rows.drop_duplicates("level").set_index("level")["estimate"].rename(str).astype(float)
 
 
-def chosen_to_draw(frame: pd.DataFrame) -> list[str]:
+def choices_to_draw(frame: pd.DataFrame) -> list[str]:
     """The choices whose intervals are drawn: all of up to four, else one of each kind."""
     # These are independent rows, the unit of the judge, all stimuli crossed (of one stimulus CR2), and the
     # mixed model. The ratios below the intervals are those of every choice.
-    known = frame.drop_duplicates("choice").astype({"choice": str, "clusters": str, "method": str})
-    every = display_order(frame["choice"])
-    if len(every) <= MOST_DRAWN:
-        return every
-    unit = set(known.loc[known["method"] == "survey", "clusters"])
-    stimuli = known[known["method"].isin(["CR1", "CR2"])]
+    choices = frame.drop_duplicates("choice").astype({"choice": str, "clusters": str, "method": str})
+    all_choices = display_order(frame["choice"])
+    if len(all_choices) <= MOST_DRAWN:
+        return all_choices
+    unit = set(choices.loc[choices["method"] == "survey", "clusters"])
+    stimuli = choices[choices["method"].isin(["CR1", "CR2"])]
     stimuli = stimuli[[not unit & set(names.split(", ")) for names in stimuli["clusters"]]]
     crossed = stimuli["clusters"].str.count(", ") + 0.5 * (stimuli["method"] == "CR2")
     widest = stimuli.loc[crossed == crossed.max(), "choice"]
-    kept = {
-        *known.loc[(known["clusters"] == "") | known["method"].isin(["survey", "mixed"]), "choice"],
+    selection = {
+        *choices.loc[(choices["clusters"] == "") | choices["method"].isin(["survey", "mixed"]), "choice"],
         *widest.iloc[:1],
     }
-    return [name for name in every if name in kept]
+    return [name for name in all_choices if name in selection]
 
 
 def _styles(frame: pd.DataFrame, look: Theme) -> dict[str, _Style]:
     """Colour and marker of each choice whose intervals are drawn; rows are grey."""
     rows = set(frame.loc[frame["clusters"].astype(str) == "", "choice"].astype(str))
-    others = (_Style(look.color(k), MARKS[1 + k]) for k in range(MOST_DRAWN))
+    further_styles = (_Style(look.color(k), MARKS[1 + k]) for k in range(MOST_DRAWN))
     return {
-        name: _Style(look.color(6), MARKS[0]) if name in rows else next(others)
-        for name in chosen_to_draw(frame)
+        name: _Style(look.color(6), MARKS[0]) if name in rows else next(further_styles)
+        for name in choices_to_draw(frame)
     }
 
 
 def _draw_effects(
-    drawn: Figure,
+    fig: Figure,
     place: SubplotSpec,
     frame: pd.DataFrame,
     layout: Layout,
@@ -191,27 +191,27 @@ def _draw_effects(
     for position, column in enumerate(layout.columns):
         inner = outer[position].subgridspec(len(column), 1, height_ratios=[heights[k] for k in column])
         for row, index in enumerate(column):
-            axes = drawn.add_subplot(inner[row])
+            axes = fig.add_subplot(inner[row])
             panel = words.feature(features[index])
-            _draw_panel(axes, frame[_is(frame, features[index])], layout.texts[panel], styles, look)
+            _draw_panel(axes, frame[_has_feature(frame, features[index])], layout.texts[panel], styles, look)
             set_panel_title(axes, layout.titles[panel], layout.outdent[position])
         axes.set_xlabel("Distance from the estimate (upright line: no effect)")
 
 
 def _draw_panel(
-    axes: Axes, here: pd.DataFrame, texts: Mapping[str, str], styles: dict[str, _Style], look: Theme
+    axes: Axes, rows: pd.DataFrame, texts: Mapping[str, str], styles: dict[str, _Style], look: Theme
 ) -> None:
-    levels = display_order(here["level"])
+    levels = display_order(rows["level"])
     height = _row(list(styles), texts.values())
     y_of = {level: (k + 0.5) * height for k, level in enumerate(levels)}
-    center = _centers(here)
-    reach = 1.04 * _reach(here, center)
+    center = _centers(rows)
+    reach = 1.04 * _reach(rows, center)
     for position, (choice, style) in enumerate(styles.items()):
-        one = here[(here["choice"].astype("string") == choice).to_numpy(bool)]
+        choice_rows = rows[(rows["choice"].astype("string") == choice).to_numpy(bool)]
         shift = (position - (len(styles) - 1) / 2) * STEP
-        y = one["level"].astype(str).map(y_of).to_numpy(float) + shift
-        around = one["level"].astype(str).map(center).to_numpy(float)
-        estimate, lower, upper = (one[name].to_numpy(float) - around for name in EDGES)
+        y = choice_rows["level"].astype(str).map(y_of).to_numpy(float) + shift
+        around = choice_rows["level"].astype(str).map(center).to_numpy(float)
+        estimate, lower, upper = (choice_rows[name].to_numpy(float) - around for name in EDGES)
         lower, upper = np.clip(lower, -2 * reach, 2 * reach), np.clip(upper, -2 * reach, 2 * reach)
         axes.hlines(y, lower, upper, color=style.color, linewidth=1.3, zorder=3)
         axes.plot(
@@ -238,10 +238,10 @@ def _number(value: float) -> str:
     return f"{value:z.3f}".replace("-", "\N{MINUS SIGN}")
 
 
-def _reach(here: pd.DataFrame, center: pd.Series[float]) -> float:
+def _reach(rows: pd.DataFrame, center: pd.Series[float]) -> float:
     """Largest distance of a finite limit from the estimate that its row is drawn around."""
-    around = here["level"].astype(str).map(center).to_numpy(float)
-    away = np.abs(here[["lower", "upper"]].to_numpy(float) - around[:, None])
+    around = rows["level"].astype(str).map(center).to_numpy(float)
+    away = np.abs(rows[["lower", "upper"]].to_numpy(float) - around[:, None])
     return float(away[np.isfinite(away)].max(initial=1e-6))
 
 
@@ -257,8 +257,8 @@ def _draw_ratios(axes: Axes, ratios: pd.DataFrame, names: Sequence[str], look: T
                 continue
             depth = DARKEST * float(np.clip((high - 1) / (LARGE - 1), 0, 1))
             axes.add_patch(Rectangle((column, row), 1, 1, facecolor=look.color(1), alpha=depth, linewidth=0))
-            shown = f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f}"
-            axes.text(column + 0.5, row + 0.5, shown, ha="center", va="center", fontsize=7.5)
+            text = f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f}"
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7.5)
     axes.set_xlim(0, len(features))
     axes.set_ylim(len(ratios), 0)
     axes.set_xticks(np.arange(len(features)) + 0.5, names)

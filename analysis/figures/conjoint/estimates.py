@@ -37,11 +37,11 @@ from .effects import (
     WHO,
     Interval,
     axis_label,
-    by_reference,
     interaction,
     interval_words,
     is_reference,
-    of_levels,
+    plot_by_reference,
+    plot_levels,
     series_in_words,
 )
 
@@ -96,12 +96,12 @@ def effects(
     if feature is not None and by is not None:
         return interaction(frame, style, feature, by, panels, group, interval, bounds)
     if "reference" in frame:
-        return by_reference(frame, style, bounds, share_x)
+        return plot_by_reference(frame, style, bounds, share_x)
     groups = [name for name in settings.get("by") or () if name in frame]
     if groups and group is None:
         frame, group = frame.assign(**{SERIES: series_in_words(frame, groups, words)}), SERIES
-    label, named = None, set(frame[group].astype(str)) if group == SERIES else set()
-    if len(named) == 1 and (MINUS in (only := named.pop()) or result.kind == "interaction"):
+    label, series_names = None, set(frame[group].astype(str)) if group == SERIES else set()
+    if len(series_names) == 1 and (MINUS in (only := series_names.pop()) or result.kind == "interaction"):
         label = f"{axis_label(frame)}: {only}"
     kinds = set(frame["statistic"].astype(str)) if "statistic" in frame else {"amce"}
     is_mean = kinds <= {"mm", "pmm"} and result.kind != "people"
@@ -110,7 +110,7 @@ def effects(
         null = float(settings.get("null") or settings.get("h0") or 0.0)
         is_share = frame["estimate"].dropna().between(0, 1).all()
         line = baseline if baseline is not None else null or (HALF if is_share else None)
-    return of_levels(
+    return plot_levels(
         frame,
         style,
         group=group,
@@ -128,16 +128,16 @@ BOUNDS = ("equivalence_lower", "equivalence_upper", "bound_lower", "bound_upper"
 
 def _contrast_alt(result: Drawable, style: Style) -> str:
     """Give the number of contrasts, the largest and the smallest."""
-    words, shown = style.words, result.frame.dropna(subset="estimate")
-    feature = str(shown["feature"].iloc[0])
+    words, rows = style.words, result.frame.dropna(subset="estimate")
+    feature = str(rows["feature"].iloc[0])
     ends = []
-    for position in (int(shown["estimate"].argmin()), int(shown["estimate"].argmax())):
-        row = shown.iloc[position]
+    for position in (int(rows["estimate"].argmin()), int(rows["estimate"].argmax())):
+        row = rows.iloc[position]
         base = words.level(feature, row["reference"])
         pair = f"{words.level(feature, row['level'])} minus {base[:1].lower() + base[1:]}"
         ends.append(f"{signed(float(row['estimate']))} ({pair})")
     return (
-        f"Matrix of {len(shown)} contrasts of {words.feature(feature).lower()}, from {ends[0]} to {ends[1]}."
+        f"Matrix of {len(rows)} contrasts of {words.feature(feature).lower()}, from {ends[0]} to {ends[1]}."
     )
 
 
@@ -151,30 +151,30 @@ def contrast(result: Drawable, style: Style) -> Figure:
     alpha = float(result.settings.get("alpha", 0.05))
     grids = _matrices(frame, words, alpha)
     first, feature = grids[0], words.feature(frame["feature"].iloc[0])
-    each = 0.5 * len(first.columns) + max(_ROW_LABELS, first.left + 0.2)
-    across = min(len(grids), 2 if each <= page_width() / 2 or first.left <= _ROW_LABELS else 1)
+    grid_width = 0.5 * len(first.columns) + max(_ROW_LABELS, first.left + 0.2)
+    across = min(len(grids), 2 if grid_width <= page_width() / 2 or first.left <= _ROW_LABELS else 1)
     down = -(-len(grids) // across)
-    width = min(page_width(), max(across * each + 0.4, 4.6))
-    grids, outdent = _headed(grids, width / across, 0.5 * len(first.columns))
+    width = min(page_width(), max(across * grid_width + 0.4, 4.6))
+    grids, outdent = _wrap_titles(grids, width / across, 0.5 * len(first.columns))
     beyond = max(more_lines(grid.title, PANEL_TITLE) for grid in grids) + first.below.depth
     below = wrap(f"{feature}: row minus column (dots: size of the difference)", width - 0.2)
     title, above, _ = room_above(style.title, width, [])
     height = down * (first.cell * len(first.rows) + 0.95 + beyond) + 0.45 + more_lines(below)
-    drawn = new_figure(width, height + above)
+    fig = new_figure(width, height + above)
     largest = float(np.nanmax(np.abs(frame["estimate"].to_numpy(float)), initial=0.0))
     for position, grid in enumerate(grids):
-        draw_grid(drawn.add_subplot(down, across, position + 1), grid, look, largest, outdent)
-    drawn.supxlabel(below, fontsize=8.5)
-    add_key(drawn, look, _states(frame, alpha), title)
-    return drawn
+        draw_grid(fig.add_subplot(down, across, position + 1), grid, look, largest, outdent)
+    fig.supxlabel(below, fontsize=8.5)
+    add_key(fig, look, _states(frame, alpha), title)
+    return fig
 
 
 def _significance_alt(result: Drawable, style: Style) -> str:
     """Count the effects that stay significant after adjustment."""
     frame, alpha = result.frame, float(result.settings.get("alpha", 0.05))
     before, after = int((frame["p"] < alpha).sum()), int((frame["p_adjusted"] < alpha).sum())
-    tested = int(frame["p"].notna().sum())
-    return f"Grid of {tested} effects: {before} with p below {alpha:g}, {after} of them after adjustment."
+    n_tested = int(frame["p"].notna().sum())
+    return f"Grid of {n_tested} effects: {before} with p below {alpha:g}, {after} of them after adjustment."
 
 
 @figure("significance", alt=_significance_alt)
@@ -184,47 +184,47 @@ def significance(result: Drawable, style: Style, *, group: str | None = None) ->
     frame, look, words = result.frame, style.look, style.words
     _require(frame, "feature", "level", "estimate", "p", "p_adjusted")
     alpha = float(result.settings.get("alpha", 0.05))
-    shown = frame[~is_reference(frame)].reset_index(drop=True)
-    series = _series(shown, group, style)
-    state = states_of(shown["p"].to_numpy(float), shown["p_adjusted"].to_numpy(float), alpha)
+    effect_rows = frame[~is_reference(frame)].reset_index(drop=True)
+    series = _series(effect_rows, group, style)
+    state = states_of(effect_rows["p"].to_numpy(float), effect_rows["p_adjusted"].to_numpy(float), alpha)
     table = pd.DataFrame(
         {
-            "feature": shown["feature"].astype(str),
-            "row": words.levels(shown),
+            "feature": effect_rows["feature"].astype(str),
+            "row": words.levels(effect_rows),
             "column": series.to_numpy(str),
-            "estimate": shown["estimate"].astype(float),
+            "estimate": effect_rows["estimate"].astype(float),
             "state": state,
         }
     )
     columns = list(dict.fromkeys(table["column"]))
     grids = []
-    for feature in display_order(shown["feature"]):
-        order = display_order(shown.loc[shown["feature"].astype(str) == feature, "level"])
+    for feature in display_order(effect_rows["feature"]):
+        order = display_order(effect_rows.loc[effect_rows["feature"].astype(str) == feature, "level"])
         rows = [words.level(feature, level) for level in order]
         grids.append(Grid(table[table["feature"] == feature], rows, columns, words.feature(feature)))
-    left = max(grid.left for grid in grids)
-    wide = 2.6 + 0.8 * len(columns) + max(0.0, left - _ROW_LABELS)
+    left_margin = max(grid.left for grid in grids)
+    wide = 2.6 + 0.8 * len(columns) + max(0.0, left_margin - _ROW_LABELS)
     width = page_width() if len(columns) > 4 else min(max(wide, 4.8), page_width())
-    grids, outdent = _headed(grids, width, width - left - 0.4)
+    grids, outdent = _wrap_titles(grids, width, width - left_margin - 0.4)
     heights = [grid.cell * len(grid.rows) + 0.3 + more_lines(grid.title, PANEL_TITLE) for grid in grids]
     depth = grids[0].below.depth if len(columns) > 1 else 0.0
     title, above, _ = room_above(style.title, width, [])
-    drawn = new_figure(width, sum(heights) + 1.3 + depth + above)
-    places = drawn.add_gridspec(len(grids), 1, height_ratios=heights)
+    fig = new_figure(width, sum(heights) + 1.3 + depth + above)
+    places = fig.add_gridspec(len(grids), 1, height_ratios=heights)
     largest = float(np.nanmax(np.abs(table["estimate"].to_numpy(float)), initial=0.0))
     for position, grid in enumerate(grids):
-        axes = drawn.add_subplot(places[position])
+        axes = fig.add_subplot(places[position])
         draw_grid(axes, grid, look, largest, outdent)
         if len(columns) == 1 or position + 1 < len(grids):
             axes.set_xticklabels([])
-    add_key(drawn, look, _states(frame, alpha), title)
-    return drawn
+    add_key(fig, look, _states(frame, alpha), title)
+    return fig
 
 
-def _series(shown: pd.DataFrame, group: str | None, style: Style) -> pd.Series:
+def _series(rows: pd.DataFrame, group: str | None, style: Style) -> pd.Series:
     """The series of each row, which appears once for each level."""
-    series = series_labels(shown, "by" if group is None and "by" in shown else group, style.series_label)
-    keys = shown[["feature", "level"]].astype("string")
+    series = series_labels(rows, "by" if group is None and "by" in rows else group, style.series_label)
+    keys = rows[["feature", "level"]].astype("string")
     refuse_repeats(pd.concat([keys, series.rename("series")], axis=1))
     return series
 
@@ -243,8 +243,8 @@ def _matrices(frame: pd.DataFrame, words: Labels, alpha: float) -> list[Grid]:
         column=[words.level(feature, level) for level in frame["reference"]],
         state=states_of(frame["p"].to_numpy(float), adjusted, alpha),
     )
-    present = set(frame["level"].astype(str))
-    rows = [words.level(feature, level) for level in order if level in present]
+    level_names = set(frame["level"].astype(str))
+    rows = [words.level(feature, level) for level in order if level in level_names]
     columns = [words.level(feature, level) for level in order if level in references]
     if "by" not in frame:
         return [Grid(table, rows, columns)]
@@ -255,13 +255,15 @@ def _matrices(frame: pd.DataFrame, words: Labels, alpha: float) -> list[Grid]:
     ]
 
 
-def _headed(grids: list[Grid], room: float, bare: float) -> tuple[list[Grid], float]:
-    """Break headings that do not fit axes of ``bare`` inches; they start left of these by the labels."""
-    left = max(grid.left for grid in grids)
-    if left <= _ROW_LABELS or all(inches(grid.title, PANEL_TITLE, bold=True) <= bare for grid in grids):
+def _wrap_titles(grids: list[Grid], room: float, width: float) -> tuple[list[Grid], float]:
+    """Break headings that do not fit axes of ``width`` inches; they start left of these by the labels."""
+    left_margin = max(grid.left for grid in grids)
+    if left_margin <= _ROW_LABELS or all(
+        inches(grid.title, PANEL_TITLE, bold=True) <= width for grid in grids
+    ):
         return grids, 0.0
     titles = [wrap(grid.title, room - 0.3, PANEL_TITLE, bold=True) for grid in grids]
-    return [replace(grid, title=title) for grid, title in zip(grids, titles, strict=True)], left
+    return [replace(grid, title=title) for grid, title in zip(grids, titles, strict=True)], left_margin
 
 
 def _states(frame: pd.DataFrame, alpha: float) -> list[tuple[str, str]]:
@@ -303,64 +305,64 @@ def _draw_equivalence(frame: pd.DataFrame, style: Style, group: str | None, *, s
 
     _require(frame, "feature", "level", "estimate", *BOUNDS, "verdict")
     look, words = style.look, style.words
-    shown = frame[~is_reference(frame) & frame["estimate"].notna()].reset_index(drop=True)
-    if shown.empty:
+    effect_rows = frame[~is_reference(frame) & frame["estimate"].notna()].reset_index(drop=True)
+    if effect_rows.empty:
         raise InputError("There is nothing to draw: the table has no tested estimates.")
-    series = _series(shown, group, style)
+    series = _series(effect_rows, group, style)
     panels = {}
     for who in dict.fromkeys(series):
-        for feature in display_order(shown["feature"]):
+        for feature in display_order(effect_rows["feature"]):
             label = words.feature(feature)
             head = f"{who}: {label}" if series.nunique() > 1 else label
-            panels[head] = shown[(shown["feature"].astype(str) == feature) & (series == who)]
+            panels[head] = effect_rows[(effect_rows["feature"].astype(str) == feature) & (series == who)]
     heads = list(panels)
     layout = arrange(
         heads,
         {
             head: {
                 str(level): words.level(feature, level)
-                for feature, level in zip(own["feature"], own["level"], strict=True)
+                for feature, level in zip(panel_rows["feature"], panel_rows["level"], strict=True)
             }
-            for head, own in panels.items()
+            for head, panel_rows in panels.items()
         },
         lambda _, texts: len(texts) * max(0.23, 0.06 + max(map(lines_high, texts.values()))),
         furniture=0.55,
         width=page_width(),
     )
-    verdicts = display_order(shown["verdict"])
+    verdicts = display_order(effect_rows["verdict"])
     title, above, _ = room_above(style.title, layout.width, [])
     below = wrap(f"{axis_label(frame)} (band: bounds of equivalence)", layout.width - 0.2)
-    drawn = new_figure(layout.width, layout.body + 0.75 + above + more_lines(below))
-    outer = drawn.add_gridspec(1, len(layout.columns))
+    fig = new_figure(layout.width, layout.body + 0.75 + above + more_lines(below))
+    outer = fig.add_gridspec(1, len(layout.columns))
     for position, column in enumerate(layout.columns):
         inner = outer[position].subgridspec(len(column), 1, height_ratios=[layout.rows[i] for i in column])
         for place, index in enumerate(column):
-            axes = drawn.add_subplot(inner[place])
-            own = panels[heads[index]]
-            _draw_bounds(axes, own, list(layout.texts[heads[index]].values()), look)
+            axes = fig.add_subplot(inner[place])
+            panel_rows = panels[heads[index]]
+            _draw_bounds(axes, panel_rows, list(layout.texts[heads[index]].values()), look)
             set_panel_title(axes, layout.titles[heads[index]], layout.outdent[position])
-            edges = (shown if share_x else own)[list(BOUNDS)].to_numpy(float)
+            edges = (effect_rows if share_x else panel_rows)[list(BOUNDS)].to_numpy(float)
             margin = 0.05 * float(np.nanmax(edges) - np.nanmin(edges))
             axes.set_xlim(float(np.nanmin(edges)) - margin, float(np.nanmax(edges)) + margin)
             axes.locator_params(axis="x", nbins=5)
-    drawn.supxlabel(below, fontsize=8.5)
+    fig.supxlabel(below, fontsize=8.5)
     styles = [_verdict_style(verdict) for verdict in verdicts]
     handles = [
         Line2D([], [], color=_color(k, look), marker=marker, markersize=4.6, linewidth=1.3)
         for k, marker in styles
     ]
-    add_legend(drawn, handles, [verdict.capitalize() for verdict in verdicts], 4, title, look)
-    return drawn
+    add_legend(fig, handles, [verdict.capitalize() for verdict in verdicts], 4, title, look)
+    return fig
 
 
 def _verdict_style(verdict: str) -> tuple[int | None, str]:
     """Number of the colour (None: grey) and marker of a verdict."""
-    found: dict[str, tuple[int | None, str]] = {
+    styles: dict[str, tuple[int | None, str]] = {
         "different": (1, "D"),
         "different, too small to matter": (3, "s"),
         "equivalent": (0, "o"),
     }
-    return found.get(verdict, (None, "X"))
+    return styles.get(verdict, (None, "X"))
 
 
 def _color(number: int | None, look: Theme) -> str:

@@ -32,7 +32,7 @@ COLUMNS = {
 ROOM = 0.12  # inches, for the tick labels of widths, which are longer than those of power
 
 
-def _first(result: Drawable) -> tuple[pd.DataFrame, float | None]:
+def _rows_of_first_effect(result: Drawable) -> tuple[pd.DataFrame, float | None]:
     """The rows about the first effect, and that effect, None where there is none."""
     frame = result.frame
     if frame["effect"].isna().all():
@@ -43,7 +43,7 @@ def _first(result: Drawable) -> tuple[pd.DataFrame, float | None]:
 
 def _plan_alt(result: Drawable, style: Style) -> str:
     """Describe the medians at the smallest and the largest number of people in words."""
-    frame, effect = _first(result)
+    frame, effect = _rows_of_first_effect(result)
     texts = ["Width of intervals over the number of people, from people alone and corrected by a model."]
     for n in dict.fromkeys([frame["people"].min(), frame["people"].max()]):
         at = frame[frame["people"] == n].median(numeric_only=True)
@@ -67,7 +67,7 @@ def label_plan(result: Drawable, style: Style) -> Figure:
     tasks of the model.
     """
     look = style.look
-    frame, effect = _first(result)
+    frame, effect = _rows_of_first_effect(result)
     models = [style.names.of("judges", str(name)) for name in result.settings["model"]]
     labels = {
         HUMAN: "People alone",
@@ -80,14 +80,14 @@ def label_plan(result: Drawable, style: Style) -> Figure:
     above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
     high = above + BODY + BELOW + key
     panels = ["width"] if effect is None else ["width", "power"]
-    drawn = new_figure(page_width(), high)
-    drawn.set_layout_engine(None)
+    fig = new_figure(page_width(), high)
+    fig.set_layout_engine(None)
     share = page_width() / len(panels)
     for place, panel in enumerate(panels):
-        left = place * share + LEFT + ROOM
-        axes = drawn.add_axes(
+        left_edge = place * share + LEFT + ROOM
+        axes = fig.add_axes(
             (
-                left / page_width(),
+                left_edge / page_width(),
                 (BELOW + key) / high,
                 (share - LEFT - ROOM - RIGHT) / page_width(),
                 BODY / high,
@@ -101,8 +101,8 @@ def label_plan(result: Drawable, style: Style) -> Figure:
         axes.set_xlabel("People (logarithmic)")
         name = f"Power for an effect of {effect:g}" if panel == "power" else _width_title(result)
         axes.set_title(name, loc="left", fontweight="bold", pad=5)
-    frame_curves(drawn, drawn.axes[0], title, n_columns)
-    return drawn
+    frame_curves(fig, fig.axes[0], title, n_columns)
+    return fig
 
 
 def _width_title(result: Drawable) -> str:

@@ -51,24 +51,26 @@ class Power(Drawable, Protocol):
 
 
 def hardest_curves(
-    result: Power, shown: Show, sizes: Sequence[float] | None, power: float | None
+    result: Power, quantity: Show, sizes: Sequence[float] | None, power: float | None
 ) -> pd.DataFrame:
     """The hardest level of each feature over a grid of sizes."""
-    known = result.frame["pairs"][np.isfinite(result.frame["pairs"])]
-    if sizes is None and known.empty:
+    finite_pairs = result.frame["pairs"][np.isfinite(result.frame["pairs"])]
+    if sizes is None and finite_pairs.empty:
         raise InputError("No size reaches the power that was asked for; give the sizes to draw.")
-    low, high = (known.min() / 30, known.max() * 6) if sizes is None else (min(sizes), max(sizes))
+    low, high = (
+        (finite_pairs.min() / 30, finite_pairs.max() * 6) if sizes is None else (min(sizes), max(sizes))
+    )
     pairs = np.geomspace(max(low, 10.0), high, POINTS).tolist()
-    if shown == "power":
+    if quantity == "power":
         effects = result.frame["effect"][np.isfinite(result.frame["effect"])]
         if result.solved == "effect":
             effects = effects.abs().round(3)
         if effects.empty:
             raise InputError("No effect reaches the power that was asked for; plan more pairs or stimuli.")
-        found = result.at(effect=list(dict.fromkeys(effects)), pairs=pairs).frame.assign(wanted=np.nan)
-        return _hardest(found, "power", "min")
-    wanted = [power] if power is not None else _powers(result)
-    parts = [result.at(pairs=pairs, power=value).frame.assign(wanted=value) for value in wanted]
+        table = result.at(effect=list(dict.fromkeys(effects)), pairs=pairs).frame.assign(wanted=np.nan)
+        return _hardest(table, "power", "min")
+    power_levels = [power] if power is not None else _powers(result)
+    parts = [result.at(pairs=pairs, power=value).frame.assign(wanted=value) for value in power_levels]
     return _hardest(pd.concat(parts, ignore_index=True), "effect", "max")
 
 
@@ -84,16 +86,18 @@ def _hardest(frame: pd.DataFrame, column: str, by: str) -> pd.DataFrame:
 
 def shared_lines(curves: pd.DataFrame, words: Labels) -> dict[str, str]:
     """Features that get a line, with the labels of all features that share it."""
-    drawn: dict[bytes, list[str]] = {}
+    features_by_line: dict[bytes, list[str]] = {}
     for name, rows in curves.groupby("feature", sort=False, observed=True):
-        drawn.setdefault(rows["value"].to_numpy(float).round(9).tobytes(), []).append(str(name))
+        features_by_line.setdefault(rows["value"].to_numpy(float).round(9).tobytes(), []).append(str(name))
     return {
         names[0]: ",\n".join(wrap(words.feature(name), LONGEST_LABEL) for name in names)
-        for names in drawn.values()
+        for names in features_by_line.values()
     }
 
 
-def draw_curves(ax: Axes, curves: pd.DataFrame, lines: Mapping[str, str], shown: Show, look: Theme) -> None:
+def draw_curves(
+    ax: Axes, curves: pd.DataFrame, lines: Mapping[str, str], quantity: Show, look: Theme
+) -> None:
     """Draw one line for each entry of ``lines``, over the number of pairs."""
     for position, (name, label) in enumerate(lines.items()):
         rows = curves[curves["feature"].astype(str) == name]
@@ -109,7 +113,7 @@ def draw_curves(ax: Axes, curves: pd.DataFrame, lines: Mapping[str, str], shown:
         )
 
 
-def dress_axes(ax: Axes, shown: Show, look: Theme, usual: float) -> None:
+def dress_axes(ax: Axes, quantity: Show, look: Theme, reference_power: float) -> None:
     """Give an axis its scales, and powers a line at the usual one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
@@ -121,9 +125,9 @@ def dress_axes(ax: Axes, shown: Show, look: Theme, usual: float) -> None:
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    if shown == "power":
+    if quantity == "power":
         ax.set_ylim(0, 1.02)
-        ax.axhline(usual, color=look.muted, linewidth=0.9, linestyle=(0, (2, 2)), zorder=2)
+        ax.axhline(reference_power, color=look.muted, linewidth=0.9, linestyle=(0, (2, 2)), zorder=2)
         return
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
@@ -133,11 +137,11 @@ def dress_axes(ax: Axes, shown: Show, look: Theme, usual: float) -> None:
 
 def _power_alt(result: Power, style: Style) -> str:
     """Describe a figure of power in words: what is drawn, and the extremes of the result."""
-    words, shown = style.words, "effect" if result.solved == "effect" else "power"
+    words, quantity = style.words, "effect" if result.solved == "effect" else "power"
     opening = {
         "effect": "Minimum detectable effects over the number of pairs.",
         "power": "Power curves over the number of pairs.",
-    }[shown]
+    }[quantity]
     column = {"power": "power", "pairs": "pairs", "effect": "effect"}[result.solved]
     values = result.frame[np.isfinite(result.frame[column])].reset_index(drop=True)
     if values.empty:
@@ -165,35 +169,35 @@ def power_curves(
     # Each attribute has a line, that of its hardest level; attributes with the same line share it. Points
     # mark the sizes of the result itself.
     look, words = style.look, style.words
-    shown = show or ("effect" if result.solved == "effect" else "power")
-    if shown not in ("power", "effect"):
-        raise InputError(f"show is {shown!r}; use power or effect.")
-    curves = hardest_curves(result, shown, sizes, power)
-    panel = "effect" if shown == "power" else "wanted"
+    quantity = show or ("effect" if result.solved == "effect" else "power")
+    if quantity not in ("power", "effect"):
+        raise InputError(f"show is {quantity!r}; use power or effect.")
+    curves = hardest_curves(result, quantity, sizes, power)
+    panel = "effect" if quantity == "power" else "wanted"
     panels = list(dict.fromkeys(curves[panel]))
     lines = shared_lines(curves, words)
     legend = list(lines.values()) if len(lines) > 1 else []
     title, above, columns = room_above(style.title, page_width(), legend)
-    drawn = new_figure(page_width(), 3.1 + above)
-    axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    fig = new_figure(page_width(), 3.1 + above)
+    axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, value in zip(axes, panels, strict=True):
-        draw_curves(ax, curves[curves[panel] == value], lines, shown, look)
-        _mark(ax, result, shown, value, look)
-        dress_axes(ax, shown, look, USUAL_POWER if power is None else power)
+        draw_curves(ax, curves[curves[panel] == value], lines, quantity, look)
+        _mark_sizes(ax, result, quantity, value, look)
+        dress_axes(ax, quantity, look, USUAL_POWER if power is None else power)
         if len(panels) > 1:
-            named = f"Effect {value:g}" if shown == "power" else f"Power {value:g}"
-            ax.set_title(named, loc="left", color=look.foreground)
-    axes[0].set_ylabel(_ylabel(result, shown, panels))
-    drawn.supxlabel("Pairs judged (logarithmic)", fontsize=8.5, color=look.foreground)
+            panel_title = f"Effect {value:g}" if quantity == "power" else f"Power {value:g}"
+            ax.set_title(panel_title, loc="left", color=look.foreground)
+    axes[0].set_ylabel(_ylabel(result, quantity, panels))
+    fig.supxlabel("Pairs judged (logarithmic)", fontsize=8.5, color=look.foreground)
     handles, names = axes[0].get_legend_handles_labels()
-    add_legend(drawn, handles if legend else [], names, columns, title, look)
-    return drawn
+    add_legend(fig, handles if legend else [], names, columns, title, look)
+    return fig
 
 
-def _mark(ax: Axes, result: Power, shown: Show, value: float, look: Theme) -> None:
+def _mark_sizes(ax: Axes, result: Power, quantity: Show, value: float, look: Theme) -> None:
     """Mark the sizes of the result."""
     at = result.frame
-    if shown == "power":
+    if quantity == "power":
         if result.solved == "effect":
             return
         at = at[at["effect"] == value]
@@ -201,7 +205,7 @@ def _mark(ax: Axes, result: Power, shown: Show, value: float, look: Theme) -> No
         at = at[np.isclose(at["power"], value)]
     else:
         return
-    column = "power" if shown == "power" else "effect"
+    column = "power" if quantity == "power" else "effect"
     points: Any = at[["pairs", column]].replace(np.inf, np.nan).dropna().drop_duplicates()
     ax.plot(
         points["pairs"],
@@ -215,9 +219,9 @@ def _mark(ax: Axes, result: Power, shown: Show, value: float, look: Theme) -> No
     )
 
 
-def _ylabel(result: Power, shown: Show, panels: Sequence[float]) -> str:
+def _ylabel(result: Power, quantity: Show, panels: Sequence[float]) -> str:
     what = EFFECTS[str(result.frame["statistic"].iloc[0])]
-    if shown == "power":
+    if quantity == "power":
         article = "a" if what.startswith("difference") else "an"
         of = f" of {panels[0]:g}" if len(panels) == 1 else ""
         return f"Power for {article} {what}{of}"
@@ -264,48 +268,48 @@ def _draw_plan(result: Power, style: Style, effect: float, plan: float) -> Figur
         for name, text in shared_lines(effects, words).items()
     }
     n_columns = legend_columns(list(lines.values()), page_width() - 0.6, 6)
-    n_rows, deepest = -(-len(lines) // n_columns), max(map(lines_high, lines.values()))
+    n_rows, label_height = -(-len(lines) // n_columns), max(map(lines_high, lines.values()))
     title = heading(style.title, page_width())
-    key = n_rows * (deepest + 0.06) + 0.08
+    key = n_rows * (label_height + 0.06) + 0.08
     above = 0.28 + (0.28 if title else 0) + more_lines(title, HEADING)
     high = above + BODY + BELOW + key
-    drawn = new_figure(page_width(), high)
-    drawn.set_layout_engine(None)  # tick labels have a known width; a layout would draw everything twice
+    fig = new_figure(page_width(), high)
+    fig.set_layout_engine(None)  # tick labels have a known width; a layout would draw everything twice
     wide = page_width() / 2 - LEFT - RIGHT
-    left, right = (
-        drawn.add_axes((start / page_width(), (BELOW + key) / high, wide / page_width(), BODY / high))
+    left_axes, right_axes = (
+        fig.add_axes((start / page_width(), (BELOW + key) / high, wide / page_width(), BODY / high))
         for start in (LEFT, page_width() / 2 + LEFT)
     )
-    draw_curves(left, effects, lines, "effect", look)
-    draw_curves(right, powers, lines, "power", look)
-    dress_axes(left, "effect", look, USUAL_POWER)
-    dress_axes(right, "power", look, USUAL_POWER)
-    left.set_title(
+    draw_curves(left_axes, effects, lines, "effect", look)
+    draw_curves(right_axes, powers, lines, "power", look)
+    dress_axes(left_axes, "effect", look, USUAL_POWER)
+    dress_axes(right_axes, "power", look, USUAL_POWER)
+    left_axes.set_title(
         f"Minimum detectable effect at power {USUAL_POWER:g}", loc="left", fontweight="bold", pad=5
     )
-    right.set_title(f"Power for an effect of {effect:g}", loc="left", fontweight="bold", pad=5)
+    right_axes.set_title(f"Power for an effect of {effect:g}", loc="left", fontweight="bold", pad=5)
     early = plan < np.sqrt(sizes[0] * sizes[1])
     for axes, side, foot in (
-        (left, "right" if early else "left", 0.03),
-        (right, "right", 0.6 if early else 0.03),
+        (left_axes, "right" if early else "left", 0.03),
+        (right_axes, "right", 0.6 if early else 0.03),
     ):
         axes.set_xlim(min(sizes[0], plan * 0.8), sizes[1])
         axes.set_xlabel("Pairs judged (logarithmic)")
         _mark_plan(axes, plan, look, side, foot)
-    frame_curves(drawn, left, title, n_columns)
-    return drawn
+    frame_curves(fig, left_axes, title, n_columns)
+    return fig
 
 
-def frame_curves(drawn: Figure, axes: Axes, title: str | None, n_columns: int) -> None:
+def frame_curves(fig: Figure, axes: Axes, title: str | None, n_columns: int) -> None:
     """Put the legend of one panel below all, and the title above."""
     handles, texts = axes.get_legend_handles_labels()
-    drawn.legend(
+    fig.legend(
         handles, texts, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=n_columns, frameon=False,
         handlelength=2.6, columnspacing=1.6, borderpad=0.2,
     )  # fmt: skip
     if title:
-        at = 1 - 0.06 / drawn.get_figheight()
-        drawn.text(0.01, at, title, va="top", fontweight="bold", fontsize=HEADING)
+        at = 1 - 0.06 / fig.get_figheight()
+        fig.text(0.01, at, title, va="top", fontweight="bold", fontsize=HEADING)
 
 
 def _mark_plan(axes: Axes, plan: float, look: Theme, side: str, foot: float) -> None:

@@ -57,7 +57,7 @@ def comparison_in_words(feature: object, comparison: object, labels: Labels) -> 
     return AGAINST.join(sides)
 
 
-def of_one_group(draw: Draw) -> Draw:
+def require_one_group(draw: Draw) -> Draw:
     """Refuse a result of several judges, prompts or variants, and draw one of a single one."""
 
     @wraps(draw)
@@ -80,7 +80,7 @@ class Wide(Forest):
 
 
 @figure("choice_level")
-@of_one_group
+@require_one_group
 def choice_level(result: Drawable, style: Style) -> Wide:
     """A row for each comparison; shares of ties as a second series where they are an outcome."""
     frame, labels = result.frame, style.words
@@ -97,23 +97,23 @@ def choice_level(result: Drawable, style: Style) -> Wide:
             baseline=0.0,
         )
         return Wide(**vars(differences))
-    shown = frame.assign(row=row, series="Chosen")
+    rows = frame.assign(row=row, series="Chosen")
     counts = result.extra["tasks"]
     if result.settings.get("ties") == "outcome" and counts["n_ties"].any():
         ties = counts.assign(row=row, series="Tie", estimate=counts["ties"])
-        shown = pd.concat([shown, ties], ignore_index=True)
-    made = forest(
-        shown,
-        row=shown["row"].tolist(),
-        series=shown["series"].tolist(),
+        rows = pd.concat([rows, ties], ignore_index=True)
+    plot = forest(
+        rows,
+        row=rows["row"].tolist(),
+        series=rows["series"].tolist(),
         xlabel=f"Probability that the first kind of profile is chosen\n({bounds})",
         what=f"Comparisons of {labels.feature(feature)} across the two profiles of a task",
         baseline=HALF,
     )
-    return Wide(**vars(made))
+    return Wide(**vars(plot))
 
 
-def both_ways(result: Drawable) -> tuple[list[str], np.ndarray, np.ndarray]:
+def afcp_matrix(result: Drawable) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Levels (K,), AFCPs of row over column (K, K) with NaN where unknown, and flags of intervals off 1/2."""
     frame = result.frame
     texts = [*frame["reference"].astype(str), *frame["level"].astype(str)]
@@ -129,25 +129,25 @@ def both_ways(result: Drawable) -> tuple[list[str], np.ndarray, np.ndarray]:
 
 def _afcp_alt(result: Drawable, style: Style) -> str:
     """Give the clearest preference, and the number of clear ones."""
-    names, share, clear = both_ways(result)
+    names, share, clear = afcp_matrix(result)
     feature = result.frame["feature"].iloc[0]
     i, j = np.unravel_index(int(np.nanargmax(share)), share.shape)
     first, second = (style.words.level(feature, names[k]) for k in (i, j))
     pairs = int(np.isfinite(share).sum()) // 2
-    bounded = int(result.frame[["lower", "upper"]].notna().all(axis=1).sum())
+    n_intervals = int(result.frame[["lower", "upper"]].notna().all(axis=1).sum())
     return (
         f"Matrix of average feature choice probabilities of {pairs} pairs of levels of "
         f"{style.words.feature(feature)}; the largest is {share[i, j]:.2f} for {first} over {second}. "
-        f"{count_excluding_in_words(int(clear.sum()) // 2, bounded, '0.5')}"
+        f"{count_excluding_in_words(int(clear.sum()) // 2, n_intervals, '0.5')}"
     )
 
 
 @figure("afcp", alt=_afcp_alt)
-@of_one_group
+@require_one_group
 def afcp(result: Drawable, style: Style) -> Figure:
     """How often the row is chosen over the column; outlined where the interval excludes one half."""
     look, labels = style.look, style.words
-    names, share, clear = both_ways(result)
+    names, share, clear = afcp_matrix(result)
     feature = result.frame["feature"].iloc[0]
     rows = [wrap(labels.level(feature, name), LONGEST_LABEL) for name in names]
     columns = column_labels([labels.level(feature, name) for name in names], upright=False, slant=SLANT)
@@ -162,8 +162,8 @@ def afcp(result: Drawable, style: Style) -> Figure:
     rise = math.sin(math.radians(SLANT))
     slanted = max(map(inches, columns.texts)) * rise if columns.rotation == SLANT else 0.2
     deep = max(columns.depth, slanted)
-    drawn = new_figure(width, high + deep + above + 0.45 + 0.17 * below.count("\n"))
-    axes = drawn.add_subplot()
+    fig = new_figure(width, high + deep + above + 0.45 + 0.17 * below.count("\n"))
+    axes = fig.add_subplot()
     reach = max(float(np.nanmax(np.abs(share - HALF), initial=0.0)), 0.05)
     shade(axes, share - HALF, -reach, reach, look)
     write(axes, share, lambda i, j: two_digits(share[i, j]), look, min(8.5, 15 * cell))
@@ -171,13 +171,13 @@ def afcp(result: Drawable, style: Style) -> Figure:
         outline(axes, int(i), int(j), look, 1.1)
     axes.set_yticks(range(len(names)), rows)
     axes.set_xticks(range(len(names)), columns.texts, rotation=columns.rotation, ha=columns.align)
-    drawn.supxlabel(below, fontsize=8.5)
-    add_legend(drawn, [], [], 1, title, look)
-    return drawn
+    fig.supxlabel(below, fontsize=8.5)
+    add_legend(fig, [], [], 1, title, look)
+    return fig
 
 
 @figure("preference_cycles")
-@of_one_group
+@require_one_group
 def preference_cycles(result: Drawable, style: Style) -> Wide:
     """Direct minus indirect preference for each triple of levels; the cycles of the estimates are marked."""
     frame, labels, feature = result.frame, style.words, result.settings.get("feature")
@@ -187,18 +187,18 @@ def preference_cycles(result: Drawable, style: Style) -> Wide:
         for triple, cycle in zip(names.to_numpy().tolist(), frame["cycle"], strict=True)
     ]
     lines = f"lines: {level_of(result.settings)} intervals"
-    made = forest(
+    plot = forest(
         frame,
         row=row,
         xlabel=f"Direct minus indirect preference for the first over the second\n({lines})",
         what="Direct minus indirect preferences, by way of a third level",
         baseline=0.0,
     )
-    return Wide(**vars(made))
+    return Wide(**vars(plot))
 
 
 @figure("importance")
-@of_one_group
+@require_one_group
 def importance(result: Drawable, style: Style) -> Forest:
     """The share of each attribute in the sum of ranges."""
     frame = result.frame.sort_values("estimate", ascending=False, kind="stable")
@@ -230,14 +230,14 @@ def substitution(result: Drawable, style: Style) -> Forest:
     """What each level is worth in units of the numeric attribute."""
     frame, labels = result.frame, style.words
     limits = frame[["lower", "upper"]].replace([np.inf, -np.inf], np.nan)
-    shown = frame.assign(lower=limits["lower"], upper=limits["upper"])
+    estimates = frame.assign(lower=limits["lower"], upper=limits["upper"])
     numeric = labels.feature(result.settings["numeric"])
     numeric = numeric[:1].lower() + numeric[1:] if numeric == words(result.settings["numeric"]) else numeric
     lines = f"{level_of(result.settings)} Fieller intervals"
     if limits.isna().any(axis=None):
         lines += ", not drawn where they have no limits"
     return forest(
-        shown,
+        estimates,
         row=[labels.both(*key) for key in zip(frame["feature"], frame["level"], strict=True)],
         xlabel=f"Change in {numeric} that makes up for the level (lines: {lines})",
         what=f"Marginal rates of substitution between levels and {numeric}",
@@ -249,9 +249,9 @@ def substitution(result: Drawable, style: Style) -> Forest:
 class Between(Bounded):
     """Bounds as bars, and covering intervals as lines, without an estimate between them."""
 
-    def _draw_series(self, axes: Axes, one: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
+    def _draw_series(self, axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
         low, high, first, last = (
-            one[name].to_numpy(float) for name in ("bound_lower", "bound_upper", "ci_lower", "ci_upper")
+            rows[name].to_numpy(float) for name in ("bound_lower", "bound_upper", "ci_lower", "ci_upper")
         )
         color = look.color(place)
         axes.hlines(y, low, high, color=color, linewidth=5.0, alpha=0.6, zorder=3)
@@ -259,16 +259,16 @@ class Between(Bounded):
 
     def describe(self) -> str:
         """List the bounds."""
-        listed = [
+        sentences = [
             f"{row['panel']}, {row['row']}: {row['bound_lower']:.2f} to {row['bound_upper']:.2f} "
             f"[{row['ci_lower']:.2f}, {row['ci_upper']:.2f}]"
             for row in self.table.to_dict("records")
         ]
-        return f"{self.what}. {'; '.join(listed)}."
+        return f"{self.what}. {'; '.join(sentences)}."
 
 
 @figure("share_preferring")
-@of_one_group
+@require_one_group
 def share_preferring(result: Drawable, style: Style) -> Between:
     """Bounds on the share of judges who prefer each level to the reference; the line is at one half."""
     frame, labels = result.frame, style.words
@@ -279,14 +279,14 @@ def share_preferring(result: Drawable, style: Style) -> Between:
     row = labels.levels(frame)
     lines = f"{level_of(result.settings)} intervals"
     middle = (frame["bound_lower"] + frame["bound_upper"]) / 2
-    shown = frame.assign(estimate=middle, ci_lower=frame["lower"], ci_upper=frame["upper"])
-    table = table_of(shown, panel, row, "")
+    estimates = frame.assign(estimate=middle, ci_lower=frame["lower"], ci_upper=frame["upper"])
+    table = table_of(estimates, panel, row, "")
     bounds: Sequence[str] = ("bound_lower", "bound_upper", "ci_lower", "ci_upper")
-    table = table.assign(reference=False, **{name: shown[name].to_numpy(float) for name in bounds})
+    table = table.assign(reference=False, **{name: estimates[name].to_numpy(float) for name in bounds})
     if table.empty:
         raise InputError("There is nothing to draw: the table has no levels.")
     rows = {name: [r for p, r in zip(panel, row, strict=True) if p == name] for name in dict.fromkeys(panel)}
-    made = levels(
+    plot = levels(
         table,
         rows=rows,
         baseline=dict.fromkeys(rows, HALF),
@@ -294,4 +294,4 @@ def share_preferring(result: Drawable, style: Style) -> Between:
         xlabel=f"Share of judges who prefer the level (bars: bounds; lines: {lines})",
         what="Bounds on the share of judges who prefer a level to the reference",
     )
-    return Between(**vars(made))
+    return Between(**vars(plot))

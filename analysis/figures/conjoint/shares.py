@@ -91,33 +91,33 @@ def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> 
 
 def _proportions_alt(result: Drawable, style: Style) -> str:
     """Give the most and the least frequent combination."""
-    share, words = two_way(result.frame), style.words
+    share, words = joint_table(result.frame), style.words
     values = share.to_numpy(float)
     texts = []
     for at in (np.nanargmax(values), np.nanargmin(values)):
         row, column = divmod(int(at), values.shape[1])
-        one = words.level(share.index.name, share.index[row])
-        other = words.level(share.columns.name, share.columns[column])
-        texts.append(f"{100 * values[row, column]:.1f}% ({one} with {other})")
+        row_label = words.level(share.index.name, share.index[row])
+        column_label = words.level(share.columns.name, share.columns[column])
+        texts.append(f"{100 * values[row, column]:.1f}% ({row_label} with {column_label})")
     return f"Heat map of the joint proportions of {values.size} combinations, from {texts[1]} to {texts[0]}."
 
 
 @figure("cj_props", alt=_proportions_alt)
 def proportions(result: Drawable, style: Style) -> Figure:
     """Joint proportions of two features in percent; empty combinations are hatched."""
-    share = two_way(result.frame)
-    look, named = style.look, style.words
-    columns = [named.level(share.columns.name, value) for value in share.columns]
-    rows = [wrap(named.level(share.index.name, value), LONGEST_LABEL) for value in share.index]
+    share = joint_table(result.frame)
+    look, labels = style.look, style.words
+    columns = [labels.level(share.columns.name, value) for value in share.columns]
+    rows = [wrap(labels.level(share.index.name, value), LONGEST_LABEL) for value in share.index]
     below = column_labels(columns, upright=sum(map(len, columns)) <= LONGEST_UPRIGHT, slant=30)
     body = len(share) * max(0.3, 0.08 + max(map(lines_high, rows)))
-    side = wrap(named.feature(share.index.name), max(body, 1.2), bold=True)
-    under = wrap(named.feature(share.columns.name), page_width() - max(map(inches, rows)) - 0.8, bold=True)
+    side = wrap(labels.feature(share.index.name), max(body, 1.2), bold=True)
+    under = wrap(labels.feature(share.columns.name), page_width() - max(map(inches, rows)) - 0.8, bold=True)
     title, above, _ = room_above(style.title, page_width(), [])
-    turned = below.depth or (0.6 if below.rotation else 0)
-    height = 0.85 + body + above + turned + more_lines(under)
-    drawn = new_figure(page_width(), height)
-    axes = drawn.add_subplot()
+    label_depth = below.depth or (0.6 if below.rotation else 0)
+    height = 0.85 + body + above + label_depth + more_lines(under)
+    fig = new_figure(page_width(), height)
+    axes = fig.add_subplot()
     percent = 100 * share.to_numpy(float)
     top = np.nanmax(percent, initial=0.0) or 1.0
     shades = Shades(look, 0, float(top))
@@ -140,12 +140,12 @@ def proportions(result: Drawable, style: Style) -> Figure:
     axes.spines[:].set_visible(False)
     axes.set_ylabel(side, fontweight="bold")
     axes.set_xlabel(under, fontweight="bold")
-    drawn.supxlabel(wrap(_of_what(share, named), page_width() - 0.2), fontsize=8.5)
-    add_legend(drawn, [], [], 1, title, look)
-    return drawn
+    fig.supxlabel(wrap(_shares_caption(share, labels), page_width() - 0.2), fontsize=8.5)
+    add_legend(fig, [], [], 1, title, look)
+    return fig
 
 
-def two_way(frame: pd.DataFrame) -> pd.DataFrame:
+def joint_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Spread joint proportions of two features: rows the first, columns the second."""
     features = [str(name) for name in frame.columns if name not in NUMBERS]
     if len(features) != 2:
@@ -186,13 +186,13 @@ def _write_shares(axes: Axes, percent: np.ndarray, look: Theme) -> None:
         )  # fmt: skip
 
 
-def _of_what(share: pd.DataFrame, named: Labels) -> str:
+def _shares_caption(share: pd.DataFrame, labels: Labels) -> str:
     """State what the proportions are shares of, from what they sum to."""
     values = share.to_numpy(float)
     for axis, name in ((1, share.index.name), (0, share.columns.name)):
         sums = np.nansum(values, axis=axis)
         if len(sums) > 1 and np.allclose(sums[sums > 0], 1):
-            return f"Percent of the profiles of each level of {named.feature(name).lower()} (hatched: never)"
+            return f"Percent of the profiles of each level of {labels.feature(name).lower()} (hatched: never)"
     return "Percent of all profiles (hatched: never)"
 
 
@@ -223,11 +223,11 @@ IN_DESIGN, BEFORE, IN_PAIRS = "Share in the design", "Before restrictions", "In 
 def _design_alt(result: Drawable, style: Style) -> str:
     """Describe the figure of shares in words."""
     words, levels = style.words, result.frame
-    kept = levels[~levels["derived"].astype(bool)].reset_index(drop=True)
-    rarest = kept.iloc[int(kept["probability"].argmin())]
+    design_levels = levels[~levels["derived"].astype(bool)].reset_index(drop=True)
+    rarest = design_levels.iloc[int(design_levels["probability"].argmin())]
     what = words.both(rarest["feature"], rarest["level"])
     return (
-        f"Bar chart of the share of profiles with each of {len(kept)} levels. The rarest is {what} "
+        f"Bar chart of the share of profiles with each of {len(design_levels)} levels. The rarest is {what} "
         f"({100 * rarest['probability']:.1f}%, shown {rarest['shown']:,} times)."
     )
 
@@ -269,32 +269,32 @@ def design_shares(result: Drawable, style: Style) -> Figure:
     room = layout.width / len(layout.columns)
     widest = float(np.nanmax(levels[["probability", "drawn", "found"]].to_numpy(float)))
     high = layout.body + above + 0.06
-    drawn = new_figure(layout.width, high)
-    drawn.set_layout_engine(None)  # all panels share one scale, which a layout of their own would break
+    fig = new_figure(layout.width, high)
+    fig.set_layout_engine(None)  # all panels share one scale, which a layout of their own would break
     for place, column in enumerate(layout.columns):
         top = above
         for index in column:
             name, rows = list(panels)[index], layout.rows[index]
             top += layout.heights[index] - rows
             box = (place * room + label, high - top - rows, room - label - NUMBERS_WIDTH, rows)
-            axes = drawn.add_axes(_share_of(box, layout.width, high))
+            axes = fig.add_axes(_box_in_figure(box, layout.width, high))
             _draw_shares(axes, panels[name], layout.texts[name], look, widest)
             set_panel_title(axes, wrap(words.feature(name), room - label), 0.0, pad=2)
             if index == column[0]:
                 _write_beside(axes, -0.09, ("design", "drawn"), look)
             top += rows
-    _add_key(drawn, look, keys, n_columns, title)
-    return drawn
+    _add_key(fig, look, keys, n_columns, title)
+    return fig
 
 
 def _row_height(text: str) -> float:
     return max(ROW, 0.06 + lines_high(text))
 
 
-def _share_of(box: tuple[float, ...], width: float, height: float) -> tuple[float, float, float, float]:
+def _box_in_figure(box: tuple[float, ...], width: float, height: float) -> tuple[float, float, float, float]:
     """Turn inches from the left and the bottom into shares of the figure."""
-    left, bottom, wide, high = box
-    return left / width, bottom / height, wide / width, high / height
+    left_edge, bottom, wide, high = box
+    return left_edge / width, bottom / height, wide / width, high / height
 
 
 def _draw_shares(
@@ -304,10 +304,10 @@ def _draw_shares(
     edges = np.concatenate([[0.0], np.cumsum(heights)])
     y, share, before = (edges[:-1] + edges[1:]) / 2, rows["probability"], rows["drawn"]
     axes.barh(y, share, height=BAR, color=look.color(0), linewidth=0, zorder=2)
-    moved = ~np.isclose(share, before)
+    is_restricted = ~np.isclose(share, before)
     axes.barh(
-        y[moved],
-        before[moved],
+        y[is_restricted],
+        before[is_restricted],
         height=BAR,
         facecolor="none",
         edgecolor=look.foreground,
@@ -315,8 +315,8 @@ def _draw_shares(
         zorder=3,
     )
     axes.plot(rows["found"], y, "o", zorder=4, clip_on=False, **_point(look))
-    for at, own, count in zip(y, share, rows["shown"], strict=True):
-        _write_beside(axes, float(at), (f"{100 * own:.1f}%", f"{count:,}"), look)
+    for at, probability, count in zip(y, share, rows["shown"], strict=True):
+        _write_beside(axes, float(at), (f"{100 * probability:.1f}%", f"{count:,}"), look)
     axes.set_yticks(y, [texts[str(level)] for level in rows["level"]])
     axes.set_ylim(float(edges[-1]), 0)
     axes.set_xlim(0, widest)
@@ -342,7 +342,7 @@ def _point(look: Theme) -> dict[str, Any]:
     }
 
 
-def _add_key(drawn: Figure, look: Theme, names: Sequence[str], n_columns: int, title: str | None) -> None:
+def _add_key(fig: Figure, look: Theme, names: Sequence[str], n_columns: int, title: str | None) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -351,7 +351,7 @@ def _add_key(drawn: Figure, look: Theme, names: Sequence[str], n_columns: int, t
         BEFORE: Patch(facecolor="none", edgecolor=look.foreground, linewidth=0.7),
         IN_PAIRS: Line2D([], [], linestyle="none", marker="o", **_point(look)),
     }
-    legend = drawn.legend(
+    legend = fig.legend(
         [marks[name] for name in names], names, loc="upper left", ncols=n_columns, frameon=False,
         handlelength=1.4, columnspacing=1.6, labelcolor=look.foreground, title=title, alignment="left",
         borderpad=0, bbox_to_anchor=(0.01, 0.995),

@@ -98,11 +98,11 @@ def judges_of(table: pd.DataFrame, names: Names) -> pd.Series:
     """Name the judge and prompt of each row, on two lines where they are many."""
     joint = ", " if len(table[["judge", "prompt"]].drop_duplicates()) <= MANY else ",\n"
     pairs = zip(table["judge"].astype("string"), table["prompt"].astype("string").fillna(""), strict=True)
-    texts = [joint.join(_named(*pair, names)) for pair in pairs]
+    texts = [joint.join(_judge_labels(*pair, names)) for pair in pairs]
     return pd.Series(texts, index=table.index, dtype="string")
 
 
-def _named(judge: str, prompt: str, names: Names) -> list[str]:
+def _judge_labels(judge: str, prompt: str, names: Names) -> list[str]:
     """Labels of a judge and its prompt, as far as they have names."""
     labels = [names.of("judges", judge)] if judge else []
     return [*labels, *([names.of("prompts", prompt)] if prompt else [])]
@@ -112,22 +112,22 @@ def has_same_numbers(table: pd.DataFrame) -> bool:
     """Whether judges or prompts have the same numbers, so that a figure of levels shows one of them."""
     if not {"judge", "prompt", "feature"} <= set(table) or table.empty:
         return False
-    return bool((_once("", table)["more"] != "").any())
+    return bool((_merge_equal_judges("", table)["more"] != "").any())
 
 
-def _once(name: str, table: pd.DataFrame) -> pd.DataFrame:
+def _merge_equal_judges(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """Keep one of the judges with the same numbers, since they saw the same pairs, and count the others."""
     if table.empty:
         raise InputError(f"The check {name!r} has no numbers to draw.")
     numbers = [column for column in table.columns if column not in ("judge", "prompt")]
-    kept: dict[int, list[pd.DataFrame]] = {}
+    tables_by_hash: dict[int, list[pd.DataFrame]] = {}
     for _, rows in table.groupby(["judge", "prompt"], sort=False, dropna=False):
         key = int(pd.util.hash_pandas_object(rows[numbers], index=False).to_numpy().sum())
-        kept.setdefault(key, []).append(rows)
+        tables_by_hash.setdefault(key, []).append(rows)
     return pd.concat(
         [
             same[0].assign(more=f" and {len(same) - 1} more" if len(same) > 1 else "")
-            for same in kept.values()
+            for same in tables_by_hash.values()
         ],
         ignore_index=True,
     )
@@ -165,7 +165,7 @@ def _plot(
     )
 
 
-def _of_levels(
+def _register_levels(
     name: str, xlabel: str, baseline: float | None = 0.0, by: str | None = None, percent: bool = False
 ) -> None:
     """Dots and intervals of levels, a panel for each attribute."""
@@ -174,12 +174,12 @@ def _of_levels(
         words, table = style.words, result.frame
         if "feature" not in table:
             shares = table.assign(estimate=100 * table["share_missing"])
-            return _of_judges(name, shares, style, "Pairs without a choice (%)", hold=TO_ONE)
-        table = _once(name, _percent(table) if percent else table)
+            return _plot_judges(name, shares, style, "Pairs without a choice (%)", hold=TO_ONE)
+        table = _merge_equal_judges(name, _percent(table) if percent else table)
         series = judges_of(table, style.names) + table["more"]
         if by is not None:
-            named = table[by].map(words.feature).astype("string")
-            series = named + ", " + series if series.nunique() > 1 else named
+            feature_labels = table[by].map(words.feature).astype("string")
+            series = feature_labels + ", " + series if series.nunique() > 1 else feature_labels
         panel = table["feature"].map(words.feature)
         rows = words.levels(table)
         return _plot(name, style, table, panel, rows, series, xlabel, baseline=baseline, share_x=True)
@@ -187,27 +187,27 @@ def _of_levels(
     figure(name)(drawer)
 
 
-def _range_of_levels(name: str, xlabel: str, by: str | None, baseline: float | None) -> None:
+def _register_ranges(name: str, xlabel: str, by: str | None, baseline: float | None) -> None:
     """Medians and ranges over judges and prompts of a number that every level has."""
 
     def drawer(result: Drawable, style: Style) -> Levels:
         words, table = style.words, result.frame[result.frame["estimate"].notna()]
         keys = ["feature", "level", *([by] if by else [])]
-        found = (
+        ranges = (
             table.groupby(keys, sort=False, observed=True)["estimate"]
             .agg(["median", "min", "max"])
             .reset_index()
         )
         several = len(table[["judge", "prompt"]].drop_duplicates()) > 1
-        found = found.rename(columns={"median": "estimate", "min": "lower", "max": "upper"})
+        ranges = ranges.rename(columns={"median": "estimate", "min": "lower", "max": "upper"})
         legend = "\nDots: median over judges and prompts; bars: lowest to highest" if several else ""
         return _plot(
             name,
             style,
-            found,
-            found["feature"].map(words.feature),
-            words.levels(found),
-            found[by].map(words.feature) if by else "",
+            ranges,
+            ranges["feature"].map(words.feature),
+            words.levels(ranges),
+            ranges[by].map(words.feature) if by else "",
             xlabel + legend,
             baseline=baseline,
             share_x=True,
@@ -217,7 +217,7 @@ def _range_of_levels(name: str, xlabel: str, by: str | None, baseline: float | N
     figure(name)(drawer)
 
 
-def _of_judges(
+def _plot_judges(
     name: str,
     table: pd.DataFrame,
     style: Style,
@@ -230,31 +230,35 @@ def _of_judges(
     return _plot(name, style, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
 
 
-_range_of_levels("design_card", "Effective rows of the contrast with the reference", None, None)
-_of_levels("position_balance", "Standardised difference of shares, A minus B")
-_of_levels("design_probabilities", "Share observed minus share designed (percentage points)", percent=True)
-_of_levels("profile_order", "AMCE in position B minus AMCE in position A")
-_of_levels("task_order", "Change of the AMCE", by="test")
-_of_levels("attention_filters", "AMCE of those who passed minus AMCE of those who failed", by="filter")
-_of_levels("missing_choices", "Share without a choice minus that expected (percentage points)", percent=True)
-_range_of_levels(
+_register_ranges("design_card", "Effective rows of the contrast with the reference", None, None)
+_register_levels("position_balance", "Standardised difference of shares, A minus B")
+_register_levels(
+    "design_probabilities", "Share observed minus share designed (percentage points)", percent=True
+)
+_register_levels("profile_order", "AMCE in position B minus AMCE in position A")
+_register_levels("task_order", "Change of the AMCE", by="test")
+_register_levels("attention_filters", "AMCE of those who passed minus AMCE of those who failed", by="filter")
+_register_levels(
+    "missing_choices", "Share without a choice minus that expected (percentage points)", percent=True
+)
+_register_ranges(
     "stimuli", "Standard error clustered by stimulus over that clustered by unit", "stimulus", 1.0
 )
-_range_of_levels("clusters", "Effective number of clusters", "unit", None)
+_register_ranges("clusters", "Effective number of clusters", "unit", None)
 
 
 @figure("position_share")
 def position_share(result: Drawable, style: Style) -> Levels:
     """Pairs in which position A was chosen."""
     table, xlabel = _percent(result.frame), "Pairs in which position A was chosen (%)"
-    return _of_judges(result.kind, table, style, xlabel, 50.0)
+    return _plot_judges(result.kind, table, style, xlabel, 50.0)
 
 
 @figure("repeat_agreement")
 def repeat_agreement(result: Drawable, style: Style) -> Levels:
     """Repeated pairs with the same choice."""
     table, xlabel = _percent(result.frame), "Repeated pairs with the same choice (%)"
-    return _of_judges(result.kind, table, style, xlabel, 50.0)
+    return _plot_judges(result.kind, table, style, xlabel, 50.0)
 
 
 @figure("respondent_balance")
@@ -271,7 +275,7 @@ def respondent_balance(result: Drawable, style: Style) -> Levels:
 @figure("attribute_independence")
 def attribute_independence(result: Drawable, style: Style) -> Levels:
     """Dependence of pairs of attributes over that expected of independent ones."""
-    words, table = style.words, _once(result.kind, result.frame)
+    words, table = style.words, _merge_equal_judges(result.kind, result.frame)
     return _plot(
         result.kind,
         style,
@@ -303,10 +307,10 @@ def answers(result: Drawable, style: Style) -> Levels:
         raise InputError("The check 'answers' has no numbers to draw.")
     rows = judges_of(table, style.names).str.replace("\n", " ")
     wide = table.assign(row=rows).pivot_table(index="row", columns="answer", values="share", sort=False)
-    lost = wide.drop(columns="ok", errors="ignore").fillna(0.0)
-    if lost.empty or not len(lost.columns):
-        lost = pd.DataFrame({"no single choice": 0.0}, index=wide.index)
-    long = (100 * lost).rename_axis(index="row").reset_index()
+    shares = wide.drop(columns="ok", errors="ignore").fillna(0.0)
+    if shares.empty or not len(shares.columns):
+        shares = pd.DataFrame({"no single choice": 0.0}, index=wide.index)
+    long = (100 * shares).rename_axis(index="row").reset_index()
     long = long.melt("row", var_name="answer", value_name="estimate")
     return _plot(
         result.kind,
@@ -324,13 +328,16 @@ def answers(result: Drawable, style: Style) -> Levels:
 def shared_tasks(result: Drawable, style: Style) -> Levels:
     """Tasks of people in which each model made a choice."""
     table, xlabel = _percent(result.frame), "Tasks of people in which the model made a choice (%)"
-    return _of_judges(result.kind, table, style, xlabel, hold=(0.0, 100.0))
+    return _plot_judges(result.kind, table, style, xlabel, hold=(0.0, 100.0))
 
 
 @figure("impossible_profiles")
 def impossible_profiles(result: Drawable, style: Style) -> Levels:
     """Profiles or pairs that break a rule of the design."""
-    words, table = style.words, _once(result.kind, result.frame).rename(columns={"n": "estimate"})
+    words, table = (
+        style.words,
+        _merge_equal_judges(result.kind, result.frame).rename(columns={"n": "estimate"}),
+    )
     return _plot(
         result.kind,
         style,

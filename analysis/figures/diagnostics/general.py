@@ -29,25 +29,33 @@ NUMBERS = ("estimate", "lower", "upper")
 def check(result: Drawable, style: Style) -> Levels:
     """Estimates with intervals of a check, a row per label, in a panel for each value of ``panel``."""
     settings, table = result.settings, result.frame
-    known = table[np.isfinite(table["estimate"].astype(float))]
-    if known.empty:
+    estimates = table[np.isfinite(table["estimate"].astype(float))]
+    if estimates.empty:
         raise InputError(f"The check {settings.get('name', '')!r} has no numbers to draw.")
     axis = str(settings.get("axis") or settings.get("title") or "Estimate")
     if settings.get("percent"):
-        known = known.assign(**{n: 100 * known[n].astype(float) for n in NUMBERS if n in known})
+        estimates = estimates.assign(
+            **{n: 100 * estimates[n].astype(float) for n in NUMBERS if n in estimates}
+        )
         axis = f"{axis} (%)"
-    if len(known) > MOST:
-        axis = f"{axis}\nThe {MOST} estimates furthest from zero, of {len(known):,}"
-        furthest = known["estimate"].astype(float).abs().nlargest(MOST).index
-        known = known[known.index.isin(furthest)]
-    judges = judges_of(known, style.names)
-    named = "label" in known
-    row = _texts(known["label"], style) if named else judges.str.replace("\n", " ")
-    several = named and judges.nunique() > 1
-    places = style.names.places(known, judges) if several else None
-    panel = _texts(known["panel"], style) if "panel" in known else "" if named else "Judges and prompts"
+    if len(estimates) > MOST:
+        axis = f"{axis}\nThe {MOST} estimates furthest from zero, of {len(estimates):,}"
+        index = estimates["estimate"].astype(float).abs().nlargest(MOST).index
+        estimates = estimates[estimates.index.isin(index)]
+    judges = judges_of(estimates, style.names)
+    has_labels = "label" in estimates
+    row = _texts(estimates["label"], style) if has_labels else judges.str.replace("\n", " ")
+    has_series = has_labels and judges.nunique() > 1
+    places = style.names.places(estimates, judges) if has_series else None
+    panel = (
+        _texts(estimates["panel"], style)
+        if "panel" in estimates
+        else ""
+        if has_labels
+        else "Judges and prompts"
+    )
     return levels(
-        table_of(known, panel, row, judges if several else ""),
+        table_of(estimates, panel, row, judges if has_series else ""),
         xlabel=axis,
         what=axis.partition("\n")[0],
         places=places,
@@ -98,13 +106,15 @@ def battery(result: Drawable, style: Style) -> Figure:
     look, frame = style.look, result.frame
     if frame.empty or "code" not in frame:
         raise InputError("There are no checks to draw.")
-    frame = frame.assign(shown=verdicts(frame), kind=frame["code"].astype(str).str[2].map(dict(_numbered())))
+    frame = frame.assign(
+        shown=verdicts(frame), kind=frame["code"].astype(str).str[2].map(dict(_kinds_by_number()))
+    )
     names = [VERDICTS[verdict] for verdict in VERDICTS if (frame["shown"] == verdict).any()]
     title, above, columns = room_above(style.title, page_width(), names)
     lines = [(kind, rows) for kind, rows in frame.groupby("kind", sort=False, observed=True)]
     height = sum(-(-len(rows) // COLUMNS) for _, rows in lines) + 0.4 * len(lines)
-    drawn = new_figure(page_width(), 0.25 + above + 0.36 * height)
-    axes = drawn.subplots()
+    fig = new_figure(page_width(), 0.25 + above + 0.36 * height)
+    axes = fig.subplots()
     handles: dict[str, Any] = {}
     y = 0.0
     for kind, rows in lines:
@@ -118,12 +128,19 @@ def battery(result: Drawable, style: Style) -> Figure:
     axes.set_xlim(-2.0, COLUMNS)
     axes.set_ylim(y - 0.8, -0.6)
     axes.axis("off")
-    shown = [verdict for verdict in VERDICTS if verdict in handles]
-    add_legend(drawn, [handles[v] for v in shown], [VERDICTS[v] for v in shown], columns, title, look)
-    return drawn
+    legend_verdicts = [verdict for verdict in VERDICTS if verdict in handles]
+    add_legend(
+        fig,
+        [handles[v] for v in legend_verdicts],
+        [VERDICTS[v] for v in legend_verdicts],
+        columns,
+        title,
+        look,
+    )
+    return fig
 
 
-def _numbered() -> Mapping[str, str]:
+def _kinds_by_number() -> Mapping[str, str]:
     return {str(k): kind for k, kind in enumerate(KINDS, 1)}
 
 
@@ -150,7 +167,7 @@ def _tile(axes: Axes, x: float, y: float, code: str, verdict: str, look: Theme) 
     return tile
 
 
-def as_drawn(result: Any) -> Any:
+def with_kind_of_figure(result: Any) -> Any:
     """The result of a check under the kind of its figure: its name, where it has a figure of its own."""
-    own = replace(result, kind=str(result.settings["name"]))
-    return own if has_figure(own) else result
+    candidate = replace(result, kind=str(result.settings["name"]))
+    return candidate if has_figure(candidate) else result

@@ -40,26 +40,26 @@ class Box:
 def boxes_of(frame: pd.DataFrame) -> list[Box]:
     """The boxes of a flow, in order."""
     boxes: list[Box] = []
-    left: list[tuple[str, str, int]] = []
+    departures: list[tuple[str, str, int]] = []
     for step, reason, n in frame[["step", "reason", "n"]].itertuples(index=False):
         if step not in MAIN:
-            left.append((str(step), str(reason), int(n)))
+            departures.append((str(step), str(reason), int(n)))
             continue
         if boxes:
-            boxes[-1] = Box(boxes[-1].text, _side(left))
-        boxes.append(Box(_counted(WORDS[str(step)], int(n))))
-        left = []
+            boxes[-1] = Box(boxes[-1].text, _side_text(departures))
+        boxes.append(Box(_text_with_count(WORDS[str(step)], int(n))))
+        departures = []
     return boxes
 
 
-def _side(left: Sequence[tuple[str, str, int]]) -> str:
-    if not left:
+def _side_text(departures: Sequence[tuple[str, str, int]]) -> str:
+    if not departures:
         return ""
-    total = _counted(WORDS[left[0][0]], sum(n for _, _, n in left))
-    return "\n".join([total, *(f"{reason[:1].upper()}{reason[1:]}: {n:,}" for _, reason, n in left)])
+    total = _text_with_count(WORDS[departures[0][0]], sum(n for _, _, n in departures))
+    return "\n".join([total, *(f"{reason[:1].upper()}{reason[1:]}: {n:,}" for _, reason, n in departures)])
 
 
-def _counted(text: str, n: int) -> str:
+def _text_with_count(text: str, n: int) -> str:
     return f"{text} (n = {n:,})"
 
 
@@ -87,32 +87,32 @@ def people_flow(result: Drawable, style: Style) -> Figure:
         max(lines_high(box.side) + 2 * PADDING, 0) + 2 * BETWEEN if box.side else 2 * BETWEEN for box in boxes
     ]
     total = sum(high) + sum(gaps[:-1]) + 2 * MARGIN
-    drawn = new_figure(width, total + above)
-    add_legend(drawn, [], [], 1, title, style.look)
-    drawn.set_layout_engine(None)
-    axes = drawn.add_axes((0, 0, 1, total / (total + above)))
+    fig = new_figure(width, total + above)
+    add_legend(fig, [], [], 1, title, style.look)
+    fig.set_layout_engine(None)
+    axes = fig.add_axes((0, 0, 1, total / (total + above)))
     axes.set_axis_off()
-    wide = float(drawn.get_size_inches()[0])
+    wide = float(fig.get_size_inches()[0])
     axes.set_xlim(0, wide)
     axes.set_ylim(0, total)
     top, center = total - MARGIN, wide * MAIN_SHARE / 2 + MARGIN / 2
     for k, box in enumerate(boxes):
-        _box(axes, center, top, wide * MAIN_SHARE - MARGIN, high[k], box.text, style.look, bold=True)
+        _draw_box(axes, center, top, wide * MAIN_SHARE - MARGIN, high[k], box.text, style.look, bold=True)
         top -= high[k]
         if k == len(boxes) - 1:
             break
-        _arrow(axes, (center, top), (center, top - gaps[k]), style.look)
+        _draw_arrow(axes, (center, top), (center, top - gaps[k]), style.look)
         if box.side:
             deep, middle = gaps[k] - 2 * BETWEEN, top - gaps[k] / 2
-            left = wide * SIDE_START
-            _arrow(axes, (center, middle), (left, middle), style.look)
+            left_edge = wide * SIDE_START
+            _draw_arrow(axes, (center, middle), (left_edge, middle), style.look)
             across = wide * SIDE_SHARE
-            _box(axes, left + across / 2, middle + deep / 2, across, deep, box.side, style.look)
+            _draw_box(axes, left_edge + across / 2, middle + deep / 2, across, deep, box.side, style.look)
         top -= gaps[k]
-    return drawn
+    return fig
 
 
-def _box(
+def _draw_box(
     axes: Axes,
     center: float,
     top: float,
@@ -146,7 +146,7 @@ def _box(
     )
 
 
-def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], look: Theme) -> None:
+def _draw_arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], look: Theme) -> None:
     axes.annotate(
         "",
         xy=end,

@@ -33,8 +33,8 @@ def _panels(
     heads = [
         wrap(style.names.of("judges", judge), page_width() - 1, 9.5, bold=True) for (judge, _), _ in panels
     ]
-    drawn = new_figure(page_width(), 0.28 + above + sum(2.3 + more_lines(head, 9.5) for head in heads))
-    grid = drawn.subplots(len(panels), 1, squeeze=False)[:, 0]
+    fig = new_figure(page_width(), 0.28 + above + sum(2.3 + more_lines(head, 9.5) for head in heads))
+    grid = fig.subplots(len(panels), 1, squeeze=False)[:, 0]
     for axes, (_, rows), head in zip(grid, panels, heads, strict=True):
         draw(axes, rows)
         axes.set_xlabel(xlabel)
@@ -42,8 +42,8 @@ def _panels(
         axes.set_title(head, loc="left", fontweight="bold", pad=4)
         tidy(axes, "y", ("top", "right"))
     handles, labels = grid[0].get_legend_handles_labels()
-    add_legend(drawn, handles, labels, columns, title, style.look)
-    return drawn
+    add_legend(fig, handles, labels, columns, title, style.look)
+    return fig
 
 
 def _runs_alt(result: Drawable, style: Style) -> str:
@@ -68,9 +68,14 @@ def straight_lining(result: Drawable, style: Style) -> Figure:
         observed = rows["respondents"].to_numpy(dtype=float)
         height = np.maximum(observed - FLOOR, 0)
         axes.bar(run, height, bottom=FLOOR, width=0.7, color=look.color(0), label="Observed")
-        shown = expected >= FLOOR
+        is_visible = expected >= FLOOR
         axes.plot(
-            run[shown], expected[shown], look.marker(1), color=look.color(1), markersize=5, label="Expected"
+            run[is_visible],
+            expected[is_visible],
+            look.marker(1),
+            color=look.color(1),
+            markersize=5,
+            label="Expected",
         )
         axes.set_yscale("log")
         axes.set_ylim(FLOOR, max(observed.max(), expected.max()) * 1.6)
@@ -98,15 +103,15 @@ def response_times(result: Drawable, style: Style) -> Figure:
 
     def draw(axes: Any, rows: pd.DataFrame) -> None:
         seconds = rows["seconds"].to_numpy(dtype=float)
-        known = np.isfinite(seconds)
-        low, high = np.log10(seconds[known].min()), np.log10(seconds[known].max())
+        is_finite = np.isfinite(seconds)
+        low, high = np.log10(seconds[is_finite].min()), np.log10(seconds[is_finite].max())
         edges = np.logspace(low - 0.02, high + 0.02, BINS + 1)
-        fast, slow = (rows[name].to_numpy(dtype=bool) & known for name in ("fast", "slow"))
-        parts = [seconds[known & ~fast & ~slow], seconds[fast], seconds[slow]]
+        fast, slow = (rows[name].to_numpy(dtype=bool) & is_finite for name in ("fast", "slow"))
+        parts = [seconds[is_finite & ~fast & ~slow], seconds[fast], seconds[slow]]
         axes.hist(parts, bins=list(edges), stacked=True, color=[look.color(k) for k in range(3)], label=names)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.xaxis.set_minor_formatter(lambda value, _: "")
-        axes.axvline(float(np.median(seconds[known])), color=look.muted, linewidth=0.9, linestyle="--")
+        axes.axvline(float(np.median(seconds[is_finite])), color=look.muted, linewidth=0.9, linestyle="--")
 
     return _panels(result, style, draw, "Median seconds per task (dashed: median respondent)", names)

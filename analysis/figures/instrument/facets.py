@@ -46,16 +46,18 @@ def component_in_words(style: Style, component: object) -> str:
     """Name of a variance component, such as *Object x prompt*."""
     if component == "residual":
         return "Residual"
-    first, *others = (facet_in_words(style, name) for name in str(component).split(":"))
-    return " \N{MULTIPLICATION SIGN} ".join([first, *(name[:1].lower() + name[1:] for name in others)])
+    first, *further_facets = (facet_in_words(style, name) for name in str(component).split(":"))
+    return " \N{MULTIPLICATION SIGN} ".join(
+        [first, *(name[:1].lower() + name[1:] for name in further_facets)]
+    )
 
 
 def plan_in_words(style: Style, plan: Mapping[str, Any]) -> str:
     """Numbers of levels in words, such as *3 prompts, 2 orders, 4 repeats*."""
     parts = []
     for name, count in plan.items():
-        one, many = COUNTS.get(name, (f"level of {facet_in_words(style, name)}",) * 2)
-        parts.append(counted(int(count), one, many))
+        singular, plural = COUNTS.get(name, (f"level of {facet_in_words(style, name)}",) * 2)
+        parts.append(counted(int(count), singular, plural))
     return ", ".join(parts)
 
 
@@ -104,24 +106,24 @@ def flips(result: Drawable, style: Style) -> Forest:
     frame = result.frame
     judges = list(dict.fromkeys(frame["judge"]))
     rows = [
-        f"{facet_in_words(style, one['facet'])}: any"
-        if one["first"] == "any"
-        else f"{level_in_words(style, one['facet'], one['first'])} or "
-        + level_in_words(style, one["facet"], one["second"]).partition(": ")[2]
-        for one in frame.to_dict("records")
+        f"{facet_in_words(style, record['facet'])}: any"
+        if record["first"] == "any"
+        else f"{level_in_words(style, record['facet'], record['first'])} or "
+        + level_in_words(style, record["facet"], record["second"]).partition(": ")[2]
+        for record in frame.to_dict("records")
     ]
-    present = [name for name in QUANTITIES if (frame["quantity"] == name).any()]
+    quantity_names = [name for name in QUANTITIES if (frame["quantity"] == name).any()]
     return forest(
         frame,
         panel=[QUANTITIES[name] for name in frame["quantity"]],
-        panels=[QUANTITIES[name] for name in present],
+        panels=[QUANTITIES[name] for name in quantity_names],
         row=rows,
         series=style.names.all("judge", frame["judge"]),
         order=style.names.all("judge", judges),
         places=style.names.places_of(judges),
         xlabel=f"Share of decisions (lines: {level_of(result.settings)} intervals)",
         what="Decisions that flip between levels",
-        baseline={QUANTITIES["net"]: 0.0} if "net" in present else None,
+        baseline={QUANTITIES["net"]: 0.0} if "net" in quantity_names else None,
         digits=3,
     )
 

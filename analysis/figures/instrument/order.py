@@ -47,8 +47,8 @@ def facet_in_words(style: Style, facet: object) -> str:
 def level_in_words(style: Style, facet: object, level: object) -> str:
     """Name of a level of a facet, with the facet in front."""
     text = str(level)
-    known = style.names.of("prompts", text) if facet == "prompt_id" else style.words.level(facet, text)
-    return f"{facet_in_words(style, facet)}: {known}"
+    label = style.names.of("prompts", text) if facet == "prompt_id" else style.words.level(facet, text)
+    return f"{facet_in_words(style, facet)}: {label}"
 
 
 @figure("order_effects")
@@ -57,15 +57,15 @@ def order_effects(result: Drawable, style: Style) -> Forest:
     frame = result.frame[result.frame["quantity"].isin(QUANTITIES)].reset_index(drop=True)
     first = frame["quantity"] == "first_share"
     row = [
-        level_in_words(style, one["facet"], one["level"])
-        if one["facet"] != "all"
-        else QUANTITIES[one["quantity"]]
-        for one in frame.to_dict("records")
+        level_in_words(style, record["facet"], record["level"])
+        if record["facet"] != "all"
+        else QUANTITIES[record["quantity"]]
+        for record in frame.to_dict("records")
     ]
     judges = list(dict.fromkeys(frame["judge"]))
     return forest(
         frame,
-        panel=[SHARE if one else REPEATED for one in first],
+        panel=[SHARE if is_first else REPEATED for is_first in first],
         row=row,
         series=style.names.all("judge", frame["judge"]),
         order=style.names.all("judge", judges),

@@ -42,11 +42,11 @@ class Curve:
     def describe(self) -> str:
         """State the range of estimates and the counts of conclusions."""
         counts = self.table["conclusion"].value_counts()
-        counted = ", ".join(f"{counts[name]} {name}" for name in CONCLUSIONS if name in counts)
+        counts_text = ", ".join(f"{counts[name]} {name}" for name in CONCLUSIONS if name in counts)
         low, high = self.table["estimate"].min(), self.table["estimate"].max()
         return (
             f"Specification curve of {self.effect}, {self.judge}: {len(self.table)} estimates from {low:.3f} "
-            f"to {high:.3f}, mean {self.mean:.3f}. Conclusions by {self.level} intervals: {counted}."
+            f"to {high:.3f}, mean {self.mean:.3f}. Conclusions by {self.level} intervals: {counts_text}."
         )
 
     def draw(self, style: Style) -> Figure:
@@ -55,14 +55,14 @@ class Curve:
         rows = self._rows(style)
         title, above, columns = room_above(style.title, page_width(), list(CONCLUSIONS.values()))
         panel = ROW * len(rows) + 0.12 * len(self.facets)
-        drawn = new_figure(page_width(), CURVE + panel + above + 0.55)
-        upper, lower = drawn.subplots(2, 1, sharex=True, height_ratios=[CURVE, panel])
+        fig = new_figure(page_width(), CURVE + panel + above + 0.55)
+        upper, lower = fig.subplots(2, 1, sharex=True, height_ratios=[CURVE, panel])
         self._draw_curve(upper, look)
         self._draw_levels(lower, rows, look)
-        present = [name for name in CONCLUSIONS if (self.table["conclusion"] == name).any()]
-        handles = handles_of([PLACES[name] for name in present], look)
-        add_legend(drawn, handles, [CONCLUSIONS[name] for name in present], columns, title, look)
-        drawn.supxlabel(
+        conclusion_names = [name for name in CONCLUSIONS if (self.table["conclusion"] == name).any()]
+        handles = handles_of([PLACES[name] for name in conclusion_names], look)
+        add_legend(fig, handles, [CONCLUSIONS[name] for name in conclusion_names], columns, title, look)
+        fig.supxlabel(
             wrap(
                 f"Specifications by size (lines: {self.level} intervals; thin: simultaneous; ring: "
                 "reference)",
@@ -70,7 +70,7 @@ class Curve:
             ),
             fontsize=8.5,
         )
-        return drawn
+        return fig
 
     def _rows(self, style: Style) -> list[tuple[str, str, str]]:
         """Facet, level and label of each row of the panel."""
@@ -80,10 +80,10 @@ class Curve:
             for place, level in enumerate(display_order(self.table[name])):
                 label = style.names.of(kind, level)
                 head = f"{facet_in_words(style, name)}: " if place == 0 else ""
-                whole = head + label
-                while inches(whole) > LONGEST and len(whole) > 8:
-                    whole = whole[:-2].rstrip("\N{HORIZONTAL ELLIPSIS} ") + "\N{HORIZONTAL ELLIPSIS}"
-                rows.append((name, level, whole))
+                text = head + label
+                while inches(text) > LONGEST and len(text) > 8:
+                    text = text[:-2].rstrip("\N{HORIZONTAL ELLIPSIS} ") + "\N{HORIZONTAL ELLIPSIS}"
+                rows.append((name, level, text))
         return rows
 
     def _draw_curve(self, axes: Axes, look: Theme) -> None:
@@ -93,13 +93,13 @@ class Curve:
         size = 4.2 if len(x) <= 40 else 2.4
         for name, place in PLACES.items():
             at = (self.table["conclusion"] == name).to_numpy()
-            own, color = self.table[at], look.color(place)
-            axes.vlines(x[at], own["band_lower"], own["band_upper"], color=color, linewidth=0.5, zorder=2)
-            axes.vlines(x[at], own["lower"], own["upper"], color=color, linewidth=1.5, zorder=3)
-            axes.plot(x[at], own["estimate"], look.marker(place), color=color, markersize=size, zorder=4)
-        here = self.table["reference"].to_numpy(dtype=bool)
+            rows, color = self.table[at], look.color(place)
+            axes.vlines(x[at], rows["band_lower"], rows["band_upper"], color=color, linewidth=0.5, zorder=2)
+            axes.vlines(x[at], rows["lower"], rows["upper"], color=color, linewidth=1.5, zorder=3)
+            axes.plot(x[at], rows["estimate"], look.marker(place), color=color, markersize=size, zorder=4)
+        mask = self.table["reference"].to_numpy(dtype=bool)
         axes.plot(
-            x[here], self.table["estimate"][here], "o", markersize=size + 5, markerfacecolor="none",
+            x[mask], self.table["estimate"][mask], "o", markersize=size + 5, markerfacecolor="none",
             markeredgecolor=look.foreground, markeredgewidth=0.9, zorder=5,
         )  # fmt: skip
         axes.set_ylabel(wrap(self.effect, CURVE))
@@ -140,15 +140,15 @@ def specification_curve(
             "There is no such specification curve; name a judge, feature and level of the result."
         )
     first = summary[summary["judge"] == summary["judge"].iloc[0]]
-    one = first.iloc[int(first["mean"].abs().to_numpy().argmax())]
+    effect = first.iloc[int(first["mean"].abs().to_numpy().argmax())]
     keys = ["judge", "feature", "level"]
     frame = result.frame
-    own = frame[np.logical_and.reduce([frame[name] == one[name] for name in keys])]
+    rows = frame[np.logical_and.reduce([frame[name] == effect[name] for name in keys])]
     return Curve(
-        own.sort_values("estimate", kind="stable").reset_index(drop=True),
+        rows.sort_values("estimate", kind="stable").reset_index(drop=True),
         [str(name) for name in result.settings["facets"]],
-        style.words.both(one["feature"], one["level"]),
-        style.names.of("judge", one["judge"]),
+        style.words.both(effect["feature"], effect["level"]),
+        style.names.of("judge", effect["judge"]),
         level_of(result.settings),
-        float(one["mean"]),
+        float(effect["mean"]),
     )

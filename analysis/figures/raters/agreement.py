@@ -14,7 +14,7 @@ from ...frames.vocabulary import AGAIN, HUMAN
 from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import add_bar, shade, two_digits, write
-from ..labels import COEFFICIENTS, WEIGHTS, Names, chosen, display_order, level_of
+from ..labels import COEFFICIENTS, WEIGHTS, Names, display_order, level_of, select_identifiers
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
 
@@ -44,7 +44,7 @@ def agreement(
     """Coefficients of agreement by who is compared, with their intervals."""
     names = style.names
     frame, kinds, weighting = _coefficients(result, coefficients, weights)
-    frame = frame[frame["dimension"].isin(chosen(frame["dimension"], dimensions, "dimension"))]
+    frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
     ends = ["lower", "upper"]
     cluster = result.settings.get("cluster")
     of_clusters = f", clustered by {str(cluster).removesuffix('_id').replace('_', ' ')}" if cluster else ""
@@ -71,14 +71,18 @@ def _coefficients(
 ) -> tuple[pd.DataFrame, list[str], str | None]:
     """Rows to draw, their coefficients, and the weights of those that have any."""
     frame = result.frame.assign(dimension=result.frame["dimension"].astype("string").fillna(""))
-    there = chosen(frame["coefficient"], coefficients, "coefficient")
-    kinds = there if coefficients else [kind for kind in USUAL if kind in there] or there[:1]
+    coefficient_names = select_identifiers(frame["coefficient"], coefficients, "coefficient")
+    kinds = (
+        coefficient_names
+        if coefficients
+        else [kind for kind in USUAL if kind in coefficient_names] or coefficient_names[:1]
+    )
     frame = frame[frame["coefficient"].isin(kinds)]
-    used = [name for name in display_order(frame["weights"]) if name]
-    chosen(frame["weights"], [weights] if weights else None, "weighting")
-    weighting = weights or next((name for name in USUAL_WEIGHTS if name in used), None)
-    plain = frame["weights"].isna() | (frame["weights"].astype("string").fillna("") == "")
-    frame = frame[(plain | (frame["weights"] == weighting)) & frame["estimate"].notna()]
+    weight_names = [name for name in display_order(frame["weights"]) if name]
+    select_identifiers(frame["weights"], [weights] if weights else None, "weighting")
+    weighting = weights or next((name for name in USUAL_WEIGHTS if name in weight_names), None)
+    is_unweighted = frame["weights"].isna() | (frame["weights"].astype("string").fillna("") == "")
+    frame = frame[(is_unweighted | (frame["weights"] == weighting)) & frame["estimate"].notna()]
     if frame.empty:
         raise InputError("There is nothing to draw: no such coefficient has a value.")
     return frame, [kind for kind in kinds if kind in set(frame["coefficient"])], weighting
@@ -97,11 +101,11 @@ def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
         if str(among).endswith(AGAIN):
             texts.append(f"{names.of('group', str(among).removesuffix(AGAIN))}, each with themselves")
             continue
-        one = "Models" if among == MODELS else names.of("group", among)
+        group = "Models" if among == MODELS else names.of("group", among)
         if pd.isna(against) or not against:
-            texts.append(f"{one} among themselves" if among != one else f"{one}, repeated")
+            texts.append(f"{group} among themselves" if among != group else f"{group}, repeated")
         else:
-            texts.append(f"{one} with {names.of('group', against)}")
+            texts.append(f"{group} with {names.of('group', against)}")
     return texts
 
 
@@ -119,10 +123,10 @@ def _pairs_alt(result: Drawable, style: Style) -> str:
     frame = frame.assign(panel=panels_in_words(frame, names))
     frame = frame[frame["estimate"].notna() & (frame["n_items"] >= SHARED)]
     texts = [f"{COEFFICIENTS[kind]} ({WEIGHTS.get(weighting, weighting)}) of pairs of raters."]
-    for name, own in frame.groupby("panel", sort=False):
+    for name, panel_rows in frame.groupby("panel", sort=False):
         ends = [
             f"{row['estimate']:.2f} ({names.of('judge', row['judge'])} and {names.of('judge', row['other'])})"
-            for row in own.sort_values("estimate").iloc[[0, -1]].to_dict("records")
+            for row in panel_rows.sort_values("estimate").iloc[[0, -1]].to_dict("records")
         ]
         texts.append(f"{name!s}: from {ends[0]} to {ends[1]}." if name else f"From {ends[0]} to {ends[1]}.")
     return " ".join(texts)
@@ -146,35 +150,35 @@ def pairs(
     frame, kind, weighting = _pairs(result, coefficient, weights)
     raters, n_people = _raters(frame)
     n = len(raters)
-    frame = frame[frame["dimension"].isin(chosen(frame["dimension"], dimensions, "dimension"))]
-    known = frame["estimate"].where(frame["n_items"] >= least)
-    if known.isna().all():
+    frame = frame[frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))]
+    estimates = frame["estimate"].where(frame["n_items"] >= least)
+    if estimates.isna().all():
         raise InputError(f"There is nothing to draw: no pair of raters shares {least} items.")
-    frame = frame.assign(panel=panels_in_words(frame, names), estimate=known)
-    shown = list(dict.fromkeys(frame["panel"]))
-    models_only = n > FEW and 0 < n_people < n and _mostly_apart(frame, n_people)
+    frame = frame.assign(panel=panels_in_words(frame, names), estimate=estimates)
+    panels = list(dict.fromkeys(frame["panel"]))
+    models_only = n > FEW and 0 < n_people < n and _lacks_most_pairs(frame, n_people)
     columns = range(n_people, n) if models_only else range(n)
     if dimensions is None and n > FEW and not models_only:
-        shown = shown[:1]
+        panels = panels[:1]
     size = 7.6 if n <= FEW else 6.6
-    texts = [_short(names.of("judge", rater), size, one_line=n > FEW) for rater in raters]
+    texts = [_short_label(names.of("judge", rater), size, one_line=n > FEW) for rater in raters]
     side = max(inches(text, size) for text in texts) + 0.12
     across = (6 if models_only else 1) if n > FEW else 3
-    across = min(across, len(shown))
-    down = -(-len(shown) // across)
+    across = min(across, len(panels))
+    down = -(-len(panels) // across)
     cell = min(LARGEST_CELL, (page_width() - side - BAR) / across / len(columns) - 0.01, TALLEST / n)
     cell = max(cell, max(lines_high(text, size) for text in texts))
     width = min(page_width(), max(4.0, side + across * (cell * len(columns) + 0.15) + BAR))
     title, above, _ = room_above(style.title, width, [])
-    heads = [wrap(name, max(cell * len(columns), 0.8), 8.2, bold=True) for name in shown]
+    heads = [wrap(name, max(cell * len(columns), 0.8), 8.2, bold=True) for name in panels]
     high = cell * n + side + max(lines_high(head, 8.2) for head in heads) + 0.15
     lowest = min(0.0, float(np.floor(frame["estimate"].min() * 10) / 10))
-    drawn = new_figure(width, high * down + above + 0.25)
-    grid = drawn.subplots(down, across, squeeze=False, sharey=True)
-    for axes in grid.flat[len(shown) :]:
+    fig = new_figure(width, high * down + above + 0.25)
+    grid = fig.subplots(down, across, squeeze=False, sharey=True)
+    for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     shades: Any = None
-    for axes, name, head in zip(grid.flat, shown, heads, strict=False):
+    for axes, name, head in zip(grid.flat, panels, heads, strict=False):
         values = _matrix(frame[frame["panel"] == name], raters)[:, columns]
         shades = shade(axes, values, lowest, 1, look, 1.0 if n <= FEW else 0.6)
         if n <= FEW:
@@ -188,12 +192,12 @@ def pairs(
             axes.axvline(n_people - 0.5, color=look.foreground, linewidth=1.1)
         axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
     measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting, "")]))
-    add_bar(drawn, shades, grid, measure, aspect=28)
-    if _has_gaps(frame[frame["panel"].isin(shown)], n):
-        drawn.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
+    add_bar(fig, shades, grid, measure, aspect=28)
+    if _has_gaps(frame[frame["panel"].isin(panels)], n):
+        fig.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
     if title:
-        drawn.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
-    return drawn
+        fig.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return fig
 
 
 def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tuple[pd.DataFrame, str, str]:
@@ -204,20 +208,20 @@ def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tu
             "There is no table of pairs of raters; ask `agreement` for the coefficient cohen or percent."
         )
     frame = frame.assign(dimension=frame["dimension"].astype("string").fillna(""))
-    kinds = chosen(frame["coefficient"], [coefficient] if coefficient else None, "coefficient")
+    kinds = select_identifiers(frame["coefficient"], [coefficient] if coefficient else None, "coefficient")
     kind = coefficient or ("cohen" if "cohen" in kinds else kinds[0])
-    used = chosen(frame["weights"], [weights] if weights else None, "weighting")
-    weighting = next(name for name in (*USUAL_WEIGHTS, *used) if name in used)
+    weight_names = select_identifiers(frame["weights"], [weights] if weights else None, "weighting")
+    weighting = next(name for name in (*USUAL_WEIGHTS, *weight_names) if name in weight_names)
     return frame[(frame["coefficient"] == kind) & (frame["weights"] == weighting)], kind, weighting
 
 
 def _has_gaps(frame: pd.DataFrame, n: int) -> bool:
     """Whether some pair of ``n`` raters has no value."""
-    known = frame[frame["estimate"].notna()].groupby("panel").size()
-    return len(known) < frame["panel"].nunique() or bool((known < n * (n - 1) // 2).any())
+    counts = frame[frame["estimate"].notna()].groupby("panel").size()
+    return len(counts) < frame["panel"].nunique() or bool((counts < n * (n - 1) // 2).any())
 
 
-def _mostly_apart(frame: pd.DataFrame, n_people: int) -> bool:
+def _lacks_most_pairs(frame: pd.DataFrame, n_people: int) -> bool:
     """Whether more than half of the pairs of people have no value."""
     people = (frame["judge_kind"] == HUMAN) & (frame["other_kind"] == HUMAN) & frame["estimate"].notna()
     return bool(people.sum() < frame["panel"].nunique() * n_people * (n_people - 1) / 4)
@@ -241,7 +245,7 @@ def _matrix(frame: pd.DataFrame, raters: Sequence[str]) -> np.ndarray:
     return values
 
 
-def _short(text: str, size: float, *, one_line: bool) -> str:
+def _short_label(text: str, size: float, *, one_line: bool) -> str:
     """A label in the room it has: in lines, or cut where lines are as close as the cells."""
     if not one_line:
         return wrap(text, LONGEST, size)

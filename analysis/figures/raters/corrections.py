@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.vocabulary import CORRECTED_BY_MODELS, ONLY, OVERALL, PEOPLE_ONLY
-from ..benchmark.panels import metric_in_words, placed, policy_in_words
+from ..benchmark.panels import label_rows, metric_in_words, policy_in_words
 from ..benchmark.scores import USUAL, policy_of
 from ..corrections import (
     CORRECTED,
@@ -19,13 +19,13 @@ from ..corrections import (
     alone_in_words,
     bounds_of,
     gain_text,
+    label_with_gain,
     places_of,
-    right_of,
     typical_gain,
 )
 from ..dots import Levels, levels, table_of
 from ..fitting import Drawable
-from ..labels import Names, chosen, words
+from ..labels import Names, select_identifiers, words
 from ..registry import Style, figure
 
 UNIT = "labelled items"
@@ -46,34 +46,38 @@ def prediction_powered_items(
     """People alone, corrected and models alone, with the gain of each row at the right."""
     # Of many strata, means of all items are drawn, unless `dimensions` are named. Of scores, accuracy and
     # macro-F1 are drawn, unless `metrics` are named.
-    frame = in_words(result, style.names)
+    frame = label_estimates(result, style.names)
     if "metric" in frame:
-        there = chosen(frame["metric"], metrics, "metric")
-        kinds = there if metrics else [name for name in USUAL if name in there] or there[:1]
+        metric_names = select_identifiers(frame["metric"], metrics, "metric")
+        kinds = (
+            metric_names if metrics else [name for name in USUAL if name in metric_names] or metric_names[:1]
+        )
         frame = frame[frame["metric"].astype(str).isin(kinds)]
     else:
-        frame = frame[frame["dimension"].isin(chosen(frame["dimension"], dimensions, "dimension"))]
+        frame = frame[
+            frame["dimension"].isin(select_identifiers(frame["dimension"], dimensions, "dimension"))
+        ]
         frame = frame if dimensions else _without_many_strata(frame, result)
     if frame["estimate"].notna().sum() == 0:
         raise InputError("There is nothing to draw: the table has no estimates.")
-    label, found = quantity(result), frame[frame["source"] == CORRECTED_BY_MODELS]
+    label, corrected_rows = quantity(result), frame[frame["source"] == CORRECTED_BY_MODELS]
     return levels(
         table_of(frame, frame[PANEL], frame[ROW], frame[SOURCE]),
-        xlabel=right_of(label, bounds_of(result.settings), UNIT),
-        what=f"{label}, among people. {typical_gain(found['gain'], UNIT)}",
+        xlabel=label_with_gain(label, bounds_of(result.settings), UNIT),
+        what=f"{label}, among people. {typical_gain(corrected_rows['gain'], UNIT)}",
         places=places_of(_models(frame), style.names),
         baseline=None,
         aside={
             (row[PANEL], row[ROW]): gain_text(row["gain"])
-            for row in found.dropna(subset="gain").to_dict("records")
+            for row in corrected_rows.dropna(subset="gain").to_dict("records")
         },
     )
 
 
-def in_words(result: Drawable, names: Names) -> pd.DataFrame:
+def label_estimates(result: Drawable, names: Names) -> pd.DataFrame:
     """The table with panel, row and source of each number in words; of scores, under one policy."""
     frame, by = result.frame, [str(name) for name in result.settings.get("by") or ()]
-    frame = _of_scores(frame, result, names) if "metric" in frame else _of_ratings(frame, by, names)
+    frame = _label_scores(frame, result, names) if "metric" in frame else _label_ratings(frame, by, names)
     sources = {PEOPLE_ONLY: PEOPLE, CORRECTED_BY_MODELS: CORRECTED}
     sources |= {f"{name}{ONLY}": text for name, text in alone_in_words(_models(frame), names).items()}
     return frame.assign(**{SOURCE: frame["source"].astype(str).map(sources)})
@@ -90,11 +94,15 @@ def quantity(result: Drawable) -> str:
         return "Mean rating"
     if statistic == "share":
         return "Share of labels"
-    one = str(values[0]) if len(values) == 1 else ""
+    level = str(values[0]) if len(values) == 1 else ""
     if statistic == "proportion":
-        return f"Share of ratings of at least {one}" if one else "Share of ratings"
+        return f"Share of ratings of at least {level}" if level else "Share of ratings"
     return (
-        "Median rating" if one == MEDIAN else f"Quantile {one} of ratings" if one else "Quantile of ratings"
+        "Median rating"
+        if level == MEDIAN
+        else f"Quantile {level} of ratings"
+        if level
+        else "Quantile of ratings"
     )
 
 
@@ -104,25 +112,29 @@ def _models(frame: pd.DataFrame) -> list[str]:
     return [name.removesuffix(ONLY) for name in sources if name not in (PEOPLE_ONLY, CORRECTED_BY_MODELS)]
 
 
-def _of_scores(frame: pd.DataFrame, result: Drawable, names: Names) -> pd.DataFrame:
+def _label_scores(frame: pd.DataFrame, result: Drawable, names: Names) -> pd.DataFrame:
     """A panel for each metric, task and stratum, a row for each judge."""
     frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
-    frame, places = placed(frame, result.settings, names)
+    frame, places = label_rows(frame, result.settings, names)
     metric = frame["metric"].astype(str).map(metric_in_words)
     panel = metric.where(frame["_where"] == "", metric + ": " + frame["_where"])
-    order = [f"{one}: {place}" if place else one for one in dict.fromkeys(metric) for place in places]
+    order = [
+        f"{metric_name}: {place}" if place else metric_name
+        for metric_name in dict.fromkeys(metric)
+        for place in places
+    ]
     rank = {name: number for number, name in enumerate(order)}
     frame = frame.assign(**{PANEL: panel, ROW: frame["_who"]})
     return frame.sort_values(PANEL, key=lambda column: column.map(rank), kind="stable", ignore_index=True)
 
 
-def _of_ratings(frame: pd.DataFrame, by: Sequence[str], names: Names) -> pd.DataFrame:
+def _label_ratings(frame: pd.DataFrame, by: Sequence[str], names: Names) -> pd.DataFrame:
     """A panel for each dimension, a row for each stratum or level; dimensions are rows where these lack."""
     dimension = frame["dimension"].astype(str).map(lambda name: dimension_in_words(name, names))
     if frame["level"].nunique() > 1 or (frame["statistic"] == "share").all():
-        panel, row = _joined(dimension, names.joined(frame, by)), _levels_in_words(frame, names)
+        panel, row = _join_texts(dimension, names.joined(frame, by)), _levels_in_words(frame, names)
     elif by:
-        panel = _joined(dimension, names.joined(frame, by[:-1]))
+        panel = _join_texts(dimension, names.joined(frame, by[:-1]))
         row = pd.Series(names.joined(frame, by[-1:]), index=frame.index)
     elif dimension.nunique() > 1:
         panel, row = pd.Series(ALL_ITEMS, index=frame.index), dimension
@@ -137,8 +149,8 @@ def dimension_in_words(name: str, names: Names) -> str:
     return (names.of("task", name) if label in (name, words(name)) else label) or "Rating"
 
 
-def _joined(first: pd.Series[Any], rest: Sequence[str]) -> pd.Series[Any]:
-    texts = [", ".join(filter(None, pair)) for pair in zip(first, rest, strict=True)]
+def _join_texts(first: pd.Series[Any], second: Sequence[str]) -> pd.Series[Any]:
+    texts = [", ".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
     return pd.Series(texts, index=first.index)
 
 
@@ -147,7 +159,7 @@ def _levels_in_words(frame: pd.DataFrame, names: Names) -> pd.Series[Any]:
     statistic = str(frame["statistic"].iloc[0])
     if statistic == "share":
         pairs = zip(frame["dimension"].astype(str), frame["level"].astype(str), strict=True)
-        return pd.Series([names.of(one, level) for one, level in pairs], index=frame.index)
+        return pd.Series([names.of(dimension, level) for dimension, level in pairs], index=frame.index)
     start = "At least" if statistic == "proportion" else "Quantile"
     return frame["level"].astype(str).map(lambda level: f"{start} {level}")
 
@@ -157,8 +169,8 @@ def _without_many_strata(frame: pd.DataFrame, result: Drawable) -> pd.DataFrame:
     by = [str(name) for name in result.settings.get("by") or ()]
     if not by or len(frame[[PANEL, ROW]].drop_duplicates()) <= MOST_ROWS:
         return frame
-    every = frame[(frame[by].astype(str) == OVERALL).all(axis=1)]
-    if every.empty or frame["level"].nunique() > 1:
+    overall_rows = frame[(frame[by].astype(str) == OVERALL).all(axis=1)]
+    if overall_rows.empty or frame["level"].nunique() > 1:
         return frame
-    row = every[PANEL].str.removesuffix(f", {ALL_ITEMS}")
-    return every.assign(**{PANEL: pd.Series(ALL_ITEMS, index=every.index), ROW: row})
+    row = overall_rows[PANEL].str.removesuffix(f", {ALL_ITEMS}")
+    return overall_rows.assign(**{PANEL: pd.Series(ALL_ITEMS, index=overall_rows.index), ROW: row})

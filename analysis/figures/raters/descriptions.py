@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from ...frames.vocabulary import HUMAN, OVERALL
 from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import BIASES, CORRELATIONS, chosen, dash, display_order, strata_columns
+from ..labels import BIASES, CORRELATIONS, dash, display_order, select_identifiers, strata_columns
 from ..registry import Style, figure
 from ..theme import Theme, new_figure, page_width
 
@@ -36,8 +36,8 @@ def means(result: Drawable, style: Style, *, dimensions: Sequence[str] | None = 
     Of two columns of strata the first one gets panels of its own.
     """
     names = style.names
-    shown = chosen(result.frame["dimension"], dimensions, "dimension")
-    frame = result.frame[result.frame["dimension"].isin(shown)]
+    dimension_names = select_identifiers(result.frame["dimension"], dimensions, "dimension")
+    frame = result.frame[result.frame["dimension"].isin(dimension_names)]
     by = strata_columns(frame, "estimate")
     first, last = by[:-1], by[-1:]
     raters = display_order(frame["group"])
@@ -53,7 +53,7 @@ def means(result: Drawable, style: Style, *, dimensions: Sequence[str] | None = 
         panels=[name for _, part in parts for name in dict.fromkeys(panel[part.index])],
         xlabel="Mean rating",
         what="Mean ratings",
-        across=len(shown),
+        across=len(dimension_names),
     )
 
 
@@ -67,16 +67,22 @@ def correlations(
 ) -> Forest:
     """Correlations between people and each model, overall and within strata: Spearman's where it is there."""
     names = style.names
-    there = chosen(result.frame["coefficient"], [coefficient] if coefficient else None, "coefficient")
-    kind = coefficient or next(name for name in (*COEFFICIENTS, *there) if name in there)
-    shown = chosen(result.frame["dimension"], dimensions, "dimension")
-    frame = result.frame[(result.frame["coefficient"] == kind) & result.frame["dimension"].isin(shown)]
+    coefficient_names = select_identifiers(
+        result.frame["coefficient"], [coefficient] if coefficient else None, "coefficient"
+    )
+    kind = coefficient or next(
+        name for name in (*COEFFICIENTS, *coefficient_names) if name in coefficient_names
+    )
+    dimension_names = select_identifiers(result.frame["dimension"], dimensions, "dimension")
+    frame = result.frame[
+        (result.frame["coefficient"] == kind) & result.frame["dimension"].isin(dimension_names)
+    ]
     by = strata_columns(frame, "estimate")
     parts = [names.all(column, frame[column]) for column in by]
     rows = [", ".join(dict.fromkeys(row)) for row in zip(*parts, strict=True)] or ["All items"] * len(frame)
     judges = display_order(frame["judge"])
     what = f"{CORRELATIONS[kind]} between the mean rating of people and the rating of the model"
-    panel, labels = names.all("dimension", frame["dimension"]), names.all("dimension", shown)
+    panel, labels = names.all("dimension", frame["dimension"]), names.all("dimension", dimension_names)
     if not by:
         rows, panel, labels = panel, [""] * len(frame), [""]
     return forest(
@@ -104,10 +110,10 @@ def biases(
 ) -> Forest:
     """Biases of models over all items: a panel for each quantity; dashed lines show a rater without bias."""
     names, frame = style.names, of_all_items(result.frame)
-    there = chosen(frame["quantity"], quantities, "quantity")
-    panels = there if quantities else [name for name in SHOWN if name in there]
-    shown = chosen(frame["dimension"], dimensions, "dimension")
-    frame = frame[frame["quantity"].isin(panels) & frame["dimension"].isin(shown)]
+    quantity_names = select_identifiers(frame["quantity"], quantities, "quantity")
+    panels = quantity_names if quantities else [name for name in SHOWN if name in quantity_names]
+    dimension_names = select_identifiers(frame["dimension"], dimensions, "dimension")
+    frame = frame[frame["quantity"].isin(panels) & frame["dimension"].isin(dimension_names)]
     judges = [name for name in display_order(frame["judge"]) if name != HUMAN or "scale_used" in panels]
     frame = frame[frame["judge"].isin(judges)]
     return forest(
@@ -116,7 +122,7 @@ def biases(
         row=names.all("dimension", frame["dimension"]),
         series=names.all("judge", frame["judge"]),
         panels=[BIASES[name] for name in panels],
-        rows=names.all("dimension", shown),
+        rows=names.all("dimension", dimension_names),
         order=names.all("judge", judges),
         places=names.places_of(judges),
         xlabel="Points of the scale; ratios are 1 where a model rates as people do",
@@ -155,8 +161,8 @@ def radar(
     spokes = display_order(result.frame["dimension"])
     if len(spokes) < 3:
         raise InputError("A radar needs three dimensions; draw these means as points instead.")
-    raters = chosen(result.frame["group"], groups, "rater")
-    strata = chosen(result.frame[by[0]], strata, "level")
+    raters = select_identifiers(result.frame["group"], groups, "rater")
+    strata = select_identifiers(result.frame[by[0]], strata, "level")
     everyone = display_order(result.frame["group"])
     if lines == "group":
         columns, panels, series = (by[0], "group"), strata, raters
@@ -164,32 +170,32 @@ def radar(
     else:
         columns, panels, series = ("group", by[0]), raters, strata
         places = list(range(len(series)))
-    shown = names.all(columns[1], series)
+    series_names = names.all(columns[1], series)
     across = min(RADARS_ACROSS if len(panels) != RADARS_ACROSS + 1 else 2, len(panels))
     down = -(-len(panels) // across)
     width = min(page_width(), max(3.4, page_width() * across / RADARS_ACROSS))
-    title, above, legend_columns = room_above(style.title, width, shown)
+    title, above, legend_columns = room_above(style.title, width, series_names)
     spoken = [wrap(name, LONGEST_SPOKE, SPOKE_SIZE) for name in names.all("dimension", spokes)]
     heads = [wrap(name, width / across - 0.1, 8.5, bold=True) for name in names.all(columns[0], panels)]
     beside = max(inches(text, SPOKE_SIZE) for text in spoken)
     high = min(width / across - 1.7 * beside, 2.3) + 0.78 + max(map(more_lines, heads))
     values = result.frame.set_index([*columns, "dimension"])["estimate"].astype(float)
     top = float(np.ceil(max(values.max(), 1.0)))
-    drawn = new_figure(width, high * down + above)
-    grid = drawn.subplots(down, across, squeeze=False, subplot_kw={"projection": "polar"})
+    fig = new_figure(width, high * down + above)
+    grid = fig.subplots(down, across, squeeze=False, subplot_kw={"projection": "polar"})
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     for axes, panel, head in zip(grid.flat, panels, heads, strict=False):
-        _spokes(axes, spoken, top, look)
+        _draw_spokes(axes, spoken, top, look)
         axes.set_title(head, fontsize=8.5, fontweight="bold", pad=11)
         for name, place in zip(series, places, strict=True):
-            own = np.array([float(values.get((panel, name, spoke), np.nan)) for spoke in spokes])
-            _polygon(axes, own, place, look, filled=lines == "group" and place == 0)
-    add_legend(drawn, [_handle(place, look) for place in places], shown, legend_columns, title, look)
-    return drawn
+            series_means = np.array([float(values.get((panel, name, spoke), np.nan)) for spoke in spokes])
+            _draw_polygon(axes, series_means, place, look, filled=lines == "group" and place == 0)
+    add_legend(fig, [_handle(place, look) for place in places], series_names, legend_columns, title, look)
+    return fig
 
 
-def _spokes(axes: Any, names: Sequence[str], top: float, look: Theme) -> None:
+def _draw_spokes(axes: Any, names: Sequence[str], top: float, look: Theme) -> None:
     angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
     axes.set_theta_offset(np.pi / 2)
     axes.set_theta_direction(-1)
@@ -206,7 +212,7 @@ def _spokes(axes: Any, names: Sequence[str], top: float, look: Theme) -> None:
     axes.spines["polar"].set_color(look.grid)
 
 
-def _polygon(axes: Any, values: np.ndarray, place: int, look: Theme, *, filled: bool) -> None:
+def _draw_polygon(axes: Any, values: np.ndarray, place: int, look: Theme, *, filled: bool) -> None:
     angles = np.linspace(0, 2 * np.pi, len(values), endpoint=False)
     around, closed = np.append(angles, angles[0]), np.append(values, values[0])
     color = look.color(place)

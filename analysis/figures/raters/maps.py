@@ -15,7 +15,7 @@ from ...frames.vocabulary import HUMAN
 from ..dots import stripe, tidy
 from ..fitting import Drawable, add_legend, inches, legend_columns, lines_high, room_above, wrap
 from ..grid import Shades, add_bar, outline, shade, two_digits, write
-from ..labels import CORRELATIONS, Names, chosen, display_order
+from ..labels import CORRELATIONS, Names, display_order, select_identifiers
 from ..registry import Style, figure
 from ..theme import new_figure, page_width
 from .descriptions import of_all_items
@@ -89,14 +89,14 @@ def _matrix(
     low: str,
     high: str | None,
     dimensions: Sequence[str],
-    other: str,
+    second_column: str,
     value: Callable[[dict[Hashable, Any]], float],
 ) -> np.ndarray:
     """Values of ``low`` below the diagonal and of ``high`` above it; NaN on it."""
     values = np.full((len(dimensions), len(dimensions)), np.nan)
     for group, lower in ((low, True), (high, False)):
         for row in frame[frame["group"] == group].to_dict("records"):
-            at = (dimensions.index(str(row["dimension"])), dimensions.index(str(row[other])))
+            at = (dimensions.index(str(row["dimension"])), dimensions.index(str(row[second_column])))
             i, j = sorted(at, reverse=lower)
             values[i, j] = value(row)
     return values
@@ -107,8 +107,8 @@ def _draw_map(
 ) -> Shades:
     shades = shade(axes, values, -1, 1, style.look)
     size = min(7.2, (20 if half is None else 22) * maps.cell)
-    told = lambda i, j: two_digits(float(values[i, j]))  # noqa: E731
-    write(axes, values, told, style.look, size, 0.0 if half is None else -0.14)
+    text = lambda i, j: two_digits(float(values[i, j]))  # noqa: E731
+    write(axes, values, text, style.look, size, 0.0 if half is None else -0.14)
     if half is not None:
         write(axes, values, lambda i, j: f"±{half[i, j]:.2f}", style.look, 0.7 * size, 0.26)
     axes.set_xticks(range(len(maps.texts)), maps.texts, rotation=90, fontsize=SIZE)
@@ -123,10 +123,12 @@ def _correlations_alt(result: Drawable, style: Style) -> str:
     frame = of_all_items(result.frame)
     frame = frame[(frame["dimension"] == main) | (frame["other"] == main)].dropna(subset="estimate")
     texts = [f"Correlations between dimensions. Strongest correlate of {names.of('dimension', main)}:"]
-    for group, one in frame.groupby("group", sort=False, observed=True):
-        best = one.iloc[int(np.abs(one["estimate"].to_numpy(float)).argmax())]
-        other = best["other"] if best["dimension"] == main else best["dimension"]
-        texts.append(f"{names.of('group', group)}: {names.of('dimension', other)} ({best['estimate']:.2f}).")
+    for group, group_rows in frame.groupby("group", sort=False, observed=True):
+        best = group_rows.iloc[int(np.abs(group_rows["estimate"].to_numpy(float)).argmax())]
+        correlate = best["other"] if best["dimension"] == main else best["dimension"]
+        texts.append(
+            f"{names.of('group', group)}: {names.of('dimension', correlate)} ({best['estimate']:.2f})."
+        )
     return " ".join(texts)
 
 
@@ -139,8 +141,12 @@ def dimension_correlations(
     frame = of_all_items(result.frame)
     groups = display_order(frame["group"])
     low = below or (HUMAN if HUMAN in groups else groups[0])
-    chosen(frame["group"], [low], "rater")
-    panels = chosen(frame["group"], above, "rater") if above else [name for name in groups if name != low]
+    select_identifiers(frame["group"], [low], "rater")
+    panels = (
+        select_identifiers(frame["group"], above, "rater")
+        if above
+        else [name for name in groups if name != low]
+    )
     if not panels:
         raise InputError("There is one group of raters; a map shows one below the diagonal and one above.")
     dimensions = list(dict.fromkeys([*display_order(frame["dimension"]), *display_order(frame["other"])]))
@@ -149,9 +155,9 @@ def dimension_correlations(
     main = result.settings.get("main")
     key = [f"Strongest correlate of {names.of('dimension', main)}"] if main is not None else []
     title, room, columns = room_above(style.title, width, key)
-    drawn = new_figure(width, (maps.size + maps.side + maps.head + 0.27) * maps.down + room + 0.12)
-    drawn.set_layout_engine("compressed")
-    grid = drawn.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
+    fig = new_figure(width, (maps.size + maps.side + maps.head + 0.27) * maps.down + room + 0.12)
+    fig.set_layout_engine("compressed")
+    grid = fig.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     shades: Any = None
@@ -162,12 +168,12 @@ def dimension_correlations(
             for i, j in _strongest_cells(values, dimensions.index(str(main))):
                 outline(axes, i, j, look)
     measure = CORRELATIONS[str(result.settings.get("coefficient", "spearman"))]
-    add_bar(drawn, shades, grid, measure, shrink=0.75)
+    add_bar(fig, shades, grid, measure, shrink=0.75)
     from matplotlib.patches import Patch
 
     handles = [Patch(facecolor="none", edgecolor=look.foreground, linewidth=1.4)] if key else []
-    add_legend(drawn, handles, key, columns, title, look)
-    return drawn
+    add_legend(fig, handles, key, columns, title, look)
+    return fig
 
 
 def _strongest_cells(values: np.ndarray, main: int) -> list[tuple[int, int]]:
@@ -182,13 +188,13 @@ def _strongest_cells(values: np.ndarray, main: int) -> list[tuple[int, int]]:
 def _model_alt(result: Drawable, style: Style) -> str:
     """Name the most probable strongest correlate of the main dimension for each group."""
     names, main = style.names, result.settings.get("main")
-    table = _strongest(result, "total", main, display_order(result.frame["group"]))
+    table = _strongest_correlates(result, "total", main, display_order(result.frame["group"]))
     if table.empty:
         return "Latent correlations between dimensions."
     head = "Latent correlations between dimensions. Most probable strongest correlate of"
     texts = [f"{head} {names.of('dimension', main)}:"]
-    for group, one in table.groupby("group", sort=False):
-        best = one.iloc[int(one["probability"].to_numpy(float).argmax())]
+    for group, group_rows in table.groupby("group", sort=False):
+        best = group_rows.iloc[int(group_rows["probability"].to_numpy(float).argmax())]
         texts.append(
             f"{names.of('group', group)}: {names.of('dimension', best['dimension'])} (probability "
             f"{best['probability']:.2f}, correlation {best['estimate']:.2f} [{best['lower']:.2f}, "
@@ -209,7 +215,7 @@ def dimension_model(
 ) -> Figure:
     """Latent correlations between dimensions, and the probability of being the strongest correlate."""
     names = style.names
-    frame = _of_level(result, level)
+    frame = _rows_of_level(result, level)
     groups = display_order(frame["group"])
     low = below or (HUMAN if HUMAN in groups else groups[0])
     panels: list[str | None] = list(above or [name for name in groups if name != low]) or [None]
@@ -219,7 +225,7 @@ def dimension_model(
                 f"There is no group '{name}' with {level} correlations; there are {listed(groups)}."
             )
     main = main or result.settings.get("main")
-    strongest = _strongest(result, level, main, groups)
+    strongest = _strongest_correlates(result, level, main, groups)
     dimensions = list(dict.fromkeys([*frame["dimension"], *frame["other_dimension"]]))
     maps = _maps(
         dimensions, low, panels, names, largest=0.46 if len(panels) > 1 else 0.42, beside=0.9, smallest=0.24
@@ -228,10 +234,10 @@ def dimension_model(
     high = maps.down * (maps.size + maps.head + 0.14) + maps.side
     rows = list(dict.fromkeys(strongest["dimension"]))
     points = len(rows) * (GAP + STEP * strongest["group"].nunique()) + 0.85 if rows else 0.0
-    shown = names.all("group", dict.fromkeys(strongest["group"]))
-    columns = 1 if len(panels) == 1 else legend_columns(shown, page_width() - 2.5, 4)
-    points += 0.2 * (-(-len(shown) // columns) - 1) if rows else 0.0
-    drawn, upper, lower = _parts(high, points, room, maps.side + maps.size + 1.25, len(panels))
+    group_names = names.all("group", dict.fromkeys(strongest["group"]))
+    columns = 1 if len(panels) == 1 else legend_columns(group_names, page_width() - 2.5, 4)
+    points += 0.2 * (-(-len(group_names) // columns) - 1) if rows else 0.0
+    fig, upper, lower = _make_subfigures(high, points, room, maps.side + maps.size + 1.25, len(panels))
     grid = upper.subplots(maps.down, maps.across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
@@ -243,38 +249,38 @@ def dimension_model(
         )
         shades = _draw_map(axes, middle, maps, head, style, half)
         for group, is_lower in ((low, True), (panel, False)):
-            one = strongest[strongest["group"] == group]
-            if len(one):
-                best = one["dimension"].iloc[int(one["probability"].to_numpy(float).argmax())]
+            group_rows = strongest[strongest["group"] == group]
+            if len(group_rows):
+                best = group_rows["dimension"].iloc[int(group_rows["probability"].to_numpy(float).argmax())]
                 i, j = sorted((dimensions.index(best), dimensions.index(str(main))), reverse=is_lower)
                 outline(axes, i, j, style.look)
     add_bar(upper, shades, grid, wrap(LEVELS[level], maps.size * 0.9, 8), fraction=0.025, shrink=0.85)
     if lower is not None:
-        alone = len(panels) == 1
+        is_single_map = len(panels) == 1
         _draw_points(
-            lower.subplots(), strongest, rows, groups, str(main), style, columns=columns, beside=alone
+            lower.subplots(), strongest, rows, groups, str(main), style, columns=columns, beside=is_single_map
         )
-    add_legend(drawn, [], [], 1, title, style.look)
-    return drawn
+    add_legend(fig, [], [], 1, title, style.look)
+    return fig
 
 
-def _parts(
+def _make_subfigures(
     maps: float, points: float, room: float, width: float, n_maps: int
 ) -> tuple[Figure, SubFigure, SubFigure | None]:
     """A figure with a part for maps and, under several maps or beside one, one for points."""
     if not points:
-        drawn = new_figure(width if n_maps == 1 else page_width(), maps + room + 0.1)
-        return drawn, drawn.add_subfigure(drawn.add_gridspec(1, 1)[0]), None
+        fig = new_figure(width if n_maps == 1 else page_width(), maps + room + 0.1)
+        return fig, fig.add_subfigure(fig.add_gridspec(1, 1)[0]), None
     if n_maps == 1:
-        drawn = new_figure(page_width(), max(maps, points) + room + 0.1)
-        cells = drawn.add_gridspec(1, 2, width_ratios=[width, page_width() - width])
+        fig = new_figure(page_width(), max(maps, points) + room + 0.1)
+        cells = fig.add_gridspec(1, 2, width_ratios=[width, page_width() - width])
     else:
-        drawn = new_figure(page_width(), maps + points + room + 0.1)
-        cells = drawn.add_gridspec(2, 1, height_ratios=[maps, points])
-    return drawn, drawn.add_subfigure(cells[0]), drawn.add_subfigure(cells[1])
+        fig = new_figure(page_width(), maps + points + room + 0.1)
+        cells = fig.add_gridspec(2, 1, height_ratios=[maps, points])
+    return fig, fig.add_subfigure(cells[0]), fig.add_subfigure(cells[1])
 
 
-def _of_level(result: Drawable, level: str) -> pd.DataFrame:
+def _rows_of_level(result: Drawable, level: str) -> pd.DataFrame:
     if level not in LEVELS:
         raise InputError(f"There is no level '{level}'; use {listed(LEVELS)}.")
     frame = result.frame[(result.frame["quantity"] == "correlation") & (result.frame["level"] == level)]
@@ -285,7 +291,9 @@ def _of_level(result: Drawable, level: str) -> pd.DataFrame:
     return frame
 
 
-def _strongest(result: Drawable, level: str, main: str | None, groups: Sequence[str]) -> pd.DataFrame:
+def _strongest_correlates(
+    result: Drawable, level: str, main: str | None, groups: Sequence[str]
+) -> pd.DataFrame:
     table = result.extra.get("strongest")
     if table is None or main is None or table.empty:
         return pd.DataFrame(columns=["group", "dimension", "probability"])
@@ -305,16 +313,18 @@ def _draw_points(
 ) -> None:
     """Probabilities of being the strongest correlate: a row for each dimension, a colour for each group."""
     names, look = style.names, style.look
-    shown = [group for group in groups if group in set(table["group"])]
-    high = GAP + STEP * len(shown)
+    group_ids = [group for group in groups if group in set(table["group"])]
+    high = GAP + STEP * len(group_ids)
     stripe(axes, rows, look)
-    for number, group in enumerate(shown):
-        one = 100 * table[table["group"] == group].set_index("dimension")["probability"].reindex(list(rows))
-        y = np.arange(len(rows)) + (number - (len(shown) - 1) / 2) * STEP / high
+    for number, group in enumerate(group_ids):
+        percent = 100 * table[table["group"] == group].set_index("dimension")["probability"].reindex(
+            list(rows)
+        )
+        y = np.arange(len(rows)) + (number - (len(group_ids) - 1) / 2) * STEP / high
         place = names.place(group, groups)
-        axes.hlines(y, 0, one, color=look.color(place), linewidth=1.3, zorder=3)
+        axes.hlines(y, 0, percent, color=look.color(place), linewidth=1.3, zorder=3)
         axes.plot(
-            one,
+            percent,
             y,
             look.marker(place),
             color=look.color(place),

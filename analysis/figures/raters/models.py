@@ -44,13 +44,13 @@ CERTAIN = 0.95
 def rater_model(result: Drawable, style: Style) -> Forest:
     """Agreement of each group with the consensus of people, from the model of raters."""
     names, frame = style.names, result.frame
-    kept = frame[frame["quantity"].isin(OF_GROUPS)]
+    rows = frame[frame["quantity"].isin(OF_GROUPS)]
     return forest(
-        kept,
-        panel=kept["quantity"].map(OF_GROUPS),
-        row=names.all("group", kept["group"]),
-        panels=[text for name, text in OF_GROUPS.items() if name in set(kept["quantity"])],
-        xlabel=_posterior(result),
+        rows,
+        panel=rows["quantity"].map(OF_GROUPS),
+        row=names.all("group", rows["group"]),
+        panels=[text for name, text in OF_GROUPS.items() if name in set(rows["quantity"])],
+        xlabel=_posterior_label(result),
         what="Agreement with the consensus of people",
         baseline={OF_GROUPS[name]: 0.5 for name in HALF},
         across=2,
@@ -60,26 +60,26 @@ def rater_model(result: Drawable, style: Style) -> Forest:
 @figure("rater_model", part="judges", when=lambda result: "judges" in result.extra)
 def rater_judges(result: Drawable, style: Style) -> Forest:
     """Severity and discrimination of each rater; of many people, evenly spaced ones by severity."""
-    names, every = style.names, result.extra["judges"]
+    names, judge_table = style.names, result.extra["judges"]
     models = set(result.frame.loc[result.frame["judge_kind"] == "model", "group"])
-    points = every[every["quantity"] == "severity_points"].sort_values("estimate")
+    points = judge_table[judge_table["quantity"] == "severity_points"].sort_values("estimate")
     people = points.loc[~points["group"].isin(models), "judge"].tolist()
     if len(people) > MOST_PEOPLE:
         people = [people[round(k * (len(people) - 1) / (MOST_PEOPLE - 1))] for k in range(MOST_PEOPLE)]
-    shown = [*points.loc[points["group"].isin(models), "judge"], *people]
-    kept = every[every["quantity"].isin(OF_JUDGES) & every["judge"].isin(shown)]
-    kind = kept["group"].isin(models).map({True: "Model", False: "Person"})
+    rater_ids = [*points.loc[points["group"].isin(models), "judge"], *people]
+    rows = judge_table[judge_table["quantity"].isin(OF_JUDGES) & judge_table["judge"].isin(rater_ids)]
+    kind = rows["group"].isin(models).map({True: "Model", False: "Person"})
     series = [name for name in ("Person", "Model") if name in set(kind)]
     return forest(
-        kept,
-        panel=kept["quantity"].map(OF_JUDGES),
-        row=names.all("judge", kept["judge"]),
+        rows,
+        panel=rows["quantity"].map(OF_JUDGES),
+        row=names.all("judge", rows["judge"]),
         series=kind,
         panels=list(OF_JUDGES.values()),
-        rows=names.all("judge", shown),
+        rows=names.all("judge", rater_ids),
         order=series,
         places=[("Person", "Model").index(name) for name in series],
-        xlabel=_posterior(result),
+        xlabel=_posterior_label(result),
         what="Severity (points of the scale below the average of people) and discrimination of raters",
         baseline={OF_JUDGES["severity_points"]: 0.0},
         share_x=False,
@@ -87,34 +87,34 @@ def rater_judges(result: Drawable, style: Style) -> Forest:
     )
 
 
-def _posterior(result: Drawable) -> str:
+def _posterior_label(result: Drawable) -> str:
     level = level_of(result.settings)
     return f"Posterior mean and {level} posterior interval"
 
 
 def predicted_shares(result: Drawable) -> pd.DataFrame:
     """Observed and replicated shares of a model of raters, dimensions, labels or choices, in one layout."""
-    found = result.extra.get("frequencies", result.extra.get("check"))
-    if found is None or found.empty:
+    frequencies = result.extra.get("frequencies", result.extra.get("check"))
+    if frequencies is None or frequencies.empty:
         return pd.DataFrame(columns=[*KEYS, *NUMBERS])
-    shares = _shares(found)
+    shares = _shares(frequencies)
     prior = result.extra.get("prior_frequencies", result.extra.get("prior_check"))
     if prior is None:
         return shares.assign(**dict.fromkeys(NUMBERS[-3:], float("nan")))
     ends = {name: f"prior_{name}" for name in ("expected", "lower", "upper")}
-    alone = _shares(prior).drop(columns="observed").rename(columns=ends)
-    return shares.merge(alone, on=KEYS, how="left")
+    prior_shares = _shares(prior).drop(columns="observed").rename(columns=ends)
+    return shares.merge(prior_shares, on=KEYS, how="left")
 
 
 def _check_alt(result: Drawable, style: Style) -> str:
     """Count the shares that lie outside what the model predicts, and name some."""
     names, shares = style.names, predicted_shares(result)
-    off = shares[outside(shares)]
+    off = shares[is_outside_interval(shares)]
     texts = zip(
         panel_names(off, names), category_names(off["category"], result, names), off["observed"], strict=True
     )
-    told = [f"{panel + ', ' if panel else ''}{row}: {value:.2f}" for panel, row, value in texts]
-    where = f" ({'; '.join(told[:6])}{' and more' if len(told) > 6 else ''})" if told else ""
+    examples = [f"{panel + ', ' if panel else ''}{row}: {value:.2f}" for panel, row, value in texts]
+    where = f" ({'; '.join(examples[:6])}{' and more' if len(examples) > 6 else ''})" if examples else ""
     return (
         f"Observed shares with intervals of replicated data. {len(off)} of {len(shares)} observed shares are "
         f"outside the interval of the fitted model{where}."
@@ -139,7 +139,7 @@ def check(result: Drawable, style: Style) -> Figure:
         panel=panel_names(shares, names), row=category_names(shares["category"], result, names)
     )
     nothing = float("nan")
-    stacked = pd.concat(
+    all_shares = pd.concat(
         [
             shares.assign(
                 series=PRIOR,
@@ -151,22 +151,22 @@ def check(result: Drawable, style: Style) -> Figure:
             shares.assign(series=OBSERVED, estimate=shares["observed"], lower=nothing, upper=nothing),
         ]
     )
-    known = [OBSERVED, FITTED, PRIOR] if shares["prior_lower"].notna().any() else [OBSERVED, FITTED]
+    series_names = [OBSERVED, FITTED, PRIOR] if shares["prior_lower"].notna().any() else [OBSERVED, FITTED]
     across = shares["dimension"].nunique()
-    made = forest(
-        stacked,
-        panel=stacked["panel"],
-        row=stacked["row"],
-        series=stacked["series"],
-        order=known,
+    plot = forest(
+        all_shares,
+        panel=all_shares["panel"],
+        row=all_shares["row"],
+        series=all_shares["series"],
+        order=series_names,
         xlabel="Share",
         what="Observed and predicted shares",
         across=across if across > 1 else 4,
     )
-    return made.draw(style)
+    return plot.draw(style)
 
 
-def outside(shares: pd.DataFrame, prefix: str = "") -> pd.Series[bool]:
+def is_outside_interval(shares: pd.DataFrame, prefix: str = "") -> pd.Series[bool]:
     """Which observed shares lie outside the interval of the fitted model, or with "prior_" of the priors."""
     low, high = shares[f"{prefix}lower"], shares[f"{prefix}upper"]
     return (shares["observed"] < low) | (shares["observed"] > high)
@@ -193,21 +193,23 @@ def category_names(category: pd.Series[Any], result: Drawable, names: Names) -> 
 
 def _shares(table: pd.DataFrame) -> pd.DataFrame:
     """Shares in the one layout: dimension, group, category, and the numbers that the table has."""
-    kept = table[table["statistic"] == "share"] if "statistic" in table else table
-    if "feature" in kept:
-        cells = kept["feature"].astype(str) + "=" + kept["level"].astype(str)
-        kept = kept.assign(group="", category=cells)
-    group = kept["group"] if "group" in kept else kept["judge"]
-    value = next(kept[name] for name in ("category", "label", "value") if name in kept)
+    rows = table[table["statistic"] == "share"] if "statistic" in table else table
+    if "feature" in rows:
+        cells = rows["feature"].astype(str) + "=" + rows["level"].astype(str)
+        rows = rows.assign(group="", category=cells)
+    group = rows["group"] if "group" in rows else rows["judge"]
+    value = next(rows[name] for name in ("category", "label", "value") if name in rows)
     keys = pd.DataFrame(
         {
-            "dimension": kept["dimension"].astype(str) if "dimension" in kept else "",
+            "dimension": rows["dimension"].astype(str) if "dimension" in rows else "",
             "group": group.astype(str),
-            "category": [f"{one:g}" if isinstance(one, float) else str(one) for one in value],
+            "category": [
+                f"{category:g}" if isinstance(category, float) else str(category) for category in value
+            ],
         },
-        index=kept.index,
+        index=rows.index,
     )
-    return pd.concat([keys, kept[["observed", "expected", "lower", "upper"]]], axis=1).reset_index(drop=True)
+    return pd.concat([keys, rows[["observed", "expected", "lower", "upper"]]], axis=1).reset_index(drop=True)
 
 
 def _part_worths_alt(result: Drawable, style: Style) -> str:
@@ -236,16 +238,16 @@ def part_worths(result: Drawable, style: Style) -> Figure:
     width = page_width() if max(map(inches, texts)) > 1.6 else 5.8
     legend = [POPULATION] + ([RATERS] if raters is not None else [])
     title, above, columns = room_above(style.title, width, legend)
-    drawn = new_figure(width, min(rows.sum() + 0.6 + above, PAGE_HEIGHT))
-    axes = drawn.subplots()
+    fig = new_figure(width, min(rows.sum() + 0.6 + above, PAGE_HEIGHT))
+    axes = fig.subplots()
     handles = _draw_worths(axes, frame, raters, look)
     axes.set_yticks(range(len(frame)), texts)
     axes.set_ylim(len(frame) - 0.5, -0.5)
     axes.axvline(0, color=look.muted, linewidth=0.9, zorder=1)
     tidy(axes)
     axes.set_xlabel("Part-worth relative to the reference level (logit scale)")
-    add_legend(drawn, handles, legend, columns, title, look)
-    return drawn
+    add_legend(fig, handles, legend, columns, title, look)
+    return fig
 
 
 def _worth_names(frame: pd.DataFrame, words: Labels) -> list[str]:
@@ -317,24 +319,24 @@ def certainty(result: Drawable, style: Style) -> Figure:
     title, above, columns = room_above(style.title, width, legend)
     start = 1 / max(len(result.extra["items"]["label"].unique()), 2)
     edges = np.linspace(np.floor(start * bins) / bins, 1.0, bins + 1)
-    drawn = new_figure(width, 2.6 + above)
-    axes = drawn.subplots()
-    stacked, handles = np.zeros(bins), []
+    fig = new_figure(width, 2.6 + above)
+    axes = fig.subplots()
+    heights, handles = np.zeros(bins), []
     for place, name in enumerate(classes):
-        counted = np.histogram(
+        counts = np.histogram(
             best.loc[best["label"].astype(str) == name, "probability"].to_numpy(float), edges
         )[0]
         handles.append(
             axes.bar(
-                edges[:-1], counted, np.diff(edges), bottom=stacked, align="edge", color=look.color(place),
+                edges[:-1], counts, np.diff(edges), bottom=heights, align="edge", color=look.color(place),
                 hatch=hatches[(place // len(look.palette)) % len(hatches)], edgecolor=look.background,
                 linewidth=0.7,
             )
         )  # fmt: skip
-        stacked += counted
+        heights += counts
     tidy(axes, "y")
     axes.set_xlabel("Probability of the most probable class")
     axes.set_ylabel("Items")
     axes.set_xlim(edges[0], 1.0)
-    add_legend(drawn, handles, legend, columns, title, look)
-    return drawn
+    add_legend(fig, handles, legend, columns, title, look)
+    return fig

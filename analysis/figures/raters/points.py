@@ -11,7 +11,7 @@ import pandas as pd
 from ...frames.vocabulary import TIER_QUANTITIES, TIES
 from ..dots import draw_dots, handles_of, stripe, table_of, tidy
 from ..fitting import Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
-from ..labels import TIERS, TRUTHS, chosen, dash, display_order, strata_columns, words
+from ..labels import TIERS, TRUTHS, dash, display_order, select_identifiers, strata_columns, words
 from ..registry import Style, figure
 from ..theme import Theme, new_figure, page_width
 
@@ -42,11 +42,11 @@ def _lines_alt(result: Drawable, style: Style) -> str:
     frame = result.frame[result.frame["dimension"] == scale]
     by = strata_columns(frame, "estimate")
     texts = [f"Ratings by models by the mean rating of people, {names.of('dimension', scale)}; slopes:"]
-    for judge, one in frame.groupby("judge", sort=False, observed=True):
-        strata = names.joined(one, by, "All items")
+    for judge, judge_rows in frame.groupby("judge", sort=False, observed=True):
+        strata = names.joined(judge_rows, by, "All items")
         slopes = [
             f"{text} {row['estimate']:.2f}{_limits(row)}"
-            for text, row in zip(strata, one.to_dict("records"), strict=True)
+            for text, row in zip(strata, judge_rows.to_dict("records"), strict=True)
         ]
         texts.append(f"{names.of('judge', judge)}: {'; '.join(slopes)}.")
     return " ".join(texts)
@@ -71,13 +71,15 @@ def rating_lines(
 
     look, names = style.look, style.names
     points, bands = result.extra["points"], result.extra["bands"]
-    scale = chosen(points["dimension"], [dimension] if dimension else None, "dimension")[-1]
-    models = chosen(points["judge"], judges, "judge")
+    scale = select_identifiers(points["dimension"], [dimension] if dimension else None, "dimension")[-1]
+    models = select_identifiers(points["judge"], judges, "judge")
     by = strata_columns(points, "item")
     tables = [table[table["dimension"] == scale] for table in (points, bands)]
     points, bands = (table.assign(series=names.joined(table, by, "All items")) for table in tables)
-    kept = names.all(by[0], strata) if strata and len(by) == 1 else None
-    series = [name for name in dict.fromkeys(points["series"]) if kept is None or name in kept]
+    stratum_names = names.all(by[0], strata) if strata and len(by) == 1 else None
+    series = [
+        name for name in dict.fromkeys(points["series"]) if stratum_names is None or name in stratum_names
+    ]
     across = min(3, len(models))
     down = -(-len(models) // across)
     width = page_width() if across > 1 else min(page_width(), 4.4)
@@ -87,16 +89,16 @@ def rating_lines(
     heads = [wrap(names.of("judge", judge), high - 0.3, bold=True) for judge in models]
     high += max(map(more_lines, heads))
     random = np.random.default_rng(0)
-    drawn = new_figure(width, high * down + above + 0.35)
-    grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    fig = new_figure(width, high * down + above + 0.35)
+    grid = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(models) :]:
         axes.set_visible(False)
     values = points[["human", "model"]].to_numpy(float)
     low, top = float(values.min()), float(values.max())
     ticks = np.arange(np.ceil(low), top + 0.01, 1.0 if top - low <= 10 else float(np.ceil((top - low) / 5)))
     for axes, judge, head in zip(grid.flat, models, heads, strict=False):
-        own, lines = (table[table["judge"] == judge] for table in (points, bands))
-        _draw_lines(axes, own, lines, series, look, jitter, random)
+        judge_points, lines = (table[table["judge"] == judge] for table in (points, bands))
+        _draw_lines(axes, judge_points, lines, series, look, jitter, random)
         axes.plot([low, top], [low, top], color=look.foreground, linewidth=1, linestyle=(0, (4, 2)), zorder=6)
         axes.set_title(head, fontsize=8.5, fontweight="bold", loc="left", pad=4)
         axes.set_xlim(low - 0.2, top + 0.2)
@@ -105,16 +107,16 @@ def rating_lines(
         axes.set_xticks(ticks)
         axes.set_yticks(ticks)
         tidy(axes, "both", ("top", "right"))
-    drawn.supxlabel(wrap(f"{names.of('dimension', scale)}, mean of the people", width - 0.3), fontsize=8.5)
-    drawn.supylabel("Rating by the model", fontsize=8.5)
+    fig.supxlabel(wrap(f"{names.of('dimension', scale)}, mean of the people", width - 0.3), fontsize=8.5)
+    fig.supylabel("Rating by the model", fontsize=8.5)
     handles = [
         Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=4, linewidth=1.5,
                linestyle=dash(k, look))
         for k in range(len(legend))
     ]  # fmt: skip
     handles.append(Line2D([], [], color=look.foreground, linewidth=1, linestyle=(0, (4, 2))))
-    add_legend(drawn, handles, [*legend, "As people rate"], columns, title, look)
-    return drawn
+    add_legend(fig, handles, [*legend, "As people rate"], columns, title, look)
+    return fig
 
 
 def _draw_lines(
@@ -126,16 +128,16 @@ def _draw_lines(
     jitter: float,
     random: np.random.Generator,
 ) -> None:
-    many = len(points) > MANY
+    is_big = len(points) > MANY
     for place, name in enumerate(series):
-        here, band = points[points["series"] == name], bands[bands["series"] == name]
+        series_points, band = points[points["series"] == name], bands[bands["series"] == name]
         color = look.color(place)
         x, y = (
-            here[side].to_numpy(float) + random.uniform(-jitter, jitter, len(here))
+            series_points[side].to_numpy(float) + random.uniform(-jitter, jitter, len(series_points))
             for side in ("human", "model")
         )
-        axes.scatter(x, y, s=3.2 if many else 9, color=color, alpha=0.4 if many else 0.6, linewidths=0,
-                     zorder=2, marker=look.marker(place), rasterized=many)  # fmt: skip
+        axes.scatter(x, y, s=3.2 if is_big else 9, color=color, alpha=0.4 if is_big else 0.6, linewidths=0,
+                     zorder=2, marker=look.marker(place), rasterized=is_big)  # fmt: skip
         at, line, lower, upper = (band[key].to_numpy(float) for key in ("x", "estimate", "lower", "upper"))
         if len(series) <= MOST_BANDS:
             axes.fill_between(at, lower, upper, color=color, alpha=0.25, linewidth=0, zorder=4)
@@ -157,11 +159,11 @@ def _recovery_alt(result: Drawable, style: Style) -> str:
     """Count for each kind the intervals that contain the true value, and give the largest error."""
     texts = ["Estimates by true values."]
     for kind, part in result.frame.groupby("quantity", sort=False):
-        bounded = part["inside"].notna()
-        inside = int(part.loc[bounded, "inside"].astype(bool).sum())
+        mask = part["inside"].notna()
+        inside = int(part.loc[mask, "inside"].astype(bool).sum())
         error = (part["estimate"] - part["truth"]).abs().max()
         texts.append(
-            f"{TRUTHS.get(str(kind), words(kind))}: {inside} of {int(bounded.sum())} intervals contain the "
+            f"{TRUTHS.get(str(kind), words(kind))}: {inside} of {int(mask.sum())} intervals contain the "
             f"true value, largest error {error:.2f}."
         )
     return " ".join(texts)
@@ -178,53 +180,56 @@ def recovery(result: Drawable, style: Style) -> Figure:
     kinds, judges = ([str(name) for name in dict.fromkeys(frame[key])] for key in ("quantity", "judge"))
     places = dict(zip(judges, names.places_of(judges), strict=True))
     legend = names.all("judge", judges)
-    shown = list(places.values())
+    legend_places = list(places.values())
     if len(judges) > MOST_JUDGES:
         places = {name: int(place > 0) for name, place in places.items()}
-        shown = sorted(set(places.values()))
-        legend = [("People", "Models")[place] for place in shown]
+        legend_places = sorted(set(places.values()))
+        legend = [("People", "Models")[place] for place in legend_places]
     n_columns = min(3, len(kinds))
     n_rows = -(-len(kinds) // n_columns)
     width = page_width() if n_columns > 1 else min(page_width(), 4.2)
     title, above, columns = room_above(style.title, width, legend)
     heads = [wrap(TRUTHS.get(kind, words(kind)), width / n_columns - 0.4, bold=True) for kind in kinds]
-    drawn = new_figure(width, (2.45 + max(map(more_lines, heads))) * n_rows + 0.3 + above)
-    grid = drawn.subplots(n_rows, n_columns, squeeze=False)
+    fig = new_figure(width, (2.45 + max(map(more_lines, heads))) * n_rows + 0.3 + above)
+    grid = fig.subplots(n_rows, n_columns, squeeze=False)
     for axes, kind, head in zip(grid.flat, kinds, heads, strict=False):
         _draw_truth(axes, frame[frame["quantity"] == kind], places, look)
         axes.set_title(head, loc="left", fontweight="bold", fontsize=8)
     for axes in grid.flat[len(kinds) :]:
         axes.remove()
-    drawn.supxlabel("True value", fontsize=8.5)
-    drawn.supylabel("Estimate", fontsize=8.5)
+    fig.supxlabel("True value", fontsize=8.5)
+    fig.supylabel("Estimate", fontsize=8.5)
     handles = [
         Line2D([], [], linestyle="none", marker=look.marker(place), markersize=4.5, color=look.color(place))
-        for place in shown
+        for place in legend_places
     ]
-    add_legend(drawn, handles, legend, columns, title, look)
-    return drawn
+    add_legend(fig, handles, legend, columns, title, look)
+    return fig
 
 
 def _draw_truth(axes: Axes, frame: pd.DataFrame, places: Mapping[str, int], look: Theme) -> None:
     diagonal(axes, frame[["truth", "estimate", "lower", "upper"]].to_numpy(dtype=float), look)
-    many = len(frame) >= CROWD
-    size, line = (2.0, 0.4) if many else (3.6 if len(frame) < 60 else 2.6, 0.8)
+    is_dense = len(frame) >= CROWD
+    size, line = (2.0, 0.4) if is_dense else (3.6 if len(frame) < 60 else 2.6, 0.8)
     for name, place in places.items():
-        one = frame[frame["judge"] == name]
+        judge_rows = frame[frame["judge"] == name]
         color, mark = look.color(place), look.marker(place)
-        truth, estimate = one["truth"].to_numpy(dtype=float), one["estimate"].to_numpy(dtype=float)
+        truth, estimate = (
+            judge_rows["truth"].to_numpy(dtype=float),
+            judge_rows["estimate"].to_numpy(dtype=float),
+        )
         axes.vlines(
             truth,
-            one["lower"],
-            one["upper"],
+            judge_rows["lower"],
+            judge_rows["upper"],
             color=color,
             linewidth=line,
-            alpha=0.3 if many else 0.55,
+            alpha=0.3 if is_dense else 0.55,
             zorder=2,
         )
-        missed = ~one["inside"].astype("boolean").fillna(True).to_numpy(dtype=bool)
+        misses_truth = ~judge_rows["inside"].astype("boolean").fillna(True).to_numpy(dtype=bool)
         for hollow in (False, True):
-            at = missed == hollow
+            at = misses_truth == hollow
             axes.plot(truth[at], estimate[at], mark, color=color, markersize=size, linestyle="none",
                       markerfacecolor=look.background if hollow else color, markeredgewidth=line,
                       zorder=3)  # fmt: skip
@@ -245,10 +250,10 @@ def diagonal(axes: Axes, values: np.ndarray, look: Theme, nbins: int = 5) -> Non
 
 def _distributions_alt(result: Drawable, style: Style) -> str:
     """Give the most frequent rating of each group on each dimension."""
-    names, frame = style.names, _pooled(result)
+    names, frame = style.names, _pooled_shares(result)
     texts = ["Shares of ratings. Most frequent:"]
-    for group, one in frame.groupby("group", sort=False, observed=True):
-        most = one.loc[one.groupby("dimension", sort=False, observed=True)["estimate"].idxmax()]
+    for group, group_rows in frame.groupby("group", sort=False, observed=True):
+        most = group_rows.loc[group_rows.groupby("dimension", sort=False, observed=True)["estimate"].idxmax()]
         shares = [
             f"{names.of('dimension', row['dimension'])} {row['value']:g} ({row['estimate']:.0%})"
             for row in most.to_dict("records")
@@ -266,36 +271,36 @@ def distributions(
     groups: Sequence[str] | None = None,
 ) -> Figure:
     """Distribution of ratings: a column per dimension, a row per group; a line marks the mean."""
-    look, names, frame = style.look, style.names, _pooled(result)
-    scales = chosen(frame["dimension"], dimensions, "dimension")
-    raters = chosen(frame["group"], groups, "rater")
+    look, names, frame = style.look, style.names, _pooled_shares(result)
+    scales = select_identifiers(frame["dimension"], dimensions, "dimension")
+    raters = select_identifiers(frame["group"], groups, "rater")
     everyone = display_order(frame["group"])
     rows = [wrap(name, 1.2, bold=True) for name in names.all("group", raters)]
-    left = max(inches(row, BAR_TEXT, bold=True) for row in rows) + 0.5
-    width = min(page_width(), max(3.4, left + 1.4 * len(scales)))
-    room = (width - left) / len(scales) - 0.06
+    label_width = max(inches(row, BAR_TEXT, bold=True) for row in rows) + 0.5
+    width = min(page_width(), max(3.4, label_width + 1.4 * len(scales)))
+    room = (width - label_width) / len(scales) - 0.06
     heads = [wrap(name, room, BAR_TEXT, bold=True) for name in names.all("dimension", scales)]
     title, above, _ = room_above(style.title, width, [])
     below = wrap("Rating (bars: share in percent; line: mean)", width - 0.2)
     most = float(frame["estimate"].max())
-    drawn = new_figure(width, BAR_ROW * len(raters) + above + 0.5 + max(map(more_lines, [below, *heads])))
-    grid = drawn.subplots(len(raters), len(scales), squeeze=False, sharex="col", sharey=True)
+    fig = new_figure(width, BAR_ROW * len(raters) + above + 0.5 + max(map(more_lines, [below, *heads])))
+    grid = fig.subplots(len(raters), len(scales), squeeze=False, sharex="col", sharey=True)
     for i, rater in enumerate(raters):
         color = look.color(names.place(rater, everyone))
         for j, scale in enumerate(scales):
-            here = frame[(frame["group"] == rater) & (frame["dimension"] == scale)]
-            _draw_shares(grid[i, j], here, color, look, most)
+            cell_rows = frame[(frame["group"] == rater) & (frame["dimension"] == scale)]
+            _draw_shares(grid[i, j], cell_rows, color, look, most)
         grid[i, 0].set_ylabel(
             rows[i], rotation=0, ha="right", va="center", fontsize=BAR_TEXT, fontweight="bold"
         )
     for axes, head in zip(grid[0], heads, strict=True):
         axes.set_title(head, fontsize=BAR_TEXT, fontweight="bold", loc="left", pad=4)
-    drawn.supxlabel(below, fontsize=8.5)
-    add_legend(drawn, [], [], 1, title, look)
-    return drawn
+    fig.supxlabel(below, fontsize=8.5)
+    add_legend(fig, [], [], 1, title, look)
+    return fig
 
 
-def _pooled(result: Drawable) -> pd.DataFrame:
+def _pooled_shares(result: Drawable) -> pd.DataFrame:
     """Shares of all ratings of a dimension by a group, whatever the strata."""
     frame = result.frame
     if not strata_columns(frame, "value"):
@@ -306,8 +311,8 @@ def _pooled(result: Drawable) -> pd.DataFrame:
     return counts.assign(estimate=counts["n_ratings"] / total)
 
 
-def _draw_shares(axes: Axes, here: pd.DataFrame, color: str, look: Theme, most: float) -> None:
-    value, share = here["value"].to_numpy(float), here["estimate"].to_numpy(float)
+def _draw_shares(axes: Axes, rows: pd.DataFrame, color: str, look: Theme, most: float) -> None:
+    value, share = rows["value"].to_numpy(float), rows["estimate"].to_numpy(float)
     gaps = np.diff(np.unique(value))
     axes.bar(value, 100 * share, 0.78 * (float(gaps.min()) if len(gaps) else 1.0), color=color, zorder=3)
     if len(value):
@@ -326,13 +331,15 @@ def _tiers_alt(result: Drawable, style: Style) -> str:
     scale = display_order(result.frame["dimension"])[-1]
     frame = result.frame[(result.frame["dimension"] == scale) & (result.frame["ties"] == "split")]
     texts = [f"Order of tiers by {names.of('dimension', scale)}, ties split."]
-    for quantity, one in frame.groupby("quantity", sort=False, observed=True):
+    for quantity, quantity_rows in frame.groupby("quantity", sort=False, observed=True):
         shares = [
             f"{names.of('judge', row['judge'])} {row['estimate']:.0%} [{row['lower']:.0%}, "
             f"{row['upper']:.0%}]"
-            for row in one.to_dict("records")
+            for row in quantity_rows.to_dict("records")
         ]
-        texts.append(f"{TIERS[str(quantity)]} (chance {one['chance'].mean():.0%}): {', '.join(shares)}.")
+        texts.append(
+            f"{TIERS[str(quantity)]} (chance {quantity_rows['chance'].mean():.0%}): {', '.join(shares)}."
+        )
     return " ".join(texts)
 
 
@@ -342,31 +349,31 @@ def tier_accuracy(result: Drawable, style: Style, *, dimension: str | None = Non
     from matplotlib.lines import Line2D
 
     look, names = style.look, style.names
-    scale = chosen(result.frame["dimension"], [dimension] if dimension else None, "dimension")[-1]
+    scale = select_identifiers(result.frame["dimension"], [dimension] if dimension else None, "dimension")[-1]
     frame = result.frame[result.frame["dimension"] == scale]
     judges = display_order(frame["judge"])
     panels = [name for name in TIER_QUANTITIES if name in set(frame["quantity"])]
     ties = [name for name in TIES if name in set(frame["ties"])]
     rows = [wrap(name, 1.7) for name in names.all("judge", judges)]
     width = page_width() if len(panels) > 1 else min(page_width(), 4.6)
-    left = max(map(inches, rows)) + 0.15
-    heads = [wrap(TIERS[name], (width - left) / len(panels) - 0.1, 9, bold=True) for name in panels]
+    label_width = max(map(inches, rows)) + 0.15
+    heads = [wrap(TIERS[name], (width - label_width) / len(panels) - 0.1, 9, bold=True) for name in panels]
     legend = [*(TIE_NAMES[name] for name in ties), CHANCE]
     title, above, columns = room_above(style.title, width, legend)
     high = max(0.16 + TIE_STEP * len(ties), max(map(lines_high, rows)) + 0.08)
-    drawn = new_figure(width, high * len(rows) + above + 0.75)
-    grid = drawn.subplots(1, len(panels), squeeze=False, sharey=True)
+    fig = new_figure(width, high * len(rows) + above + 0.75)
+    grid = fig.subplots(1, len(panels), squeeze=False, sharey=True)
     for axes, panel, head in zip(grid[0], panels, heads, strict=True):
         _draw_tiers(axes, frame[frame["quantity"] == panel], judges, ties, look, high)
         axes.set_title(head, fontsize=9, fontweight="bold", loc="left", pad=4)
     grid[0, 0].set_yticks(range(len(rows)), rows)
     grid[0, 0].set_ylim(len(rows) - 0.5, -0.5)
-    drawn.supxlabel(wrap(f"Percent, by ratings of {names.of('dimension', scale)}", width - 0.3), fontsize=8.5)
+    fig.supxlabel(wrap(f"Percent, by ratings of {names.of('dimension', scale)}", width - 0.3), fontsize=8.5)
     handles = handles_of(range(len(ties)), look)
     handles.append(Line2D([], [], color=look.foreground, marker="|", markersize=8, markeredgewidth=1.4,
                           linestyle="none"))  # fmt: skip
-    add_legend(drawn, handles, legend, columns, title, look)
-    return drawn
+    add_legend(fig, handles, legend, columns, title, look)
+    return fig
 
 
 def _draw_tiers(
@@ -374,12 +381,12 @@ def _draw_tiers(
 ) -> None:
     stripe(axes, judges, look)
     for number, name in enumerate(ties):
-        one = frame[frame["ties"] == name]
-        y = one["judge"].astype(object).map(judges.index).to_numpy(float)
+        tie_rows = frame[frame["ties"] == name]
+        y = tie_rows["judge"].astype(object).map(judges.index).to_numpy(float)
         y = y + (number - (len(ties) - 1) / 2) * TIE_STEP / high
-        percent = table_of(100 * one[["estimate", "lower", "upper"]].astype(float))
+        percent = table_of(100 * tie_rows[["estimate", "lower", "upper"]].astype(float))
         draw_dots(axes, percent, y, look, number, size=4.2, line=1.2)
-        axes.plot(100 * one["chance"], y, "|", color=look.foreground, markersize=7, markeredgewidth=1.4,
+        axes.plot(100 * tie_rows["chance"], y, "|", color=look.foreground, markersize=7, markeredgewidth=1.4,
                   zorder=5)  # fmt: skip
     ends = 100 * frame[["lower", "upper", "chance"]].to_numpy(dtype=float)
     axes.set_xlim(max(-2.0, float(np.nanmin(ends)) - 4), min(102.0, float(np.nanmax(ends)) + 4))

@@ -90,7 +90,7 @@ def alt_test(
     if show != "models":
         raise InputError(f"show is {show!r}; use models or annotators.")
     look, names = style.look, style.names
-    frame = result.frame if model is None else _of_model(result.frame, model)
+    frame = result.frame if model is None else _rows_of_model(result.frame, model)
     dimensions, scorings = list(dict.fromkeys(frame["dimension"])), list(dict.fromkeys(frame["scoring"]))
     means = frame.groupby("model", sort=False)["advantage_probability"].mean()
     models = list(means.sort_values(ascending=False, kind="stable").index)
@@ -103,12 +103,12 @@ def alt_test(
     room = (page_width() - max(map(inches, texts))) / 2 - 0.2
     below = [wrap(name, room) for name in ("Winning rate (passes from 0.5)", "Advantage probability")]
     above += max(map(more_lines, below))
-    drawn = new_figure(page_width(), len(dimensions) * (high * len(models) + furniture) + 0.5 + above)
-    grid = drawn.subplots(len(dimensions), 2, sharex="col", sharey="row", squeeze=False)
+    fig = new_figure(page_width(), len(dimensions) * (high * len(models) + furniture) + 0.5 + above)
+    grid = fig.subplots(len(dimensions), 2, sharex="col", sharey="row", squeeze=False)
     for pair, dimension in zip(grid, dimensions, strict=True):
-        here = frame[frame["dimension"] == dimension]
+        dimension_rows = frame[frame["dimension"] == dimension]
         for axes, quantity in zip(pair, QUANTITIES, strict=True):
-            _draw_quantity(axes, here, quantity, models, scorings, look, high)
+            _draw_quantity(axes, dimension_rows, quantity, models, scorings, look, high)
         pair[0].set_yticks(range(len(models)), texts)
         pair[0].set_ylim(len(models) - 0.5, -0.5)
         if len(dimensions) > 1:
@@ -117,18 +117,18 @@ def alt_test(
                 loc="left",
                 fontweight="bold",
             )
-    left, right = grid[-1]
-    left.set_xlim(-0.03, 1.03)
-    left.set_xlabel(below[0])
+    left_axes, right_axes = grid[-1]
+    left_axes.set_xlim(-0.03, 1.03)
+    left_axes.set_xlabel(below[0])
     edges = frame[["advantage_probability", "advantage_probability_lower"]].to_numpy(dtype=float)
     low = float(np.nanmin(edges)) if np.isfinite(edges).any() else 0.5
-    right.set_xlim(max(-0.02, min(0.5, np.floor(20 * low) / 20) - 0.01), 1.02)
-    right.set_xlabel(below[1])
-    add_legend(drawn, handles, keys, columns, title, look)
-    return drawn
+    right_axes.set_xlim(max(-0.02, min(0.5, np.floor(20 * low) / 20) - 0.01), 1.02)
+    right_axes.set_xlabel(below[1])
+    add_legend(fig, handles, keys, columns, title, look)
+    return fig
 
 
-def _of_model(table: pd.DataFrame, model: str) -> pd.DataFrame:
+def _rows_of_model(table: pd.DataFrame, model: str) -> pd.DataFrame:
     """Rows of a model; InputError where there are none."""
     if model not in set(table["model"]):
         raise InputError(
@@ -139,8 +139,8 @@ def _of_model(table: pd.DataFrame, model: str) -> pd.DataFrame:
 
 def scoring_name(name: str, names: Names) -> str:
     """Label of a scoring."""
-    given = names.of("scoring", name)
-    return SCORINGS[name] if name in SCORINGS and given == words(name) else given
+    label = names.of("scoring", name)
+    return SCORINGS[name] if name in SCORINGS and label == words(name) else label
 
 
 def _panel_name(dimension: str, scoring: str, names: Names, *, several: bool) -> str:
@@ -163,11 +163,11 @@ def _draw_quantity(
 ) -> None:
     stripe(axes, models, look)
     for number, scoring in enumerate(scorings):
-        one = frame[frame["scoring"] == scoring].set_index("model").reindex(list(models))
+        scoring_rows = frame[frame["scoring"] == scoring].set_index("model").reindex(list(models))
         y = np.arange(len(models)) + (number - (len(scorings) - 1) / 2) * STEP / high
         columns = (quantity, f"{quantity}_lower", f"{quantity}_upper")
-        estimate, lower, upper = (one[name].to_numpy(dtype=float) for name in columns)
-        passes = one["passes"].fillna(False).to_numpy(dtype=bool)
+        estimate, lower, upper = (scoring_rows[name].to_numpy(dtype=float) for name in columns)
+        passes = scoring_rows["passes"].fillna(False).to_numpy(dtype=bool)
         color, bounded = look.color(number), np.isfinite(lower)
         axes.hlines(y[bounded], lower[bounded], upper[bounded], color=color, linewidth=1.3, zorder=3)
         for filled in (True, False):
@@ -205,8 +205,8 @@ def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
     models = list(dict.fromkeys(table["model"]))
     if model is None and len(models) > 1:
         raise InputError(f"The result contains {len(models)} models; name one: model='{models[0]}'.")
-    shown = model or str(models[0])
-    table = _of_model(table, shown)
+    model_id = model or str(models[0])
+    table = _rows_of_model(table, model_id)
     parts = [part for _, part in table.groupby(["dimension", "scoring"], sort=False)]
     several = table["scoring"].nunique() > 1
     handles = _annotator_handles(float(table["epsilon"].iloc[0]), look)
@@ -217,9 +217,9 @@ def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
     size = high * max(map(len, parts)) + (0.3 if len(parts) > 1 else 0.05)
     n_columns = 2 if size * len(parts) > PAGE_HEIGHT else 1
     n_rows = -(-len(parts) // n_columns)
-    below = f"Person's advantage over {names.of('judges', shown)}, difference of probabilities"
-    drawn = new_figure(page_width(), size * n_rows + 0.5 + above)
-    grid = drawn.subplots(n_rows, n_columns, sharex=True, squeeze=False).ravel()
+    below = f"Person's advantage over {names.of('judges', model_id)}, difference of probabilities"
+    fig = new_figure(page_width(), size * n_rows + 0.5 + above)
+    grid = fig.subplots(n_rows, n_columns, sharex=True, squeeze=False).ravel()
     for axes, part in zip(grid, parts, strict=False):
         _draw_annotators(axes, part, texts, look)
         if len(parts) > 1:
@@ -230,9 +230,9 @@ def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
             )
     for axes in grid[len(parts) :]:
         axes.remove()
-    drawn.supxlabel(wrap(below, page_width() - 0.3), fontsize=8.5)
-    add_legend(drawn, handles, keys, columns, title, look)
-    return drawn
+    fig.supxlabel(wrap(below, page_width() - 0.3), fontsize=8.5)
+    add_legend(fig, handles, keys, columns, title, look)
+    return fig
 
 
 def _draw_annotators(axes: Axes, part: pd.DataFrame, texts: Mapping[str, str], look: Theme) -> None:
@@ -241,11 +241,11 @@ def _draw_annotators(axes: Axes, part: pd.DataFrame, texts: Mapping[str, str], l
     stripe(axes, y, look)  # type: ignore[arg-type]
     wins, out = part["wins"].fillna(False).to_numpy(dtype=bool), part["_out"].to_numpy(dtype=bool)
     middle, lower, upper = (part[name].to_numpy(dtype=float) for name in ("difference", "lower", "upper"))
-    for own, color, filled in ((wins & ~out, look.color(0), True), (~wins & ~out, look.color(1), False)):
-        axes.hlines(y[own], lower[own], upper[own], color=color, linewidth=1.3, zorder=3)
+    for mask, color, filled in ((wins & ~out, look.color(0), True), (~wins & ~out, look.color(1), False)):
+        axes.hlines(y[mask], lower[mask], upper[mask], color=color, linewidth=1.3, zorder=3)
         axes.plot(
-            middle[own],
-            y[own],
+            middle[mask],
+            y[mask],
             "o" if filled else "s",
             color=color,
             markersize=4.6,
@@ -289,7 +289,7 @@ def _annotator_handles(epsilon: float, look: Theme) -> list[Line2D]:
     return [*handles, dashes]
 
 
-def _curve(result: Drawable) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _epsilon_rates(result: Drawable) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Winning rates over epsilon, and the smallest epsilon with which each model passes."""
     if result.kind == "epsilon_curve":
         return result.frame, result.extra["smallest"]
@@ -300,7 +300,7 @@ def _curve(result: Drawable) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _epsilon_alt(result: Drawable, style: Style) -> str:
     """Give the epsilon from which each model passes."""
-    names, table = style.names, _curve(result)[1]
+    names, table = style.names, _epsilon_rates(result)[1]
     several = table["dimension"].nunique() > 1 or table["scoring"].nunique() > 1
     texts = ["Winning rates over epsilon."]
     for row in table.to_dict("records"):
@@ -322,7 +322,7 @@ def epsilon_curve(result: Drawable, style: Style) -> Figure:
     from matplotlib.lines import Line2D
 
     look, names = style.look, style.names
-    frame, smallest = _curve(result)
+    frame, smallest = _epsilon_rates(result)
     models = list(dict.fromkeys(frame["model"]))
     legend = names.all("judges", models)
     places = dict(zip(models, names.places_of(models), strict=True))
@@ -331,11 +331,11 @@ def epsilon_curve(result: Drawable, style: Style) -> Figure:
     several = frame["scoring"].nunique() > 1
     n_columns = min(len(panels), 3 if len(panels) > 4 else 2)
     n_rows = -(-len(panels) // n_columns)
-    drawn = new_figure(page_width(), 2.2 * n_rows + 0.4 + above)
-    grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    fig = new_figure(page_width(), 2.2 * n_rows + 0.4 + above)
+    grid = fig.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
     for axes, (keys, part) in zip(grid.ravel(), panels, strict=False):
-        own = smallest[(smallest["dimension"] == keys[0]) & (smallest["scoring"] == keys[1])]
-        _draw_epsilon(axes, part, own.set_index("model")["smallest_epsilon"], places, look)
+        panel_rows = smallest[(smallest["dimension"] == keys[0]) & (smallest["scoring"] == keys[1])]
+        _draw_epsilon(axes, part, panel_rows.set_index("model")["smallest_epsilon"], places, look)
         if len(panels) > 1:
             head = _panel_name(str(keys[0]), str(keys[1]), names, several=several)
             axes.set_title(
@@ -343,15 +343,15 @@ def epsilon_curve(result: Drawable, style: Style) -> Figure:
             )
     for axes in grid.ravel()[len(panels) :]:
         axes.remove()
-    drawn.supxlabel("Epsilon (allowance for the cost of people)", fontsize=8.5)
-    drawn.supylabel("Winning rate (passes from 0.5)", fontsize=8.5)
+    fig.supxlabel("Epsilon (allowance for the cost of people)", fontsize=8.5)
+    fig.supylabel("Winning rate (passes from 0.5)", fontsize=8.5)
     handles = [
         Line2D([], [], color=look.color(place), marker=look.marker(place), markersize=4.5,
                linewidth=WIDTHS[number % len(WIDTHS)], linestyle=DASHES[number % len(DASHES)])
         for number, place in enumerate(places.values())
     ]  # fmt: skip
-    add_legend(drawn, handles, legend, columns, title, look)
-    return drawn
+    add_legend(fig, handles, legend, columns, title, look)
+    return fig
 
 
 def _draw_epsilon(
@@ -359,9 +359,9 @@ def _draw_epsilon(
 ) -> None:
     low, high = float(part["epsilon"].min()), float(part["epsilon"].max())
     for number, (model, place) in enumerate(places.items()):
-        one = part[part["model"] == model].sort_values("epsilon")
+        rows = part[part["model"] == model].sort_values("epsilon")
         color, style = look.color(place), DASHES[number % len(DASHES)]
-        axes.step(one["epsilon"], one["winning_rate"], where="post", color=color, linestyle=style,
+        axes.step(rows["epsilon"], rows["winning_rate"], where="post", color=color, linestyle=style,
                   linewidth=WIDTHS[number % len(WIDTHS)], zorder=3)  # fmt: skip
         first = float(smallest.get(model, np.nan))
         if low <= first <= high:
@@ -386,14 +386,14 @@ def _draw_epsilon(
 def both_answers(result: Drawable, style: Style) -> Forest:
     """The replacement test and the Bayesian model: a panel for each quantity, a row for each model."""
     names, frame = style.names, result.frame
-    there = [name for name in ANSWERS if name in set(frame["quantity"])]
+    quantities = [name for name in ANSWERS if name in set(frame["quantity"])]
     return forest(
         frame, panel=frame["quantity"].map(ANSWERS), row=row_names(frame, names),
-        panels=[ANSWERS[name] for name in there],
+        panels=[ANSWERS[name] for name in quantities],
         xlabel="Estimate with interval: bootstrap of the test, posterior of the model",
         what="The replacement test and the Bayesian model",
-        baseline={ANSWERS[name]: NO_DIFFERENCE[name] for name in there if name in NO_DIFFERENCE},
-        share_x=False, across=2 if len(there) == 4 else 3,
+        baseline={ANSWERS[name]: NO_DIFFERENCE[name] for name in quantities if name in NO_DIFFERENCE},
+        share_x=False, across=2 if len(quantities) == 4 else 3,
     )  # fmt: skip
 
 

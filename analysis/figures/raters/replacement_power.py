@@ -41,14 +41,14 @@ def _power_alt(result: Drawable, style: Style) -> str:
     target = float(result.settings["target"])
     texts = ["Power of the alternative annotator test over items rated."]
     for row in result.extra["needed"].to_dict("records"):
-        found = (
+        size_text = (
             f"{row['instances']:,} items for"
             if pd.notna(row["instances"])
             else "none of the numbers of items reaches"
         )
         texts.append(
             f"{row['annotators']} annotators, epsilon {row['epsilon']:g}, model agreement "
-            f"{row['model_agreement']:.2f}: {found} {target:.0%}."
+            f"{row['model_agreement']:.2f}: {size_text} {target:.0%}."
         )
     margin = result.frame[result.frame["scenario"] != STATED]
     if len(margin):
@@ -63,8 +63,8 @@ def alt_power(result: Drawable, style: Style) -> Figure:
     """Probability of passing over items: a line per panel size, a panel per agreement and epsilon."""
     # Dashed lines are a model that is behind people by epsilon, which should not pass.
     look, frame = style.look, result.frame
-    stated = frame[frame["scenario"] == STATED]
-    worlds = stated[["human_agreement", "model_agreement", "epsilon"]].drop_duplicates()
+    stated_rows = frame[frame["scenario"] == STATED]
+    worlds = stated_rows[["human_agreement", "model_agreement", "epsilon"]].drop_duplicates()
     n_columns = min(3, max(worlds["epsilon"].nunique(), min(len(worlds), 2)), len(worlds))
     n_rows = -(-len(worlds) // n_columns)
     sizes = sorted(frame["annotators"].unique())
@@ -72,12 +72,12 @@ def alt_power(result: Drawable, style: Style) -> Figure:
     names = [str(handle.get_label()) for handle in handles]
     title, above, columns = room_above(style.title, page_width(), names)
     width = (page_width() - 0.6) / n_columns - 0.2
-    drawn = new_figure(page_width(), 2.1 * n_rows + 0.5 + above)
-    grid = drawn.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    fig = new_figure(page_width(), 2.1 * n_rows + 0.5 + above)
+    grid = fig.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
     for axes, world in zip(grid.ravel(), worlds.to_dict("records"), strict=False):
         same = (frame["epsilon"] == world["epsilon"]) & (frame["human_agreement"] == world["human_agreement"])
-        own = same & ((frame["scenario"] != STATED) | (frame["model_agreement"] == world["model_agreement"]))
-        _draw_power(axes, frame[own], sizes, float(result.settings["target"]), look)
+        mask = same & ((frame["scenario"] != STATED) | (frame["model_agreement"] == world["model_agreement"]))
+        _draw_power(axes, frame[mask], sizes, float(result.settings["target"]), look)
         head = (
             f"Epsilon {world['epsilon']:g}\nAgreement of people {world['human_agreement']:g}, "
             f"of the model {world['model_agreement']:g}"
@@ -85,24 +85,24 @@ def alt_power(result: Drawable, style: Style) -> Figure:
         axes.set_title(wrap(head, width), loc="left", fontsize=8)
     for axes in grid.ravel()[len(worlds) :]:
         axes.remove()
-    drawn.supxlabel("Items rated", fontsize=8.5)
-    drawn.supylabel("Probability of passing", fontsize=8.5)
-    add_legend(drawn, handles, names, columns, title, look)
-    return drawn
+    fig.supxlabel("Items rated", fontsize=8.5)
+    fig.supylabel("Probability of passing", fontsize=8.5)
+    add_legend(fig, handles, names, columns, title, look)
+    return fig
 
 
 def _draw_power(axes: Axes, frame: pd.DataFrame, sizes: Sequence[int], target: float, look: Theme) -> None:
     for number, size in enumerate(sizes):
         for is_stated, style in ((True, "-"), (False, "--")):
-            one = frame[(frame["annotators"] == size) & ((frame["scenario"] == STATED) == is_stated)]
-            if one.empty:
+            size_rows = frame[(frame["annotators"] == size) & ((frame["scenario"] == STATED) == is_stated)]
+            if size_rows.empty:
                 continue
-            one = one.sort_values("instances")
-            items, color = one["instances"].to_numpy(dtype=float), look.color(number)
-            axes.plot(items, one["pass_rate"], linestyle=style, color=color, linewidth=1.4, zorder=3,
+            size_rows = size_rows.sort_values("instances")
+            items, color = size_rows["instances"].to_numpy(dtype=float), look.color(number)
+            axes.plot(items, size_rows["pass_rate"], linestyle=style, color=color, linewidth=1.4, zorder=3,
                       marker=look.marker(number), markersize=3.6)  # fmt: skip
             if is_stated:
-                lower, upper = (one[name].to_numpy(dtype=float) for name in ("lower", "upper"))
+                lower, upper = (size_rows[name].to_numpy(dtype=float) for name in ("lower", "upper"))
                 axes.fill_between(items, lower, upper, color=color, alpha=0.15, linewidth=0, zorder=2)
     axes.axhline(target, color=look.muted, linewidth=0.9, zorder=1)
     axes.set_ylim(-0.03, 1.03)

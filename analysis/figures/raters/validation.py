@@ -53,7 +53,7 @@ def judging(result: Drawable, style: Style) -> Levels:
     )
     ratings = "bias" in set(frame["measure"])
     return levels(
-        _ordered(table),
+        _order_categories(table),
         xlabel=f"Estimate (lines: {level_of(result.settings)} intervals)",
         what="Estimates of a judge next to people",
         places=[0, 1] if people.any() else [0],
@@ -70,7 +70,7 @@ def _row(measure: str, row: pd.Series[Any], style: Style) -> str:
     return f"{where}{of}{text}"
 
 
-def _ordered(table: pd.DataFrame) -> pd.DataFrame:
+def _order_categories(table: pd.DataFrame) -> pd.DataFrame:
     """Panels, and series with the judge first, as categories."""
     panels = [name for name in PANELS.values() if (table["panel"] == name).any()]
     series = [name for name in (JUDGE, PEOPLE) if (table["series"] == name).any()]
@@ -84,7 +84,7 @@ def _ordered(table: pd.DataFrame) -> pd.DataFrame:
 def run_comparison(result: Drawable, style: Style) -> Levels:
     """Differences between two runs by part, the second minus the first."""
     frame = result.frame[result.frame["measure"].str.endswith("_difference")].reset_index(drop=True)
-    one, other = result.settings["names"]
+    first, second = result.settings["names"]
     measure = frame["measure"].str.removesuffix("_difference")
     table = table_of(
         frame,
@@ -93,9 +93,9 @@ def run_comparison(result: Drawable, style: Style) -> Levels:
     )
     margin = float(result.settings["margin"])
     return levels(
-        _ordered(table.assign(series=JUDGE)),
-        xlabel=f"Difference, {other} minus {one} (lines: {level_of(result.settings)} intervals)",
-        what=f"Differences between two runs, {other} minus {one}; those within {margin:g} do not matter",
+        _order_categories(table.assign(series=JUDGE)),
+        xlabel=f"Difference, {second} minus {first} (lines: {level_of(result.settings)} intervals)",
+        what=f"Differences between two runs, {second} minus {first}; those within {margin:g} do not matter",
         hold=(-margin, margin),
     )
 

@@ -53,12 +53,12 @@ class Strips:
 
         look, methods = style.look, self.methods
         title, above, columns = room_above(style.title, page_width(), list(SERIES))
-        drawn = new_figure(page_width(), ROW * len(methods) + above + 0.75)
-        panels = drawn.subplots(1, 2, sharey=True)
+        fig = new_figure(page_width(), ROW * len(methods) + above + 0.75)
+        panels = fig.subplots(1, 2, sharey=True)
         places = {name: place for place, name in enumerate(methods)}
         colors = {False: look.color(0), True: look.color(1)}
-        for axes, few, text in zip(panels, (False, True), PANELS, strict=True):
-            subset = self.table[self.table["few"] == few]
+        for axes, has_few_clusters, text in zip(panels, (False, True), PANELS, strict=True):
+            subset = self.table[self.table["few"] == has_few_clusters]
             for fails, rows in subset.groupby("fails"):
                 axes.plot(
                     np.maximum(rows["coverage"], LEAST),
@@ -83,7 +83,7 @@ class Strips:
                 axes.spines[side].set_visible(False)
         panels[0].set_yticks(range(len(methods)), methods, fontsize=7)
         panels[0].set_ylim(len(methods) - 0.4, -0.6)
-        drawn.supxlabel(
+        fig.supxlabel(
             wrap(f"Coverage; {LEAST:g} stands for less. Lines: {self.level:g}, {RULE:g}", page_width() - 0.4),
             fontsize=8.5,
         )
@@ -91,8 +91,8 @@ class Strips:
             Line2D([], [], linestyle="none", marker=look.marker(k), color=color, markersize=5)
             for k, color in enumerate(colors.values())
         ]
-        add_legend(drawn, handles, list(SERIES), columns, title, look)
-        return drawn
+        add_legend(fig, handles, list(SERIES), columns, title, look)
+        return fig
 
 
 def method_label(method: str) -> str:

@@ -41,7 +41,7 @@ SHARES = ("coverage", "bias_eliminated_coverage", "power")  # of all draws with 
 
 
 @dataclass(frozen=True)
-class Said:
+class Measurement:
     """The rows of one measure with ``panel, row, series`` in words, and where its ideal value is."""
 
     table: pd.DataFrame
@@ -83,10 +83,10 @@ def panel_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
         [str((labels.get(name) or {}).get(value, words(value))) for value in frame[name].astype(str)]
         for name in columns
     ]
-    return [": ".join(one) for one in zip(*parts, strict=True)]
+    return [": ".join(pair) for pair in zip(*parts, strict=True)]
 
 
-def measured(result: Drawable, measure: str) -> Said:
+def select_measure(result: Drawable, measure: str) -> Measurement:
     """The rows of a measure in words; a reason where there are none."""
     rows = result.frame[result.frame["measure"] == measure].reset_index(drop=True)
     if rows["estimate"].notna().sum() == 0:
@@ -106,19 +106,19 @@ def measured(result: Drawable, measure: str) -> Said:
         lower=low,
         upper=high,
     )
-    return Said(table, ideal, MEASURES.get(measure, words(measure)))
+    return Measurement(table, ideal, MEASURES.get(measure, words(measure)))
 
 
 def _forest(result: Drawable, measure: str) -> Forest:
-    said = measured(result, measure)
+    measurement = select_measure(result, measure)
     return forest(
-        said.table,
-        panel=said.table["panel"],
-        row=said.table["row"],
-        series=said.table["series"],
-        xlabel=f"{said.label}, with 95% Monte Carlo intervals",
-        what=f"{said.label} of each method by cell of the trial, with 95% Monte Carlo intervals",
-        baseline=said.ideal,
+        measurement.table,
+        panel=measurement.table["panel"],
+        row=measurement.table["row"],
+        series=measurement.table["series"],
+        xlabel=f"{measurement.label}, with 95% Monte Carlo intervals",
+        what=f"{measurement.label} of each method by cell of the trial, with 95% Monte Carlo intervals",
+        baseline=measurement.ideal,
         across=3,
     )
 
@@ -127,8 +127,8 @@ def _forest(result: Drawable, measure: str) -> Forest:
 def coverage(result: Drawable, style: Style, *, measure: str = "coverage") -> Forest:
     """A measure by cell and method with Monte Carlo intervals: coverage, or bias without intervals."""
     frame = result.frame
-    known = frame.loc[frame["measure"] == measure, "estimate"].notna().any()
-    return _forest(result, measure if known else "bias")
+    has_estimates = frame.loc[frame["measure"] == measure, "estimate"].notna().any()
+    return _forest(result, measure if has_estimates else "bias")
 
 
 @figure("trial", part="bias", when=lambda result: "bias" in set(result.frame["measure"]))
@@ -147,7 +147,7 @@ def power(result: Drawable, style: Style) -> Forest:
 class NestedLoop:
     """Lines of methods over cells in the order of nested parameters, which steps below show."""
 
-    said: Said
+    said: Measurement
     parameters: pd.DataFrame  # one row per cell: values of each parameter
 
     def describe(self) -> str:
@@ -165,20 +165,24 @@ class NestedLoop:
         title, above, columns = room_above(style.title, page_width(), series)
         count = len(self.parameters.columns)
         heights = [1.6] * len(panels) + [0.22 * count + 0.15]
-        drawn = new_figure(page_width(), sum(heights) + above + 0.5)
-        grid = drawn.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+        fig = new_figure(page_width(), sum(heights) + above + 0.5)
+        grid = fig.subplots(len(heights), 1, sharex=True, height_ratios=heights)
         for axes in grid[1:-1]:
             axes.sharey(grid[0])
         cells = list(dict.fromkeys(table["row"]))
         edges = np.arange(len(cells) + 1)
         for axes, panel in zip(grid, panels, strict=False):
-            here = table[table["panel"] == panel]
+            panel_rows = table[table["panel"] == panel]
             if self.said.ideal is not None:
                 axes.axhline(self.said.ideal, color=look.muted, linewidth=0.9, linestyle=(0, (3, 2)))
             for place, name in enumerate(series):
-                one = here[here["series"] == name].set_index("row")["estimate"].reindex(cells)
-                axes.stairs(one, edges, baseline=None, color=look.color(place), linewidth=1.4)
-                axes.plot(edges[:-1] + 0.5, one, look.marker(place), color=look.color(place), markersize=3)
+                estimates = (
+                    panel_rows[panel_rows["series"] == name].set_index("row")["estimate"].reindex(cells)
+                )
+                axes.stairs(estimates, edges, baseline=None, color=look.color(place), linewidth=1.4)
+                axes.plot(
+                    edges[:-1] + 0.5, estimates, look.marker(place), color=look.color(place), markersize=3
+                )
             axes.set_ylabel(wrap(self.said.label, 1.5), fontsize=8)
             axes.set_title(panel, fontsize=8.5, fontweight="bold", loc="left", pad=4)
             axes.grid(axis="y")
@@ -210,8 +214,8 @@ class NestedLoop:
             Line2D([], [], color=look.color(k), marker=look.marker(k), markersize=3)
             for k in range(len(series))
         ]
-        add_legend(drawn, handles, series, columns, title, look)
-        return drawn
+        add_legend(fig, handles, series, columns, title, look)
+        return fig
 
 
 @figure(
@@ -221,9 +225,9 @@ class NestedLoop:
 )
 def nested_loop(result: Drawable, style: Style, *, measure: str = "coverage") -> NestedLoop:
     """A measure over all cells in the order of nested parameters (Rücker and Schwarzer 2014)."""
-    said = measured(result, measure)
-    table = said.table.drop_duplicates("row")
+    measurement = select_measure(result, measure)
+    table = measurement.table.drop_duplicates("row")
     names = parameters_of(result)
     labels = {name: words(name) for name in ["process"] if table["process"].nunique() > 1}
     labels |= {name: parameter_label(result, name) for name in names}
-    return NestedLoop(said, table[list(labels)].rename(columns=labels).reset_index(drop=True))
+    return NestedLoop(measurement, table[list(labels)].rename(columns=labels).reset_index(drop=True))

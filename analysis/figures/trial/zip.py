@@ -49,12 +49,12 @@ class Zip:
         title, above, columns = room_above(style.title, page_width(), legend)
         wrapped = [wrap(name, page_width() / across - 0.4, 7.5, bold=True) for name in panels]
         head = 0.14 * max(text.count("\n") for text in wrapped)
-        drawn = new_figure(page_width(), down * (1.75 + head) + above + 0.5)
-        grid = drawn.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+        fig = new_figure(page_width(), down * (1.75 + head) + above + 0.5)
+        grid = fig.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         colors = {True: look.color(0), False: look.color(1)}
         for axes, panel, text in zip(grid, panels, wrapped, strict=False):
-            here = self.table[(self.table["panel"] == panel) & (self.table["centile"] >= FROM)]
-            for covers, rows in here.groupby("covers"):
+            panel_rows = self.table[(self.table["panel"] == panel) & (self.table["centile"] >= FROM)]
+            for covers, rows in panel_rows.groupby("covers"):
                 axes.hlines(
                     rows["centile"], rows["lower"], rows["upper"], color=colors[bool(covers)], linewidth=0.9
                 )
@@ -68,15 +68,15 @@ class Zip:
                 axes.spines[side].set_visible(False)
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
-        drawn.supxlabel(
+        fig.supxlabel(
             wrap(f"Limits of the interval minus the true value: {self.where}", page_width() - 0.5),
             fontsize=8.5,
         )
         ylabel = "Percentile of the absolute error in standard errors"
-        drawn.supylabel(wrap(ylabel, 1.6 * down), fontsize=8.5)
+        fig.supylabel(wrap(ylabel, 1.6 * down), fontsize=8.5)
         handles = [Line2D([], [], color=colors[kind], linewidth=1.5) for kind in (True, False)]
-        add_legend(drawn, handles, legend, columns, title, look)
-        return drawn
+        add_legend(fig, handles, legend, columns, title, look)
+        return fig
 
 
 @figure("trial", part="zip", when=lambda result: not result.extra.get("zip", pd.DataFrame()).empty)

@@ -114,13 +114,13 @@ def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
         lower, upper = _limits(1 - estimate, 1.0, float(clusters), np.inf, alpha)
         error = float(np.sqrt(estimate * (1 - estimate) / clusters)) if 0 < estimate < 1 else np.nan
         return Bounded(estimate, error, lower, upper, n, clusters, 1 - estimate, 1.0, float(clusters))
-    found = bounded(estimate, values - estimate, cluster)
+    result = bounded(estimate, values - estimate, cluster)
     if clusters < 2:
-        return found
+        return result
     spread = estimate * (1 - estimate)
-    trials = spread / found.std_error**2 if found.std_error > 0 and spread > SAME else float(clusters)
+    trials = spread / result.std_error**2 if result.std_error > 0 and spread > SAME else float(clusters)
     lower, upper = _limits(1 - estimate, 1.0, trials, clusters - 1.0, alpha)
-    return replace(found, lower=lower, upper=upper, loss=1 - estimate, scale=1.0, trials=trials)
+    return replace(result, lower=lower, upper=upper, loss=1 - estimate, scale=1.0, trials=trials)
 
 
 def difference(estimate: float, influence: Floats, cluster: Codes, alpha: float) -> Bounded:
@@ -132,9 +132,16 @@ def difference(estimate: float, influence: Floats, cluster: Codes, alpha: float)
     if not error > SAME:
         return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
     df = clusters - 1.0
-    found = inference(np.array([estimate]), np.array([error]), alpha, df=np.array([df]))
+    interval = inference(np.array([estimate]), np.array([error]), alpha, df=np.array([df]))
     return Bounded(
-        estimate, error, float(found.lower[0]), float(found.upper[0]), n, clusters, df=df, p=float(found.p[0])
+        estimate,
+        error,
+        float(interval.lower[0]),
+        float(interval.upper[0]),
+        n,
+        clusters,
+        df=df,
+        p=float(interval.p[0]),
     )
 
 
@@ -151,33 +158,33 @@ def f1(jaccard: Bounded) -> Bounded:
     )  # fmt: skip
 
 
-def paired_difference(one: Floats, other: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
+def paired_difference(first: Floats, second: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
     """The mean of n differences of shares, the second minus the first, and the middle of its interval."""
-    n = len(one)
-    apart = other - one
-    estimate = float(apart.mean()) if n else np.nan
+    n = len(first)
+    differences = second - first
+    estimate = float(differences.mean()) if n else np.nan
     independent = n_clusters(cluster) == n
-    if independent and bool((np.isin(one, ONES) & np.isin(other, ONES)).all()):
-        table = discordance(other, one)
+    if independent and bool((np.isin(first, ONES) & np.isin(second, ONES)).all()):
+        table = discordance(second, first)
         error, lower, upper = bonett_price(table, alpha)
         middle = (table.only_left - table.only_right) / (n + 2)
         return Bounded(estimate, error, lower, upper, n, n, p=mid_p(table)), middle
-    return difference(estimate, apart - estimate, cluster, alpha), estimate
+    return difference(estimate, differences - estimate, cluster, alpha), estimate
 
 
-def shares_apart(one: Bounded, other: Bounded, alpha: float) -> Bounded:
+def difference_of_shares(first: Bounded, second: Bounded, alpha: float) -> Bounded:
     """The first of two independent shares minus the second, by Newcombe's hybrid of their intervals."""
     # The p value is one minus the level of the interval that ends at zero. Positive dependence of the two,
     # such as of items with rows in both, makes the interval too wide.
-    estimate = one.estimate - other.estimate
-    n, clusters = min(one.n, other.n), min(one.clusters, other.clusters)
-    if not (np.isfinite(one.lower) and np.isfinite(other.lower)):
+    estimate = first.estimate - second.estimate
+    n, clusters = min(first.n, second.n), min(first.clusters, second.clusters)
+    if not (np.isfinite(first.lower) and np.isfinite(second.lower)):
         return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
 
     def limits(level: float) -> tuple[float, float]:
-        (low, high), (other_low, other_high) = one.at(1.0, level), other.at(1.0, level)
-        down = np.hypot(one.estimate - low, other_high - other.estimate)
-        up = np.hypot(high - one.estimate, other.estimate - other_low)
+        (low, high), (second_low, second_high) = first.at(1.0, level), second.at(1.0, level)
+        down = np.hypot(first.estimate - low, second_high - second.estimate)
+        up = np.hypot(high - first.estimate, second.estimate - second_low)
         return float(estimate - down), float(estimate + up)
 
     def excludes_zero(levels: Floats) -> Floats:
@@ -192,35 +199,35 @@ def shares_apart(one: Bounded, other: Bounded, alpha: float) -> Bounded:
     return Bounded(estimate, error, lower, upper, n, clusters, p=min(p, 1.0))
 
 
-def means_apart(one: Bounded, other: Bounded, alpha: float) -> Bounded:
+def difference_of_means(first: Bounded, second: Bounded, alpha: float) -> Bounded:
     """The first of two independent means minus the second, by Welch; untested where a side has no error."""
-    estimate = one.estimate - other.estimate
-    n, clusters = min(one.n, other.n), min(one.clusters, other.clusters)
-    if not (one.std_error > 0 and other.std_error > 0):
+    estimate = first.estimate - second.estimate
+    n, clusters = min(first.n, second.n), min(first.clusters, second.clusters)
+    if not (first.std_error > 0 and second.std_error > 0):
         return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
-    parts = np.array([one.std_error]) ** 2, np.array([other.std_error]) ** 2
-    df = satterthwaite(parts, (np.array([one.df]), np.array([other.df])))
+    parts = np.array([first.std_error]) ** 2, np.array([second.std_error]) ** 2
+    df = satterthwaite(parts, (np.array([first.df]), np.array([second.df])))
     error = np.sqrt(parts[0] + parts[1])
-    found = inference(np.array([estimate]), error, alpha, df=df)
+    interval = inference(np.array([estimate]), error, alpha, df=df)
     return Bounded(
-        estimate, float(error[0]), float(found.lower[0]), float(found.upper[0]), n, clusters,
-        df=float(df[0]), p=float(found.p[0]),
+        estimate, float(error[0]), float(interval.lower[0]), float(interval.upper[0]), n, clusters,
+        df=float(df[0]), p=float(interval.p[0]),
     )  # fmt: skip
 
 
-def detectable(std_error: Floats, df: Floats, alpha: float, power: float = POWER) -> Floats:
+def detectable_differences(std_error: Floats, df: Floats, alpha: float, power: float = POWER) -> Floats:
     """The smallest differences that tests with standard errors, (m,), detect with a power; NaN for none."""
-    found = np.full(len(std_error), np.nan)
-    known = np.isfinite(std_error) & (std_error > 0)
-    degrees, place = np.unique(df[known], return_inverse=True)
+    effects = np.full(len(std_error), np.nan)
+    has_error = np.isfinite(std_error) & (std_error > 0)
+    degrees, place = np.unique(df[has_error], return_inverse=True)
     if len(degrees):
         ones = np.ones(len(degrees))
 
         def reached(effect: Floats) -> Floats:
             return np.asarray(operating(effect, ones, alpha, degrees).power - power)
 
-        found[known] = solve_increasing(reached, 0.01 * ones, 1e4 * ones)[place] * std_error[known]
-    return found
+        effects[has_error] = solve_increasing(reached, 0.01 * ones, 1e4 * ones)[place] * std_error[has_error]
+    return effects
 
 
 def items_for_width(bounded: Bounded, width: float, alpha: float) -> float:
@@ -228,7 +235,7 @@ def items_for_width(bounded: Bounded, width: float, alpha: float) -> float:
     return _needed(bounded, lambda low, high: width - (high - low), alpha)
 
 
-def items_off(bounded: Bounded, threshold: float, alpha: float) -> float:
+def items_to_exclude(bounded: Bounded, threshold: float, alpha: float) -> float:
     """Rows with which the interval would exclude a threshold, if the estimate stays as it is."""
     if bounded.estimate > threshold:
         return _needed(bounded, lambda low, high: low - threshold, alpha)
@@ -241,7 +248,7 @@ def _needed(bounded: Bounded, enough: Callable[[float, float], float], alpha: fl
         return np.nan
 
     def reached(factor: Floats) -> Floats:
-        return np.array([enough(*bounded.at(float(one), alpha)) for one in factor])
+        return np.array([enough(*bounded.at(float(value), alpha)) for value in factor])
 
     least = np.array([min(1.0, 2.0 / bounded.n)])
     return float(np.ceil(bounded.n * solve_increasing(reached, least, np.array([MOST]))[0] - 1e-6))

@@ -97,21 +97,23 @@ def weights_of(items: Items, against: Floats, favour: Floats, alpha: float) -> W
     random = np.random.default_rng(SEED)
     gammas = random.standard_gamma(items.times, size=(items.draws, len(items.times)))
     if items.clusters == items.n:  # one pattern per cluster
-        seen = np.zeros((items.draws, items.counts.shape[1]))
-        seen[:, items.counts.indices] = gammas
+        weights = np.zeros((items.draws, items.counts.shape[1]))
+        weights[:, items.counts.indices] = gammas
     else:
-        seen = np.asarray((items.counts.T @ gammas.T).T)
+        weights = np.asarray((items.counts.T @ gammas.T).T)
     size = items.n / items.clusters
 
     def with_prior(prior: Floats) -> Floats:
         patterns = np.flatnonzero(prior)
-        result = seen.copy()
-        result[:, patterns] += size * random.standard_gamma(prior[patterns], size=(len(seen), len(patterns)))
+        result = weights.copy()
+        result[:, patterns] += size * random.standard_gamma(
+            prior[patterns], size=(len(weights), len(patterns))
+        )
         result *= items.n / result.sum(axis=1, keepdims=True)
         return result
 
     level = float(level_of_t(items.clusters - 1.0, alpha)) / 2
-    return Weights(with_prior(against), with_prior(favour), seen, level)
+    return Weights(with_prior(against), with_prior(favour), weights, level)
 
 
 def limits(

@@ -80,9 +80,9 @@ def vary(draws: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Flag statistics, shape (m,), that differ between bootstrap draws, shape (B, m), NaN where missing."""
     # Draws that all give one value say nothing about sampling error: there is no interval, rather than one of
     # zero width. `scale` is the size of the statistics, against which rounding is judged.
-    known = np.isfinite(draws)
-    highest = np.where(known, draws, -np.inf).max(axis=0, initial=-np.inf)
-    lowest = np.where(known, draws, np.inf).min(axis=0, initial=np.inf)
+    is_finite = np.isfinite(draws)
+    highest = np.where(is_finite, draws, -np.inf).max(axis=0, initial=-np.inf)
+    lowest = np.where(is_finite, draws, np.inf).min(axis=0, initial=np.inf)
     return np.asarray(highest - lowest > SAME * scale)
 
 
@@ -101,12 +101,12 @@ def jeffreys(count: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.nd
     """Limits of shares, the modified Jeffreys' of Brown, Cai & DasGupta (2001)."""
     # Near 0 and 1 they are the exact interval's, so that they cover where a class is rare. Counts and trials
     # may be fractional; without a trial limits are 0 and 1. doi:10.1214/ss/1009213286
-    count, rest = np.maximum(count, 0.0), np.maximum(trials - count, 0.0)
+    count, failures = np.maximum(count, 0.0), np.maximum(trials - count, 0.0)
     with np.errstate(divide="ignore"):
-        none_seen = 1 - (alpha / 2) ** (1 / (count + rest))  # upper limit of a share of 0
-    low, high = (betaincinv(count + 0.5, rest + 0.5, level) for level in (alpha / 2, 1 - alpha / 2))
+        none_seen = 1 - (alpha / 2) ** (1 / (count + failures))  # upper limit of a share of 0
+    low, high = (betaincinv(count + 0.5, failures + 0.5, level) for level in (alpha / 2, 1 - alpha / 2))
     lower = np.where(count <= 1 + SAME, 0.0, np.minimum(low, 1 - none_seen))
-    return lower, np.where(rest <= 1 + SAME, 1.0, np.maximum(high, none_seen))
+    return lower, np.where(failures <= 1 + SAME, 1.0, np.maximum(high, none_seen))
 
 
 def level_of_t(df: np.ndarray | float, alpha: float) -> np.ndarray:
@@ -186,20 +186,20 @@ def studentized(
     """Quantiles of the t ratios of draws (draws, m); draws with a standard error of 0 have none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(std_errors > 0, (sample.replicates - sample.estimate) / std_errors, np.nan)
-        own = (sample.estimate - null) / std_error
+        ratio = (sample.estimate - null) / std_error
     lower = sample.estimate - _quantiles(ratios, 1 - alpha / 2) * std_error
     upper = sample.estimate - _quantiles(ratios, alpha / 2) * std_error
-    return _interval(sample, lower, upper, _two_sided(_share_below(ratios, own)))
+    return _interval(sample, lower, upper, _two_sided(_share_below(ratios, ratio)))
 
 
 def _quantiles(values: np.ndarray, level: float | np.ndarray) -> np.ndarray:
     """Quantile of each column at a level of its own, missing values excluded."""
     levels = np.broadcast_to(level, values.shape[1:])
     ordered = np.sort(values, axis=0)
-    known = (~np.isnan(ordered)).sum(axis=0)
-    position = np.clip(levels, 0, 1) * np.maximum(known - 1, 0)
+    n_values = (~np.isnan(ordered)).sum(axis=0)
+    position = np.clip(levels, 0, 1) * np.maximum(n_values - 1, 0)
     low = np.floor(np.nan_to_num(position)).astype(int)
-    high = np.minimum(low + 1, np.maximum(known - 1, 0))
+    high = np.minimum(low + 1, np.maximum(n_values - 1, 0))
     columns = np.arange(values.shape[1])
     below, above = ordered[low, columns], ordered[high, columns]
     return np.asarray(below + (above - below) * (position - low))
@@ -207,14 +207,14 @@ def _quantiles(values: np.ndarray, level: float | np.ndarray) -> np.ndarray:
 
 def _share_below(values: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
     """Share of each column below a bound, ties counted half, kept off 0 and 1 by one draw."""
-    known = ~np.isnan(values)
+    observed = ~np.isnan(values)
     near = _TIE * np.maximum(
-        np.abs(values, where=known, out=np.zeros_like(values)).max(axis=0), np.abs(bound)
+        np.abs(values, where=observed, out=np.zeros_like(values)).max(axis=0), np.abs(bound)
     )
     away = values - bound
     below = (away < -near).sum(axis=0) + 0.5 * (np.abs(away) <= near).sum(axis=0)
-    known = known.sum(axis=0)
-    return np.asarray((below + 0.5) / (known + 1))
+    observed = observed.sum(axis=0)
+    return np.asarray((below + 0.5) / (observed + 1))
 
 
 def _two_sided(share: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from ...results import Result
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
-from .chance_corrected import OWN, canonical, own_weights, weight_matrix
+from .chance_corrected import OWN, canonical_weighting, custom_weights, weight_matrix
 from .comparisons import CATEGORICAL, Weighting, comparisons_of
 from .rows import Gathered, Request, Weights, coefficients_named, compare, pair_tables, prefix_of
 
@@ -151,14 +151,20 @@ def agreement(
 
 def _refuse_unknown(coded: Sequence[Ratings], request: Request) -> None:
     """Refuse judges and groups that are nowhere, and coefficients of numbers where there are labels."""
-    known = {name for one in coded for name in (*one.judges, *as_text(one.frame["judge_id"]), *one.unused)}
+    judge_names = {
+        name
+        for ratings in coded
+        for name in (*ratings.judges, *as_text(ratings.frame["judge_id"]), *ratings.unused)
+    }
     named = [judge for judges in (request.groups or {}).values() for judge in judges]
     sides = [side for pair in request.between or () for side in pair]
-    groups = {*(request.groups or {}), *(group for one in coded for group in one.groups), "model"}
+    groups = {*(request.groups or {}), *(group for ratings in coded for group in ratings.groups), "model"}
     for judge in [*(request.judges or ()), *named, *(side for side in sides if side not in groups)]:
-        if judge not in known:
-            present = listed(dict.fromkeys(name for one in coded for name in one.judges))
-            raise InputError(f"There is no judge '{judge}'{did_you_mean(judge, known)}; there are {present}.")
+        if judge not in judge_names:
+            present = listed(dict.fromkeys(name for ratings in coded for name in ratings.judges))
+            raise InputError(
+                f"There is no judge '{judge}'{did_you_mean(judge, judge_names)}; there are {present}."
+            )
     for ratings in coded:
         if not ratings.numeric and not set(request.coefficients) & set(CATEGORICAL):
             raise InputError(
@@ -173,9 +179,9 @@ def _strata(ratings: Ratings, by: Sequence[str]) -> Iterator[tuple[dict[str, str
         return
     for key, rows in ratings.frame.groupby(list(by), sort=False, observed=True).indices.items():
         levels = key if isinstance(key, tuple) else (key,)
-        kept = np.zeros(len(ratings.frame), dtype=bool)
-        kept[rows] = True
-        yield dict(zip(by, map(str, levels), strict=True)), ratings.where(kept)
+        mask = np.zeros(len(ratings.frame), dtype=bool)
+        mask[rows] = True
+        yield dict(zip(by, map(str, levels), strict=True)), ratings.where(mask)
 
 
 def _gather(ratings: Ratings, keys: dict[str, str], request: Request, into: Gathered) -> None:
@@ -192,19 +198,21 @@ def _gather(ratings: Ratings, keys: dict[str, str], request: Request, into: Gath
     weightings = _weightings(request.weights, ratings)
     compared, notes = comparisons_of(ratings, request.groups, request.between, cluster)
     into.notes += [prefix_of(keys) + note for note in notes]
-    for one in compared:
-        compare(one, weightings, keys, request, into)
+    for comparison in compared:
+        compare(comparison, weightings, keys, request, into)
     into.pairs += pair_tables(ratings, cluster, weightings, keys, request, into)
 
 
-def _weightings(asked: Weights, ratings: Ratings) -> list[Weighting]:
-    if isinstance(asked, np.ndarray):
-        return [Weighting(OWN, own_weights(asked, len(ratings.categories)), False)]
-    if asked is None:
+def _weightings(weights: Weights, ratings: Ratings) -> list[Weighting]:
+    if isinstance(weights, np.ndarray):
+        return [Weighting(OWN, custom_weights(weights, len(ratings.categories)), False)]
+    if weights is None:
         names = ["nominal", "ordinal", "quadratic"] if ratings.numeric else ["nominal"]
     else:
         names = list(
-            dict.fromkeys(canonical(name) for name in ([asked] if isinstance(asked, str) else asked))
+            dict.fromkeys(
+                canonical_weighting(name) for name in ([weights] if isinstance(weights, str) else weights)
+            )
         )
     return [
         Weighting(name, weight_matrix(name, ratings.categories, ratings.numeric), name == "ordinal")
@@ -223,8 +231,8 @@ def _result(gathered: Gathered, request: Request) -> Result:
     if gathered.pairs:
         extra["pairs"] = pd.concat(gathered.pairs, ignore_index=True)
     if gathered.variances:
-        shown = [*keys, "component", "estimate", "lower", "upper", "share"]
-        extra["variance_components"] = _table(gathered.variances, shown)
+        columns = [*keys, "component", "estimate", "lower", "upper", "share"]
+        extra["variance_components"] = _table(gathered.variances, columns)
         extra["decision_study"] = _table(
             gathered.plans, [*keys, "coefficient", "raters", "estimate", "lower", "upper"]
         )

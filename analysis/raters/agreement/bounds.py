@@ -15,7 +15,7 @@ from ...numerics.panel import Panel, panel_from
 from ...numerics.types import Codes, Floats
 from . import chance_corrected as corrected
 from .icc import icc_from_mean_squares, icc_limits, mean_squares
-from .pairs import Sides, mean_kappa, mean_kappa_influence, paired, paired_influence
+from .pairs import Sides, mean_kappa, mean_kappa_influence, paired_coefficient, paired_influence
 
 PERCENT, COHEN, CONGER, KRIPPENDORFF, GWET = "percent", "cohen", "conger", "krippendorff", "gwet"
 MOST_ADDED = 20  # categories beyond which those that nobody used are not added to either limit
@@ -44,7 +44,7 @@ def of_sides_by_weights(
             result.append(share(((sides.first @ weights) * sides.second).sum(axis=1), cluster, alpha))
             continue
         estimate = bounded(
-            float(paired(sides, weights, np.ones((1, len(sides.first))), kind)[0]),
+            float(paired_coefficient(sides, weights, np.ones((1, len(sides.first))), kind)[0]),
             paired_influence(sides, weights, kind),
             cluster,
         )
@@ -57,7 +57,9 @@ def of_sides_by_weights(
         sample = samples[order.tobytes()]
         ordered = weights if weights is None else weights[np.ix_(order, order)]
         result.append(
-            _within(estimate, partial(paired, sample.sides, ordered, kind=kind), sample.drawn, alpha)
+            _with_limits(
+                estimate, partial(paired_coefficient, sample.sides, ordered, kind=kind), sample.drawn, alpha
+            )
         )
     return result
 
@@ -72,14 +74,20 @@ class _Samples:
 
 def _samples_of(sides: Sides, order: Codes, cluster: Codes, alpha: float) -> _Samples:
     rows = min(
-        (np.hstack([one[:, order], other[:, order]]) for one, other in _both_ways(sides)), key=content_of
+        (
+            np.hstack([first_side[:, order], second_side[:, order]])
+            for first_side, second_side in _both_ways(sides)
+        ),
+        key=content_of,
     )
     first, code = patterns_of(rows)
     in_use = (sides.first.sum(axis=0) + sides.second.sum(axis=0))[order] > 0
-    one, other, against, favour = cells_of(in_use)
+    first_label, second_label, against, favour = cells_of(in_use)
     eye = np.eye(len(order))
     q = len(order)
-    added = Sides(np.vstack([rows[first, :q], eye[one]]), np.vstack([rows[first, q:], eye[other]]))
+    added = Sides(
+        np.vstack([rows[first, :q], eye[first_label]]), np.vstack([rows[first, q:], eye[second_label]])
+    )
     none = np.zeros(len(first))
     prior = (np.concatenate([none, against]), np.concatenate([none, favour]))
     return _Samples(added, weights_of(items_of(code, len(prior[0]), cluster), *prior, alpha))
@@ -102,8 +110,8 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
     order = order_of(panel.categories, weights, panel.q)
     rows = ratings_of(panel, order, by_rater=kind in (COHEN, CONGER))
     first, code = patterns_of(rows)
-    one, other, against, favour = cells_of(panel.counts.sum(axis=0)[order] > 0)
-    mixed, weight = added_ratings(panel, rows.shape[1], kind, one, other)
+    first_label, second_label, against, favour = cells_of(panel.counts.sum(axis=0)[order] > 0)
+    mixed, weight = added_ratings(panel, rows.shape[1], kind, first_label, second_label)
     distinct = panel_of_rows(np.vstack([rows[first], mixed]), panel, order)
     ordered = weights if weights is None else weights[np.ix_(order, order)]
     none = np.zeros(len(first))
@@ -111,8 +119,8 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
     result = bounded(estimate, influence, panel.cluster)
     if not _has_limits(result):
         return result
-    drawn = weights_of(items_of(code, len(prior[0]), panel.cluster), *prior, alpha)
-    return _within(result, statistic_of(distinct, ordered, kind), drawn, alpha)
+    draws = weights_of(items_of(code, len(prior[0]), panel.cluster), *prior, alpha)
+    return _with_limits(result, statistic_of(distinct, ordered, kind), draws, alpha)
 
 
 ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
@@ -131,35 +139,40 @@ def of_icc(panel: Panel, alpha: float, weight: Floats | None = None) -> Floats:
     # Draws depend neither on the order of rows nor on that of raters, whom ICC(1,1) does not tell apart.
     columns_by_rater = zip(panel.matrix.T, map(str, panel.raters), strict=True)
     columns = [
-        column for column, _ in sorted(columns_by_rater, key=lambda one: (np.sort(one[0]).tobytes(), one[1]))
+        column
+        for column, _ in sorted(columns_by_rater, key=lambda pair: (np.sort(pair[0]).tobytes(), pair[1]))
     ]
     estimate = icc_from_mean_squares(squares)[0]
-    by_rater = _drawn_iccs(np.stack(columns, axis=1), weights, panel.cluster, estimate, alpha)
-    exchangeable = _drawn_iccs(np.sort(panel.matrix, axis=1), weights, panel.cluster, estimate, alpha)
+    by_rater = _bootstrap_icc_limits(np.stack(columns, axis=1), weights, panel.cluster, estimate, alpha)
+    exchangeable = _bootstrap_icc_limits(
+        np.sort(panel.matrix, axis=1), weights, panel.cluster, estimate, alpha
+    )
     return np.vstack([exchangeable[:1], by_rater[1:]])
 
 
-def _drawn_iccs(
+def _bootstrap_icc_limits(
     ratings: Floats, item_weight: Floats, cluster: Codes, estimate: Floats, alpha: float
 ) -> Floats:
     """Limits of the three ICCs of complete ratings, (I, k), by a Bayesian bootstrap, shape (3, 2)."""
     first, code = patterns_of(np.column_stack([ratings, item_weight]))
     none = np.zeros(len(first))
-    drawn = weights_of(items_of(code, len(first), cluster), none, none, alpha)
+    draws = weights_of(items_of(code, len(first), cluster), none, none, alpha)
     distinct = panel_from(ratings[first])
 
     def statistics(weights: Floats) -> Floats:
         return icc_from_mean_squares(mean_squares(distinct, weights * item_weight[first]))
 
-    return np.stack(limits(statistics, drawn, estimate), axis=1)
+    return np.stack(limits(statistics, draws, estimate), axis=1)
 
 
 def _has_limits(result: Bounded) -> bool:
     return bool(np.isfinite(result.estimate)) and result.clusters > 1
 
 
-def _within(result: Bounded, statistic: Callable[[Floats], Floats], drawn: Weights, alpha: float) -> Bounded:
-    low, high = limits(lambda weights: statistic(weights)[:, None], drawn, np.array([result.estimate]))
+def _with_limits(
+    result: Bounded, statistic: Callable[[Floats], Floats], draws: Weights, alpha: float
+) -> Bounded:
+    low, high = limits(lambda weights: statistic(weights)[:, None], draws, np.array([result.estimate]))
     return result.within(float(low[0]), float(high[0]), alpha)
 
 
@@ -183,20 +196,26 @@ def order_of(names: Sequence[Any], weights: Floats | None, q: int) -> Codes:
     return np.array(sorted(range(q), key=texts.__getitem__), dtype=np.int64)
 
 
-def cells_of(used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
+def cells_of(is_used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
     """All pairs of categories, (M,) each, one item spread over those that differ, one over the rest."""
-    categories = np.flatnonzero(used) if len(used) > MOST_ADDED and used.sum() > 1 else np.arange(len(used))
-    one, other = (grid.ravel() for grid in np.meshgrid(categories, categories, indexing="ij"))
-    differ = one != other
-    return one, other, differ / max(int(differ.sum()), 1), ~differ / len(categories)
+    categories = (
+        np.flatnonzero(is_used)
+        if len(is_used) > MOST_ADDED and is_used.sum() > 1
+        else np.arange(len(is_used))
+    )
+    first_label, second_label = (grid.ravel() for grid in np.meshgrid(categories, categories, indexing="ij"))
+    differ = first_label != second_label
+    return first_label, second_label, differ / max(int(differ.sum()), 1), ~differ / len(categories)
 
 
-def added_ratings(panel: Panel, width: int, kind: str, one: Codes, other: Codes) -> tuple[Codes, float]:
+def added_ratings(
+    panel: Panel, width: int, kind: str, first_label: Codes, second_label: Codes
+) -> tuple[Codes, float]:
     """Ratings of items that are added, (M, width), of two categories in turn, and the weight of an item."""
     by_rater = kind in (COHEN, CONGER)
     usual = max(round(float(np.median(panel.per_item[panel.pairable]))), 2)
     turn = np.arange(width)
-    mixed = np.where(turn % 2 == 0, one[:, None], other[:, None])
+    mixed = np.where(turn % 2 == 0, first_label[:, None], second_label[:, None])
     mixed[:, turn >= (width if by_rater else usual)] = -1
     shared = (panel.per_item * (panel.per_item - 1)).mean() / (width * (width - 1))
     return mixed, float(min(shared, 1.0)) if by_rater else 1.0

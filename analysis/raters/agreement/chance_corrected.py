@@ -18,20 +18,20 @@ ALIASES = {"identity": "nominal", "unweighted": "nominal", "interval": "quadrati
 OWN = "own"
 
 
-def canonical(name: str) -> str:
+def canonical_weighting(name: str) -> str:
     """The one name of weights: ``identity`` is ``nominal``, ``interval`` is ``quadratic``."""
-    found = ALIASES.get(name, name)
-    if found not in NAMES:
-        known = [*NAMES, *ALIASES]
+    canonical_name = ALIASES.get(name, name)
+    if canonical_name not in NAMES:
+        choices = [*NAMES, *ALIASES]
         raise InputError(
-            f"There are no weights '{name}'{did_you_mean(name, known)}; there are {listed(known)}."
+            f"There are no weights '{name}'{did_you_mean(name, choices)}; there are {listed(choices)}."
         )
-    return found
+    return canonical_name
 
 
 def weight_matrix(name: str, categories: Sequence[Any], numeric: bool = True) -> Floats:
     """Agreement weights of q categories, shape (q, q): symmetric, 1 on the diagonal."""
-    name = canonical(name)
+    name = canonical_weighting(name)
     q = len(categories)
     if name == "nominal":
         return np.eye(q)
@@ -40,23 +40,23 @@ def weight_matrix(name: str, categories: Sequence[Any], numeric: bool = True) ->
             f"{name} weights require ordered categories, but labels have no order; use nominal weights."
         )
     values = np.array(categories, dtype=float)
-    apart = np.abs(values[:, None] - values)
+    distances = np.abs(values[:, None] - values)
     if name == "ordinal":
         steps = np.abs(np.subtract.outer(np.arange(q), np.arange(q)))
-        apart = steps * (steps + 1) / 2
+        distances = steps * (steps + 1) / 2
     elif name == "quadratic":
-        apart = apart**2
+        distances = distances**2
     elif name == "ratio":
         if values.min() < 0:
             raise InputError(f"Ratio weights need ratings of zero or more; there is {values.min():g}.")
         total = values[:, None] + values
-        apart = np.divide(apart, total, out=np.zeros((q, q)), where=total > 0) ** 2
-    return np.asarray(1 - apart / max(float(apart.max()), np.finfo(float).tiny))
+        distances = np.divide(distances, total, out=np.zeros((q, q)), where=total > 0) ** 2
+    return np.asarray(1 - distances / max(float(distances.max()), np.finfo(float).tiny))
 
 
-def own_weights(given: Any, q: int) -> Floats:
+def custom_weights(weights: Any, q: int) -> Floats:
     """Check a matrix of weights that a user made, shape (q, q)."""
-    matrix = np.asarray(given, dtype=float)
+    matrix = np.asarray(weights, dtype=float)
     if matrix.shape != (q, q):
         raise InputError(
             f"The weights have shape {matrix.shape}; give one row and one column for each of {q} categories."
@@ -68,25 +68,26 @@ def own_weights(given: Any, q: int) -> Floats:
     return matrix
 
 
-def krippendorff(panel: Panel, weights: Floats | None, drawn: Floats) -> Floats:
+def krippendorff(panel: Panel, weights: Floats | None, item_weights: Floats) -> Floats:
     """Alpha in b samples, shape (b,), from how often each item counts in them, shape (b, I)."""
     # Without weights, categories differ by the squared number of ratings between them (the ordinal metric),
     # which makes alpha that of an interval scale on mid-ranks.
     counts, pairs = _pairable(panel)
-    n = drawn @ counts
+    n = item_weights @ counts
     total = n.sum(axis=1)
     if weights is None:
         ranks = _midranks(n)
-        disagreement = _ranked_disagreement(counts, pairs, drawn, ranks)
+        disagreement = _ranked_disagreement(counts, pairs, item_weights, ranks)
         expected = 2 * (total * (n * ranks**2).sum(axis=1) - (n * ranks).sum(axis=1) ** 2)
     else:
         difference = 1 - weights
-        disagreement = drawn @ _disagreement(counts, pairs, difference)
+        disagreement = item_weights @ _disagreement(counts, pairs, difference)
         expected = ((n @ difference) * n).sum(axis=1)
     scale = np.maximum(total, 1) ** (2 if weights is not None else 4)
     some = expected > TINY * scale
     return np.asarray(
-        1 - np.divide((total - 1) * disagreement, expected, out=np.full(len(drawn), np.nan), where=some)
+        1
+        - np.divide((total - 1) * disagreement, expected, out=np.full(len(item_weights), np.nan), where=some)
     )
 
 
@@ -97,17 +98,23 @@ def krippendorff_influence(panel: Panel, weights: Floats | None) -> Floats:
     total = n.sum()
     ranks = _midranks(n[None])[0]
     difference = np.subtract.outer(ranks, ranks) ** 2 if weights is None else 1 - weights
-    own = _disagreement(counts, pairs, difference)
-    disagreement, expected = own.sum(), float(n @ difference @ n)
+    item_disagreement = _disagreement(counts, pairs, difference)
+    disagreement, expected = item_disagreement.sum(), float(n @ difference @ n)
     if not expected > 0:
         return np.full(panel.n_items, np.nan)
     spread = 2 * counts @ (difference @ n)
     if weights is None:
         moved = _midranks(counts)  # ranks are linear in the counts
         coincidence = (counts * pairs[:, None]).T @ counts
-        own = own + moved @ (4 * (coincidence.sum(axis=1) * ranks - coincidence @ ranks))
+        item_disagreement = item_disagreement + moved @ (
+            4 * (coincidence.sum(axis=1) * ranks - coincidence @ ranks)
+        )
         spread = spread + moved @ (4 * n * (total * ranks - n @ ranks))
-    slope = counts.sum(axis=1) * disagreement + total * own - total * disagreement * spread / expected
+    slope = (
+        counts.sum(axis=1) * disagreement
+        + total * item_disagreement
+        - total * disagreement * spread / expected
+    )
     return np.where(panel.pairable, -panel.n_items * slope / expected, np.nan)
 
 
@@ -129,10 +136,10 @@ def _midranks(n: Floats) -> Floats:
     return np.cumsum(n, axis=1) - n / 2
 
 
-def _ranked_disagreement(counts: Floats, pairs: Floats, drawn: Floats, ranks: Floats) -> Floats:
+def _ranked_disagreement(counts: Floats, pairs: Floats, item_weights: Floats, ranks: Floats) -> Floats:
     per_item = counts.sum(axis=1)
-    squares = ((drawn * (per_item * pairs)) @ counts * ranks**2).sum(axis=1)
-    products = (drawn * pairs * (ranks @ counts.T) ** 2).sum(axis=1)
+    squares = ((item_weights * (per_item * pairs)) @ counts * ranks**2).sum(axis=1)
+    products = (item_weights * pairs * (ranks @ counts.T) ** 2).sum(axis=1)
     return np.asarray(2 * (squares - products))
 
 
@@ -148,13 +155,13 @@ def corrected(observed: Floats, chance: Floats) -> Floats:
     )
 
 
-def observed(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
+def observed(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
     """Mean over items of the share of agreeing pairs of ratings, shape (b,)."""
     # Items with one rating say nothing about agreement; every other item counts the same, however many
     # ratings it has (Fleiss 1971, generalised by Gwet 2014).
     share = pair_agreement(panel, weights)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((drawn @ share) / (drawn @ panel.pairable.astype(float)))
+        return np.asarray((item_weights @ share) / (item_weights @ panel.pairable.astype(float)))
 
 
 def observed_influence(panel: Panel, weights: Floats) -> Floats:
@@ -173,20 +180,20 @@ def pair_agreement(panel: Panel, weights: Floats) -> Floats:
     return np.asarray(np.divide(agreeing, n * (n - 1), out=np.zeros(len(n)), where=panel.pairable))
 
 
-def prevalence(panel: Panel, drawn: Floats) -> Floats:
+def prevalence(panel: Panel, item_weights: Floats) -> Floats:
     """Mean over items of the share of ratings in each category, shape (b, q)."""
-    return np.asarray((drawn @ panel.shares()) / drawn.sum(axis=1, keepdims=True))
+    return np.asarray((item_weights @ panel.shares()) / item_weights.sum(axis=1, keepdims=True))
 
 
-def fleiss_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
+def fleiss_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement by the prevalence of categories, shape (b,)."""
-    pi = prevalence(panel, drawn)
+    pi = prevalence(panel, item_weights)
     return np.asarray(((pi @ weights) * pi).sum(axis=1))
 
 
-def gwet_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
+def gwet_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement of AC1 (nominal weights) and AC2, shape (b,); NaN for a single category."""
-    pi = prevalence(panel, drawn)
+    pi = prevalence(panel, item_weights)
     return np.asarray(_gwet_scale(weights) * (pi * (1 - pi)).sum(axis=1))
 
 
@@ -195,19 +202,19 @@ def _gwet_scale(weights: Floats) -> float:
     return float(weights.sum() / (q * (q - 1))) if q > 1 else np.nan
 
 
-def uniform_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
+def uniform_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement where all categories are equally likely, shape (b,); NaN for a single category."""
-    return np.full(len(drawn), weights.mean() if len(weights) > 1 else np.nan)
+    return np.full(len(item_weights), weights.mean() if len(weights) > 1 else np.nan)
 
 
-def conger_chance(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
+def conger_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement of two different raters, each by an own prevalence, shape (b,)."""
     # A rater's prevalence is that of the items he or she rated, and pairs of raters count the same.
     size = max(1, BLOCK // (panel.n_raters * panel.q))
     cells = _rater_cells(panel)
     parts = [
         _conger(np.asarray((cells.T @ part.T).T).reshape(len(part), panel.n_raters, panel.q), weights)
-        for part in np.array_split(drawn, range(size, len(drawn), size))
+        for part in np.array_split(item_weights, range(size, len(item_weights), size))
     ]
     return np.concatenate(parts)
 
@@ -259,14 +266,14 @@ def _conger_influence(panel: Panel, weights: Floats) -> Floats:
     if raters < 2:
         return np.full(panel.n_items, np.nan)
     slope = 2 * (share.sum(axis=0) - share) @ weights / (raters * (raters - 1))
-    own = slope[panel.rater, panel.category] - (slope * share).sum(axis=1)[panel.rater]
-    added = own * (panel.n_items / n[panel.rater, 0])
+    contribution = slope[panel.rater, panel.category] - (slope * share).sum(axis=1)[panel.rater]
+    added = contribution * (panel.n_items / n[panel.rater, 0])
     return np.asarray(np.bincount(panel.item, added, minlength=panel.n_items))
 
 
-def coefficient(panel: Panel, weights: Floats, drawn: Floats, kind: str) -> Floats:
+def coefficient(panel: Panel, weights: Floats, item_weights: Floats, kind: str) -> Floats:
     """A coefficient of ``CHANCE``, shape (b,)."""
-    return corrected(observed(panel, weights, drawn), CHANCE[kind](panel, weights, drawn))
+    return corrected(observed(panel, weights, item_weights), CHANCE[kind](panel, weights, item_weights))
 
 
 def coefficient_influence(panel: Panel, weights: Floats, kind: str) -> Floats:
@@ -277,5 +284,8 @@ def coefficient_influence(panel: Panel, weights: Floats, kind: str) -> Floats:
     if not 1 - chance > TINY:
         return np.full(panel.n_items, np.nan)
     value = float(coefficient(panel, weights, ones, kind)[0])
-    own, by_chance = observed_influence(panel, weights), chance_influence(panel, weights, kind)
-    return (own - (1 - value) * by_chance) / (1 - chance)
+    agreement_influence, by_chance = (
+        observed_influence(panel, weights),
+        chance_influence(panel, weights, kind),
+    )
+    return (agreement_influence - (1 - value) * by_chance) / (1 - chance)

@@ -65,15 +65,15 @@ def default_groups(ratings: Ratings) -> dict[str, list[str]]:
     result: dict[str, list[str]] = {}
     for judge, kind, group in zip(ratings.judges, ratings.kinds, ratings.groups, strict=True):
         result.setdefault(group if kind == HUMAN else MODELS, []).append(judge)
-    return dict(sorted(result.items(), key=lambda one: one[0] == MODELS))
+    return dict(sorted(result.items(), key=lambda entry: entry[0] == MODELS))
 
 
 def default_between(ratings: Ratings, groups: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     """Every group of people with every model, and with every other group of people."""
     models = set(ratings.models)
     people = [name for name, judges in groups.items() if not models & set(judges)]
-    others = [(one, other) for at, one in enumerate(people) for other in people[at + 1 :]]
-    return [(one, model) for one in people for model in ratings.models] + others
+    human_pairs = [(first, second) for at, first in enumerate(people) for second in people[at + 1 :]]
+    return [(group, model) for group in people for model in ratings.models] + human_pairs
 
 
 def comparisons_of(
@@ -90,23 +90,25 @@ def comparisons_of(
     notes: list[str] = []
     if not first.all():
         notes.append("For judges with several samples of an item, the first is used.")
-    whole = panel_of(ratings, cluster)
+    panel = panel_of(ratings, cluster)
     for name, judges in named.items():
         present = _positions(judges, ratings)
         if len(present) < 2:
             if name != MODELS or groups is not None:
                 notes.append(f"{name}: {len(present)} rater, so there is no agreement among them.")
             continue
-        result.append(Comparison(name, None, whole.rows(first & np.isin(ratings.judge, present))))
-    for one, other in pairs:
-        sides = [_positions(named.get(side, [side]), ratings) for side in (one, other)]
-        compared = _two_sides(one, other, whole, [first & np.isin(ratings.judge, side) for side in sides])
+        result.append(Comparison(name, None, panel.rows(first & np.isin(ratings.judge, present))))
+    for among, against in pairs:
+        sides = [_positions(named.get(side, [side]), ratings) for side in (among, against)]
+        compared = _comparison_of_sides(
+            among, against, panel, [first & np.isin(ratings.judge, side) for side in sides]
+        )
         if compared is None:
-            notes.append(f"{one} with {other}: no item was rated by both.")
+            notes.append(f"{among} with {against}: no item was rated by both.")
         else:
             result.append(compared)
     if groups is None and between is None:
-        result += [*_again(ratings, whole, named), *_repeats(ratings, whole)]
+        result += [*_retest_comparisons(ratings, panel, named), *_comparisons_of_samples(ratings, panel)]
     return result, notes
 
 
@@ -114,16 +116,20 @@ def _positions(judges: Sequence[str], ratings: Ratings) -> list[int]:
     return [at for at, name in enumerate(ratings.judges) if name in set(judges)]
 
 
-def _two_sides(one: str, other: str, whole: Panel, masks: Sequence[NDArray[np.bool_]]) -> Comparison | None:
-    rated = [np.bincount(whole.item[mask], minlength=whole.n_items) > 0 for mask in masks]
-    both = rated[0] & rated[1]
-    if not both.any():
+def _comparison_of_sides(
+    among: str, against: str, panel: Panel, masks: Sequence[NDArray[np.bool_]]
+) -> Comparison | None:
+    rated = [np.bincount(panel.item[mask], minlength=panel.n_items) > 0 for mask in masks]
+    is_shared = rated[0] & rated[1]
+    if not is_shared.any():
         return None
-    panels = [whole.rows(mask & both[whole.item]) for mask in masks]
-    return Comparison(one, other, panels[0], panels[1])
+    panels = [panel.rows(mask & is_shared[panel.item]) for mask in masks]
+    return Comparison(among, against, panels[0], panels[1])
 
 
-def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -> list[Comparison]:
+def _retest_comparisons(
+    ratings: Ratings, panel: Panel, named: Mapping[str, Sequence[str]]
+) -> list[Comparison]:
     """People with themselves: the first and second rating of an item, pooled over the people of a group."""
     sample = pd.Series(ratings.frame["sample"].to_numpy(dtype=np.int64))
     unit = ratings.item * len(ratings.judges) + ratings.judge
@@ -136,10 +142,10 @@ def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -
             continue
         units, number = np.unique(unit, return_inverse=True)
         as_items = replace(
-            whole,
+            panel,
             item=number.astype(np.int64),
             n_items=len(units),
-            cluster=whole.cluster[units // len(ratings.judges)],
+            cluster=panel.cluster[units // len(ratings.judges)],
             rater=turn,
             raters=("first", "second"),
             n_raters=2,
@@ -148,7 +154,7 @@ def _again(ratings: Ratings, whole: Panel, named: Mapping[str, Sequence[str]]) -
     return result
 
 
-def _repeats(ratings: Ratings, whole: Panel) -> list[Comparison]:
+def _comparisons_of_samples(ratings: Ratings, panel: Panel) -> list[Comparison]:
     """Models with themselves, over the items they answered several times."""
     sample = ratings.frame["sample"].to_numpy(dtype=np.int64)
     result = []
@@ -158,7 +164,7 @@ def _repeats(ratings: Ratings, whole: Panel) -> list[Comparison]:
         if len(numbers) < 2:
             continue
         as_raters = replace(
-            whole,
+            panel,
             rater=np.searchsorted(numbers, sample).clip(0, len(numbers) - 1),
             raters=tuple(f"sample {number}" for number in numbers),
             n_raters=len(numbers),
@@ -226,29 +232,33 @@ def families(
         for name in (name for name in CATEGORICAL if name in coefficients):
             if compared.other is not None:
                 if name in BOTH_SIDES:
-                    yield _of_sides(compared, name, weighting, alpha)
+                    yield _family_of_sides(compared, name, weighting, alpha)
             else:
-                yield _of_panel(compared.panel, name, weighting, alpha)
+                yield _family_of_panel(compared.panel, name, weighting, alpha)
     if compared.other is None and compared.panel.numeric:
-        yield from _of_values(compared.panel, coefficients, alpha)
+        yield from _families_of_values(compared.panel, coefficients, alpha)
 
 
-def _single(
-    name: str, weighting: Weighting, of: Callable[[Floats], Floats], bounds: Callable[[], Bounded]
+def _family_of_one(
+    name: str, weighting: Weighting, statistic: Callable[[Floats], Floats], bounds: Callable[[], Bounded]
 ) -> Family:
-    return Family(((name, weighting.name, np.nan),), lambda drawn: of(drawn)[:, None], bounds)
+    return Family(
+        ((name, weighting.name, np.nan),), lambda item_weights: statistic(item_weights)[:, None], bounds
+    )
 
 
-def _of_sides(compared: Comparison, name: str, weighting: Weighting, alpha: float) -> Family:
+def _family_of_sides(compared: Comparison, name: str, weighting: Weighting, alpha: float) -> Family:
     sides, panel, weights = compared.sides, compared.panel, weighting.of(name)
     bound = partial(bounds.of_sides, sides, weights, name, panel.cluster, alpha, panel.categories)
-    return _single(name, weighting, partial(pairs.paired, sides, weights, kind=name), bound)
+    return _family_of_one(
+        name, weighting, partial(pairs.paired_coefficient, sides, weights, kind=name), bound
+    )
 
 
-def _of_panel(panel: Panel, name: str, weighting: Weighting, alpha: float) -> Family:
+def _family_of_panel(panel: Panel, name: str, weighting: Weighting, alpha: float) -> Family:
     weights = weighting.of(name)
     bound = partial(bounds.of_panel, panel, weights, name, alpha)
-    result = _single(name, weighting, bounds.statistic_of(panel, weights, name), bound)
+    result = _family_of_one(name, weighting, bounds.statistic_of(panel, weights, name), bound)
     return replace(result, draw=few_shared(panel) is None) if name == "cohen" else result
 
 
@@ -261,67 +271,76 @@ def few_shared(panel: Panel) -> float | None:
     return shared if shared < FEW_SHARED else None
 
 
-def _of_values(panel: Panel, coefficients: Sequence[str], alpha: float) -> Iterator[Family]:
+def _families_of_values(panel: Panel, coefficients: Sequence[str], alpha: float) -> Iterator[Family]:
     k = panel.usual_raters
-    wanted = [name for name in (*ONE_WAY, *TWO_WAY) if name in coefficients]
+    icc_names = [name for name in (*ONE_WAY, *TWO_WAY) if name in coefficients]
     if panel.is_complete:
-        if wanted:
-            yield _complete_icc(panel, wanted, alpha)
+        if icc_names:
+            yield _complete_icc(panel, icc_names, alpha)
         if "kendall_w" in coefficients:
-            yield Family((("kendall_w", "", np.nan),), lambda drawn: kendall_w(panel, drawn)[:, None])
+            yield Family(
+                (("kendall_w", "", np.nan),), lambda item_weights: kendall_w(panel, item_weights)[:, None]
+            )
     else:
-        one = [name for name in ONE_WAY if name in coefficients]
-        if one:
-            yield Family(_keys(one, k), lambda drawn: _picked({"1": icc.one_way(panel, drawn)}, one, k))
+        one_way_names = [name for name in ONE_WAY if name in coefficients]
+        if one_way_names:
+            yield Family(
+                _keys(one_way_names, k),
+                lambda item_weights: _single_and_average(
+                    {"1": icc.one_way_icc(panel, item_weights)}, one_way_names, k
+                ),
+            )
         if "kendall_w" in coefficients:
-            yield Family((("kendall_w", "", np.nan),), _nothing)
+            yield Family((("kendall_w", "", np.nan),), _missing_values)
     named = [
         name
         for name in (*TWO_WAY, *GENERAL)
         if name in coefficients and not (panel.is_complete and name in TWO_WAY)
     ]
     if named:
-        yield _by_variances(panel, named)
+        yield _variance_family(panel, named)
 
 
-def _nothing(drawn: Floats) -> Floats:
-    return np.full((len(drawn), 1), np.nan)
+def _missing_values(item_weights: Floats) -> Floats:
+    return np.full((len(item_weights), 1), np.nan)
 
 
 def _keys(names: Sequence[str], k: float) -> tuple[tuple[str, str, float], ...]:
     return tuple((name, "", k if name.endswith("k") or name in GENERAL else 1.0) for name in names)
 
 
-def _picked(single: Mapping[str, Floats], names: Sequence[str], k: float) -> Floats:
+def _single_and_average(single: Mapping[str, Floats], names: Sequence[str], k: float) -> Floats:
     """Single and average coefficients by name, shape (b, m), from single ones by their number."""
-    columns = [icc.averaged(single[name[3]], k) if name.endswith("k") else single[name[3]] for name in names]
+    columns = [
+        icc.average_icc(single[name[3]], k) if name.endswith("k") else single[name[3]] for name in names
+    ]
     return np.stack(columns, axis=1)
 
 
 def _complete_icc(panel: Panel, names: Sequence[str], alpha: float) -> Family:
     k = panel.usual_raters
 
-    def of(drawn: Floats) -> Floats:
-        single = icc.icc_from_mean_squares(icc.mean_squares(panel, drawn))
-        return _picked(dict(zip("123", single.T, strict=True)), names, k)
+    def of(item_weights: Floats) -> Floats:
+        single = icc.icc_from_mean_squares(icc.mean_squares(panel, item_weights))
+        return _single_and_average(dict(zip("123", single.T, strict=True)), names, k)
 
-    limits = _picked(dict(zip("123", bounds.of_icc(panel, alpha), strict=True)), names, k)
+    limits = _single_and_average(dict(zip("123", bounds.of_icc(panel, alpha), strict=True)), names, k)
     return Family(_keys(names, k), of, limits=limits.T)
 
 
-def _by_variances(panel: Panel, names: Sequence[str]) -> Family:
+def _variance_family(panel: Panel, names: Sequence[str]) -> Family:
     """Coefficients of incomplete designs and generalisability, from variances; these come along as well."""
     k = panel.usual_raters
     crossed = icc.is_crossed(panel)
 
-    def of(drawn: Floats) -> Floats:
-        variances = icc.restricted(panel, drawn, crossed=crossed)
+    def of(item_weights: Floats) -> Floats:
+        variances = icc.reml_variances(panel, item_weights, crossed=crossed)
         columns = []
         for name in names:
             absolute = name in ("icc2", "icc2k", "g_absolute")
             raters = k if name.endswith("k") or name in GENERAL else 1.0
-            found = icc.generalisability(variances, raters)[:, 1 if absolute else 0]
-            columns.append(found if crossed or name in GENERAL else np.full(len(found), np.nan))
+            coefficient = icc.generalisability(variances, raters)[:, 1 if absolute else 0]
+            columns.append(coefficient if crossed or name in GENERAL else np.full(len(coefficient), np.nan))
         return np.concatenate([np.stack(columns, axis=1), variances], axis=1)
 
     extra = tuple((name, "variance", np.nan) for name in VARIANCES)

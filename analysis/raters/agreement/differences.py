@@ -21,7 +21,7 @@ from ...numerics.intervals.items import items_of, limits, patterns_of, weights_o
 from ...numerics.panel import Panel
 from ...numerics.types import Codes, Floats
 from .bounds import added_ratings, cells_of, content_of, order_of, panel_of_rows, ratings_of, statistic_of
-from .pairs import Sides, paired
+from .pairs import Sides, paired_coefficient
 
 Statistic = Callable[[Floats], Floats]
 
@@ -44,8 +44,8 @@ def of_judges(
     turned = content_of(both_ways[1]) < content_of(both_ways[0])  # so that limits only change their signs
     rows = both_ways[int(turned)]
     first, code = patterns_of(rows)
-    used = (np.bincount(np.concatenate(codes), minlength=q) + share.sum(axis=0)) > 0
-    first_label, second_label, prior_weight, _ = cells_of(used)
+    is_used = (np.bincount(np.concatenate(codes), minlength=q) + share.sum(axis=0)) > 0
+    first_label, second_label, prior_weight, _ = cells_of(is_used)
     label = np.eye(q)[first_label]
     right, wrong = (
         np.column_stack([first_label, second_label, label]),
@@ -54,11 +54,11 @@ def of_judges(
     distinct = np.vstack([rows[first], right, wrong])
     ordered = weights if weights is None else weights[np.ix_(order, order)]
     sides = [Sides(np.eye(q)[distinct[:, at].astype(np.int64)], distinct[:, 2:]) for at in (0, 1)]
-    low, high = (partial(paired, side, ordered, kind=kind) for side in sides)
+    low, high = (partial(paired_coefficient, side, ordered, kind=kind) for side in sides)
     zeros, none = np.zeros(len(first)), np.zeros(len(prior_weight))
     prior = (np.concatenate([zeros, prior_weight, none]), np.concatenate([zeros, none, prior_weight]))
     result = _bounded((low, high), code, prior, -influence if turned else influence, cluster, alpha)
-    return _turned(result) if turned else result
+    return _reversed_difference(result) if turned else result
 
 
 def of_judge_and_people(
@@ -74,16 +74,21 @@ def of_judge_and_people(
     codes = np.argsort(order)[judge]
     rows = np.column_stack([codes, ratings_of(panel, order, by_rater=True)])
     first, code = patterns_of(rows)
-    used = (np.bincount(judge, minlength=panel.q) + panel.counts.sum(axis=0))[order] > 0
-    one, other, prior_weight, _ = cells_of(used)
-    agreeing, weight = added_ratings(panel, panel.n_raters, kinds[1], one, one)
-    mixed, _ = added_ratings(panel, panel.n_raters, kinds[1], one, other)
-    distinct = np.vstack([rows[first], np.column_stack([other, agreeing]), np.column_stack([one, mixed])])
+    is_used = (np.bincount(judge, minlength=panel.q) + panel.counts.sum(axis=0))[order] > 0
+    first_label, second_label, prior_weight, _ = cells_of(is_used)
+    agreeing, weight = added_ratings(panel, panel.n_raters, kinds[1], first_label, first_label)
+    mixed, _ = added_ratings(panel, panel.n_raters, kinds[1], first_label, second_label)
+    distinct = np.vstack(
+        [rows[first], np.column_stack([second_label, agreeing]), np.column_stack([first_label, mixed])]
+    )
     ordered = weights if weights is None else weights[np.ix_(order, order)]
     people = panel_of_rows(distinct[:, 1:], panel, order)
     counts = people.counts
     sides = Sides(np.eye(panel.q)[distinct[:, 0]], counts / counts.sum(axis=1, keepdims=True))
-    statistics = (statistic_of(people, ordered, kinds[1]), partial(paired, sides, ordered, kind=kinds[0]))
+    statistics = (
+        statistic_of(people, ordered, kinds[1]),
+        partial(paired_coefficient, sides, ordered, kind=kinds[0]),
+    )
     zeros, none = np.zeros(len(first)), np.zeros(len(prior_weight))
     prior = (
         np.concatenate([zeros, prior_weight * weight, none]),
@@ -116,6 +121,6 @@ def _bounded(
     return replace(result, lower=float(low[0]), upper=float(high[0])).tested(alpha)
 
 
-def _turned(result: Bounded) -> Bounded:
+def _reversed_difference(result: Bounded) -> Bounded:
     """The difference the other way round."""
     return replace(result, estimate=-result.estimate or 0.0, lower=-result.upper, upper=-result.lower)

@@ -13,7 +13,7 @@ from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK
 
 
-def kendall_w(panel: Panel, drawn: Floats) -> Floats:
+def kendall_w(panel: Panel, item_weights: Floats) -> Floats:
     """W of the raters' rankings of items, in b samples, shape (b,), from how often items count, (b, I)."""
     # The panel must be complete: rankings of different items cannot be compared.
     m, q = panel.n_raters, panel.q
@@ -21,48 +21,49 @@ def kendall_w(panel: Panel, drawn: Floats) -> Floats:
     category[panel.item, panel.rater] = panel.category
     size = max(1, BLOCK // (panel.n_items * max(q, 2)))
     result = [
-        _concordance(category, part, q) for part in np.array_split(drawn, range(size, len(drawn), size))
+        _concordance(category, part, q)
+        for part in np.array_split(item_weights, range(size, len(item_weights), size))
     ]
     return np.concatenate(result)
 
 
-def _concordance(category: Codes, drawn: Floats, q: int) -> Floats:
-    n = drawn.sum(axis=1)
+def _concordance(category: Codes, item_weights: Floats, q: int) -> Floats:
+    n = item_weights.sum(axis=1)
     m = category.shape[1]
-    sums = np.zeros_like(drawn)
-    ties = np.zeros(len(drawn))
+    sums = np.zeros_like(item_weights)
+    ties = np.zeros(len(item_weights))
     eye = np.eye(q)
     for rater in range(m):
-        tied = drawn @ eye[category[:, rater]]
+        tied = item_weights @ eye[category[:, rater]]
         ranks = np.cumsum(tied, axis=1) - tied / 2 + 0.5
         sums += ranks[:, category[:, rater]]
         ties += (tied**3 - tied).sum(axis=1)
-    spread = 12 * (drawn * (sums - m * (n[:, None] + 1) / 2) ** 2).sum(axis=1)
+    spread = 12 * (item_weights * (sums - m * (n[:, None] + 1) / 2) ** 2).sum(axis=1)
     most = m**2 * (n**3 - n) - m * ties
     return np.asarray(np.divide(spread, most, out=np.full(len(n), np.nan), where=most > 1e-9 * n**3))
 
 
-def restricted(panel: Panel, drawn: Floats, crossed: bool) -> Floats:
+def reml_variances(panel: Panel, item_weights: Floats, crossed: bool) -> Floats:
     """Variances of items, raters and residual in b samples, shape (b, 3), by restricted likelihood."""
     # Complete panels have a closed form. Where all ratings of every item are the same, there is no residual.
     if crossed and panel.is_complete and min(panel.n_raters, panel.n_items) > 1:
-        return balanced(mean_squares(panel, drawn))
-    result = np.full((len(drawn), 3), np.nan)
+        return balanced_variances(mean_squares(panel, item_weights))
+    result = np.full((len(item_weights), 3), np.nan)
     if panel.n_items < 2 or panel.value.std() == 0:
         return result
     shape = panel.n_items, panel.n_raters
     cells = cells_of(panel.item, panel.rater, panel.value, shape, crossed)
     scale = float(panel.value.var())
     within = _varies_within(panel)
-    whole = sums_of(cells, np.ones(panel.n_items))
+    full_sums = sums_of(cells, np.ones(panel.n_items))
     if not within.any():
         return result
-    theta = fit(whole, crossed)
-    refit = Refit.at(whole, theta)
-    for at, counts in enumerate(drawn):
+    theta = fit(full_sums, crossed)
+    refit = Refit.at(full_sums, theta)
+    for at, counts in enumerate(item_weights):
         if counts @ within > 0 and (counts > 0).sum() > 1:
             same = bool((counts == 1).all())
-            sums = whole if same else sums_of(cells, counts)
+            sums = full_sums if same else sums_of(cells, counts)
             result[at] = variances_at(sums, theta if same else refit(sums)) * scale
     return result
 
@@ -75,7 +76,7 @@ def _varies_within(panel: Panel) -> Floats:
     return (high > low).astype(float)
 
 
-def balanced(ms: MeanSquares) -> Floats:
+def balanced_variances(ms: MeanSquares) -> Floats:
     """Restricted-likelihood variances of complete panels, shape (b, 3), from mean squares."""
     # Where a variance would be negative it is 0, and its sum of squares counts as residual.
     n, k = ms.n, ms.k
@@ -120,16 +121,16 @@ class MeanSquares:
     k: int  # Raters
 
 
-def mean_squares(panel: Panel, drawn: Floats) -> MeanSquares:
+def mean_squares(panel: Panel, item_weights: Floats) -> MeanSquares:
     """Mean squares of a complete panel in b samples, from how often items count, shape (b, I)."""
     values = panel.matrix - panel.value.mean()
     k = panel.n_raters
-    n = drawn.sum(axis=1)
+    n = item_weights.sum(axis=1)
     means = values.mean(axis=1)
-    grand = drawn @ means / n
-    by_item = k * (drawn @ means**2 - n * grand**2)
-    by_rater = n * ((drawn @ values / n[:, None] - grand[:, None]) ** 2).sum(axis=1)
-    within = drawn @ ((values - means[:, None]) ** 2).sum(axis=1)
+    grand = item_weights @ means / n
+    by_item = k * (item_weights @ means**2 - n * grand**2)
+    by_rater = n * ((item_weights @ values / n[:, None] - grand[:, None]) ** 2).sum(axis=1)
+    within = item_weights @ ((values - means[:, None]) ** 2).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return MeanSquares(
             items=np.maximum(by_item, 0) / (n - 1),
@@ -144,12 +145,12 @@ def mean_squares(panel: Panel, drawn: Floats) -> MeanSquares:
 def icc_from_mean_squares(ms: MeanSquares) -> Floats:
     """ICC(1,1), ICC(2,1), ICC(3,1) of Shrout and Fleiss, shape (b, 3); NaN without variance."""
     k = ms.k
-    one = _ratio(ms.items - ms.within, ms.items + (k - 1) * ms.within)
-    two = _ratio(
+    icc1 = _ratio(ms.items - ms.within, ms.items + (k - 1) * ms.within)
+    icc2 = _ratio(
         ms.items - ms.residual, ms.items + (k - 1) * ms.residual + k * (ms.raters - ms.residual) / ms.n
     )
-    three = _ratio(ms.items - ms.residual, ms.items + (k - 1) * ms.residual)
-    return np.stack([one, two, three], axis=1)
+    icc3 = _ratio(ms.items - ms.residual, ms.items + (k - 1) * ms.residual)
+    return np.stack([icc1, icc2, icc3], axis=1)
 
 
 def icc_limits(ms: MeanSquares, alpha: float) -> Floats:
@@ -161,20 +162,20 @@ def icc_limits(ms: MeanSquares, alpha: float) -> Floats:
     if not (n > 1 and k > 1 and within > 0 and residual > 0):
         return np.full((3, 2), np.nan)
     level = 1 - alpha / 2
-    one = _f_limits(items / within, n - 1, n * (k - 1), k, level)
-    three = _f_limits(items / residual, n - 1, (n - 1) * (k - 1), k, level)
+    icc1 = _f_limits(items / within, n - 1, n * (k - 1), k, level)
+    icc3 = _f_limits(items / residual, n - 1, (n - 1) * (k - 1), k, level)
     rho = float(icc_from_mean_squares(ms)[0, 1])
     ratio = raters / residual
-    rest = n * (1 + (k - 1) * rho) - k * rho
-    df = (n - 1) * (k - 1) * (k * rho * ratio + rest) ** 2
-    df /= (n - 1) * (k * rho * ratio) ** 2 + rest**2
+    remainder = n * (1 + (k - 1) * rho) - k * rho
+    df = (n - 1) * (k - 1) * (k * rho * ratio + remainder) ** 2
+    df /= (n - 1) * (k * rho * ratio) ** 2 + remainder**2
     high, low = fdtri(n - 1, df, level), fdtri(df, n - 1, level)
-    both = k * raters + (k * n - k - n) * residual
-    two = [
-        n * (items - high * residual) / (high * both + n * items),
-        n * (low * items - residual) / (both + n * low * items),
+    error_term = k * raters + (k * n - k - n) * residual
+    icc2 = [
+        n * (items - high * residual) / (high * error_term + n * items),
+        n * (low * items - residual) / (error_term + n * low * items),
     ]
-    return np.array([one, two, three])
+    return np.array([icc1, icc2, icc3])
 
 
 def _f_limits(ratio: float, df_1: float, df_2: float, k: int, level: float) -> list[float]:
@@ -183,26 +184,26 @@ def _f_limits(ratio: float, df_1: float, df_2: float, k: int, level: float) -> l
     return [float((bound - 1) / (bound + k - 1)) for bound in (low, high)]
 
 
-def one_way(panel: Panel, drawn: Floats) -> Floats:
+def one_way_icc(panel: Panel, item_weights: Floats) -> Floats:
     """ICC(1,1) of a ragged panel by unbalanced one-way analysis of variance, shape (b,)."""
     n = panel.per_item
     values = panel.value - panel.value.mean()
     sums = np.bincount(panel.item, values, minlength=panel.n_items)
     squares = np.bincount(panel.item, values**2, minlength=panel.n_items)
-    items, ratings = drawn.sum(axis=1), drawn @ n
+    items, ratings = item_weights.sum(axis=1), item_weights @ n
     with np.errstate(divide="ignore", invalid="ignore"):
-        between = (drawn @ (sums**2 / n) - (drawn @ sums) ** 2 / ratings) / (items - 1)
-        within = (drawn @ (squares - sums**2 / n)) / (ratings - items)
-        usual = (ratings - drawn @ n**2 / ratings) / (items - 1)
+        between = (item_weights @ (sums**2 / n) - (item_weights @ sums) ** 2 / ratings) / (items - 1)
+        within = (item_weights @ (squares - sums**2 / n)) / (ratings - items)
+        usual = (ratings - item_weights @ n**2 / ratings) / (items - 1)
         return _ratio(between - within, between + (usual - 1) * within)
 
 
-def averaged(single: Floats, k: float) -> Floats:
+def average_icc(single: Floats, k: float) -> Floats:
     """Reliability of the mean of k ratings, by Spearman and Brown's formula."""
     return _ratio(k * single, 1 + (k - 1) * single)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     above, below = np.asarray(above), np.asarray(below)
-    known = np.isfinite(below) & (np.abs(below) > 1e-14)
-    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=known))
+    is_defined = np.isfinite(below) & (np.abs(below) > 1e-14)
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=is_defined))

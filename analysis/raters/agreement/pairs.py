@@ -26,15 +26,15 @@ from .chance_corrected import BLOCK, TINY, corrected
 KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
 
 
-def paired(sides: Sides, weights: Floats | None, drawn: Floats, kind: str) -> Floats:
+def paired_coefficient(sides: Sides, weights: Floats | None, item_weights: Floats, kind: str) -> Floats:
     """A coefficient of two sides in b samples, shape (b,), from how often items count, shape (b, I)."""
     # Chance is by the prevalence of each side (cohen), by their mean (fleiss, which is Scott's pi; gwet), or
     # uniform (brennan_prediger); krippendorff is Scott's with alpha's factor for two ratings per item.
-    n = drawn.sum(axis=1)
-    first, second = (drawn @ side / n[:, None] for side in (sides.first, sides.second))
+    n = item_weights.sum(axis=1)
+    first, second = (item_weights @ side / n[:, None] for side in (sides.first, sides.second))
     if weights is None:
-        return _ranked(sides, first, second, drawn, n)
-    observed = drawn @ ((sides.first @ weights) * sides.second).sum(axis=1) / n
+        return _ranked_alpha(sides, first, second, item_weights, n)
+    observed = item_weights @ ((sides.first @ weights) * sides.second).sum(axis=1) / n
     if kind == "percent":
         return np.asarray(observed)
     result = corrected(observed, chance(first, second, weights, kind))
@@ -46,24 +46,24 @@ def chance(first: Floats, second: Floats, weights: Floats, kind: str) -> Floats:
     if kind == "cohen":
         return np.asarray(((first @ weights) * second).sum(axis=-1))
     if kind in ("fleiss", "krippendorff"):
-        both = (first + second) / 2
-        return np.asarray(((both @ weights) * both).sum(axis=-1))
+        mean_share = (first + second) / 2
+        return np.asarray(((mean_share @ weights) * mean_share).sum(axis=-1))
     q = len(weights)
     if q < 2:
         return np.full(first.shape[:-1], np.nan)
     if kind == "brennan_prediger":
         return np.full(first.shape[:-1], weights.mean())
-    both = (first + second) / 2
-    return np.asarray(weights.sum() / (q * (q - 1)) * (both * (1 - both)).sum(axis=-1))
+    mean_share = (first + second) / 2
+    return np.asarray(weights.sum() / (q * (q - 1)) * (mean_share * (1 - mean_share)).sum(axis=-1))
 
 
-def _ranked(sides: Sides, first: Floats, second: Floats, drawn: Floats, n: Floats) -> Floats:
-    both = (first + second) / 2
-    ranks = np.cumsum(both, axis=1) - both / 2
-    products = (drawn * (ranks @ sides.first.T) * (ranks @ sides.second.T)).sum(axis=1) / n
-    apart = 2 * (both * ranks**2).sum(axis=1) - 2 * products
-    expected = 2 * (both * ranks**2).sum(axis=1) - 2 * (both * ranks).sum(axis=1) ** 2
-    ratio = np.divide(apart, expected, out=np.full(len(n), np.nan), where=expected > TINY)
+def _ranked_alpha(sides: Sides, first: Floats, second: Floats, item_weights: Floats, n: Floats) -> Floats:
+    mean_share = (first + second) / 2
+    ranks = np.cumsum(mean_share, axis=1) - mean_share / 2
+    products = (item_weights * (ranks @ sides.first.T) * (ranks @ sides.second.T)).sum(axis=1) / n
+    disagreement = 2 * (mean_share * ranks**2).sum(axis=1) - 2 * products
+    expected = 2 * (mean_share * ranks**2).sum(axis=1) - 2 * (mean_share * ranks).sum(axis=1) ** 2
+    ratio = np.divide(disagreement, expected, out=np.full(len(n), np.nan), where=expected > TINY)
     return np.asarray(1 - ratio * (1 - 0.5 / n))
 
 
@@ -80,36 +80,36 @@ def paired_influence(sides: Sides, weights: Floats | None, kind: str) -> Floats:
     if not 1 - expected > TINY:
         return np.full(len(x), np.nan)
     value = (agreement.mean() - expected) / (1 - expected)
-    both, share = (first + second) / 2, (x + y) / 2
+    mean_share, share = (first + second) / 2, (x + y) / 2
     slope: Floats | float
     if kind == "cohen":
         slope = x @ (weights @ second) + y @ (weights @ first) - 2 * expected
     elif kind == "gwet":
         q = len(weights)
-        slope = -2 * weights.sum() / (q * (q - 1)) * ((share - both) @ both)
+        slope = -2 * weights.sum() / (q * (q - 1)) * ((share - mean_share) @ mean_share)
     elif kind == "brennan_prediger":
         slope = 0.0
     else:
-        slope = 2 * ((share - both) @ (weights @ both))
+        slope = 2 * ((share - mean_share) @ (weights @ mean_share))
     return np.asarray((agreement - agreement.mean() - (1 - value) * slope) / (1 - expected))
 
 
 def _ranked_influence(sides: Sides) -> Floats:
     x, y = sides.first, sides.second
     share = (x + y) / 2
-    both = share.mean(axis=0)
-    ranks = np.cumsum(both) - both / 2
-    mean = float(both @ ranks)
-    expected = 2 * (float(both @ ranks**2) - mean**2)
+    mean_share = share.mean(axis=0)
+    ranks = np.cumsum(mean_share) - mean_share / 2
+    mean = float(mean_share @ ranks)
+    expected = 2 * (float(mean_share @ ranks**2) - mean**2)
     if not expected > TINY:
         return np.full(len(x), np.nan)
-    own = 2 * (share @ ranks**2 - (x @ ranks) * (y @ ranks))
-    moved = np.cumsum(share - both, axis=1) - (share - both) / 2
-    apart_slope = 4 * both * ranks - 2 * (x.T @ (y @ ranks) + y.T @ (x @ ranks)) / len(x)
-    expected_slope = 4 * both * (ranks - mean)
-    apart_change = own - own.mean() + moved @ apart_slope
-    expected_change = 2 * (share - both) @ (ranks**2 - 2 * mean * ranks) + moved @ expected_slope
-    return np.asarray(-(apart_change - own.mean() / expected * expected_change) / expected)
+    disagreement = 2 * (share @ ranks**2 - (x @ ranks) * (y @ ranks))
+    moved = np.cumsum(share - mean_share, axis=1) - (share - mean_share) / 2
+    disagreement_slope = 4 * mean_share * ranks - 2 * (x.T @ (y @ ranks) + y.T @ (x @ ranks)) / len(x)
+    expected_slope = 4 * mean_share * (ranks - mean)
+    disagreement_change = disagreement - disagreement.mean() + moved @ disagreement_slope
+    expected_change = 2 * (share - mean_share) @ (ranks**2 - 2 * mean * ranks) + moved @ expected_slope
+    return np.asarray(-(disagreement_change - disagreement.mean() / expected * expected_change) / expected)
 
 
 @dataclass(frozen=True)
@@ -132,15 +132,18 @@ def pairs_of(panel: Panel) -> Pairs:
     sizes = np.diff(start)
     for size in np.unique(sizes[sizes > 1]):
         block = order[start[:-1][sizes == size][:, None] + np.arange(size)]
-        one, other = np.triu_indices(int(size), 1)
-        rows.append(np.stack([block[:, one].ravel(), block[:, other].ravel()]))
-    found = np.concatenate(rows, axis=1) if rows else np.zeros((2, 0), dtype=np.int64)
-    turned = panel.rater[found[0]] > panel.rater[found[1]]
-    low, high = np.where(turned, found[1], found[0]), np.where(turned, found[0], found[1])
-    both, pair = np.unique(panel.rater[low] * panel.n_raters + panel.rater[high], return_inverse=True)
+        first, second = np.triu_indices(int(size), 1)
+        rows.append(np.stack([block[:, first].ravel(), block[:, second].ravel()]))
+    rating_pairs = np.concatenate(rows, axis=1) if rows else np.zeros((2, 0), dtype=np.int64)
+    turned = panel.rater[rating_pairs[0]] > panel.rater[rating_pairs[1]]
+    low, high = (
+        np.where(turned, rating_pairs[1], rating_pairs[0]),
+        np.where(turned, rating_pairs[0], rating_pairs[1]),
+    )
+    pair_codes, pair = np.unique(panel.rater[low] * panel.n_raters + panel.rater[high], return_inverse=True)
     return Pairs(
-        first=both // panel.n_raters,
-        second=both % panel.n_raters,
+        first=pair_codes // panel.n_raters,
+        second=pair_codes % panel.n_raters,
         pair=pair.astype(np.int64),
         item=panel.item[low],
         left=panel.category[low],
@@ -148,19 +151,22 @@ def pairs_of(panel: Panel) -> Pairs:
     )
 
 
-def mean_kappa(panel: Panel, weights: Floats, drawn: Floats) -> Floats:
+def mean_kappa(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
     """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,)."""
     pairs = pairs_of(panel)
     if not len(pairs.first):
-        return np.full(len(drawn), np.nan)
+        return np.full(len(item_weights), np.nan)
     kappas = _complete_kappas if panel.is_complete else _shared_kappas
     with np.errstate(invalid="ignore"):
-        means = [(n * kappa).sum(axis=1) / n.sum(axis=1) for n, kappa in kappas(panel, pairs, weights, drawn)]
+        means = [
+            (n * kappa).sum(axis=1) / n.sum(axis=1)
+            for n, kappa in kappas(panel, pairs, weights, item_weights)
+        ]
     return np.concatenate(means)
 
 
 def _complete_kappas(
-    panel: Panel, pairs: Pairs, weights: Floats, drawn: Floats
+    panel: Panel, pairs: Pairs, weights: Floats, item_weights: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """Items and kappas of P pairs, (b, P) each, by blocks of samples, where every rater rated every item."""
     n_pairs, raters, q = len(pairs.first), panel.n_raters, panel.q
@@ -168,16 +174,16 @@ def _complete_kappas(
     agreement[pairs.item, pairs.pair] = weights[pairs.left, pairs.right]
     ratings = np.zeros((panel.n_items, raters * q))
     ratings[panel.item, panel.rater * q + panel.category] = 1.0
-    for part in _blocks(drawn, n_pairs + raters * (raters + q)):
+    for part in _blocks(item_weights, n_pairs + raters * (raters + q)):
         total = part.sum(axis=1)
         share = (part @ ratings).reshape(len(part), raters, q) / total[:, None, None]
         chance = ((share @ weights) @ share.transpose(0, 2, 1))[:, pairs.first, pairs.second]
         kappa = corrected(part @ agreement / total[:, None], chance)
-        yield _counted(kappa, np.broadcast_to(total[:, None], kappa.shape))
+        yield _kappas_with_counts(kappa, np.broadcast_to(total[:, None], kappa.shape))
 
 
 def _shared_kappas(
-    panel: Panel, pairs: Pairs, weights: Floats, drawn: Floats
+    panel: Panel, pairs: Pairs, weights: Floats, item_weights: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """As `_complete_kappas`, with for each pair the items that both rated."""
     n_pairs, q = len(pairs.first), panel.q
@@ -189,21 +195,23 @@ def _shared_kappas(
         (np.concatenate([weights[pairs.left, pairs.right], ones, ones]), (np.tile(pairs.item, 3), column)),
         shape=(panel.n_items, n_pairs * width),
     )
-    for part in _blocks(drawn, n_pairs * width):
+    for part in _blocks(item_weights, n_pairs * width):
         sums = np.asarray((cells.T @ part.T).T).reshape(len(part), n_pairs, width)
         n = sums[..., 1 : 1 + q].sum(axis=2)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = sums / n[..., None]
             chance = ((share[..., 1 : 1 + q] @ weights) * share[..., 1 + q :]).sum(axis=2)
-            yield _counted(corrected(share[..., 0], np.where(n > 0, chance, 1.0)), n)
+            yield _kappas_with_counts(corrected(share[..., 0], np.where(n > 0, chance, 1.0)), n)
 
 
-def _blocks(drawn: Floats, width: int) -> list[Floats]:
+def _blocks(item_weights: Floats, width: int) -> list[Floats]:
     """Samples in parts whose tables of a width are not too large."""
-    return np.array_split(drawn, range(max(1, BLOCK // width), len(drawn), max(1, BLOCK // width)))
+    return np.array_split(
+        item_weights, range(max(1, BLOCK // width), len(item_weights), max(1, BLOCK // width))
+    )
 
 
-def _counted(kappa: Floats, n: Floats) -> tuple[Floats, Floats]:
+def _kappas_with_counts(kappa: Floats, n: Floats) -> tuple[Floats, Floats]:
     """Items and kappas; pairs without a kappa have no items."""
     return np.where(np.isfinite(kappa), n, 0.0), np.nan_to_num(kappa)
 
@@ -236,21 +244,21 @@ def by_pair(pairs: Pairs, weights: Floats, kind: str) -> ByPair:
     kappa = corrected(observed, chance)
     slope = (second @ weights)[p, pairs.left] + (first @ weights)[p, pairs.right] - 2 * chance[p]
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = (agreement - observed[p] - (1 - kappa[p]) * slope) / (1 - chance[p])
-    return ByPair(kappa, n, own)
+        influence = (agreement - observed[p] - (1 - kappa[p]) * slope) / (1 - chance[p])
+    return ByPair(kappa, n, influence)
 
 
 def mean_kappa_influence(panel: Panel, weights: Floats) -> Floats:
     """Influence of each item on the mean kappa of pairs, shape (I,)."""
     pairs = pairs_of(panel)
-    found = by_pair(pairs, weights, "cohen")
-    known = np.isfinite(found.estimate)
-    if not known.any():
+    kappas = by_pair(pairs, weights, "cohen")
+    is_defined = np.isfinite(kappas.estimate)
+    if not is_defined.any():
         return np.full(panel.n_items, np.nan)
-    total = found.n[known].sum()
-    mean = (found.n * found.estimate)[known].sum() / total
-    own = found.own + found.estimate[pairs.pair] - mean
-    added = np.where(known[pairs.pair], own, 0.0) / total
+    total = kappas.n[is_defined].sum()
+    mean = (kappas.n * kappas.estimate)[is_defined].sum() / total
+    influence = kappas.own + kappas.estimate[pairs.pair] - mean
+    added = np.where(is_defined[pairs.pair], influence, 0.0) / total
     return np.asarray(np.bincount(pairs.item, added, minlength=panel.n_items) * panel.n_items)
 
 

@@ -76,9 +76,13 @@ def compare(
     samples = Samples(compared.panel.cluster, request.draws, request.seed)
     rows: list[dict[str, Any]] = []
     for family in families(compared, request.coefficients, weightings, request.alpha):
-        own = request.interval is None and (family.bounds is not None or family.limits is not None)
-        estimate, replicates = samples.replicate(family.statistics, family.draw and not own)
-        columns = _limits(family, estimate, replicates, request) if not own else _analytical(family, estimate)
+        is_analytical = request.interval is None and (family.bounds is not None or family.limits is not None)
+        estimate, replicates = samples.replicate(family.statistics, family.draw and not is_analytical)
+        columns = (
+            _limits(family, estimate, replicates, request)
+            if not is_analytical
+            else _analytical_columns(family, estimate)
+        )
         for at, (name, weights, raters) in enumerate(family.keys):
             numbers = {column: values[at] for column, values in columns.items()}
             row = {**named, "estimate": estimate[at], **numbers}
@@ -93,7 +97,7 @@ def compare(
                     f"{prefix}{name} has no value in {percentage(share)} of the bootstrap samples."
                 )
             elif np.isnan(numbers["lower"]):
-                unlimited[name] = _why_unlimited(own, compared, request)
+                unlimited[name] = _why_unlimited(is_analytical, compared, request)
             row |= {"coefficient": name, "weights": weights, "raters": raters, **_counts(compared, name)}
             rows.append(row)
         if len(family.keys) > len(VARIANCES) and family.keys[-1][1] == "variance":
@@ -112,17 +116,17 @@ def compare(
 def _coverage(compared: Comparison, rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
     """State which intervals were measured to cover too rarely in tables like this one."""
     panel = compared.panel
-    seen = np.unique(panel.item)
+    items = np.unique(panel.item)
     counts = None if panel.numeric else np.bincount(panel.category, minlength=panel.q).astype(float)
-    situation = situation_of(np.unique(panel.cluster[seen], return_inverse=True)[1], counts)
+    situation = situation_of(np.unique(panel.cluster[items], return_inverse=True)[1], counts)
     side = "among people: " if compared.against is None else "with people: "
-    asked = []
+    quantities = []
     for row in rows:
         weights = f" {row['weights']}" if panel.numeric and row["weights"] else ""
         if np.isfinite(row["lower"]):
             words = row["coefficient"] + weights
-            asked.append((side + words, words, situation))
-    return coverage_notes("agreement", asked, alpha)
+            quantities.append((side + words, words, situation))
+    return coverage_notes("agreement", quantities, alpha)
 
 
 def _limits(family: Family, estimate: Floats, replicates: Floats, request: Request) -> dict[str, Floats]:
@@ -175,13 +179,13 @@ def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
     return f"no value of {listed(names, 20)}" + (f", for {same}." if same else ".")
 
 
-def _analytical(family: Family, estimate: Floats) -> dict[str, Floats]:
+def _analytical_columns(family: Family, estimate: Floats) -> dict[str, Floats]:
     nothing = np.full(len(estimate), np.nan)
     result = {"std_error": nothing, "lower": nothing, "upper": nothing}
     if family.bounds is not None:
-        found = family.bounds()
+        bounds = family.bounds()
         columns = ("std_error", "lower", "upper")
-        result = {name: np.array([getattr(found, name)]) for name in columns}
+        result = {name: np.array([getattr(bounds, name)]) for name in columns}
     elif family.limits is not None:
         result |= {"lower": family.limits[:, 0], "upper": family.limits[:, 1]}
     return result
@@ -189,10 +193,14 @@ def _analytical(family: Family, estimate: Floats) -> dict[str, Floats]:
 
 def _counts(compared: Comparison, coefficient: str) -> dict[str, int]:
     """Items that take part, and the judges and ratings of all items."""
-    panel, other = compared.panel, compared.other
-    if other is not None:
-        judges = len({*panel.raters, *other.raters})
-        return {"n_items": panel.n_items, "n_judges": judges, "n_ratings": len(panel.item) + len(other.item)}
+    panel, second_panel = compared.panel, compared.other
+    if second_panel is not None:
+        judges = len({*panel.raters, *second_panel.raters})
+        return {
+            "n_items": panel.n_items,
+            "n_judges": judges,
+            "n_ratings": len(panel.item) + len(second_panel.item),
+        }
     paired = int(panel.pairable.sum()) if coefficient in CATEGORICAL else panel.n_items
     return {"n_items": paired, "n_judges": panel.n_raters, "n_ratings": len(panel.item)}
 
@@ -201,16 +209,16 @@ def _plans(
     estimate: Floats, replicates: Floats, named: dict[str, Any], alpha: float
 ) -> Iterator[dict[str, Any]]:
     """Relative and absolute coefficients of the mean of other numbers of raters."""
-    variances, drawn = estimate[None, -3:], replicates[:, -3:]
+    variances, draws = estimate[None, -3:], replicates[:, -3:]
     for k in PLANS:
-        found = generalisability(variances, k)[0]
-        lower, upper = percentile_limits(found, generalisability(drawn, k), alpha)
+        coefficients = generalisability(variances, k)[0]
+        lower, upper = percentile_limits(coefficients, generalisability(draws, k), alpha)
         for at, name in enumerate(GENERAL):
             yield {
                 **named,
                 "coefficient": name,
                 "raters": k,
-                "estimate": found[at],
+                "estimate": coefficients[at],
                 "lower": lower[at],
                 "upper": upper[at],
             }
@@ -253,11 +261,11 @@ def pair_tables(
                     "other_kind": kinds_of[pairs.second],
                     "coefficient": kind,
                     "weights": weighting.name,
-                    "estimate": [one.estimate for one in bounds],
-                    "std_error": [one.std_error for one in bounds],
-                    "lower": [one.lower for one in bounds],
-                    "upper": [one.upper for one in bounds],
-                    "n_items": [one.n for one in bounds],
+                    "estimate": [result.estimate for result in bounds],
+                    "std_error": [result.std_error for result in bounds],
+                    "lower": [result.lower for result in bounds],
+                    "upper": [result.upper for result in bounds],
+                    "n_items": [result.n for result in bounds],
                 }
             )
 
@@ -310,14 +318,14 @@ class Request:
         check_draws(self.draws, self.seed)
 
 
-def coefficients_named(asked: str | Sequence[str] | None) -> tuple[str, ...]:
+def coefficients_named(names: str | Sequence[str] | None) -> tuple[str, ...]:
     """Coefficients by name, in their order, all where none are named; InputError for an unknown one."""
     named: list[str] = []
-    for name in ([asked] if isinstance(asked, str) else asked) or EVERY:
+    for name in ([names] if isinstance(names, str) else names) or EVERY:
         if name not in EVERY and name not in SHORT:
-            known = [*EVERY, *SHORT]
+            kinds = [*EVERY, *SHORT]
             raise InputError(
-                f"There is no coefficient '{name}'{did_you_mean(name, known)}; there are {listed(known, 20)}."
+                f"There is no coefficient '{name}'{did_you_mean(name, kinds)}; there are {listed(kinds, 20)}."
             )
         named += SHORT.get(name, (name,))
     return tuple(name for name in EVERY if name in named)

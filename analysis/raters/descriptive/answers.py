@@ -55,8 +55,8 @@ class Answers:
     @property
     def other(self) -> Flags:
         """Items with which labelled ones are compared, shape (I,)."""
-        asked = np.logical_or.reduce(list(self.asked))
-        return np.asarray(asked if self.weight is not None else asked & ~self.labelled)
+        is_asked = np.logical_or.reduce(list(self.asked))
+        return np.asarray(is_asked if self.weight is not None else is_asked & ~self.labelled)
 
     def of_pairs(self, values: Floats) -> Floats:
         """Mean over samples of values (n, m) of people's answers, shape (P, m)."""
@@ -65,13 +65,13 @@ class Answers:
     def of_items(self, values: Floats, blank: float | None = None) -> list[Floats]:
         """Mean over samples of values (n, m) of each model's answers, shape (I, m)."""
         # It is NaN where a model was not asked, and `blank`, by default its mean, where no answer is usable.
-        found = []
-        for own, asked in zip(self.of_models, self.asked, strict=True):
-            made = _means(values[own], self.item[own], len(self.strata))
-            lacking = asked & np.isnan(made).any(axis=1)
-            made[lacking] = np.nanmean(made, axis=0) if blank is None else blank
-            found.append(made)
-        return found
+        means_by_model = []
+        for mask, is_asked in zip(self.of_models, self.asked, strict=True):
+            item_means = _means(values[mask], self.item[mask], len(self.strata))
+            lacking = is_asked & np.isnan(item_means).any(axis=1)
+            item_means[lacking] = np.nanmean(item_means, axis=0) if blank is None else blank
+            means_by_model.append(item_means)
+        return means_by_model
 
     def clusters_in(self, inside: Flags) -> int:
         """Fewest clusters of labelled items or people in a stratum."""
@@ -81,34 +81,36 @@ class Answers:
 
     def is_enough(self, inside: Flags) -> bool:
         """Whether a stratum has clusters on both sides, with answers of every model."""
-        labelled, other = self.labelled & inside, self.other & inside
+        labelled, reference = self.labelled & inside, self.other & inside
         clusters = min(
-            len(np.unique(codes[part])) for codes in self.clusterings.values() for part in (labelled, other)
+            len(np.unique(codes[part]))
+            for codes in self.clusterings.values()
+            for part in (labelled, reference)
         )
         people = len(np.unique(self.pair_judge[inside[self.pair_item]])) if self.crossed else 2
         return min(clusters, people) > 1 and all(
-            (asked & labelled).any() and (asked & other).any() for asked in self.asked
+            (is_asked & labelled).any() and (is_asked & reference).any() for is_asked in self.asked
         )
 
     def rows(self, inside: Flags, people: Floats, models: Sequence[Floats]) -> Rows:
         """Weighted means of people's values (P, m) and models' values (I, m) in a stratum."""
-        kept = inside[self.pair_item]
-        item, judge = self.pair_item[kept], self.pair_judge[kept]
-        other = np.flatnonzero(self.other & inside)
+        mask = inside[self.pair_item]
+        item, judge = self.pair_item[mask], self.pair_judge[mask]
+        reference = np.flatnonzero(self.other & inside)
         weight = 1.0 / np.bincount(item, minlength=len(inside))[item]
         if self.weight is not None:
             weight = weight * self.weight[item]
         clusterings = {
-            name: Clusters(np.concatenate([codes[item], codes[other]]), int(codes.max()) + 1)
+            name: Clusters(np.concatenate([codes[item], codes[reference]]), int(codes.max()) + 1)
             for name, codes in self.clusterings.items()
         }
         if self.crossed:
             among, n = int(judge.max()) + 1, len(inside)
-            clusterings[JUDGE] = Clusters(np.concatenate([judge, among + other]), among + n)
+            clusterings[JUDGE] = Clusters(np.concatenate([judge, among + reference]), among + n)
         return Rows(
-            weighted_mean(people[kept], weight),
-            [weighted_mean(one[item], weight) for one in models],
-            [weighted_mean(one[other], np.ones(len(other))) for one in models],
+            weighted_mean(people[mask], weight),
+            [weighted_mean(values[item], weight) for values in models],
+            [weighted_mean(values[reference], np.ones(len(reference))) for values in models],
             clusterings,
         )
 
@@ -119,9 +121,9 @@ class Answers:
             return
         for level in levels_present(self.strata[by[0]]):
             here = (as_text(self.strata[by[0]]) == level).fillna(False).to_numpy(dtype=bool)
-            for rest, inside in self.cells(by[1:]):
+            for levels, inside in self.cells(by[1:]):
                 if (here & inside).any():
-                    yield (level, *rest), here & inside
+                    yield (level, *levels), here & inside
 
 
 def answers_of(
@@ -134,13 +136,13 @@ def answers_of(
     """Find people and models among answers on one dimension; InputError where they do not fit together."""
     table = pd.concat([ratings.frame, ratings.unanswered], ignore_index=True)
     n = len(ratings.frame)
-    people, asked = people_and_models(table, human, model, NAMED_IN)
+    people, models = people_and_models(table, human, model, NAMED_IN)
     item, items = pd.factorize(table["item"], sort=True)
     judge = pd.factorize(table["judge"])[0]
-    names = [str(name) for name in table["judge"][asked].unique()]
-    of_models = [asked & table["judge"].eq(name).to_numpy(dtype=bool) for name in names]
-    for name, own in zip(names, of_models, strict=True):
-        if not own[:n].any():
+    names = [str(name) for name in table["judge"][models].unique()]
+    of_models = [models & table["judge"].eq(name).to_numpy(dtype=bool) for name in names]
+    for name, mask in zip(names, of_models, strict=True):
+        if not mask[:n].any():
             raise InputError(f"{name!r} has no usable answer; name another model.")
     if not people[:n].any():
         raise InputError(f"human names {human!r}, who gave no usable answer; name others.")
@@ -149,19 +151,20 @@ def answers_of(
         item[:n][of_people] * (judge.max() + 1) + judge[:n][of_people], return_inverse=True
     )
     pair_item, pair_judge = np.divmod(pairs, judge.max() + 1)
-    asked_items = [np.bincount(item[own], minlength=len(items)) > 0 for own in of_models]
-    usable = [np.bincount(item[:n][own[:n]], minlength=len(items)) > 0 for own in of_models]
+    asked_items = [np.bincount(item[mask], minlength=len(items)) > 0 for mask in of_models]
+    usable = [np.bincount(item[:n][mask[:n]], minlength=len(items)) > 0 for mask in of_models]
     lacking = {
-        name: int((there & ~got).sum()) for name, there, got in zip(names, asked_items, usable, strict=True)
+        name: int((is_asked & ~has_answer).sum())
+        for name, is_asked, has_answer in zip(names, asked_items, usable, strict=True)
     }
     strata = pd.DataFrame({name: _of_items(table, item, items, name, ratings) for name in columns})
     strata = strata.set_axis(range(len(items))) if len(columns) else pd.DataFrame(index=range(len(items)))
-    found = Answers(
+    answers = Answers(
         ratings,
         tuple(str(name) for name in table["group"][people].unique()),
         tuple(names),
         of_people,
-        [own[:n] for own in of_models],
+        [mask[:n] for mask in of_models],
         item[:n].astype(np.int64),
         pair.astype(np.int64),
         pair_item.astype(np.int64),
@@ -173,29 +176,29 @@ def answers_of(
         {name: _codes(strata, items, name) for name in clusters if name != JUDGE},
         JUDGE in clusters,
     )
-    _check(found)
-    return found
+    _check(answers)
+    return answers
 
 
-def _check(found: Answers) -> None:
-    asked = np.logical_or.reduce(list(found.asked))
+def _check(answers: Answers) -> None:
+    is_asked = np.logical_or.reduce(list(answers.asked))
     remedies = ("ask it about these items, too", "ask it about more items")
-    check_overlap(found.models, found.labelled, asked, "items", remedies)
-    if found.weight is None:
-        _refuse_chosen(found)
+    check_overlap(answers.models, answers.labelled, is_asked, "items", remedies)
+    if answers.weight is None:
+        _refuse_chosen(answers)
 
 
-def _refuse_chosen(found: Answers) -> None:
+def _refuse_chosen(answers: Answers) -> None:
     """Refuse labelled items about which a model is far less or more certain than about others."""
-    if PROBABILITY not in found.ratings.frame:
+    if PROBABILITY not in answers.ratings.frame:
         return
-    doubt = doubt_of(found.ratings.frame[PROBABILITY])
-    clusters = next(iter(found.clusterings.values()))
-    labelled, other = np.flatnonzero(found.labelled), np.flatnonzero(found.other)
-    for name, own in zip(found.models, found.of_models, strict=True):
-        known = own & np.isfinite(doubt)
-        each = _means(doubt[known, None], found.item[known], len(found.strata))[:, 0]
-        refuse_chosen(name, each, clusters, labelled, other, "items")
+    doubt = doubt_of(answers.ratings.frame[PROBABILITY])
+    clusters = next(iter(answers.clusterings.values()))
+    labelled, reference = np.flatnonzero(answers.labelled), np.flatnonzero(answers.other)
+    for name, mask in zip(answers.models, answers.of_models, strict=True):
+        has_probability = mask & np.isfinite(doubt)
+        each = _means(doubt[has_probability, None], answers.item[has_probability], len(answers.strata))[:, 0]
+        refuse_chosen(name, each, clusters, labelled, reference, "items")
 
 
 def _means(values: Floats, code: np.ndarray, n: int) -> Floats:
@@ -239,13 +242,13 @@ def _weights(table: pd.DataFrame, people: Flags, item: np.ndarray, items: pd.Ind
     """One over the probability of each item to be chosen, shape (I,); None where all are equal."""
     if SAMPLING not in table:
         return None
-    given = sampling_weights(table[SAMPLING][people])
-    if given is None:
+    weights = sampling_weights(table[SAMPLING][people])
+    if weights is None:
         return None
-    found = np.full(len(items), np.nan)
-    found[item[people]] = given
-    split = ~np.isclose(found[item[people]], given, rtol=1e-9, atol=0)
+    item_weights = np.full(len(items), np.nan)
+    item_weights[item[people]] = weights
+    split = ~np.isclose(item_weights[item[people]], weights, rtol=1e-9, atol=0)
     if split.any():
         name = items[item[people][int(split.argmax())]]
         raise InputError(f"Item '{name}' has two values of {SAMPLING!r}; keep one.")
-    return found
+    return item_weights

@@ -15,13 +15,23 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.rounding import percentage
 from ...frames.vocabulary import HUMAN
-from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, without_spread
-from ...numerics.significance import adjusted
+from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, notes_on_equal_draws
+from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Judgments, Ratings
 from ..scales import names_of
-from .scores import Flags, Row, Scores, columns_of, item_scores, levels_of, ordered, stratum_names, totals
+from .scores import (
+    Flags,
+    Row,
+    Scores,
+    columns_of,
+    item_scores,
+    levels_of,
+    stratum_names,
+    totals,
+    with_categorical_keys,
+)
 from .self_preference import ADJUSTMENTS, SELF, Authors, self_preference
 
 POSITIVITY, RANGE, CONTEXT = "positivity", "range", "context"
@@ -110,31 +120,31 @@ def biases(
         dimensions=dimensions,
         cluster=cluster,
         scale=scale,
-        drawn=(alpha, draws, seed),
+        resampling=(alpha, draws, seed),
     )
     off_topic = _flagged(scores, {unrelated[0]: [unrelated[1]]}) if unrelated else None
     put_by = _flagged(scores, aside)
-    plain = ~put_by if off_topic is None else ~put_by & ~off_topic
+    is_eligible = ~put_by if off_topic is None else ~put_by & ~off_topic
     written = as_text(scores.strata[generator]).fillna("").to_numpy(dtype=object) if generator else None
-    by_people = plain if written is None else plain & (written == author)
+    by_people = is_eligible if written is None else is_eligible & (written == author)
     if written is not None and not by_people.any():
         raise InputError(
             f"items: no judged item has '{author}' in column '{generator}' ({listed(np.unique(written))}); "
             "name its value for items that people wrote."
         )
-    drawn = Draws(scores.weights(draws, seed), scores.cluster)
-    found: list[Row] = []
+    bootstrap = Draws(scores.weights(draws, seed), scores.cluster)
+    rows: list[Row] = []
     detail: list[Row] = []
     for dimension in scores.dimensions:
-        found += positivity(scores, dimension, by, drawn)
-        found += range_of_scale(scores, dimension, by, drawn)
+        rows += positivity(scores, dimension, by, bootstrap)
+        rows += range_of_scale(scores, dimension, by, bootstrap)
         if written is not None:
-            machine = plain & (written != author) & (written != "")
-            compared = self_preference(scores, dimension, Authors(written, by_people, machine), drawn)
-            found += _corrected(compared, by)
+            machine = is_eligible & (written != author) & (written != "")
+            compared = self_preference(scores, dimension, Authors(written, by_people, machine), bootstrap)
+            rows += _corrected(compared, by)
             detail += compared
         if off_topic is not None:
-            found += context(scores, dimension, by, off_topic, by_people, drawn)
+            rows += context(scores, dimension, by, off_topic, by_people, bootstrap)
     keys = ["dimension", "judge", "bias", "quantity", *by]
     extra = {}
     if detail:
@@ -142,12 +152,12 @@ def biases(
         columns = ["dimension", "judge", "quantity", "adjustment", "generator"]
         is_author = table["generator"] != ""
         extra = {
-            "adjustments": ordered(table[~is_author].drop(columns="generator"), columns[:-1]),
-            "generators": ordered(
+            "adjustments": with_categorical_keys(table[~is_author].drop(columns="generator"), columns[:-1]),
+            "generators": with_categorical_keys(
                 table[is_author].drop(columns=["quantity", "adjustment"]), ["dimension", "judge", "generator"]
             ),
         }
-        extra = {name: shown.reset_index(drop=True) for name, shown in extra.items()}
+        extra = {name: frame.reset_index(drop=True) for name, frame in extra.items()}
     notes = [FIXED_PEOPLE, UNADJUSTED, *scores.notes, *_undefined(detail)]
     if detail:
         notes += _ceilings(scores)
@@ -156,13 +166,15 @@ def biases(
         "seed": seed, "unrelated": list(unrelated) if unrelated else None,
         "set_aside": {name: list(levels) for name, levels in aside.items()}, "cluster": cluster,
     }  # fmt: skip
-    frame = ordered(_table(found, scores, alpha), keys)
-    notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + without_spread(frame.pop("alike"))
-    notes += coverage_notes("biases", _asked_of_passport(found, scores), alpha) if draws else []
+    frame = with_categorical_keys(_table(rows, scores, alpha), keys)
+    notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + notes_on_equal_draws(
+        frame.pop("alike")
+    )
+    notes += coverage_notes("biases", _passport_quantities(rows, scores), alpha) if draws else []
     return Result(frame, "biases", tuple(notes), settings, extra)
 
 
-def _asked_of_passport(rows: Sequence[Row], scores: Scores) -> Iterator[tuple[str, str, Situation]]:
+def _passport_quantities(rows: Sequence[Row], scores: Scores) -> Iterator[tuple[str, str, Situation]]:
     """Rows of all items as the passport names them, with the ratings that they rest on."""
     for row in rows:
         dimension, judge, bias, quantity = (str(value) for value in list(row.keys.values())[:4])
@@ -203,14 +215,19 @@ def _table(rows: Sequence[Row], scores: Scores, alpha: float) -> pd.DataFrame:
     n_clusters = np.array([scores.clusters_in(row.used) for row in rows])
     for null in dict.fromkeys(str(row.null) for row in rows):
         at = [k for k, row in enumerate(rows) if str(row.null) == null]
-        drawn = np.column_stack([rows[k].drawn for k in at])
-        found = intervals(drawn, alpha, rows[at[0]].null, clusters=n_clusters[at])
-        own = {**columns_of(found), "null": rows[at[0]].null, "p": found.p, "alike": found.alike}
-        parts.append(pd.DataFrame(own, index=at))
+        replicates = np.column_stack([rows[k].drawn for k in at])
+        estimates = intervals(replicates, alpha, rows[at[0]].null, clusters=n_clusters[at])
+        columns = {
+            **columns_of(estimates),
+            "null": rows[at[0]].null,
+            "p": estimates.p,
+            "alike": estimates.alike,
+        }
+        parts.append(pd.DataFrame(columns, index=at))
     keys = pd.DataFrame([row.keys for row in rows])
     counts = pd.DataFrame({"n_items": [int(row.used.sum()) for row in rows], "n_clusters": n_clusters})
     numbers = pd.concat(parts).sort_index()
-    numbers["p_holm"] = adjusted(numbers["p"].to_numpy(dtype=float), "holm")
+    numbers["p_holm"] = adjust_p_values(numbers["p"].to_numpy(dtype=float), "holm")
     return pd.concat([keys, numbers, counts], axis=1)
 
 
@@ -245,12 +262,12 @@ def positivity(scores: Scores, dimension: str, by: Sequence[str], draws: Draws) 
     """Model minus people, over all items and within strata."""
     people = scores.of(dimension, HUMAN)
     for judge in scores.models:
-        apart = scores.of(dimension, judge) - people
+        difference = scores.of(dimension, judge) - people
         for level, inside in scores.overall_and_cells(by):
-            used = inside & np.isfinite(apart)
-            if used.any():
+            mask = inside & np.isfinite(difference)
+            if mask.any():
                 keys = keys_of(by, dimension, judge, POSITIVITY, "difference")
-                yield Row({**keys, **stratum_names(by, level)}, draws.mean(apart, used), 0.0, used)
+                yield Row({**keys, **stratum_names(by, level)}, draws.mean(difference, mask), 0.0, mask)
 
 
 def range_of_scale(scores: Scores, dimension: str, by: Sequence[str], draws: Draws) -> Iterator[Row]:
@@ -262,55 +279,55 @@ def range_of_scale(scores: Scores, dimension: str, by: Sequence[str], draws: Dra
     every = np.isfinite(people)
     human = ratings.is_human & ratings.first_samples
     single = _spread_of_ratings(ratings, item, human, every, draws)
-    shown = _scale_used(ratings, item, human, every, draws)
-    yield Row(keys_of(by, dimension, HUMAN, RANGE, "scale_used"), shown, np.nan, every)
+    human_use = _scale_used(ratings, item, human, every, draws)
+    yield Row(keys_of(by, dimension, HUMAN, RANGE, "scale_used"), human_use, np.nan, every)
     for judge in scores.models:
         values = scores.of(dimension, judge)
-        both = every & np.isfinite(values)
-        if not both.any():
+        mask = every & np.isfinite(values)
+        if not mask.any():
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = _spread(values, both, draws) / _spread(people, both, draws)
-            to_one = _spread_of_ratings(ratings, item, owner == judge, both, draws) / single
-        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio"), ratio, 1.0, both)
-        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio_one_person"), to_one, 1.0, both)
-        used = _scale_used(ratings, item, owner == judge, both, draws)
-        yield Row(keys_of(by, dimension, judge, RANGE, "scale_used"), used, np.nan, both)
+            ratio = _spread(values, mask, draws) / _spread(people, mask, draws)
+            to_one = _spread_of_ratings(ratings, item, owner == judge, mask, draws) / single
+        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio"), ratio, 1.0, mask)
+        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio_one_person"), to_one, 1.0, mask)
+        model_use = _scale_used(ratings, item, owner == judge, mask, draws)
+        yield Row(keys_of(by, dimension, judge, RANGE, "scale_used"), model_use, np.nan, mask)
 
 
-def _spread(values: Floats, used: Flags, draws: Draws) -> Floats:
-    mean = draws.mean(values, used)
-    return np.asarray(np.sqrt(np.maximum(draws.mean(values**2, used) - mean**2, 0)))
+def _spread(values: Floats, mask: Flags, draws: Draws) -> Floats:
+    mean = draws.mean(values, mask)
+    return np.asarray(np.sqrt(np.maximum(draws.mean(values**2, mask) - mean**2, 0)))
 
 
-def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draws: Draws) -> Floats:
+def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, mask: Flags, draws: Draws) -> Floats:
     n, total, squares = (
-        draws.totals(totals(of, item, ratings.value**power, used)) for power in (0.0, 1.0, 2.0)
+        draws.totals(totals(of, item, ratings.value**power, mask)) for power in (0.0, 1.0, 2.0)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(np.maximum(squares / n - (total / n) ** 2, 0)))
 
 
-def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, used: Flags, draws: Draws) -> Floats:
+def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, mask: Flags, draws: Draws) -> Floats:
     """Effective number of values, exp(entropy), by the number of values; NaN where these are not a scale."""
     k = len(ratings.categories)
     if k > MOST_VALUES:
         return np.full(len(draws.weights), np.nan)
-    here = of & used[item]
+    here = of & mask[item]
     cell = draws.cluster[item[here]] * k + ratings.category[here]
     counts = np.bincount(cell, minlength=draws.weights.shape[1] * k).reshape(-1, k)
-    held = draws.weights @ counts
+    mass = draws.weights @ counts
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = held / held.sum(axis=1, keepdims=True)
+        share = mass / mass.sum(axis=1, keepdims=True)
         entropy = -np.where(share > 0, share * np.log(share), 0.0).sum(axis=1)
     return np.asarray(np.exp(entropy) / len(ratings.categories))
 
 
-def clear(drawn: Floats) -> bool:
+def is_clearly_positive(replicates: Floats) -> bool:
     """Whether an estimate is so far above zero that a ratio over it has a standard error."""
-    if len(drawn) == 1:
-        return bool(drawn[0] > 0)
-    return bool(drawn[0] > CLEAR * drawn[1:].std(ddof=1))
+    if len(replicates) == 1:
+        return bool(replicates[0] > 0)
+    return bool(replicates[0] > CLEAR * replicates[1:].std(ddof=1))
 
 
 def context(
@@ -320,16 +337,16 @@ def context(
     people = scores.of(dimension, HUMAN)
     for judge in scores.models:
         values = scores.of(dimension, judge)
-        both = np.isfinite(people) & np.isfinite(values)
-        off, on = off_topic & both, related & both
+        mask = np.isfinite(people) & np.isfinite(values)
+        off, on = off_topic & mask, related & mask
         if not off.any() or not on.any():
             continue
-        apart = values - people
-        excess, usual = draws.mean(apart, off), draws.mean(apart, on)
+        difference = values - people
+        excess, usual = draws.mean(difference, off), draws.mean(difference, on)
         with np.errstate(divide="ignore", invalid="ignore"):
             dropped = draws.mean(values, on) - draws.mean(values, off)
             by_people = draws.mean(people, on) - draws.mean(people, off)
-            ratio = np.where(clear(by_people), dropped / by_people, np.nan)
+            ratio = np.where(is_clearly_positive(by_people), dropped / by_people, np.nan)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated"), excess, 0.0, off)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated_net"), excess - usual, 0.0, off | on)
         yield Row(keys_of(by, dimension, judge, CONTEXT, "drop_ratio"), ratio, 1.0, off | on)

@@ -16,13 +16,13 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN
-from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
-from ...numerics.significance import Step, adjusted
+from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
+from ...numerics.significance import Step, adjust_p_values
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments
 from ..scales import names_of
-from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_names
+from .scores import Scores, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
 
 CARRIED = 10  # items off the most frequent rating that an interval needs
 FEWEST = 4  # pairs that a correlation with an interval needs
@@ -81,20 +81,26 @@ def correlations(
     by = names_of(by)
     kinds = [one_of(kind, COEFFICIENTS, "coefficient") for kind in names_of(coefficients)]
     scores = item_scores(
-        judgments, items, by, dimensions=dimensions, cluster=cluster, scale=scale, drawn=(alpha, draws, seed)
+        judgments,
+        items,
+        by,
+        dimensions=dimensions,
+        cluster=cluster,
+        scale=scale,
+        resampling=(alpha, draws, seed),
     )
     weights = scores.weights(draws, seed)
     strata = scores.overall_and_cells(by)
-    rows, drawn, asked, few = [], [], [], 0
+    rows, replicates, quantities, n_excluded = [], [], [], 0
     for dimension in scores.dimensions:
         for judge in scores.models:
             for level, inside in strata:
-                people, model, used = _pairs(scores, dimension, judge, inside)
+                people, model, mask = _pairs(scores, dimension, judge, inside)
                 if len(people) < FEWEST:
-                    few += 1
+                    n_excluded += 1
                     continue
-                cells = cells_of(people, model, scores.cluster[used], scores.n_clusters)
-                situation = situation_of_ratings(model, scores.cluster[used])
+                cells = cells_of(people, model, scores.cluster[mask], scores.n_clusters)
+                situation = situation_of_ratings(model, scores.cluster[mask])
                 for kind in kinds:
                     values = correlation(kind, cells, weights)
                     rows.append(
@@ -103,27 +109,27 @@ def correlations(
                             "coefficient": kind,
                             "p_t": float(t_test(kind, values[0], np.array(len(people)), people, model)),
                             "n_items": len(people),
-                            "n_clusters": scores.clusters_in(used),
+                            "n_clusters": scores.clusters_in(mask),
                             "rests_on": rests_on(people, model),
                         }
                     )
-                    drawn.append(values)
-                    asked.append((f"quality a {kind}", f"{kind} of {judge}", situation))
-    if not drawn:
+                    replicates.append(values)
+                    quantities.append((f"quality a {kind}", f"{kind} of {judge}", situation))
+    if not replicates:
         raise InputError(
             f"judgments: a correlation needs at least {FEWEST} items rated by people and by a model; collect "
             "more."
         )
     keys = ["dimension", "judge", *by, "coefficient"]
     columns = [*keys, "p_t", "n_items", "n_clusters", "rests_on"]
-    frame = _table(pd.DataFrame(rows, columns=columns), drawn, keys, alpha)
+    frame = _table(pd.DataFrame(rows, columns=columns), replicates, keys, alpha)
     notes = [ATTENUATED, FIXED_PEOPLE, *scores.notes, *_undefined(frame), *_unsure(frame)]
-    notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + without_spread(
+    notes += few_clusters(frame["n_clusters"], draws, scores.cluster) + notes_on_equal_draws(
         frame.pop("alike") & (frame["rests_on"] >= CARRIED)
     )
-    notes += coverage_notes("correlations", asked, alpha) if draws else []
-    if few:
-        notes.append(f"{few:,} strata with fewer than {FEWEST} items rated by both are excluded.")
+    notes += coverage_notes("correlations", quantities, alpha) if draws else []
+    if n_excluded:
+        notes.append(f"{n_excluded:,} strata with fewer than {FEWEST} items rated by both are excluded.")
     settings = {
         "by": by, "coefficients": kinds, "cluster": cluster, "alpha": alpha, "draws": draws,
         "seed": seed, "family": "all rows of a coefficient",
@@ -141,24 +147,24 @@ def _pairs(
 ) -> tuple[Floats, Floats, np.ndarray]:
     """Ratings by people and by a model of the items that both rated, and which items these are."""
     people, model = scores.of(dimension, HUMAN), scores.of(dimension, judge)
-    used = inside & np.isfinite(people) & np.isfinite(model)
-    return people[used], model[used], used
+    mask = inside & np.isfinite(people) & np.isfinite(model)
+    return people[mask], model[mask], mask
 
 
-def _table(keys: pd.DataFrame, drawn: list[Floats], names: list[str], alpha: float) -> pd.DataFrame:
+def _table(keys: pd.DataFrame, replicates: list[Floats], names: list[str], alpha: float) -> pd.DataFrame:
     n_clusters = keys["n_clusters"].to_numpy(dtype=np.int64)
-    found = intervals(np.stack(drawn, axis=1), alpha, correlation=True, clusters=n_clusters)
+    estimates = intervals(np.stack(replicates, axis=1), alpha, correlation=True, clusters=n_clusters)
     counts = ["n_items", "n_clusters", "rests_on"]
-    frame = keys[names].assign(**columns_of(found), p_t=keys["p_t"], p=found.p, alike=found.alike)
+    frame = keys[names].assign(**columns_of(estimates), p_t=keys["p_t"], p=estimates.p, alike=estimates.alike)
     frame.loc[keys["rests_on"].to_numpy(dtype=float) < CARRIED, ["std_error", "lower", "upper", "p"]] = np.nan
     methods: tuple[Step, ...] = ("holm", "bh")
     for method in methods:
         name = f"p_{method}"
         frame[name] = np.nan
         for _, family in frame.dropna(subset="p").groupby("coefficient", sort=False):
-            frame.loc[family.index, name] = adjusted(family["p"].to_numpy(dtype=float), method)
+            frame.loc[family.index, name] = adjust_p_values(family["p"].to_numpy(dtype=float), method)
     frame[counts] = keys[counts]
-    return ordered(frame, names)
+    return with_categorical_keys(frame, names)
 
 
 def _unsure(frame: pd.DataFrame) -> list[str]:
@@ -240,8 +246,8 @@ def _midranks(values: Floats, mass: Floats) -> Floats:
     at = sparse.coo_array(
         (np.ones(len(values)), (np.arange(len(values)), level)), shape=(len(values), len(levels))
     )
-    held = np.asarray(mass @ at.tocsr())
-    return (held.cumsum(axis=1) - held / 2)[:, level]
+    level_mass = np.asarray(mass @ at.tocsr())
+    return (level_mass.cumsum(axis=1) - level_mass / 2)[:, level]
 
 
 def _kendall(cells: Cells, weights: Floats) -> Floats:

@@ -14,15 +14,15 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.rounding import percentage
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
-from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, without_spread
+from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import Interval
-from ...numerics.significance import adjusted
+from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Judgments
 from ..scales import names_of
 from .correlations import cells_of, correlation
-from .scores import Scores, columns_of, item_scores, one_of, ordered, stratum_names
+from .scores import Scores, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
 
 HALO = (
     "Both dimensions of an item are rated by the same people: tendencies of a rater that affect both "
@@ -95,7 +95,7 @@ def dimension_correlations(
         cluster=cluster,
         scale=scale,
         people=False,
-        drawn=(alpha, draws, seed),
+        resampling=(alpha, draws, seed),
     )
     if len(scores.dimensions) < 2:
         raise InputError("judgments: there is one dimension; give at least two.")
@@ -106,22 +106,22 @@ def dimension_correlations(
     tables, mains = [], []
     for level, inside in strata:
         key = stratum_names(by, level)
-        drawn, rests_on = {}, {}
+        replicates, rests_on = {}, {}
         for group in scores.groups:
-            complete, shared = _drawn(scores, group, inside, pairs, kind, weights)
+            complete, shared = _replicates_of_group(scores, group, inside, pairs, kind, weights)
             if complete.sum() == 0:
                 continue
             counts = {"n_items": int(complete.sum()), "n_clusters": scores.clusters_in(complete)}
             tables.append(_rows({"group": group, **key}, pairs, shared, counts, alpha))
             rests_on[group] = counts["n_clusters"]
-            drawn[group] = np.stack(
-                [shared[:, _place(pairs, chosen, name)] for name in _others(scores, chosen)]
+            replicates[group] = np.stack(
+                [shared[:, _place(pairs, chosen, name)] for name in _other_dimensions(scores, chosen)]
             )
         mains += [
-            _main(values, drawn.get(HUMAN), rests_on[group], alpha).assign(
-                group=group, **key, dimension=chosen, other=_others(scores, chosen)
+            _main_table(values, replicates.get(HUMAN), rests_on[group], alpha).assign(
+                group=group, **key, dimension=chosen, other=_other_dimensions(scores, chosen)
             )
-            for group, values in drawn.items()
+            for group, values in replicates.items()
         ]
     if not mains:
         raise InputError("judgments: no group rated an item on every dimension; name fewer in dimensions.")
@@ -138,9 +138,11 @@ def dimension_correlations(
         "seed": seed,
         "dimensions": list(scores.dimensions),
     }
-    every = ordered(pd.concat(tables, ignore_index=True), keys)
-    alike = without_spread(every.pop("alike"))
-    every.insert(list(every).index("p") + 1, "p_holm", adjusted(every["p"].to_numpy(dtype=float), "holm"))
+    every = with_categorical_keys(pd.concat(tables, ignore_index=True), keys)
+    alike = notes_on_equal_draws(every.pop("alike"))
+    every.insert(
+        list(every).index("p") + 1, "p_holm", adjust_p_values(every["p"].to_numpy(dtype=float), "holm")
+    )
     unlike = [UNLIKE] if len(scores.groups) > 1 and HUMAN in scores.groups else []
     notes = (HALO, *unlike, UNADJUSTED, FIXED_PEOPLE, *scores.notes)
     return Result(
@@ -148,19 +150,19 @@ def dimension_correlations(
         "dimension_correlations",
         (*notes, *few_clusters(every["n_clusters"], draws, scores.cluster), *alike, *_strongest(table, by)),
         settings,
-        {"main": ordered(table, keys)},
+        {"main": with_categorical_keys(table, keys)},
     )
 
 
-def _others(scores: Scores, main: str) -> list[str]:
+def _other_dimensions(scores: Scores, main: str) -> list[str]:
     return [name for name in scores.dimensions if name != main]
 
 
-def _place(pairs: Sequence[tuple[str, str]], main: str, other: str) -> int:
-    return next(k for k, pair in enumerate(pairs) if set(pair) == {main, other})
+def _place(pairs: Sequence[tuple[str, str]], main: str, dimension: str) -> int:
+    return next(k for k, pair in enumerate(pairs) if set(pair) == {main, dimension})
 
 
-def _drawn(
+def _replicates_of_group(
     scores: Scores,
     group: str,
     inside: np.ndarray,
@@ -170,47 +172,58 @@ def _drawn(
 ) -> tuple[np.ndarray, Floats]:
     """Items that a group rated on every dimension, shape (I,), and its correlations, shape (1 + B, pairs)."""
     values = scores.mean[:, scores.groups.index(group)]
-    used = inside & np.isfinite(values).all(axis=0)
+    is_complete = inside & np.isfinite(values).all(axis=0)
     place = {name: k for k, name in enumerate(scores.dimensions)}
     columns = [
         correlation(
             kind,
-            cells_of(values[place[a], used], values[place[b], used], scores.cluster[used], scores.n_clusters),
+            cells_of(
+                values[place[a], is_complete],
+                values[place[b], is_complete],
+                scores.cluster[is_complete],
+                scores.n_clusters,
+            ),
             weights,
         )
         for a, b in pairs
     ]
-    return used, np.column_stack(columns)
+    return is_complete, np.column_stack(columns)
 
 
 def _rows(
-    key: dict[str, str], pairs: Sequence[tuple[str, str]], drawn: Floats, counts: dict[str, int], alpha: float
+    key: dict[str, str],
+    pairs: Sequence[tuple[str, str]],
+    replicates: Floats,
+    counts: dict[str, int],
+    alpha: float,
 ) -> pd.DataFrame:
-    found = intervals(drawn, alpha, correlation=True, clusters=counts["n_clusters"])
+    estimates = intervals(replicates, alpha, correlation=True, clusters=counts["n_clusters"])
     named = pd.DataFrame(pairs, columns=["dimension", "other"])
-    numbers = pd.DataFrame({**columns_of(found), "p": found.p, "alike": found.alike})
+    numbers = pd.DataFrame({**columns_of(estimates), "p": estimates.p, "alike": estimates.alike})
     return pd.concat([pd.DataFrame([key] * len(pairs)), named, numbers], axis=1).assign(**counts)
 
 
-def _main(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -> pd.DataFrame:
-    """Correlates of the main dimension, ``drawn`` of shape (others, 1 + B), beside those of people."""
-    found = intervals(drawn.T, alpha, correlation=True, clusters=n_clusters)
-    filled = np.where(np.isfinite(drawn), np.abs(drawn), -np.inf)
+def _main_table(replicates: Floats, people: Floats | None, n_clusters: int, alpha: float) -> pd.DataFrame:
+    """Correlates of the main dimension, ``replicates`` of shape (others, 1 + B), beside those of people."""
+    estimates = intervals(replicates.T, alpha, correlation=True, clusters=n_clusters)
+    filled = np.where(np.isfinite(replicates), np.abs(replicates), -np.inf)
     best = (filled[:, 1:] == filled[:, 1:].max(axis=0)) & np.isfinite(filled[:, 1:])
-    share = np.full(len(drawn), np.nan)
+    share = np.full(len(replicates), np.nan)
     if best.shape[1]:
         share = (best / np.maximum(best.sum(axis=0), 1)).mean(axis=1)
     rank = (-filled[:, 0]).argsort(kind="stable").argsort() + 1
-    frame = pd.DataFrame({**columns_of(found), "rank": rank, "probability": share})
-    apart = _difference(drawn, people, n_clusters, alpha)
-    return frame.assign(difference=apart.estimate, difference_lower=apart.lower, difference_upper=apart.upper)
+    frame = pd.DataFrame({**columns_of(estimates), "rank": rank, "probability": share})
+    difference = _difference(replicates, people, n_clusters, alpha)
+    return frame.assign(
+        difference=difference.estimate, difference_lower=difference.lower, difference_upper=difference.upper
+    )
 
 
-def _difference(drawn: Floats, people: Floats | None, n_clusters: int, alpha: float) -> Interval:
-    if people is None or drawn is people:
-        nothing = np.full(len(drawn), np.nan)
+def _difference(replicates: Floats, people: Floats | None, n_clusters: int, alpha: float) -> Interval:
+    if people is None or replicates is people:
+        nothing = np.full(len(replicates), np.nan)
         return Interval(nothing, nothing, nothing, nothing, nothing, nothing > 0)
-    return intervals(np.clip(drawn, -EDGE, EDGE).T - people.T, alpha, clusters=n_clusters)
+    return intervals(np.clip(replicates, -EDGE, EDGE).T - people.T, alpha, clusters=n_clusters)
 
 
 def _strongest(table: pd.DataFrame, by: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.vocabulary import HUMAN
-from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, without_spread
+from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.intervals import UNBOUNDED
 from ...numerics.linear import is_constant
 from ...numerics.types import Codes, Floats
@@ -23,7 +23,7 @@ from ..ratings import Judgments
 from ..reading import read_dimensions
 from ..scales import names_of
 from .prediction_powered import prediction_powered
-from .scores import Scores, columns_of, item_scores, ordered, stratum_names
+from .scores import Scores, columns_of, item_scores, stratum_names, with_categorical_keys
 
 POINTS_OF_BAND = 25
 FEWEST = 4
@@ -67,7 +67,13 @@ def rating_lines(
     """
     by = names_of(by)
     scores = item_scores(
-        judgments, items, by, dimensions=dimensions, cluster=cluster, scale=scale, drawn=(alpha, draws, seed)
+        judgments,
+        items,
+        by,
+        dimensions=dimensions,
+        cluster=cluster,
+        scale=scale,
+        resampling=(alpha, draws, seed),
     )
     weights = scores.weights(draws, seed)
     rows, slopes, bands, points = [], [], [], []
@@ -76,22 +82,22 @@ def rating_lines(
         for judge in scores.models:
             rated = np.isfinite(people) & np.isfinite(scores.of(dimension, judge))
             for level, inside in scores.cells(by):
-                used = inside & rated
-                x, y = people[used], scores.of(dimension, judge)[used]
-                if not used.any():
+                mask = inside & rated
+                x, y = people[mask], scores.of(dimension, judge)[mask]
+                if not mask.any():
                     continue
                 keys = {"dimension": dimension, "judge": judge, **stratum_names(by, level)}
-                names = [scores.items[k] for k in np.flatnonzero(used)]
+                names = [scores.items[k] for k in np.flatnonzero(mask)]
                 points.append(pd.DataFrame({**keys, "item": names, "human": x, "model": y}))
-                if used.sum() < FEWEST or is_constant(x):
+                if mask.sum() < FEWEST or is_constant(x):
                     continue
-                slope, intercept = fitted(x, y, scores.cluster[used], weights)
+                slope, intercept = regression_line(x, y, scores.cluster[mask], weights)
                 at = np.linspace(x.min(), x.max(), POINTS_OF_BAND)
-                n_clusters = scores.clusters_in(used)
-                found = intervals(intercept[:, None] + slope[:, None] * at, alpha, clusters=n_clusters)
-                bands.append(pd.DataFrame({**keys, "x": at, **columns_of(found)}))
+                n_clusters = scores.clusters_in(mask)
+                estimates = intervals(intercept[:, None] + slope[:, None] * at, alpha, clusters=n_clusters)
+                bands.append(pd.DataFrame({**keys, "x": at, **columns_of(estimates)}))
                 slopes.append(slope)
-                counts = {"n_items": int(used.sum()), "n_clusters": n_clusters}
+                counts = {"n_items": int(mask.sum()), "n_clusters": n_clusters}
                 rows.append({**keys, "intercept": float(intercept[0]), **counts})
     if not slopes:
         raise InputError(
@@ -102,11 +108,11 @@ def rating_lines(
     counts_of = ["intercept", "n_items", "n_clusters"]
     table = pd.DataFrame(rows, columns=[*keys_of, *counts_of])
     rest_on = table["n_clusters"].to_numpy(dtype=np.int64)
-    found = intervals(np.stack(slopes, axis=1), alpha, clusters=rest_on)
-    frame = table[keys_of].assign(**columns_of(found), p=found.p, **{c: table[c] for c in counts_of})
+    estimates = intervals(np.stack(slopes, axis=1), alpha, clusters=rest_on)
+    frame = table[keys_of].assign(**columns_of(estimates), p=estimates.p, **{c: table[c] for c in counts_of})
     extra = {
-        "points": ordered(pd.concat(points, ignore_index=True), keys_of),
-        "bands": ordered(pd.concat(bands, ignore_index=True), keys_of),
+        "points": with_categorical_keys(pd.concat(points, ignore_index=True), keys_of),
+        "bands": with_categorical_keys(pd.concat(bands, ignore_index=True), keys_of),
     }
     settings: dict[str, object] = {
         "by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed,
@@ -116,12 +122,12 @@ def rating_lines(
         FIXED_PEOPLE,
         *scores.notes,
         *few_clusters(rest_on, draws, scores.cluster),
-        *without_spread(found.alike),
+        *notes_on_equal_draws(estimates.alike),
     )
-    return Result(ordered(frame, keys_of), "rating_lines", notes, settings, extra)
+    return Result(with_categorical_keys(frame, keys_of), "rating_lines", notes, settings, extra)
 
 
-def fitted(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:
+def regression_line(x: Floats, y: Floats, cluster: Codes, weights: Floats) -> tuple[Floats, Floats]:
     """Least-squares slopes and intercepts of y on x, (n,), for each weighting of clusters, (B,)."""
     w = weights[:, cluster]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -221,7 +227,7 @@ def distributions(
                         {**keys, "value": value, "estimate": n / counts.sum(), "n_ratings": int(n)}
                         for value, n in zip(ratings.categories, counts, strict=True)
                     ]
-    frame = ordered(pd.DataFrame(rows), ["dimension", "group", *by])
+    frame = with_categorical_keys(pd.DataFrame(rows), ["dimension", "group", *by])
     return Result(frame, "distributions", scores.notes, {"by": by})
 
 
@@ -314,24 +320,24 @@ def means(
         cluster=cluster,
         scale=scale,
         people=False,
-        drawn=(alpha, draws, seed),
+        resampling=(alpha, draws, seed),
     )
     strata = scores.overall_and_cells(by) if overall else list(scores.cells(by))
-    rows, sums, asked = [], [], list[tuple[str, str, Situation]]()
+    rows, sums, quantities = [], [], list[tuple[str, str, Situation]]()
     for d, dimension in enumerate(scores.dimensions):
         for g, group in enumerate(scores.groups):
             for level, inside in strata:
-                used = inside & np.isfinite(scores.mean[d, g])
-                if not used.any():
+                mask = inside & np.isfinite(scores.mean[d, g])
+                if not mask.any():
                     continue
-                asked += _asked_of_passport(group, scores.mean[d, g, used], scores.cluster[used])
-                sums.append(cluster_sums(scores.mean[d, g, used], scores.cluster[used], scores.n_clusters))
+                quantities += _passport_quantities(group, scores.mean[d, g, mask], scores.cluster[mask])
+                sums.append(cluster_sums(scores.mean[d, g, mask], scores.cluster[mask], scores.n_clusters))
                 rows.append(
                     {"dimension": dimension, "group": group, **stratum_names(by, level)}
                     | {
-                        "n_items": int(used.sum()),
-                        "n_clusters": scores.clusters_in(used),
-                        "n_ratings": int(scores.n_ratings[d, g, used].sum()),
+                        "n_items": int(mask.sum()),
+                        "n_clusters": scores.clusters_in(mask),
+                        "n_ratings": int(scores.n_ratings[d, g, mask].sum()),
                     }
                 )
     mean, sd = moments(np.stack(sums), scores.weights(draws, seed))
@@ -346,12 +352,12 @@ def means(
     )
     settings = {"by": by, "cluster": cluster, "alpha": alpha, "draws": draws, "seed": seed}
     notes = (SD_OF, FIXED_PEOPLE, *scores.notes, *few_clusters(n_clusters, draws, scores.cluster))
-    notes = (*notes, *without_spread(bounds.alike))
-    notes = (*notes, *(coverage_notes("means", asked, alpha) if draws else ()))
-    return Result(ordered(frame, keys), "means", notes, settings)
+    notes = (*notes, *notes_on_equal_draws(bounds.alike))
+    notes = (*notes, *(coverage_notes("means", quantities, alpha) if draws else ()))
+    return Result(with_categorical_keys(frame, keys), "means", notes, settings)
 
 
-def _asked_of_passport(group: str, rating: Floats, cluster: Codes) -> list[tuple[str, str, Situation]]:
+def _passport_quantities(group: str, rating: Floats, cluster: Codes) -> list[tuple[str, str, Situation]]:
     """The mean and spread of a group's ratings as the passport names them, with what they rest on."""
     situation = situation_of_ratings(rating, cluster)
     named = HUMAN if group == HUMAN else "a"
@@ -360,9 +366,9 @@ def _asked_of_passport(group: str, rating: Floats, cluster: Codes) -> list[tuple
 
 def _ends(scores: Scores, scale: Sequence[float] | None) -> tuple[float, float]:
     """Least and largest possible mean: the ends of the scale, where one is stated for all dimensions."""
-    stated = {one.scale for one in scores.ratings}
-    known = scale if scale is not None and len(scale) else stated.pop() if len(stated) == 1 else None
-    return UNBOUNDED if known is None else (float(min(known)), float(max(known)))
+    scales = {ratings.scale for ratings in scores.ratings}
+    values = scale if scale is not None and len(scale) else scales.pop() if len(scales) == 1 else None
+    return UNBOUNDED if values is None else (float(min(values)), float(max(values)))
 
 
 def cluster_sums(values: Floats, cluster: Codes, n_clusters: int) -> Floats:

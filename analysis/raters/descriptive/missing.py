@@ -17,7 +17,7 @@ from ...correction.bounds import (
     Direction,
     Numbers,
     answered,
-    assuming,
+    bounds_by_direction,
     check_direction,
     columns_by_errors,
 )
@@ -28,7 +28,7 @@ from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
 from .means import means
-from .scores import groups_among, ordered
+from .scores import groups_among, with_categorical_keys
 
 Statistic = Literal["mean", "proportion", "share"]
 OF = {"mean": [], "proportion": ["at_least"], "share": ["label"]}  # key columns that a statistic adds
@@ -115,19 +115,21 @@ def bounds(
     numeric = None if statistic == "share" else True
     columns = list(dict.fromkeys([*by, *names_of(cluster)]))
     coded = read_dimensions(judgments, dimensions, items=items, columns=columns, scale=scale, numeric=numeric)
-    drawn: dict[str, Any] = {"by": by, "cluster": cluster, "overall": overall}
-    drawn |= {"alpha": alpha, "draws": draws, "seed": seed}
-    counts, silent = _answered(coded)
+    options: dict[str, Any] = {"by": by, "cluster": cluster, "overall": overall}
+    options |= {"alpha": alpha, "draws": draws, "seed": seed}
+    counts, silent = _answer_counts(coded)
     frames = []
     for key, values in _values(coded, statistic, at_least):
-        found = _of(values, items, direction, np.nan if null is None else null, drawn)
-        frames.append(found.assign(**key))
+        table = _bounded_means(values, items, direction, np.nan if null is None else null, options)
+        frames.append(table.assign(**key))
     frame = pd.concat(frames, ignore_index=True)
     keys = ["dimension", "group", *by, *OF[statistic]]
     pairs = pd.MultiIndex.from_frame(silent[["dimension", "group"]].astype(str))
-    kept = ~pd.MultiIndex.from_frame(frame[["dimension", "group"]].astype(str)).isin(pairs)
-    frame = ordered(frame[kept].reset_index(drop=True), [name for name in keys if name != "at_least"])
-    asked, lost = int(counts["n_asked"].sum()), int((counts["n_asked"] - counts["n_answered"]).sum())
+    mask = ~pd.MultiIndex.from_frame(frame[["dimension", "group"]].astype(str)).isin(pairs)
+    frame = with_categorical_keys(
+        frame[mask].reset_index(drop=True), [name for name in keys if name != "at_least"]
+    )
+    n_asked, n_missing = int(counts["n_asked"].sum()), int((counts["n_asked"] - counts["n_answered"]).sum())
     settings = {
         "statistic": statistic,
         "by": by,
@@ -138,12 +140,12 @@ def bounds(
         "null": null,
         "direction": direction,
         "counted": "judgments",
-        "n_asked": asked,
-        "n_missing": lost,
+        "n_asked": n_asked,
+        "n_missing": n_missing,
     }
     notes = (
-        answered(asked - lost, asked, "judgments"),
-        *(_silent(row) for row in silent.to_dict("records")),
+        answered(n_asked - n_missing, n_asked, "judgments"),
+        *(_note_on_silent_group(row) for row in silent.to_dict("records")),
         ASSUMED[direction],
     )
     order = [*keys, "n_answered", "n_asked"]
@@ -160,7 +162,7 @@ def _values(
     if (at_least is None) == (statistic == "proportion"):
         raise InputError("at_least applies to statistic='proportion'; give both or neither.")
     if statistic == "mean":
-        unknown = next((one for one in coded if one.scale is None), None)
+        unknown = next((ratings for ratings in coded if ratings.scale is None), None)
         if unknown is not None:
             what = f" of '{unknown.dimension}'" if unknown.dimension else ""
             raise InputError(
@@ -173,75 +175,79 @@ def _values(
         for least in np.atleast_1d(np.asarray(at_least, dtype=float)):
             yield (
                 {"at_least": float(least)},
-                [one.valued((one.value >= least).astype(float), SHARE) for one in coded],
+                [ratings.valued((ratings.value >= least).astype(float), SHARE) for ratings in coded],
             )
         return
-    for label in dict.fromkeys(str(name) for one in coded for name in one.categories):
-        having = [one for one in coded if label in map(str, one.categories)]
+    for label in dict.fromkeys(str(name) for ratings in coded for name in ratings.categories):
+        having = [ratings for ratings in coded if label in map(str, ratings.categories)]
         yield (
             {"label": label},
             [
-                one.valued(np.where(one.frame["value"].astype(str) == label, 1.0, 0.0), SHARE)
-                for one in having
+                ratings.valued(np.where(ratings.frame["value"].astype(str) == label, 1.0, 0.0), SHARE)
+                for ratings in having
             ],
         )
 
 
-def _of(
+def _bounded_means(
     values: Sequence[Ratings],
     items: pd.DataFrame | None,
     direction: Direction | None,
     null: float,
-    drawn: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Means of the answers given, with bounds: a row for each dimension, group and stratum."""
-    ends = {one.dimension: (min(one.categories), max(one.categories)) for one in values}
-    filled = [[one.completed(ends[one.dimension][end]) for one in values] for end in (0, 1)]
-    given, low, high = (means(part, items, **drawn).frame for part in (values, *filled))
-    keys = ["dimension", "group", *drawn["by"]]
-    low, high, given = (table.astype(dict.fromkeys(keys, "string")) for table in (low, high, given))
-    given = high[keys].merge(given, on=keys, how="left", validate="one_to_one")
-    n_answered = given["n_ratings"].fillna(0).to_numpy(np.int64)
+    ends = {ratings.dimension: (min(ratings.categories), max(ratings.categories)) for ratings in values}
+    filled = [[ratings.completed(ends[ratings.dimension][end]) for ratings in values] for end in (0, 1)]
+    answers, low, high = (means(part, items, **options).frame for part in (values, *filled))
+    keys = ["dimension", "group", *options["by"]]
+    low, high, answers = (table.astype(dict.fromkeys(keys, "string")) for table in (low, high, answers))
+    answers = high[keys].merge(answers, on=keys, how="left", validate="one_to_one")
+    n_answered = answers["n_ratings"].fillna(0).to_numpy(np.int64)
     n_asked = high["n_ratings"].to_numpy(np.int64)
-    complete, known = n_answered == n_asked, _numbers(given)
-    least, largest = (_filled(table, known, complete, bool(drawn["draws"])) for table in (low, high))
-    least, largest = assuming(known, least, largest, direction)
+    complete, estimates = n_answered == n_asked, _numbers(answers)
+    least, largest = (
+        _completed_numbers(table, estimates, complete, bool(options["draws"])) for table in (low, high)
+    )
+    least, largest = bounds_by_direction(estimates, least, largest, direction)
     limits = [np.array([ends[str(name)][end] for name in high["dimension"]]) for end in (0, 1)]
-    found = columns_by_errors(known, least, largest, drawn["alpha"], null, (limits[0], limits[1]))
+    columns = columns_by_errors(estimates, least, largest, options["alpha"], null, (limits[0], limits[1]))
     table = high[keys].assign(n_answered=n_answered, n_asked=n_asked)
-    return table.assign(**given[["estimate", "std_error", "lower", "upper"]], **found)
+    return table.assign(**answers[["estimate", "std_error", "lower", "upper"]], **columns)
 
 
 def _numbers(table: pd.DataFrame) -> Numbers:
     return Numbers(table["estimate"].to_numpy(float), table["std_error"].to_numpy(float))
 
 
-def _filled(table: pd.DataFrame, given: Numbers, complete: NDArray[np.bool_], drawn: bool) -> Numbers:
+def _completed_numbers(
+    table: pd.DataFrame, estimates: Numbers, complete: NDArray[np.bool_], has_draws: bool
+) -> Numbers:
     """Numbers of a completed table: those given where nothing is missing, no error where all are alike."""
-    found = _numbers(table)
-    alike = np.isnan(found.std_error) & (table["n_clusters"] > 1).to_numpy() & drawn
+    numbers = _numbers(table)
+    alike = np.isnan(numbers.std_error) & (table["n_clusters"] > 1).to_numpy() & has_draws
     return Numbers(
-        np.where(complete, given.estimate, found.estimate),
-        np.where(complete, given.std_error, np.where(alike, 0.0, found.std_error)),
+        np.where(complete, estimates.estimate, numbers.estimate),
+        np.where(complete, estimates.std_error, np.where(alike, 0.0, numbers.std_error)),
     )
 
 
-def _answered(coded: Sequence[Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _answer_counts(coded: Sequence[Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judgments answered and asked for by dimension and group; and the rows of groups without an answer."""
     rows = []
-    for one in coded:
-        whole = one.completed(one.categories[0])
-        for name, _ in zip(*groups_among([whole]), strict=True):
+    for ratings in coded:
+        all_ratings = ratings.completed(ratings.categories[0])
+        for name, _ in zip(*groups_among([all_ratings]), strict=True):
             counts = [
                 int((part.is_human if name == HUMAN else part.frame["group"] == name).sum())
-                for part in (one, whole)
+                for part in (ratings, all_ratings)
             ]
-            rows.append((one.dimension, name, *counts))
+            rows.append((ratings.dimension, name, *counts))
     counted = pd.DataFrame(rows, columns=["dimension", "group", "n_answered", "n_asked"])
     return counted, counted[counted["n_answered"] == 0]
 
 
-def _silent(row: Mapping[Any, Any]) -> str:
+def _note_on_silent_group(row: Mapping[Any, Any]) -> str:
     about = f" of '{row['dimension']}'" if row["dimension"] else ""
     return (
         f"{row['group']}: none of {row['n_asked']:,} judgments{about} was answered, so their mean cannot be "

@@ -17,15 +17,15 @@ from ...correction.debias import FOLDS, Tuning
 from ...correction.items import (
     Corrected,
     Numbers,
-    alone,
-    are_unlike,
-    beside,
-    bounded,
+    answers_differ,
+    clustered_numbers,
+    concatenate_numbers,
     correct,
     gains_of,
-    joined,
+    interval_table,
     moved_note,
     quantile,
+    stack_sources,
     weighted_mean,
 )
 from ...correction.sources import CLUSTERS, PPI, low_correlation
@@ -38,7 +38,7 @@ from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
 from .answers import ITEM, JUDGE, Answers, answers_of
-from .scores import Flags, ordered, stratum_names
+from .scores import Flags, stratum_names, with_categorical_keys
 
 Statistic = Literal["mean", "proportion", "quantile", "share"]
 MOST = 2_000  # values at which the distribution of ratings is estimated for a quantile, at most
@@ -160,7 +160,7 @@ def prediction_powered(
     [['human only', 2.91, 0.13], ['corrected', 2.86, 0.09], ['gpt only', 3.91, 0.06]]
     """
     check_alpha(alpha)
-    asked = _Asked.of(statistic, at_least, q, tuning)
+    target = _Target.of(statistic, at_least, q, tuning)
     if not isinstance(judgments, pd.DataFrame):
         raise InputError(
             "correct='ppi' needs the table of judgments, which contains the answers that could not be used; "
@@ -171,12 +171,12 @@ def prediction_powered(
         names = [ITEM, *names]
     names = sorted(dict.fromkeys(names), key=lambda name: name == JUDGE)
     sampled = [SAMPLING] if SAMPLING in judgments or (items is not None and SAMPLING in items) else []
-    wanted = [*by, *(name for name in names if name not in (ITEM, JUDGE)), *sampled]
+    item_columns = [*by, *(name for name in names if name not in (ITEM, JUDGE)), *sampled]
     read = read_dimensions(
         judgments,
         dimensions,
         items=items,
-        columns=list(dict.fromkeys(wanted)),
+        columns=list(dict.fromkeys(item_columns)),
         scale=scale,
         numeric=None if statistic == "share" else True,
     )
@@ -188,10 +188,12 @@ def prediction_powered(
     models: list[str] = []
     weighted = False
     for ratings in read:
-        data = answers_of(ratings, human, model, wanted, names)
-        made, told = _of_dimension(data, by, overall, asked, options)
-        tables += made
-        notes += [ratings.note(note) if len(read) > 1 else note for note in [*ratings.notes, *told]]
+        data = answers_of(ratings, human, model, item_columns, names)
+        dimension_tables, dimension_notes = _dimension_tables(data, by, overall, target, options)
+        tables += dimension_tables
+        notes += [
+            ratings.note(note) if len(read) > 1 else note for note in [*ratings.notes, *dimension_notes]
+        ]
         people, models = [*people, *data.people], [*models, *data.models]
         weighted |= data.weight is not None
     if not tables:
@@ -211,12 +213,12 @@ def prediction_powered(
         "alpha": alpha,
         "weighted": weighted,
     }
-    frame = ordered(pd.concat(tables, ignore_index=True), ["dimension", "level", *by, "source"])
+    frame = with_categorical_keys(pd.concat(tables, ignore_index=True), ["dimension", "level", *by, "source"])
     return Result(frame, "prediction_powered_items", tuple(dict.fromkeys(notes)), settings)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Target:
     """What is estimated of the ratings."""
 
     statistic: str
@@ -225,7 +227,7 @@ class _Asked:
     @staticmethod
     def of(
         statistic: str, at_least: float | Sequence[float] | None, q: float | Sequence[float], tuning: str
-    ) -> _Asked:
+    ) -> _Target:
         """Check the statistic and what belongs to it."""
         if statistic not in get_args(Statistic):
             raise InputError(f"statistic is {statistic!r}; give one of {listed(get_args(Statistic))}.")
@@ -233,8 +235,8 @@ class _Asked:
             raise InputError(
                 "at_least applies to statistic='proportion'; give both, such as at_least=4, or neither."
             )
-        given = at_least if statistic == "proportion" else q if statistic == "quantile" else ()
-        levels = tuple(np.atleast_1d(np.asarray(given, dtype=float)).tolist())
+        values = at_least if statistic == "proportion" else q if statistic == "quantile" else ()
+        levels = tuple(np.atleast_1d(np.asarray(values, dtype=float)).tolist())
         if statistic == "quantile":
             if not levels or not all(0 < level < 1 for level in levels):
                 raise InputError(
@@ -242,7 +244,7 @@ class _Asked:
                 )
             if tuning not in _INSIDE:
                 raise InputError(f"tuning is {tuning!r}; quantiles take {listed(_INSIDE)}.")
-        return _Asked(statistic, levels)
+        return _Target(statistic, levels)
 
     def values(self, ratings: Ratings) -> Floats:
         """What is averaged of each rating, shape (n, m)."""
@@ -270,13 +272,13 @@ class _Options:
     support: Support
 
 
-def _of_dimension(
-    data: Answers, by: Sequence[str], overall: bool, asked: _Asked, options: _Options
+def _dimension_tables(
+    data: Answers, by: Sequence[str], overall: bool, target: _Target, options: _Options
 ) -> tuple[list[pd.DataFrame], list[str]]:
     """Tables of all strata, and what readers should know."""
     tables, notes, clusters, moved = [], [], [], 0
     strata = [*data.cells(()), *(data.cells(by) if by else ())] if overall else list(data.cells(by))
-    estimate = _quantiles if asked.statistic == "quantile" else _moments
+    estimate = _quantiles if target.statistic == "quantile" else _moments
     for level, inside in strata:
         names = stratum_names(by, level)
         if not data.is_enough(inside):
@@ -286,13 +288,13 @@ def _of_dimension(
                 "every model's answers in both."
             )
             continue
-        sources, gains = estimate(data, inside, asked, options)
+        sources, gains = estimate(data, inside, target, options)
         n_labelled, n_other = (int((flags & inside).sum()) for flags in (data.labelled, data.other))
-        levels = asked.names(data.ratings)
+        levels = target.names(data.ratings)
         keys = pd.DataFrame(
-            {"dimension": data.ratings.dimension, "statistic": asked.statistic, "level": levels}
+            {"dimension": data.ratings.dimension, "statistic": target.statistic, "level": levels}
         )
-        table = beside(keys.assign(**names), sources, gains, n_labelled, n_other)
+        table = stack_sources(keys.assign(**names), sources, gains, n_labelled, n_other)
         tables.append(table)
         clusters.append(np.full(len(table), data.clusters_in(inside)))
         for codes in data.clusterings.values():
@@ -302,48 +304,51 @@ def _of_dimension(
         rho = np.concatenate([table["rho"].to_numpy(dtype=float) for table in tables])
         notes += low_correlation(rho, np.concatenate(clusters), CLUSTERS)
     notes += moved_note(moved, len(tables))
-    if asked.statistic == "share" and options.tuning != "scalar":
+    if target.statistic == "share" and options.tuning != "scalar":
         notes.append("Each share has its own weight, so corrected shares need not sum to 1.")
-    if asked.statistic == "quantile":
+    if target.statistic == "quantile":
         notes.append(
             "Quantiles are of single ratings; their intervals invert those of the distribution function."
         )
     for name, count in data.unanswered.items():
-        instead = "have a category of their own" if asked.statistic == "share" else "count as its mean answer"
+        instead = (
+            "have a category of their own" if target.statistic == "share" else "count as its mean answer"
+        )
         notes.append(f"{name} gave no usable answer to {count:,} items; these are kept and {instead}.")
     return tables, notes
 
 
 def _numbers(
-    data: Answers, inside: Flags, values: Floats, asked: _Asked, options: _Options
+    data: Answers, inside: Flags, values: Floats, target: _Target, options: _Options
 ) -> tuple[Corrected, dict[str, Numbers]]:
     """Weighted means of values of ratings (n, m) by people, corrected, and by each model alone."""
-    models = data.of_items(values, 0.0 if asked.statistic == "share" else None)
+    models = data.of_items(values, 0.0 if target.statistic == "share" else None)
     rows = data.rows(inside, data.of_pairs(values), models)
-    own = {}
-    for name, made, there in zip(data.models, models, data.asked, strict=True):
-        items = np.flatnonzero(there & inside)
+    by_model = {}
+    for name, item_means, is_asked in zip(data.models, models, data.asked, strict=True):
+        items = np.flatnonzero(is_asked & inside)
         codes = next(iter(data.clusterings.values()))
-        found = weighted_mean(made[items], np.ones(len(items)))
-        own[f"{name}{ONLY}"] = alone(found, codes[items])
-    return correct(rows, options.tuning, options.folds, options.seed), own
+        mean = weighted_mean(item_means[items], np.ones(len(items)))
+        by_model[f"{name}{ONLY}"] = clustered_numbers(mean, codes[items])
+    return correct(rows, options.tuning, options.folds, options.seed), by_model
 
 
 def _moments(
-    data: Answers, inside: Flags, asked: _Asked, options: _Options
+    data: Answers, inside: Flags, target: _Target, options: _Options
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Numbers of means and shares by source, and what the models add."""
-    found, models = _numbers(data, inside, asked.values(data.ratings), asked, options)
-    sources = {PEOPLE_ONLY: found.human, CORRECTED_BY_MODELS: found.corrected, **models}
-    share = asked.statistic != "mean"
+    correction, models = _numbers(data, inside, target.values(data.ratings), target, options)
+    sources = {PEOPLE_ONLY: correction.human, CORRECTED_BY_MODELS: correction.corrected, **models}
+    share = target.statistic != "mean"
     tables = {
-        name: bounded(one, options.alpha, options.support, share=share) for name, one in sources.items()
+        name: interval_table(numbers, options.alpha, options.support, share=share)
+        for name, numbers in sources.items()
     }
-    return tables, gains_of(found, data.models)
+    return tables, gains_of(correction, data.models)
 
 
 def _quantiles(
-    data: Answers, inside: Flags, asked: _Asked, options: _Options
+    data: Answers, inside: Flags, target: _Target, options: _Options
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Quantiles of ratings by source, and what the models add to the share of ratings up to them."""
     value = data.ratings.value
@@ -351,26 +356,26 @@ def _quantiles(
     if len(grid) > MOST:
         grid = grid[np.linspace(0, len(grid) - 1, MOST).round().astype(int)]
     blocks = [
-        _numbers(data, inside, np.asarray(value[:, None] <= part, dtype=float), asked, options)
+        _numbers(data, inside, np.asarray(value[:, None] <= part, dtype=float), target, options)
         for part in np.split(grid, range(BLOCK, len(grid), BLOCK))
     ]
     below = {
-        PEOPLE_ONLY: joined([found.human for found, _ in blocks]),
-        CORRECTED_BY_MODELS: joined([found.corrected for found, _ in blocks]),
-        **{name: joined([models[name] for _, models in blocks]) for name in blocks[0][1]},
+        PEOPLE_ONLY: concatenate_numbers([correction.human for correction, _ in blocks]),
+        CORRECTED_BY_MODELS: concatenate_numbers([correction.corrected for correction, _ in blocks]),
+        **{name: concatenate_numbers([models[name] for _, models in blocks]) for name in blocks[0][1]},
     }
-    gains = pd.concat([gains_of(found, data.models) for found, _ in blocks], ignore_index=True)
+    gains = pd.concat([gains_of(correction, data.models) for correction, _ in blocks], ignore_index=True)
     tables, places = {}, {}
     for name, numbers in below.items():
-        found = [quantile(numbers, grid, q, options.alpha) for q in asked.levels]
-        places[name] = [one[0] for one in found]
+        quantiles = [quantile(numbers, grid, q, options.alpha) for q in target.levels]
+        places[name] = [row[0] for row in quantiles]
         tables[name] = pd.DataFrame(
             {
                 "estimate": grid[places[name]],
                 "std_error": np.nan,
                 "df": numbers.df[places[name]],
-                "lower": [one[1] for one in found],
-                "upper": [one[2] for one in found],
+                "lower": [row[1] for row in quantiles],
+                "upper": [row[2] for row in quantiles],
             }
         )
     return tables, gains.iloc[places[CORRECTED_BY_MODELS]].reset_index(drop=True)
@@ -381,8 +386,8 @@ def _is_moved(data: Answers, inside: Flags) -> bool:
     if data.weight is not None:
         return False
     ratings = data.ratings
-    mean = _Asked("mean" if ratings.numeric else "share", ())
+    mean = _Target("mean" if ratings.numeric else "share", ())
     values = mean.values(ratings)
     rows = data.rows(inside, data.of_pairs(values), data.of_items(values))
     codes, n = next(iter(rows.clusterings.values())).code, len(rows.human.influence)
-    return are_unlike(rows.labelled, rows.other, codes[:n], codes[n:])
+    return answers_differ(rows.labelled, rows.other, codes[:n], codes[n:])

@@ -86,9 +86,9 @@ class Scores(Clustered):
             return
         for level in levels_of(self.strata[by[0]]):
             here = self.at(by[0], level)
-            for rest, inside in self.cells(by[1:]):
+            for levels, inside in self.cells(by[1:]):
                 if (here & inside).any():
-                    yield (level, *rest), here & inside
+                    yield (level, *levels), here & inside
 
     def overall_and_cells(self, by: Sequence[str]) -> list[tuple[tuple[str, ...], Flags]]:
         """All items together, then each combination of levels."""
@@ -98,9 +98,9 @@ class Scores(Clustered):
         """How often each cluster is drawn, shape (1 + B, C), the sample itself first."""
         return cluster_weights(self.n_clusters, draws, seed)
 
-    def clusters_in(self, used: Flags) -> int:
+    def clusters_in(self, mask: Flags) -> int:
         """Number of clusters of the items used."""
-        return len(np.unique(self.cluster[used]))
+        return len(np.unique(self.cluster[mask]))
 
 
 def levels_of(column: pd.Series[Any]) -> list[str]:
@@ -131,36 +131,38 @@ def item_scores(
     cluster: str | None = None,
     scale: Sequence[float] | None = None,
     people: bool = True,
-    drawn: tuple[float, int, int] = (0.05, 0, 1),
+    resampling: tuple[float, int, int] = (0.05, 0, 1),
 ) -> Scores:
     """Average the ratings of each item by group; ``people``: refuse judgments without people and models."""
-    alpha, draws, seed = drawn
+    alpha, draws, seed = resampling
     check_alpha(alpha)
     check_draws(draws, seed)
-    wanted = list(dict.fromkeys([*columns, *names_of(cluster)]))
-    ratings = read_dimensions(judgments, dimensions, items=items, columns=wanted, scale=scale, numeric=True)
-    strata, known = _strata(ratings, wanted)
+    item_columns = list(dict.fromkeys([*columns, *names_of(cluster)]))
+    ratings = read_dimensions(
+        judgments, dimensions, items=items, columns=item_columns, scale=scale, numeric=True
+    )
+    strata, item_ids = _strata(ratings, item_columns)
     groups, kinds = groups_among(ratings)
     if people and HUMAN not in groups:
         raise InputError("judgments: there are no ratings by people to compare with; add rows of kind human.")
     if people and set(kinds) == {HUMAN}:
         raise InputError("judgments: there are no ratings by models to compare; add rows of kind model.")
-    mean, n_ratings = _means(ratings, groups, known)
-    notes = [one.note(note) if len(ratings) > 1 else note for one in ratings for note in one.notes]
-    codes = ranks(known)
+    mean, n_ratings = _means(ratings, groups, item_ids)
+    notes = [subset.note(note) if len(ratings) > 1 else note for subset in ratings for note in subset.notes]
+    codes = ranks(item_ids)
     if cluster is not None:
-        codes = item_clusters(np.arange(len(known)), strata[cluster], known)
+        codes = item_clusters(np.arange(len(item_ids)), strata[cluster], item_ids)
     return Scores(
         mean,
         n_ratings,
-        tuple(one.dimension for one in ratings),
-        tuple(known),
+        tuple(subset.dimension for subset in ratings),
+        tuple(item_ids),
         tuple(groups),
         tuple(kinds),
         strata,
         codes,
         tuple(ratings),
-        (*notes, *_partial(mean, groups)),
+        (*notes, *_notes_on_missing_ratings(mean, groups)),
     )
 
 
@@ -168,8 +170,8 @@ def _strata(ratings: Sequence[Ratings], columns: Sequence[str]) -> tuple[pd.Data
     """Columns of the rated items, one row per item in order of appearance, and their ids."""
     each = pd.concat(
         [
-            pd.DataFrame({"item": one.frame["item"]} | {name: one.column(name) for name in columns})
-            for one in ratings
+            pd.DataFrame({"item": subset.frame["item"]} | {name: subset.column(name) for name in columns})
+            for subset in ratings
         ],
         ignore_index=True,
     )
@@ -184,14 +186,16 @@ def _strata(ratings: Sequence[Ratings], columns: Sequence[str]) -> tuple[pd.Data
 
 def groups_among(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
     """Names of groups and their kinds: people together, panels where there are several, models."""
-    found = dict.fromkeys(pair for one in ratings for pair in zip(one.groups, one.kinds, strict=True))
-    panels = [group for group, kind in found if kind == HUMAN]
-    models = [group for group, kind in found if kind != HUMAN]
+    pairs = dict.fromkeys(
+        pair for subset in ratings for pair in zip(subset.groups, subset.kinds, strict=True)
+    )
+    panels = [group for group, kind in pairs if kind == HUMAN]
+    models = [group for group, kind in pairs if kind != HUMAN]
     for name in models:
         if name in (HUMAN, *panels):
             raise InputError(f"judgments: a model is called '{name}' like a group of people; rename one.")
-    apart = [name for name in panels if name != HUMAN] if len(panels) > 1 else []
-    people = [HUMAN, *apart] if panels else []
+    separate_panels = [name for name in panels if name != HUMAN] if len(panels) > 1 else []
+    people = [HUMAN, *separate_panels] if panels else []
     return [*people, *models], [HUMAN] * len(people) + ["model"] * len(models)
 
 
@@ -205,7 +209,7 @@ class Averaged:
     n_ratings: Codes
 
 
-def averaged(ratings: Ratings) -> Averaged:
+def average_samples(ratings: Ratings) -> Averaged:
     """Average the ratings of the same item by the same judge."""
     n_judges = len(ratings.judges)
     pairs, pair = np.unique(ratings.item * n_judges + ratings.judge, return_inverse=True)
@@ -218,12 +222,12 @@ def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[st
     place = {name: k for k, name in enumerate(items)}
     shape = (len(ratings), len(groups), len(items))
     mean, count = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
-    for d, one in enumerate(ratings):
-        at = np.array([place[name] for name in one.items])
-        each = averaged(one)
+    for d, subset in enumerate(ratings):
+        at = np.array([place[name] for name in subset.items])
+        each = average_samples(subset)
         item = at[each.item]
-        belongs = np.array(one.groups)[each.judge]
-        human = np.array([kind == HUMAN for kind in one.kinds])[each.judge]
+        belongs = np.array(subset.groups)[each.judge]
+        human = np.array([kind == HUMAN for kind in subset.kinds])[each.judge]
         for g, name in enumerate(groups):
             here = human if name == HUMAN else belongs == name
             raters = np.bincount(item[here], minlength=len(items))
@@ -237,17 +241,17 @@ def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[st
 def with_ties(values: Floats) -> Floats:
     """Make values equal that differ by rounding alone, so that ranks and ties do not depend on it."""
     # Means of thirds, for one, depend on the order of their addends.
-    known = np.isfinite(values)
-    levels, level = np.unique(values[known], return_inverse=True)
+    is_finite = np.isfinite(values)
+    levels, level = np.unique(values[is_finite], return_inverse=True)
     if not len(levels):
         return values
     starts = np.diff(levels, prepend=-np.inf) > ROUNDING * np.abs(levels).max()
     tied = values.copy()
-    tied[known] = levels[starts][np.cumsum(starts) - 1][level]
+    tied[is_finite] = levels[starts][np.cumsum(starts) - 1][level]
     return tied
 
 
-def _partial(mean: Floats, groups: Sequence[str]) -> list[str]:
+def _notes_on_missing_ratings(mean: Floats, groups: Sequence[str]) -> list[str]:
     """State how many items some group has not rated on every dimension."""
     lacking = np.isnan(mean).any(axis=0).sum(axis=1)
     counts = [f"{name} ({n:,})" for name, n in zip(groups, lacking, strict=True) if n]
@@ -259,12 +263,12 @@ def stratum_names(by: Sequence[str], level: Sequence[str]) -> dict[str, str]:
     return dict(zip(by, level if len(level) else [OVERALL] * len(by), strict=True))
 
 
-def ordered(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+def with_categorical_keys(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Key columns as unordered categoricals whose order is that of the rows."""
-    kept = {
+    categoricals = {
         name: pd.Categorical(frame[name], categories=list(dict.fromkeys(frame[name]))) for name in columns
     }
-    return frame.assign(**kept)
+    return frame.assign(**categoricals)
 
 
 def columns_of(bounds: Interval) -> dict[str, Floats]:
@@ -272,6 +276,6 @@ def columns_of(bounds: Interval) -> dict[str, Floats]:
     return {name: getattr(bounds, name) for name in ("estimate", "std_error", "lower", "upper")}
 
 
-def totals(of: Flags, item: np.ndarray, power: Floats, used: Flags) -> Floats:
+def totals(of: Flags, item: np.ndarray, power: Floats, mask: Flags) -> Floats:
     """Sums of ratings by item, zero for items not used, shape (I,)."""
-    return np.where(used, np.bincount(item[of], weights=power[of], minlength=len(used)), 0.0)
+    return np.where(mask, np.bincount(item[of], weights=power[of], minlength=len(mask)), 0.0)

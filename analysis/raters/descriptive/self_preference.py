@@ -29,7 +29,7 @@ from ...frames.vocabulary import HUMAN, ONE_PERSON
 from ...numerics.bootstrap import Draws
 from ...numerics.types import Floats
 from ..ratings import Ratings
-from .scores import Flags, Row, Scores, averaged, totals
+from .scores import Flags, Row, Scores, average_samples, totals
 
 ADJUSTMENTS = ("none", "human mean", "corrected")
 
@@ -55,10 +55,10 @@ def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
     k = raters
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(k >= 2, total / k, np.nan)
-        others = ((k - 2) * total**2 + squares) / (k * (k - 1) ** 2)
+        square = ((k - 2) * total**2 + squares) / (k * (k - 1) ** 2)
         cross = (total**2 - squares) / (k * (k - 1))
         variance = (squares - total**2 / k) / (k - 1)
-    return Quality(mean, mean, others, cross, np.where(k >= 3, variance / (k - 1), np.nan))
+    return Quality(mean, mean, square, cross, np.where(k >= 3, variance / (k - 1), np.nan))
 
 
 def adjusted_differences(
@@ -66,18 +66,18 @@ def adjusted_differences(
 ) -> tuple[Floats, Floats]:
     """How much higher items are rated than reference items of equal human quality."""
     usable = np.isfinite(quality.x) & np.isfinite(quality.y)
-    ref, own = reference & usable, compared & usable
-    known = ref & np.isfinite(quality.error)
+    ref, target = reference & usable, compared & usable
+    has_error = ref & np.isfinite(quality.error)
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y, xx, xy = (draws.mean(column, ref) for column in (quality.x, quality.y, quality.xx, quality.xy))
-        noise = draws.mean(quality.error, known)
-        own_x, own_y = draws.mean(quality.x, own), draws.mean(quality.y, own)
+        noise = draws.mean(quality.error, has_error)
+        target_x, target_y = draws.mean(quality.x, target), draws.mean(quality.y, target)
         spread, shared = xx - x**2, xy - x * y
         reliability = 1 - noise / spread
         flat = shared / spread
         steep = np.where(reliability > 0, flat / reliability, np.nan)
-        plain = own_y - y
-        scores = [plain, plain - flat * (own_x - x), plain - steep * (own_x - x)]
+        difference = target_y - y
+        scores = [difference, difference - flat * (target_x - x), difference - steep * (target_x - x)]
     return np.stack(scores, axis=1), reliability
 
 
@@ -105,8 +105,8 @@ def self_preference(scores: Scores, dimension: str, authors: Authors, draws: Dra
     rows: list[Row] = []
     for judge in scores.models:
         quality = quality_of(human, scores.of(dimension, judge), variance, np.maximum(n, 1))
-        own = np.isin(authors.written, [judge, aliases.get(judge, judge)])
-        rows += _rows(dimension, judge, quality, authors, own, ADJUSTMENTS, draws)
+        is_own = np.isin(authors.written, [judge, aliases.get(judge, judge)])
+        rows += _rows(dimension, judge, quality, authors, is_own, ADJUSTMENTS, draws)
     nobody = np.zeros(len(human), dtype=bool)
     person = one_person(total, squares, n)
     return rows + _rows(dimension, ONE_PERSON, person, authors, nobody, ADJUSTMENTS[:2], draws)
@@ -117,23 +117,23 @@ def _rows(
     judge: str,
     quality: Quality,
     authors: Authors,
-    own: Flags,
+    is_own: Flags,
     adjustments: Sequence[str],
     draws: Draws,
 ) -> list[Row]:
     rated = np.isfinite(quality.x) & np.isfinite(quality.y)
     reference, machine = authors.people & rated, authors.models & rated
-    sets = {(OWN, ""): machine & own, (OTHER, ""): machine & ~own}
+    sets = {(OWN, ""): machine & is_own, (OTHER, ""): machine & ~is_own}
     if ADJUSTMENTS[2] in adjustments:
         names = dict.fromkeys(str(name) for name in authors.written[machine])
         sets |= {(AUTHOR, name): machine & (authors.written == name) for name in names}
-    drawn = {
+    replicates = {
         key: adjusted_differences(quality, reference, compared, draws)[0]
         for key, compared in sets.items()
         if compared.any() and reference.any()
     }
-    if (OWN, "") in drawn and (OTHER, "") in drawn:
-        drawn[BOTH, ""], sets[BOTH, ""] = drawn[OWN, ""] - drawn[OTHER, ""], machine
+    if (OWN, "") in replicates and (OTHER, "") in replicates:
+        replicates[BOTH, ""], sets[BOTH, ""] = replicates[OWN, ""] - replicates[OTHER, ""], machine
     keys = {"dimension": dimension, "judge": judge}
     return [
         Row(
@@ -142,18 +142,18 @@ def _rows(
             0.0,
             sets[quantity, author],
         )
-        for (quantity, author), values in drawn.items()
+        for (quantity, author), values in replicates.items()
         for name in (adjustments if not author else ADJUSTMENTS[2:])
     ]
 
 
 def _people(scores: Scores, ratings: Ratings) -> tuple[Floats, Floats, Floats, Floats]:
     """Number of people, sum, sum of squares and variance of their ratings of each item, shape (I,) each."""
-    own = averaged(ratings)
-    human = np.array([kind == HUMAN for kind in ratings.kinds])[own.judge]
-    item = np.array([scores.row[name] for name in ratings.items])[own.item]
+    averages = average_samples(ratings)
+    human = np.array([kind == HUMAN for kind in ratings.kinds])[averages.judge]
+    item = np.array([scores.row[name] for name in ratings.items])[averages.item]
     every = np.ones(len(scores.items), dtype=bool)
-    n, total, squares = (totals(human, item, own.value**power, every) for power in (0.0, 1.0, 2.0))
+    n, total, squares = (totals(human, item, averages.value**power, every) for power in (0.0, 1.0, 2.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(n > 1, np.maximum(squares - total**2 / n, 0) / (n - 1), np.nan)
     return n, total, squares, variance

@@ -19,12 +19,12 @@ from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
 from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
 from ...numerics.intervals import Interval, wilson
-from ...numerics.significance import adjusted
+from ...numerics.significance import adjust_p_values
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments, Ratings
 from ..scales import ranks
-from .scores import Scores, columns_of, item_scores, ordered
+from .scores import Scores, columns_of, item_scores, with_categorical_keys
 
 PICKS = 200
 NOTE = (
@@ -136,7 +136,7 @@ def tier_accuracy(
         cluster=within,
         scale=scale,
         people=False,
-        drawn=(alpha, draws, seed),
+        resampling=(alpha, draws, seed),
     )
     place = tier_items(scores, column, levels)
     weights = scores.weights(draws, seed)
@@ -158,8 +158,10 @@ def tier_accuracy(
     if lacking:
         notes.append(f"{lacking:,} of {len(place):,} topics lack a tier and are excluded.")
     keys = ["dimension", "judge", "quantity", "ties"]
-    frame = ordered(pd.DataFrame(rows), keys)
-    holm = frame.groupby("ties", observed=True)["p"].transform(lambda p: adjusted(p.to_numpy(), "holm"))
+    frame = with_categorical_keys(pd.DataFrame(rows), keys)
+    holm = frame.groupby("ties", observed=True)["p"].transform(
+        lambda p: adjust_p_values(p.to_numpy(), "holm")
+    )
     frame.insert(list(frame).index("p") + 1, "p_holm", holm)
     notes += few_clusters(frame["n_topics"], draws)
     settings = {
@@ -171,14 +173,14 @@ def tier_accuracy(
 
 def tier_items(scores: Scores, column: str, levels: Sequence[str]) -> Codes:
     """Position of the item of each topic and tier, shape (T, tiers); -1 where there is none."""
-    there = as_text(scores.strata[column])
+    tiers = as_text(scores.strata[column])
     place = np.full((scores.n_clusters, len(levels)), -1, dtype=np.int64)
     for k, level in enumerate(levels):
-        at = np.flatnonzero((there == level).fillna(False).to_numpy(dtype=bool))
+        at = np.flatnonzero((tiers == level).fillna(False).to_numpy(dtype=bool))
         if not len(at):
             raise InputError(
                 f"items: no judged item has '{level}' in column '{column}'; there are "
-                f"{listed(there.dropna().unique())}."
+                f"{listed(tiers.dropna().unique())}."
             )
         topic = scores.cluster[at]
         if len(np.unique(topic)) < len(topic):
@@ -230,37 +232,40 @@ def picked_ratings(ratings: Ratings, row: dict[str, int], n_items: int, picks: i
     start = count.cumsum() - count
     rng = np.random.default_rng(seed)
     uniform = rng.random((picks, n_items))[:, ranks(list(row))]
-    drawn = start + np.floor(uniform * count).astype(np.int64)
-    return np.where(count > 0, value[np.minimum(drawn, len(value) - 1)], np.nan)
+    position = start + np.floor(uniform * count).astype(np.int64)
+    return np.where(count > 0, value[np.minimum(position, len(value) - 1)], np.nan)
 
 
 def _rows(
     keys: dict[str, object], values: Floats, weights: Floats, alpha: float, seed: int
 ) -> list[dict[str, object]]:
     """Rows of a judge, of the topics in which ``values``, shape (R, T, tiers), are all there."""
-    used = np.isfinite(values[0]).all(axis=1)
-    if not used.any():
+    is_complete = np.isfinite(values[0]).all(axis=1)
+    if not is_complete.any():
         return []
-    n_topics, w = int(used.sum()), weights[:, used]
-    shuffled = [score_order(values[:, used][:, :, order]) for order in orders_of(values.shape[2], seed)]
+    n_topics, w = int(is_complete.sum()), weights[:, is_complete]
+    shuffled = [
+        score_order(values[:, is_complete][:, :, order]) for order in orders_of(values.shape[2], seed)
+    ]
     total = w.sum(axis=1)[:, None]
     rows: list[dict[str, object]] = []
     for quantity in QUANTITIES:
-        p = shuffled_p(np.stack([one.of(quantity)[0] for one in shuffled]), seed)
+        p = shuffled_p(np.stack([result.of(quantity)[0] for result in shuffled]), seed)
         score, chance = shuffled[0].of(quantity)
         with np.errstate(divide="ignore", invalid="ignore"):
-            drawn, null = w @ score.T / total, w @ chance.T / total
-        found, by_chance, excess = (
-            intervals(values_of, alpha, clusters=n_topics) for values_of in (drawn, null, drawn - null)
+            replicates, null = w @ score.T / total, w @ chance.T / total
+        estimates, by_chance, excess = (
+            intervals(values_of, alpha, clusters=n_topics)
+            for values_of in (replicates, null, replicates - null)
         )
-        lower, upper = share_limits(found.estimate, error_of(found), n_topics, alpha)
+        lower, upper = share_limits(estimates.estimate, error_of(estimates), n_topics, alpha)
         half = -ndtri(alpha / 2) * error_of(by_chance)
         least, most = difference_limits(
-            (found.estimate, lower, upper),
+            (estimates.estimate, lower, upper),
             (null[0], np.maximum(null[0] - half, 0.0), np.minimum(null[0] + half, 1.0)),
-            correlations_of(drawn[1:], null[1:]),
+            correlations_of(replicates[1:], null[1:]),
         )
-        numbers = pd.DataFrame(columns_of(found)).assign(
+        numbers = pd.DataFrame(columns_of(estimates)).assign(
             lower=lower,
             upper=upper,
             chance=null[0],
@@ -284,9 +289,9 @@ MOST_ORDERS = 120
 CLOSE = 1e-9  # sums of scores that differ by less are equal
 
 
-def error_of(found: Interval) -> Floats:
+def error_of(estimates: Interval) -> Floats:
     """Bootstrap standard errors, shape (m,), 0 where every draw gives the same value."""
-    return np.where(found.alike, 0.0, found.std_error)
+    return np.where(estimates.alike, 0.0, estimates.std_error)
 
 
 def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> tuple[Floats, Floats]:
@@ -297,18 +302,18 @@ def share_limits(share: Floats, error: Floats, n_topics: int, alpha: float) -> t
     varied = (error > CLOSE) & (spread > CLOSE)
     n = np.where(varied, spread / np.where(varied, error, 1.0) ** 2, float(n_topics))
     lower, upper = wilson(share, np.maximum(n, 1.0), alpha)
-    known = np.isfinite(error) & (n_topics > 1)
-    return np.where(known, np.minimum(lower, share), np.nan), np.where(
-        known, np.maximum(upper, share), np.nan
+    is_defined = np.isfinite(error) & (n_topics > 1)
+    return np.where(is_defined, np.minimum(lower, share), np.nan), np.where(
+        is_defined, np.maximum(upper, share), np.nan
     )
 
 
 Limited = tuple[Floats, Floats, Floats]  # estimates with lower and upper limits, (m,) each
 
 
-def difference_limits(one: Limited, other: Limited, correlation: Floats) -> tuple[Floats, Floats]:
+def difference_limits(minuend: Limited, subtrahend: Limited, correlation: Floats) -> tuple[Floats, Floats]:
     """Limits of the first minus the second from the limits of each and their correlation (Zou 2007)."""
-    (first, first_low, first_high), (second, second_low, second_high) = one, other
+    (first, first_low, first_high), (second, second_low, second_high) = minuend, subtrahend
 
     def reach(a: Floats, b: Floats) -> Floats:
         return np.asarray(np.sqrt(np.maximum(a**2 - 2 * correlation * a * b + b**2, 0.0)))
@@ -326,10 +331,10 @@ def _mean(draws: Floats) -> Floats:
     return np.asarray(np.where(finite, draws, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1))
 
 
-def correlations_of(one: Floats, other: Floats) -> Floats:
+def correlations_of(x: Floats, y: Floats) -> Floats:
     """Correlations over draws, shape (m,), of statistics of shape (B, m); 0 where either is constant."""
-    complete = np.isfinite(one) & np.isfinite(other)
-    first, second = (np.where(complete, draws, np.nan) for draws in (one, other))
+    complete = np.isfinite(x) & np.isfinite(y)
+    first, second = (np.where(complete, draws, np.nan) for draws in (x, y))
     first, second = (draws - _mean(draws) for draws in (first, second))
     products = np.nansum(first * second, axis=0)
     size = np.sqrt(np.nansum(first**2, axis=0) * np.nansum(second**2, axis=0))

@@ -52,16 +52,16 @@ def sampler_state(data: Any) -> SamplerState:
     energy = np.asarray(stats["energy"], dtype=float)
     spread = energy.var(axis=1)
     change = np.square(np.diff(energy, axis=1)).mean(axis=1)
-    made = data["posterior"].attrs
+    attributes = data["posterior"].attrs
     return SamplerState(
         chains=int(stats.sizes["chain"]),
         draws=int(stats.sizes["draw"]),
         divergences=int(np.asarray(stats["diverging"]).sum()),
         saturated=int(np.asarray(stats[cut]).sum()) if cut in stats else 0,
         bfmi=float(np.min(change / np.where(spread > 0, spread, np.nan))),
-        seconds=float(made.get("conjury_seconds", np.nan)),
-        sampler=str(made.get("conjury_sampler", "")),
-        target_accept=float(made.get("conjury_target_accept", np.nan)),
+        seconds=float(attributes.get("conjury_seconds", np.nan)),
+        sampler=str(attributes.get("conjury_sampler", "")),
+        target_accept=float(attributes.get("conjury_target_accept", np.nan)),
     )
 
 
@@ -69,14 +69,14 @@ def convergence(values: Floats) -> pd.DataFrame:
     """Rank-normalised split R-hat and effective sample sizes of several quantities."""
     stats = library("arviz_stats.base").array_stats
     moved = np.ptp(values, axis=(0, 1)) > 0
-    found = np.full((3, values.shape[2]), np.nan)
+    statistics = np.full((3, values.shape[2]), np.nan)
     if moved.any():
         some = np.moveaxis(values[:, :, moved], 2, 0)
         axes = {"chain_axis": 1, "draw_axis": 2}
-        found[0, moved] = stats.rhat(some, method="rank", **axes)
-        found[1, moved] = stats.ess(some, method="bulk", **axes)
-        found[2, moved] = stats.ess(some, method="tail", prob=(0.05, 0.95), **axes)
-    return pd.DataFrame(dict(zip(("rhat", "ess_bulk", "ess_tail"), found, strict=True)))
+        statistics[0, moved] = stats.rhat(some, method="rank", **axes)
+        statistics[1, moved] = stats.ess(some, method="bulk", **axes)
+        statistics[2, moved] = stats.ess(some, method="tail", prob=(0.05, 0.95), **axes)
+    return pd.DataFrame(dict(zip(("rhat", "ess_bulk", "ess_tail"), statistics, strict=True)))
 
 
 def posterior_table(keys: pd.DataFrame, values: Floats, alpha: float = 0.05) -> pd.DataFrame:
@@ -114,17 +114,17 @@ def verdict(
 ) -> tuple[str, ...]:
     """State in plain sentences whether the draws can be used, and what to do where they cannot."""
     columns = [quantities.columns[0]] if name is None else [name] if isinstance(name, str) else list(name)
-    told = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
+    labels = quantities[columns].astype("string").fillna("").agg(" ".join, axis=1).str.strip()
     return (
-        _of_rhat(quantities["rhat"], told, state),
-        _of_ess(quantities, told),
-        *_of_trajectories(state),
+        _note_on_rhat(quantities["rhat"], labels, state),
+        _note_on_ess(quantities, labels),
+        *_notes_on_trajectories(state),
     )
 
 
-def _of_rhat(rhat: pd.Series[Any], told: pd.Series[Any], state: SamplerState) -> str:
+def _note_on_rhat(rhat: pd.Series[Any], labels: pd.Series[Any], state: SamplerState) -> str:
     high = (rhat > RHAT).to_numpy(dtype=bool)
-    worst = told.iloc[int(rhat.argmax())] if rhat.notna().any() else ""
+    worst = labels.iloc[int(rhat.argmax())] if rhat.notna().any() else ""
     if state.chains < 2:
         return Problem("There is one chain, so convergence cannot be assessed; sample two or more.")
     if not high.any():
@@ -137,7 +137,7 @@ def _of_rhat(rhat: pd.Series[Any], told: pd.Series[Any], state: SamplerState) ->
     )
 
 
-def _of_ess(quantities: pd.DataFrame, told: pd.Series[Any]) -> str:
+def _note_on_ess(quantities: pd.DataFrame, labels: pd.Series[Any]) -> str:
     bulk, tail = quantities["ess_bulk"], quantities["ess_tail"]
     if bulk.min() > ESS and tail.min() > ESS:
         return (
@@ -145,27 +145,27 @@ def _of_ess(quantities: pd.DataFrame, told: pd.Series[Any]) -> str:
             f"{tail.min():,.0f} or more."
         )
     where, least = ("tails", tail) if tail.min() < bulk.min() else ("bulk", bulk)
-    lowest = told.iloc[int(least.argmin())]
-    few = int(((bulk <= ESS) | (tail <= ESS)).sum())
+    lowest = labels.iloc[int(least.argmin())]
+    n_low = int(((bulk <= ESS) | (tail <= ESS)).sum())
     return Problem(
-        f"{few:,} of {len(bulk):,} quantities have fewer than {ESS:,.0f} effective draws (least "
+        f"{n_low:,} of {len(bulk):,} quantities have fewer than {ESS:,.0f} effective draws (least "
         f"{least.min():,.0f}, in the {where} of {lowest}): their intervals are imprecise; "
         "increase the number of draws (`--draws`, in Python `draws=`)."
     )
 
 
-def _of_trajectories(state: SamplerState) -> list[str]:
-    said: list[str] = []
+def _notes_on_trajectories(state: SamplerState) -> list[str]:
+    notes: list[str] = []
     total = state.chains * state.draws
     if state.divergences:
-        said.append(
+        notes.append(
             Problem(
                 f"{state.divergences:,} of {total:,} draws diverged: the sampler could not explore part of "
                 f"the posterior, and estimates may be biased; {_after_divergences(state.target_accept)}"
             )
         )
     if state.saturated:
-        said.append(
+        notes.append(
             Problem(
                 f"{state.saturated:,} of {total:,} trajectories reached the maximum tree depth: estimates "
                 "are valid, but sampling is slow; increase the number of tuning draws (`--tune`, in Python "
@@ -173,14 +173,14 @@ def _of_trajectories(state: SamplerState) -> list[str]:
             )
         )
     if state.bfmi < LOW_BFMI:
-        said.append(
+        notes.append(
             Problem(
                 f"The energy mixes slowly (BFMI {rounded(state.bfmi, 2, LOW_BFMI)}, should be above "
                 f"{LOW_BFMI}): the tails may "
                 f"not be explored; use narrower priors for standard deviations {PRIORS_OPTION}."
             )
         )
-    return said or ["No draw diverged, and no trajectory was truncated."]
+    return notes or ["No draw diverged, and no trajectory was truncated."]
 
 
 def _after_divergences(target: float) -> str:
@@ -210,18 +210,20 @@ def frequency_check(
         index = keys.drop_duplicates().reset_index(drop=True)
     cells, width = int(group.max()) + 1, len(categories)
     count = np.bincount(group, minlength=cells)
-    seen = _shares(group, observed, count, width)
-    made = np.stack([_shares(group, one, count, width) for one in replicated])
-    lower, upper = np.quantile(made, [alpha / 2, 1 - alpha / 2], axis=0)
-    tail = (made > seen).mean(axis=0) + 0.5 * (made == seen).mean(axis=0)
+    observed_shares = _shares(group, observed, count, width)
+    replicated_shares = np.stack([_shares(group, codes, count, width) for codes in replicated])
+    lower, upper = np.quantile(replicated_shares, [alpha / 2, 1 - alpha / 2], axis=0)
+    tail = (replicated_shares > observed_shares).mean(axis=0) + 0.5 * (
+        replicated_shares == observed_shares
+    ).mean(axis=0)
     numbers = {
-        "observed": seen,
-        "expected": made.mean(axis=0),
+        "observed": observed_shares,
+        "expected": replicated_shares.mean(axis=0),
         "lower": lower,
         "upper": upper,
         "tail": tail,
     }
-    table = pd.DataFrame({name: found.reshape(-1) for name, found in numbers.items()})
+    table = pd.DataFrame({name: values.reshape(-1) for name, values in numbers.items()})
     table.insert(0, "category", list(categories) * cells)
     table["n_ratings"] = np.repeat(count, width)
     if index is not None:
@@ -234,11 +236,17 @@ def statistic_check(
 ) -> pd.DataFrame:
     """Compare q statistics of the data, described by ``keys``, with those of R replications, shape (R, q)."""
     rows = []
-    for seen, column in zip(observed, replicated.T, strict=True):
-        made = column[np.isfinite(column)]
-        ends = np.quantile(made, [alpha / 2, 1 - alpha / 2]) if len(made) else (np.nan, np.nan)
-        tail = (made > seen).mean() + 0.5 * (made == seen).mean() if len(made) else np.nan
-        rows.append((seen, made.mean() if len(made) else np.nan, *ends, tail))
+    for value, column in zip(observed, replicated.T, strict=True):
+        replications = column[np.isfinite(column)]
+        ends = (
+            np.quantile(replications, [alpha / 2, 1 - alpha / 2]) if len(replications) else (np.nan, np.nan)
+        )
+        tail = (
+            (replications > value).mean() + 0.5 * (replications == value).mean()
+            if len(replications)
+            else np.nan
+        )
+        rows.append((value, replications.mean() if len(replications) else np.nan, *ends, tail))
     numbers = pd.DataFrame(rows, columns=["observed", "expected", "lower", "upper", "tail"])
     return pd.concat([keys.reset_index(drop=True), numbers], axis=1)
 
@@ -248,20 +256,20 @@ def named_statistic_check(
 ) -> pd.DataFrame:
     """``statistic_check`` of statistics by name, in a column ``statistic``."""
     names = list(observed)
-    made = np.array([[one[name] for name in names] for one in replicated], dtype=float)
-    seen = np.array(list(observed.values()), dtype=float)
-    return statistic_check(pd.DataFrame({"statistic": names}), seen, made, alpha)
+    replications = np.array([[statistics[name] for name in names] for statistics in replicated], dtype=float)
+    values = np.array(list(observed.values()), dtype=float)
+    return statistic_check(pd.DataFrame({"statistic": names}), values, replications, alpha)
 
 
-def fit_in_words(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
+def sentence_on_fit(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     """State in one sentence how many observed numbers lie outside what the model makes."""
     outside = (check["observed"] < check["lower"]) | (check["observed"] > check["upper"])
     expected = round(alpha * len(check))
     if not outside.any():
         return f"All {len(check):,} {what} are within {level_at(alpha)} of the replications."
     first = list(check.columns).index("observed")
-    told = check.loc[outside, check.columns[:first]].astype("string").fillna("")
-    names = [" ".join(filter(None, row)) for row in told.to_numpy(dtype=object)]
+    labels = check.loc[outside, check.columns[:first]].astype("string").fillna("")
+    names = [" ".join(filter(None, row)) for row in labels.to_numpy(dtype=object)]
     count = int(outside.sum())
     unlikely = bdtrc(count - 1, len(check), alpha) < UNLIKELY
     return (Problem if unlikely else str)(

@@ -55,11 +55,11 @@ class Prior:
     def in_words(self) -> str:
         """What is assumed, in one phrase."""
         names = FAMILIES[self.family]
-        told = " and ".join(
+        parameters = " and ".join(
             f"{name.replace('_', ' ')} {value:.3g}" for name, value in zip(names, self.values, strict=True)
         )
         family = self.family.replace("_", "-" if self.family != "lkj" else " ")
-        text = f"{'LKJ' if self.family == 'lkj' else family} with {told}"
+        text = f"{'LKJ' if self.family == 'lkj' else family} with {parameters}"
         return f"{self.meaning}: {text}" if self.meaning else text
 
     def variable(self, name: str, **options: Any) -> Any:
@@ -112,29 +112,29 @@ class Prior:
 Priors = Mapping[str, Prior]
 
 
-def changed(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+def override_priors(defaults: Priors, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
     """Defaults with some replaced."""
-    made = dict(defaults)
-    for name, given in (changes or {}).items():
+    priors = dict(defaults)
+    for name, value in (changes or {}).items():
         if name not in defaults:
             raise InputError(
                 f"The model has no prior '{name}'{did_you_mean(name, list(defaults))}; there are "
                 f"{listed(defaults)}."
             )
-        if isinstance(given, Prior):
-            made[name] = replace(given, meaning=given.meaning or defaults[name].meaning)
+        if isinstance(value, Prior):
+            priors[name] = replace(value, meaning=value.meaning or defaults[name].meaning)
         else:
-            numbers = given if isinstance(given, (tuple, list)) else (given,)
+            numbers = value if isinstance(value, (tuple, list)) else (value,)
             if not all(isinstance(number, Real) for number in numbers):
-                asked = listed(FAMILIES[defaults[name].family])
+                parameters = listed(FAMILIES[defaults[name].family])
                 raise InputError(
-                    f"The prior '{name}' cannot be {given!r}; give {asked} as numbers, or a Prior."
+                    f"The prior '{name}' cannot be {value!r}; give {parameters} as numbers, or a Prior."
                 )
             values = tuple(float(number) for number in numbers)
             if defaults[name].family == "log_normal" and len(values) == 1:
                 values += defaults[name].values[1:]
-            made[name] = replace(defaults[name], values=values)
-    return made
+            priors[name] = replace(defaults[name], values=values)
+    return priors
 
 
 def prior_table(priors: Priors) -> pd.DataFrame:
@@ -218,9 +218,9 @@ def with_predictive(
         "prior_predictive": (repeated, prior[None]),
         "observed_data": (tuple(dims), observed),
     }
-    made = {
+    datasets = {
         name: xarray.Dataset({"value": (axes, np.asarray(values), dict(attributes or {}))}, coords=coords)
         for name, (axes, values) in groups.items()
     }
-    kept = {name: node.to_dataset() for name, node in draws.children.items()}
-    return xarray.DataTree.from_dict(kept | made)
+    children = {name: node.to_dataset() for name, node in draws.children.items()}
+    return xarray.DataTree.from_dict(children | datasets)

@@ -32,17 +32,19 @@ class LogLikelihood(Op):  # type: ignore[misc]
     def make_node(self, *arguments: Any) -> Any:
         """The node of these arguments."""
         inputs = [as_tensor_variable(argument) for argument in arguments]
-        return Apply(self, inputs, [dscalar(), *(given.type() for given in inputs[: self.n_parameters])])
+        return Apply(
+            self, inputs, [dscalar(), *(variable.type() for variable in inputs[: self.n_parameters])]
+        )
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
         """Fill the outputs outside of compiled graphs."""
-        for storage, found in zip(output_storage, self.kernel(*inputs, *self.constants), strict=True):
-            storage[0] = np.asarray(found)
+        for storage, output in zip(output_storage, self.kernel(*inputs, *self.constants), strict=True):
+            storage[0] = np.asarray(output)
 
     def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """Gradients by the parameters: the other outputs, scaled."""
-        known = [cotangents[0] * gradient for gradient in outputs[1:]]
-        return known + [disconnected_type() for _ in inputs[self.n_parameters :]]
+        gradients = [cotangents[0] * gradient for gradient in outputs[1:]]
+        return gradients + [disconnected_type() for _ in inputs[self.n_parameters :]]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Which outputs depend on which inputs, for differentiation."""
@@ -56,7 +58,7 @@ def _compiled(op: LogLikelihood, **_: Any) -> Any:
 
     @numba_njit  # type: ignore[untyped-decorator]
     def likelihood(*arguments: Any) -> Any:
-        found = kernel(*arguments, *constants)
-        return (np.asarray(found[0]), *found[1:])
+        outputs = kernel(*arguments, *constants)
+        return (np.asarray(outputs[0]), *outputs[1:])
 
     return likelihood

@@ -42,9 +42,9 @@ def sample(
         raise InputError(f"target_accept must be from 0.5 to below 1, such as 0.95, not {target_accept:g}.")
     options["target_accept"] = target_accept
     chosen = "nutpie" if sampler == "nutpie" and has("nutpie") else "pymc"
-    run = _by_nutpie if chosen == "nutpie" else _by_pymc
+    run = _sample_by_nutpie if chosen == "nutpie" else _sample_by_pymc
     started = time.perf_counter()
-    with reporting(progress, what) as report, _quiet():
+    with reporting(progress, what) as report, _silence_warnings():
         if compiled is not None and chosen == "nutpie":
             data = _run_nutpie(compiled(), draws, tune, chains, seed, report, options)
         else:
@@ -78,7 +78,7 @@ def save(data: Any, path: str | Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}-{os.getpid()}")
     try:
-        _storable(data).to_netcdf(partial, engine="h5netcdf")
+        _without_object_columns(data).to_netcdf(partial, engine="h5netcdf")
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
@@ -99,7 +99,7 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _by_nutpie(
+def _sample_by_nutpie(
     model: Any,
     draws: int,
     tune: int,
@@ -154,7 +154,7 @@ def _run_nutpie(
             raise _interrupted(state[0], state[1]) from None
 
 
-def _by_pymc(
+def _sample_by_pymc(
     model: Any,
     draws: int,
     tune: int,
@@ -203,7 +203,7 @@ def _interrupted(done: int, total: int) -> KeyboardInterrupt:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_warnings() -> Iterator[None]:
     """Keep notes of compilers off the terminal; what matters is said by the checks."""
     with warnings.catch_warnings():
         for category in (FutureWarning, DeprecationWarning, RuntimeWarning, UserWarning):
@@ -211,14 +211,14 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _storable(data: Any) -> Any:
+def _without_object_columns(data: Any) -> Any:
     """The same draws without statistics that NetCDF cannot hold (texts of divergences)."""
-    kept = {}
+    groups = {}
     for name, node in data.children.items():
         table = node.to_dataset()
-        lost = [key for key, column in table.data_vars.items() if column.dtype == object]
-        kept[name] = table.drop_vars(lost)
-    return library("xarray").DataTree.from_dict(kept)
+        object_columns = [key for key, column in table.data_vars.items() if column.dtype == object]
+        groups[name] = table.drop_vars(object_columns)
+    return library("xarray").DataTree.from_dict(groups)
 
 
 def library(name: str) -> ModuleType:
@@ -255,10 +255,10 @@ def reporting(progress: Progress, what: str) -> Iterator[Report]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        shown = bar.add_task(f"{what}: compiling", total=None)
+        task = bar.add_task(f"{what}: compiling", total=None)
 
         def report(done: int, total: int, divergent: int) -> None:
-            told = f"{what}, {divergent:,} divergent" if divergent else what
-            bar.update(shown, description=told, completed=done, total=total)
+            description = f"{what}, {divergent:,} divergent" if divergent else what
+            bar.update(task, description=description, completed=done, total=total)
 
         yield report

@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.passport import coverage_notes, situation_of_ratings
 from ...frames.vocabulary import PASSING
-from ...numerics.bootstrap import without_spread
+from ...numerics.bootstrap import notes_on_equal_draws
 from ...numerics.intervals import inference
 from ...results import Result
 from ..ratings import Judgments, Ratings
@@ -30,16 +30,16 @@ from .decide import (
     Samples,
     Verdict,
     bounds,
-    coarse,
     draw,
     evidence,
-    only,
-    repeats,
+    mask_annotators,
+    notes_on_exact_matches,
+    notes_on_missing_models,
+    notes_on_repeats,
+    notes_on_unequal_items,
+    notes_on_weak_tests,
     smallest_epsilon,
-    unequal,
     verdict,
-    weaknesses,
-    without,
 )
 from .panel import (
     Comparisons,
@@ -181,20 +181,28 @@ def alt_test(
     for ratings in coded:
         models = models_of(ratings, model)
         panel = panel_of(ratings, models, first_sample=samples == "first", cluster=cluster)
-        of_one = [*ratings.notes, *(without(ratings) if model is None else []), *repeats(panel, samples)]
-        for one in scorings_of(scoring, ratings):
-            compared = compare(panel, pair_score(one, ratings), min_humans)
+        dimension_notes = [
+            *ratings.notes,
+            *(notes_on_missing_models(ratings) if model is None else []),
+            *notes_on_repeats(panel, samples),
+        ]
+        for rule in scorings_of(scoring, ratings):
+            compared = compare(panel, pair_score(rule, ratings), min_humans)
             table, each, more = _test(panel, compared, plan)
             keys: dict[str, str | float] = {
                 "dimension": ratings.dimension,
-                "scoring": name_of(one),
+                "scoring": name_of(rule),
                 "epsilon": epsilon,
             }
-            rows.append(_keyed(table, keys))
-            people.append(_keyed(each, keys))
+            rows.append(_with_keys(table, keys))
+            people.append(_with_keys(each, keys))
             more += _coverage(ratings, panel, compared, plan)
-            of_one += [note for note in [*more, *coarse(one, ratings)] if note not in of_one]
-        notes += [ratings.note(note) if len(coded) > 1 else note for note in of_one]
+            dimension_notes += [
+                note
+                for note in [*more, *notes_on_exact_matches(rule, ratings)]
+                if note not in dimension_notes
+            ]
+        notes += [ratings.note(note) if len(coded) > 1 else note for note in dimension_notes]
     frame, annotators = pd.concat(rows, ignore_index=True), pd.concat(people, ignore_index=True)
     return AltTest(frame, "alt_test", tuple(notes), {**vars(plan)}, {"annotators": annotators})
 
@@ -202,41 +210,41 @@ def alt_test(
 def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     """Tables of models and of annotators, and notes, of one scoring."""
     units = units_of(panel, compared)
-    found = evidence(weighted_sums(units, np.ones((1, panel.n_clusters)))[0])
-    kept = (found.n >= plan.min_instances) & (found.clusters > 1)
-    if not kept.any():
+    estimates = evidence(weighted_sums(units, np.ones((1, panel.n_clusters)))[0])
+    mask = (estimates.n >= plan.min_instances) & (estimates.clusters > 1)
+    if not mask.any():
         raise InputError(
             f"No annotator rated {plan.min_instances} items together with another annotator and a model (the "
-            f"most is {found.n.max():.0f}); collect more, or lower min_instances."
+            f"most is {estimates.n.max():.0f}); collect more, or lower min_instances."
         )
-    tested = only(found, kept)
+    tested = mask_annotators(estimates, mask)
     tests = verdict(tested, plan.epsilon, plan.q_fdr, plan.multiplicity)
-    drawn = (
-        draw(units, kept, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed)
+    draws = (
+        draw(units, mask, plan.epsilon, plan.q_fdr, plan.multiplicity, plan.draws, plan.resample, plan.seed)
         if plan.draws
         else None
     )
-    limits = bounds(drawn, len(panel.models), plan.alpha)
-    frame = model_rows(panel, compared, tested, kept, tests, limits, plan)
-    notes = [*weaknesses(panel, found, kept, plan.min_instances), *unequal(frame)]
-    if drawn is not None:
+    limits = bounds(draws, len(panel.models), plan.alpha)
+    frame = model_rows(panel, compared, tested, mask, tests, limits, plan)
+    notes = [*notes_on_weak_tests(panel, estimates, mask, plan.min_instances), *notes_on_unequal_items(frame)]
+    if draws is not None:
         alike = frame["winning_rate_lower"].isna() & frame["winning_rate"].notna()
-        notes += [f"Winning rates: {note}" for note in without_spread(alike)]
-    return frame, annotator_rows(panel, found, kept, tests, plan), notes
+        notes += [f"Winning rates: {note}" for note in notes_on_equal_draws(alike)]
+    return frame, annotator_rows(panel, estimates, mask, tests, plan), notes
 
 
 def _coverage(ratings: Ratings, panel: Panel, compared: Comparisons, plan: Plan) -> list[str]:
     """State which intervals were measured to cover too rarely with ratings like these."""
     if not plan.draws or not ratings.numeric:
         return []
-    used = np.logical_or.reduce(list(compared.used))
-    values = np.array(ratings.categories, dtype=float)[panel.value[used]]
-    situation = situation_of_ratings(values, panel.cluster[np.unique(panel.item[used])])
-    asked = [(name, name, situation) for name in ("winning_rate", "advantage_probability")]
-    return coverage_notes("replacement test", asked, plan.alpha)
+    is_used = np.logical_or.reduce(list(compared.used))
+    values = np.array(ratings.categories, dtype=float)[panel.value[is_used]]
+    situation = situation_of_ratings(values, panel.cluster[np.unique(panel.item[is_used])])
+    quantities = [(name, name, situation) for name in ("winning_rate", "advantage_probability")]
+    return coverage_notes("replacement test", quantities, plan.alpha)
 
 
-def _keyed(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame:
+def _with_keys(table: pd.DataFrame, keys: Mapping[str, str | float]) -> pd.DataFrame:
     for at, (name, value) in enumerate(keys.items()):
         table.insert(at, name, value)
     return table
@@ -294,16 +302,18 @@ class AltTest(Result):
 def model_rows(
     panel: Panel,
     compared: Comparisons,
-    found: Evidence,
-    kept: Mask,
+    estimates: Evidence,
+    mask: Mask,
     tests: Verdict,
     limits: Bounds,
     plan: Plan,
 ) -> pd.DataFrame:
     """One row per model."""
-    n_kept = kept.sum(axis=1)
+    n_kept = mask.sum(axis=1)
     with np.errstate(invalid="ignore"):
-        advantage = np.where(kept, found.rho_model, 0.0).sum(axis=1) / np.where(n_kept > 0, n_kept, np.nan)
+        advantage = np.where(mask, estimates.rho_model, 0.0).sum(axis=1) / np.where(
+            n_kept > 0, n_kept, np.nan
+        )
     return pd.DataFrame(
         {
             "model": list(panel.models),
@@ -319,26 +329,30 @@ def model_rows(
                 dtype="boolean",
             ),
             "pass_share": limits.pass_share,
-            "smallest_epsilon": smallest_epsilon(found, plan.q_fdr, plan.multiplicity),
+            "smallest_epsilon": smallest_epsilon(estimates, plan.q_fdr, plan.multiplicity),
             "n_annotators": n_kept,
-            "n_left_out": (~kept).sum(axis=1),
-            "n_items": [len(np.unique(panel.item[used])) for used in compared.used],
+            "n_left_out": (~mask).sum(axis=1),
+            "n_items": [len(np.unique(panel.item[is_used])) for is_used in compared.used],
             "n_ratings": compared.used.sum(axis=1),
         }
     )
 
 
-def annotator_rows(panel: Panel, found: Evidence, kept: Mask, tests: Verdict, plan: Plan) -> pd.DataFrame:
+def annotator_rows(panel: Panel, estimates: Evidence, mask: Mask, tests: Verdict, plan: Plan) -> pd.DataFrame:
     """One row per model and annotator, those excluded with the reason."""
     each = {
-        name: getattr(found, name).ravel() for name in ("rho_model", "rho_human", "difference", "std_error")
+        name: getattr(estimates, name).ravel()
+        for name in ("rho_model", "rho_human", "difference", "std_error")
     }
-    n, clusters, used = found.n.ravel(), found.clusters.ravel(), kept.ravel()
+    n, clusters, is_tested = estimates.n.ravel(), estimates.clusters.ravel(), mask.ravel()
     df = np.maximum(clusters - 1, 1)
     against = inference(each["difference"], each["std_error"], plan.alpha, plan.epsilon, df)
     wins = pd.array(tests.wins.ravel(), dtype="boolean")
-    wins[~used] = pd.NA
-    reasons = [pd.NA if ok else _why(k, plan.min_instances) for k, ok in zip(n, used, strict=True)]
+    wins[~is_tested] = pd.NA
+    reasons = [
+        pd.NA if ok else _reason_for_exclusion(k, plan.min_instances)
+        for k, ok in zip(n, is_tested, strict=True)
+    ]
     return pd.DataFrame(
         {
             "model": np.repeat(np.array(panel.models, dtype=object), len(panel.people)),
@@ -347,7 +361,7 @@ def annotator_rows(panel: Panel, found: Evidence, kept: Mask, tests: Verdict, pl
             "lower": against.lower,
             "upper": against.upper,
             "statistic": against.z,
-            "df": np.where(used, clusters - 1, np.nan),
+            "df": np.where(is_tested, clusters - 1, np.nan),
             "p": tests.p.ravel(),
             "p_adjusted": tests.p_adjusted.ravel(),
             "wins": wins,
@@ -358,7 +372,7 @@ def annotator_rows(panel: Panel, found: Evidence, kept: Mask, tests: Verdict, pl
     )
 
 
-def _why(n: float, min_instances: int) -> str:
+def _reason_for_exclusion(n: float, min_instances: int) -> str:
     if not n:
         return "no item shared with the model and another annotator"
     if n >= min_instances:

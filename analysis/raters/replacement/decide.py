@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError, listed, not_percent
 
 from ...frames.vocabulary import HUMAN, PASSING
 from ...numerics.intervals import check_alpha, check_draws, vary
-from ...numerics.significance import adjusted
+from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Ratings
@@ -45,36 +45,36 @@ class Evidence:
 
 def evidence(sums: Floats) -> Evidence:
     """Means and standard errors from the sums of `weighted_sums`, shape (..., J, 7)."""
-    n, wins, apart, apart_squared, apart_n, n_squared, clusters = np.moveaxis(sums, -1, 0)
+    n, wins, differences, differences_squared, differences_n, n_squared, clusters = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        difference, rho = apart / n, wins / n
-        squares = apart_squared - 2 * difference * apart_n + difference**2 * n_squared
+        difference, rho = differences / n, wins / n
+        squares = differences_squared - 2 * difference * differences_n + difference**2 * n_squared
         variance = np.maximum(squares, 0.0) * (clusters / (clusters - 1)) / n**2
     std_error = np.where(clusters > 1, np.sqrt(variance), np.nan)
     return Evidence(n, clusters, rho, rho + difference, difference, std_error)
 
 
-def p_values(found: Evidence, epsilon: float) -> Floats:
+def p_values(estimates: Evidence, epsilon: float) -> Floats:
     """Test, annotator by annotator, that the person is ahead by ``epsilon`` or more; one-sided t test."""
     # Without spread in the differences, p is 0 where they are below epsilon, else 1.
-    distance = found.difference - epsilon
-    spread = found.std_error > NO_SPREAD
+    distance = estimates.difference - epsilon
+    spread = estimates.std_error > NO_SPREAD
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = distance / found.std_error
-        p = np.where(spread, stdtr(found.clusters - 1, t), (distance > -NO_SPREAD).astype(float))
-    return np.where(np.isfinite(found.std_error), p, np.nan)
+        t = distance / estimates.std_error
+        p = np.where(spread, stdtr(estimates.clusters - 1, t), (distance > -NO_SPREAD).astype(float))
+    return np.where(np.isfinite(estimates.std_error), p, np.nan)
 
 
 def adjust(p: Floats, multiplicity: Multiplicity) -> Floats:
     """Adjust p values, shape (..., J), for the J tests of the last axis, as `adjustment.adjusted` does."""
-    return p if multiplicity == "none" else adjusted(p, multiplicity)
+    return p if multiplicity == "none" else adjust_p_values(p, multiplicity)
 
 
 def check_multiplicity(multiplicity: str) -> None:
     """Refuse a correction that there is not."""
-    known = get_args(Multiplicity)
-    if multiplicity not in known:
-        raise InputError(f"multiplicity is {multiplicity!r}; use one of {', '.join(known)}.")
+    methods = get_args(Multiplicity)
+    if multiplicity not in methods:
+        raise InputError(f"multiplicity is {multiplicity!r}; use one of {', '.join(methods)}.")
 
 
 @dataclass(frozen=True)
@@ -87,70 +87,70 @@ class Verdict:
     winning_rate: Floats
 
 
-def verdict(found: Evidence, epsilon: float, q_fdr: float, multiplicity: Multiplicity) -> Verdict:
+def verdict(estimates: Evidence, epsilon: float, q_fdr: float, multiplicity: Multiplicity) -> Verdict:
     """Count the annotators against whom the model wins; NaN where no annotator can be tested."""
-    p = p_values(found, epsilon)
-    adjusted = adjust(p, multiplicity)
-    wins = adjusted <= q_fdr
+    p = p_values(estimates, epsilon)
+    p_adjusted = adjust(p, multiplicity)
+    wins = p_adjusted <= q_fdr
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = wins.sum(axis=-1) / np.isfinite(p).sum(axis=-1)
-    return Verdict(p, adjusted, wins, rate)
+    return Verdict(p, p_adjusted, wins, rate)
 
 
-def smallest_epsilon(found: Evidence, q_fdr: float, multiplicity: Multiplicity) -> Floats:
+def smallest_epsilon(estimates: Evidence, q_fdr: float, multiplicity: Multiplicity) -> Floats:
     """Smallest epsilon with which the model passes, by bisection; NaN where it needs more than 1."""
     # A negative one means that the model would pass even if it had to be ahead of people.
-    low = np.full(found.difference.shape[:-1], -1.0)
+    low = np.full(estimates.difference.shape[:-1], -1.0)
     high = np.full_like(low, 1.0)
-    reachable = passes_at(found, high, q_fdr, multiplicity)
+    reachable = passes_at(estimates, high, q_fdr, multiplicity)
     for _ in range(34):
         middle = (low + high) / 2
-        passed = passes_at(found, middle, q_fdr, multiplicity)
+        passed = passes_at(estimates, middle, q_fdr, multiplicity)
         high = np.where(passed, middle, high)
         low = np.where(passed, low, middle)
     return np.where(reachable, high, np.nan)
 
 
-def passes_at(found: Evidence, epsilon: Floats, q_fdr: float, multiplicity: Multiplicity) -> Mask:
+def passes_at(estimates: Evidence, epsilon: Floats, q_fdr: float, multiplicity: Multiplicity) -> Mask:
     """Whether each of (...) models passes with its epsilon."""
-    shifted = replace(found, difference=found.difference - epsilon[..., None])
+    shifted = replace(estimates, difference=estimates.difference - epsilon[..., None])
     return np.asarray(verdict(shifted, 0.0, q_fdr, multiplicity).winning_rate >= PASSING)
 
 
-def only(found: Evidence, kept: Mask) -> Evidence:
-    """Evidence without the annotators that are not ``kept``, shape (..., J)."""
+def mask_annotators(estimates: Evidence, mask: Mask) -> Evidence:
+    """Evidence without the annotators that are not ``mask``, shape (..., J)."""
     names = ("rho_model", "rho_human", "difference", "std_error")
-    return replace(found, **{name: np.where(kept, getattr(found, name), np.nan) for name in names})
+    return replace(estimates, **{name: np.where(mask, getattr(estimates, name), np.nan) for name in names})
 
 
 FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
 
 
-def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) -> list[str]:
+def notes_on_weak_tests(panel: Panel, estimates: Evidence, mask: Mask, min_instances: int) -> list[str]:
     """State what makes these tests weak: few annotators, few items, people excluded, no spread."""
     notes = []
-    missed = [name for name, row in zip(panel.models, kept, strict=True) if not row.any()]
+    missed = [name for name, row in zip(panel.models, mask, strict=True) if not row.any()]
     if missed:
         notes.append(f"{listed(missed, 6)}: no annotator has {min_instances} items with it, so no test.")
-    for ever in np.unique(kept[kept.any(axis=1)].sum(axis=1)):
+    for ever in np.unique(mask[mask.any(axis=1)].sum(axis=1)):
         if ever < FEW_ANNOTATORS:
             notes.append(
                 f"{ever} annotator{'s are' if ever > 1 else ' is'} tested; the authors advise at least "
                 f"{FEW_ANNOTATORS}, since with fewer the result depends strongly on single persons."
             )
-    lost = ~kept[kept.any(axis=1)]
-    out = [name for at, name in enumerate(panel.people) if lost[:, at].any()]
+    is_excluded = ~mask[mask.any(axis=1)]
+    out = [name for at, name in enumerate(panel.people) if is_excluded[:, at].any()]
     if out:
         notes.append(
             f"{len(out)} of {len(panel.people)} annotators have fewer than {min_instances} items with "
             f"some model and are excluded there ({listed(out, 6)}); others are still compared with them."
         )
-    if (found.clusters[kept] < FEW_INSTANCES).any():
+    if (estimates.clusters[mask] < FEW_INSTANCES).any():
         what = "items" if len(panel.cluster) == panel.n_clusters else "clusters of items"
         notes.append(
             f"Some annotators have fewer than {FEW_INSTANCES} {what}; the t test is unreliable for them."
         )
-    flat = int((kept & (found.std_error <= NO_SPREAD)).sum())
+    flat = int((mask & (estimates.std_error <= NO_SPREAD)).sum())
     if flat:
         notes.append(
             f"{flat} comparison{'s have' if flat > 1 else ' has'} the same difference on every item: the "
@@ -159,7 +159,7 @@ def weaknesses(panel: Panel, found: Evidence, kept: Mask, min_instances: int) ->
     return notes
 
 
-def unequal(frame: pd.DataFrame) -> list[str]:
+def notes_on_unequal_items(frame: pd.DataFrame) -> list[str]:
     """State that models are compared on different items."""
     most, fewest = int(frame["n_items"].max()), int(frame["n_items"].min())
     if most == fewest:
@@ -170,13 +170,13 @@ def unequal(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def without(ratings: Ratings) -> list[str]:
+def notes_on_missing_models(ratings: Ratings) -> list[str]:
     """Name the models without a usable rating."""
-    lost = [name for name, kind in ratings.unused.items() if kind != HUMAN]
-    return [f"{listed(lost, 6)}: no rating that can be used, so no test."] if lost else []
+    names = [name for name, kind in ratings.unused.items() if kind != HUMAN]
+    return [f"{listed(names, 6)}: no rating that can be used, so no test."] if names else []
 
 
-def repeats(panel: Panel, samples: str) -> list[str]:
+def notes_on_repeats(panel: Panel, samples: str) -> list[str]:
     """State what becomes of repeated ratings and of several samples."""
     notes = []
     if panel.repeats:
@@ -186,7 +186,7 @@ def repeats(panel: Panel, samples: str) -> list[str]:
     return notes
 
 
-def coarse(scoring: Scoring, ratings: Ratings) -> list[str]:
+def notes_on_exact_matches(scoring: Scoring, ratings: Ratings) -> list[str]:
     """State that exact agreement is rare among many different numbers."""
     if scoring == "accuracy" and ratings.numeric and len(ratings.categories) > MANY:
         return [
@@ -269,36 +269,38 @@ def draw(
     for start in range(0, draws, AT_ONCE):
         size = min(AT_ONCE, draws - start)
         weights = rng.multinomial(units.n_clusters, even, size=size).astype(float)
-        found = only(evidence(weighted_sums(units, weights)), kept)
-        parts.append(_rates(found, kept, epsilon, q_fdr, multiplicity, rng if resample == "both" else None))
+        estimates = mask_annotators(evidence(weighted_sums(units, weights)), kept)
+        parts.append(
+            _rates(estimates, kept, epsilon, q_fdr, multiplicity, rng if resample == "both" else None)
+        )
     return Drawn(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
 def _rates(
-    found: Evidence,
-    kept: Mask,
+    estimates: Evidence,
+    mask: Mask,
     epsilon: float,
     q_fdr: float,
     multiplicity: Multiplicity,
     rng: np.random.Generator | None,
 ) -> tuple[Floats, Floats]:
-    p = p_values(found, epsilon)
+    p = p_values(estimates, epsilon)
     n_draws, n_models, _ = p.shape
     rate, advantage = np.full((n_draws, n_models), np.nan), np.full((n_draws, n_models), np.nan)
     for model in range(n_models):
-        own = np.flatnonzero(kept[model])
-        if not len(own):
+        annotators = np.flatnonzero(mask[model])
+        if not len(annotators):
             continue
-        tested, rho = p[:, model, own], found.rho_model[:, model, own]
+        tested, rho = p[:, model, annotators], estimates.rho_model[:, model, annotators]
         if rng is not None:
-            again = rng.integers(0, len(own), size=tested.shape)
-            tested, rho = np.take_along_axis(tested, again, 1), np.take_along_axis(rho, again, 1)
-        there = np.isfinite(tested)
-        n_there = np.maximum(there.sum(axis=1), 1)
+            index = rng.integers(0, len(annotators), size=tested.shape)
+            tested, rho = np.take_along_axis(tested, index, 1), np.take_along_axis(rho, index, 1)
+        is_finite = np.isfinite(tested)
+        n_tested = np.maximum(is_finite.sum(axis=1), 1)
         wins = (adjust(tested, multiplicity) <= q_fdr).sum(axis=1)
-        some = there.any(axis=1)
-        rate[:, model] = np.where(some, wins / n_there, np.nan)
-        advantage[:, model] = np.where(some, np.where(there, rho, 0.0).sum(axis=1) / n_there, np.nan)
+        some = is_finite.any(axis=1)
+        rate[:, model] = np.where(some, wins / n_tested, np.nan)
+        advantage[:, model] = np.where(some, np.where(is_finite, rho, 0.0).sum(axis=1) / n_tested, np.nan)
     return rate, advantage
 
 
@@ -321,8 +323,8 @@ def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
     result = np.full((6, n_models), np.nan)
     levels = [alpha / 2, 1 - alpha / 2]
     for model in range(n_models):
-        both = (drawn.winning_rate[:, model], drawn.advantage[:, model])
-        rate, advantage = (values[np.isfinite(values)] for values in both)
+        columns = (drawn.winning_rate[:, model], drawn.advantage[:, model])
+        rate, advantage = (values[np.isfinite(values)] for values in columns)
         limits = np.quantile(rate, levels) if len(rate) else rate
         if vary(limits):  # else too few draws differ to move a percentile
             result[:2, model] = limits
@@ -364,17 +366,19 @@ def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Re
     [0.0, 1.0]
     """
     if not isinstance(result, Result) or result.kind != "alt_test":
-        given = repr(result.kind) if isinstance(result, Result) else f"a {type(result).__name__}"
-        raise InputError(f"An epsilon curve needs a result of alt_test; this one is {given}: run alt_test.")
+        description = repr(result.kind) if isinstance(result, Result) else f"a {type(result).__name__}"
+        raise InputError(
+            f"An epsilon curve needs a result of alt_test; this one is {description}: run alt_test."
+        )
     grid = np.array(np.arange(61) / 200 if epsilons is None else list(epsilons), dtype=float)
     if not len(grid) or not (np.abs(grid) <= 1).all():
         raise InputError("epsilons are differences of shares; give one or more between -1 and 1.")
     q_fdr, multiplicity = result.settings["q_fdr"], result.settings["multiplicity"]
     parts = []
-    for keys, own in result.extra["annotators"].groupby(KEYS, sort=False):
-        tested = own[own["left_out"].isna()]
-        found = Evidence(*(tested[name].to_numpy(dtype=float) for name in COUNTED))
-        rates = [float(verdict(found, float(value), q_fdr, multiplicity).winning_rate) for value in grid]
+    for keys, annotators in result.extra["annotators"].groupby(KEYS, sort=False):
+        tested = annotators[annotators["left_out"].isna()]
+        estimates = Evidence(*(tested[name].to_numpy(dtype=float) for name in COUNTED))
+        rates = [float(verdict(estimates, float(value), q_fdr, multiplicity).winning_rate) for value in grid]
         part = pd.DataFrame({"epsilon": grid, "winning_rate": rates})
         for at, (name, value) in enumerate(zip(KEYS, keys, strict=True)):
             part.insert(at, name, str(value))

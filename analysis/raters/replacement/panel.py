@@ -44,9 +44,9 @@ def panel_of(
     # People are in alphabetical order, so that draws of them do not depend on the order of rows.
     people = sorted(ratings.humans)
     if len(people) < 2:
-        found = f"only {people[0]} rates" if people else "no person rates"
+        reason = f"only {people[0]} rates" if people else "no person rates"
         raise InputError(
-            f"The test leaves out one person and compares with the others, and {found}; it needs the "
+            f"The test leaves out one person and compares with the others, and {reason}; it needs the "
             "ratings of at least two people, preferably three."
         )
     rows = np.flatnonzero(ratings.is_human & ratings.first_samples)
@@ -75,23 +75,23 @@ def panel_of(
 
 def models_of(ratings: Ratings, model: str | Sequence[str] | None) -> list[str]:
     """Models to test: all, or those asked for; InputError for one that is a person or has no rating."""
-    known = ratings.models
+    names = ratings.models
     if model is None:
-        if not known:
+        if not names:
             raise InputError("No model has a rating that can be used; give judgments of a model as well.")
-        return known
-    asked = [model] if isinstance(model, str) else list(dict.fromkeys(model))
-    for name in asked:
+        return names
+    models = [model] if isinstance(model, str) else list(dict.fromkeys(model))
+    for name in models:
         if name in ratings.humans:
-            raise InputError(f"'{name}' is a person; name a model; the models are {_named(known)}.")
-        if name not in known:
+            raise InputError(f"'{name}' is a person; name a model; the models are {_named(names)}.")
+        if name not in names:
             raise InputError(
-                f"There is no model '{name}' with ratings that can be used{did_you_mean(name, known)}; there "
-                f"are {_named(known)}."
+                f"There is no model '{name}' with ratings that can be used{did_you_mean(name, names)}; there "
+                f"are {_named(names)}."
             )
-    if not asked:
+    if not models:
         raise InputError("No model is named; give one or more, or omit model for all.")
-    return asked
+    return models
 
 
 def _named(names: Sequence[str]) -> str:
@@ -99,16 +99,18 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _answers(ratings: Ratings, models: Sequence[str], first_sample: bool) -> Codes:
-    used = ~ratings.is_human
-    rows = np.flatnonzero(used & ratings.first_samples if first_sample else used)
+    is_model = ~ratings.is_human
+    rows = np.flatnonzero(is_model & ratings.first_samples if first_sample else is_model)
     sample = pd.Series(ratings.frame["sample"].to_numpy()[rows])
     ranked = sample.groupby([ratings.judge[rows], ratings.item[rows]]).rank(method="first")
     rank = ranked.to_numpy(dtype=np.int64) - 1
     answers = np.full((len(models), int(rank.max()) + 1, len(ratings.items)), NONE, dtype=np.int64)
     position = {name: at for at, name in enumerate(models)}
     number = np.array([position.get(name, NONE) for name in ratings.judges])[ratings.judge[rows]]
-    asked = number != NONE
-    answers[number[asked], rank[asked], ratings.item[rows][asked]] = ratings.category[rows][asked]
+    is_tested = number != NONE
+    answers[number[is_tested], rank[is_tested], ratings.item[rows][is_tested]] = ratings.category[rows][
+        is_tested
+    ]
     return answers
 
 
@@ -130,39 +132,39 @@ class Comparisons:
 
 def compare(panel: Panel, score: PairScore, min_humans: int) -> Comparisons:
     """Score each person and each model against the others of the panel, the person excluded."""
-    there = panel.packed != NONE
-    enough = (there.sum(axis=1) >= max(min_humans, 2))[panel.item]
-    people = _people(panel, score, there)
+    is_rated = panel.packed != NONE
+    enough = (is_rated.sum(axis=1) >= max(min_humans, 2))[panel.item]
+    people = _scores_of_people(panel, score, is_rated)
     n_models, n_samples, _ = panel.answers.shape
     shape = (n_models, len(panel.item))
-    seen, model_wins, human_wins = (np.zeros(shape) for _ in range(3))
+    n_answers, model_wins, human_wins = (np.zeros(shape) for _ in range(3))
     for model in range(n_models):
         for sample in range(n_samples):
             answer = panel.answers[model, sample]
-            mine, size = _model(panel, score, there, answer)
+            mine, size = _scores_of_model(panel, score, is_rated, answer)
             answered = (answer != NONE)[panel.item] & enough
             tied = np.abs(mine - people) <= ROUNDING * size
-            seen[model] += answered
+            n_answers[model] += answered
             model_wins[model] += answered & (tied | (mine > people))
             human_wins[model] += answered & (tied | (mine < people))
-    used = seen > 0
-    several = np.maximum(seen, 1)
-    return Comparisons(used, model_wins / several, human_wins / several)
+    is_used = n_answers > 0
+    several = np.maximum(n_answers, 1)
+    return Comparisons(is_used, model_wins / several, human_wins / several)
 
 
-def _people(panel: Panel, score: PairScore, there: Mask) -> Floats:
+def _scores_of_people(panel: Panel, score: PairScore, is_rated: Mask) -> Floats:
     """Sum of the scores of each rating against the other ratings of its item, shape (n,)."""
     sums = np.zeros(panel.packed.shape)
     for column in range(panel.packed.shape[1]):
-        others = there & there[:, [column]]
-        others[:, column] = False
-        sums[:, column] = score(panel.packed[:, [column]], panel.packed, others).sum(axis=1)
+        mask = is_rated & is_rated[:, [column]]
+        mask[:, column] = False
+        sums[:, column] = score(panel.packed[:, [column]], panel.packed, mask).sum(axis=1)
     return sums[panel.item, panel.place]
 
 
-def _model(panel: Panel, score: PairScore, there: Mask, answer: Codes) -> tuple[Floats, Floats]:
+def _scores_of_model(panel: Panel, score: PairScore, is_rated: Mask, answer: Codes) -> tuple[Floats, Floats]:
     """Sum of the scores of an answer against all ratings but one, for each rating, and the size of sums."""
-    each = score(answer[:, None], panel.packed, there & (answer != NONE)[:, None])
+    each = score(answer[:, None], panel.packed, is_rated & (answer != NONE)[:, None])
     total = each.sum(axis=1)
     size = np.abs(each).sum(axis=1)
     return (total[panel.item] - each[panel.item, panel.place]), size[panel.item]
@@ -205,8 +207,8 @@ def weighted_sums(units: Units, weights: Floats) -> Floats:
     n_models = units.fields.shape[1]
     sums = np.zeros((len(weights), n_models, units.n_annotators, FIELDS))
     for annotator in range(units.n_annotators):
-        own = np.flatnonzero(units.annotator == annotator)
-        flat = weights[:, units.cluster[own]] @ units.fields[own].reshape(len(own), -1)
+        rows = np.flatnonzero(units.annotator == annotator)
+        flat = weights[:, units.cluster[rows]] @ units.fields[rows].reshape(len(rows), -1)
         sums[:, :, annotator] = flat.reshape(len(weights), n_models, FIELDS)
     return sums
 
@@ -225,22 +227,22 @@ def scorings_of(scoring: Scoring | Sequence[Scoring] | None, ratings: Ratings) -
     """Scorings to run: those asked for, else accuracy for labels and negative RMSE for numbers."""
     if scoring is None:
         return [NEG_RMSE if ratings.numeric else ACCURACY]
-    asked = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
-    for one in asked:
-        if not (callable(one) or one in NAMED):
+    rules = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
+    for rule in rules:
+        if not (callable(rule) or rule in NAMED):
             raise InputError(
-                f"There is no scoring '{one}'{did_you_mean(str(one), NAMED)}; use {listed(NAMED)}, or a "
+                f"There is no scoring '{rule}'{did_you_mean(str(rule), NAMED)}; use {listed(NAMED)}, or a "
                 "function of two answers that returns their similarity."
             )
-        if one in (NEG_RMSE, NEG_MAE) and not ratings.numeric:
+        if rule in (NEG_RMSE, NEG_MAE) and not ratings.numeric:
             raise InputError(
-                f"Scoring {one} needs numbers, and these judgments are labels "
+                f"Scoring {rule} needs numbers, and these judgments are labels "
                 f"({listed(ratings.categories, 6)}); use accuracy, or a function of two labels."
             )
-    names = [name_of(one) for one in asked]
+    names = [name_of(rule) for rule in rules]
     if not names or len(set(names)) < len(names):
         raise InputError(f"scoring is {listed(names) or 'empty'}; give one or more scorings, each once.")
-    return asked
+    return rules
 
 
 def name_of(scoring: Scoring) -> str:
@@ -252,7 +254,7 @@ def pair_score(scoring: Scoring, ratings: Ratings) -> PairScore:
     """The function that scores codes ``a`` against codes ``b`` (broadcast), 0 where it is not asked."""
     # For negative RMSE it is the negative mean squared error, whose root keeps order and ties.
     if callable(scoring):
-        return _Looked(scoring, ratings.categories)
+        return _CachedSimilarity(scoring, ratings.categories)
     if scoring == ACCURACY:
         return _equal
     value = np.array(ratings.categories, dtype=float)
@@ -270,12 +272,12 @@ class _Distance:
     squared: bool
 
     def __call__(self, a: Codes, b: Codes, where: Mask) -> Floats:
-        apart = np.abs(self.value[a] - self.value[b])
-        return np.where(where, -(apart**2) if self.squared else -apart, 0.0)
+        distance = np.abs(self.value[a] - self.value[b])
+        return np.where(where, -(distance**2) if self.squared else -distance, 0.0)
 
 
 @dataclass(frozen=True)
-class _Looked:
+class _CachedSimilarity:
     """A function of two answers, called once for each pair of answers that occurs."""
 
     similarity: Similarity
@@ -289,22 +291,22 @@ class _Looked:
         for pair in pairs.tolist():
             if pair not in self.known:
                 self.known[pair] = self._of(pair // size, pair % size)
-        found = np.zeros(a.shape)
-        found[where] = np.array([self.known[pair] for pair in pairs.tolist()])[place] if len(pairs) else 0.0
-        return found
+        scores = np.zeros(a.shape)
+        scores[where] = np.array([self.known[pair] for pair in pairs.tolist()])[place] if len(pairs) else 0.0
+        return scores
 
     def _of(self, a: int, b: int) -> float:
-        one, other = self.categories[a], self.categories[b]
+        x, y = self.categories[a], self.categories[b]
         try:
-            score = float(self.similarity(one, other))
+            score = float(self.similarity(x, y))
         except Exception as error:
             raise InputError(
-                f"Scoring {name_of(self.similarity)} fails for {one!r} and {other!r} ({error}); give a "
+                f"Scoring {name_of(self.similarity)} fails for {x!r} and {y!r} ({error}); give a "
                 "function of two answers that returns a number."
             ) from error
         if not np.isfinite(score):
             raise InputError(
-                f"Scoring {name_of(self.similarity)} returns {score} for {one!r} and {other!r}; it must be "
+                f"Scoring {name_of(self.similarity)} returns {score} for {x!r} and {y!r}; it must be "
                 "a finite number, higher for answers that are more alike."
             )
         return score

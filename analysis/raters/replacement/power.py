@@ -107,10 +107,12 @@ def alt_test_power(
     >>> found.frame["pass_rate"].is_monotonic_increasing
     True
     """
-    grid = [_many(value, name) for value, name in ((annotators, "annotators"), (instances, "instances"))]
+    grid = [
+        _parse_numbers(value, name) for value, name in ((annotators, "annotators"), (instances, "instances"))
+    ]
     sizes, items = ([int(value) for value in values] for values in grid)
-    epsilons, humans = _many(epsilon, "epsilon"), _many(human_agreement, "human_agreement")
-    models = None if model_agreement is None else _many(model_agreement, "model_agreement")
+    epsilons, humans = _parse_numbers(epsilon, "epsilon"), _parse_numbers(human_agreement, "human_agreement")
+    models = None if model_agreement is None else _parse_numbers(model_agreement, "model_agreement")
     scored = _scoring(scoring, kind)
     _check(sizes, items, epsilons, per_item, q_fdr, target, simulations)
     check_multiplicity(multiplicity)
@@ -121,7 +123,9 @@ def alt_test_power(
     for people, human in product(sizes, humans):
         world = World(kind, shares, _root(human), people, min(per_item or people, people), scored)
         for value, scenario, which in _scenarios(world, human, models, epsilons, margin, seed, notes):
-            result = _pass(world, value / world.human, items, which, simulations, q_fdr, multiplicity, seed)
+            result = _simulate_tests(
+                world, value / world.human, items, which, simulations, q_fdr, multiplicity, seed
+            )
             head = {"scenario": scenario, "annotators": people, "per_item": world.per_item}
             rows += [{**head, "human_agreement": human, "model_agreement": value, **row} for row in result]
     frame = _bounded(pd.DataFrame(rows), simulations, alpha)
@@ -129,7 +133,7 @@ def alt_test_power(
         "kind": kind, "categories": shares.tolist(), "scoring": scored, "q_fdr": q_fdr, "target": target,
         "multiplicity": multiplicity, "simulations": simulations, "alpha": alpha, "seed": seed,
     }  # fmt: skip
-    return Result(frame, "alt_power", tuple(notes), settings, {"needed": _needed(frame, target)})
+    return Result(frame, "alt_power", tuple(notes), settings, {"needed": _required_instances(frame, target)})
 
 
 def _scenarios(
@@ -165,18 +169,18 @@ def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
     """Loadings with which the model is behind people by each epsilon; NaN where any model is ahead."""
     # One large study with the same random numbers for every loading.
     rng = np.random.default_rng([seed, 7, world.people])
-    large = studies(world, 1, min(MARGIN_ITEMS, AT_ONCE // world.people), rng)
+    large = draw_studies(world, 1, min(MARGIN_ITEMS, AT_ONCE // world.people), rng)
     behind = []
     for loading in LOADINGS:
-        result = meet(world, large, float(loading))
+        result = compare_with_people(world, large, float(loading))
         behind.append((result.human_wins.sum() - result.model_wins.sum()) / result.used.sum())
     falling = np.minimum.accumulate(np.array(behind))
-    asked = np.array(epsilons, dtype=float)
-    found = np.interp(-asked, -falling, LOADINGS)
-    return np.where((asked <= falling[0]) & (asked >= falling[-1]), found, np.nan)
+    targets = np.array(epsilons, dtype=float)
+    loadings = np.interp(-targets, -falling, LOADINGS)
+    return np.where((targets <= falling[0]) & (targets >= falling[-1]), loadings, np.nan)
 
 
-def _pass(
+def _simulate_tests(
     world: World,
     loading: float,
     instances: Sequence[int],
@@ -192,20 +196,22 @@ def _pass(
     sums: dict[int, list[Floats]] = {size: [] for size in instances}
     rng = np.random.default_rng([seed, world.people])
     for start in range(0, simulations, at_once):
-        result = meet(world, studies(world, min(at_once, simulations - start), most, rng), loading)
+        result = compare_with_people(
+            world, draw_studies(world, min(at_once, simulations - start), most, rng), loading
+        )
         for size in instances:
             sums[size].append(_sums(result, size))
     rows = []
     for size in instances:
-        found = evidence(np.concatenate(sums[size]))
-        counts = found.n.sum()
-        difference = float(np.nansum(found.difference * found.n) / counts)
+        estimates = evidence(np.concatenate(sums[size]))
+        counts = estimates.n.sum()
+        difference = float(np.nansum(estimates.difference * estimates.n) / counts)
         for epsilon in epsilons:
-            rate = np.nan_to_num(verdict(found, epsilon, q_fdr, multiplicity).winning_rate)
+            rate = np.nan_to_num(verdict(estimates, epsilon, q_fdr, multiplicity).winning_rate)
             rows.append({
                 "instances": size, "epsilon": epsilon, "difference": difference,
                 "pass_rate": float((rate >= PASSING).mean()), "winning_rate": float(rate.mean()),
-                "advantage_probability": float(np.nanmean(found.rho_model)),
+                "advantage_probability": float(np.nanmean(estimates.rho_model)),
             })  # fmt: skip
     return rows
 
@@ -214,9 +220,9 @@ def _sums(result: Outcomes, size: int) -> Floats:
     """Sums of `evidence` over the first items, shape (S, m, 7)."""
     n = result.used[:, :size].sum(axis=1, dtype=float)
     wins = result.model_wins[:, :size].sum(axis=1, dtype=float)
-    apart = result.human_wins[:, :size].sum(axis=1, dtype=float) - wins
+    difference = result.human_wins[:, :size].sum(axis=1, dtype=float) - wins
     squares = (result.human_wins[:, :size] ^ result.model_wins[:, :size]).sum(axis=1, dtype=float)
-    return np.stack([n, wins, apart, squares, apart, n, n], axis=-1)
+    return np.stack([n, wins, difference, squares, difference, n, n], axis=-1)
 
 
 def _bounded(frame: pd.DataFrame, simulations: int, alpha: float) -> pd.DataFrame:
@@ -236,11 +242,11 @@ def _bounded(frame: pd.DataFrame, simulations: int, alpha: float) -> pd.DataFram
     return result[order]
 
 
-def _needed(frame: pd.DataFrame, target: float) -> pd.DataFrame:
+def _required_instances(frame: pd.DataFrame, target: float) -> pd.DataFrame:
     keys = ["annotators", "per_item", "epsilon", "human_agreement", "model_agreement"]
     rows = []
-    for names, own in frame[frame["scenario"] == STATED].groupby(keys, sort=False):
-        enough = own[own["pass_rate"] >= target].sort_values("instances")
+    for names, group in frame[frame["scenario"] == STATED].groupby(keys, sort=False):
+        enough = group[group["pass_rate"] >= target].sort_values("instances")
         fewest = enough["instances"].iloc[0] if len(enough) else pd.NA
         rows.append({**dict(zip(keys, names, strict=True)), "target": target, "instances": fewest})
     return pd.DataFrame(rows).astype({"instances": "Int64"})
@@ -257,8 +263,8 @@ def _advice(sizes: Sequence[int], items: Sequence[int]) -> list[str]:
     return notes
 
 
-def _many(value: float | Sequence[float], name: str) -> list[float]:
-    values = [float(one) for one in np.atleast_1d(np.array(value, dtype=float))]
+def _parse_numbers(value: float | Sequence[float], name: str) -> list[float]:
+    values = [float(number) for number in np.atleast_1d(np.array(value, dtype=float))]
     if not values:
         raise InputError(f"{name} is empty; give one or more numbers.")
     return list(dict.fromkeys(values))
@@ -356,36 +362,38 @@ class Outcomes:
     human_wins: Mask
 
 
-def studies(world: World, n_studies: int, n_items: int, rng: np.random.Generator) -> Studies:
+def draw_studies(world: World, n_studies: int, n_items: int, rng: np.random.Generator) -> Studies:
     """Draw items, people and their answers."""
     shape, size = (n_studies, n_items), (n_studies, n_items, world.people)
-    truth, luck, drawn = rng.random(shape), rng.random(shape), rng.random(shape)
-    people = answers(world, truth[..., None], rng.random(size), rng.random(size), world.human)
-    used = np.ones(size, dtype=bool)
+    truth, luck, noise = rng.random(shape), rng.random(shape), rng.random(shape)
+    people = answer_codes(world, truth[..., None], rng.random(size), rng.random(size), world.human)
+    is_rated = np.ones(size, dtype=bool)
     if world.per_item < world.people:
-        used = rng.random(size).argsort(axis=-1).argsort(axis=-1) < world.per_item
-    counts = np.stack([((people == code) & used).sum(axis=-1) for code in range(len(world.shares))], axis=-1)
+        is_rated = rng.random(size).argsort(axis=-1).argsort(axis=-1) < world.per_item
+    counts = np.stack(
+        [((people == code) & is_rated).sum(axis=-1) for code in range(len(world.shares))], axis=-1
+    )
     alike = _similarity(world)
     against_all = counts @ alike
     scores = np.take_along_axis(against_all, people, -1) - np.diag(alike)[people]
-    return Studies(people, used, scores, against_all, alike, truth, luck, drawn)
+    return Studies(people, is_rated, scores, against_all, alike, truth, luck, noise)
 
 
-def meet(world: World, result: Studies, loading: float) -> Outcomes:
+def compare_with_people(world: World, result: Studies, loading: float) -> Outcomes:
     """Let a model of some loading answer the items of studies, and compare it with each person."""
-    model = answers(world, result.truth, result.luck, result.drawn, loading)[..., None]
+    model = answer_codes(world, result.truth, result.luck, result.drawn, loading)[..., None]
     scores = np.take_along_axis(result.against_all, model, -1) - result.alike[result.people, model]
     return Outcomes(
         result.used, result.used & (scores >= result.scores), result.used & (result.scores >= scores)
     )
 
 
-def answers(world: World, truth: Floats, luck: Floats, drawn: Floats, loading: float) -> Codes:
+def answer_codes(world: World, truth: Floats, luck: Floats, noise: Floats, loading: float) -> Codes:
     """Codes of answers from uniform numbers: the item's, whether it is known, and the rater's own."""
     inner = np.cumsum(world.shares)[:-1]
     if world.kind == "labels":
-        return np.asarray(np.searchsorted(inner, np.where(luck < loading, truth, drawn), side="right"))
-    value = loading * ndtri(truth) + np.sqrt(1 - loading**2) * ndtri(drawn)
+        return np.asarray(np.searchsorted(inner, np.where(luck < loading, truth, noise), side="right"))
+    value = loading * ndtri(truth) + np.sqrt(1 - loading**2) * ndtri(noise)
     return np.asarray(np.searchsorted(ndtri(inner), value, side="right"))
 
 
@@ -393,5 +401,5 @@ def _similarity(world: World) -> Floats:
     n = len(world.shares)
     if world.scoring == ACCURACY:
         return np.eye(n)
-    apart: Floats = np.abs(np.arange(n)[:, None] - np.arange(n)).astype(float)
-    return -(apart**2) if world.scoring == NEG_RMSE else -apart
+    distances: Floats = np.abs(np.arange(n)[:, None] - np.arange(n)).astype(float)
+    return -(distances**2) if world.scoring == NEG_RMSE else -distances

@@ -27,7 +27,7 @@ ALIKE = (
 
 
 @dataclass(frozen=True)
-class AtHand:
+class PanelTraits:
     """What a simulation must know of a panel."""
 
     kind: Kind  # {"labels", "ratings"}
@@ -51,11 +51,11 @@ def panel_power(
     """Simulate how often models of known agreement pass with a panel like the given one."""
     ratings = only_dimension(judgments, dimension)
     panel = panel_of(ratings, models_of(ratings, None))
-    hand = at_hand(panel, len(ratings.categories), ratings.numeric)
+    hand = measure_panel(panel, len(ratings.categories), ratings.numeric)
     human = max(round(hand.agreement, 2), 0.01)
     sizes = sorted({max(2, round(share * hand.instances)) for share in SIZES})
     least, most = SIMULATIONS
-    drawn = int(np.clip(WORK // (sizes[-1] * hand.annotators), least, most))
+    n_simulations = int(np.clip(WORK // (sizes[-1] * hand.annotators), least, most))
     result = alt_test_power(
         annotators=hand.annotators,
         instances=sizes,
@@ -66,16 +66,16 @@ def panel_power(
         categories=hand.shares.tolist(),
         per_item=hand.per_item,
         scoring=scoring or (NEG_RMSE if ratings.numeric else ACCURACY),
-        simulations=drawn if simulations is None else simulations,
+        simulations=n_simulations if simulations is None else simulations,
         alpha=alpha,
         seed=seed,
     )
-    own = {"dimension": dimension, "epsilon": epsilon, "instances": hand.instances,
+    panel_settings = {"dimension": dimension, "epsilon": epsilon, "instances": hand.instances,
            "annotators": hand.annotators, "per_item": hand.per_item}  # fmt: skip
-    return replace(result, settings={**result.settings, **own}, notes=(*result.notes, ALIKE))
+    return replace(result, settings={**result.settings, **panel_settings}, notes=(*result.notes, ALIKE))
 
 
-def at_hand(panel: Panel, n_categories: int, numeric: bool) -> AtHand:
+def measure_panel(panel: Panel, n_categories: int, numeric: bool) -> PanelTraits:
     """Measure a panel: items that two people rated, and how they agree there."""
     if n_categories > MOST_CATEGORIES:
         raise InputError(
@@ -90,8 +90,8 @@ def at_hand(panel: Panel, n_categories: int, numeric: bool) -> AtHand:
         raise InputError("No item was rated by two people, so their agreement is not known; collect more.")
     counts, size = counts[several], size[several]
     shares = counts.sum(axis=0) / counts.sum()
-    used = shares > 0
-    counts, shares = counts[:, used], shares[used]
+    is_used = shares > 0
+    counts, shares = counts[:, is_used], shares[is_used]
     agreement = _latent(counts, shares) if numeric else _kappa(counts, shares)
     if not agreement > 0:
         raise InputError(
@@ -100,7 +100,7 @@ def at_hand(panel: Panel, n_categories: int, numeric: bool) -> AtHand:
         )
     people = np.unique(panel.annotator[several[panel.item]])
     per_item = min(max(round(float(size.mean())), 2), len(people))
-    return AtHand(
+    return PanelTraits(
         "ratings" if numeric else "labels", len(people), per_item, len(size), shares, min(agreement, 1.0)
     )
 
@@ -144,5 +144,5 @@ def cut_correlation(latent: Floats, shares: Floats) -> Floats:
     powers = np.asarray(latent, dtype=float)[:, None] ** np.arange(1, TERMS + 1)
     value = np.arange(len(shares), dtype=float)
     variance = float((value - value @ shares) ** 2 @ shares)
-    found: Floats = np.minimum(powers @ np.array(coefficients) / variance, 1.0)
-    return found
+    correlations: Floats = np.minimum(powers @ np.array(coefficients) / variance, 1.0)
+    return correlations

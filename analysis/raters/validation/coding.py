@@ -66,16 +66,16 @@ class Coded:
         """Number of classes."""
         return len(self.classes)
 
-    def rows(self, kept: np.ndarray) -> Coded:
-        """The rows where ``kept`` is true, or those at its places."""
-        groups = tuple(replace(one, code=one.code[kept]) for one in self.groups)
-        parts = {name: getattr(self, name)[:, kept] for name in ("judges", "people", "judged", "rated")}
-        cluster = np.unique(self.cluster[kept], return_inverse=True)[1].astype(np.int64)
+    def rows(self, mask: np.ndarray) -> Coded:
+        """The rows where ``mask`` is true, or those at its places."""
+        groups = tuple(replace(group, code=group.code[mask]) for group in self.groups)
+        parts = {name: getattr(self, name)[:, mask] for name in ("judges", "people", "judged", "rated")}
+        cluster = np.unique(self.cluster[mask], return_inverse=True)[1].astype(np.int64)
         return replace(self, **parts, cluster=cluster, groups=groups)
 
 
 @dataclass(frozen=True)
-class Given:
+class CodingOptions:
     """Which columns there are, and how they are read; attributes as the arguments of `judge`."""
 
     judges: tuple[str, ...]
@@ -88,50 +88,52 @@ class Given:
     relabel: Mapping[str, str] | None = None
 
 
-def names_of(given: str | Sequence[str]) -> tuple[str, ...]:
+def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
     """Names of columns, of which one may come alone."""
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
-def coded(table: pd.DataFrame, given: Given, source: str = "table") -> Coded:
+def code_table(table: pd.DataFrame, options: CodingOptions, source: str = "table") -> Coded:
     """Bring the columns of a table to codes; InputError for what cannot be compared."""
-    refuse_columns(table, given, source)
+    refuse_columns(table, options, source)
     if not len(table):
         raise InputError(f"{source}: the table has no rows; give one with judged items.")
-    names = (*given.judges, *given.human)
-    columns = [_read(table[name], given.relabel if name in given.judges else None) for name in names]
-    scale = _scale(columns, given, source)
+    names = (*options.judges, *options.human)
+    columns = [_read(table[name], options.relabel if name in options.judges else None) for name in names]
+    scale = _scale(columns, options, source)
     notes: list[str] = []
     classes: tuple[str, ...] = ()
     if scale == "interval":
-        values = np.stack([_numbers(one, name, source) for one, name in zip(columns, names, strict=True)])
+        values = np.stack(
+            [_numbers(column, name, source) for column, name in zip(columns, names, strict=True)]
+        )
         codes = np.where(np.isnan(values), -1, 0)
     else:
-        codes, classes = _classes(columns, given, source, notes)
+        codes, classes = _classes(columns, options, source, notes)
         values = np.where(codes >= 0, _values(classes, scale)[codes], np.nan)
-    count = len(given.judges)
+    count = len(options.judges)
     return Coded(
         judges=codes[:count],
-        people=codes[count:].reshape(len(given.human), len(table)),
+        people=codes[count:].reshape(len(options.human), len(table)),
         judged=values[:count],
-        rated=values[count:].reshape(len(given.human), len(table)),
+        rated=values[count:].reshape(len(options.human), len(table)),
         classes=classes,
         scale=scale,
-        cluster=_clusters(table, given.id, source),
-        groups=tuple(_groups(table[name], source) for name in given.by),
-        positive=_positive(given.positive, classes, source),
-        people_names=given.human,
+        cluster=_clusters(table, options.id, source),
+        groups=tuple(_groups(table[name], source) for name in options.by),
+        positive=_positive(options.positive, classes, source),
+        people_names=options.human,
         notes=tuple(notes),
     )
 
 
-def refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
+def refuse_columns(table: pd.DataFrame, options: CodingOptions, source: str) -> None:
     """Refuse columns that do not exist, or have two parts."""
-    if given.scale is not None and given.scale not in SCALES:
+    if options.scale is not None and options.scale not in SCALES:
         raise InputError(
-            f"scale is {given.scale!r}{did_you_mean(given.scale, SCALES)}; use {listed(SCALES)}."
+            f"scale is {options.scale!r}{did_you_mean(options.scale, SCALES)}; use {listed(SCALES)}."
         )
-    named = [*given.judges, *given.human, *given.by, *([given.id] if given.id is not None else [])]
+    named = [*options.judges, *options.human, *options.by, *([options.id] if options.id is not None else [])]
     names = [str(name) for name in table.columns]
     for name in named:
         if name not in names:
@@ -141,12 +143,12 @@ def refuse_columns(table: pd.DataFrame, given: Given, source: str) -> None:
             )
         if names.count(name) > 1:
             raise InputError(f"{source}: column '{name}' occurs twice; rename one of them.")
-    answers = [*given.judges, *given.human]
-    for name, count in Counter([*answers, *given.by]).items():
+    answers = [*options.judges, *options.human]
+    for name, count in Counter([*answers, *options.by]).items():
         if count > 1:
             raise InputError(f"{source}: column '{name}' is given twice; give it once.")
-    if given.id in answers:
-        raise InputError(f"{source}: column '{given.id}' contains answers, so it cannot name items.")
+    if options.id in answers:
+        raise InputError(f"{source}: column '{options.id}' contains answers, so it cannot name items.")
 
 
 @dataclass(frozen=True)
@@ -159,21 +161,21 @@ class _Column:
     @property
     def numbers(self) -> list[float] | None:
         """The texts as numbers; None where one is none."""
-        found = [number_of(text) for text in self.texts]
-        return None if None in found else [value for value in found if value is not None]
+        values = [number_of(text) for text in self.texts]
+        return None if None in values else [value for value in values if value is not None]
 
 
 def _read(column: pd.Series[Any], relabel: Mapping[str, str] | None) -> _Column:
-    plain = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
+    series = column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column
     try:
-        codes, uniques = pd.factorize(plain)
+        codes, uniques = pd.factorize(series)
     except TypeError:  # lists and other nested values
-        codes, uniques = pd.factorize(plain.map(str, na_action="ignore"))
-    renamed = {fold(one.strip()): other for one, other in (relabel or {}).items()}
+        codes, uniques = pd.factorize(series.map(str, na_action="ignore"))
+    renamed = {fold(source.strip()): target for source, target in (relabel or {}).items()}
     place: dict[str, int] = {}
     at = []
-    for one in uniques:
-        text = printable(one)
+    for value in uniques:
+        text = printable(value)
         text = renamed.get(fold(text), text)
         at.append(-1 if fold(text) in MISSING else place.setdefault(text, len(place)))
     return _Column(tuple(place), np.array([*at, -1], dtype=np.int64)[codes])
@@ -194,13 +196,13 @@ def number_of(text: str) -> float | None:
     return value if isfinite(value) and "_" not in text else None
 
 
-def _scale(columns: Sequence[_Column], given: Given, source: str) -> str:
+def _scale(columns: Sequence[_Column], options: CodingOptions, source: str) -> str:
     """The scale that is named, else ratings for many numbers."""
-    if given.scale is not None:
-        return given.scale
-    if given.classes or given.positive is not None or any(one.numbers is None for one in columns):
+    if options.scale is not None:
+        return options.scale
+    if options.classes or options.positive is not None or any(column.numbers is None for column in columns):
         return "nominal"
-    distinct = {value for one in columns for value in one.numbers or ()}
+    distinct = {value for column in columns for value in column.numbers or ()}
     return "interval" if len(distinct) > FEW_NUMBERS else "nominal"
 
 
@@ -219,12 +221,12 @@ def _numbers(column: _Column, name: str, source: str) -> Floats:
 
 
 def _classes(
-    columns: Sequence[_Column], given: Given, source: str, notes: list[str]
+    columns: Sequence[_Column], options: CodingOptions, source: str, notes: list[str]
 ) -> tuple[Codes, tuple[str, ...]]:
     """Codes of all columns, shape (columns, n), and the classes."""
     spelled: dict[str, Counter[str]] = {}
-    for name, column in zip((*given.judges, *given.human), columns, strict=True):
-        if len(column.texts) > MOST_CLASSES and not given.classes:
+    for name, column in zip((*options.judges, *options.human), columns, strict=True):
+        if len(column.texts) > MOST_CLASSES and not options.classes:
             raise InputError(
                 f"{source}: column '{name}' has {len(column.texts):,} different labels, and at most "
                 f"{MOST_CLASSES} can be compared; name a column of labels, or the scale interval for numbers."
@@ -233,17 +235,18 @@ def _classes(
         for text, count in zip(column.texts, counts, strict=True):
             # People's spelling counts more than a judge's.
             spelled.setdefault(_key(text), Counter())[text] += int(count) * (
-                1 + 10**9 * (name in given.human)
+                1 + 10**9 * (name in options.human)
             )
-    merged = [sorted(found) for found in spelled.values() if len(found) > 1]
+    merged = [sorted(spellings) for spellings in spelled.values() if len(spellings) > 1]
     if merged:
         notes.append(
-            f"Spellings treated as one label: {listed(' and '.join(map(_short, one)) for one in merged)}."
+            f"Spellings treated as one label: {listed(' and '.join(map(_short, texts)) for texts in merged)}."
         )
     label = {
-        key: found.most_common(1)[0][0] if number_of(key) is None else key for key, found in spelled.items()
+        key: spellings.most_common(1)[0][0] if number_of(key) is None else key
+        for key, spellings in spelled.items()
     }
-    order = _order(label, given, source)
+    order = _order(label, options, source)
     place = {key: number for number, key in enumerate(order)}
     codes = np.stack(
         [
@@ -251,23 +254,23 @@ def _classes(
             for column in columns
         ]
     )
-    _refuse_strangers(codes, columns, given, source)
-    if not given.classes:
-        _refuse_disjoint(codes, order, label, given, source)
+    _refuse_strangers(codes, columns, options, source)
+    if not options.classes:
+        _refuse_disjoint(codes, order, label, options, source)
     return codes, tuple(label.get(key, name) for key, name in order.items())
 
 
-def _order(label: Mapping[str, str], given: Given, source: str) -> dict[str, str]:
+def _order(label: Mapping[str, str], options: CodingOptions, source: str) -> dict[str, str]:
     """Keys of the classes in their order, with their names."""
-    if given.classes:
-        keys = {_key(name): name for name in given.classes}
-        if len(keys) < max(len(given.classes), 2):
+    if options.classes:
+        keys = {_key(name): name for name in options.classes}
+        if len(keys) < max(len(options.classes), 2):
             raise InputError("classes: give at least two different labels, each once, in their order.")
         return keys
     numbers = {key: number_of(text) for key, text in label.items()}
     if label and None not in numbers.values():
         return {key: label[key] for key in sorted(label, key=lambda key: numbers[key] or 0.0)}
-    if given.scale == "ordinal":
+    if options.scale == "ordinal":
         raise InputError(
             f"{source}: these labels have no order ({listed(sorted(label.values()))}); give all classes "
             "from the lowest to the highest."
@@ -283,29 +286,29 @@ def _key(text: str) -> str:
 def _values(classes: Sequence[str], scale: str) -> Floats:
     """Classes as numbers: their values where all are numbers, else their places."""
     numbers = [number_of(name) for name in classes]
-    known = scale == "ordinal" and None not in numbers
-    return np.array([value or 0.0 for value in numbers] if known else range(len(classes)), dtype=float)
+    is_numeric = scale == "ordinal" and None not in numbers
+    return np.array([value or 0.0 for value in numbers] if is_numeric else range(len(classes)), dtype=float)
 
 
-def _refuse_strangers(codes: Codes, columns: Sequence[_Column], given: Given, source: str) -> None:
-    for name, column, code in zip((*given.judges, *given.human), columns, codes, strict=True):
+def _refuse_strangers(codes: Codes, columns: Sequence[_Column], options: CodingOptions, source: str) -> None:
+    for name, column, code in zip((*options.judges, *options.human), columns, codes, strict=True):
         if (code == -2).any():
             row = int((code == -2).argmax())
             text = column.texts[column.code[row]]
             raise InputError(
                 f"{source}: column '{name}' contains '{_short(text)}' in row {row + 1:,}, which is none of "
-                f"the classes ({listed(given.classes)}); add it to the classes, or correct it."
+                f"the classes ({listed(options.classes)}); add it to the classes, or correct it."
             )
 
 
 def _refuse_disjoint(
-    codes: Codes, order: Mapping[str, str], label: Mapping[str, str], given: Given, source: str
+    codes: Codes, order: Mapping[str, str], label: Mapping[str, str], options: CodingOptions, source: str
 ) -> None:
     """Refuse a judge who gives no label that people give: the two speak of different things."""
     names = [label.get(key, name) for key, name in order.items()]
-    count = len(given.judges)
+    count = len(options.judges)
     people = set(codes[count:][codes[count:] >= 0].tolist())
-    for name, code in zip(given.judges, codes[:count], strict=True):
+    for name, code in zip(options.judges, codes[:count], strict=True):
         judge = set(code[code >= 0].tolist())
         if judge and people and not judge & people:
             raise InputError(
@@ -328,7 +331,7 @@ def _clusters(table: pd.DataFrame, name: str | None, source: str) -> Codes:
 
 def _groups(column: pd.Series[Any], source: str) -> Groups:
     codes, uniques = pd.factorize(column.astype(object), use_na_sentinel=True)
-    texts = [printable(one) or NO_LEVEL for one in uniques]
+    texts = [printable(value) or NO_LEVEL for value in uniques]
     if (codes < 0).any():
         texts.append(NO_LEVEL)
         codes = np.where(codes < 0, len(texts) - 1, codes)
@@ -342,16 +345,16 @@ def _groups(column: pd.Series[Any], source: str) -> Groups:
     return Groups(str(column.name), place[codes], tuple(levels))
 
 
-def _positive(asked: str | None, classes: Sequence[str], source: str) -> str | None:
-    if asked is None:
+def _positive(label: str | None, classes: Sequence[str], source: str) -> str | None:
+    if label is None:
         return None
-    known = {_key(name): name for name in classes}
-    if _key(asked) not in known:
+    names_by_key = {_key(name): name for name in classes}
+    if _key(label) not in names_by_key:
         raise InputError(
-            f"{source}: the positive class '{asked}' does not occur{did_you_mean(asked, classes)}; there "
+            f"{source}: the positive class '{label}' does not occur{did_you_mean(label, classes)}; there "
             f"are {listed(map(_short, classes))}."
         )
-    return known[_key(asked)]
+    return names_by_key[_key(label)]
 
 
 def _short(text: str, most: int = 60) -> str:
@@ -362,8 +365,8 @@ def counts_of(people: Codes, q: int) -> Floats:
     """How many people gave each row each class, shape (n, q); ratings have no classes."""
     counts = np.zeros((people.shape[1], q))
     for codes in people if q else ():
-        there = np.flatnonzero(codes >= 0)
-        counts[there, codes[there]] += 1
+        rows = np.flatnonzero(codes >= 0)
+        counts[rows, codes[rows]] += 1
     return counts
 
 

@@ -46,8 +46,8 @@ def _add_mean(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: list[s
             notes.append(strata.lacking("Means"))
         else:
             mean["corrected"] = stratified_mean(coded, people_mean(coded), strata, rows.alpha)
-    for name, one in mean.items():
-        rows.add(CORRECTED, f"{name}_mean", one, p=np.nan)
+    for name, estimate in mean.items():
+        rows.add(CORRECTED, f"{name}_mean", estimate, p=np.nan)
 
 
 def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> None:
@@ -56,24 +56,28 @@ def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> No
     table = _table(coded, _pooled(answer, coded, strata))
     clustered = n_clusters(coded.cluster) < coded.n
     people = [name for name in map(str, table) if name.startswith("label")]
-    found = rates(table, gold=people, cluster="cluster" if clustered else None, alpha=rows.alpha)
-    by_method = dict(iter(found.frame.groupby("method")))
+    result = rates(table, gold=people, cluster="cluster" if clustered else None, alpha=rows.alpha)
+    by_method = dict(iter(result.frame.groupby("method")))
     labelled = table[people].notna().any(axis=1).to_numpy()
     n = {"all": (coded.n, n_clusters(coded.cluster))}
     n["people"] = int(labelled.sum()), n_clusters(coded.cluster[labelled])
-    few = table["judged"][labelled].value_counts().reindex(table["judged"].unique(), fill_value=0)
-    sparse = bool((few < np.minimum(FEW_LABELS, table["judged"].value_counts().reindex(few.index))).any())
+    label_counts = table["judged"][labelled].value_counts().reindex(table["judged"].unique(), fill_value=0)
+    sparse = bool(
+        (
+            label_counts < np.minimum(FEW_LABELS, table["judged"].value_counts().reindex(label_counts.index))
+        ).any()
+    )
     sparse |= strata.selected and bool(strata.sparse)
     if sparse:
         notes.append(strata.lacking("Rates"))
-    present = {str(name) for name in found.frame["class"]}
+    present = {str(name) for name in result.frame["class"]}
     for place in tested_classes(coded):
         name = coded.classes[place]
-        given = share((answer == place).astype(float), coded.cluster, rows.alpha)
-        rows.add(CORRECTED, "judge_only_rate", given, label=name)
+        judge_share = share((answer == place).astype(float), coded.cluster, rows.alpha)
+        rows.add(CORRECTED, "judge_only_rate", judge_share, label=name)
         if name not in present:
             continue
-        human, other, mle = (
+        human, rogan_gladen, mle = (
             by_method[method][by_method[method]["class"] == name].iloc[0]
             for method in ("human", "rogan_gladen", "mle")
         )
@@ -81,10 +85,10 @@ def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> No
         if not sparse:
             rows.add(CORRECTED, "corrected_rate", _bounded(mle, n["all"]), label=name)
         if not sparse and not strata.selected:
-            both = _all_rows(human, other, float(labelled.mean()), n["all"])
-            if both.lower > 0 or both.upper < 1:  # of a judge who hardly distinguishes they say nothing
-                rows.add(CORRECTED, "rogan_gladen_rate", both, label=name)
-    notes += [note for note in found.notes if note not in notes and not strata.selected]
+            rate = _all_rows(human, rogan_gladen, float(labelled.mean()), n["all"])
+            if rate.lower > 0 or rate.upper < 1:  # of a judge who hardly distinguishes they say nothing
+                rows.add(CORRECTED, "rogan_gladen_rate", rate, label=name)
+    notes += [note for note in result.notes if note not in notes and not strata.selected]
 
 
 def _table(coded: Coded, judged: np.ndarray) -> pd.DataFrame:
@@ -108,11 +112,11 @@ def _bounded(row: Row, n: tuple[int, int]) -> Bounded:
     return Bounded(estimate, error, lower, upper, *n)
 
 
-def _all_rows(human: Row, other: Row, labelled: float, n: tuple[int, int]) -> Bounded:
+def _all_rows(human: Row, rogan_gladen: Row, labelled: float, n: tuple[int, int]) -> Bounded:
     """The Rogan-Gladen rate of all rows: people's among labelled rows, the corrected one of the others."""
     # This is the rate that solves the equation for all rows. Given the labels of people, the two are
     # uncorrelated; their limits are combined after Zou, Huang & Zhang (2009, doi:10.1016/j.csda.2008.09.033).
-    parts = (human, labelled), (other, 1 - labelled)
+    parts = (human, labelled), (rogan_gladen, 1 - labelled)
 
     def combined(name: str) -> Floats:
         return np.array([share * (float(row[name]) - float(row["estimate"])) for row, share in parts])

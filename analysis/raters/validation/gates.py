@@ -96,29 +96,29 @@ def gates_of(under: Sequence[str], over: Sequence[str]) -> list[Gate]:
 
 
 def _gate(text: str, option: str, least: bool) -> Gate:
-    whole, equals, value = text.rpartition("=")
-    whole = whole.strip()
+    target, equals, value = text.rpartition("=")
+    target = target.strip()
     try:
         bound = float(value)
     except ValueError:
         bound = np.nan
-    if not equals or not whole or not np.isfinite(bound):
+    if not equals or not target or not np.isfinite(bound):
         raise InputError(
             f"{option} {text!r} is not a limit; give NAME.LIMIT=NUMBER, such as kappa.lower=0.6."
         )
-    name, dot, limit = whole.rpartition(".")
+    name, dot, limit = target.rpartition(".")
     if not dot or limit not in LIMITS:
         if dot and "[" not in limit and "]" not in limit:
             hint = did_you_mean(limit, LIMITS)
             raise InputError(f"{option} {text!r}: there is no limit '{limit}'{hint}; use {listed(LIMITS)}.")
-        name, limit = whole, "estimate"
+        name, limit = target, "estimate"
     refuse_outside(f"The limit of {option} {text!r}", bound, name.partition("[")[0], limit)
     return Gate(text, name, limit, bound, least)
 
 
 def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
     """Compare gates with a result; an estimate or an interval without a value fails."""
-    found = []
+    results = []
     for gate in gates:
         rows = result.frame[result.frame["name"] == gate.name]
         if rows.empty:
@@ -137,5 +137,5 @@ def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
             )
         value = float(row[gate.limit])
         passes = bool(value >= gate.bound if gate.least else value <= gate.bound)
-        found.append(Outcome(gate, value, passes))
-    return found
+        results.append(Outcome(gate, value, passes))
+    return results

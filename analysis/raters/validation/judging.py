@@ -16,9 +16,26 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.passport import by_rarity, coverage_notes, situation_of
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha, level_of_t
-from ...numerics.intervals.bounded import POWER, Bounded, detectable, items_for_width, items_off, share
+from ...numerics.intervals.bounded import (
+    POWER,
+    Bounded,
+    detectable_differences,
+    items_for_width,
+    items_to_exclude,
+    share,
+)
 from ...results import Result
-from .coding import Coded, Given, Gold, coded, counts_of, gold_of, names_of, number_of, refuse_columns
+from .coding import (
+    Coded,
+    CodingOptions,
+    Gold,
+    code_table,
+    counts_of,
+    gold_of,
+    names_of,
+    number_of,
+    refuse_columns,
+)
 from .corrected import add_corrected
 from .errors import add_errors, add_rates, add_subgroups, confusion
 from .gates import refuse_outside
@@ -190,16 +207,16 @@ def judge(
         raise InputError(
             f"epsilon is {epsilon:g}{not_percent(epsilon)}; give a difference of shares, such as 0.1."
         )
-    given = Given(
+    options = CodingOptions(
         (judge,), names_of(human), names_of(by), id, scale, tuple(map(str, classes)), positive, relabel
     )
-    if not given.human:
+    if not options.human:
         raise InputError("Name at least one column of people.")
-    refuse_columns(table, given, source)
-    refuse_other_answers([judge], given.human, map(str, table.columns), source)
-    item, notes = item_of(table, id, (judge, *given.human), source)
-    given = replace(given, id=item)
-    data = coded(table, given, source)
+    refuse_columns(table, options, source)
+    refuse_other_answers([judge], options.human, map(str, table.columns), source)
+    item, notes = item_of(table, id, (judge, *options.human), source)
+    options = replace(options, id=item)
+    data = code_table(table, options, source)
     refuse_no_overlap(data, judge, source)
     if threshold is not None:
         refuse_outside("threshold", threshold, headline_of(data.scale))
@@ -229,7 +246,7 @@ def judge(
     main = headline_of(data.scale)
     extra["precision"] = _precision(rows.bounds, main, threshold, width, alpha)
     settings: dict[str, Any] = {
-        "judge": judge, "human": list(given.human), "by": list(given.by), "id": item, "scale": data.scale,
+        "judge": judge, "human": list(options.human), "by": list(options.by), "id": item, "scale": data.scale,
         "classes": list(data.classes), "positive": data.positive, "alpha": alpha, "seed": seed,
         "epsilon": epsilon, "threshold": threshold, "width": width, "main": main, "n_rows": data.n,
         "n_answered": int(answered.sum()), "n_people": int(_rated(data).sum()),
@@ -317,10 +334,10 @@ def coverage_of_judge(
     frame: pd.DataFrame, data: Coded, answered: np.ndarray, alpha: float, method: str = "", prefix: str = ""
 ) -> list[str]:
     """State which intervals were measured to cover too rarely in tables like this one."""
-    both = answered & _rated(data) if len(data.people) else answered
+    mask = answered & _rated(data) if len(data.people) else answered
     sides = data.people if len(data.people) else data.judges[:1]
-    counts = counts_of(sides[:, both], data.q).sum(axis=0) if data.q > 1 else None
-    situation = situation_of(np.unique(data.cluster[both], return_inverse=True)[1], counts)
+    counts = counts_of(sides[:, mask], data.q).sum(axis=0) if data.q > 1 else None
+    situation = situation_of(np.unique(data.cluster[mask], return_inverse=True)[1], counts)
     named = {} if counts is None else by_rarity(data.classes, counts)
     if not method:
         several = len(data.people) > 1 and data.scale == "nominal"
@@ -328,11 +345,11 @@ def coverage_of_judge(
         method = "judge with ordered labels" if data.scale == "ordinal" else "judge"
         method = "judge with several people" if several else method
     bounded = frame[frame["lower"].notna() & (frame["by"].fillna("") == "")]
-    asked = [
+    quantities = [
         (prefix + name_of(measure, named.get(label, "")), name, situation)
         for name, measure, label in bounded[["name", "measure", "class"]].astype(str).itertuples(index=False)
     ]
-    return coverage_notes(method, asked, alpha)
+    return coverage_notes(method, quantities, alpha)
 
 
 def _precision(
@@ -341,24 +358,24 @@ def _precision(
     """Widths of the intervals of the main coefficients, what they detect, and labels for narrower ones."""
     table = []
     for measure in (main, "accuracy"):
-        found = bounds.get(measure)
-        if found is None or not np.isfinite(found.lower):
+        bound = bounds.get(measure)
+        if bound is None or not np.isfinite(bound.lower):
             continue
-        known = np.isfinite(found.trials) and found.clusters >= FEW_KNOWN
-        critical = float(detectable(np.ones(1), np.array([found.df]), alpha, POWER)[0])
+        has_n = np.isfinite(bound.trials) and bound.clusters >= FEW_KNOWN
+        critical = float(detectable_differences(np.ones(1), np.array([bound.df]), alpha, POWER)[0])
         # The linearised standard error is too small where a class was hardly seen; the interval is not.
-        half_width = (found.upper - found.lower) / 2
-        error = np.fmax(found.std_error, half_width / -float(ndtri(level_of_t(found.df, alpha) / 2)))
+        half_width = (bound.upper - bound.lower) / 2
+        error = np.fmax(bound.std_error, half_width / -float(ndtri(level_of_t(bound.df, alpha) / 2)))
         row: dict[str, Any] = {
-            "measure": measure, "n": found.n, "clusters": found.clusters, "width": found.upper - found.lower,
+            "measure": measure, "n": bound.n, "clusters": bound.clusters, "width": bound.upper - bound.lower,
             "half_width": half_width,
             "detectable": error * critical if error > 0 else np.nan,
-            "wanted_width": width, "n_for_width": items_for_width(found, width, alpha) if known else np.nan,
+            "wanted_width": width, "n_for_width": items_for_width(bound, width, alpha) if has_n else np.nan,
         }  # fmt: skip
         if measure == main and threshold is not None:
             row["threshold"] = threshold
             row["n_for_threshold"] = (
-                items_off(found, threshold, alpha) if known and abs(threshold) < 1 else np.nan
+                items_to_exclude(bound, threshold, alpha) if has_n and abs(threshold) < 1 else np.nan
             )
         table.append(row)
     return pd.DataFrame(table).reindex(columns=list(PRECISION))

@@ -23,7 +23,7 @@ from ..agreement.bounds import (
     statistic_of,
 )
 from ..agreement.differences import of_judge_and_people
-from ..agreement.pairs import Sides, chance, paired, paired_influence
+from ..agreement.pairs import Sides, chance, paired_coefficient, paired_influence
 from .coding import Coded, counts_of
 from .rows import AGREEMENT, PEOPLE, Rows
 
@@ -70,9 +70,9 @@ def _values(coded: Coded) -> list[float]:
     codes = np.concatenate([coded.judges.ravel(), coded.people.ravel()])
     numbers = np.concatenate([coded.judged.ravel(), coded.rated.ravel()])
     values = np.arange(coded.q, dtype=float)
-    there = codes >= 0
-    values[codes[there]] = numbers[there]
-    return [float(one) for one in values]
+    is_label = codes >= 0
+    values[codes[is_label]] = numbers[is_label]
+    return [float(value) for value in values]
 
 
 def with_people(
@@ -86,7 +86,7 @@ def with_people(
     def interval(cluster: Codes, alpha: float) -> Bounded:
         return of_sides(sides, chosen, kind, cluster, alpha, classes)
 
-    estimate = float(paired(sides, chosen, np.ones((1, len(first))), kind)[0])
+    estimate = float(paired_coefficient(sides, chosen, np.ones((1, len(first))), kind)[0])
     return Estimated(estimate, chosen, paired_influence(sides, chosen, kind), interval)
 
 
@@ -124,20 +124,20 @@ def panel_of(coded: Coded) -> Panel:
 def add_agreement(rows: Rows, coded: Coded) -> None:
     """Add agreement with people on all rows that both labelled, chance beside it."""
     counts = counts_of(coded.people, coded.q)
-    both = coded.rows((coded.judges[0] >= 0) & (counts.sum(axis=1) > 0))
-    if not both.n:
+    subset = coded.rows((coded.judges[0] >= 0) & (counts.sum(axis=1) > 0))
+    if not subset.n:
         return
-    first, second = _sides(both)
+    first, second = _sides(subset)
     for measure in measures_of(coded.scale):
         weights = weights_of(measure, coded)
-        found = with_people(measure, first, second, weights, coded.classes)
+        estimate = with_people(measure, first, second, weights, coded.classes)
         rows.add(
             AGREEMENT,
             measure,
-            found.bounded(both.cluster, rows.alpha),
+            estimate.bounded(subset.cluster, rows.alpha),
             chance=_chance(measure, first, second, weights),
         )
-    rows.number(AGREEMENT, "always_most_frequent", float(second.mean(axis=0).max()), both.n)
+    rows.number(AGREEMENT, "always_most_frequent", float(second.mean(axis=0).max()), subset.n)
 
 
 def _chance(measure: str, first: Floats, second: Floats, weights: Floats) -> float:
@@ -157,23 +157,27 @@ def add_people(rows: Rows, coded: Coded) -> None:
     several = (coded.people >= 0).sum(axis=0) > 1
     if not several.any():
         return
-    own = coded.rows(several)
+    people_rows = coded.rows(several)
     for measure in measures_of(coded.scale):
-        found = among_people(measure, panel_of(own), weights_of(measure, coded))
-        rows.add(PEOPLE, f"people_{measure}", found.bounded(own.cluster, rows.alpha))
-    both = own.rows(own.judges[0] >= 0)
-    if not both.n:
+        estimate = among_people(measure, panel_of(people_rows), weights_of(measure, coded))
+        rows.add(PEOPLE, f"people_{measure}", estimate.bounded(people_rows.cluster, rows.alpha))
+    subset = people_rows.rows(people_rows.judges[0] >= 0)
+    if not subset.n:
         return
-    panel = panel_of(both)
-    first, second = _sides(both)
+    panel = panel_of(subset)
+    first, second = _sides(subset)
     for measure in measures_of(coded.scale):
         weights = weights_of(measure, coded)
-        one = with_people(measure, first, second, weights, coded.classes)
-        other = among_people(measure, panel, weights)
-        influence = one.influence - other.influence
+        judge_agreement = with_people(measure, first, second, weights, coded.classes)
+        people_agreement = among_people(measure, panel, weights)
+        influence = judge_agreement.influence - people_agreement.influence
         if measure == ACCURACY:
-            apart = difference(one.estimate - other.estimate, influence, both.cluster, rows.alpha)
+            gap = difference(
+                judge_agreement.estimate - people_agreement.estimate, influence, subset.cluster, rows.alpha
+            )
         else:
             kinds = KINDS[measure], AMONG[measure]
-            apart = of_judge_and_people(both.judges[0], panel, one.weights, kinds, influence, rows.alpha)
-        rows.add(PEOPLE, f"{measure}_difference", apart)
+            gap = of_judge_and_people(
+                subset.judges[0], panel, judge_agreement.weights, kinds, influence, rows.alpha
+            )
+        rows.add(PEOPLE, f"{measure}_difference", gap)

@@ -9,13 +9,13 @@ import numpy as np
 
 from ...numerics.bootstrap import cluster_weights
 from ...numerics.bootstrap import intervals as bootstrap_intervals
-from ...numerics.intervals.bounded import Bounded, difference, means_apart, n_clusters
+from ...numerics.intervals.bounded import Bounded, difference, difference_of_means, n_clusters
 from ...numerics.panel import Clusters, panel_from
 from ...numerics.types import Codes, Floats
 from ..agreement.bounds import of_icc
 from ..agreement.icc import icc_from_mean_squares, mean_squares
 from .coding import Coded
-from .errors import levels_of, rest_of
+from .errors import complement_of_level, levels_of
 from .rows import AGREEMENT, PEOPLE, RATES, SUBGROUPS, Rows
 
 ABSOLUTE = 1  # place of ICC(2,1), single ratings and absolute agreement, among the three
@@ -26,9 +26,9 @@ DRAWN = 2_000_000  # draws times clusters, beyond which fewer draws are made
 
 def people_mean(coded: Coded) -> Floats:
     """The mean rating of people, shape (n,), NaN where nobody rated."""
-    known = np.isfinite(coded.rated)
-    n = known.sum(axis=0)
-    total = np.where(known, coded.rated, 0.0).sum(axis=0)
+    is_rated = np.isfinite(coded.rated)
+    n = is_rated.sum(axis=0)
+    total = np.where(is_rated, coded.rated, 0.0).sum(axis=0)
     return np.asarray(np.divide(total, n, out=np.full(coded.n, np.nan), where=n > 0))
 
 
@@ -36,19 +36,19 @@ def add_ratings(rows: Rows, coded: Coded, seed: int, weight: Floats | None = Non
     """Add agreement of the judge's ratings with the mean of people, and of people among themselves."""
     # With a `weight` of each row, (n,), agreement is that among all judged rows.
     people = people_mean(coded)
-    both = np.isfinite(coded.judged[0]) & np.isfinite(people)
-    if not both.any():
+    mask = np.isfinite(coded.judged[0]) & np.isfinite(people)
+    if not mask.any():
         return
-    judge, mean, cluster = coded.judged[0][both], people[both], coded.rows(both).cluster
-    own = None if weight is None else weight[both]
-    rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, own))
-    for kind, found in correlations(judge, mean, cluster, rows.alpha, seed, own).items():
-        rows.add(AGREEMENT, kind, found)
-    apart = judge - mean
-    rows.add(AGREEMENT, "bias", mean_of(apart, cluster, rows.alpha, own), family="bias")
-    rows.add(AGREEMENT, "absolute_error", mean_of(np.abs(apart), cluster, rows.alpha, own), p=np.nan)
+    judge, mean, cluster = coded.judged[0][mask], people[mask], coded.rows(mask).cluster
+    weights = None if weight is None else weight[mask]
+    rows.add(AGREEMENT, "icc", icc(np.stack([judge, mean], axis=1), cluster, rows.alpha, weights))
+    for kind, estimate in correlations(judge, mean, cluster, rows.alpha, seed, weights).items():
+        rows.add(AGREEMENT, kind, estimate)
+    errors = judge - mean
+    rows.add(AGREEMENT, "bias", mean_of(errors, cluster, rows.alpha, weights), family="bias")
+    rows.add(AGREEMENT, "absolute_error", mean_of(np.abs(errors), cluster, rows.alpha, weights), p=np.nan)
     for measure, values in (("judge_mean", judge), ("people_mean", mean)):
-        rows.add(RATES, measure, mean_of(values, cluster, rows.alpha, own), p=np.nan)
+        rows.add(RATES, measure, mean_of(values, cluster, rows.alpha, weights), p=np.nan)
     complete = np.isfinite(coded.rated).all(axis=0)
     if len(coded.rated) > 1 and complete.any():
         rated = coded.rated[:, complete].T
@@ -70,8 +70,8 @@ def icc(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = No
     if n < 2:
         return Bounded(np.nan, np.nan, np.nan, np.nan, n, clusters)
     panel = replace(panel_from(values), cluster=Clusters.numbered(cluster).code.astype(np.int64))
-    own = np.ones(n) if weight is None else weight
-    estimate = icc_from_mean_squares(mean_squares(panel, own[None]))[0, ABSOLUTE]
+    weights = np.ones(n) if weight is None else weight
+    estimate = icc_from_mean_squares(mean_squares(panel, weights[None]))[0, ABSOLUTE]
     lower, upper = of_icc(panel, alpha, weight)[ABSOLUTE]
     return Bounded(float(estimate), np.nan, float(lower), float(upper), n, clusters)
 
@@ -88,19 +88,19 @@ def correlations(
     cells = cells_of(x, y, Clusters.numbered(cluster).code, clusters, weight)
     draws = int(np.clip(DRAWN // clusters, LEAST, DRAWS)) if clusters >= CARRIED else 0
     weights = cluster_weights(clusters, draws, seed)
-    drawn = np.stack([correlation(kind, cells, weights) for kind in CORRELATIONS], axis=1)
+    replicates = np.stack([correlation(kind, cells, weights) for kind in CORRELATIONS], axis=1)
     if not draws:
         return {
-            kind: Bounded(float(one), np.nan, np.nan, np.nan, n, clusters)
-            for kind, one in zip(CORRELATIONS, drawn[0], strict=True)
+            kind: Bounded(float(value), np.nan, np.nan, np.nan, n, clusters)
+            for kind, value in zip(CORRELATIONS, replicates[0], strict=True)
         }
-    found = bootstrap_intervals(drawn, alpha, correlation=True, clusters=clusters)
+    estimates = bootstrap_intervals(replicates, alpha, correlation=True, clusters=clusters)
     return {
         kind: Bounded(
-            float(found.estimate[at]),
-            float(found.std_error[at]),
-            float(found.lower[at]),
-            float(found.upper[at]),
+            float(estimates.estimate[at]),
+            float(estimates.std_error[at]),
+            float(estimates.lower[at]),
+            float(estimates.upper[at]),
             n,
             clusters,
         )
@@ -111,33 +111,33 @@ def correlations(
 def add_rating_subgroups(rows: Rows, coded: Coded, weight: Floats | None = None) -> None:
     """Add the bias and size of errors in each subgroup, and the difference in bias from all others."""
     people = people_mean(coded)
-    both = np.isfinite(coded.judged[0]) & np.isfinite(people)
-    apart = np.where(both, coded.judged[0] - people, 0.0)
+    mask = np.isfinite(coded.judged[0]) & np.isfinite(people)
+    errors = np.where(mask, coded.judged[0] - people, 0.0)
     for group in coded.groups:
-        for level, inside in levels_of(group, both):
+        for level, inside in levels_of(group, mask):
             keys: dict[str, Any] = {"by": group.name, "level": level}
             cluster = coded.cluster[inside]
             share = None if weight is None else weight[inside]
-            own = mean_of(apart[inside], cluster, rows.alpha, share)
-            size = mean_of(np.abs(apart[inside]), cluster, rows.alpha, share)
-            rows.add(SUBGROUPS, "bias", own, p=np.nan, **keys)
+            bias = mean_of(errors[inside], cluster, rows.alpha, share)
+            size = mean_of(np.abs(errors[inside]), cluster, rows.alpha, share)
+            rows.add(SUBGROUPS, "bias", bias, p=np.nan, **keys)
             rows.add(SUBGROUPS, "absolute_error", size, p=np.nan, **keys)
-            if (rest := rest_of(group, level, both)) is not None:
-                share = None if weight is None else weight[rest]
-                other = mean_of(apart[rest], coded.cluster[rest], rows.alpha, share)
-                found = means_apart(own, other, rows.alpha)
-                rows.add(SUBGROUPS, "bias_difference", found, family=f"subgroups {group.name}", **keys)
+            if (complement := complement_of_level(group, level, mask)) is not None:
+                share = None if weight is None else weight[complement]
+                complement_bias = mean_of(errors[complement], coded.cluster[complement], rows.alpha, share)
+                gap = difference_of_means(bias, complement_bias, rows.alpha)
+                rows.add(SUBGROUPS, "bias_difference", gap, family=f"subgroups {group.name}", **keys)
 
 
 def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
     """The mean rating among people over all rows: by people, by the judge, and both (prediction-powered)."""
     from ...correction.items import Rows as Sources
-    from ...correction.items import bounded, correct, weighted_mean
+    from ...correction.items import correct, interval_table, weighted_mean
 
     people = people_mean(coded)
     judged = np.isfinite(coded.judged[0])
-    labelled, other = judged & np.isfinite(people), judged & ~np.isfinite(people)
-    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(other)])
+    labelled, remainder = judged & np.isfinite(people), judged & ~np.isfinite(people)
+    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(remainder)])
     n = int(labelled.sum())
     clusters = Clusters.numbered(coded.cluster[order])
 
@@ -148,18 +148,21 @@ def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
     sources = Sources(
         mean(people[labelled]),  # type: ignore[arg-type]
         [mean(judge[labelled])],  # type: ignore[list-item]
-        [mean(judge[other])],  # type: ignore[list-item]
+        [mean(judge[remainder])],  # type: ignore[list-item]
         {"item": clusters},
     )
-    found = correct(sources, "coefficient", 5, seed)
-    tables = {"people_only": bounded(found.human, alpha), "corrected": bounded(found.corrected, alpha)}
+    correction = correct(sources, "coefficient", 5, seed)
+    tables = {
+        "people_only": interval_table(correction.human, alpha),
+        "corrected": interval_table(correction.corrected, alpha),
+    }
     result = {}
     for name, table in tables.items():
         estimate, error, lower, upper, df = (
             float(table[column].iloc[0]) for column in ("estimate", "std_error", "lower", "upper", "df")
         )
-        used = order[:n] if name == "people_only" else order
-        of = len(used), n_clusters(coded.cluster[used])
+        rows = order[:n] if name == "people_only" else order
+        of = len(rows), n_clusters(coded.cluster[rows])
         result[name] = Bounded(estimate, error, lower, upper, *of, df=df)
     naive = mean_of(judge[judged], coded.cluster[judged], alpha)
     return {"judge_only": naive, **result}

@@ -24,9 +24,9 @@ def add_replacement(
     rows: Rows, coded: Coded, epsilon: float, alpha: float, notes: list[str]
 ) -> dict[str, pd.DataFrame]:
     """Add winning rate and advantage probability where people are enough; the tests of each as a table."""
-    there = np.isfinite(coded.rated)
-    used = np.isfinite(coded.judged[0]) & (there.sum(axis=0) > 1)
-    each = (there & used).sum(axis=1)
+    is_rated = np.isfinite(coded.rated)
+    mask = np.isfinite(coded.judged[0]) & (is_rated.sum(axis=0) > 1)
+    each = (is_rated & mask).sum(axis=1)
     people = int((each >= FEW_INSTANCES).sum())
     if len(coded.rated) < 2:
         return {}
@@ -37,14 +37,14 @@ def add_replacement(
             f"{counted(people, 'such person', 'such people')}."
         )
         return {}
-    ratings = ratings_of(coded, used)
-    draws = int(np.clip(DRAWN // max(int(used.sum()), 1), LEAST, MOST))
+    ratings = ratings_of(coded, mask)
+    draws = int(np.clip(DRAWN // max(int(mask.sum()), 1), LEAST, MOST))
     clustered = n_clusters(coded.cluster) < coded.n
     test = alt_test(
         ratings, JUDGE, epsilon=epsilon, cluster="cluster" if clustered else None, alpha=alpha, draws=draws
     )
     row = test.frame.iloc[0]
-    n, clusters = int(row["n_items"]), n_clusters(coded.cluster[used])
+    n, clusters = int(row["n_items"]), n_clusters(coded.cluster[mask])
     for measure in ("winning_rate", "advantage_probability"):
         numbers = (float(row[column]) for column in (measure, f"{measure}_lower", f"{measure}_upper"))
         estimate, lower, upper = numbers
@@ -56,9 +56,9 @@ def add_replacement(
     return {"annotators": test.extra["annotators"].drop(columns="dimension")}
 
 
-def ratings_of(coded: Coded, used: Flags) -> Ratings:
+def ratings_of(coded: Coded, mask: Flags) -> Ratings:
     """The answers of people and of the judge to the rows used, as the test takes them."""
-    values = np.vstack([coded.rated, coded.judged[:1]])[:, used]
+    values = np.vstack([coded.rated, coded.judged[:1]])[:, mask]
     rater, item = np.nonzero(np.isfinite(values))
     value = values[rater, item]
     categories, category = np.unique(value, return_inverse=True)
@@ -66,7 +66,7 @@ def ratings_of(coded: Coded, used: Flags) -> Ratings:
     kinds = np.array([*[HUMAN] * len(coded.people_names), "model"], dtype=object)
     numeric = coded.scale != "nominal"
     labels = (
-        tuple(coded.classes[int(one)] for one in categories) if not numeric else tuple(categories.tolist())
+        tuple(coded.classes[int(code)] for code in categories) if not numeric else tuple(categories.tolist())
     )
     frame = pd.DataFrame(
         {
@@ -76,7 +76,7 @@ def ratings_of(coded: Coded, used: Flags) -> Ratings:
             "item_id": item,
             "sample": np.ones(len(item), dtype=np.int64),
             "value": value if numeric else np.array(labels, dtype=object)[category],
-            "cluster": coded.cluster[used][item],
+            "cluster": coded.cluster[mask][item],
         }
     )
     judges = tuple(str(name) for name in names)
@@ -86,7 +86,7 @@ def ratings_of(coded: Coded, used: Flags) -> Ratings:
         item=item.astype(np.int64),
         judge=rater.astype(np.int64),
         categories=labels,
-        items=tuple(map(str, range(int(used.sum())))),
+        items=tuple(map(str, range(int(mask.sum())))),
         judges=judges,
         kinds=tuple(kinds),
         groups=(*[HUMAN] * len(coded.people_names), JUDGE),

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...numerics.intervals.bounded import Bounded, detectable
-from ...numerics.significance import adjusted
+from ...numerics.intervals.bounded import Bounded, detectable_differences
+from ...numerics.significance import adjust_p_values
 from .gates import range_of
 
 KEYS = ("name", "part", "measure", "class", "by", "level")
@@ -35,7 +35,7 @@ class Rows:
         self,
         part: str,
         measure: str,
-        found: Bounded,
+        result: Bounded,
         *,
         label: str = "",
         by: str = "",
@@ -46,10 +46,10 @@ class Rows:
     ) -> None:
         """Add an estimate."""
         name = name_of(measure, label, by, level)
-        self.bounds[name] = found
+        self.bounds[name] = result
         least, most = range_of(measure) if measure.endswith("_difference") else (-np.inf, np.inf)
         self.families.append(family)
-        self.spreads.append(found.spread)
+        self.spreads.append(result.spread)
         self.rows.append(
             {
                 "name": name,
@@ -58,14 +58,14 @@ class Rows:
                 "class": label,
                 "by": by,
                 "level": level,
-                "estimate": found.estimate,
-                "std_error": found.std_error,
-                "df": found.df,
-                "lower": max(found.lower, least),  # Student's t ends nowhere, and NaN stays NaN
-                "upper": min(found.upper, most),
-                "p": found.p if p is None else p,
-                "n": found.n,
-                "clusters": found.clusters,
+                "estimate": result.estimate,
+                "std_error": result.std_error,
+                "df": result.df,
+                "lower": max(result.lower, least),  # Student's t ends nowhere, and NaN stays NaN
+                "upper": min(result.upper, most),
+                "p": result.p if p is None else p,
+                "n": result.n,
+                "clusters": result.clusters,
                 **further,
             }
         )
@@ -83,15 +83,15 @@ class Rows:
         alpha = np.full(len(frame), self.alpha)
         families = np.array(self.families, dtype=object)
         for family in sorted(set(self.families) - {""}):
-            own = np.flatnonzero(families == family)
-            p = frame.loc[own, "p"].to_numpy(dtype=float)
-            frame.loc[own, "p_adjusted"] = adjusted(p, "holm")
-            alpha[own] /= max(int(np.isfinite(p).sum()), 1)
+            members = np.flatnonzero(families == family)
+            p = frame.loc[members, "p"].to_numpy(dtype=float)
+            frame.loc[members, "p_adjusted"] = adjust_p_values(p, "holm")
+            alpha[members] /= max(int(np.isfinite(p).sum()), 1)
         errors, dfs = (frame[name].to_numpy(dtype=float) for name in ("std_error", "df"))
         errors = np.fmax(errors, np.array(self.spreads))
         frame["detectable"] = np.nan
         for level in np.unique(alpha):  # that of the first step of Holm's procedure
-            frame.loc[alpha == level, "detectable"] = detectable(
+            frame.loc[alpha == level, "detectable"] = detectable_differences(
                 errors[alpha == level], dfs[alpha == level], float(level)
             )
         frame.loc[~np.isfinite(frame["df"]), "df"] = np.nan
@@ -110,5 +110,5 @@ def name_of(measure: str, label: str = "", by: str = "", level: str = "") -> str
 
 def row_of(frame: pd.DataFrame, name: str) -> pd.Series[Any] | None:
     """The row of a name; None where there is none."""
-    found = frame[frame["name"] == name]
-    return None if found.empty else found.iloc[0]
+    rows = frame[frame["name"] == name]
+    return None if rows.empty else rows.iloc[0]

@@ -17,7 +17,7 @@ from ...numerics.intervals.bounded import Bounded, Flags, n_clusters, paired_dif
 from ...numerics.significance import two_one_sided
 from ...numerics.types import Codes, Floats
 from ..agreement.differences import of_judges
-from .coding import Coded, Given, coded, counts_of, gold_of, names_of
+from .coding import Coded, CodingOptions, code_table, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
 from .judging import Validation, coverage_of_judge, few_labels, refuse_no_overlap
 from .labels import KINDS, headline_of, measures_of, weights_of, with_people
@@ -25,7 +25,7 @@ from .ratings import icc, mean_of, people_mean
 from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
 from .tables.belonging import refuse_labels_of_one_judge_each, refuse_other_answers
 from .tables.items import item_of
-from .tables.pairing import ITEM, paired
+from .tables.pairing import ITEM, pair_rows
 from .verdicts.runs import verdict_of_runs
 
 FURTHER = ("margin", "p_equivalence")
@@ -117,19 +117,21 @@ def compare_runs(
         names = (f"{names[0]} (first)", f"{names[1]} (second)")
     judges = (judge, judge) if isinstance(judge, str) else judge
     people, groups = names_of(human), names_of(by)
-    others = [*groups, *([cluster] if cluster is not None else [])]
+    columns = [*groups, *([cluster] if cluster is not None else [])]
     refuse_other_answers([*judges, *names], people, [*judges, *names, *first, *second], " and ".join(names))
     unit, notes = _unit((first, second), (id, cluster), [*judges, *people], names)
-    others += [unit] if unit is not None and unit not in (id, *people, *others) else []
-    pairs = paired((first, second), judges, (people, others), id, names)
+    columns += [unit] if unit is not None and unit not in (id, *people, *columns) else []
+    pairs = pair_rows((first, second), judges, (people, columns), id, names)
     unit = ITEM if unit is not None and unit == id else unit
-    given = Given(pairs.judges, people, groups, unit, scale, tuple(map(str, classes)), positive, relabel)
-    data = coded(pairs.table, given, " and ".join(names))
+    options = CodingOptions(
+        pairs.judges, people, groups, unit, scale, tuple(map(str, classes)), positive, relabel
+    )
+    data = code_table(pairs.table, options, " and ".join(names))
     if data.scale != "interval" and margin >= 1:
         raise InputError(
             f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1, such as 0.05."
         )
-    data, notes = _answered(data, [*pairs.notes, *notes], names)
+    data, notes = _pairs_with_answers(data, [*pairs.notes, *notes], names)
     rows, extra = Rows(alpha), {}
     if data.scale == "interval":
         _add_ratings(rows, data, margin)
@@ -158,7 +160,7 @@ def _unit(
 ) -> tuple[str | None, list[str]]:
     """The column by which pairs are clustered: the one named, items that repeat, else as `judge` finds it."""
     id, cluster = named
-    repeats = id is not None and any(id in one and one[id].duplicated().any() for one in tables)
+    repeats = id is not None and any(id in table and table[id].duplicated().any() for table in tables)
     unit, notes = cluster if cluster is not None else id if repeats else None, list[str]()
     for table, name in zip(tables, names, strict=True):
         unit, of_table = item_of(table, unit, answers, name, option="--cluster")
@@ -166,38 +168,40 @@ def _unit(
     return unit, notes
 
 
-def _answered(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Coded, list[str]]:
+def _pairs_with_answers(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Coded, list[str]]:
     """The pairs with answers of both."""
-    there = np.isfinite(data.judged)
-    both = there.all(axis=0)
-    for name, own in zip(names, there, strict=True):
-        if (~own).any():
-            notes.append(f"{int((~own).sum()):,} pairs without an answer of {name}: excluded.")
-    if not both.any():
+    has_answer = np.isfinite(data.judged)
+    is_pair = has_answer.all(axis=0)
+    for name, mask in zip(names, has_answer, strict=True):
+        if (~mask).any():
+            notes.append(f"{int((~mask).sum()):,} pairs without an answer of {name}: excluded.")
+    if not is_pair.any():
         raise InputError(f"{names[0]} and {names[1]} have no item that both answered; give other runs.")
-    kept = data.rows(np.asarray(both))
-    if len(kept.rated):
-        refuse_no_overlap(kept, " and ".join(names), " and ".join(names))
-        refuse_labels_of_one_judge_each(kept, names)
-    if n_clusters(kept.cluster) < kept.n:
-        notes.append(f"{kept.n:,} pairs in {n_clusters(kept.cluster):,} clusters; intervals are clustered.")
-        notes += unequal_clusters(kept.cluster)
-    if len(kept.people):
-        notes += few_labels(kept, np.ones(kept.n, dtype=bool))
-    return kept, [*notes, *data.notes]
+    pairs = data.rows(np.asarray(is_pair))
+    if len(pairs.rated):
+        refuse_no_overlap(pairs, " and ".join(names), " and ".join(names))
+        refuse_labels_of_one_judge_each(pairs, names)
+    if n_clusters(pairs.cluster) < pairs.n:
+        notes.append(f"{pairs.n:,} pairs in {n_clusters(pairs.cluster):,} clusters; intervals are clustered.")
+        notes += unequal_clusters(pairs.cluster)
+    if len(pairs.people):
+        notes += few_labels(pairs, np.ones(pairs.n, dtype=bool))
+    return pairs, [*notes, *data.notes]
 
 
 def _add_labels(rows: Rows, data: Coded, margin: float) -> None:
-    one, other = data.judges
-    flipped = (one != other).astype(float)
+    first, second = data.judges
+    flipped = (first != second).astype(float)
     rows.add(CHANGES, "flips", share(flipped, data.cluster, rows.alpha))
     main = headline_of(data.scale)
     eye, weights = np.eye(data.q), weights_of(main, data)
-    between = with_people(main, eye[one], eye[other], weights, data.classes).bounded(data.cluster, rows.alpha)
+    between = with_people(main, eye[first], eye[second], weights, data.classes).bounded(
+        data.cluster, rows.alpha
+    )
     rows.add(CHANGES, f"{main}_between", between)
     for place in tested_classes(data):
         _add_difference(
-            rows, RATES, "rate", (one == place, other == place), data.cluster, margin,
+            rows, RATES, "rate", (first == place, second == place), data.cluster, margin,
             label=data.classes[place], family="rates",
         )  # fmt: skip
     if len(data.people):
@@ -208,28 +212,28 @@ def _add_labels(rows: Rows, data: Coded, margin: float) -> None:
 def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
     counts = counts_of(data.people, data.q)
     rated = counts.sum(axis=1) > 0
-    own, counts = data.rows(np.asarray(rated)), counts[rated]
-    right = [agreement_of_rows(one, counts) for one in own.judges]
-    _add_difference(rows, AGREEMENT, "accuracy", (right[0], right[1]), own.cluster, margin)
+    part, counts = data.rows(np.asarray(rated)), counts[rated]
+    right = [agreement_of_rows(codes, counts) for codes in part.judges]
+    _add_difference(rows, AGREEMENT, "accuracy", (right[0], right[1]), part.cluster, margin)
     eye, people = np.eye(data.q), counts / counts.sum(axis=1, keepdims=True)
     for measure in measures_of(data.scale)[1:]:  # without accuracy
         weights = weights_of(measure, data)
-        found = [with_people(measure, eye[one], people, weights, data.classes) for one in own.judges]
-        for which, each in zip("ab", found, strict=True):
-            rows.add(AGREEMENT, f"{measure}_{which}", each.bounded(own.cluster, rows.alpha))
-        influence = found[1].influence - found[0].influence
-        apart = of_judges(
-            (own.judges[0], own.judges[1]), people, found[0].weights, KINDS[measure], influence, own.cluster,
+        pair = [with_people(measure, eye[codes], people, weights, data.classes) for codes in part.judges]
+        for which, each in zip("ab", pair, strict=True):
+            rows.add(AGREEMENT, f"{measure}_{which}", each.bounded(part.cluster, rows.alpha))
+        contrast = pair[1].influence - pair[0].influence
+        gap = of_judges(
+            (part.judges[0], part.judges[1]), people, pair[0].weights, KINDS[measure], contrast, part.cluster,
             rows.alpha, data.classes,
         )  # fmt: skip
-        _add(rows, AGREEMENT, f"{measure}_difference", apart, margin)
-    gold = gold_of(own)
+        _add(rows, AGREEMENT, f"{measure}_difference", gap, margin)
+    gold = gold_of(part)
     for place in classes_first(data):
         among = gold.row[gold.label == place]
         if len(among):
             _add_difference(
-                rows, ERRORS, "recall", (own.judges[0][among] == place, own.judges[1][among] == place),
-                own.cluster[among], margin, label=data.classes[place], family="classes",
+                rows, ERRORS, "recall", (part.judges[0][among] == place, part.judges[1][among] == place),
+                part.cluster[among], margin, label=data.classes[place], family="classes",
             )  # fmt: skip
 
 
@@ -240,27 +244,27 @@ def _add_groups(rows: Rows, data: Coded, flipped: Floats, margin: float) -> None
     for group in data.groups:
         for level, inside in levels_of(group, everyone):
             keys: dict[str, Any] = {"by": group.name, "level": level}
-            found = share(flipped[inside], data.cluster[inside], rows.alpha)
-            rows.add(SUBGROUPS, "flips", found, **keys)
+            flip_rate = share(flipped[inside], data.cluster[inside], rows.alpha)
+            rows.add(SUBGROUPS, "flips", flip_rate, **keys)
             family = f"subgroups {group.name}"
-            used = inside & rated
-            if len(data.people) and used.any():
-                right = [agreement_of_rows(one, counts)[used] for one in data.judges]
+            mask = inside & rated
+            if len(data.people) and mask.any():
+                right = [agreement_of_rows(codes, counts)[mask] for codes in data.judges]
                 _add_difference(
                     rows,
                     SUBGROUPS,
                     "accuracy",
                     (right[0], right[1]),
-                    data.cluster[used],
+                    data.cluster[mask],
                     margin,
                     family=family,
                     **keys,
                 )
             elif not len(data.people):
                 place = classes_first(data)[0]
-                given = (data.judges[0][inside] == place, data.judges[1][inside] == place)
+                sides = (data.judges[0][inside] == place, data.judges[1][inside] == place)
                 _add_difference(
-                    rows, SUBGROUPS, "rate", given, data.cluster[inside], margin, label=data.classes[place],
+                    rows, SUBGROUPS, "rate", sides, data.cluster[inside], margin, label=data.classes[place],
                     family=family, **keys,
                 )  # fmt: skip
 
@@ -275,52 +279,52 @@ def _add_difference(
     **keys: Any,
 ) -> None:
     """Add a share of either run and their difference, the second minus the first."""
-    one, other = (side.astype(float) for side in sides)
+    first, second = (side.astype(float) for side in sides)
     family = keys.pop("family", "")
-    for which, values in (("a", one), ("b", other)):
+    for which, values in (("a", first), ("b", second)):
         rows.add(part, f"{measure}_{which}", share(values, cluster, rows.alpha), **keys)
-    found, center = paired_difference(one, other, cluster, rows.alpha)
-    _add(rows, part, f"{measure}_difference", found, margin, center, family=family, **keys)
+    result, center = paired_difference(first, second, cluster, rows.alpha)
+    _add(rows, part, f"{measure}_difference", result, margin, center, family=family, **keys)
 
 
 def _add(
     rows: Rows,
     part: str,
     measure: str,
-    found: Bounded,
+    result: Bounded,
     margin: float,
     center: float | None = None,
     **keys: Any,
 ) -> None:
     """Add a difference with two one-sided tests of equivalence."""
-    p, error = np.nan, float(np.fmax(found.std_error, found.spread))
+    p, error = np.nan, float(np.fmax(result.std_error, result.spread))
     if error > 0:
-        middle = found.estimate if center is None else center
+        middle = result.estimate if center is None else center
         test = two_one_sided(
-            np.array([middle]), np.array([error]), np.array([found.df]), (-margin, margin), rows.alpha
+            np.array([middle]), np.array([error]), np.array([result.df]), (-margin, margin), rows.alpha
         )
         p = float(test.p[0])
-    rows.add(part, measure, found, margin=margin, p_equivalence=p, **keys)
+    rows.add(part, measure, result, margin=margin, p_equivalence=p, **keys)
 
 
 def _add_ratings(rows: Rows, data: Coded, margin: float) -> None:
-    one, other = data.judged
-    changed = (one != other).astype(float)
+    first, second = data.judged
+    changed = (first != second).astype(float)
     rows.add(CHANGES, "flips", share(changed, data.cluster, rows.alpha))
-    rows.add(CHANGES, "icc_between", icc(np.stack([one, other], axis=1), data.cluster, rows.alpha))
-    _add_means(rows, RATES, "mean", one, other, data.cluster, margin)
+    rows.add(CHANGES, "icc_between", icc(np.stack([first, second], axis=1), data.cluster, rows.alpha))
+    _add_means(rows, RATES, "mean", first, second, data.cluster, margin)
     people = people_mean(data) if len(data.rated) else np.full(data.n, np.nan)
     rated = np.isfinite(people)
     if rated.any():
-        errors = [np.abs(own[rated] - people[rated]) for own in data.judged]
+        errors = [np.abs(ratings[rated] - people[rated]) for ratings in data.judged]
         _add_means(rows, AGREEMENT, "absolute_error", errors[0], errors[1], data.cluster[rated], margin)
-        for which, own in zip("ab", data.judged, strict=True):
-            values = np.stack([own[rated], people[rated]], axis=1)
+        for which, ratings in zip("ab", data.judged, strict=True):
+            values = np.stack([ratings[rated], people[rated]], axis=1)
             rows.add(AGREEMENT, f"icc_{which}", icc(values, data.cluster[rated], rows.alpha))
     for group in data.groups:
         for level, inside in levels_of(group, np.ones(data.n, dtype=bool)):
             _add_means(
-                rows, SUBGROUPS, "mean", one[inside], other[inside], data.cluster[inside], margin,
+                rows, SUBGROUPS, "mean", first[inside], second[inside], data.cluster[inside], margin,
                 by=group.name, level=level, family=f"subgroups {group.name}",
             )  # fmt: skip
 
@@ -329,14 +333,14 @@ def _add_means(
     rows: Rows,
     part: str,
     measure: str,
-    one: Floats,
-    other: Floats,
+    first: Floats,
+    second: Floats,
     cluster: Codes,
     margin: float,
     **keys: Any,
 ) -> None:
     family = keys.pop("family", "")
-    for which, values in (("a", one), ("b", other)):
+    for which, values in (("a", first), ("b", second)):
         rows.add(part, f"{measure}_{which}", mean_of(values, cluster, rows.alpha), p=np.nan, **keys)
-    found = mean_of(other - one, cluster, rows.alpha)
-    _add(rows, part, f"{measure}_difference", found, margin, family=family, **keys)
+    result = mean_of(second - first, cluster, rows.alpha)
+    _add(rows, part, f"{measure}_difference", result, margin, family=family, **keys)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.bounds import bounds_in_words, drawn_rows
+from ...figures.bounds import bounds_in_words, rows_to_draw
 from ...figures.labels import Names, series_labels
 from ...figures.registry import Style
 from ...figures.theme import LIGHT
@@ -62,30 +62,30 @@ def method(record: Recorded, report: ReportData) -> str:
 
 def _headline(result: Result, record: Recorded, report: ReportData) -> str:
     """Which conclusions turn; empty where none does."""
-    return turning(result, report) if (result.frame["conclusion"] == "turns").any() else ""
+    return turning_sentences(result, report) if (result.frame["conclusion"] == "turns").any() else ""
 
 
 @exhibit("bounds", method=method, headline=_headline)
 def bounds(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """How many answers are missing and what they could do; figure and tables of the first of its kind."""
     records, verb = report.of_kind("bounds"), record.settings.get("verb")
-    alike = [one for one in records if one.settings.get("verb") == verb]
+    alike = [entry for entry in records if entry.settings.get("verb") == verb]
     title, is_first = plain(record.title), record.name == alike[0].name
-    text = " ".join(filter(None, [answered(result, report.names), turning(result, report)]))
+    text = " ".join(filter(None, [answers_sentence(result, report.names), turning_sentences(result, report)]))
     heading = f"### {title}" if len(records) > 1 else ""
     if not is_first:
         return Exhibit(f"{text} The numbers are in the table `{record.name}` of the folder.", heading=heading)
-    told = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
-    shown = drawn_rows(told)
+    frame = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
+    visible_rows = rows_to_draw(frame)
     some = ""
-    if len(shown) < len(told):
+    if len(visible_rows) < len(frame):
         some = f" They show those with the smallest shares of answers; `{record.name}` in the folder has all."
     caption = (
         f"{title}. Dots are estimates from the answers given, with {level(record)} intervals. Bars are "
         "bounds over everything that the missing answers could have been. Dashed lines are "
         f"{level(record)} intervals that cover the value among all tasks asked."
     )
-    tables = [_table(part, str(name), record) for name, part in shown.groupby("series", sort=False)]
+    tables = [_table(part, str(name), record) for name, part in visible_rows.groupby("series", sort=False)]
     lead = f"{text}\n\n{{figure}} shows estimates with their bounds, and {{table}} the numbers.{some}"
     return Exhibit(lead, [Drawn(result, caption)], [Laid(tables, f"{title}.")], heading=heading)
 
@@ -93,9 +93,9 @@ def bounds(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 def summary(result: Result) -> str:
     """How many answers were given, and how many conclusions turn, in one sentence."""
     settings, conclusion = result.settings, result.frame["conclusion"]
-    asked, lost = (int(settings[name]) for name in ("n_asked", "n_missing"))
+    n_asked, n_missing = (int(settings[name]) for name in ("n_asked", "n_missing"))
     counted = COUNTED[str(settings["counted"])]
-    text = f"{whole(asked - lost)} of {whole(asked)} {counted} were answered"
+    text = f"{whole(n_asked - n_missing)} of {whole(n_asked)} {counted} were answered"
     tested, turns = int((conclusion != "none").sum()), int((conclusion == "turns").sum())
     if not tested:
         return f"{text}."
@@ -103,41 +103,43 @@ def summary(result: Result) -> str:
     return f"{text}; {out_of(turns, tested, 'conclusion')} {change} in the worst case."
 
 
-def answered(result: Result, names: Names) -> str:
+def answers_sentence(result: Result, names: Names) -> str:
     """How many answers were given of those asked for: of one judge, or of those with the most missing."""
     counted = COUNTED[str(result.settings.get("counted") or "choices")]
     counts = result.extra["answered"]
     if "group" in counts:
         who = pd.Series(names.all("judge", counts["group"]), index=counts.index)
     else:
-        said = {"judge": "judge", "prompt": "prompts"}
+        kinds = {"judge": "judge", "prompt": "prompts"}
         who = series_labels(
-            counts, None, lambda column, name: names.of(said[column], name) if column in said else name
+            counts, None, lambda column, name: names.of(kinds[column], name) if column in kinds else name
         )
-    given = answered_by(who, counts["n_answered"], counts["n_asked"])
-    by_prompt = "judge" in counts and len(given) > counts["judge"].nunique()
+    shares = answered_by(who, counts["n_answered"], counts["n_asked"])
+    by_prompt = "judge" in counts and len(shares) > counts["judge"].nunique()
     noun = SERIES if by_prompt else "groups of judges" if "group" in counts else "judges"
-    return answered_in_words(answers_given(given, noun, counted))
+    return answered_in_words(answers_given(shares, noun, counted))
 
 
-def turning(result: Result, report: ReportData) -> str:
+def turning_sentences(result: Result, report: ReportData) -> str:
     """Which conclusions turn in the worst case, and the smallest tipping share: up to two sentences."""
     frame = result.frame
-    told = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
-    named = told[["panel", "row", "series"]].astype(str)
+    labels = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
+    named = labels[["panel", "row", "series"]].astype(str)
     where = pd.Series([", ".join(filter(None, row)) for row in named.itertuples(index=False)], dtype=object)
     has_null = "null" in frame or result.settings.get("null") is not None
     tested = (frame["conclusion"] != "none").any()
     null = _null(result) if has_null or tested else ""
-    return turning_in_words(missing.turning(frame["conclusion"], frame["tipping_interval"], null, where))
+    return turning_in_words(
+        missing.count_turning(frame["conclusion"], frame["tipping_interval"], null, where)
+    )
 
 
 def _null(result: Result) -> str:
     """The value with which numbers are compared, in words."""
-    given = result.settings.get("null")
-    if given is None:
+    null = result.settings.get("null")
+    if null is None:
         return "the value of random answers"
-    return f"{float(given):g}"
+    return f"{float(null):g}"
 
 
 def percent(share: float) -> str:
@@ -145,12 +147,12 @@ def percent(share: float) -> str:
     return "" if pd.isna(share) else percentage(share, 1 if share < 0.0995 else 0)
 
 
-def _table(told: pd.DataFrame, who: str, record: Recorded) -> GT:
+def _table(frame: pd.DataFrame, who: str, record: Recorded) -> GT:
     """Answers, estimates, bounds, covering intervals and tipping shares of one judge."""
-    rows = told.to_dict("records")
+    rows = frame.to_dict("records")
     columns = {
-        "panel": told["panel"],
-        "Row": told["row"],
+        "panel": frame["panel"],
+        "Row": frame["row"],
         "Answered": [f"{whole(row['n_answered'])} of {whole(row['n_asked'])}" for row in rows],
         "Answers given": [_estimate(row["estimate"], row["lower"], row["upper"]) for row in rows],
         "Bounds": [interval(row["bound_lower"], row["bound_upper"]) for row in rows],
@@ -159,24 +161,24 @@ def _table(told: pd.DataFrame, who: str, record: Recorded) -> GT:
         ],
         "Tipping share": [_tipping(row["conclusion"], row["tipping_interval"]) for row in rows],
     }
-    shown = pd.DataFrame(columns).rename(columns={"Row": _row_name(told)})
-    if (shown["Tipping share"] == "").all():
-        shown = shown.drop(columns="Tipping share")
-    reference = (told["estimate"] == 0) & told["lower"].isna() & told["bound_upper"].eq(0)
-    shown.loc[reference.to_numpy(), "Answers given"] = "reference"
-    shown.loc[reference.to_numpy(), "Bounds"] = ""
+    table = pd.DataFrame(columns).rename(columns={"Row": _row_name(frame)})
+    if (table["Tipping share"] == "").all():
+        table = table.drop(columns="Tipping share")
+    reference = (frame["estimate"] == 0) & frame["lower"].isna() & frame["bound_upper"].eq(0)
+    table.loc[reference.to_numpy(), "Answers given"] = "reference"
+    table.loc[reference.to_numpy(), "Bounds"] = ""
     note = (
         "Tipping share: smallest share of missing answers that, with worst-case values, changes a conclusion "
         "from the interval of the answers given; 'none' where no answers do."
     )
-    groups = "panel" if shown["panel"].astype(bool).any() else None
-    shown = shown if groups else shown.drop(columns="panel")
-    notes = [f"{plain(who)}." if who else "", note if "Tipping share" in shown else ""]
-    return styled_table(shown, groups=groups, note=" ".join(filter(None, notes)))
+    groups = "panel" if table["panel"].astype(bool).any() else None
+    table = table if groups else table.drop(columns="panel")
+    notes = [f"{plain(who)}." if who else "", note if "Tipping share" in table else ""]
+    return styled_table(table, groups=groups, note=" ".join(filter(None, notes)))
 
 
-def _row_name(told: pd.DataFrame) -> str:
-    return "Level" if "feature" in told else "Judge" if "metric" in told else "Items"
+def _row_name(frame: pd.DataFrame) -> str:
+    return "Level" if "feature" in frame else "Judge" if "metric" in frame else "Items"
 
 
 def _estimate(estimate: float, lower: float, upper: float) -> str:

@@ -48,13 +48,13 @@ def cards(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 def cards_markdown(result: Result, names: Names) -> str:
     """All cards of a result, one heading and one table each."""
     return "\n\n".join(
-        card_markdown(own, names) for _, own in result.frame.groupby("card", sort=False, observed=True)
+        card_markdown(card, names) for _, card in result.frame.groupby("card", sort=False, observed=True)
     )
 
 
-def card_markdown(own: pd.DataFrame, names: Names) -> str:
+def card_markdown(card: pd.DataFrame, names: Names) -> str:
     """One card: what was judged, its gold label, and a row for each judge."""
-    first = own.iloc[0]
+    first = card.iloc[0]
     task = str(first["task"])
     reason = REASONS.get(str(first["reason"]), str(first["reason"]))
     heading = f"**{plain(names.of('task', task))}: {plain(reason)}.**"
@@ -62,12 +62,12 @@ def card_markdown(own: pd.DataFrame, names: Names) -> str:
     rows += [_pair("Shown", str(first["media"]))] if _filled(first["media"]) else []
     rows += [_pair("Text", str(first["text"]))] if _filled(first["text"]) else []
     rows.append(_pair("Gold", _labels(str(first["gold"]), task, names)))
-    has_raw = own["raw"].notna().any()
+    has_raw = card["raw"].notna().any()
     heads = ["Judge", "Answer", *(["Answer, verbatim"] if has_raw else [])]
     widths = WIDTHS if has_raw else WIDTHS[:2]
     body = [_row([f"<th scope='col' style='{CELL}'>{escape(head)}</th>" for head in heads])]
-    several = own.duplicated("judge").any()
-    for row in own.to_dict("records"):
+    several = card.duplicated("judge").any()
+    for row in card.to_dict("records"):
         who = names.of("judge", row["judge"])
         who += f", {names.of('prompts', row['prompt'])}" if several and row["prompt"] else ""
         answer = _labels(str(row["answer"]), task, names) if row["answer"] else _status(row)
@@ -81,8 +81,8 @@ def card_markdown(own: pd.DataFrame, names: Names) -> str:
 
 def _table(rows: list[str], widths: Sequence[int]) -> str:
     """Rows as a table; Quarto reads widths from columns and drops the style of a table."""
-    whole = sum(widths)
-    columns = "".join(f"<col style='width:{100 * width / whole:.0f}%'>" for width in widths)
+    total_width = sum(widths)
+    columns = "".join(f"<col style='width:{100 * width / total_width:.0f}%'>" for width in widths)
     table = f"<table style='{TABLE}'>\n<colgroup>{columns}</colgroup>\n{chr(10).join(rows)}\n</table>"
     return f"<div style='{SMALL}'>\n{table}\n</div>"
 
@@ -98,8 +98,8 @@ def shown_text(text: str, longest: int = LONGEST) -> str:
         html = html.replace(character, entity)
     html = re.sub(r"(?<= ) |(?<=\n) |^ ", "&nbsp;", html.replace("\t", "    "))
     html = html.replace("\n", "<br>")
-    rest = len(text) - len(cut)
-    return f"{html} \N{HORIZONTAL ELLIPSIS} ({rest:,} more characters)" if rest else html
+    n_hidden = len(text) - len(cut)
+    return f"{html} \N{HORIZONTAL ELLIPSIS} ({n_hidden:,} more characters)" if n_hidden else html
 
 
 def _visible(character: str) -> str:

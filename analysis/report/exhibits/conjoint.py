@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
 from ...figures.conjoint.effects import SERIES, quantity, series_in_words
-from ...figures.labels import Labels, display_order, one_prompt, series_labels, words
+from ...figures.labels import Labels, display_order, rows_of_one_prompt, series_labels, words
 from ...frames.reported import BY_ERRORS, by_errors, interval_kinds, reported, resampling
 from ...frames.rounding import percentage
 from ...frames.variables import parse
@@ -32,14 +32,14 @@ from ..methods import (
     plain,
 )
 from ..sentences.effects import (
+    compare_sample_sizes,
+    find_sided_judges,
     largest_effect,
     largest_effect_in_words,
-    sided,
     sided_in_words,
-    uneven,
     uneven_in_words,
 )
-from ..sentences.missing import unanswered, unanswered_in_words
+from ..sentences.missing import count_unanswered, unanswered_in_words
 from ..tables import (
     Bounds,
     any_table,
@@ -72,8 +72,8 @@ def estimates(report: ReportData, record: Recorded, *, every_prompt: bool = Fals
     frame = reported(report.table(record.name), record.settings)
     if "variant" in frame.columns:
         frame = frame[frame["variant"].fillna("").astype(str) == ""]
-    frame = report.named(frame if every_prompt else one_prompt(frame))
-    groups = [column for column in by_of(record) if column in frame.columns]
+    frame = report.named(frame if every_prompt else rows_of_one_prompt(frame))
+    groups = [column for column in group_columns(record) if column in frame.columns]
     if groups and "by" not in frame.columns:
         series = series_in_words(frame, groups, Labels(report.labels))
         judges = frame["judge"] if "judge" in frame else [""] * len(frame)
@@ -82,7 +82,7 @@ def estimates(report: ReportData, record: Recorded, *, every_prompt: bool = Fals
     return frame
 
 
-def by_of(record: Recorded) -> list[str]:
+def group_columns(record: Recorded) -> list[str]:
     """Columns of groups of an analysis."""
     by = record.settings.get("by") or []
     return [by] if isinstance(by, str) else [str(column) for column in by]
@@ -114,8 +114,8 @@ def _largest(result: Result, record: Recorded, report: ReportData) -> str:
     ]
     labels = Labels(report.labels)
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
-    found = largest_effect(frame, levels, names, of_prompts=len(every) > len(frame))
-    return "" if found is None else largest_effect_in_words(found)
+    effect = largest_effect(frame, levels, names, of_prompts=len(every) > len(frame))
+    return "" if effect is None else largest_effect_in_words(effect)
 
 
 @exhibit("amce", method=method, headline=_largest)
@@ -151,8 +151,8 @@ def further_effects(result: Result, record: Recorded, report: ReportData) -> Exh
 
 
 def _coefficients(frame: pd.DataFrame, record: Recorded, caption: str) -> Drawn:
-    drawn = Result(frame, "amce", settings={"bounds": lines_of(record, frame)})
-    return Drawn(drawn, f"{caption} {_points(record, frame)} Hollow points are reference levels.")
+    figure_result = Result(frame, "amce", settings={"bounds": lines_of(record, frame)})
+    return Drawn(figure_result, f"{caption} {_points(record, frame)} Hollow points are reference levels.")
 
 
 def _points(record: Recorded, frame: pd.DataFrame) -> str:
@@ -169,8 +169,8 @@ def prompts(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     for position, judge in enumerate(several[several].index, start=1):
         rows = frame[frame["judge"] == judge]
         caption = f"Effects on {outcome} under each prompt: {plain(judge)}. {_points(record, rows)}"
-        drawn = Result(rows, "amce", settings={"group": "prompt", "bounds": lines_of(record, rows)})
-        figures.append(Drawn(drawn, f"{caption} Hollow points are reference levels.", str(position)))
+        figure_result = Result(rows, "amce", settings={"group": "prompt", "bounds": lines_of(record, rows)})
+        figures.append(Drawn(figure_result, f"{caption} Hollow points are reference levels.", str(position)))
     return Exhibit("Effects under each prompt are in {figure}." if figures else "", figures)
 
 
@@ -185,7 +185,7 @@ class Interaction:
 
 def interaction(report: ReportData, record: Recorded) -> Interaction:
     """Differences between groups, for the first feature of the formula that has any."""
-    frame, groups, settings = estimates(report, record), by_of(record), record.settings
+    frame, groups, settings = estimates(report, record), group_columns(record), record.settings
     for column in groups:
         if column not in frame.columns:
             raise InputError(f"The table {record.name!r} has no column {column!r} of the groups compared.")
@@ -216,11 +216,11 @@ def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit
         f"{_base(compared.frame, compared.by, labels)}."
     )
     settings = {"feature": compared.feature, "by": compared.by, "bounds": lines_of(record, compared.frame)}
-    drawn = Result(compared.frame, "amce_diffs", settings=settings)
+    figure_result = Result(compared.frame, "amce_diffs", settings=settings)
     return Exhibit(
         lead,
-        [Drawn(drawn, f"{caption} {_points(record, compared.frame)}")],
-        [Laid(_tables(report, record, by_level(compared, labels), given=True), caption)],
+        [Drawn(figure_result, f"{caption} {_points(record, compared.frame)}")],
+        [Laid(_tables(report, record, by_level(compared, labels), verbatim=True), caption)],
         _steps(report, record, compared.feature, groups) if what == "the effect" else "",
     )
 
@@ -236,8 +236,11 @@ def _base(frame: pd.DataFrame, by: str, labels: Labels) -> str:
 
 def _steps(report: ReportData, record: Recorded, feature: str, groups: str) -> str:
     """How to read a difference in effects, which have a reference level in both groups."""
-    base, by = plain(reference_of(report, record, feature) or "the reference level"), set(by_of(record))
-    means = [item for item in report.of_kind("mm") if by <= set(by_of(item))]
+    base, by = (
+        plain(reference_of(report, record, feature) or "the reference level"),
+        set(group_columns(record)),
+    )
+    means = [item for item in report.of_kind("mm") if by <= set(group_columns(item))]
     where = f"@fig-{slug(means[0].name)} shows them" if means else "these results have none"
     return (
         f"A negative difference means that the step from *{base}* to that level has a smaller effect at that "
@@ -257,12 +260,12 @@ def reference_of(report: ReportData, record: Recorded, feature: str) -> str:
 def by_level(compared: Interaction, labels: Labels) -> pd.DataFrame:
     """Label differences for a table: levels of the feature as groups, levels of the groups as rows."""
     frame = compared.frame
-    kept = frame[(frame["feature"].astype("string") == compared.feature) & frame["estimate"].notna()]
+    rows = frame[(frame["feature"].astype("string") == compared.feature) & frame["estimate"].notna()]
     levels = {
-        column: kept[column].astype("string").map(lambda value, owner=owner: labels.level(owner, value))
+        column: rows[column].astype("string").map(lambda value, owner=owner: labels.level(owner, value))
         for column, owner in (("level", compared.feature), (compared.by, compared.by))
     }
-    return kept.assign(feature=levels["level"], level=levels[compared.by])
+    return rows.assign(feature=levels["level"], level=levels[compared.by])
 
 
 @exhibit("mm", method=method)
@@ -275,10 +278,10 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     settings |= {"baseline": float(null)} if null else {}
     same = "the same choices" if outcome_of(report) == "the choice" else "means of the same probabilities"
     caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
-    drawn = Result(frame, "mm", settings=settings)
+    figure_result = Result(frame, "mm", settings=settings)
     return Exhibit(
         f"{{figure}} shows {same} without a reference level.",
-        [Drawn(drawn, f"{caption} {_points(record, frame)}")],
+        [Drawn(figure_result, f"{caption} {_points(record, frame)}")],
     )
 
 
@@ -322,7 +325,7 @@ def answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         unknown = f"The study's rule for answers without a valid choice is {code(policy)}."
     table = answers_table(report.named(result.frame))
     return Exhibit(
-        f"{unanswered_in_words(unanswered(result.frame))} {{table}} counts all answers by status.",
+        f"{unanswered_in_words(count_unanswered(result.frame))} {{table}} counts all answers by status.",
         tables=[Laid([table], "Answers by judge, prompt and status.")],
         reading=REFUSALS.get(str(policy), unknown),
     )
@@ -339,14 +342,14 @@ def answers_table(frame: pd.DataFrame) -> GT:
     answered = counts["ok"] / total if "ok" in counts else 0 * total
     cells = counts[statuses].map(whole).rename(columns={name: words(name) for name in statuses})
     cells["Answered"] = ["" if pd.isna(share) else percentage(share, 2) for share in answered]
-    return styled_table(cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), left=2)
+    return styled_table(cells.reset_index().rename(columns={"judge": "Judge", "prompt": "Prompt"}), n_left=2)
 
 
 def _tables(
-    report: ReportData, record: Recorded, frame: pd.DataFrame, *, given: bool = False
+    report: ReportData, record: Recorded, frame: pd.DataFrame, *, verbatim: bool = False
 ) -> dict[str, GT]:
-    """Tables of estimates, many judges shared between them; ``given`` names are labels already."""
-    labels = Labels() if given else Labels(report.labels)
+    """Tables of estimates, many judges shared between them; ``verbatim`` names are labels already."""
+    labels = Labels() if verbatim else Labels(report.labels)
     bootstrap = bounds_name(record.settings, "bootstrap") or "bootstrap interval"
     tables = {}
     for batch in batches(frame):
@@ -356,19 +359,19 @@ def _tables(
             beside=bootstrap if booted else "",
             lines=bounds_names(record.settings, batch),
         )
-        tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=given)
+        tables[part_name(batch)] = estimates_table(batch, labels, bounds=bounds, verbatim=verbatim)
     return tables
 
 
 def uneven_note(report: ReportData, record: Recorded) -> str:
     """Name judges with far fewer pairs than others, or who mostly choose one position."""
     sentences, sizes = [], _sizes(report, record)
-    found = uneven(estimates(report, record), sizes)
-    if found is not None:
-        sentences.append(uneven_in_words(found))
+    imbalance = compare_sample_sizes(estimates(report, record), sizes)
+    if imbalance is not None:
+        sentences.append(uneven_in_words(imbalance))
     if report.has("check_position_share"):
-        shares = report.named(one_prompt(report.table("check_position_share")))
-        sentences += map(sided_in_words, sided(shares))
+        shares = report.named(rows_of_one_prompt(report.table("check_position_share")))
+        sentences += map(sided_in_words, find_sided_judges(shares))
     return " ".join(sentences)
 
 
@@ -404,20 +407,20 @@ def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labe
     if "boot_lower" not in frame:
         return sentence
     lower, upper = (frame.get(f"{BY_ERRORS}{name}", frame[name]) for name in ("lower", "upper"))
-    apart = np.fmax(
+    gaps = np.fmax(
         (frame["boot_lower"] - lower).abs().to_numpy(float),
         (frame["boot_upper"] - upper).abs().to_numpy(float),
     )
-    if np.isnan(apart).all():
+    if np.isnan(gaps).all():
         return sentence
-    worst = int(np.nanargmax(apart))
+    worst = int(np.nanargmax(gaps))
     series = series_labels(frame)
     who = f"{plain(series.iloc[worst])}, " if series.nunique() > 1 else ""
     what = plain(labels.both(frame["feature"].iloc[worst], frame["level"].iloc[worst]))
     if len(kinds) > 1:
-        both = f"Limits of both kinds{drawn_units(analysis)} differ"
+        clause = f"Limits of both kinds{drawn_units(analysis)} differ"
     elif kinds == {resampling(analysis)}:
-        both = f"The limits of {by_errors(analysis)} intervals, {by_deviations}, differ from these"
+        clause = f"The limits of {by_errors(analysis)} intervals, {by_deviations}, differ from these"
     else:
-        both = f"The limits of the {resampling(analysis)}{drawn_units(analysis)} differ from these"
-    return f"{sentence} {both} by at most {number(apart[worst], 4)} ({who}{what})."
+        clause = f"The limits of the {resampling(analysis)}{drawn_units(analysis)} differ from these"
+    return f"{sentence} {clause} by at most {number(gaps[worst], 4)} ({who}{what})."

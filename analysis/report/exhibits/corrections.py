@@ -12,22 +12,22 @@ import pandas as pd
 
 from ...conjoint.prediction_powered.covariate import BY_LEVEL, COVARIATE
 from ...figures.conjoint.corrections import sources
-from ...figures.conjoint.effects import series_in_words, stacked
-from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_of, models_in_words
+from ...figures.conjoint.effects import series_in_words, stack_tables
+from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_definition, models_in_words
 from ...figures.labels import Labels, Names
-from ...figures.raters.corrections import PANEL, ROW, dimension_in_words, in_words
+from ...figures.raters.corrections import PANEL, ROW, dimension_in_words, label_estimates
 from ...figures.rates import method_in_words
 from ...frames.vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
 from ...results import Result
 from ..data import CORRECTIONS, OF_CONJOINTS, OF_ITEMS, ReportData
 from ..methods import bounds_name, code, describe_analysis, plain
 from ..sentences.corrections import (
+    find_largest_shift,
+    find_useless_gains,
     gain_text,
     gains_in_words,
     gains_of,
-    moved,
     moved_in_words,
-    useless,
     useless_in_words,
 )
 from ..tables import (
@@ -41,7 +41,7 @@ from ..tables import (
     styled_table,
     whole,
 )
-from .conjoint import by_of
+from .conjoint import group_columns
 from .registry import Drawn, Exhibit, Laid, exhibit, figure_and_tables, level
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Compared:
 def method(record: Recorded, report: ReportData) -> str:
     """How estimates were corrected; in full for the first of them."""
     first, settings = report.of_kind(*CORRECTIONS)[0], record.settings
-    described = describe_analysis(settings) if record.kind == OF_CONJOINTS else _described(settings)
+    described = describe_analysis(settings) if record.kind == OF_CONJOINTS else _describe_estimates(settings)
     if record.name != first.name:
         return f"{described} Estimates are corrected as those of *{plain(first.title)}*."
     if settings.get("correct") == COVARIATE:
@@ -104,13 +104,13 @@ def method(record: Recorded, report: ReportData) -> str:
             "independently, so estimates are about people, whatever the models answer; models affect only "
             "their precision. The gain is the variance without models divided by that with models."
         )
-    asked, unit = COUNTED[record.kind].asked, COUNTED[record.kind].unit
+    noun, unit = COUNTED[record.kind].asked, COUNTED[record.kind].unit
     return " ".join(
         [
             described,
             "Estimates are corrected by predict-then-debias [@kluger2025]: a corrected estimate is that from "
             "people's answers, plus a weight times the difference between two estimates from the models' "
-            f"answers, that on other {asked} minus that on people's {asked}.",
+            f"answers, that on other {noun} minus that on people's {noun}.",
             _tuning(settings, unit),
             "The corrected estimate is about people, whatever the models answer; models affect its precision "
             "only. The gain is the variance without models divided by that with models. It may be below 1 "
@@ -121,12 +121,12 @@ def method(record: Recorded, report: ReportData) -> str:
     )
 
 
-def _described(settings: Mapping[str, Any]) -> str:
+def _describe_estimates(settings: Mapping[str, Any]) -> str:
     """What was estimated of ratings or labels, with which standard errors."""
     what = STATISTICS.get(str(settings.get("statistic")), SCORES)
     by, clusters = (
-        [given] if isinstance(given, str) else list(given or ())
-        for given in (settings.get("by"), settings.get("cluster"))
+        [value] if isinstance(value, str) else list(value or ())
+        for value in (settings.get("by"), settings.get("cluster"))
     )
     parts = [f"{what} over all items{', by ' + ', '.join(map(code, by)) if by else ''}."]
     if clusters:
@@ -196,7 +196,7 @@ def _length(frame: pd.DataFrame) -> np.ndarray:
 @exhibit(OF_CONJOINTS, method=method, headline=_headline)
 def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """People alone, corrected and models alone; tables of the first result, or of all in their own report."""
-    names, groups, labels = report.names, by_of(record), Labels(report.labels)
+    names, groups, labels = report.names, group_columns(record), Labels(report.labels)
     gains = result.extra["gains"]
     levels = [labels.both(*pair) for pair in zip(gains["feature"], gains["level"], strict=True)]
     among = series_in_words(gains, groups, labels) if groups else [""] * len(gains)
@@ -205,44 +205,44 @@ def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibi
     tables: list[Laid] = []
     if is_first or report.about == "corrected":
         bounds = Bounds(bounds_name(record.settings) or "interval")
-        estimates = _by_level(stacked(sources(result, names), SOURCE), record, groups, labels)
+        estimates = _by_level(stack_tables(sources(result, names), SOURCE), record, groups, labels)
         tables = _tables(result, record, names, estimates, _by_level(gains, record, groups, labels), bounds)
-    text = [useless_in_words(useless(gains, rows)), _profiles(record)]
-    return _laid_out(result, record, report, text, tables)
+    text = [useless_in_words(find_useless_gains(gains, rows)), _count_profiles(record)]
+    return _correction_exhibit(result, record, report, text, tables)
 
 
 @exhibit(OF_ITEMS, method=method, headline=_headline)
 def of_items(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Ratings, labels or scores: people alone, corrected and models alone."""
-    frame = in_words(result, report.names)
+    frame = label_estimates(result, report.names)
     frame = frame.assign(feature=frame[PANEL], level=frame[ROW])
     gains = frame[frame["source"] == CORRECTED_BY_MODELS]
     rows = [f"{panel}: {row}" for panel, row in zip(gains[PANEL], gains[ROW], strict=True)]
     bounds = Bounds(f"{level(record)} t interval")
     estimates = frame[["feature", "level", SOURCE, "estimate", "lower", "upper"]]
     tables = _tables(result, record, report.names, estimates, gains, bounds)
-    text = [useless_in_words(useless(gains, rows)), _items(gains, record)]
-    return _laid_out(result, record, report, text, tables)
+    text = [useless_in_words(find_useless_gains(gains, rows)), _count_items(gains, record)]
+    return _correction_exhibit(result, record, report, text, tables)
 
 
-def _laid_out(
+def _correction_exhibit(
     result: Result, record: Recorded, report: ReportData, text: Sequence[str], tables: Sequence[Laid]
 ) -> Exhibit:
     """The summary and further text, the figure, and the tables if there are any."""
     title, records = plain(record.title), report.of_kind(*CORRECTIONS)
-    shown = "{figure} compares people alone, the corrected estimates and models alone"
+    sentence = "{figure} compares people alone, the corrected estimates and models alone"
     if tables:
-        shown += "; the numbers are in {table}"
+        sentence += "; the numbers are in {table}"
     if record.name == records[0].name:
-        shown += (
+        sentence += (
             ". Where a model alone differs from the corrected estimates, it judges differently from people, "
             "and the correction removes the difference"
         )
-    gain = gain_of(COUNTED[result.kind].unit)
+    gain = gain_definition(COUNTED[result.kind].unit)
     points = f"Points are estimates, lines their {level(record)} intervals; at the right is the gain: {gain}."
     lead = " ".join(filter(None, [plain(summary(result, report.names)), *text]))
     return Exhibit(
-        f"{lead}\n\n{shown}.",
+        f"{lead}\n\n{sentence}.",
         [Drawn(result, f"{title}. {points}")],
         tables,
         heading=f"### {title}" if len(records) > 1 else "",
@@ -259,9 +259,9 @@ def _tables(
 ) -> list[Laid]:
     """Estimates by source, and what the models add to each."""
     title, counted = plain(record.title), COUNTED[result.kind]
-    tables = [Laid(_estimates(estimates, bounds, counted), f"{title}.")]
+    tables = [Laid(_estimate_tables(estimates, bounds, counted), f"{title}.")]
     if gains["gain"].notna().any():
-        tables.append(Laid([_gains(gains, names, counted)], f"{title}: gains.", "gains"))
+        tables.append(Laid([_gains_table(gains, names, counted)], f"{title}: gains.", "gains"))
     return tables
 
 
@@ -272,28 +272,28 @@ def _by_level(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labe
         levels = [labels.level(*pair) for pair in pairs]
         return frame.assign(feature=[labels.feature(feature) for feature, _ in pairs], level=levels)
     feature = str(record.settings["feature"])
-    own = frame[frame["feature"].astype("string") == feature]
-    levels = [labels.level(feature, one) for one in own["level"]]
-    return own.assign(feature=levels, level=series_in_words(own, groups, labels))
+    rows = frame[frame["feature"].astype("string") == feature]
+    levels = [labels.level(feature, name) for name in rows["level"]]
+    return rows.assign(feature=levels, level=series_in_words(rows, groups, labels))
 
 
-def _profiles(record: Recorded) -> str:
+def _count_profiles(record: Recorded) -> str:
     """How many profiles people and models judged."""
-    asked, other = (record.settings.get(name) for name in ("n_labelled", "n_other"))
-    if asked is None or other is None:
+    n_labelled, n_other = (record.settings.get(name) for name in ("n_labelled", "n_other"))
+    if n_labelled is None or n_other is None:
         return ""
-    return f"People judged {whole(asked)} profiles; models judged these and {whole(other)} others."
+    return f"People judged {whole(n_labelled)} profiles; models judged these and {whole(n_other)} others."
 
 
-def _items(gains: pd.DataFrame, record: Recorded) -> str:
+def _count_items(gains: pd.DataFrame, record: Recorded) -> str:
     """How many items people and models judged; of sampled ones, models judged the others and these."""
-    labelled, other = int(gains["n_labelled"].max()), int(gains["n_other"].max())
+    n_labelled, n_other = int(gains["n_labelled"].max()), int(gains["n_other"].max())
     if record.settings.get("weighted"):
-        return f"People judged {whole(labelled)} items; models judged {whole(other)}, these among them."
-    return f"People judged {whole(labelled)} items; models judged these and {whole(other)} others."
+        return f"People judged {whole(n_labelled)} items; models judged {whole(n_other)}, these among them."
+    return f"People judged {whole(n_labelled)} items; models judged these and {whole(n_other)} others."
 
 
-def _estimates(frame: pd.DataFrame, bounds: Bounds, counted: Counted) -> list[GT]:
+def _estimate_tables(frame: pd.DataFrame, bounds: Bounds, counted: Counted) -> list[GT]:
     """Estimates by source, with intervals: all in one table, or models in tables of their own."""
     frame = frame.assign(judge=frame[SOURCE])
     if frame[SOURCE].nunique() <= MOST_SERIES_WITH_INTERVALS:
@@ -304,21 +304,21 @@ def _estimates(frame: pd.DataFrame, bounds: Bounds, counted: Counted) -> list[GT
     return [estimates_table(part, Labels(), bounds=bounds, verbatim=True, row=counted.row) for part in parts]
 
 
-def _gains(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
+def _gains_table(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
     """Correlation, weights, gain and effective people or items of each estimate."""
-    known = frame.dropna(subset="gain")
-    columns = [str(name) for name in known.columns if str(name).startswith("weight_")]
+    gains = frame.dropna(subset="gain")
+    columns = [str(name) for name in gains.columns if str(name).startswith("weight_")]
     labels = models_in_words([name.removeprefix("weight_") for name in columns], names)
     weights = {name: f"Weight of {labels[name.removeprefix('weight_')]}" for name in columns}
-    weights |= {"weight": "Weight"} if "weight" in known else {}
+    weights |= {"weight": "Weight"} if "weight" in gains else {}
     effective = f"Effective {counted.unit}"
     rows = {
-        "Attribute": known["feature"],
-        counted.row: known["level"],
-        "Correlation": known["rho"].map(lambda value: number(value, 2)),
-        **{label: known[name].map(lambda value: number(value, 2)) for name, label in weights.items()},
-        "Gain": known["gain"].map(gain_text),
-        effective: known["n_effective"].map(lambda value: whole(round(value))),
+        "Attribute": gains["feature"],
+        counted.row: gains["level"],
+        "Correlation": gains["rho"].map(lambda value: number(value, 2)),
+        **{label: gains[name].map(lambda value: number(value, 2)) for name, label in weights.items()},
+        "Gain": gains["gain"].map(gain_text),
+        effective: gains["n_effective"].map(lambda value: whole(round(value))),
     }
     note = (
         f"Correlation: of people's and the models' influence on the estimate. {effective}: how many "
@@ -327,7 +327,7 @@ def _gains(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
     return styled_table(pd.DataFrame(rows), groups="Attribute", note=note)
 
 
-def _moved(result: Result, names: Names) -> str:
+def _largest_shift_text(result: Result, names: Names) -> str:
     """How far the correction moves the rate that the judge reports, where it moves most."""
     keys = [*(result.settings.get("by") or []), "class"]
     wide = result.frame.pivot_table(index=keys, columns="method", sort=False, observed=True)
@@ -347,8 +347,8 @@ def _moved(result: Result, names: Names) -> str:
             "upper": wide["upper", "rogan_gladen"],
         }
     )
-    found = moved(rates, [plain(text) for text in texts])
-    return "" if found is None else moved_in_words(found)
+    shift = find_largest_shift(rates, [plain(text) for text in texts])
+    return "" if shift is None else moved_in_words(shift)
 
 
 @figure_and_tables(
@@ -356,13 +356,13 @@ def _moved(result: Result, names: Names) -> str:
     lead="{figure} shows rates of classes as the judge reports them and as corrected, {table} the numbers.",
     figure="Points: shares of units with each class",
     lines="lines: {level} intervals",
-    reading=_moved,
+    reading=_largest_shift_text,
     method=(
         "Rates are corrected by units that people labelled. Rogan-Gladen rates assume that the judge "
         "misclassifies other units as it does these; the human, efficient and maximum likelihood rates that "
         "both are from one population."
     ),
-    headline=lambda result, _, report: _moved(result, report.names),
+    headline=lambda result, _, report: _largest_shift_text(result, report.names),
 )
 def rates(result: Result, names: Names) -> list[GT]:
     """Rates by method, classes as columns."""
@@ -370,8 +370,8 @@ def rates(result: Result, names: Names) -> list[GT]:
     rows = {names.column(column): frame[column].map(partial(names.of, column)) for column in by}
     rows["Method"] = frame["method"].map(method_in_words)
     classes = frame["class"].map(partial(names.of, "label"))
-    shown = spread(frame, rows, classes, partial(estimate_cell, digits=3))
+    table = spread(frame, rows, classes, partial(estimate_cell, digits=3))
     counts = frame[[*by, "n_labelled", "n_unlabelled"]].drop_duplicates()
-    labelled, other = (int(counts[name].sum()) for name in ("n_labelled", "n_unlabelled"))
-    note = f"{whole(labelled)} units were labelled by people, {whole(other)} by the judge alone."
-    return [styled_table(shown, groups=next(iter(rows)) if by else None, note=note)]
+    n_labelled, n_unlabelled = (int(counts[name].sum()) for name in ("n_labelled", "n_unlabelled"))
+    note = f"{whole(n_labelled)} units were labelled by people, {whole(n_unlabelled)} by the judge alone."
+    return [styled_table(table, groups=next(iter(rows)) if by else None, note=note)]

@@ -18,9 +18,9 @@ from ...results import Result
 from ..data import ReportData
 from ..methods import plain
 from ..sentences.instrument import (
-    changing,
     changing_in_words,
-    flipping,
+    count_changes,
+    find_largest_flip,
     flipping_in_words,
     positions,
     positions_in_words,
@@ -63,10 +63,10 @@ def _cells(frame: pd.DataFrame, lower: str = "lower", upper: str = "upper", digi
 def _position_reading(result: Result, report: ReportData) -> str:
     """How often each judge chooses the first position, and what pairs asked in both orders follow."""
     every = result.frame[result.frame["facet"] == "all"]
-    found = [
-        positions(report.names.of("judge", judge), own) for judge, own in every.groupby("judge", sort=False)
+    summaries = [
+        positions(report.names.of("judge", judge), rows) for judge, rows in every.groupby("judge", sort=False)
     ]
-    return " ".join(positions_in_words(one) for one in found if one is not None)
+    return " ".join(positions_in_words(summary) for summary in summaries if summary is not None)
 
 
 @exhibit(
@@ -110,10 +110,10 @@ def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhib
 def _order_table(result: Result, style: Style) -> GT:
     frame = result.frame[result.frame["quantity"].isin(FOLLOWED)]
     rows = [
-        FOLLOWED[one["quantity"]]
-        if one["facet"] == "all"
-        else level_in_words(style, one["facet"], one["level"])
-        for one in frame.to_dict("records")
+        FOLLOWED[row["quantity"]]
+        if row["facet"] == "all"
+        else level_in_words(style, row["facet"], row["level"])
+        for row in frame.to_dict("records")
     ]
     return styled_table(
         pd.DataFrame(
@@ -157,8 +157,8 @@ def variance_components(result: Result, record: Recorded, report: ReportData) ->
     )
     coefficients = result.extra["coefficients"]
     texts = []
-    for judge, own in coefficients[coefficients["coefficient"] == "phi"].groupby("judge", sort=False):
-        at = {str(one["design"]): one for one in own.to_dict("records")}
+    for judge, group in coefficients[coefficients["coefficient"] == "phi"].groupby("judge", sort=False):
+        at = {str(row["design"]): row for row in group.to_dict("records")}
         texts.append(
             f"Φ of {plain(report.names.of('judge', judge))} is "
             f"{number(at['one answer']['estimate'], 2)} "
@@ -213,15 +213,19 @@ def flips(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     frame, style = result.frame, _style(report)
     any_level = frame[frame["first"] == "any"]
     facets = any_level["facet"].map(lambda name: facet_in_words(style, name))
-    found = flipping(any_level, facets, any_level["judge"].map(lambda name: report.names.of("judge", name)))
-    reading = "" if found is None else flipping_in_words(found)
+    flip = find_largest_flip(
+        any_level, facets, any_level["judge"].map(lambda name: report.names.of("judge", name))
+    )
+    reading = "" if flip is None else flipping_in_words(flip)
     rows = pd.DataFrame(
         {
             "judge": style.names.all("judge", frame["judge"]),
             "Facet": [facet_in_words(style, name) for name in frame["facet"]],
             "Levels": [
-                "any" if one == "any" else " or ".join(_level(style, facet, name) for name in (one, two))
-                for facet, one, two in zip(frame["facet"], frame["first"], frame["second"], strict=True)
+                "any"
+                if first == "any"
+                else " or ".join(_level(style, facet, name) for name in (first, second))
+                for facet, first, second in zip(frame["facet"], frame["first"], frame["second"], strict=True)
             ],
             "Quantity": [FLIPPED[name] for name in frame["quantity"]],
             "Share": [number(value) for value in frame["estimate"]],
@@ -232,7 +236,7 @@ def flips(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     lead = "{figure} shows how many decisions differ between levels of each facet, and {table} the numbers."
     caption = captioned(record, "Points: shares of decisions")
     return Exhibit(
-        lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", left=3)])], reading
+        lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", n_left=3)])], reading
     )
 
 
@@ -255,7 +259,7 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
         {
             "judge": style.names.all("judge", summary["judge"]),
             "Effect": [
-                style.words.both(*one) for one in summary[["feature", "level"]].itertuples(index=False)
+                style.words.both(*row) for row in summary[["feature", "level"]].itertuples(index=False)
             ],
             "Mean": [number(value) for value in summary["mean"]],
             "Interval": _cells(summary),
@@ -266,9 +270,9 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
             "p, all equal": [p_value(value) for value in summary["p_equal"]],
         }
     )
-    reading = changing_in_words(changing(summary))
+    reading = changing_in_words(count_changes(summary))
     first = str(summary["judge"].iloc[0])
-    shown = Result(
+    figure_result = Result(
         result.frame[result.frame["judge"] == first],
         result.kind,
         settings=result.settings,
@@ -277,7 +281,7 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
     caption = captioned(
         record,
         f"Effect with the largest mean of {plain(report.names.of('judge', first))} in all specifications",
-        rest=f"{level(record)} intervals, and thin lines for simultaneous ones",
+        remark=f"{level(record)} intervals, and thin lines for simultaneous ones",
     )
     lead = (
         "A specification is one combination of the facets of a request. {figure} shows one effect in "
@@ -285,7 +289,9 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
         "and {table} the range of every effect, how often its sign or conclusion differs from that of the "
         "reference specification, and joint tests."
     )
-    return Exhibit(lead, [Drawn(shown, caption)], [Laid([styled_table(rows, groups="judge")])], reading)
+    return Exhibit(
+        lead, [Drawn(figure_result, caption)], [Laid([styled_table(rows, groups="judge")])], reading
+    )
 
 
 @exhibit(
@@ -312,7 +318,7 @@ def drift(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "that of the objects; {table} has the numbers."
     )
     caption = captioned(record, f"Points: changes, with {level(record)} intervals")
-    return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", left=3)])])
+    return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", n_left=3)])])
 
 
 @exhibit(

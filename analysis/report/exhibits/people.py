@@ -41,7 +41,7 @@ QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 def _headline(result: Result, record: Recorded, report: ReportData) -> str:
     """How many models differ from people."""
-    return differing(report, record)[0]
+    return difference_sentences(report, record)[0]
 
 
 def drawing(record: Recorded, report: ReportData) -> Drawn:
@@ -60,33 +60,33 @@ def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     records = report.of_kind("people")
     if record is not records[0]:
         return Exhibit()
-    others = [differing(report, other)[0] for other in records[1:]]
+    sentences = [difference_sentences(report, comparison)[0] for comparison in records[1:]]
     prompts = (
         "Each model is shown under one prompt; the table in the results folder contains all of them."
         if _several(record)
         else ""
     )
     bounds = bounds_name(record.settings) or "interval"
-    drawn = drawing(record, report)
+    figure = drawing(record, report)
     tables = [_table(part, Labels(report.labels), bounds) for part in batches(frame)]
     notes = filter(
         None, [pairs_note(record), "{figure} shows the differences, {table} the numbers.", prompts]
     )
     return Exhibit(
-        f"{' '.join([*differing(report, record), *others])}\n\n{' '.join(notes)}",
-        [drawn],
+        f"{' '.join([*difference_sentences(report, record), *sentences])}\n\n{' '.join(notes)}",
+        [figure],
         [Laid(tables, f"{plain(record.title)}.")],
     )
 
 
-def differing(report: ReportData, record: Recorded) -> list[str]:
+def difference_sentences(report: ReportData, record: Recorded) -> list[str]:
     """How many differences there are, and which is the largest: two sentences."""
     labels, frame = Labels(report.labels), estimates(report, record)
     what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
     alpha = float(record.settings.get("alpha") or 0.05)
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
     largest = largest_difference(frame, levels, alpha)
-    counts = effects.differing(frame, what, alpha, of_prompts=_several(record))
+    counts = effects.count_differences(frame, what, alpha, of_prompts=_several(record))
     sentences = [differing_in_words(counts)]
     return sentences if largest is None else [*sentences, largest_difference_in_words(largest)]
 
@@ -128,7 +128,7 @@ def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
         else:
             texts = [number(record["estimate"]) + mark, limits * (len(names) <= MOST_SERIES_WITH_INTERVALS)]
             cells[who] = NO_BREAK.join(filter(None, texts))
-    shown = [
+    table_rows = [
         {"Attribute": labels.feature(feature), "Level": labels.level(feature, level), **cells}
         for (feature, level), cells in rows.items()
     ]
@@ -137,7 +137,7 @@ def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
         notes = ["Columns of models: model minus people.", star_rule(), *notes]
         if len(names) <= MOST_SERIES_WITH_INTERVALS:
             notes.insert(2, f"In brackets: {bounds}s.")
-    return styled_table(pd.DataFrame(shown), groups="Attribute", note=" ".join(filter(None, notes)))
+    return styled_table(pd.DataFrame(table_rows), groups="Attribute", note=" ".join(filter(None, notes)))
 
 
 def _several(record: Recorded) -> bool:

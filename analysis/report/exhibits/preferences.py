@@ -16,12 +16,12 @@ from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain
 from ..sentences.preferences import (
-    clearest,
     clearest_in_words,
     cycles,
     cycles_in_words,
     excluding_half,
     excluding_in_words,
+    find_clearest_preference,
     majorities,
     majorities_in_words,
     most_important,
@@ -48,8 +48,8 @@ def result_by_group(result: Result) -> dict[tuple[str, ...], Result]:
         return table[columns].astype("string").fillna("")
 
     def of(table: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
-        kept = (groups(table) == list(key)).all(axis=1)
-        return table[kept].drop(columns=columns).reset_index(drop=True)
+        mask = (groups(table) == list(key)).all(axis=1)
+        return table[mask].drop(columns=columns).reset_index(drop=True)
 
     return {
         key: replace(
@@ -66,29 +66,29 @@ def each_group(build: Build) -> Build:
 
     @wraps(build)
     def built(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-        shown = [
-            _of_group(build, one, record, report, key, k)
-            for k, (key, one) in enumerate(result_by_group(result).items())
+        exhibits = [
+            _group_exhibit(build, group_result, record, report, key, k)
+            for k, (key, group_result) in enumerate(result_by_group(result).items())
         ]
-        return replace(shown[0], further=shown[1:])
+        return replace(exhibits[0], further=exhibits[1:])
 
     return built
 
 
-def _of_group(
+def _group_exhibit(
     build: Build, result: Result, record: Recorded, report: ReportData, key: tuple[str, ...], place: int
 ) -> Exhibit:
     """The exhibit of one group; the notes of all come with the first."""
     columns = zip(("judges", "prompts", "variants"), key, strict=False)
     group = ", ".join(report.names.of(column, name) for column, name in columns if name)
     title = record.title or record.name
-    titled = replace(record, title=f"{title}: {group}" if group else record.title)
-    alone = replace(result, notes=()) if place else result
-    made, mark = build(alone, titled, report), str(place + 1) if place else ""
+    group_record = replace(record, title=f"{title}: {group}" if group else record.title)
+    group_result = replace(result, notes=()) if place else result
+    group_exhibit, mark = build(group_result, group_record, report), str(place + 1) if place else ""
     return replace(
-        made,
-        figures=[replace(one, key=mark) for one in made.figures],
-        tables=[replace(one, key=mark) for one in made.tables],
+        group_exhibit,
+        figures=[replace(figure, key=mark) for figure in group_exhibit.figures],
+        tables=[replace(table, key=mark) for table in group_exhibit.tables],
     )
 
 
@@ -125,8 +125,8 @@ def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibi
             "p": p_value(row["p"]),
         }
         if row["level"] in counts.index and "reference" not in row:
-            own = counts.loc[row["level"]]
-            cells |= {"Tasks": whole(own["n_answered"]), "Ties": number(own["ties"])}
+            task_counts = counts.loc[row["level"]]
+            cells |= {"Tasks": whole(task_counts["n_answered"]), "Ties": number(task_counts["ties"])}
         rows.append(cells)
     return _exhibit(
         result,
@@ -162,7 +162,7 @@ def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         [labels.level(*pair) for pair in zip(frame["feature"], frame[name], strict=True)]
         for name in ("level", "reference")
     )
-    found = clearest(frame, levels, references)
+    preference = find_clearest_preference(frame, levels, references)
     return _exhibit(
         result,
         record,
@@ -171,7 +171,7 @@ def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "share of tasks in which the profile with the level of the row is chosen over one with that of the "
         "column.",
         styled_table(table),
-        "" if found is None else clearest_in_words(found),
+        "" if preference is None else clearest_in_words(preference),
     )
 
 
@@ -190,7 +190,7 @@ def preference_cycles(result: Result, record: Recorded, report: ReportData) -> E
                 f"{level_of(result.settings)} interval of the difference": _limits(row),
                 "Adjusted p": p_value(row["p_holm"]),
                 "Cycle": " over ".join(
-                    labels.level(feature, one) for one in str(row["cycle"]).split(" over ")
+                    labels.level(feature, level) for level in str(row["cycle"]).split(" over ")
                 )
                 if row["cycle"]
                 else "",
@@ -239,7 +239,7 @@ def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
     names = [labels.feature(feature) for feature in frame["feature"]]
     limits = [" ".join(filter(None, [bounds, _limits(row)])) for row in frame.to_dict("records")]
-    found = most_important(frame, names, limits)
+    leaders = most_important(frame, names, limits)
     return _exhibit(
         result,
         record,
@@ -247,7 +247,7 @@ def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "numbers. Importance depends on the levels that the study shows.",
         "relative importance of attributes.",
         styled_table(table),
-        "" if found is None else most_important_in_words(found),
+        "" if leaders is None else most_important_in_words(leaders),
     )
 
 

@@ -207,19 +207,19 @@ def figure_and_tables(
     lead: str,
     figure: str = "",
     lines: str = "",
-    rest: str = "",
+    remark: str = "",
     reading: Reading | None = None,
     **options: Any,
 ) -> Callable[[Any], Any]:
     """Register a function from a result and names to its tables, to be shown below a figure."""
-    # `figure`, `lines` and `rest` are the parts of the figure's caption, see `captioned`; without `figure`
+    # `figure`, `lines` and `remark` are the parts of the figure's caption, see `captioned`; without `figure`
     # there is none. `reading` is a function from a result and names to what was found.
 
     def register(tables: Any) -> Any:
         def build(result: Result, record: Recorded, report: ReportData) -> Exhibit:
-            drawn = [Drawn(result, captioned(record, figure, lines, rest))] if figure else []
-            found = reading(result, report.names) if reading else ""
-            return Exhibit(lead, drawn, [Laid(tables(result, report.names))], found)
+            figures = [Drawn(result, captioned(record, figure, lines, remark))] if figure else []
+            sentence = reading(result, report.names) if reading else ""
+            return Exhibit(lead, figures, [Laid(tables(result, report.names))], sentence)
 
         exhibit(*kinds, **options)(build)
         return tables
@@ -232,9 +232,9 @@ def ended(title: str) -> str:
     return title if title.endswith(("?", ".")) else f"{title}."
 
 
-def level(made: Result | Recorded) -> str:
+def level(source: Result | Recorded) -> str:
     """The level of the intervals of a result in percent."""
-    return level_of(made.settings)
+    return level_of(source.settings)
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
@@ -255,11 +255,11 @@ def _setting(key: str, value: object) -> str:
     if key == "draws" and isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, list | tuple):
-        return ", ".join(f"{one:g}" if isinstance(one, float) else plain(one) for one in value)
+        return ", ".join(f"{entry:g}" if isinstance(entry, float) else plain(entry) for entry in value)
     return plain(SCORINGS.get(str(value), ADJUSTMENTS.get(str(value), str(value))))
 
 
-def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, of: str = "") -> str:
+def captioned(record: Recorded, what: str, lines: str = "", remark: str = "", *, of: str = "") -> str:
     """A caption: the title, what is drawn, and its intervals unless there was no bootstrap."""
     # In `lines`, `{level}` and `{drawn}` stand for the level and for what was resampled, `{clustered}` for
     # the clusters of intervals, or percentiles where these were asked for.
@@ -271,5 +271,5 @@ def captioned(record: Recorded, what: str, lines: str = "", rest: str = "", *, o
             clustered = f" (percentiles of the bootstrap, {units} resampled)"
         limits = lines.format(level=level(record), drawn=f"{units} resampled", clustered=clustered)
         what = f"{what}; {limits}"
-    text = "; ".join(filter(None, [what, rest]))
+    text = "; ".join(filter(None, [what, remark]))
     return " ".join(filter(None, [ended(plain(record.title)), of, f"{text}." if text else ""]))

@@ -70,8 +70,8 @@ def compare(
     return Result(frame, KIND, settings=settings)
 
 
-def _row(aspect: str, registered: object, found: object) -> Row:
-    return (aspect, str(registered), str(found), AS if registered == found else DEVIATES)
+def _row(aspect: str, registered: object, value: object) -> Row:
+    return (aspect, str(registered), str(value), AS if registered == value else DEVIATES)
 
 
 def _time(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
@@ -104,29 +104,31 @@ def _judges(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
 
 
 def _analyses(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
-    known = {one.name: one for one in data.results if one.part == "fit"}
+    entries = {entry.name: entry for entry in data.results if entry.part == "fit"}
     for planned in registered["analyses"]:
-        yield from _analysis(planned, registered, known.get(planned["name"]))
+        yield from _analysis(planned, registered, entries.get(planned["name"]))
     named = {planned["name"] for planned in registered["analyses"]}
-    for one in known.values() if named else ():
-        if one.name not in named and one.settings.get("verb"):
-            yield (f"Analysis {one.title.rstrip('.') or one.name}", "", one.name, ADDED)
-    alphas = sorted({float(one.settings["alpha"]) for one in known.values() if one.settings.get("alpha")})
+    for entry in entries.values() if named else ():
+        if entry.name not in named and entry.settings.get("verb"):
+            yield (f"Analysis {entry.title.rstrip('.') or entry.name}", "", entry.name, ADDED)
+    alphas = sorted(
+        {float(entry.settings["alpha"]) for entry in entries.values() if entry.settings.get("alpha")}
+    )
     if alphas:
-        yield _row("Alpha", f"{registered['alpha']:g}", ", ".join(f"{one:g}" for one in alphas))
-    corrected = [one for one in known.values() if one.kind.startswith("prediction_powered")]
-    found = "none" if not corrected else str(corrected[0].settings.get("correct") or "ppi")
-    yield _row("Correction by models", registered["correct"] or "none", found)
+        yield _row("Alpha", f"{registered['alpha']:g}", ", ".join(f"{alpha:g}" for alpha in alphas))
+    corrected = [entry for entry in entries.values() if entry.kind.startswith("prediction_powered")]
+    correction = "none" if not corrected else str(corrected[0].settings.get("correct") or "ppi")
+    yield _row("Correction by models", registered["correct"] or "none", correction)
 
 
 def _analysis(
-    planned: Mapping[str, Any], registered: Mapping[str, Any], found: Recorded | None
+    planned: Mapping[str, Any], registered: Mapping[str, Any], record: Recorded | None
 ) -> Iterator[Row]:
     aspect = f"Analysis {planned['title'].rstrip('.')}"
-    if found is None:
+    if record is None:
         yield (aspect, planned["name"], "", ABSENT)
         return
-    settings = found.settings
+    settings = record.settings
     differing = [name for name in COMPARED if not _alike(name, planned, settings)]
     if not differing:
         yield (aspect, planned["formula"], str(settings.get("formula")), AS)
@@ -136,9 +138,14 @@ def _analysis(
         if settings["vcov"] != registered["vcov"]:
             yield (f"{aspect}: standard errors", registered["vcov"], settings["vcov"], DEVIATES)
         clusters = {", ".join(names) for names in registered["clusters"].values()}
-        used = set(str(settings.get("id") or "none").split(" or "))
-        if not used <= clusters and not settings.get("against"):
-            yield (f"{aspect}: clusters", " or ".join(sorted(clusters)), " or ".join(sorted(used)), DEVIATES)
+        columns = set(str(settings.get("id") or "none").split(" or "))
+        if not columns <= clusters and not settings.get("against"):
+            yield (
+                f"{aspect}: clusters",
+                " or ".join(sorted(clusters)),
+                " or ".join(sorted(columns)),
+                DEVIATES,
+            )
     adjusted = (registered.get("adjusted") or {}).get(planned["name"])
     if adjusted != settings.get("adjusted"):
         yield (
@@ -161,19 +168,19 @@ def _alike(name: str, planned: Mapping[str, Any], settings: Mapping[str, Any]) -
 def _sizes(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
     """Pairs of each model, and tasks of people, of the first analysis with groups."""
     sample = registered["sample"]
-    main = next((one for one in data.results if one.part == "fit" and one.groups), None)
+    main = next((entry for entry in data.results if entry.part == "fit" and entry.groups), None)
     if main is None or "pairs" not in sample:
         return
     for group in main.groups:
         if group.get("variant"):
             continue
         people = group["judge"] in registered["people"]
-        wanted = sample["respondents"] * sample["tasks"] if people else sample["pairs"]
+        target = sample["respondents"] * sample["tasks"] if people else sample["pairs"]
         prompt = f", {data.label('prompts', group['prompt'])}" if group.get("prompt") else ""
         what = "tasks" if people else "pairs"
         row = _row(
             f"Sample of {data.label('judges', group['judge'])}{prompt}",
-            f"{whole(wanted)} {what}",
+            f"{whole(target)} {what}",
             f"{whole(int(group['n_rows']) // 2)} {what}",
         )
         yield row
@@ -191,8 +198,8 @@ def sentence(verdicts: Sequence[str]) -> str:
         UNSEEN: ("could not be compared", "could not be compared"),
         ADDED: ("was not registered", "were not registered"),
     }
-    told = [f"{counts[name]} {words[name][counts[name] != 1]}" for name in words if counts[name]]
-    return f"{counts[AS]} of {planned} registered aspects are as registered; {', '.join(told)}."
+    phrases = [f"{counts[name]} {words[name][counts[name] != 1]}" for name in words if counts[name]]
+    return f"{counts[AS]} of {planned} registered aspects are as registered; {', '.join(phrases)}."
 
 
 def add_to_results(path: str | Path, compared: Result) -> None:
@@ -202,10 +209,10 @@ def add_to_results(path: str | Path, compared: Result) -> None:
     record = {name: run[name] for name in ("created", "command", "packages", "r")}
     title = "Comparison with the registration"
     entries = entries_of([Named(KIND, title, compared)], PART)
-    kept = [entry for entry in before.get("results") or [] if entry.get("part") != PART]
+    other_entries = [entry for entry in before.get("results") or [] if entry.get("part") != PART]
     manifest = {
         **before,
-        "results": [*kept, *entries],
+        "results": [*other_entries, *entries],
         "parts": {**(before.get("parts") or {}), PART: {**record, "data": [], "notes": []}},
     }
     with folder.extended(PART) as draft:
@@ -214,9 +221,9 @@ def add_to_results(path: str | Path, compared: Result) -> None:
 
 def hashes_now(registered: Mapping[str, Any], places: Sequence[Path]) -> dict[str, str]:
     """SHA-256 of the registered files, each in the first of several folders that has it."""
-    found = {}
+    hashes = {}
     for name in registered["files"]:
         path = next((place / name for place in places if (place / name).is_file()), None)
         if path is not None:
-            found[name] = file_hash(path)
-    return found
+            hashes[name] = file_hash(path)
+    return hashes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from conjury.inference.study.models import Study
-from conjury.inference.study.restrictions import shown_shares, tied
+from conjury.inference.study.restrictions import shown_shares, tied_attributes
 
 EQUAL = 5e-4  # difference of probabilities that counts as none: study files round them
 Attributes = Mapping[str, Mapping[str, Any]]
@@ -17,8 +17,11 @@ Attributes = Mapping[str, Mapping[str, Any]]
 def attributes_of(study: Study) -> dict[str, dict[str, Any]]:
     """Label of each attribute and of its levels, by their ids."""
     return {
-        one.id: {"label": one.label, "levels": {level.id: level.label for level in one.levels}}
-        for one in study.attributes
+        attribute.id: {
+            "label": attribute.label,
+            "levels": {level.id: level.label for level in attribute.levels},
+        }
+        for attribute in study.attributes
     }
 
 
@@ -26,20 +29,25 @@ def uneven_shares(study: Study) -> dict[str, dict[str, float]]:
     """Probability that a profile shows each level, of attributes whose levels are not equally likely."""
     shares = shown_shares(study)
     return {
-        one.id: {level.id: round(float(p), 6) for level, p in zip(one.levels, shares[one.id], strict=True)}
-        for one in study.attributes
-        if np.ptp(shares[one.id]) > EQUAL
+        attribute.id: {
+            level.id: round(float(p), 6)
+            for level, p in zip(attribute.levels, shares[attribute.id], strict=True)
+        }
+        for attribute in study.attributes
+        if np.ptp(shares[attribute.id]) > EQUAL
     }
 
 
 def dependent_attributes(study: Study) -> list[list[str]]:
     """Groups of attributes that restrictions tie, directly or through each other; apart from others."""
     groups: list[set[str]] = []
-    for pair in tied(study):
+    for pair in tied_attributes(study):
         met = [group for group in groups if group & set(pair)]
         groups = [group for group in groups if group not in met] + [set(pair).union(*met)]
     order = [attribute.id for attribute in study.attributes]
-    return sorted((sorted(group, key=order.index) for group in groups), key=lambda one: order.index(one[0]))
+    return sorted(
+        (sorted(group, key=order.index) for group in groups), key=lambda names: order.index(names[0])
+    )
 
 
 def distribution_in_words(
@@ -60,5 +68,5 @@ def distribution_in_words(
         + ", ".join(f"{attributes[name]['levels'][level]} {p:.3g}" for level, p in of_levels.items())
         for name, of_levels in uneven.items()
     ]
-    rest = " Levels of other attributes are equally likely." if len(uneven) < len(attributes) else ""
-    return " ".join([*sentences, f"Probabilities of levels: {'; '.join(shares)}.{rest}"])
+    remainder = " Levels of other attributes are equally likely." if len(uneven) < len(attributes) else ""
+    return " ".join([*sentences, f"Probabilities of levels: {'; '.join(shares)}.{remainder}"])

@@ -57,11 +57,11 @@ class Facts:
     def is_simulated(self) -> bool:
         """Whether answers of the run, or data behind the results, are simulated."""
         served = self.run.served if self.run is not None else ()
-        asked = self.run.judges.values() if self.run is not None else ()
+        judges = self.run.judges.values() if self.run is not None else ()
         return (
             (self.results is not None and self.results.simulated)
-            or any(one.get("model_returned") == SIMULATED for one in served)
-            or any(one.get("backend") == SIMULATED for one in asked)
+            or any(entry.get("model_returned") == SIMULATED for entry in served)
+            or any(entry.get("backend") == SIMULATED for entry in judges)
         )
 
     @property
@@ -72,9 +72,9 @@ class Facts:
     @property
     def models_asked(self) -> list[Any]:
         """Models with answers in the run or the results; all of the study where neither is known."""
-        known = set(self.run.judges) if self.run is not None else set()
-        known |= self._in_answers("judge")
-        return [judge for judge in self.models if judge.id in known] or self.models
+        ids = set(self.run.judges) if self.run is not None else set()
+        ids |= self._in_answers("judge")
+        return [judge for judge in self.models if judge.id in ids] or self.models
 
     @property
     def answered_in_run(self) -> set[str]:
@@ -82,9 +82,9 @@ class Facts:
         if self.run is None:
             return set()
         counts = self.run.counts
-        found = counts[(counts["state"] == "answered") & (counts["n"] > 0)]["judge_id"] if len(counts) else ()
+        ids = counts[(counts["state"] == "answered") & (counts["n"] > 0)]["judge_id"] if len(counts) else ()
         finished = self.run.people is not None and (self.run.people["state"] == COMPLETE).any()
-        return {*map(str, found), *(judge.id for judge in self.people if finished)}
+        return {*map(str, ids), *(judge.id for judge in self.people if finished)}
 
     @property
     def answered_in_results(self) -> set[str]:
@@ -95,8 +95,8 @@ class Facts:
     def prompts_asked(self) -> list[Any]:
         """Prompts with requests in the run or answers in the results; all of the study if neither has any."""
         counts = self.run.counts if self.run is not None else pd.DataFrame()
-        known = self._in_answers("prompt") | (set(counts["prompt_id"].astype(str)) if len(counts) else set())
-        return [prompt for prompt in self.study.prompts if prompt.id in known] or self.study.prompts
+        ids = self._in_answers("prompt") | (set(counts["prompt_id"].astype(str)) if len(counts) else set())
+        return [prompt for prompt in self.study.prompts if prompt.id in ids] or self.study.prompts
 
     def _in_answers(self, column: str) -> set[str]:
         answers = self.table("answers")
@@ -120,9 +120,9 @@ class Facts:
     def check(self, code: str) -> Mapping[str, Any] | None:
         """The verdict and finding of a check of the results; None where it was not run."""
         for name in ("diagnosis", "battery"):
-            found = self.table(name)
-            if found is not None and "code" in found:
-                rows = found[found["code"] == code]
+            frame = self.table(name)
+            if frame is not None and "code" in frame:
+                rows = frame[frame["code"] == code]
                 if len(rows):
                     return dict(rows.iloc[0])
         return None

@@ -95,7 +95,7 @@ class File:
 def files_of(folder: str | Path) -> list[File]:
     """All files below a folder but hidden ones, locks and metadata, in order of their names."""
     root = Path(folder)
-    found = []
+    files = []
     for path in sorted(root.rglob("*")) if root.is_dir() else ():
         name = path.relative_to(root).as_posix()
         if (
@@ -103,10 +103,10 @@ def files_of(folder: str | Path) -> list[File]:
             and path.name not in SKIPPED
             and not any(part.startswith(".") for part in Path(name).parts)
         ):
-            found.append(File(name, path.stat().st_size, file_hash(path), media_type(path)))
-    if not found:
+            files.append(File(name, path.stat().st_size, file_hash(path), media_type(path)))
+    if not files:
         raise InputError(f"{root} contains no files; name a folder of a run or of results.")
-    return found
+    return files
 
 
 def media_type(path: Path) -> str:

@@ -18,7 +18,7 @@ def methods_of(path: str | Path) -> tuple[str, str]:
     # Returns: In the text, `[@key]` cites an entry of the bibliography; every entry is cited.
     report = Report(path)
     parts = [_opening(report)]
-    seen: set[str] = set()
+    paragraphs: set[str] = set()
     for record in report.results:
         text, works = report.method(record), works_of([record])
         if not text and not works:
@@ -26,30 +26,30 @@ def methods_of(path: str | Path) -> tuple[str, str]:
         cited = f" [{'; '.join(f'@{key}' for key in works)}]" if works else ""
         title = plain(record.title.rstrip(".") or record.name)
         paragraph = f"*{title}*{cited}. {text}".strip()
-        if paragraph not in seen:
+        if paragraph not in paragraphs:
             parts.append(paragraph)
-            seen.add(paragraph)
+            paragraphs.add(paragraph)
     named = set(re.findall(r"@([a-z]+[0-9]{4})", "\n".join(parts)))
-    used = [key for key in entries() if key in named]
-    bibliography = "\n\n".join([software(), *(entries()[key] for key in used)])
+    keys = [key for key in entries() if key in named]
+    bibliography = "\n\n".join([software(), *(entries()[key] for key in keys)])
     return "\n\n".join(parts) + "\n", bibliography + "\n"
 
 
 def _opening(report: Report) -> str:
     """Data, software and command, and that data are simulated where they are."""
-    made = report.manifest
-    files = [one for one in made.get("data") or [] if not one.get("variant")]
-    rows = sum(int(one.get("rows") or 0) for one in files)
+    record = report.manifest
+    files = [entry for entry in record.get("data") or [] if not entry.get("variant")]
+    rows = sum(int(entry.get("rows") or 0) for entry in files)
     data = f"The analyses rest on {whole(rows)} rows of data. " if rows else ""
     simulated = "The data are simulated. " if report.simulated else ""
-    packages = made.get("packages") or {}
+    packages = record.get("packages") or {}
     listed = ", ".join(f"{plain(name)} {plain(number)}" for name, number in packages.items())
-    python = f"Python {plain(made['python'])}" if made.get("python") else "Python"
+    python = f"Python {plain(record['python'])}" if record.get("python") else "Python"
     with_r = "".join(
-        f", {plain(name)} {plain(number)}" for name, number in (made.get("r") or {}).items() if number
+        f", {plain(name)} {plain(number)}" for name, number in (record.get("r") or {}).items() if number
     )
-    run = f" They were computed by {code(made['command'])}." if made.get("command") else ""
+    run = f" They were computed by {code(record['command'])}." if record.get("command") else ""
     return (
-        f"{simulated}{data}All analyses were run with conjury {plain(made.get('conjury') or '')} [@{OWN}] "
+        f"{simulated}{data}All analyses were run with conjury {plain(record.get('conjury') or '')} [@{OWN}] "
         f"({python}; {listed}{with_r}).{run}"
     )

@@ -50,9 +50,9 @@ def registration(
     for name in judges:
         if name not in study.judge_labels:
             raise InputError(f"--judge: {suggestion(name, study.judge_labels)}")
-    known = [judge for judge in study.judges if not judges or judge.id in judges]
+    members = [judge for judge in study.judges if not judges or judge.id in judges]
     now = created or datetime.now(UTC)
-    made: Registration = {
+    content: Registration = {
         "format": FORMAT,
         "template": template,
         "created": now.isoformat(timespec="seconds"),
@@ -62,19 +62,19 @@ def registration(
         "kind": study.kind,
         "question": study.question,
         "files": _files(study, design_files),
-        "judges": {judge.id: judge.label for judge in known},
-        "people": [judge.id for judge in known if judge.kind == "human"],
-        "models": {judge.id: judge.ask.model for judge in known if judge.ask},
+        "judges": {judge.id: judge.label for judge in members},
+        "people": [judge.id for judge in members if judge.kind == "human"],
+        "models": {judge.id: judge.ask.model for judge in members if judge.ask},
         "prompts": study.prompt_labels,
         "refusal": study.refusal,
         "alpha": alpha,
         "correct": correct,
-        "power": [dict(one) for one in power],
-        "excluded_people": _excluded_people(study) if any(judge.kind == "human" for judge in known) else [],
-        **(_of_conjoint(study, known) if isinstance(study, Study) else _of_items(study, known)),
+        "power": [dict(entry) for entry in power],
+        "excluded_people": _excluded_people(study) if any(judge.kind == "human" for judge in members) else [],
+        **(_conjoint_content(study, members) if isinstance(study, Study) else _item_content(study, members)),
     }
-    made["sample"] |= sample or {}
-    return {**made, "sha256": hash_of(made)}
+    content["sample"] |= sample or {}
+    return {**content, "sha256": hash_of(content)}
 
 
 def hash_of(registered: Mapping[str, Any]) -> str:
@@ -86,18 +86,18 @@ def hash_of(registered: Mapping[str, Any]) -> str:
 
 def _files(study: AnyStudy, design: Sequence[Path]) -> dict[str, str]:
     """Hashes of the study file, of its templates and of the drawn design, by name."""
-    own = {study_file(study).name: study_file(study)}
+    paths = {study_file(study).name: study_file(study)}
     for prompt in study.prompts:
-        own |= {name: study.file(name) for name in (prompt.template, prompt.user) if name}
-    own |= {f"design/{path.name}": path for path in design}
-    return {name: file_hash(path) for name, path in sorted(own.items()) if path.is_file()}
+        paths |= {name: study.file(name) for name in (prompt.template, prompt.user) if name}
+    paths |= {f"design/{path.name}": path for path in design}
+    return {name: file_hash(path) for name, path in sorted(paths.items()) if path.is_file()}
 
 
-def _of_conjoint(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
+def _conjoint_content(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
     design = study.design
-    both = {judge.kind for judge in judges} == {"human", "model"}
-    compared = people_analyses(study) if both else []
-    analyses = [*(one for one in study.analyses if not one.compares_people), *compared]
+    is_mixed = {judge.kind for judge in judges} == {"human", "model"}
+    compared = people_analyses(study) if is_mixed else []
+    analyses = [*(analysis for analysis in study.analyses if not analysis.compares_people), *compared]
     return {
         "outcome": study.outcome,
         "attributes": attributes_of(study),
@@ -105,30 +105,30 @@ def _of_conjoint(study: Study, judges: Sequence[Judge]) -> dict[str, Any]:
         "dependent_attributes": dependent_attributes(study),
         "sample": {"pairs": design.pairs, "respondents": design.respondents, "tasks": design.tasks},
         "repeats": {"repeat_first": design.repeat_first, "swapped_share": study.collect.swapped_share},
-        "restrictions": [one.model_dump() for one in design.restrictions],
+        "restrictions": [restriction.model_dump() for restriction in design.restrictions],
         "analyses": [
             {
-                "name": one.name,
-                "title": one.title,
-                "verb": one.verb,
-                "formula": one.formula,
-                "by": one.by,
-                "exclude": one.exclude,
-                "h0": one.h0,
+                "name": analysis.name,
+                "title": analysis.title,
+                "verb": analysis.verb,
+                "formula": analysis.formula,
+                "by": analysis.by,
+                "exclude": analysis.exclude,
+                "h0": analysis.h0,
             }
-            for one in analyses
+            for analysis in analyses
         ],
         "clusters": {kind: list(study.clusters.of(kind)) for kind in ("human", "model")},
         "vcov": study.clusters.vcov,
         "bootstrap": {"unit": study.bootstrap.unit, "draws": study.bootstrap.draws},
         "adjusted": {
             **({"specifications": "romano_wolf"} if study.instrument is not None else {}),
-            **{one.name: "holm" for one in analyses if one.compares_people},
+            **{analysis.name: "holm" for analysis in analyses if analysis.compares_people},
         },
     }
 
 
-def _of_items(study: ItemStudy, judges: Sequence[Judge]) -> dict[str, Any]:
+def _item_content(study: ItemStudy, judges: Sequence[Judge]) -> dict[str, Any]:
     assigned = study.assignment
     return {
         "dimensions": {**study.scale_labels, **{name: name for name in study.label_sets}},
@@ -163,9 +163,9 @@ def _excluded_people(study: AnyStudy) -> list[str]:
     if panel is None:
         return []
     rules = [
-        f"Who answers {plain(one.label)} with {' or '.join(map(plain, one.screen_out))} is screened out."
-        for one in panel.questions
-        if one.screen_out
+        f"Who answers {plain(entry.label)} with {' or '.join(map(plain, entry.screen_out))} is screened out."
+        for entry in panel.questions
+        if entry.screen_out
     ]
     if panel.fail_limit:
         failed = counted(panel.fail_limit, "attention check")
@@ -176,12 +176,12 @@ def _excluded_people(study: AnyStudy) -> list[str]:
 
 def read_registration(path: Path) -> Registration:
     """Read a registration; refuse a file that is none, or that was changed since it was written."""
-    found = read_json(path, "give the .json that `conjury preregister` wrote")
-    if not isinstance(found, dict) or "sha256" not in found or found.get("format") != FORMAT:
+    content = read_json(path, "give the .json that `conjury preregister` wrote")
+    if not isinstance(content, dict) or "sha256" not in content or content.get("format") != FORMAT:
         raise InputError(f"{path} is no registration; give the .json that `conjury preregister` wrote.")
-    if hash_of(found) != found["sha256"]:
+    if hash_of(content) != content["sha256"]:
         raise InputError(
             f"{path} was changed after it was registered: its SHA-256 is not the one that it states; use the "
             "file as it was written."
         )
-    return found
+    return content

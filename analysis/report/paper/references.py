@@ -78,23 +78,23 @@ BOOTSTRAPPED = {  # kinds whose draws resample data; those of other kinds are of
 def entries() -> dict[str, str]:
     """BibTeX entries of the bibliography as they are written, by key."""
     text = BIBLIOGRAPHY.read_text(encoding="utf-8")
-    return {found[1]: found[0] for found in re.finditer(r"^@\w+\{([\w-]+),\n.*?^\}", text, re.M | re.S)}
+    return {match[1]: match[0] for match in re.finditer(r"^@\w+\{([\w-]+),\n.*?^\}", text, re.M | re.S)}
 
 
-def short(key: str) -> str:
+def cite(key: str) -> str:
     """Authors, year and DOI of a work in one line."""
-    found = read_bibliography(BIBLIOGRAPHY)[key]
-    names = [name.split(",")[0].strip() for name in found["author"].split(" and ")]
+    fields = read_bibliography(BIBLIOGRAPHY)[key]
+    names = [name.split(",")[0].strip() for name in fields["author"].split(" and ")]
     who = names[0] if len(names) == 1 else " & ".join(names) if len(names) == 2 else f"{names[0]} et al."
     who = who.replace("& others", "et al.")
-    where = f"doi:{found['doi']}" if "doi" in found else found.get("howpublished") or found.get("url", "")
-    return f"{who} ({found['year']}){', ' if where else ''}{where}"
+    where = f"doi:{fields['doi']}" if "doi" in fields else fields.get("howpublished") or fields.get("url", "")
+    return f"{who} ({fields['year']}){', ' if where else ''}{where}"
 
 
 def works_of(records: Iterable[Recorded]) -> list[str]:
     """Keys of the works that results rest on, in the order of the bibliography."""
-    used = {key for record in records for key in _keys(record)}
-    return [key for key in entries() if key in used]
+    keys = {key for record in records for key in _keys(record)}
+    return [key for key in entries() if key in keys]
 
 
 def _keys(record: Recorded) -> Iterator[str]:

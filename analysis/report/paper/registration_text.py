@@ -38,21 +38,21 @@ def _answer(source: str | Callable[[Mapping[str, Any]], str], registered: Mappin
     return f"**{MARK}: {source}.**" if isinstance(source, str) else source(registered)
 
 
-def question_text(made: Mapping[str, Any]) -> str:
+def question_text(plan: Mapping[str, Any]) -> str:
     """What judges are asked."""
-    return f"Judges are asked: {plain(made['question'])}"
+    return f"Judges are asked: {plain(plan['question'])}"
 
 
-def design_text(made: Mapping[str, Any]) -> str:
+def design_text(plan: Mapping[str, Any]) -> str:
     """What is varied, and how."""
-    if made["kind"] != "conjoint":
-        strata = ", ".join(map(plain, made["strata"].values()))
+    if plan["kind"] != "conjoint":
+        strata = ", ".join(map(plain, plan["strata"].values()))
         return f"Judges rate items one at a time{f'; items are grouped by {strata}' if strata else ''}."
     lines = [
-        f"- {plain(one['label'])}: {', '.join(map(plain, one['levels'].values()))}"
-        for one in made["attributes"].values()
+        f"- {plain(attribute['label'])}: {', '.join(map(plain, attribute['levels'].values()))}"
+        for attribute in plan["attributes"].values()
     ]
-    rules = len(made["restrictions"])
+    rules = len(plan["restrictions"])
     never = f"{counted(rules, 'rule')} {'excludes' if rules == 1 else 'exclude'} combinations of levels."
     return (
         "Randomised conjoint with forced choices between two profiles. Attributes, the reference first:\n\n"
@@ -61,90 +61,90 @@ def design_text(made: Mapping[str, Any]) -> str:
     )
 
 
-def randomisation_text(made: Mapping[str, Any]) -> str:
+def randomisation_text(plan: Mapping[str, Any]) -> str:
     """What is drawn at random."""
-    if made["kind"] != "conjoint":
-        if not made["people"]:
+    if plan["kind"] != "conjoint":
+        if not plan["people"]:
             return "Each item is put to each model in a request of its own; no order of items is drawn."
         return "Which items each person judges, and in which order, is drawn before data are collected."
-    again = "Combinations that restrictions exclude are drawn again." if made["restrictions"] else ""
-    shares = distribution_in_words(made["attributes"], made["uneven_shares"], made["dependent_attributes"])
-    repeats = made["people"] and made["repeats"]["repeat_first"]
+    redraw_note = "Combinations that restrictions exclude are drawn again." if plan["restrictions"] else ""
+    shares = distribution_in_words(plan["attributes"], plan["uneven_shares"], plan["dependent_attributes"])
+    repeats = plan["people"] and plan["repeats"]["repeat_first"]
     repeated = "The first task of people is repeated with positions swapped." if repeats else ""
     text = "Levels and positions are drawn at random for each profile, before data are collected."
-    return " ".join(filter(None, [text, again, plain(shares), repeated]))
+    return " ".join(filter(None, [text, redraw_note, plain(shares), repeated]))
 
 
-def judges_text(made: Mapping[str, Any]) -> str:
+def judges_text(plan: Mapping[str, Any]) -> str:
     """Who judges, under which prompts."""
-    if not made["models"]:
+    if not plan["models"]:
         return "People judge; no model does."
     models = ", ".join(
-        f"{plain(made['judges'][name])} ({code(model)})" for name, model in made["models"].items()
+        f"{plain(plan['judges'][name])} ({code(model)})" for name, model in plan["models"].items()
     )
-    people = "People judge as well." if made["people"] else "No person judges."
-    prompts = ", ".join(map(plain, made["prompts"].values()))
+    people = "People judge as well." if plan["people"] else "No person judges."
+    prompts = ", ".join(map(plain, plan["prompts"].values()))
     return f"Models: {models}. Prompts: {prompts or 'none'}. {people}"
 
 
-def sample_text(made: Mapping[str, Any]) -> str:
+def sample_text(plan: Mapping[str, Any]) -> str:
     """How many are asked how much."""
-    sample = made["sample"]
-    if made["kind"] != "conjoint":
-        rated = made["people"] and sample["raters"]
+    sample = plan["sample"]
+    if plan["kind"] != "conjoint":
+        rated = plan["people"] and sample["raters"]
         return f"{whole(sample['raters'])} people rate each item." if rated else ""
     parts = []
-    if made["people"]:
+    if plan["people"]:
         respondents, tasks = counted(sample["respondents"], "respondent"), counted(sample["tasks"], "task")
         parts.append(f"{respondents} judge {tasks} each.")
-    if made["models"]:
+    if plan["models"]:
         parts.append(f"Each model judges {counted(sample['pairs'], 'pair')} under each prompt.")
     return " ".join(parts)
 
 
-def power_text(made: Mapping[str, Any]) -> str:
+def power_text(plan: Mapping[str, Any]) -> str:
     """What could be detected."""
-    told = [
-        f"{plain(one['label'])}: with power {one['power']:g}, effects of {number(one['least'])} to "
-        f"{number(one['most'])} are detectable (two-sided, alpha {made['alpha']:g})."
-        for one in made["power"]
+    sentences = [
+        f"{plain(entry['label'])}: with power {entry['power']:g}, effects of {number(entry['least'])} to "
+        f"{number(entry['most'])} are detectable (two-sided, alpha {plan['alpha']:g})."
+        for entry in plan["power"]
     ]
-    return " ".join(told)
+    return " ".join(sentences)
 
 
-def analyses_text(made: Mapping[str, Any]) -> str:
+def analyses_text(plan: Mapping[str, Any]) -> str:
     """Which analyses are confirmatory."""
-    if made["kind"] != "conjoint":
-        dimensions = ", ".join(map(plain, made["dimensions"].values()))
+    if plan["kind"] != "conjoint":
+        dimensions = ", ".join(map(plain, plan["dimensions"].values()))
         return f"All analyses that `conjury fit` runs on such a study, on the dimensions {dimensions}."
     lines = []
-    for one in made["analyses"]:
-        by = f", by {', '.join(map(code, one['by']))}" if one["by"] else ""
-        rules = [excluded(feature, levels) for feature, levels in one["exclude"].items()]
+    for row in plan["analyses"]:
+        by = f", by {', '.join(map(code, row['by']))}" if row["by"] else ""
+        rules = [excluded(feature, levels) for feature, levels in row["exclude"].items()]
         without = f", without rows where {' or '.join(rules)}" if rules else ""
-        what = VERBS.get(one["verb"], one["verb"])
+        what = VERBS.get(row["verb"], row["verb"])
         lines.append(
-            f"- {code(one['name'])} ({plain(one['title'])}): {what} of {code(one['formula'])}{by}{without}"
+            f"- {code(row['name'])} ({plain(row['title'])}): {what} of {code(row['formula'])}{by}{without}"
         )
     return "\n".join(lines)
 
 
-def inference_text(made: Mapping[str, Any]) -> str:
+def inference_text(plan: Mapping[str, Any]) -> str:
     """Standard errors, intervals and adjustment."""
     text = (
-        f"Tests are two-sided where nothing else is stated, at alpha {made['alpha']:g}; intervals cover "
-        f"{level_at(made['alpha'])}."
+        f"Tests are two-sided where nothing else is stated, at alpha {plan['alpha']:g}; intervals cover "
+        f"{level_at(plan['alpha'])}."
     )
-    if made["kind"] != "conjoint":
+    if plan["kind"] != "conjoint":
         return text
     clusters = [
-        f"by {' and '.join(map(code, made['clusters'][kind]))} for {who}"
+        f"by {' and '.join(map(code, plan['clusters'][kind]))} for {who}"
         for kind, who in (("human", "people"), ("model", "models"))
-        if made[who]
+        if plan[who]
     ]
     errors = f"Standard errors are clustered {' and '.join(clusters)}"
-    draws = made["bootstrap"]["draws"]
-    return f"{text} {errors}{CONVENTIONS.get(made['vcov'], '')}. The bootstrap draws {whole(draws)} times."
+    draws = plan["bootstrap"]["draws"]
+    return f"{text} {errors}{CONVENTIONS.get(plan['vcov'], '')}. The bootstrap draws {whole(draws)} times."
 
 
 METHODS = {
@@ -165,12 +165,12 @@ FAMILIES = {
 }
 
 
-def multiplicity_text(made: Mapping[str, Any]) -> str:
+def multiplicity_text(plan: Mapping[str, Any]) -> str:
     """Which families of tests are adjusted."""
-    adjusted = made["adjusted"]
+    adjusted = plan["adjusted"]
     if not adjusted:
         return "No p value is adjusted."
-    compared = {one["name"] for one in made["analyses"]}
+    compared = {analysis["name"] for analysis in plan["analyses"]}
     lines = []
     for name, method in adjusted.items():
         family = OF_PEOPLE if name in compared else FAMILIES[name]
@@ -182,40 +182,40 @@ def multiplicity_text(made: Mapping[str, Any]) -> str:
     )
 
 
-def correction_text(made: Mapping[str, Any]) -> str:
+def correction_text(plan: Mapping[str, Any]) -> str:
     """Whether estimates among people are made more precise by models."""
     names = {"ppi": "prediction-powered inference", "covariate": "models as covariates"}
-    correct = made["correct"]
-    if not made["people"]:
+    correct = plan["correct"]
+    if not plan["people"]:
         return ""
     if not correct:
         return "Estimates among people are not corrected by answers of models."
     return f"Estimates among people are made more precise by {names[correct]}."
 
 
-def exclusion_text(made: Mapping[str, Any]) -> str:
+def exclusion_text(plan: Mapping[str, Any]) -> str:
     """Who and what is excluded."""
     counts_as = {
         "missing": "treated as missing and excluded",
         "not_chosen": "count as not chosen for both profiles",
     }
-    verb = "are " if made["refusal"] == "missing" else ""
-    answers = f"Answers without a valid choice {verb}{counts_as.get(made['refusal'], made['refusal'])}."
-    return " ".join([*made["excluded_people"], answers])
+    verb = "are " if plan["refusal"] == "missing" else ""
+    answers = f"Answers without a valid choice {verb}{counts_as.get(plan['refusal'], plan['refusal'])}."
+    return " ".join([*plan["excluded_people"], answers])
 
 
-def outcome_text(made: Mapping[str, Any]) -> str:
+def outcome_text(plan: Mapping[str, Any]) -> str:
     """What is measured."""
-    if made["kind"] == "conjoint":
+    if plan["kind"] == "conjoint":
         return (
-            f"Outcome: {code(made['outcome'])}, whether a profile is chosen over the other one of its pair."
+            f"Outcome: {code(plan['outcome'])}, whether a profile is chosen over the other one of its pair."
         )
     main = (
-        f" The main one is {plain(made['dimensions'].get(made['main'], made['main']))}."
-        if made["main"]
+        f" The main one is {plain(plan['dimensions'].get(plan['main'], plan['main']))}."
+        if plan["main"]
         else ""
     )
-    return f"Judgments of the dimensions {', '.join(map(plain, made['dimensions'].values()))}.{main}"
+    return f"Judgments of the dimensions {', '.join(map(plain, plan['dimensions'].values()))}.{main}"
 
 
 Source = str | Callable[[Mapping[str, Any]], str]

@@ -129,10 +129,10 @@ def tables_of_result(
     record = Recorded(result.kind, result.kind, named, dict(result.settings), notes=result.notes)
     data = _Lone(result, record, labels or {})
     with starred(stars):
-        made = list(_laid(result, record, data))
+        tables = list(_paper_tables(result, record, data))
     if title is not None:
-        return made
-    return [replace(one, caption=capitalised(one.caption.removeprefix(f"{named}: "))) for one in made]
+        return tables
+    return [replace(table, caption=capitalised(table.caption.removeprefix(f"{named}: "))) for table in tables]
 
 
 def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTable]:
@@ -167,27 +167,27 @@ def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTabl
     with starred(stars):
         for record in data.results:
             with suppress(ConjuryError):  # reports print the reason
-                tables += _laid(data.read(record), record, data)
+                tables += _paper_tables(data.read(record), record, data)
     return tables
 
 
-def _laid(result: Result, record: Recorded, data: ReportData) -> Iterator[PaperTable]:
+def _paper_tables(result: Result, record: Recorded, data: ReportData) -> Iterator[PaperTable]:
     """The tables of the exhibit of a result; where it has none, the result as it is."""
-    known = KINDS.get(record.kind, GENERAL)
+    spec = KINDS.get(record.kind, GENERAL)
     exhibit = None
-    if known.of != EVERY_STUDY:
+    if spec.of != EVERY_STUDY:
         # an exhibit may ask for columns and tables that a single result need not have
         with suppress(ConjuryError, *((LookupError, ValueError) if isinstance(data, _Lone) else ())):
-            exhibit = known.build(result, record, data)
-    tables = list(_of(exhibit, record)) if exhibit else []
-    tables = tables or list(_of(GENERAL.build(result, record, data), record))
+            exhibit = spec.build(result, record, data)
+    tables = list(_tables_of_exhibit(exhibit, record)) if exhibit else []
+    tables = tables or list(_tables_of_exhibit(GENERAL.build(result, record, data), record))
     for k, table in enumerate(tables):
-        yield PaperTable(table.name, table.caption, table.gt if k else _noted(table.gt, record, data))
+        yield PaperTable(table.name, table.caption, table.gt if k else _add_notes(table.gt, record, data))
 
 
-def _of(shown: Exhibit, record: Recorded) -> Iterator[PaperTable]:
-    for one in (shown, *shown.further):
-        for laid in one.tables:
+def _tables_of_exhibit(exhibit: Exhibit, record: Recorded) -> Iterator[PaperTable]:
+    for section in (exhibit, *exhibit.further):
+        for laid in section.tables:
             name = f"{record.name}_{laid.key}" if laid.key else record.name
             caption = unmarked(laid.caption or record.title or words(record.name))
             n = len(laid.tables)
@@ -197,7 +197,7 @@ def _of(shown: Exhibit, record: Recorded) -> Iterator[PaperTable]:
                 yield PaperTable(f"{name}_{k}" if n > 1 else name, f"{caption}{part}", gt)
 
 
-def _noted(gt: GT, record: Recorded, data: ReportData) -> GT:
+def _add_notes(gt: GT, record: Recorded, data: ReportData) -> GT:
     """A table with the notes of its result below, and whether its data are simulated."""
     from great_tables import html as markup
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.tables.html_page import page as html_page
-from conjury.inference.tables.writing import whole
+from conjury.inference.tables.writing import atomic_write
 
 from .tables import PaperTable
 
@@ -53,7 +53,7 @@ class Grid:
 
 def latex_escaped(text: str) -> str:
     """Text in LaTeX, whatever it contains."""
-    return "".join(LATEX_LETTERS.get(one, LATEX_ACTING.get(one, one)) for one in text)
+    return "".join(LATEX_LETTERS.get(char, LATEX_ACTING.get(char, char)) for char in text)
 
 
 def to_latex(tables: Sequence[PaperTable]) -> str:
@@ -64,15 +64,15 @@ def to_latex(tables: Sequence[PaperTable]) -> str:
 def _latex(table: PaperTable) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sizes in percent are those of pages; ours follow
-        made = str(table.gt.as_latex())
-    made = FONT_SIZE.sub("\\\\small\n", made, count=1)
-    made = NOTES.sub(lambda found: _latex_notes(found[1]), made)
+        latex = str(table.gt.as_latex())
+    latex = FONT_SIZE.sub("\\\\small\n", latex, count=1)
+    latex = NOTES.sub(lambda match: _latex_notes(match[1]), latex)
     for letter, written in LATEX_LETTERS.items():
-        made = made.replace(letter, written)
+        latex = latex.replace(letter, written)
     label = re.sub(r"[^A-Za-z0-9-]+", "-", table.name)
     head = f"\\centering\n\\caption{{{latex_escaped(table.caption)}}}\n\\label{{tab:{label}}}\n"
-    made = re.sub(r"(\\begin\{table\}\[[^\]]*\])\n+", lambda found: f"{found[1]}\n{head}", made, count=1)
-    return made.replace("\\[2.5pt] \n\\midrule\\addlinespace[2.5pt]\n", "\\[2.5pt]\n").strip() + "\n"
+    latex = re.sub(r"(\\begin\{table\}\[[^\]]*\])\n+", lambda match: f"{match[1]}\n{head}", latex, count=1)
+    return latex.replace("\\[2.5pt] \n\\midrule\\addlinespace[2.5pt]\n", "\\[2.5pt]\n").strip() + "\n"
 
 
 def _latex_notes(text: str) -> str:
@@ -134,19 +134,19 @@ def grid_of(markup: str) -> Grid:
     return Grid(heads, rows, right, [_text(note) for note in table.select(".gt_sourcenote")])
 
 
-def _headings(found: list[Any], n: int) -> list[list[str]]:
+def _headings(rows: list[Any], n: int) -> list[list[str]]:
     """Rows of headings, filled where one spans rows or columns."""
-    heads = [[""] * n for _ in found] or [[""] * n]
-    taken = [[False] * n for _ in found]
-    for k, cells in enumerate(found):
+    heads = [[""] * n for _ in rows] or [[""] * n]
+    is_filled = [[False] * n for _ in rows]
+    for k, cells in enumerate(rows):
         place = 0
         for cell in cells:
-            while place < n and taken[k][place]:
+            while place < n and is_filled[k][place]:
                 place += 1
             for down in range(int(cell.get("rowspan") or 1)):
                 for across in range(int(cell.get("colspan") or 1)):
-                    if k + down < len(found) and place + across < n:
-                        taken[k + down][place + across] = True
+                    if k + down < len(rows) and place + across < n:
+                        is_filled[k + down][place + across] = True
                         heads[k + down][place + across] = _text(cell)
     return heads
 
@@ -194,7 +194,7 @@ def convert(text: str, source: str, to: str, path: str | Path, what: str, biblio
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="conjury-paper-") as folder:
-        made = Path(folder) / f"made.{to}"
+        output = Path(folder) / f"made.{to}"
         options = ["--standalone"]
         if bibliography:
             works = Path(folder) / "works.bib"
@@ -202,9 +202,9 @@ def convert(text: str, source: str, to: str, path: str | Path, what: str, biblio
             options += ["--citeproc", f"--bibliography={works}"]
         else:
             options.append("--sandbox")
-        pypandoc.convert_text(text, to, format=source, outputfile=str(made), extra_args=options)
-        with whole(target) as file:
-            file.write(made.read_bytes())
+        pypandoc.convert_text(text, to, format=source, outputfile=str(output), extra_args=options)
+        with atomic_write(target) as file:
+            file.write(output.read_bytes())
     return target
 
 
@@ -219,7 +219,7 @@ def write_tables(tables: Sequence[PaperTable], to: str, folder: str | Path) -> l
     written = []
     for table in tables:
         path = out / f"{table.name}.{ENDINGS[to]}"
-        with whole(path, durable=False) as file:
+        with atomic_write(path, durable=False) as file:
             file.write(make([table]).encode("utf-8"))
         written.append(path)
     return written
@@ -234,8 +234,8 @@ DOCUMENTS = {".md": "Markdown", ".docx": "Word", ".tex": "LaTeX"}
 def check_ending(path: Path) -> None:
     """Refuse a file whose ending names no format of documents."""
     if path.suffix.lower() not in DOCUMENTS:
-        known = ", ".join(f"{ending} ({name})" for ending, name in DOCUMENTS.items())
-        raise InputError(f"{path}: the ending names the format; use one of: {known}.")
+        formats = ", ".join(f"{ending} ({name})" for ending, name in DOCUMENTS.items())
+        raise InputError(f"{path}: the ending names the format; use one of: {formats}.")
 
 
 def write_document(text: str, path: str | Path, bibliography: str = "") -> Path:
@@ -244,7 +244,7 @@ def write_document(text: str, path: str | Path, bibliography: str = "") -> Path:
     target = Path(path)
     ending = target.suffix.lower()
     if ending == ".md":
-        with whole(target) as file:
+        with atomic_write(target) as file:
             file.write(text.encode("utf-8"))
         return target
     to = {".docx": "docx", ".tex": "latex"}[ending]

@@ -87,7 +87,7 @@ class Useless:
     known: int
 
 
-def useless(gains: pd.DataFrame, rows: Sequence[str]) -> Useless:
+def find_useless_gains(gains: pd.DataFrame, rows: Sequence[str]) -> Useless:
     """Find gains of 1 or less; ``rows`` has a name for each gain."""
     estimated = gains.assign(_row=list(rows)).dropna(subset="gain")
     none = estimated[estimated["gain"] <= NO_GAIN].sort_values("gain", kind="stable")
@@ -118,7 +118,7 @@ class Moved:
     upper: float
 
 
-def moved(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None:
+def find_largest_shift(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None:
     """Find the rate that moves furthest, in columns ``reported, corrected, lower, upper``."""
     distance = (wide["corrected"] - wide["reported"]).abs().to_numpy(float)
     if np.isnan(distance).all():

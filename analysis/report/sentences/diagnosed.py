@@ -140,7 +140,7 @@ class Widest:
     fewest: float
 
 
-def widest(frame: pd.DataFrame, names: pd.Series[str]) -> Widest:
+def find_largest_ratios(frame: pd.DataFrame, names: pd.Series[str]) -> Widest:
     """Find the largest ratios, of clustered standard errors and of all."""
     has_ratio = frame["ratio"].notna().to_numpy()
     clustered = has_ratio & frame["method"].isin(["CR1", "CR2"]).to_numpy()

@@ -68,7 +68,7 @@ class Uneven:
     wider: bool
 
 
-def uneven(frame: pd.DataFrame, sizes: Mapping[str, int]) -> Uneven | None:
+def compare_sample_sizes(frame: pd.DataFrame, sizes: Mapping[str, int]) -> Uneven | None:
     """Compare the judges with fewest and most profiles; None where these are of one order."""
     if not sizes or max(sizes.values()) < UNEVEN * min(sizes.values()):
         return None
@@ -95,7 +95,7 @@ class Sided:
     share: float
 
 
-def sided(shares: pd.DataFrame) -> list[Sided]:
+def find_sided_judges(shares: pd.DataFrame) -> list[Sided]:
     """Judges with a share of position A far from one half."""
     far = shares[(shares["estimate"] - HALF).abs() > SIDED]
     return [Sided(str(row["judge"]), float(row["estimate"])) for row in far.to_dict("records")]
@@ -120,7 +120,7 @@ class Differing:
     of_prompts: bool = False  # whether models have further prompts, which are not looked at
 
 
-def differing(frame: pd.DataFrame, what: str, alpha: float, *, of_prompts: bool = False) -> Differing:
+def count_differences(frame: pd.DataFrame, what: str, alpha: float, *, of_prompts: bool = False) -> Differing:
     """Count significant differences from people by model."""
     tested = frame[frame["p_adjusted"].notna()]
     names = tested["judge"].astype(str)

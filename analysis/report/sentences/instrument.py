@@ -33,9 +33,9 @@ def positions(judge: str, frame: pd.DataFrame) -> Positions | None:
         return None
     names = ("same_profile", "always_first", "always_second")
     estimates = [float(rows[name]["estimate"]) for name in names if name in rows]
-    both = (estimates[0], estimates[1], estimates[2]) if len(estimates) == len(names) else None
+    order_shares = (estimates[0], estimates[1], estimates[2]) if len(estimates) == len(names) else None
     estimate, n, lower, upper = (float(share[name]) for name in ("estimate", "n", "lower", "upper"))
-    return Positions(judge, estimate, n, lower, upper, both)
+    return Positions(judge, estimate, n, lower, upper, order_shares)
 
 
 @sentence
@@ -66,7 +66,7 @@ class Flipping:
     upper: float
 
 
-def flipping(frame: pd.DataFrame, facets: pd.Series[str], judges: pd.Series[str]) -> Flipping | None:
+def find_largest_flip(frame: pd.DataFrame, facets: pd.Series[str], judges: pd.Series[str]) -> Flipping | None:
     """Find the facet with which most decisions change, among rows of whole facets."""
     share = frame["estimate"].to_numpy(float)
     if np.isnan(share).all():
@@ -99,7 +99,7 @@ class Changing:
     judges: int
 
 
-def changing(summary: pd.DataFrame) -> Changing:
+def count_changes(summary: pd.DataFrame) -> Changing:
     """Count effects of judges whose conclusion differs in any specification."""
     conclusions = summary[summary["conclusion_turns"].notna()]
     n = summary["n_specifications"].astype(int)

@@ -54,7 +54,7 @@ class Best:
     later: bool = False  # whether a sentence about another place comes before
 
 
-def best(
+def find_best_judges(
     judges: pd.DataFrame, cells: Sequence[str], place: str, over: Baseline | None, later: bool
 ) -> Best | None:
     """Find the best of the judges of a place (``_who, estimate``); None where none has a score."""
@@ -109,7 +109,7 @@ class Compared:
     level: str
 
 
-def compared(best: Sequence[Best], level: str) -> Compared:
+def compare_with_baseline(best: Sequence[Best], level: str) -> Compared:
     """Find what sentences about the best judges of places say about the most frequent label."""
     comparisons = [
         (series.baseline.compared, series.judges == series.baseline.compared == 1)
@@ -141,7 +141,7 @@ class Parsed:
     of: int  # judges with their prompts
 
 
-def parsed(ok: pd.Series[int], n: pd.Series[int], names: Sequence[str]) -> Parsed:
+def find_least_parsed(ok: pd.Series[int], n: pd.Series[int], names: Sequence[str]) -> Parsed:
     """Find the smallest share of answers with a label."""
     share = np.asarray((ok / n.where(n > 0)).fillna(0.0), dtype=float)
     at = int(share.argmin())
@@ -177,12 +177,12 @@ def rules_in_words(values: Rules) -> str:
     total = values.total
     if not total:
         return ""
-    lenient, strict, other = (
+    lenient, strict, conflicts = (
         percentage(n / total, 1) for n in (values.lenient_only, values.strict_only, values.different)
     )
     return (
         f"Of {whole(total)} {agreeing(total, 'judgment', 'judgments')} {lenient} have a label by the lenient "
-        f"rule only, {strict} by the strict rule only, and {other} a different one."
+        f"rule only, {strict} by the strict rule only, and {conflicts} a different one."
     )
 
 
@@ -218,7 +218,7 @@ class Overused:
     tested: int  # labels of judges with enough gold units
 
 
-def overused(frame: pd.DataFrame, often: np.ndarray) -> Overused:
+def find_overused_labels(frame: pd.DataFrame, often: np.ndarray) -> Overused:
     """Find the labels that are given too often (``often``) of ``judge, _who, _label, ratio, n_gold``."""
     rows = frame[often].sort_values("ratio", ascending=False, kind="stable")
     first = rows.drop_duplicates("_who")
@@ -266,7 +266,7 @@ class Longest:
     noun: tuple[str, str]
 
 
-def longest(rows: pd.DataFrame, task: str, strata: Sequence[str], alpha: float) -> Longest:
+def count_length_differences(rows: pd.DataFrame, task: str, strata: Sequence[str], alpha: float) -> Longest:
     """Count significant differences between the longest and the shortest items of a task."""
     tested = rows["p_adjusted"].notna()
     clear = rows["p_adjusted"] < alpha
@@ -305,7 +305,7 @@ class Perturbed:
     adjusted: bool
 
 
-def perturbed(frame: pd.DataFrame, metric: str, alpha: float) -> Perturbed:
+def count_perturbation_effects(frame: pd.DataFrame, metric: str, alpha: float) -> Perturbed:
     """Count significant differences among those with a test."""
     adjusted = "p_adjusted" in frame
     p = frame["p_adjusted" if adjusted else "p"]

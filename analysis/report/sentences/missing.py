@@ -38,9 +38,9 @@ class Answered:
     counted: str  # what was asked for: choices, ratings, labels, profiles
 
 
-def answered_by(who: pd.Series[str], answered: pd.Series[int], asked: pd.Series[int]) -> list[Given]:
+def answered_by(who: pd.Series[str], n_answered: pd.Series[int], n_asked: pd.Series[int]) -> list[Given]:
     """Add up answers by who gave them, those that lack most of theirs first."""
-    rows = pd.DataFrame({"who": who.astype(str), "answered": answered, "asked": asked})
+    rows = pd.DataFrame({"who": who.astype(str), "answered": n_answered, "asked": n_asked})
     each = rows.groupby("who", sort=False)[["answered", "asked"]].sum()
     share = (each["answered"] / each["asked"].where(each["asked"] > 0)).fillna(1.0)
     ordered = each.loc[share.sort_values(kind="stable").index]
@@ -73,8 +73,8 @@ def answered_in_words(values: Answered) -> str:
         f"{plain(judge.who)} gave {_share(judge, values.counted)}" for judge in values.lacking[:MOST_NAMED]
     ]
     more = " and so on" if n > MOST_NAMED else ""
-    others = values.total - n
-    remainder = f"; the other{'s' * (others > 1)} answered all" if others else ""
+    n_complete = values.total - n
+    remainder = f"; the other{'s' * (n_complete > 1)} answered all" if n_complete else ""
     return (
         f"Of {values.total} {values.noun}, {n} {agreeing(n, 'lacks', 'lack')} answers: "
         f"{'; '.join(named)}{more}{remainder}."
@@ -92,7 +92,7 @@ class Turning:
     where: str = ""
 
 
-def turning(
+def count_turning(
     conclusion: pd.Series[str], tipping: pd.Series[float], null: str, where: pd.Series[str]
 ) -> Turning:
     """Count conclusions that turn in the worst case."""
@@ -134,7 +134,7 @@ class Unanswered:
     total: int
 
 
-def unanswered(frame: pd.DataFrame) -> Unanswered:
+def count_unanswered(frame: pd.DataFrame) -> Unanswered:
     """Count answers of every status, and those without a choice."""
     without = int(frame.loc[frame["status"].astype(str) != "ok", "n"].sum())
     return Unanswered(without, int(frame["n"].sum()))

@@ -46,7 +46,9 @@ class Clearest:
     share: float  # of tasks in which the first is chosen, above one half
 
 
-def clearest(frame: pd.DataFrame, levels: Sequence[str], references: Sequence[str]) -> Clearest | None:
+def find_clearest_preference(
+    frame: pd.DataFrame, levels: Sequence[str], references: Sequence[str]
+) -> Clearest | None:
     """Find the clearest preference; None where all shares are missing or one half."""
     distance = (frame["estimate"] - HALF).abs().to_numpy(float)
     if np.isnan(distance).all() or np.nanmax(distance) <= EQUAL:

@@ -30,7 +30,7 @@ class Consistent:
     counts: tuple[tuple[str, int], ...]
 
 
-def consistent(verdict: pd.Series[str]) -> Consistent:
+def count_verdicts(verdict: pd.Series[str]) -> Consistent:
     """Count published numbers by verdict."""
     return Consistent(tuple((name, int((verdict == name).sum())) for name in COUNTED))
 
@@ -89,7 +89,7 @@ class Apart:
     exact: int  # that agree to the last published digit
 
 
-def apart(difference: pd.Series[float]) -> Apart:
+def difference_sizes(difference: pd.Series[float]) -> Apart:
     """Sizes of the differences that are known."""
     size = difference.abs().dropna().to_numpy(float)
     if not len(size):

@@ -26,7 +26,7 @@ class Passed:
     untested: int
 
 
-def passed(frame: pd.DataFrame, names: Sequence[str]) -> Passed:
+def count_passed_tests(frame: pd.DataFrame, names: Sequence[str]) -> Passed:
     """Count the tests of a result; ``names`` has one for each row."""
     tested = frame["winning_rate"].notna().to_numpy() & frame["passes"].notna().to_numpy()
     passes = tested & frame["passes"].fillna(False).astype(bool).to_numpy()
@@ -59,7 +59,7 @@ class Ahead:
     dimensions: int
 
 
-def ahead(part: pd.DataFrame, line: pd.Series[float]) -> Ahead:
+def count_models_ahead(part: pd.DataFrame, line: pd.Series[float]) -> Ahead:
     """Count intervals above and below the line of no difference, among those that have limits."""
     bounded = (part["lower"].notna() & part["upper"].notna()).to_numpy()
     above, below = ((part["lower"] > line).to_numpy(), (part["upper"] < line).to_numpy())
@@ -117,7 +117,7 @@ class Closest:
     of: int  # correlations that are compared
 
 
-def closest(frame: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Closest | None:
+def find_highest_correlation(frame: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Closest | None:
     """Find the highest correlation; ``names`` are coefficient, judge and dimension of each row."""
     values = frame["estimate"].to_numpy(float)
     if not len(values) or np.isnan(values).all():
@@ -179,14 +179,14 @@ class Strongest:
     of: int  # correlates that are compared
 
 
-def strongest(part: pd.DataFrame, group: str, others: Sequence[str]) -> Strongest | None:
+def find_strongest_correlate(part: pd.DataFrame, group: str, names: Sequence[str]) -> Strongest | None:
     """Find the strongest correlate, of either sign; None where all are missing."""
     values = part["estimate"].to_numpy(float)
     if np.isnan(values).all():
         return None
     at = int(np.nanargmax(np.abs(values)))
     probability = float(part["probability"].iloc[at])
-    return Strongest(group, others[at], float(values[at]), probability, int(np.isfinite(values).sum()))
+    return Strongest(group, names[at], float(values[at]), probability, int(np.isfinite(values).sum()))
 
 
 @sentence
@@ -210,7 +210,7 @@ class Predicted:
     wide: float  # mean length of intervals of the priors over that of the fitted model
 
 
-def predicted(
+def count_predicted_shares(
     shares: pd.DataFrame, outside: pd.Series[bool], prior_outside: pd.Series[bool], alpha: float
 ) -> Predicted:
     """Count observed shares inside their predictive intervals."""

@@ -26,16 +26,16 @@ class Recovered:
     bounds: str
 
 
-def recovered(found: pd.DataFrame, bounds: str) -> Recovered:
+def average_coverage(frame: pd.DataFrame, bounds: str) -> Recovered:
     """Average shares over analyses, by the number of their estimates."""
-    weight = found["n_levels"].astype(float).where(found["in_normal"].notna(), 0.0)
+    weight = frame["n_levels"].astype(float).where(frame["in_normal"].notna(), 0.0)
     shares = []
     for name in ("in_normal", "in_bootstrap"):
-        present = found[name].notna() & (weight > 0)
+        present = frame[name].notna() & (weight > 0)
         total = weight[present].sum()
-        shares.append(float((found[name] * weight)[present].sum() / total) if total else np.nan)
+        shares.append(float((frame[name] * weight)[present].sum() / total) if total else np.nan)
     inside, boot_inside = shares
-    largest = float(found["max_abs_error"].max())
+    largest = float(frame["max_abs_error"].max())
     return Recovered(float(weight.sum()), inside, boot_inside, largest, bounds)
 
 
@@ -79,7 +79,7 @@ class Covering:
     methods: tuple[tuple[str, int, int, float, float], ...]  # name, cells too rarely, cells, least, most
 
 
-def covering(rows: pd.DataFrame, estimand: str, nominal: float) -> Covering:
+def count_low_coverage(rows: pd.DataFrame, estimand: str, nominal: float) -> Covering:
     """Count cells of each method with coverage below the nominal one by more than chance."""
     measures = []
     for method, part in rows.groupby("method", sort=False):

@@ -19,9 +19,9 @@ NUMBERS = ["estimate", "std_error", "lower", "upper", "p"]
 
 def quantities(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows of a table of effects that have an estimate, reference levels excluded, by quantity."""
-    kept = frame[frame["std_error"].notna()]
-    names = kept["feature"].astype(str) + "=" + kept["level"].astype(str)
-    return kept.assign(quantity=names)[["quantity", *[name for name in NUMBERS if name in kept]]]
+    rows = frame[frame["std_error"].notna()]
+    names = rows["feature"].astype(str) + "=" + rows["level"].astype(str)
+    return rows.assign(quantity=names)[["quantity", *[name for name in NUMBERS if name in rows]]]
 
 
 def _fitted(data: pd.DataFrame, formula: str, alpha: float, options: dict[str, Any]) -> Estimates:
@@ -64,8 +64,8 @@ def missing_bounds(
     data: pd.DataFrame, *, formula: str = FORMULA, alpha: float = 0.05, **options: Any
 ) -> pd.DataFrame:
     """AMCEs of the answers given, with the interval that covers the effects among all tasks asked."""
-    found = bounds(amce, data, formula, alpha=alpha, **options).frame
-    wide = found.drop(columns=["lower", "upper", "p"], errors="ignore")
+    table = bounds(amce, data, formula, alpha=alpha, **options).frame
+    wide = table.drop(columns=["lower", "upper", "p"], errors="ignore")
     return quantities(wide.rename(columns={"ci_lower": "lower", "ci_upper": "upper"}))
 
 
@@ -102,13 +102,13 @@ def reported_prompt(
     prompts = sorted(data["prompt_id"].unique())
     level = alpha / len(prompts) if rule == "bonferroni" else alpha
     tried = prompts[:1] if rule == "first" else prompts
-    found = [
-        quantities(amce(data[data["prompt_id"] == one], formula, id="pair_id", alpha=level).frame)
-        for one in tried
+    tables = [
+        quantities(amce(data[data["prompt_id"] == prompt], formula, id="pair_id", alpha=level).frame)
+        for prompt in tried
     ]
-    smallest = [table.loc[table["quantity"].str.startswith(f"{feature}="), "p"].min() for table in found]
-    kept = found[int(np.argmin(smallest))]
-    return kept.assign(p=np.minimum(kept["p"] * (len(prompts) if rule == "bonferroni" else 1), 1.0))
+    smallest = [table.loc[table["quantity"].str.startswith(f"{feature}="), "p"].min() for table in tables]
+    report = tables[int(np.argmin(smallest))]
+    return report.assign(p=np.minimum(report["p"] * (len(prompts) if rule == "bonferroni" else 1), 1.0))
 
 
 @method("sequential_look")
@@ -133,7 +133,7 @@ def sequential_look(
         sizes = [max(looks)] if rule == "end" else list(looks)
         order = pd.factorize(data["pair_id"])[0]
         tables = [amce(data[order < size], formula, id="pair_id", alpha=alpha).frame for size in sizes]
-        path = pd.concat([one[one["feature"] == first] for one in tables], ignore_index=True)
+        path = pd.concat([table[table["feature"] == first] for table in tables], ignore_index=True)
     path = path[path["std_error"].notna()].reset_index(drop=True)
     stopped = path.index[path["p"] < alpha]
     return quantities(path.loc[[stopped[0] if len(stopped) else len(path) - 1]])

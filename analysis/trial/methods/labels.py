@@ -11,6 +11,6 @@ from ..parts import method
 @method("class_rates")
 def class_rates(data: pd.DataFrame, *, estimator: str, alpha: float = 0.05) -> pd.DataFrame:
     """The rate of a class from an imperfect judge's labels and some labels by people; see `rates`."""
-    found = rates(data, classes=["harmful", "harmless"], alpha=alpha).frame
-    kept = found[(found["method"] == estimator) & (found["class"] == "harmful")]
-    return kept.assign(quantity="harmful")[["quantity", "estimate", "std_error", "lower", "upper"]]
+    table = rates(data, classes=["harmful", "harmless"], alpha=alpha).frame
+    rows = table[(table["method"] == estimator) & (table["class"] == "harmful")]
+    return rows.assign(quantity="harmful")[["quantity", "estimate", "std_error", "lower", "upper"]]

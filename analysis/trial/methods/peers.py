@@ -21,7 +21,7 @@ def _library(name: str, package: str) -> Any:
         raise MissingDependency(f"{package} is not installed; pip install {package}.") from None
 
 
-def _named(terms: list[str]) -> list[str]:
+def _names_of_terms(terms: list[str]) -> list[str]:
     """Quantities from names of dummies such as ``C(tone)[T.rude]`` or ``tone[T.rude]``."""
     return [term.replace("C(", "").replace(")", "").replace("[T.", "=").rstrip("]") for term in terms]
 
@@ -42,7 +42,7 @@ def ols_of_statsmodels(
     limits = fit.conf_int(alpha)
     return pd.DataFrame(
         {
-            "quantity": _named([str(name) for name in fit.params.index]),
+            "quantity": _names_of_terms([str(name) for name in fit.params.index]),
             "estimate": fit.params.to_numpy(),
             "std_error": fit.bse.to_numpy(),
             "lower": limits[0].to_numpy(),
@@ -64,7 +64,7 @@ def feols_of_pyfixest(
     limits = [name for name in table if name.endswith("%")]
     return pd.DataFrame(
         {
-            "quantity": _named([str(name) for name in table.index]),
+            "quantity": _names_of_terms([str(name) for name in table.index]),
             "estimate": table["Estimate"].to_numpy(),
             "std_error": table["Std. Error"].to_numpy(),
             "lower": table[limits[0]].to_numpy(),
@@ -111,12 +111,12 @@ def least_squares_of_ppi_py(
     keys = ["pair_id", "position"]
     people = data[data["judge_kind"] == "human"].sort_values(keys)
     model = data[data["judge_kind"] == "model"].sort_values(keys)
-    asked = model["pair_id"].isin(people["pair_id"]).to_numpy()
+    overlap = model["pair_id"].isin(people["pair_id"]).to_numpy()
     terms = formula.partition("~")[2]
-    labelled, rest = model_matrix(terms, people), model_matrix(terms, model[~asked])
-    answers = [people["chosen"], model["chosen"][asked], model["chosen"][~asked]]
-    x, y = labelled.to_numpy(float), [one.to_numpy(float) for one in answers]
-    estimate = ppi.ppi_ols_pointestimate(x, y[0], y[1], rest.to_numpy(float), y[2])
-    lower, upper = ppi.ppi_ols_ci(x, y[0], y[1], rest.to_numpy(float), y[2], alpha=alpha)
-    names = _named([str(name) for name in labelled.columns])
+    labelled, unlabelled = model_matrix(terms, people), model_matrix(terms, model[~overlap])
+    answers = [people["chosen"], model["chosen"][overlap], model["chosen"][~overlap]]
+    x, y = labelled.to_numpy(float), [series.to_numpy(float) for series in answers]
+    estimate = ppi.ppi_ols_pointestimate(x, y[0], y[1], unlabelled.to_numpy(float), y[2])
+    lower, upper = ppi.ppi_ols_ci(x, y[0], y[1], unlabelled.to_numpy(float), y[2], alpha=alpha)
+    names = _names_of_terms([str(name) for name in labelled.columns])
     return pd.DataFrame({"quantity": names, "estimate": estimate, "lower": lower, "upper": upper})

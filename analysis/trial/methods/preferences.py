@@ -15,11 +15,11 @@ def choices_where_levels_meet(
 ) -> pd.DataFrame:
     """Average feature choice probabilities of all pairs, and direct minus indirect preferences."""
     formula = f"chosen ~ {feature}"
-    found = afcp(data, formula, id=id, alpha=alpha).frame
+    table = afcp(data, formula, id=id, alpha=alpha).frame
     cycles = preference_cycles(data, formula, id=id, alpha=alpha).frame.iloc[[0]]
     return pd.concat(
         [
-            found.assign(quantity=_over(found)),
+            table.assign(quantity=_names_of_pairs(table)),
             cycles.assign(quantity="direct minus indirect"),
         ]
     )[["quantity", *NUMBERS]]
@@ -30,11 +30,11 @@ def choices_by_effects(
     data: pd.DataFrame, *, feature: str, id: str = "pair_id", alpha: float = 0.05
 ) -> pd.DataFrame:
     """What AMCEs say of two levels: one half plus the AMCE of one relative to the other."""
-    found = amce_by_reference(data, f"chosen ~ {feature}", feature, id=id, alpha=alpha).frame
-    found = found[found["std_error"].notna()]
-    numbers = {name: found[name] + 0.5 for name in ("estimate", "lower", "upper")}
-    return found.assign(quantity=_over(found), **numbers)[["quantity", *NUMBERS]]
+    table = amce_by_reference(data, f"chosen ~ {feature}", feature, id=id, alpha=alpha).frame
+    table = table[table["std_error"].notna()]
+    numbers = {name: table[name] + 0.5 for name in ("estimate", "lower", "upper")}
+    return table.assign(quantity=_names_of_pairs(table), **numbers)[["quantity", *NUMBERS]]
 
 
-def _over(frame: pd.DataFrame) -> pd.Series[str]:
+def _names_of_pairs(frame: pd.DataFrame) -> pd.Series[str]:
     return frame["level"].astype(str) + " over " + frame["reference"].astype(str)

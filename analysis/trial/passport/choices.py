@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from ...numerics.types import Codes, Floats
 from ..methods.conjoint import quantities
 from ..parts import Drawn, method, process, true_values
-from .worlds import Sample, members
+from .worlds import Sample, cluster_of_items
 
 WORTHS = {
     "tone": {"kind": 0.0, "rude": 0.4},
@@ -32,8 +32,8 @@ def shares_of(prevalence: float) -> dict[str, Floats]:
 def win_probability(first: np.ndarray, second: np.ndarray) -> Floats:
     """Probability that the first of two profiles is chosen; codes of attributes come first."""
     gap = sum(
-        np.array(list(levels.values()))[left] - np.array(list(levels.values()))[right]
-        for levels, left, right in zip(WORTHS.values(), first, second, strict=True)
+        np.array(list(levels.values()))[first_code] - np.array(list(levels.values()))[second_code]
+        for levels, first_code, second_code in zip(WORTHS.values(), first, second, strict=True)
     )
     return np.asarray(ndtr(gap / np.sqrt(1 + TASTE**2 * (first[0] != second[0]))))
 
@@ -72,7 +72,7 @@ def choices(
     missing: float = 0.0,
 ) -> Drawn:
     """``n`` pairs by ``clusters`` respondents (0: one each), in two groups with the same preferences."""
-    who = members(n, clusters, shape)
+    who = cluster_of_items(n, clusters, shape)
     people = int(who.max()) + 1
     shares = shares_of(prevalence)
     codes: dict[str, Codes] = {
@@ -106,7 +106,7 @@ def choices(
     return Drawn(Sample(frame, "respondent" if clusters else "pair_id"), truth_of(prevalence))
 
 
-def named(frame: pd.DataFrame, prefix: str = "") -> pd.DataFrame:
+def effects_by_quantity(frame: pd.DataFrame, prefix: str = "") -> pd.DataFrame:
     """Rows of a table of effects with intervals, by quantity."""
     estimates = quantities(frame)
     return estimates.assign(quantity=prefix + estimates["quantity"])
@@ -118,7 +118,7 @@ def effects_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd
     from ...conjoint import amce
 
     unit = None if vcov.startswith("HC") else data.cluster
-    return named(amce(data.frame, FORMULA, id=unit, vcov=vcov, alpha=alpha).frame)
+    return effects_by_quantity(amce(data.frame, FORMULA, id=unit, vcov=vcov, alpha=alpha).frame)
 
 
 @method("passport_mm")
@@ -127,7 +127,7 @@ def means_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.D
     from ...conjoint import mm
 
     unit = None if vcov.startswith("HC") else data.cluster
-    return named(mm(data.frame, FORMULA, id=unit, vcov=vcov, alpha=alpha).frame, "mean ")
+    return effects_by_quantity(mm(data.frame, FORMULA, id=unit, vcov=vcov, alpha=alpha).frame, "mean ")
 
 
 @method("passport_group_diffs")
@@ -138,8 +138,8 @@ def differences_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -
     options: dict[str, Any] = {"by": "group", "id": data.cluster, "vcov": vcov, "alpha": alpha}
     return pd.concat(
         [
-            named(amce_diffs(data.frame, FORMULA, **options).frame, "difference "),
-            named(mm_diffs(data.frame, FORMULA, **options).frame, "mean difference "),
+            effects_by_quantity(amce_diffs(data.frame, FORMULA, **options).frame, "difference "),
+            effects_by_quantity(mm_diffs(data.frame, FORMULA, **options).frame, "mean difference "),
         ],
         ignore_index=True,
     )
@@ -161,7 +161,7 @@ def bootstrap_of(
         amce, data.frame, FORMULA, unit=data.cluster or "pair_id", method=interval, draws=draws, alpha=alpha,
         seed=int(rng.integers(2**31)),
     )  # fmt: skip
-    return named(estimates.frame)
+    return effects_by_quantity(estimates.frame)
 
 
 @method("passport_wild")
@@ -170,7 +170,7 @@ def wild_of(data: Sample, rng: np.random.Generator, *, draws: int = 499, alpha: 
     from ...conjoint import amce, wild
 
     fit = amce(data.frame, FORMULA, id=data.cluster, vcov="CR1", alpha=alpha)
-    return named(wild(fit, draws=draws, seed=int(rng.integers(2**31))).frame)
+    return effects_by_quantity(wild(fit, draws=draws, seed=int(rng.integers(2**31))).frame)
 
 
 @method("passport_bounds")
@@ -182,5 +182,7 @@ def bounds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     for verb, prefix in ((amce, ""), (mm, "mean ")):
         estimates = bounds(verb, data.frame, FORMULA, id=data.cluster, alpha=alpha).frame
         wide = estimates.drop(columns=["lower", "upper", "p"], errors="ignore")
-        tables.append(named(wide.rename(columns={"ci_lower": "lower", "ci_upper": "upper"}), prefix))
+        tables.append(
+            effects_by_quantity(wide.rename(columns={"ci_lower": "lower", "ci_upper": "upper"}), prefix)
+        )
     return pd.concat(tables, ignore_index=True)

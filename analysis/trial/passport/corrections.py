@@ -12,7 +12,7 @@ from ..parts import Drawn, method, process, true_values
 from . import choices as conjoint
 from . import labels as labelled
 from .labels import CLASSES
-from .worlds import Sample, alike, members, numbers, sample_of
+from .worlds import Sample, cluster_of_items, draw_correlated_patterns, numbers, sample_of
 
 OTHER = 1000  # items or pairs that only the judge has seen
 AGREEMENT = 0.6  # share of the answers in which the model copies a person, beyond chance
@@ -30,11 +30,13 @@ def audit(
 ) -> Drawn:
     """``n`` items with gold labels and the answers of a judge, who labelled a thousand others, too."""
     codes, probability = labelled.patterns(prevalence)
-    cluster = members(n, clusters, shape)
+    cluster = cluster_of_items(n, clusters, shape)
     # unlabelled items are in clusters of the same mean size, or on their own
-    remainder = members(OTHER, round(OTHER * clusters / n), "equal") if clusters else np.arange(OTHER)
+    remainder = (
+        cluster_of_items(OTHER, round(OTHER * clusters / n), "equal") if clusters else np.arange(OTHER)
+    )
     cluster = np.concatenate([cluster, cluster.max() + 1 + remainder])
-    labels = codes[alike(rng, probability, cluster, icc if clusters else 0.0)]
+    labels = codes[draw_correlated_patterns(rng, probability, cluster, icc if clusters else 0.0)]
     frame = labelled.table_of(labels, cluster)
     frame.loc[n:, "gold"] = None
     return Drawn(sample_of(frame, clusters), truth_of(prevalence))
@@ -135,7 +137,7 @@ def people_diffs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     frame = data.frame.drop(columns="sampling_probability")
     shared = frame["pair_id"].isin(frame.loc[frame["judge_kind"] == "human", "pair_id"])
     estimates = people_diffs(frame[shared], conjoint.FORMULA, alpha=alpha).frame
-    return conjoint.named(estimates, "model minus people: ")
+    return conjoint.effects_by_quantity(estimates, "model minus people: ")
 
 
 @method("passport_corrected_effects")
@@ -148,8 +150,8 @@ def effects_of(
     options: dict[str, Any] = {"id": data.cluster, "correct": correct, "alpha": alpha}
     return pd.concat(
         [
-            conjoint.named(amce(data.frame, conjoint.FORMULA, **options).frame),
-            conjoint.named(mm(data.frame, conjoint.FORMULA, **options).frame, "mean "),
+            conjoint.effects_by_quantity(amce(data.frame, conjoint.FORMULA, **options).frame),
+            conjoint.effects_by_quantity(mm(data.frame, conjoint.FORMULA, **options).frame, "mean "),
         ],
         ignore_index=True,
     )

@@ -11,7 +11,7 @@ from ..parts import Drawn, method, process, true_values
 from . import labels as labelled
 from . import ratings as rated
 from .labels import CLASSES
-from .worlds import Sample, alike, numbers
+from .worlds import Sample, draw_correlated_patterns, numbers
 
 OTHER = 500  # items that only the model rated
 SLOPE = 0.3  # of a model's ratings on an attribute of items, beyond quality
@@ -22,11 +22,11 @@ DIFFICULTY = 1.5  # standard deviation of items
 @process("passport_conditions")
 def conditions(rng: np.random.Generator, *, n: int = 100, prevalence: float = 0.3) -> Drawn:
     """Items as they are, and with misspellings, under which a judge answers as the weaker of two models."""
-    drawn = labelled.labels(rng, n=n, prevalence=prevalence)
+    dataset = labelled.labels(rng, n=n, prevalence=prevalence)
     values = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
     change = {f"change of {name}": -float(values[f"difference of {name}"]) for name in CHANGED}
     recalls = {f"recall of {name}": float(values[f"recall_{name}"]) for name in CLASSES}
-    return Drawn(drawn.data, true_values(population={**change, **recalls}))
+    return Drawn(dataset.data, true_values(population={**change, **recalls}))
 
 
 CHANGED = ("accuracy", "macro_f1", "mcc", "recall_rare")
@@ -38,11 +38,11 @@ def robustness_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
     from ...benchmark import robustness, score
 
     frame = data.frame
-    plain = labelled.judgments(frame, ["a"]).assign(base_item_id=lambda t: t["item_id"], condition="none")
+    baseline = labelled.judgments(frame, ["a"]).assign(base_item_id=lambda t: t["item_id"], condition="none")
     typos = labelled.judgments(frame, ["b"]).assign(base_item_id=lambda t: t["item_id"], condition="typos")
     typos = typos.assign(judge_id="a", item_id=typos["item_id"] + "x")
     gold = pd.DataFrame({"item_id": frame["item_id"], "label_set": "harm", "label": frame["gold"]})
-    judged = pd.concat([plain, typos], ignore_index=True).drop(columns="group")
+    judged = pd.concat([baseline, typos], ignore_index=True).drop(columns="group")
     estimates = robustness(
         score(judged, gold, classes=list(CLASSES)), metrics=list(CHANGED), alpha=alpha
     ).frame
@@ -99,7 +99,7 @@ def odds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 def dimensions(rng: np.random.Generator, *, n: int = 100, prevalence: float = 0.2) -> Drawn:
     """A person rates items on two dimensions that have a quality in common; few items are good."""
     every, probability = rated.patterns(prevalence)
-    codes = every[alike(rng, probability, np.arange(n), 0.0)]
+    codes = every[draw_correlated_patterns(rng, probability, np.arange(n), 0.0)]
     return Drawn(Sample(rated.table_of(codes, np.arange(n))), _dimension_truth(prevalence))
 
 
@@ -144,7 +144,7 @@ def few_ratings(rng: np.random.Generator, *, n: int = 50, prevalence: float = 0.
     """People rate ``n`` items, a model these and five hundred others."""
     every, probability = rated.patterns(prevalence)
     size = n + OTHER
-    codes = every[alike(rng, probability, np.arange(size), 0.0)].astype(float)
+    codes = every[draw_correlated_patterns(rng, probability, np.arange(size), 0.0)].astype(float)
     codes[n:, 1:] = np.nan
     mean = float(probability @ every[:, 1:].mean(axis=1))
     attribute = rng.normal(size=n)

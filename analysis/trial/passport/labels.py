@@ -11,7 +11,15 @@ import pandas as pd
 
 from ...numerics.types import Floats
 from ..parts import Drawn, method, process
-from .worlds import Sample, clustered, crossed, in_proportion, numbers, population_values, sample_of
+from .worlds import (
+    Sample,
+    all_combinations,
+    draw_clustered_patterns,
+    numbers,
+    population_patterns,
+    population_values,
+    sample_of,
+)
 
 if TYPE_CHECKING:
     from ...benchmark import Scored
@@ -27,7 +35,7 @@ FALSE = {"a": 0.25, "b": 0.4, "p1": 0.2, "p2": 0.2, "p3": 0.2}
 
 def patterns(prevalence: float) -> tuple[np.ndarray, Floats]:
     """Labels of gold and the raters, 0 for the rare class, with the probability of each pattern."""
-    codes = crossed([2] * (1 + len(RATERS)))
+    codes = all_combinations([2] * (1 + len(RATERS)))
     gold = codes[:, 0]
     probability = np.where(gold == 0, prevalence, 1 - prevalence)
     for column, name in enumerate(RATERS, start=1):
@@ -47,7 +55,7 @@ def table_of(codes: np.ndarray, cluster: np.ndarray) -> pd.DataFrame:
 def truth_of(prevalence: float, missing: float) -> pd.DataFrame:
     """Population values of every quantity."""
     codes, probability = patterns(prevalence)
-    items = codes[in_proportion(probability)]
+    items = codes[population_patterns(probability)]
     if missing:
         gaps = np.random.default_rng(1).random((len(items), len(RATERS))) < missing
         items[:, 1:][gaps] = len(CLASSES)
@@ -70,7 +78,7 @@ def labels(
 ) -> Drawn:
     """Items of two classes; ``missing`` is the share of labels, of people and models, that are not there."""
     codes, probability = patterns(prevalence)
-    pattern, cluster = clustered(rng, probability, n, clusters, shape, icc)
+    pattern, cluster = draw_clustered_patterns(rng, probability, n, clusters, shape, icc)
     items = codes[pattern]
     if missing:
         items[:, 1:][rng.random((n, len(RATERS))) < missing] = len(CLASSES)
@@ -95,7 +103,7 @@ def scored(sample: Sample, raters: Sequence[str]) -> Scored:
     return score(judgments(frame, raters), gold, classes=list(CLASSES), items=items)
 
 
-def drawn(sample: Sample) -> dict[str, Any]:
+def draw_options(sample: Sample) -> dict[str, Any]:
     """Draws of the bootstrap, where they are not the door's default."""
     return {} if sample.draws is None else {"draws": sample.draws}
 
@@ -136,7 +144,7 @@ def differences_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         missing="missing",
         cluster=data.cluster or "item_id",
         alpha=alpha,
-        **drawn(data),
+        **draw_options(data),
     ).frame
     return numbers(estimates, "difference of " + estimates["metric"])
 
@@ -183,7 +191,7 @@ def coefficients_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
         items=data.frame[["item_id", "group"]],
         cluster=data.cluster,
         alpha=alpha,
-        **drawn(data),
+        **draw_options(data),
     ).frame
     among = np.where(estimates["against"].isna(), "among people: ", "with people: ")
     names = pd.Series(among + estimates["coefficient"].astype(str), index=estimates.index)

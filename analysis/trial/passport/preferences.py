@@ -46,20 +46,20 @@ def population(prevalence: float) -> Sample:
             },
         }
     )
-    both = [
+    groups = [
         frame.assign(
             group=pd.Categorical([name] * len(frame), ["x", "y"]), pair_id=frame["pair_id"] + place * n
         )
         for place, name in enumerate(("x", "y"))
     ]
-    return Sample(pd.concat(both, ignore_index=True), "judge_id", draws=0)
+    return Sample(pd.concat(groups, ignore_index=True), "judge_id", draws=0)
 
 
 @lru_cache(maxsize=16)
 def truth_of(prevalence: float) -> pd.DataFrame:
     """Population values of every quantity."""
-    whole = population(prevalence)
-    return population_values([lambda data, part=part: further(data, part=part) for part in PARTS], whole)
+    sample = population(prevalence)
+    return population_values([lambda data, part=part: further(data, part=part) for part in PARTS], sample)
 
 
 @process("passport_preferences")
@@ -72,8 +72,8 @@ def preferences(
     shape: str = "equal",
 ) -> Drawn:
     """As ``passport_choices``, with the population values of further quantities."""
-    drawn = choices(rng, n=n, prevalence=prevalence, clusters=clusters, shape=shape)
-    return Drawn(drawn.data, truth_of(prevalence))
+    dataset = choices(rng, n=n, prevalence=prevalence, clusters=clusters, shape=shape)
+    return Drawn(dataset.data, truth_of(prevalence))
 
 
 @method("passport_preference")

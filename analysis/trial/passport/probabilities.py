@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from ..parts import Drawn, method, process
 from .labels import CLASSES
-from .worlds import Sample, members, numbers, population_values, sample_of
+from .worlds import Sample, cluster_of_items, numbers, population_values, sample_of
 
 DISCRIMINATION = 1.5  # distance of the classes in standard deviations of the judge's signal
 
@@ -46,7 +46,7 @@ def probabilities(
     icc: float = 0.2,
 ) -> Drawn:
     """Items of two classes with calibrated probabilities from a normal signal."""
-    cluster = members(n, clusters, shape)
+    cluster = cluster_of_items(n, clusters, shape)
     copies = (rng.random(n) < np.sqrt(icc)) & bool(clusters)
     shared, individual = rng.random(n) < prevalence, rng.random(n) < prevalence
     rare = np.where(copies, shared[cluster], individual)

@@ -10,7 +10,15 @@ import pandas as pd
 
 from ...numerics.types import Floats
 from ..parts import Drawn, method, process
-from .worlds import Sample, clustered, crossed, in_proportion, numbers, population_values, sample_of
+from .worlds import (
+    Sample,
+    all_combinations,
+    draw_clustered_patterns,
+    numbers,
+    population_patterns,
+    population_values,
+    sample_of,
+)
 
 STEPS = 5
 PEOPLE = ("p1", "p2", "p3")
@@ -34,7 +42,7 @@ def shares_of(prevalence: float) -> Floats:
 
 def patterns(prevalence: float) -> tuple[np.ndarray, Floats]:
     """Ratings of the four raters, 1 to 5, with the probability of each pattern."""
-    codes = crossed([STEPS] * (1 + len(RATERS)))
+    codes = all_combinations([STEPS] * (1 + len(RATERS)))
     probability = shares_of(prevalence)[codes[:, 0]]
     steps = np.arange(STEPS)
     for column, name in enumerate(RATERS, start=1):
@@ -55,7 +63,7 @@ def table_of(ratings: np.ndarray, cluster: np.ndarray) -> pd.DataFrame:
 def truth_of(prevalence: float) -> pd.DataFrame:
     """Population values of every quantity."""
     ratings, probability = patterns(prevalence)
-    items = ratings[in_proportion(probability, 30_000)]
+    items = ratings[population_patterns(probability, 30_000)]
     return population_values(DOORS, Sample(table_of(items, np.arange(len(items))), draws=0))
 
 
@@ -72,7 +80,7 @@ def ratings(
 ) -> Drawn:
     """Items with many ties; ``prevalence`` is the share of the best quality."""
     every, probability = patterns(prevalence)
-    pattern, cluster = clustered(rng, probability, n, clusters, shape, icc)
+    pattern, cluster = draw_clustered_patterns(rng, probability, n, clusters, shape, icc)
     items = every[pattern].astype(float)
     truth = truth_of(prevalence)
     if missing:
@@ -90,8 +98,8 @@ def judgments(sample: Sample) -> pd.DataFrame:
 
 def options(sample: Sample, alpha: float) -> dict[str, Any]:
     """Options of the doors: level, draws, clusters."""
-    drawn: dict[str, Any] = {} if sample.draws is None else {"draws": sample.draws}
-    return {"alpha": alpha, "cluster": sample.cluster, **drawn}
+    draws: dict[str, Any] = {} if sample.draws is None else {"draws": sample.draws}
+    return {"alpha": alpha, "cluster": sample.cluster, **draws}
 
 
 @method("passport_rating_agreement")

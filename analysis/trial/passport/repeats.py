@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..parts import Drawn, method, process, true_values
-from .worlds import Sample, members, numbers, sample_of
+from .worlds import Sample, cluster_of_items, numbers, sample_of
 
 SAMPLES = 4
 STRONG = 0.95  # probability of a right answer to an easy item; prevalence is the share of such items
@@ -26,7 +26,7 @@ def samples(
     icc: float = 0.2,
 ) -> Drawn:
     """Items that a model answers four times, rightly with a probability of .95 or .05."""
-    cluster = members(n, clusters, shape)
+    cluster = cluster_of_items(n, clusters, shape)
     shared, individual = (rng.random(n) < prevalence for _ in range(2))
     copies = rng.random(n) < np.sqrt(icc if clusters else 0.0)
     easy = np.where(copies, shared[cluster], individual)
@@ -86,8 +86,8 @@ def flips_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
     frame = data.frame.assign(sample=data.frame["sample"] % 2)
     estimates = flips(frame, facet="prompt_id", cluster=data.cluster, alpha=alpha).frame
-    whole = np.where(estimates["first"].astype(str) == "any", "any ", "")
-    return numbers(estimates, pd.Series(whole, index=estimates.index) + estimates["quantity"].astype(str))
+    prefix = np.where(estimates["first"].astype(str) == "any", "any ", "")
+    return numbers(estimates, pd.Series(prefix, index=estimates.index) + estimates["quantity"].astype(str))
 
 
 @method("passport_drift")
@@ -154,7 +154,7 @@ def repeated_tasks(
 ) -> Drawn:
     """``n`` pairs by people, asked again with exchanged sides; ``prevalence`` is the swapping error."""
     # A share of people errs twice as often as the others.
-    who = members(n, clusters, shape)
+    who = cluster_of_items(n, clusters, shape)
     careless = rng.random(int(who.max()) + 1) < 0.5
     tau = prevalence * np.where(careless, 4 / 3, 2 / 3)[who]
     stable = rng.random(n) < 0.5

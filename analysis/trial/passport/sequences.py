@@ -10,7 +10,7 @@ import pandas as pd
 from ..parts import Drawn, method, process, true_values
 from . import choices as conjoint
 from . import labels as labelled
-from .worlds import Sample, alike
+from .worlds import Sample, draw_correlated_patterns
 
 FROM = 100  # units at the first look, from which sequences have limits
 LOOKS = 7
@@ -20,7 +20,7 @@ LOOKS = 7
 def sequence(rng: np.random.Generator, *, n: int = 1000, prevalence: float = 0.5) -> Drawn:
     """Items that two people and a model label as they come in."""
     codes, probability = labelled.patterns(prevalence)
-    items = codes[alike(rng, probability, np.arange(n), 0.0)]
+    items = codes[draw_correlated_patterns(rng, probability, np.arange(n), 0.0)]
     values = labelled.truth_of(prevalence, 0.0).set_index("quantity")["truth"]
     truth = {"share of a": float(values["share_rare"])}
     names = ("percent", "cohen", "krippendorff", "gwet")
@@ -69,9 +69,9 @@ def _number(names: pd.Series[Any]) -> pd.Series:
 @process("passport_sequence_of_choices")
 def sequence_of_choices(rng: np.random.Generator, *, n: int = 1000, prevalence: float = 0.33) -> Drawn:
     """Pairs that come in one after the other, a level of which is rare."""
-    drawn = conjoint.choices(rng, n=n, prevalence=prevalence)
-    truth = drawn.truth.assign(quantity="sequence of " + drawn.truth["quantity"])
-    return Drawn(drawn.data, truth)
+    dataset = conjoint.choices(rng, n=n, prevalence=prevalence)
+    truth = dataset.truth.assign(quantity="sequence of " + dataset.truth["quantity"])
+    return Drawn(dataset.data, truth)
 
 
 @method("passport_sequence_of_effects")

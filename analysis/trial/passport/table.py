@@ -24,7 +24,7 @@ from ..file import Trial, load_trial
 from ..parts import find
 from ..running import Execution, draws_of_trial
 from ..summary import Kept, by_quantity
-from .worlds import members
+from .worlds import cluster_of_items
 
 # parameters of processes that make a situation, with what they are where a process has none
 USUAL = {"n": 0, "prevalence": np.nan, "clusters": 0, "shape": "equal", "missing": 0.0}
@@ -147,7 +147,7 @@ def situation_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if "n" not in parameters:  # topics with an item of each tier
         where["n"] = where["clusters"]
     n, clusters = int(where["n"]), int(where["clusters"])
-    return {**where, "effective": effective_clusters(members(n, clusters, where["shape"]))}
+    return {**where, "effective": effective_clusters(cluster_of_items(n, clusters, where["shape"]))}
 
 
 def _measured(draws: Draws) -> dict[str, float]:

@@ -45,14 +45,16 @@ def cluster_sizes(n: int, clusters: int, shape: str) -> Codes:
     return np.diff(edges, prepend=0) + 1
 
 
-def members(n: int, clusters: int, shape: str) -> Codes:
+def cluster_of_items(n: int, clusters: int, shape: str) -> Codes:
     """Cluster of each of n items; every item its own where ``clusters`` is 0."""
     if not clusters:
         return np.arange(n)
     return np.repeat(np.arange(clusters), cluster_sizes(n, clusters, shape))
 
 
-def alike(rng: np.random.Generator, probability: Floats, cluster: Codes, icc: float) -> Codes:
+def draw_correlated_patterns(
+    rng: np.random.Generator, probability: Floats, cluster: Codes, icc: float
+) -> Codes:
     """Numbers of patterns of n items, shape (n,), of whom those of a cluster are alike."""
     n = len(cluster)
     cumulated = np.cumsum(probability)
@@ -61,12 +63,12 @@ def alike(rng: np.random.Generator, probability: Floats, cluster: Codes, icc: fl
     return np.where(copies, shared[cluster], individual)
 
 
-def clustered(
+def draw_clustered_patterns(
     rng: np.random.Generator, probability: Floats, n: int, clusters: int, shape: str, icc: float
 ) -> tuple[Codes, Codes]:
     """Numbers of patterns of n items and their clusters, each of shape (n,); independent without clusters."""
-    cluster = members(n, clusters, shape)
-    return alike(rng, probability, cluster, icc if clusters else 0.0), cluster
+    cluster = cluster_of_items(n, clusters, shape)
+    return draw_correlated_patterns(rng, probability, cluster, icc if clusters else 0.0), cluster
 
 
 def sample_of(frame: pd.DataFrame, clusters: int) -> Sample:
@@ -74,13 +76,13 @@ def sample_of(frame: pd.DataFrame, clusters: int) -> Sample:
     return Sample(frame, "group" if clusters else None)
 
 
-def in_proportion(probability: Floats, n: int = POPULATION) -> Codes:
+def population_patterns(probability: Floats, n: int = POPULATION) -> Codes:
     """Numbers of patterns of n items in the shares of the population, up to one item."""
     cumulated = np.cumsum(probability)
     return np.asarray(np.searchsorted(cumulated, (np.arange(n) + 0.5) / n * cumulated[-1]))
 
 
-def crossed(sizes: Sequence[int]) -> Codes:
+def all_combinations(sizes: Sequence[int]) -> Codes:
     """All combinations of codes, shape (patterns, columns)."""
     return np.indices(tuple(sizes)).reshape(len(sizes), -1).T
 

@@ -29,11 +29,11 @@ def texts(rng: np.random.Generator, *, pairs: int = 1000, texts: int = 10, text_
     utility = utilities(codes) + shift[codes["topic"], number]
     first = utility[:, 0] - utility[:, 1] + rng.normal(size=pairs) > 0
     data = table_of(codes, first, text=codes["topic"] * texts + number)
-    every = all_profiles()
-    repeated = {name: np.repeat(code, texts) for name, code in every.items()}
-    shown = np.tile(np.arange(texts), len(every["topic"]))
-    own = utilities(repeated) + shift[repeated["topic"], shown]
-    these = effects(ndtr(own[:, None] - own), repeated)
+    profiles = all_profiles()
+    repeated = {name: np.repeat(code, texts) for name, code in profiles.items()}
+    text_number = np.tile(np.arange(texts), len(profiles["topic"]))
+    text_utility = utilities(repeated) + shift[repeated["topic"], text_number]
+    these = effects(ndtr(text_utility[:, None] - text_utility), repeated)
     return Drawn(data, true_values(these_texts=these, all_texts=probit_effects(variance=1 + 2 * text_sd**2)))
 
 
@@ -87,20 +87,20 @@ def deterministic(
     features = np.column_stack([codes["tone"] == 1, codes["topic"] == 1, codes["topic"] == 2]).astype(float)
     gap = features[:, None, :] - features
     shift = rng.normal(0, prompt_sd, (prompts, features.shape[1]))
-    answers = [ahead + gap @ own > 0 for own in shift]
+    answers = [ahead + gap @ deviation > 0 for deviation in shift]
     rows = rng.integers(0, size, (pairs, 2))
-    shown = {name: code[rows] for name, code in codes.items()}
+    pair_codes = {name: code[rows] for name, code in codes.items()}
     parts = []
     for number, answer in enumerate(answers):
         first = answer[rows[:, 0], rows[:, 1]].astype(float)
         same = rows[:, 0] == rows[:, 1]
         first[same] = 0.5  # two equal profiles
-        parts.append(table_of(shown, first, prompt_id=f"prompt_{number + 1}"))
+        parts.append(table_of(pair_codes, first, prompt_id=f"prompt_{number + 1}"))
     these = np.mean([np.where(np.eye(size, dtype=bool), 0.5, answer) for answer in answers], axis=0)
     spread = prompt_sd * np.sqrt((gap**2).sum(axis=2))
     with np.errstate(divide="ignore", invalid="ignore"):
-        every = np.where(spread > 0, ndtr(ahead / spread), np.where(ahead == 0, 0.5, ahead > 0))
+        probabilities = np.where(spread > 0, ndtr(ahead / spread), np.where(ahead == 0, 0.5, ahead > 0))
     return Drawn(
         pd.concat(parts, ignore_index=True),
-        true_values(these_prompts=effects(these, codes), all_prompts=effects(every, codes)),
+        true_values(these_prompts=effects(these, codes), all_prompts=effects(probabilities, codes)),
     )

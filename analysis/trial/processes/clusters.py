@@ -65,29 +65,29 @@ def swapping_errors(
     utility = utilities(codes)
     who = np.repeat(np.arange(people), tasks)
     rude = (codes["tone"] == 1) * 1.0
-    own = rng.normal(0, taste, people)[who] * (rude[:, 0] - rude[:, 1])
-    stable = utility[:, 0] - utility[:, 1] + own + rng.normal(size=pairs) > 0
+    deviation = rng.normal(0, taste, people)[who] * (rude[:, 0] - rude[:, 1])
+    stable = utility[:, 0] - utility[:, 1] + deviation + rng.normal(size=pairs) > 0
     answers = stable ^ (rng.random(pairs) < tau)
     names = np.array([f"person_{k:04d}" for k in range(people)])
     data = table_of(
         codes, answers * 1.0, judge_id=names[who], judge_kind="human", repeat=np.zeros(pairs, bool)
     )
     data["position"] = np.tile(["A", "B"], pairs)
-    again = stable[::tasks] ^ (rng.random(people) < tau)
-    taken = np.flatnonzero(np.arange(pairs) % tasks == 0)
+    second_answers = stable[::tasks] ^ (rng.random(people) < tau)
+    rows = np.flatnonzero(np.arange(pairs) % tasks == 0)
     repeated = table_of(
-        {name: code[taken] for name, code in codes.items()},
-        again * 1.0,
+        {name: code[rows] for name, code in codes.items()},
+        second_answers * 1.0,
         judge_id=names,
         judge_kind="human",
         repeat=np.ones(people, bool),
     )
-    repeated["repeat_of"] = np.repeat(taken, 2)
+    repeated["repeat_of"] = np.repeat(rows, 2)
     repeated["pair_id"] += pairs
     repeated["position"] = np.tile(["B", "A"], people)
 
     def variance(codes: Mapping[str, Codes]) -> Floats:
-        return 1 + taste**2 * _differ(codes["tone"] == 1)
+        return 1 + taste**2 * _flags_differ(codes["tone"] == 1)
 
     return Drawn(
         pd.concat([data, repeated], ignore_index=True),
@@ -98,6 +98,6 @@ def swapping_errors(
     )
 
 
-def _differ(flags: np.ndarray) -> np.ndarray:
+def _flags_differ(flags: np.ndarray) -> np.ndarray:
     """Whether two profiles differ in a flag (M,), for all pairs (M, M), as 0 or 1."""
     return np.asarray((flags[:, None] != flags) * 1.0)

@@ -29,14 +29,14 @@ def _true_choices(codes: dict[str, Codes], cycle: float) -> dict[str, float]:
     utility, topic = utilities(codes), codes["topic"]
     chance: Floats = ndtr(utility[:, None] - utility + cycle * ROUND[topic[:, None], topic])
     over = {
-        (one, other): float(chance[np.ix_(topic == a, topic == b)].mean())
-        for a, one in enumerate(TOPICS)
-        for b, other in enumerate(TOPICS)
+        (first, second): float(chance[np.ix_(topic == a, topic == b)].mean())
+        for a, first in enumerate(TOPICS)
+        for b, second in enumerate(TOPICS)
     }
     art, law, sport = TOPICS
     indirect = over[art, sport] - over[law, sport]
     pairs = [(law, art), (sport, art), (sport, law)]
     return {
-        **{f"{one} over {other}": over[one, other] for one, other in pairs},
+        **{f"{first} over {second}": over[first, second] for first, second in pairs},
         "direct minus indirect": over[art, law] - 0.5 - indirect,
     }

@@ -47,17 +47,17 @@ def effects(
     """AMCEs of all levels but references, from the probabilities (M, M) that the first profile is chosen."""
     # With `differing` they are means over pairs whose two levels of the attribute differ.
     chosen = (probability + 1 - probability.T) / 2  # in either position
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for name, levels in worths.items():
         code = codes[name]
-        kept = code[:, None] != code if differing else np.ones_like(chosen, dtype=bool)
+        mask = code[:, None] != code if differing else np.ones_like(chosen, dtype=bool)
         means = [
-            float(np.average(chosen[code == number], weights=kept[code == number]))
+            float(np.average(chosen[code == number], weights=mask[code == number]))
             for number in range(len(levels))
         ]
-        found |= {f"{name}={level}": value - means[0] for level, value in zip(levels, means, strict=True)}
-        del found[f"{name}={next(iter(levels))}"]
-    return found
+        result |= {f"{name}={level}": value - means[0] for level, value in zip(levels, means, strict=True)}
+        del result[f"{name}={next(iter(levels))}"]
+    return result
 
 
 def probit_effects(
@@ -84,9 +84,9 @@ def table_of(
     chosen = np.column_stack([first, 1.0 - first]).ravel().astype(float)
     table: dict[str, object] = {"pair_id": np.repeat(np.arange(pairs), 2), "chosen": chosen}
     for name, values in columns.items():
-        whole = isinstance(values, str)
+        is_constant = isinstance(values, str)
         array = np.asarray(values)
-        table[name] = values if whole else array.ravel() if array.ndim == 2 else np.repeat(array, 2)
+        table[name] = values if is_constant else array.ravel() if array.ndim == 2 else np.repeat(array, 2)
     for name, levels in worths.items():
         table[name] = pd.Categorical.from_codes(codes[name].ravel(), pd.Index(list(levels)))
     return pd.DataFrame(table)

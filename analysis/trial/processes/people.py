@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...numerics.types import Floats
 from ..parts import Drawn, process, true_values
-from .clusters import _differ
+from .clusters import _flags_differ
 from .pairs import draw_levels, probit_effects, table_of, utilities
 
 
@@ -24,29 +24,29 @@ def people_and_model(
     """People judge some pairs; a model judges these and others, with errors that correlate by ``rho``."""
     # The model's part-worths are 0.7 times those of people, and it prefers the first position. Part-worths of
     # a rude tone differ between people. True values are the effects among people.
-    seen, n = people * tasks, people * tasks + other
+    n_labelled, n = people * tasks, people * tasks + other
     codes = draw_levels(rng, n)
     utility = utilities(codes)
     ahead = utility[:, 0] - utility[:, 1]
     who = np.repeat(np.arange(people), tasks)
     rude = (codes["tone"] == 1) * 1.0
-    own = rng.normal(0, taste, people)[who] * (rude[:seen, 0] - rude[:seen, 1])
+    deviation = rng.normal(0, taste, people)[who] * (rude[:n_labelled, 0] - rude[:n_labelled, 1])
     errors = rng.normal(size=(2, n))
     model_error = rho * errors[0] + np.sqrt(1 - rho**2) * errors[1]
-    person = ahead[:seen] + own + errors[0, :seen] > 0
+    person = ahead[:n_labelled] + deviation + errors[0, :n_labelled] > 0
     model = 0.7 * ahead + 0.3 + model_error > 0
     names = np.array([f"person_{k:04d}" for k in who])
-    first = {name: code[:seen] for name, code in codes.items()}
-    sampled = np.full(n, seen / n)
+    first = {name: code[:n_labelled] for name, code in codes.items()}
+    sampled = np.full(n, n_labelled / n)
     answers = table_of(
-        first, person * 1.0, judge_id=names, judge_kind="human", sampling_probability=sampled[:seen]
+        first, person * 1.0, judge_id=names, judge_kind="human", sampling_probability=sampled[:n_labelled]
     )
     judged = table_of(
         codes, model * 1.0, judge_id="model_1", judge_kind="model", sampling_probability=sampled
     )
     data = pd.concat([answers, judged], ignore_index=True)
     data["position"] = np.tile(["A", "B"], len(data) // 2)
-    truth = probit_effects(variance=lambda c: 1 + taste**2 * _differ(c["tone"] == 1))
+    truth = probit_effects(variance=lambda c: 1 + taste**2 * _flags_differ(c["tone"] == 1))
     return Drawn(data, true_values(people=truth))
 
 
@@ -63,8 +63,8 @@ def imperfect_labels(
 ) -> Drawn:
     """A judge labels all units with errors, people some of them rightly; the rate among all is wanted."""
     # With `calibration_rate` the units that people label have another rate, as in a balanced calibration set.
-    own = rate if calibration_rate is None else calibration_rate
-    positive = rng.random(units) < np.where(np.arange(units) < labelled, own, rate)
+    labelled_rate = rate if calibration_rate is None else calibration_rate
+    positive = rng.random(units) < np.where(np.arange(units) < labelled, labelled_rate, rate)
     judged = np.where(positive, rng.random(units) < sensitivity, rng.random(units) > specificity)
     gold: Floats | np.ndarray = np.where(positive, "harmful", "harmless").astype(object)
     gold[labelled:] = None

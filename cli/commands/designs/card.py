@@ -16,7 +16,7 @@ from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.drawn import DrawnDesign
 from conjury.inference.design.panels import Panel
-from conjury.inference.design.testing_pairs import of_design
+from conjury.inference.design.testing_pairs import design_pairs
 from conjury.inference.errors import listed
 from conjury.inference.study import load_study
 from conjury.inference.study.models import Study
@@ -24,7 +24,7 @@ from conjury.inference.tables.html_page import page
 from conjury.inference.tables.schema import POSITIONS
 
 from ...automation import record
-from ...card_words import LEVELS, POWER, Table, Told, in_words, plan_name, tell_card
+from ...card_words import LEVELS, POWER, CardText, Table, describe_card, in_words, plan_name
 from ...planned import Judged, find_groups, find_prices
 from ...printing import console, wide_console
 
@@ -63,20 +63,24 @@ class Drawing:
     width: float
 
 
-def write_page(told: Told, drawings: Sequence[Drawing], style: str) -> str:
+def write_page(card_text: CardText, drawings: Sequence[Drawing], style: str) -> str:
     """Write a design card as a page without anything external."""
     figures = {drawing.table: _figure(drawing) for drawing in drawings}
-    warnings = "\n".join(f"<li>{_text(text)}</li>" for text in told.warnings)
+    warnings = "\n".join(f"<li>{_text(text)}</li>" for text in card_text.warnings)
     body = [
-        f'<header>\n<h1>{escape(told.title)}</h1>\n<p class="subtitle">Design card</p>\n</header>',
-        *(f"<p>{_text(text)}</p>" for text in told.opening),
-        _section("Warnings", f'<ul class="warnings">\n{warnings}\n</ul>') if told.warnings else "",
-        *(_section(table.title, figures.get(table.title, "") + _table(table)) for table in told.tables),
-        _section("Notes", "\n".join(f"<p>{_text(text)}</p>" for text in told.notes)) if told.notes else "",
+        f'<header>\n<h1>{escape(card_text.title)}</h1>\n<p class="subtitle">Design card</p>\n</header>',
+        *(f"<p>{_text(text)}</p>" for text in card_text.opening),
+        _section("Warnings", f'<ul class="warnings">\n{warnings}\n</ul>') if card_text.warnings else "",
+        *(_section(table.title, figures.get(table.title, "") + _table(table)) for table in card_text.tables),
+        _section("Notes", "\n".join(f"<p>{_text(text)}</p>" for text in card_text.notes))
+        if card_text.notes
+        else "",
         '<p class="note">All numbers are in card.csv next to this page.</p>',
     ]
     content = "\n".join(part for part in body if part)
-    return page(f"Design card: {told.title}", f"<main>\n{content}\n</main>", f"{style}{STYLE}", base=False)
+    return page(
+        f"Design card: {card_text.title}", f"<main>\n{content}\n</main>", f"{style}{STYLE}", base=False
+    )
 
 
 def _text(text: str) -> str:
@@ -135,37 +139,37 @@ WIDE = 95  # columns of a terminal that take all columns of a table
 COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "quantity", "value"]
 
 
-def write_card(study: Study, design: DrawnDesign, folder: Path) -> Told:
+def write_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
     """Write the card of a design next to its tables, and return it in words."""
     # Written are `card.html`, `card.csv` and the drawings of `figures/`, in both themes.
     from conjury.analysis.conjoint.power.design_card import Plan, make_card
     from conjury.inference.collecting.jobs import expected_costs
     from conjury.inference.collecting.prices import read_prices
     from conjury.inference.tables.files import write_table
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.writing import atomic_write
 
     groups = _groups(study, design)
     plans = [Plan(plan_name(group), group.label, group.pairs, group.options) for group in groups]
-    card = make_card(study, _shown(design), plans)
+    card = make_card(study, _profiles_of_pairs(design), plans)
     table = read_prices()
     costs = expected_costs(study, design, table)
-    known = find_prices(study, None, None)
-    told = tell_card(study, design, card, groups, known, costs, table.currency)
+    prices = find_prices(study, None, None)
+    card_text = describe_card(study, design, card, groups, prices, costs, table.currency)
     drawings = _draw(study, card, groups, folder / "figures")
     people = pd.DataFrame(
         [
-            {"judge": judge, "shown": "people", "cost": group.cost(known, group.pairs, judge)}
+            {"judge": judge, "shown": "people", "cost": group.cost(prices, group.pairs, judge)}
             for group in groups
             if group.kind == "human"
             for judge in group.judges
         ]
     )
     numbers = _numbers(study, card, pd.concat([people, costs]))
-    record(card=numbers, warnings=told.warnings, notes=told.notes)
+    record(card=numbers, warnings=card_text.warnings, notes=card_text.notes)
     write_table(numbers, folder / "card.csv")
-    with whole(folder / "card.html") as file:
-        file.write(write_page(told, drawings, _style()).encode("utf-8"))
-    return told
+    with atomic_write(folder / "card.html") as file:
+        file.write(write_page(card_text, drawings, _style()).encode("utf-8"))
+    return card_text
 
 
 def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
@@ -175,11 +179,13 @@ def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
     groups = find_groups(study, None, design.drawn["pairs"], None, ASSUMED)
     if design.panel is not None:
         name = design.panel.drawn["name"]
-        groups = [_sized(group, design.panel) if group.judges == (name,) else group for group in groups]
+        groups = [
+            _at_design_size(group, design.panel) if group.judges == (name,) else group for group in groups
+        ]
     return sorted(groups, key=lambda group: group.kind == "human")
 
 
-def _sized(group: Judged, panel: Panel) -> Judged:
+def _at_design_size(group: Judged, panel: Panel) -> Judged:
     """A panel at the size of its tasks in the design; a survey has the mean number of tasks."""
     people = panel.tasks["judge_id"].nunique()
     answers = int((~panel.tasks["repeat"].to_numpy(bool)).sum()) // len(POSITIONS)
@@ -189,12 +195,12 @@ def _sized(group: Judged, panel: Panel) -> Judged:
     return replace(group, pairs=float(people * tasks), tasks=tasks, repeats=repeats, options=options)
 
 
-def _shown(design: DrawnDesign) -> pd.DataFrame:
+def _profiles_of_pairs(design: DrawnDesign) -> pd.DataFrame:
     """Profiles of the pairs that were drawn, A and B of each pair next to each other, without repeats."""
-    tasks = of_design(design.tasks)
+    tasks = design_pairs(design.tasks)
     first = tasks[~tasks["repeat"].astype(bool)]
-    ordered = first["profile_id"].to_numpy()
-    return design.profiles.set_index("profile_id").loc[ordered].reset_index(drop=True)
+    profile_ids = first["profile_id"].to_numpy()
+    return design.profiles.set_index("profile_id").loc[profile_ids].reset_index(drop=True)
 
 
 def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path) -> list[Drawing]:
@@ -204,9 +210,13 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path
     from conjury.analysis.results import Result
 
     labels: dict[Any, str] = dict(study.feature_labels)
-    labels |= {(name, level): text for name, own in study.level_labels.items() for level, text in own.items()}
+    labels |= {
+        (name, level): text
+        for name, level_labels in study.level_labels.items()
+        for level, text in level_labels.items()
+    }
     shares = Result(card.levels, "design_shares")
-    made = [
+    drawings = [
         _save(
             LEVELS,
             draw_figure(shares, labels=labels),
@@ -216,19 +226,19 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path
         )
     ]
     if groups:
-        found, group = card.powers[0], groups[0]
+        power, group = card.powers[0], groups[0]
         options: dict[str, Any] = {"part": "plan", "effect": SMALL, "plan": group.pairs}
-        made.append(
+        drawings.append(
             _save(
                 POWER,
-                draw_figure(found, labels=labels, **options),
+                draw_figure(power, labels=labels, **options),
                 folder / "plan",
-                alt(found, labels, **options),
+                alt(power, labels, **options),
                 f"{group.label}: minimum detectable effects by the number of pairs. Each attribute has "
                 "the line of its hardest level.",
             )
         )
-    return made
+    return drawings
 
 
 def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> Drawing:
@@ -254,41 +264,41 @@ def _numbers(study: Study, card: DesignCard, costs: pd.DataFrame) -> pd.DataFram
         "implausible": [in_words(study, part) for part in study.design.implausible],
     }
     parts = [
-        _long("levels", card.levels.drop(columns=["reference", "derived"])),
-        _long("contrasts", card.contrasts.rename(columns={"plan": "judge"})),
+        _long_table("levels", card.levels.drop(columns=["reference", "derived"])),
+        _long_table("contrasts", card.contrasts.rename(columns={"plan": "judge"})),
         *(
-            _long(part, table.assign(combination=[names[part][at] for at in table["combination"]]))
+            _long_table(part, table.assign(combination=[names[part][at] for at in table["combination"]]))
             for part, table in (("restrictions", card.restrictions), ("implausible", card.implausible))
         ),
-        _long("ties", card.ties.rename(columns={"partner": "reference"})),
+        _long_table("ties", card.ties.rename(columns={"partner": "reference"})),
         *(
-            _long(
-                f"costs, {shown}",
+            _long_table(
+                f"costs, {form}",
                 rows.drop(columns=["model", "backend", "shown", "as_of"]).reset_index(drop=True),
             )
-            for shown, rows in costs.groupby("shown", sort=False)
+            for form, rows in costs.groupby("shown", sort=False)
         ),
     ]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
-def _long(part: str, table: pd.DataFrame) -> pd.DataFrame:
-    known = [name for name in COLUMNS if name in table]
+def _long_table(part: str, table: pd.DataFrame) -> pd.DataFrame:
+    id_columns = [name for name in COLUMNS if name in table]
     wide = table.drop(columns="because", errors="ignore")
-    long = wide.melt(id_vars=known, var_name="quantity", value_name="value", ignore_index=False)
+    long = wide.melt(id_vars=id_columns, var_name="quantity", value_name="value", ignore_index=False)
     long = long.sort_index(kind="stable").assign(part=part)
     types = dict.fromkeys(COLUMNS[:-1], "string") | {"value": "float64"}
     return long.reindex(columns=COLUMNS).astype(types)
 
 
-def _print(told: Told) -> None:
+def _print(card_text: CardText) -> None:
     console = wide_console()
-    for text in told.opening:
+    for text in card_text.opening:
         console.print(text)
-    for table in told.tables:
+    for table in card_text.tables:
         console.print()
         _print_table(console, table)
-    for heading, texts in (("Warnings", told.warnings), ("Notes", told.notes)):
+    for heading, texts in (("Warnings", card_text.warnings), ("Notes", card_text.notes)):
         if texts:
             console.print(f"\n{heading}", style="bold")
             for text in texts:
@@ -297,14 +307,14 @@ def _print(told: Told) -> None:
 
 def _print_table(console: Console, table: Table) -> None:
     console.print(table.title, style="bold")
-    kept = [k for k in range(len(table.header)) if k != table.spare or console.width >= WIDE]
+    columns = [k for k in range(len(table.header)) if k != table.spare or console.width >= WIDE]
     grouped = any(len(row) == 1 for row in table.rows)
     grid = Grid(box=None, header_style="bold", pad_edge=False)
-    for position in kept:
+    for position in columns:
         words = position == 0 or table.header[position] == "Because"
         grid.add_column(table.header[position], justify="left" if words else "right")
     for row in table.rows:
-        cells = [row[k] for k in kept if k < len(row)]
+        cells = [row[k] for k in columns if k < len(row)]
         grid.add_row(*([f"  {cells[0]}", *cells[1:]] if grouped and len(row) > 1 else cells))
     if table.rows:
         console.print(grid)
@@ -316,21 +326,21 @@ def draw_card(
     study: str, out: Path | None, pairs: int | None, swapped_share: float | None, seed: int | None
 ) -> None:
     """Draw profiles, tasks and posts of a conjoint, write them to the run's folder and show the design."""
-    known = load_study(study)
-    folder = run_folder(known, out)
-    show_card(known, folder.draw(known, pairs, swapped_share, seed), folder)
+    loaded_study = load_study(study)
+    folder = run_folder(loaded_study, out)
+    show_card(loaded_study, folder.draw(loaded_study, pairs, swapped_share, seed), folder)
 
 
-def show_card(known: Study, design: DrawnDesign, folder: RunFolder) -> None:
+def show_card(study: Study, design: DrawnDesign, folder: RunFolder) -> None:
     """Say what the folder of a design contains, write its card and print it."""
     swapped = int(design.tasks["repeat"].sum()) // 2
     counts = {"tasks": len(design.tasks) // 2, "swapped": swapped, "profiles": len(design.profiles)}
     record(folder=folder.path / "design", drawn=counts)
-    console.print(f"{known.title}: the design in {folder.path / 'design'}")
+    console.print(f"{study.title}: the design in {folder.path / 'design'}")
     console.print(
         f"  tasks.parquet     {len(design.tasks) // 2:,} tasks, {swapped:,} of them with positions swapped"
     )
     console.print(f"  profiles.parquet  {len(design.profiles):,} profiles with their attributes")
     console.print(f"  posts.parquet     what a judge is shown of them: {listed(design.posts.columns[1:])}")
     console.print("  card.html         what follows, with figures; its numbers are in card.csv\n")
-    _print(write_card(known, design, folder.path / "design"))
+    _print(write_card(study, design, folder.path / "design"))

@@ -92,29 +92,29 @@ def design(study: StudyName, drawing: Drawing, people: People, out: RunFolderPat
 
     from .card import show_card
 
-    known = load_any_study(study)
+    loaded_study = load_any_study(study)
     _check(drawing, people)
-    if isinstance(known, ItemStudy):
+    if isinstance(loaded_study, ItemStudy):
         of_pairs = {"--pairs": drawing.pairs, "--swapped-share": drawing.swapped_share}
         refuse_options(study, "items", {**of_pairs, "--sample": people.sample})
         if people.panel is not None:
-            _take_raters(known, out, people.panel)
+            _take_raters(loaded_study, out, people.panel)
         else:
-            _assign(known, out, drawing)
+            _assign(loaded_study, out, drawing)
         return
-    assert isinstance(known, Study)
+    assert isinstance(loaded_study, Study)
     refuse_options(study, "pairs", {"--repeats": drawing.repeats})
     if drawing.people is None and people.panel is None:
-        folder = run_folder(known, out)
-        design = folder.draw(known, drawing.pairs, drawing.swapped_share, drawing.seed)
-        show_card(known, design, folder)
+        folder = run_folder(loaded_study, out)
+        design = folder.draw(loaded_study, drawing.pairs, drawing.swapped_share, drawing.seed)
+        show_card(loaded_study, design, folder)
         return
-    _add_people(known, out, drawing, people)
+    _add_people(loaded_study, out, drawing, people)
 
 
 def _check(drawing: Drawing, people: People) -> None:
     """Refuse options that do not go together."""
-    others = {
+    sampling_options = {
         "--sample": people.sample,
         "--people-per-task": people.people_per_task,
         "--first-pairs": people.first_pairs,
@@ -124,19 +124,19 @@ def _check(drawing: Drawing, people: People) -> None:
         "--answers": people.answers,
         "--floor": people.floor,
     }
-    given = [name for name, value in others.items() if value is not None]
-    drawn = {"--people": drawing.people, "--seed": drawing.seed, "--repeats": drawing.repeats}
-    unused = [*(name for name, value in drawn.items() if value is not None), *given]
-    if people.panel is not None and unused:
-        name = unused[0]
+    sampling_names = [name for name, value in sampling_options.items() if value is not None]
+    drawing_options = {"--people": drawing.people, "--seed": drawing.seed, "--repeats": drawing.repeats}
+    conflicts = [*(name for name, value in drawing_options.items() if value is not None), *sampling_names]
+    if people.panel is not None and conflicts:
+        name = conflicts[0]
         raise InputError(f"--panel uses the tasks of the file, so {name} has no effect; omit one of the two.")
-    if given and drawing.people is None:
-        raise InputError(f"{given[0]} applies to tasks of people; add --people N, or omit it.")
-    if given and people.sample is None:
-        raise InputError(f"{given[0]} applies to sampled tasks; add --sample, or omit it.")
-    unused = [name for name in ("--judge", "--answers", "--floor") if name in given]
-    if unused and people.sample != "uncertainty":
-        raise InputError(f"{unused[0]} applies to --sample uncertainty; add that, or omit it.")
+    if sampling_names and drawing.people is None:
+        raise InputError(f"{sampling_names[0]} applies to tasks of people; add --people N, or omit it.")
+    if sampling_names and people.sample is None:
+        raise InputError(f"{sampling_names[0]} applies to sampled tasks; add --sample, or omit it.")
+    conflicts = [name for name in ("--judge", "--answers", "--floor") if name in sampling_names]
+    if conflicts and people.sample != "uncertainty":
+        raise InputError(f"{conflicts[0]} applies to --sample uncertainty; add that, or omit it.")
     if people.allocation is not None and people.sample != "strata":
         raise InputError("--allocation applies to --sample strata; add that, or omit it.")
     if people.strata is not None and people.sample == "uniform":
@@ -165,8 +165,8 @@ def _add_people(study: Study, out: Path | None, drawing: Drawing, people: People
     """Add tasks of people to the design of a run, and print what they are."""
     # Nothing is written before all is drawn, so that a refused command leaves no half of a design.
     from conjury.inference.collecting.past_runs import run_folder
-    from conjury.inference.collecting.people import check_plan, store, with_people, with_survey
-    from conjury.inference.design.panels import described
+    from conjury.inference.collecting.people import check_plan, store_design, with_people, with_survey
+    from conjury.inference.design.panels import panel_summary
 
     from .card import show_card, write_card
 
@@ -178,34 +178,36 @@ def _add_people(study: Study, out: Path | None, drawing: Drawing, people: People
     if before is None or size != (None, None):
         folder.draw(study, *size, drawing.seed, keep=False)
     if plan is not None:
-        made = with_people(study, plan, folder)
+        new_design = with_people(study, plan, folder)
     else:
         assert people.panel is not None
-        made = with_survey(study, people.panel, folder)
-    assert made.panel is not None
-    store(made, folder)
+        new_design = with_survey(study, people.panel, folder)
+    assert new_design.panel is not None
+    store_design(new_design, folder)
     if before is None:
-        show_card(study, made, folder)
+        show_card(study, new_design, folder)
         console.print()
-    elif made is not before:
-        write_card(study, made, folder.path / "design")
-    sampled = made.panel.distinct()["sampling_probability"]
-    between = [sampled.min(), sampled.max()] if sampled.notna().any() else None
-    record(people=described(made.panel), sampling_probability=between, folder=folder.path / "design")
+    elif new_design is not before:
+        write_card(study, new_design, folder.path / "design")
+    probabilities = new_design.panel.distinct()["sampling_probability"]
+    between = [probabilities.min(), probabilities.max()] if probabilities.notna().any() else None
+    record(
+        people=panel_summary(new_design.panel), sampling_probability=between, folder=folder.path / "design"
+    )
     console.print(f"{study.title}: the tasks of people in {folder.path / 'design'}")
-    console.print(f"  panel_tasks.parquet, .csv  {described(made.panel)}")
+    console.print(f"  panel_tasks.parquet, .csv  {panel_summary(new_design.panel)}")
     if between is not None:
         console.print("  sampling_probability       from {:.3g} to {:.3g}".format(*between))
-    named = study.here if out is None else f"{study.here} --out {out}"
-    if made.panel_sha256() is not None:
-        console.print(f"Next: conjury collect {named} --judge JUDGE --tasks panel")
+    argument = study.here if out is None else f"{study.here} --out {out}"
+    if new_design.panel_sha256() is not None:
+        console.print(f"Next: conjury collect {argument} --judge JUDGE --tasks panel")
     elif folder.ledger.is_file():
         console.print(
-            f"Next: conjury parse {named}, which adds sampling probabilities to the models' choices"
+            f"Next: conjury parse {argument}, which adds sampling probabilities to the models' choices"
         )
     else:
         console.print(
-            f"Next: conjury collect {named} --judge JUDGE, which asks a model about these tasks and others"
+            f"Next: conjury collect {argument} --judge JUDGE, which asks a model about these tasks and others"
         )
 
 
@@ -247,7 +249,7 @@ def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
     save_assignment(table, folder)
     load = table[~table["repeat"].astype(bool)].groupby("rater").size()
     subsets, repeated = table["subset"].nunique(), int(table["repeat"].sum())
-    each = f"{load.min()} to {load.max()}" if load.min() < load.max() else f"{load.min()}"
+    load_text = f"{load.min()} to {load.max()}" if load.min() < load.max() else f"{load.min()}"
     counts: dict[str, Any] = {
         "items": len(items),
         "people": len(load),
@@ -259,5 +261,5 @@ def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
     console.print(f"{study.title}: who rates what, in {folder}")
     console.print(
         f"  assignment.parquet, .csv  {len(items):,} items, {plan.raters} people per item; {len(load):,} "
-        f"people with {each} items each; {subsets} subsets; {repeated:,} repeats"
+        f"people with {load_text} items each; {subsets} subsets; {repeated:,} repeats"
     )

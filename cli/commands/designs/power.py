@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
 from ...automation import record
-from ...label_plan import Asked, WithModel, plan_with_model
+from ...label_plan import PlanRequest, WithModel, plan_with_model
 from ...options import StudyName, at_most, grouped
 from ...printing import wide_console
 
@@ -80,7 +80,7 @@ class Tests:
 
 
 @dataclass(frozen=True)
-class Written:
+class FileOptions:
     """Files of a plan."""
 
     out: Annotated[Path | None, typer.Option("--out", help="Table of all levels (.csv, .parquet).")] = None
@@ -88,7 +88,7 @@ class Written:
 
 
 @grouped
-def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, written: Written) -> None:
+def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, written: FileOptions) -> None:
     """Show minimum detectable effects, the sample sizes required for other effects, and their costs.
 
     With --with MODEL: how many people are needed if the model's answers correct theirs.
@@ -100,27 +100,31 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, writte
     from ...planned import find_groups, find_prices
 
     _check_files(study, written)
-    known = load_study(study)
+    loaded_study = load_study(study)
     if model.with_model is not None:
-        plan_with_model(known, model, _asked(known, str(model.with_model), sizes, tests, written))
+        plan_with_model(
+            loaded_study, model, _plan_request(loaded_study, str(model.with_model), sizes, tests, written)
+        )
         return
     model.check_absent()
-    prices = find_prices(known, sizes.cost_per_pair, sizes.cost_per_respondent)
-    groups = find_groups(known, sizes.judge, sizes.pairs, sizes.respondents, tests.assumed)
+    prices = find_prices(loaded_study, sizes.cost_per_pair, sizes.cost_per_respondent)
+    groups = find_groups(loaded_study, sizes.judge, sizes.pairs, sizes.respondents, tests.assumed)
     effects = [*sizes.effect] if sizes.effect else [*EFFECTS]
-    found = [tables.powers_of(known, group, effects, (tests.power, tests.alpha)) for group in groups]
-    levels = tables.stacked(groups, found, prices)
-    plan = tables.Planned(known, groups, found, prices, tests.power)
+    powers = [tables.powers_of(loaded_study, group, effects, (tests.power, tests.alpha)) for group in groups]
+    levels = tables.stack_answers(groups, powers, prices)
+    plan = tables.Planned(loaded_study, groups, powers, prices, tests.power)
     notes = tables.notes_of(plan, tests.assumed)
-    record(alpha=found[0][0].setting.level_alpha, power=tests.power, levels=levels)
+    record(alpha=powers[0][0].setting.level_alpha, power=tests.power, levels=levels)
     record(notes=[note.strip() for note in notes])
     if written.out is not None:
         write_table(levels, written.out)
     if written.figure is not None:
         record(files=[written.figure])
-        tables.draw_power(known, found[-1][2 if sizes.effect else 0], groups[-1].label, written.figure)
+        tables.draw_power(
+            loaded_study, powers[-1][2 if sizes.effect else 0], groups[-1].label, written.figure
+        )
     console = wide_console()
-    console.print(f"{known.title}\nTwo-sided tests at alpha {found[0][0].setting.level_alpha:.3g}")
+    console.print(f"{loaded_study.title}\nTwo-sided tests at alpha {powers[0][0].setting.level_alpha:.3g}")
     tables.print_detectable(console, plan)
     tables.print_plan_costs(console, plan)
     tables.print_sizes(console, plan)
@@ -132,7 +136,7 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, writte
         console.print(f"Figure in {written.figure}")
 
 
-def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Written) -> Asked:
+def _plan_request(study: Study, model: str, sizes: Sizes, tests: Tests, written: FileOptions) -> PlanRequest:
     """What a plan with a model takes of the other options; those that the choices answer are refused."""
     from ...planned import find_prices
 
@@ -152,7 +156,7 @@ def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Writte
     if tests.tests < 1:
         raise InputError(f"--tests is {tests.tests}; give a whole number above 0.")
     prices = find_prices(study, sizes.cost_per_pair, sizes.cost_per_respondent)
-    return Asked(
+    return PlanRequest(
         [*sizes.effect] if sizes.effect else [*EFFECTS],
         sizes.respondents,
         sizes.pairs,
@@ -166,7 +170,7 @@ def _asked(study: Study, model: str, sizes: Sizes, tests: Tests, written: Writte
     )
 
 
-def _check_files(study: str, written: Written) -> None:
+def _check_files(study: str, written: FileOptions) -> None:
     from conjury.inference.tables.files import check_ending
 
     if written.out is not None:

@@ -47,7 +47,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Resampled:
+class ResamplingOptions:
     """How intervals are drawn."""
 
     cluster: Annotated[
@@ -82,15 +82,15 @@ class Analysis:
 def load_judged(file: Path | None, judged: Judged) -> Loaded:
     """Judgments of a file, or those of a results folder; a folder with results on others is refused."""
     from conjury.analysis.pipeline.fitting import refuse_other_data
-    from conjury.analysis.pipeline.loading import Selection, kept_judgments, read_judgments_of
+    from conjury.analysis.pipeline.loading import Selection, read_judgments_of, stored_judgments
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     if file is None:
         options = {"--items": judged.items, "--rename": judged.rename, "--where": judged.where}
-        for option, given in options.items():
-            if given:
+        for option, value in options.items():
+            if value:
                 raise InputError(f"{option} applies to a file of judgments; name one, or omit it.")
-        return kept_judgments(judged.results)
+        return stored_judgments(judged.results)
     selection = Selection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
     loaded = read_judgments_of(None, [file], judged.items, selection)
     refuse_other_data(ResultsFolder(judged.results), loaded)
@@ -101,7 +101,7 @@ def run_analysis(
     loaded: Loaded, judged: Judged, analysis: Analysis, show: Callable[[pd.DataFrame], None]
 ) -> None:
     """Compute an analysis, add it to the results folder under a free name, and print it."""
-    from conjury.analysis.pipeline.fitting import free_name
+    from conjury.analysis.pipeline.fitting import unused_result_name
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     start = time.perf_counter()
@@ -112,9 +112,9 @@ def run_analysis(
     if limits:
         base = "_".join([base, *map(plain_name, limits)])
         title = f"{title} ({listed(labels_of(judged.results, judged.dimension or (), analysis.narrowed))})"
-    name = free_name(ResultsFolder(judged.results), base, result.settings)
+    name = unused_result_name(ResultsFolder(judged.results), base, result.settings)
     more = analysis.further(name, result, judgments) if analysis.further is not None else {}
-    add(loaded, judged.results, {name: (title, result), **more}, time.perf_counter() - start)
+    add_to_folder(loaded, judged.results, {name: (title, result), **more}, time.perf_counter() - start)
     record(estimates={name: result.frame} | {each: further.frame for each, (_, further) in more.items()})
     show(result.frame)
     for _, further in more.values():
@@ -123,7 +123,9 @@ def run_analysis(
     print_next(judged.results)
 
 
-def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], seconds: float) -> None:
+def add_to_folder(
+    loaded: Loaded, results: Path, analyses: dict[str, tuple[str, Result]], seconds: float
+) -> None:
     """Add titles and results by name to a folder, as one part of it with the name of the first."""
     import pandas as pd
 
@@ -135,23 +137,25 @@ def add(loaded: Loaded, results: Path, found: dict[str, tuple[str, Result]], sec
 
     from ...printing import draw_figures
 
-    fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in found.items()])
+    fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in analyses.items()])
     tables: dict[str, pd.DataFrame] = {}
     if loaded.truth is not None:
         file = results / "tables" / "recovery.parquet"
-        earlier = [read_table(file)] if file.is_file() else []
-        kept = [table[~table["analysis"].isin(list(found))] for table in earlier]
-        recovered = pd.concat([*kept, rating_recovery(fitted.by_name, loaded.truth)], ignore_index=True)
-        tables |= {} if recovered.empty else {"recovery": recovered}
+        stored_tables = [read_table(file)] if file.is_file() else []
+        earlier_rows = [table[~table["analysis"].isin(list(analyses))] for table in stored_tables]
+        recovery = pd.concat(
+            [*earlier_rows, rating_recovery(fitted.by_name, loaded.truth)], ignore_index=True
+        )
+        tables |= {} if recovery.empty else {"recovery": recovery}
         tables |= {"truth": loaded.truth} if loaded.files else {}
     source = loaded.source()
     if not loaded.files:  # the notes on these judgments are those of the fit
         source["notes"] = []
-    added = Addition(next(iter(found)), loaded, fitted, tables, source)
+    added = Addition(next(iter(analyses)), loaded, fitted, tables, source)
     add_results(ResultsFolder(results), added, draw_figures)
 
 
-def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -> list[str]:
+def labels_of(results: Path, dimensions: Sequence[str], codes: Sequence[str]) -> list[str]:
     """Labels of dimensions, and of models or coefficients, as the results folder has them."""
     from conjury.analysis.figures.labels import COEFFICIENTS, Names
     from conjury.analysis.pipeline.results_folder import ResultsFolder
@@ -159,7 +163,7 @@ def labels_of(results: Path, dimensions: Sequence[str], others: Sequence[str]) -
 
     names = Names(labels_of_manifest(ResultsFolder(results).manifest))
     labels = list(names.all("dimension", dimensions))
-    return labels + [COEFFICIENTS.get(name) or names.of("judge", name) for name in others]
+    return labels + [COEFFICIENTS.get(name) or names.of("judge", name) for name in codes]
 
 
 def print_next(results: Path) -> None:
@@ -185,7 +189,7 @@ Interval = Annotated[
 @grouped
 def agreement(
     judged: Judged,
-    resampled: Resampled,
+    resampled: ResamplingOptions,
     file: File = None,
     coefficient: Coefficient = None,
     interval: Interval = None,
@@ -193,19 +197,19 @@ def agreement(
     """Agreement coefficients among people, among models, and of people with each model."""
     from conjury.analysis.raters.agreement import agreement as compute
 
-    loaded, drawn = load_judged(file, judged), resampled.drawn
+    loaded, options = load_judged(file, judged), resampled.drawn
     analysis = Analysis(
         "agreement",
         "Agreement of people, and of people with each model",
         coefficient or (),
-        partial(compute, coefficients=coefficient or None, items=loaded.items, interval=interval, **drawn),
+        partial(compute, coefficients=coefficient or None, items=loaded.items, interval=interval, **options),
     )
-    run_analysis(loaded, judged, analysis, _show)
+    run_analysis(loaded, judged, analysis, _print_agreement)
 
 
-def _show(frame: pd.DataFrame) -> None:
-    shown = ("dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper")
-    print_frame(frame[[name for name in shown if name in frame]])
+def _print_agreement(frame: pd.DataFrame) -> None:
+    columns = ("dimension", "among", "against", "coefficient", "weights", "estimate", "lower", "upper")
+    print_frame(frame[[name for name in columns if name in frame]])
 
 
 COLUMNS = [
@@ -245,7 +249,7 @@ class Testing:
 
 
 @grouped
-def alt_test(judged: Judged, testing: Testing, resampled: Resampled, file: File = None) -> None:
+def alt_test(judged: Judged, testing: Testing, resampled: ResamplingOptions, file: File = None) -> None:
     """May a model replace a person of the panel? The alternative annotator test."""
     from conjury.analysis.raters.replacement import alt_test as test
     from conjury.analysis.raters.replacement.decide import with_curve
@@ -256,7 +260,7 @@ def alt_test(judged: Judged, testing: Testing, resampled: Resampled, file: File 
         options: dict[str, Any] = {"epsilon": testing.epsilon, "items": loaded.items, **resampled.drawn}
         return with_curve(test(judgments, testing.model or None, scoring=testing.scoring or None, **options))
 
-    further = partial(_powers, results=judged.results, drawn=resampled.drawn) if testing.power else None
+    further = partial(_powers, results=judged.results, options=resampled.drawn) if testing.power else None
     analysis = Analysis(
         "alt_test", "May a model replace a person of the panel?", testing.model or (), compute, further
     )
@@ -269,7 +273,7 @@ def _show_test(frame: pd.DataFrame) -> None:
 
 
 def _powers(
-    name: str, test: Result, judgments: pd.DataFrame, *, results: Path, drawn: Mapping[str, Any]
+    name: str, test: Result, judgments: pd.DataFrame, *, results: Path, options: Mapping[str, Any]
 ) -> dict[str, tuple[str, Result]]:
     """Power of a test with this panel, for each dimension and scoring, by name."""
     from conjury.analysis.raters.replacement.power_of_panel import panel_power
@@ -290,8 +294,8 @@ def _powers(
                 dimension=dimension,
                 epsilon=test.settings["epsilon"],
                 scoring=scoring,
-                alpha=drawn["alpha"],
-                seed=drawn["seed"],
+                alpha=options["alpha"],
+                seed=options["seed"],
             )
             powers["_".join([name, "power", *map(plain_name, parts)])] = (title, power)
     return powers

@@ -11,7 +11,7 @@ import typer
 from conjury.inference.errors import InputError, listed
 
 from ...options import Alpha, grouped
-from .judge import By, Human, Labels, Output, finish, split
+from .judge import By, Human, Labels, Output, finish, split_names
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Pairing:
 
 
 @dataclass(frozen=True)
-class Tested:
+class TestOptions:
     """What is tested."""
 
     margin: Annotated[float, typer.Option(help="Largest difference that counts as equivalent.")] = 0.05
@@ -47,7 +47,7 @@ def compare_runs(
     b: Annotated[Path, typer.Argument(help="File of the second run.", show_default=False)],
     pairing: Pairing,
     labels: Labels,
-    tested: Tested,
+    tested: TestOptions,
     output: Output,
 ) -> None:
     """Compare two judges, prompts or dates on the same items: flips, rates, agreement, equivalence.
@@ -62,52 +62,52 @@ def compare_runs(
     from conjury.inference.tables.items import item_column
 
     gates = output.gates
-    read = (read_judged(a), read_judged(b))
-    judges = split([pairing.judge] if pairing.judge else None)
+    runs = (read_judged(a), read_judged(b))
+    judges = split_names([pairing.judge] if pairing.judge else None)
     if len(judges) > 2:
         raise InputError("--judge names more than two columns; give COL, or COL_A,COL_B.")
-    human = split(pairing.human)
-    chosen = [
-        columns_of(one, judges[min(place, len(judges) - 1)] if judges else None, human, needs_human=False)
-        for place, one in enumerate(read)
+    human = split_names(pairing.human)
+    roles = [
+        columns_of(run, judges[min(place, len(judges) - 1)] if judges else None, human, needs_human=False)
+        for place, run in enumerate(runs)
     ]
     if not human:
-        guessed = [
-            guessed_people(one, columns.judge, bool(labels.relabel))
-            for one, columns in zip(read, chosen, strict=True)
+        guesses = [
+            guessed_people(run, columns.judge, bool(labels.relabel))
+            for run, columns in zip(runs, roles, strict=True)
         ]
-        if guessed[0] and guessed[1] and guessed[0] != guessed[1]:
+        if guesses[0] and guesses[1] and guesses[0] != guesses[1]:
             raise InputError(
-                f"Columns of people could be {listed(guessed[0])} of {a} or {listed(guessed[1])} of {b}; "
+                f"Columns of people could be {listed(guesses[0])} of {a} or {listed(guesses[1])} of {b}; "
                 "name those of both with --human."
             )
-        human = guessed[0] or guessed[1]
-    item = pairing.id or read[0].id or item_column(read[0].frame)
-    if pairing.id is None and item is not None and item not in read[1].frame:
+        human = guesses[0] or guesses[1]
+    item = pairing.id or runs[0].id or item_column(runs[0].frame)
+    if pairing.id is None and item is not None and item not in runs[1].frame:
         item = None
-    names = split([pairing.names] if pairing.names else None) or _names(a, b)
+    names = split_names([pairing.names] if pairing.names else None) or _names(a, b)
     if len(names) != 2:
         raise InputError(f"--names {pairing.names!r}: give two names, as old,new.")
     result = compute(
-        read[0].frame,
-        read[1].frame,
-        (chosen[0].judge, chosen[1].judge),
+        runs[0].frame,
+        runs[1].frame,
+        (roles[0].judge, roles[1].judge),
         human,
         id=item,
         cluster=pairing.cluster,
-        by=split(pairing.by),
+        by=split_names(pairing.by),
         margin=tested.margin,
         alpha=tested.alpha,
         names=(names[0], names[1]),
         **labels.read,
     )
-    one, other = result.settings["names"]
+    first, second = result.settings["names"]
     people = ", ".join(f"'{name}'" for name in human) or "none"
     columns = (
-        f"judges: '{chosen[0].judge}' of {one}, '{chosen[1].judge}' of {other}; people: {people}; items: "
+        f"judges: '{roles[0].judge}' of {first}, '{roles[1].judge}' of {second}; people: {people}; items: "
         f"{repr(item) if item else 'by order of rows'}; scale: {result.settings['scale']}",
     )
-    title = f"{one} against {other}: {result.settings['n_pairs']:,} pairs"
+    title = f"{first} against {second}: {result.settings['n_pairs']:,} pairs"
     finish(Report(result, title, (str(a), str(b)), columns), gates, output)
 
 

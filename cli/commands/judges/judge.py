@@ -80,14 +80,14 @@ class Labels:
         """As `judge` and `compare_runs` take them."""
         return {
             "scale": self.scale,
-            "classes": split([self.classes] if self.classes else None),
+            "classes": split_names([self.classes] if self.classes else None),
             "positive": self.positive,
             "relabel": read_pairs("--relabel", self.relabel) or None,
         }
 
 
 @dataclass(frozen=True)
-class Asked:
+class DecisionOptions:
     """What the verdict is about."""
 
     threshold: Annotated[
@@ -130,7 +130,7 @@ def judge(
     ],
     columns: Columns,
     labels: Labels,
-    asked: Asked,
+    asked: DecisionOptions,
     output: Output,
 ) -> None:
     """Compare a judge with people: agreement, errors, rates, and the number of labels needed for a decision.
@@ -144,42 +144,44 @@ def judge(
     from conjury.inference.humans.judged.columns import columns_of
 
     gates = output.gates
-    read = read_judged(file)
-    chosen = columns_of(read, columns.judge, split(columns.human))
+    judged_file = read_judged(file)
+    roles = columns_of(judged_file, columns.judge, split_names(columns.human))
     result = compute(
-        read.frame,
-        chosen.judge,
-        chosen.human,
-        by=split(columns.by),
-        id=columns.id or _item(read),
+        judged_file.frame,
+        roles.judge,
+        roles.human,
+        by=split_names(columns.by),
+        id=columns.id or _item(judged_file),
         threshold=_threshold(asked, gates),
         width=asked.width,
         epsilon=asked.epsilon,
         alpha=asked.alpha,
-        source=read.source,
+        source=judged_file.source,
         **labels.read,
     )
-    program = f", {read.program}" if read.program else ""
-    title = f"{file.name}{program}: {counted(len(read.frame), 'row')}"
-    report = Report(result, title, (read.source,), (_columns_in_words(chosen.guessed, result), *read.notes))
+    program = f", {judged_file.program}" if judged_file.program else ""
+    title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
+    report = Report(
+        result, title, (judged_file.source,), (_columns_in_words(roles.guessed, result), *judged_file.notes)
+    )
     finish(report, gates, output)
 
 
-def split(given: Sequence[str] | None) -> tuple[str, ...]:
+def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
     """Names of an option that may be repeated, or have several names separated by commas."""
-    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+    return tuple(name.strip() for text in values or () for name in text.split(",") if name.strip())
 
 
-def _item(read: Judged) -> str | None:
+def _item(judged_file: Judged) -> str | None:
     """The column of items that the file's format determines, if items were judged several times."""
-    has_item = read.id is not None and read.id in read.frame
-    return read.id if has_item and read.frame[read.id].duplicated().any() else None
+    has_item = judged_file.id is not None and judged_file.id in judged_file.frame
+    return judged_file.id if has_item and judged_file.frame[judged_file.id].duplicated().any() else None
 
 
-def _threshold(asked: Asked, gates: Sequence[Gate]) -> float | None:
+def _threshold(request: DecisionOptions, gates: Sequence[Gate]) -> float | None:
     """The threshold that is named, else that of the first limit of a main coefficient."""
-    if asked.threshold is not None:
-        return asked.threshold
+    if request.threshold is not None:
+        return request.threshold
     mains = ("kappa", "weighted_kappa", "icc")
     return next(
         (gate.bound for gate in gates if gate.name in mains and gate.limit in ("estimate", "lower", "upper")),
@@ -187,11 +189,13 @@ def _threshold(asked: Asked, gates: Sequence[Gate]) -> float | None:
     )
 
 
-def _columns_in_words(guessed: Sequence[str], result: Validation) -> str:
+def _columns_in_words(guesses: Sequence[str], result: Validation) -> str:
     """Which columns were compared, and which of them were guessed."""
     people = ", ".join(f"'{name}'" for name in result.settings["human"])
     text = f"judge: '{result.settings['judge']}'; people: {people}; scale: {result.settings['scale']}"
-    return f"{text} (guessed {' and '.join(one.partition(':')[0] for one in guessed)})" if guessed else text
+    return (
+        f"{text} (guessed {' and '.join(guess.partition(':')[0] for guess in guesses)})" if guesses else text
+    )
 
 
 def finish(report: Report, gates: Sequence[Gate], output: Output) -> None:
@@ -214,16 +218,16 @@ def finish(report: Report, gates: Sequence[Gate], output: Output) -> None:
             console.print(line)
         if output.html is not None:
             console.print(f"\nPage with figures: {output.html}")
-    if not all(one.passes for one in report.outcomes):
+    if not all(outcome.passes for outcome in report.outcomes):
         raise typer.Exit(1)
 
 
 def _write(path: Path, report: Report) -> None:
     from conjury.analysis.raters.validation.output.page import to_page
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.writing import atomic_write
 
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--html {path}: name a file that ends in .html.")
     text = to_page(report)
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode("utf-8"))

@@ -17,7 +17,7 @@ from conjury.inference.tables.limits import CHAINS, DRAWS
 from ...automation import record
 from ...options import Alpha, at_most, grouped
 from ...printing import console, print_frame, print_notes
-from .agreement import File, Judged, Seed, add, labels_of, load_judged, plain_name, print_next
+from .agreement import File, Judged, Seed, add_to_folder, labels_of, load_judged, plain_name, print_next
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,8 +143,8 @@ class Sampling:
 
     def options(self) -> dict[str, Any]:
         """As the models take them, with progress shown."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in given.items() if value is not None} | {"progress": True}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None} | {"progress": True}
 
 
 FURTHER = ("replacement", "agreement")  # tables of a fit that are printed below its estimates
@@ -171,8 +171,8 @@ def raters(judged: Judged, assuming: Assuming, sampling: Sampling, file: File = 
     for model in list(_plan(loaded, judged, assuming, sampling)):
         console.print(f"{model.title}: {_size(judgments)}")
         start = time.perf_counter()
-        fit = _recorded(model.fit(judgments, **model.arguments), assumptions)
-        add(loaded, judged.results, {model.name: (model.title, fit)}, time.perf_counter() - start)
+        fit = _record_assumptions(model.fit(judgments, **model.arguments), assumptions)
+        add_to_folder(loaded, judged.results, {model.name: (model.title, fit)}, time.perf_counter() - start)
         record(estimates={model.name: fit.frame}, verdict={model.name: list(fit.verdict)})
         record(further={model.name: {name: fit.extra[name] for name in FURTHER if name in fit.extra}})
         _print(fit)
@@ -204,13 +204,13 @@ def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling
         )
     files = file_names(dimension_names(loaded.judgments))
     for name in names:
-        prefix, title, fit, arguments = _of_dimension(loaded, judgments, name, assuming)
+        prefix, title, fit, arguments = _model_of_dimension(loaded, judgments, name, assuming)
         if name not in (None, "rating"):
             title += f": {labels_of(judged.results, [str(name)], [])[0]}"
         yield Model(f"{prefix}_{files[name]}", title, fit, {"dimension": name, **arguments, **options})
 
 
-def _of_dimension(
+def _model_of_dimension(
     loaded: Loaded, judgments: pd.DataFrame, name: str | None, assuming: Assuming
 ) -> tuple[str, str, Callable[..., ModelFit], dict[str, Any]]:
     """The model of one dimension: of ratings where values are numbers, else of labels."""
@@ -228,7 +228,7 @@ def _of_dimension(
     return "labels", title, label_model, assumptions.given(link=False, scale=False)
 
 
-def _recorded(fit: ModelFit, assumptions: Assumptions) -> ModelFit:
+def _record_assumptions(fit: ModelFit, assumptions: Assumptions) -> ModelFit:
     """The same fit, with what was assumed among its settings."""
     priors = {name: prior.in_words() for name, prior in fit.priors.items()}
     return replace(fit, settings={**fit.settings, "priors": priors, **assumptions.record()})
@@ -255,17 +255,19 @@ def _print(fit: ModelFit) -> None:
 
 def file_names(names: Sequence[str | None]) -> dict[str | None, str]:
     """Plain names of several, with numbers where they are equal."""
-    plain: dict[str | None, str] = {}
+    names_of_files: dict[str | None, str] = {}
     for name in names:
         first = plain_name(name or "rating")
         free = (first if k == 1 else f"{first}_{k}" for k in itertools.count(1))
-        plain[name] = next(one for one in free if one not in plain.values())
-    return plain
+        names_of_files[name] = next(
+            candidate for candidate in free if candidate not in names_of_files.values()
+        )
+    return names_of_files
 
 
-def _priors(given: Sequence[str]) -> dict[str, tuple[float, ...]]:
+def _priors(texts: Sequence[str]) -> dict[str, tuple[float, ...]]:
     priors: dict[str, tuple[float, ...]] = {}
-    for text in given:
+    for text in texts:
         name, equals, numbers = (part.strip() for part in text.partition("="))
         if not (name and equals):
             raise InputError(f"--prior {text}: write NAME=NUMBERS, such as severity_sd=0.5 or bias=0,0.6.")
@@ -275,22 +277,22 @@ def _priors(given: Sequence[str]) -> dict[str, tuple[float, ...]]:
     return priors
 
 
-def _scale(given: str) -> tuple[float, ...]:
-    scale = _numbers(f"--scale {given}", given, "1,2,3,4,5")
+def _scale(text: str) -> tuple[float, ...]:
+    scale = _numbers(f"--scale {text}", text, "1,2,3,4,5")
     if len(scale) < 2:
-        raise InputError(f"--scale {given}: a scale has at least two ratings, such as 1,2,3,4,5.")
+        raise InputError(f"--scale {text}: a scale has at least two ratings, such as 1,2,3,4,5.")
     if len(set(scale)) < len(scale):
-        raise InputError(f"--scale {given}: a rating occurs twice; give each once.")
+        raise InputError(f"--scale {text}: a rating occurs twice; give each once.")
     return scale
 
 
-def _numbers(option: str, given: str, example: str) -> tuple[float, ...]:
+def _numbers(option: str, text: str, example: str) -> tuple[float, ...]:
     try:
-        numbers = tuple(float(part) for part in given.split(","))
+        numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         numbers = ()
     if not numbers or not all(map(math.isfinite, numbers)):
         raise InputError(
-            f"{option}: '{given}' is not a list of numbers; separate numbers by commas, such as {example}."
+            f"{option}: '{text}' is not a list of numbers; separate numbers by commas, such as {example}."
         )
     return numbers

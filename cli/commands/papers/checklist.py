@@ -28,15 +28,15 @@ def checklist(
 
     check_ending(out)
     facts = gather(study, run, results)
-    made = checklists_of(facts)
-    write_document(in_markdown(facts, made), out)
-    items = [one for each in made for one in each.items]
-    for one in made:
-        done, planned = (sum(item.state == state for item in one.items) for state in ("done", "planned"))
-        plans = f", {planned} planned in the study file" if planned else ""
-        counts = {"answered": done, "planned": planned, "items": len(one.items)}
-        record(checklists={one.title: counts})
-        console.print(f"  {one.title}: {done} of {len(one.items)} items answered{plans}")
+    checklists = checklists_of(facts)
+    write_document(in_markdown(facts, checklists), out)
+    items = [item for form in checklists for item in form.items]
+    for form in checklists:
+        n_done, n_planned = (sum(item.state == state for item in form.items) for state in ("done", "planned"))
+        plans = f", {n_planned} planned in the study file" if n_planned else ""
+        counts = {"answered": n_done, "planned": n_planned, "items": len(form.items)}
+        record(checklists={form.title: counts})
+        console.print(f"  {form.title}: {n_done} of {len(form.items)} items answered{plans}")
     open_fields = sum(bool(item.author) for item in items)
     record(files=[out], open_fields=open_fields)
     console.print(f"{out}: {open_fields} fields are left for the author to complete.")

@@ -21,14 +21,14 @@ def gather(study: str, run: Path | None, results: Path | None) -> Facts:
     from conjury.analysis.report.paper.facts import Facts
     from conjury.inference.study import load_any_study
 
-    known = load_any_study(study)
-    read = ReportData(results) if results is not None else None
-    if read is not None and read.manifest.get("study") not in (None, known.name):
+    loaded_study = load_any_study(study)
+    report_data = ReportData(results) if results is not None else None
+    if report_data is not None and report_data.manifest.get("study") not in (None, loaded_study.name):
         raise InputError(
-            f"{results} contains results of the study {read.manifest.get('study')!r}, but {study} is "
-            f"{known.name!r}; give the results of this study by --results."
+            f"{results} contains results of the study {report_data.manifest.get('study')!r}, but {study} is "
+            f"{loaded_study.name!r}; give the results of this study by --results."
         )
-    return Facts(known, read_run(study, run) if run is not None else None, read)
+    return Facts(loaded_study, read_run(study, run) if run is not None else None, report_data)
 
 
 def served_versions(run: Path) -> list[dict[str, Any]]:
@@ -52,21 +52,21 @@ def read_run(study: str, folder: Path) -> RunFacts:
     people = read_table(tables[0]) if tables else None
     if people is not None and not (folder / "ledger.sqlite").is_file():
         return RunFacts(folder.name, people=people)
-    found = status(study, folder)
-    with Ledger.open(found.folder / "ledger.sqlite", write=False) as ledger:
+    run_status = status(study, folder)
+    with Ledger.open(run_status.folder / "ledger.sqlite", write=False) as ledger:
         inputs = ledger.get("inputs") or {}
-    judged = found.folder / "judgments.parquet"
-    rules = sorted(set(read_table(judged)["rule"].dropna())) if judged.is_file() else []
+    judgments_file = run_status.folder / "judgments.parquet"
+    rules = sorted(set(read_table(judgments_file)["rule"].dropna())) if judgments_file.is_file() else []
     names = ("judge_id", "prompt_id", "state", "n", "prompt_tokens", "completion_tokens")
-    counts = [{name: getattr(count, name) for name in names} for count in found.counts]
+    counts = [{name: getattr(count, name) for name in names} for count in run_status.counts]
     return RunFacts(
         folder.name,
         inputs.get("judges") or {},
-        served_versions(found.folder),
+        served_versions(run_status.folder),
         inputs.get("subjects") or {},
         _same_texts(load_any_study(study), inputs.get("prompts") or {}),
         pd.DataFrame(counts, columns=list(names)),
-        found.judgments,
+        run_status.judgments,
         rules,
         people,
     )
@@ -77,7 +77,7 @@ def _same_texts(study: AnyStudy, sent: Mapping[str, Mapping[str, Any]]) -> list[
     from conjury.inference.requests.templates import Templates
 
     templates = Templates(study.folder)
-    files = {one.id: (("template", one.template), ("user", one.user)) for one in study.prompts}
+    files = {prompt.id: (("template", prompt.template), ("user", prompt.user)) for prompt in study.prompts}
     return [
         prompt
         for prompt, parts in files.items()

@@ -36,33 +36,33 @@ def metadata(
         files_of,
         ro_crate,
     )
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.writing import atomic_write
 
-    chosen = to or [*FORMATS]
-    unknown = next((name for name in chosen if name not in FORMATS), None)
+    formats = to or [*FORMATS]
+    unknown = next((name for name in formats if name not in FORMATS), None)
     if unknown is not None:
         raise InputError(f"--to {unknown}: there is no such format; use {' or '.join(FORMATS)}.")
     files = files_of(folder)
-    about, command, software = _about(folder, license, creator)
-    made = {}
-    if "croissant" in chosen:
-        made[CROISSANT] = croissant(about, files, folder)
-    if "ro-crate" in chosen:
-        made[CRATE] = ro_crate(about, files, command, software)
-    for name, content in made.items():
-        with whole(folder / name) as file:
+    about, command, software = _describe_folder(folder, license, creator)
+    outputs = {}
+    if "croissant" in formats:
+        outputs[CROISSANT] = croissant(about, files, folder)
+    if "ro-crate" in formats:
+        outputs[CRATE] = ro_crate(about, files, command, software)
+    for name, content in outputs.items():
+        with atomic_write(folder / name) as file:
             file.write(as_json(content))
-    missing = [option for option, given in (("--license", license), ("--creator", creator)) if not given]
+    missing = [option for option, value in (("--license", license), ("--creator", creator)) if not value]
     record(described=len(files), missing=missing)
     console.print(
-        f"{counted(len(files), 'file')} described in {' and '.join(str(folder / name) for name in made)}."
+        f"{counted(len(files), 'file')} described in {' and '.join(str(folder / name) for name in outputs)}."
     )
     if missing:
         console.print(f"Add {' and '.join(missing)} before publication.")
     console.print("The address and the date of publication must be added by the author.")
 
 
-def _about(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
+def _describe_folder(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
     """What a folder is about, by which command and version it was made."""
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.report.paper.metadata import About
@@ -85,13 +85,13 @@ def _about(folder: Path, license: str, creator: str) -> tuple[About, str, str]:
             str(manifest.get("command") or ""),
             str(manifest.get("conjury") or ""),
         )
-    name, simulated = _of_run(folder)
-    answered = max((str(one["last"]) for one in served_versions(folder)), default="")
-    described = f"Requests, answers and judgments of a run of the study {name}."
-    return About(name, f"Run of {name}", described, answered, license, creator, simulated), "", ""
+    name, simulated = _study_of_run(folder)
+    last_answer = max((str(version["last"]) for version in served_versions(folder)), default="")
+    description = f"Requests, answers and judgments of a run of the study {name}."
+    return About(name, f"Run of {name}", description, last_answer, license, creator, simulated), "", ""
 
 
-def _of_run(folder: Path) -> tuple[str, bool]:
+def _study_of_run(folder: Path) -> tuple[str, bool]:
     """The study of a run, and whether its answers are simulated."""
     from conjury.inference.ledger import Ledger
 
@@ -101,4 +101,6 @@ def _of_run(folder: Path) -> tuple[str, bool]:
     with Ledger.open(path, write=False) as ledger:
         inputs = ledger.get("inputs") or {}
     judges = (inputs.get("judges") or {}).values()
-    return str(inputs.get("study") or folder.name), any(one.get("backend") == "simulated" for one in judges)
+    return str(inputs.get("study") or folder.name), any(
+        judge.get("backend") == "simulated" for judge in judges
+    )

@@ -22,12 +22,12 @@ def methods(
     """Describe how results were computed, with BibTeX of the works that were used."""
     from conjury.analysis.report.paper.methods_text import methods_of
     from conjury.analysis.report.paper.writing import check_ending, write_document
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.writing import atomic_write
 
     check_ending(out)
     text, bibliography = methods_of(results)
     works = out.with_suffix(".bib")
-    with whole(works) as file:
+    with atomic_write(works) as file:
         file.write(bibliography.encode("utf-8"))
     write_document(text, out, bibliography)
     references = bibliography.count("\n@") + 1

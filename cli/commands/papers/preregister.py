@@ -48,33 +48,33 @@ def preregister(
     from conjury.analysis.report.paper.writing import check_ending, write_document
     from conjury.inference.errors import InputError
     from conjury.inference.study import load_any_study
-    from conjury.inference.tables.writing import whole
+    from conjury.inference.tables.writing import atomic_write
 
     check_alpha(alpha)
     check_ending(out)
     if correct not in (None, *CORRECTIONS):
         raise InputError(f"--correct {correct}: there is no such correction; use {' or '.join(CORRECTIONS)}.")
-    known = load_any_study(study)
+    study_file = load_any_study(study)
     sizes = {"pairs": pairs, "respondents": respondents}
-    if known.kind != "conjoint":
+    if study_file.kind != "conjoint":
         refuse_options(study, "items", {"--pairs": pairs, "--respondents": respondents})
-    made = registration(
-        known,
+    plan = registration(
+        study_file,
         template=template,
         alpha=alpha,
         correct=correct,
         judges=judge or (),
         sample={name: size for name, size in sizes.items() if size is not None},
-        power=list(_power(known, alpha, judge, pairs, respondents)),
+        power=list(_power(study_file, alpha, judge, pairs, respondents)),
         design_files=_design(run),
     )
     data = out.with_suffix(".json")
-    with whole(data) as file:
-        file.write((json.dumps(made, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
-    write_document(in_words(made), out)
-    record(files=[out], registration=made)
+    with atomic_write(data) as file:
+        file.write((json.dumps(plan, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    write_document(in_words(plan), out)
+    record(files=[out], registration=plan)
     console.print(
-        f"Registration {made['sha256'][:16]} of {known.name}: {out}, and {data} to compare results with."
+        f"Registration {plan['sha256'][:16]} of {study_file.name}: {out}, and {data} to compare results with."
     )
     console.print(f"Next, with results: conjury report NAME --results FOLDER --registered {data}")
 
@@ -85,10 +85,10 @@ def _design(run: Path | None) -> list[Path]:
 
     if run is None:
         return []
-    found = sorted(path for path in (run / "design").glob("*") if path.is_file())
-    if not found:
+    files = sorted(path for path in (run / "design").glob("*") if path.is_file())
+    if not files:
         raise InputError(f"{run} contains no design; draw one with `conjury design` first.")
-    return found
+    return files
 
 
 def _power(

@@ -78,14 +78,14 @@ def _compare(results: Path, registered: Path | None, run: Path | None) -> None:
     data = ReportData(results)
     argument = str(data.manifest.get("study_argument") or "")
     beside = Path(argument).parent if argument and argument not in list_studies() else None
-    named = [place / FILE for place in (results, beside) if place is not None]
-    path = registered or next((file for file in named if file.is_file()), None)
+    candidates = [place / FILE for place in (results, beside) if place is not None]
+    path = registered or next((file for file in candidates if file.is_file()), None)
     if path is None:
         return
-    made = read_registration(path)
+    registration = read_registration(path)
     places = [STUDIES / argument] if argument in list_studies() else [path.parent, Path()]
-    places += [run] if run is not None else [Path("runs") / str(made["study"])]
-    compared = compare(made, data, hashes_now(made, places))
-    add_to_results(results, compared)
-    record(registered=path, verdicts=compared.frame["verdict"].value_counts().to_dict())
-    console.print(f"Compared with {path}: {sentence(list(compared.frame['verdict']))}")
+    places += [run] if run is not None else [Path("runs") / str(registration["study"])]
+    comparison = compare(registration, data, hashes_now(registration, places))
+    add_to_results(results, comparison)
+    record(registered=path, verdicts=comparison.frame["verdict"].value_counts().to_dict())
+    console.print(f"Compared with {path}: {sentence(list(comparison.frame['verdict']))}")

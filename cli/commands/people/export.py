@@ -23,7 +23,7 @@ MANY_FILES = 8
 
 
 @dataclass(frozen=True)
-class Shown:
+class Presentation:
     """How many people there are, and how pictures are shown to them."""
 
     people: Annotated[
@@ -65,7 +65,7 @@ class OnProlific:
 @grouped
 def export(
     study: StudyName,
-    shown: Shown,
+    presentation: Presentation,
     prolific: OnProlific,
     to: Annotated[str, typer.Option("--to", help="qualtrics, jspsych, label-studio or prolific.")],
     out: RunFolderPath = None,
@@ -74,23 +74,23 @@ def export(
     from conjury.inference.panel.elsewhere.write import export_study
 
     offer = _offer(to, prolific)
-    if shown.media_url is not None and to not in ("qualtrics", "label-studio"):
+    if presentation.media_url is not None and to not in ("qualtrics", "label-studio"):
         raise InputError(f"--media-url applies to qualtrics and label-studio, not to {to}; omit it.")
-    written = export_study(
+    result = export_study(
         study,
         to,
         out=out,
-        people=shown.people,
-        images=shown.images,
-        pictures=shown.pictures,
-        media_url=shown.media_url,
+        people=presentation.people,
+        images=presentation.images,
+        pictures=presentation.pictures,
+        media_url=presentation.media_url,
         offer=offer,
     )
-    _print(written, to, study, out)
+    _print(result, to, study, out)
 
 
-def _offer(to: str, given: OnProlific) -> Offer | None:
-    options = {"--url": given.url, "--minutes": given.minutes, "--reward": given.reward}
+def _offer(to: str, prolific: OnProlific) -> Offer | None:
+    options = {"--url": prolific.url, "--minutes": prolific.minutes, "--reward": prolific.reward}
     missing = [name for name, value in options.items() if value is None]
     if to != "prolific":
         for name, value in options.items():
@@ -101,23 +101,23 @@ def _offer(to: str, given: OnProlific) -> Offer | None:
         raise InputError(f"--to prolific needs {', '.join(options)}; add {missing[0]}.")
     from conjury.inference.panel.elsewhere.prolific import Offer
 
-    assert given.url is not None
-    assert given.minutes is not None
-    assert given.reward is not None
-    return Offer(given.url, given.minutes, given.reward)
+    assert prolific.url is not None
+    assert prolific.minutes is not None
+    assert prolific.reward is not None
+    return Offer(prolific.url, prolific.minutes, prolific.reward)
 
 
-def _print(written: Exported, to: str, study: str, out: Path | None) -> None:
-    plan = written.plan
+def _print(result: Exported, to: str, study: str, out: Path | None) -> None:
+    plan = result.plan
     slots = counted(len(plan.slots), "slot")
-    record(folder=written.folder, slots=len(plan.slots), notes=list(written.notes))
-    record(files=list(written.files))
-    console.print(f"{plan.study.title}: {slots} for {to}, in {written.folder}")
-    for file in written.files[:MANY_FILES]:
-        console.print(f"  {file.relative_to(written.folder)}")
-    if len(written.files) > MANY_FILES:
-        console.print(f"  and {len(written.files) - MANY_FILES:,} more")
-    for note in written.notes:
+    record(folder=result.folder, slots=len(plan.slots), notes=list(result.notes))
+    record(files=list(result.files))
+    console.print(f"{plan.study.title}: {slots} for {to}, in {result.folder}")
+    for file in result.files[:MANY_FILES]:
+        console.print(f"  {file.relative_to(result.folder)}")
+    if len(result.files) > MANY_FILES:
+        console.print(f"  and {len(result.files) - MANY_FILES:,} more")
+    for note in result.notes:
         console.print(f"  {note}")
     if to != "prolific":
         table = "choices" if plan.design is not None else "judgments"

@@ -21,23 +21,23 @@ def import_fielded(path: Path, out: Path | None, program: str, study: str, run: 
     from conjury.inference.study.load import load_any_study
     from conjury.inference.tables.files import write_table
 
-    known = load_any_study(study)
-    check_program(program, run_folder(known, run).path)
-    plan = make_plan(known, out=run)
-    read = read_elsewhere(path, program, plan)
+    loaded_study = load_any_study(study)
+    check_program(program, run_folder(loaded_study, run).path)
+    plan = make_plan(loaded_study, out=run)
+    survey = read_elsewhere(path, program, plan)
     pair = plan.design is not None
     out = out or Path("choices.parquet" if pair else "judgments.parquet")
     stem, dot, ending = out.name.partition(".")
     beside = out.with_name(f"{stem}_respondents{dot}{ending}")
-    write_table(read.answers, out, private=True)
-    write_table(read.respondents, beside, private=True)
-    people = int(read.respondents["judge_id"].nunique())
-    rows = {str(out): len(read.answers), str(beside): len(read.respondents)}
-    record(rows=rows, people=people, notes=list(read.notes))
+    write_table(survey.answers, out, private=True)
+    write_table(survey.respondents, beside, private=True)
+    people = int(survey.respondents["judge_id"].nunique())
+    rows = {str(out): len(survey.answers), str(beside): len(survey.respondents)}
+    record(rows=rows, people=people, notes=list(survey.notes))
     what = "rows of choices" if pair else "judgments"
     console.print(
-        f"{len(read.answers):,} {what} in {out}: {people:,} {'person' if people == 1 else 'people'}"
+        f"{len(survey.answers):,} {what} in {out}: {people:,} {'person' if people == 1 else 'people'}"
     )
-    console.print(f"{counted(len(read.respondents), 'respondent')} in {beside}")
-    for note in read.notes:
+    console.print(f"{counted(len(survey.respondents), 'respondent')} in {beside}")
+    for note in survey.notes:
         console.print(f"  {note}")

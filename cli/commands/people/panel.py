@@ -62,7 +62,7 @@ Database = Annotated[
 
 
 @dataclass(frozen=True)
-class Served:
+class ServerOptions:
     """Who takes part, and where pages are served."""
 
     demo: Annotated[
@@ -113,42 +113,44 @@ class Served:
 
 @panel.command(SERVE)
 @grouped
-def serve(study: StudyName, served: Served, database: Database = None, out: RunFolderPath = None) -> None:
+def serve(
+    study: StudyName, served: ServerOptions, database: Database = None, out: RunFolderPath = None
+) -> None:
     """Serve the pages of a study: `conjury panel STUDY` for short."""
     require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.plan import make_plan
     from conjury.inference.panel.storage.opening import check_address
-    from conjury.inference.panel.web.serving import opened
+    from conjury.inference.panel.web.serving import open_socket
 
     if database is not None:
         check_address(database)
     if not served.stay and not served.demo:
         raise InputError("--no-stay applies to demonstrations; add --demo, or omit it.")
-    known = _loaded(study)
-    folder = Path("runs") / f"{known.name}_demo" if served.demo and out is None else out
+    loaded_study = _load_study(study)
+    folder = Path("runs") / f"{loaded_study.name}_demo" if served.demo and out is None else out
     if served.stay:
-        with opened(served.host, served.port):
+        with open_socket(served.host, served.port):
             pass  # refused before anything is drawn
-    people = _places(known, served, folder)
-    plan = make_plan(known, out=folder, people=people, images=served.images, pictures=served.pictures)
+    people = _places(loaded_study, served, folder)
+    plan = make_plan(loaded_study, out=folder, people=people, images=served.images, pictures=served.pictures)
     if served.demo:
-        _fill(plan, database, min(FREE, len(plan.slots) - 1) if served.stay else 0)
+        _simulate_people(plan, database, min(FREE, len(plan.slots) - 1) if served.stay else 0)
     if served.stay:
         _serve(plan, served, database)
 
 
-def _places(study: AnyStudy, served: Served, folder: Path | None) -> int | None:
+def _places(study: AnyStudy, served: ServerOptions, folder: Path | None) -> int | None:
     """How many places to draw where the study's number is not taken: a new demonstration is small."""
     from conjury.inference.panel.plan import has_begun
     from conjury.inference.study.models import Study
 
     if served.people or not served.demo or not isinstance(study, Study) or has_begun(study, folder):
         return served.people
-    wanted = (study.panel.people if study.panel else None) or study.design.respondents
-    return min(wanted, DEMO)
+    n_people = (study.panel.people if study.panel else None) or study.design.respondents
+    return min(n_people, DEMO)
 
 
-def _fill(plan: PanelPlan, database: str | None, leave: int) -> None:
+def _simulate_people(plan: PanelPlan, database: str | None, leave: int) -> None:
     """Let simulated people take part, with some places left to look at the pages, and write their tables."""
     from conjury.inference.panel.demo import fill
     from conjury.inference.panel.visits import Visits
@@ -166,7 +168,7 @@ def _fill(plan: PanelPlan, database: str | None, leave: int) -> None:
     _write(plan, tables, None)
 
 
-def _serve(plan: PanelPlan, served: Served, database: str | None) -> None:
+def _serve(plan: PanelPlan, served: ServerOptions, database: str | None) -> None:
     from conjury.inference.panel.visits import Visits
     from conjury.inference.panel.web.serving import serve as serve_pages
 
@@ -195,7 +197,7 @@ def export(
     database: Database = None,
 ) -> None:
     """Write responses, judgments, choices and respondents of the people so far as Parquet files."""
-    visits, plan = _opened(study, out, database)
+    visits, plan = _open_panel(study, out, database)
     try:
         tables = visits.tables()
     finally:
@@ -206,7 +208,7 @@ def export(
 @panel.command()
 def status(study: StudyName, out: RunFolderPath = None, database: Database = None) -> None:
     """Show numbers of people who started, finished and left, times, attention checks, quotas and cost."""
-    visits, plan = _opened(study, out, database)
+    visits, plan = _open_panel(study, out, database)
     try:
         figures = visits.figures()
     finally:
@@ -236,19 +238,19 @@ def forget(
     console.print("The answers are unchanged and contain no identifiers.")
 
 
-def _loaded(study: str) -> Any:
+def _load_study(study: str) -> Any:
     from conjury.inference.study import load_any_study
 
     return load_any_study(study)
 
 
-def _opened(study: str, out: Path | None, database: str | None) -> tuple[Any, PanelPlan]:
+def _open_panel(study: str, out: Path | None, database: str | None) -> tuple[Any, PanelPlan]:
     """Open the panel of a run that has begun, of real or of simulated people."""
     require_installed(("sqlalchemy", *SERVER), NEEDED)
     from conjury.inference.panel.plan import begun_plan
     from conjury.inference.panel.visits import Visits
 
-    plan = begun_plan(_loaded(study), out)
+    plan = begun_plan(_load_study(study), out)
     return Visits.begun(plan, database), plan
 
 
@@ -280,7 +282,8 @@ def _print_figures(figures: PanelFigures) -> None:
     if figures.checks_answered:
         lines.append(("attention checks failed", f"{figures.checks_failed:,} of {figures.checks_answered:,}"))
     lines += [
-        (f"quota {one.question} = {one.option}", f"{one.people:,} of {one.limit:,}") for one in figures.quotas
+        (f"quota {quota.question} = {quota.option}", f"{quota.people:,} of {quota.limit:,}")
+        for quota in figures.quotas
     ]
     if figures.cost is not None:
         lines.append(("cost of those who finished", f"{money(figures.cost)} {figures.currency}"))

@@ -34,7 +34,7 @@ def convert(
     from conjury.inference.tables.files import check_ending, read_table, write_table
     from conjury.inference.tables.formulas import count_formulas, without_formulas
     from conjury.inference.tables.parquet import plain_cells
-    from conjury.inference.tables.writing import is_private, whole
+    from conjury.inference.tables.writing import atomic_write, is_private
 
     check_ending(out)
     if out.resolve() == table.resolve():
@@ -46,18 +46,18 @@ def convert(
     if escape_formulas and out.suffix == ".parquet":
         raise InputError("--escape-formulas applies to CSV; omit it, or end the name of --out in .csv.")
     write_table(without_formulas(frame) if escape_formulas else frame, out, private=is_private(table))
-    written = [out]
-    kept = {
+    paths = [out]
+    level_order = {
         str(name): [str(level) for level in column.cat.categories]
         for name, column in frame.items()
         if isinstance(column.dtype, pd.CategoricalDtype)
     }
-    if out.suffix != ".parquet" and kept:
-        written.append(companion(out, "levels"))
-        with whole(written[1]) as file:
-            file.write((json.dumps(kept, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
-    record(rows=len(frame), levels=kept, formulas=formulas)
-    console.print(f"{counted(len(frame), 'row')} in {' and '.join(map(str, written))}")
+    if out.suffix != ".parquet" and level_order:
+        paths.append(companion(out, "levels"))
+        with atomic_write(paths[1]) as file:
+            file.write((json.dumps(level_order, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
+    record(rows=len(frame), levels=level_order, formulas=formulas)
+    console.print(f"{counted(len(frame), 'row')} in {' and '.join(map(str, paths))}")
     if formulas and escape_formulas:
         console.print(
             f"{counted(formulas, 'text')} that spreadsheets would run as formulas now begin with '."

@@ -89,15 +89,15 @@ def example(
     from conjury.inference.errors import InputError, listed
     from conjury.inference.tables.files import EXAMPLES
 
-    known = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
+    examples = yaml.safe_load((EXAMPLES / "examples.yaml").read_text(encoding="utf-8"))
     if name is None:
-        record(examples={each: words["about"] for each, words in known.items()})
-        for each, words in known.items():
+        record(examples={each: words["about"] for each, words in examples.items()})
+        for each, words in examples.items():
             console.print(f"{each}: {words['about']}")
         console.print("To write the files of one of them, use `conjury example NAME`.")
         return
-    if name not in known:
-        raise InputError(f"There is no example {name!r}; the examples are {listed(list(known))}.")
+    if name not in examples:
+        raise InputError(f"There is no example {name!r}; the examples are {listed(list(examples))}.")
     files = _files(name)
     for target in files:
         if (out / target).exists():
@@ -107,10 +107,10 @@ def example(
     for target, source in files.items():
         (out / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, out / target)
-    record(files=[out / target for target in files], next=known[name]["next"])
-    written = dict.fromkeys(str(out / target.parts[0]) for target in files)
-    console.print(f"{', '.join(written)}: {known[name]['about']}.")
-    console.print(f"Next: {known[name]['next']}")
+    record(files=[out / target for target in files], next=examples[name]["next"])
+    targets = dict.fromkeys(str(out / target.parts[0]) for target in files)
+    console.print(f"{', '.join(targets)}: {examples[name]['about']}.")
+    console.print(f"Next: {examples[name]['next']}")
 
 
 def _files(name: str) -> dict[Path, Path]:

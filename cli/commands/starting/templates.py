@@ -64,18 +64,18 @@ def templates() -> dict[str, Template]:
 
     from conjury.inference.tables.files import TEMPLATES
 
-    known = yaml.safe_load((TEMPLATES / "templates.yaml").read_text(encoding="utf-8"))
-    return {name: Template(name, **facts) for name, facts in known.items()}
+    entries = yaml.safe_load((TEMPLATES / "templates.yaml").read_text(encoding="utf-8"))
+    return {name: Template(name, **facts) for name, facts in entries.items()}
 
 
 def find_template(name: str) -> Template:
     """Return the template called ``name``; InputError with the known names otherwise."""
-    known = templates()
-    if name not in known:
+    index = templates()
+    if name not in index:
         raise InputError(
-            f"There is no template '{name}'{did_you_mean(name, known)}; the templates are {listed(known)}."
+            f"There is no template '{name}'{did_you_mean(name, index)}; the templates are {listed(index)}."
         )
-    return known[name]
+    return index[name]
 
 
 def write_template(template: Template, folder: Path) -> list[str]:
@@ -104,8 +104,10 @@ def _files(template: Template) -> dict[str, bytes]:
     from conjury.inference.tables.files import TEMPLATES
 
     source = TEMPLATES / template.name
-    own = {path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()}
-    places = own | {place: TEMPLATES / SHARED / name for place, name in template.shared.items()}
+    paths = {
+        path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()
+    }
+    places = paths | {place: TEMPLATES / SHARED / name for place, name in template.shared.items()}
     files = {name: path.read_bytes() for name, path in places.items()}
     files[SCHEMA_FILE] = schema_text().encode()
     files[README] = _readme(template, files).encode()

@@ -55,49 +55,49 @@ def validate(
         raise InputError("Give a study, such as study.yaml; `conjury init` lists templates.")
     from conjury.inference.collecting.validating import validate as examine
 
-    found = examine(study, files or ())
-    record(study=str(study), problems=list(found.problems))
-    if found.problems:
-        _refuse(study, found)
-    assert found.study is not None
-    console.print(f"{found.study.title}")
-    facts = _facts(found.study, found)
-    record(title=found.study.title, facts={name.lower(): text for name, text in facts.items()})
+    validation = examine(study, files or ())
+    record(study=str(study), problems=list(validation.problems))
+    if validation.problems:
+        _refuse(study, validation)
+    assert validation.study is not None
+    console.print(f"{validation.study.title}")
+    facts = _facts(validation.study, validation)
+    record(title=validation.study.title, facts={name.lower(): text for name, text in facts.items()})
     for name, text in facts.items():
         console.print(f"  {name:<10} {text}")
-    console.print(f"No problems in {found.study.here}{_beside(files or [])}.")
+    console.print(f"No problems in {validation.study.here}{_files_text(files or [])}.")
 
 
-def _refuse(study: str, found: Validated) -> None:
-    for problem in found.problems[:SHOWN]:
+def _refuse(study: str, validation: Validated) -> None:
+    for problem in validation.problems[:SHOWN]:
         warn(one_line(problem))
-    if len(found.problems) > SHOWN:
-        warn(f"{counted(len(found.problems) - SHOWN, 'other problem')}; --json lists all of them.")
-    if not found.is_complete:
+    if len(validation.problems) > SHOWN:
+        warn(f"{counted(len(validation.problems) - SHOWN, 'other problem')}; --json lists all of them.")
+    if not validation.is_complete:
         warn("Fields that depend on these were not checked; run the command again when these are correct.")
-    raise InputError(f"{counted(len(found.problems), 'problem')} in {study}; see above.")
+    raise InputError(f"{counted(len(validation.problems), 'problem')} in {study}; see above.")
 
 
-def _beside(files: list[Path]) -> str:
+def _files_text(files: list[Path]) -> str:
     return f" and {listed(files)}" if files else ""
 
 
-def _facts(study: Study | ItemStudy, found: Validated) -> dict[str, str]:
+def _facts(study: Study | ItemStudy, validation: Validated) -> dict[str, str]:
     """What a study is, by heading."""
     from conjury.inference.study.models import Study
 
-    facts = _of_conjoint(study) if isinstance(study, Study) else _of_items(study, found)
+    facts = _conjoint_facts(study) if isinstance(study, Study) else _item_facts(study, validation)
     models = [judge.id for judge in study.judges if judge.kind == "model"]
     people = any(judge.kind == "human" for judge in study.judges)
     facts["Prompts"] = listed(prompt.id for prompt in study.prompts) or "none"
     judges = f"{counted(len(models), 'model')} ({listed(models, 5)})" if models else "no model"
     facts["Judges"] = judges + (" and people" if people else "")
-    facts |= _sent_to(study) | _runs_code(study)
-    facts["Simulated"] = listed(found.simulated, 5) or "nobody, since there is no truth table"
+    facts |= _destination_facts(study) | _code_facts(study)
+    facts["Simulated"] = listed(validation.simulated, 5) or "nobody, since there is no truth table"
     return facts
 
 
-def _runs_code(study: Study | ItemStudy) -> dict[str, str]:
+def _code_facts(study: Study | ItemStudy) -> dict[str, str]:
     """The judges whose engine runs code of others."""
     from conjury.inference.collecting.options import engine_code
 
@@ -106,7 +106,7 @@ def _runs_code(study: Study | ItemStudy) -> dict[str, str]:
     return {"Runs code": f"{listed(lines)}; `conjury collect` asks for --engine-code"} if lines else {}
 
 
-def _sent_to(study: Study | ItemStudy) -> dict[str, str]:
+def _destination_facts(study: Study | ItemStudy) -> dict[str, str]:
     """The servers to which the judges' requests go, and the variables of the keys that go with them."""
     from conjury.inference.backends.endpoints import destination_of
 
@@ -121,7 +121,7 @@ def _sent_to(study: Study | ItemStudy) -> dict[str, str]:
     return {"Sent to": f"\n{'':13}".join(lines)} if lines else {}
 
 
-def _of_conjoint(study: Study) -> dict[str, str]:
+def _conjoint_facts(study: Study) -> dict[str, str]:
     sizes = [f"{part.id} ({len(part.levels)})" for part in study.attributes]
     design = study.design
     return {
@@ -132,15 +132,15 @@ def _of_conjoint(study: Study) -> dict[str, str]:
     }
 
 
-def _of_items(study: ItemStudy, found: Validated) -> dict[str, str]:
+def _item_facts(study: ItemStudy, validation: Validated) -> dict[str, str]:
     response = study.response
-    asked = {
+    response_text = {
         "ratings": f"ratings on {listed(study.scale_labels)}",
         "label": "a label",
         "line_labels": "one label per line",
     }.get(response.form, "text")
     strata = listed(f"{part.id} ({len(part.levels)})" for part in study.strata)
     return {
-        "Kind": f"{counted(found.items, 'item')} in {study.items}, answered by {asked}",
+        "Kind": f"{counted(validation.items, 'item')} in {study.items}, answered by {response_text}",
         "Strata": strata or "none",
     }

@@ -29,8 +29,8 @@ from ..batches.service import (
     Waits,
     batch_gone,
     create_once,
-    created,
     gone,
+    id_of_new,
 )
 from ..batches.shards import Limits, open_lines
 from ..endpoints import Endpoint
@@ -73,23 +73,23 @@ class AnthropicBatches:
 
     def find_batch(self, sending: Sending) -> str | None:
         """Return the id of the batch of a shard by the mark in its results."""
-        known = sending.file_id.removeprefix(AFTER)
-        unsure = ""
+        batch_id = sending.file_id.removeprefix(AFTER)
+        suspect = ""
         for batch in self._listed(limit=PAGE):
             name = str(batch.get("id"))
-            if name == known:
+            if name == batch_id:
                 break
-            if name in sending.others or _total(batch) != sending.n:
+            if name in sending.others or _n_requests(batch) != sending.n:
                 continue
             mark = self._mark(batch, sending.path)
             if mark == _mark(sending.shard):
                 return name
             if mark is None:
-                unsure = name
-        if unsure:
+                suspect = name
+        if suspect:
             raise Unsure(
                 f"{self.endpoint.base_url} did not answer when shard {sending.shard} was sent, and batch "
-                f"{unsure} with as many requests may be that shard; wait until it has ended, or cancel it, "
+                f"{suspect} with as many requests may be that shard; wait until it has ended, or cancel it, "
                 "and run the same command, which recognises it by its results."
             )
         return None
@@ -97,20 +97,23 @@ class AnthropicBatches:
     def create(self, sending: Sending) -> str:
         """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
         what = f"the batch of shard {sending.shard}"
-        headers = {"Content-Type": "application/json", "Content-Length": str(sum(map(len, _body(sending))))}
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(sum(map(len, _creation_body(sending)))),
+        }
 
         def send() -> str:
             batch = self.exchanges.read(
-                "POST", self.url, what, again=False, headers=headers, content=lambda: _body(sending)
+                "POST", self.url, what, retry=False, headers=headers, content=lambda: _creation_body(sending)
             )
-            return created(self.endpoint, batch.get("id"), what)
+            return id_of_new(self.endpoint, batch.get("id"), what)
 
         return create_once(send, lambda: self.find_batch(sending), self.waits.pause)
 
     def retrieve(self, batch_id: str) -> Progress:
         """Return the progress of a batch; ``Gone`` where it is not there."""
         batch = self._batch(batch_id)
-        counts = _counts(batch)
+        counts = _request_counts(batch)
         total = sum(counts.values())
         return Progress(
             redact(str(batch.get("processing_status")), self.endpoint.secrets),
@@ -126,7 +129,7 @@ class AnthropicBatches:
         if not batch.get("results_url"):
             raise gone(self.endpoint, f"{batch_id}.jsonl", batch_id)
         self.exchanges.download(
-            f"{self.url}/{batch_id}/results", path, f"{batch_id}.jsonl", batch_id, _total(batch)
+            f"{self.url}/{batch_id}/results", path, f"{batch_id}.jsonl", batch_id, _n_requests(batch)
         )
 
     def _batch(self, batch_id: str) -> dict[str, Any]:
@@ -156,7 +159,7 @@ class AnthropicBatches:
         results = path.with_name(f"{path.stem}.sought.jsonl.gz")
         try:
             self.exchanges.download(
-                f"{self.url}/{name}/results", results, f"{name}.jsonl", name, _total(batch)
+                f"{self.url}/{name}/results", results, f"{name}.jsonl", name, _n_requests(batch)
             )
             first = next(open_lines(results), b"")
         except (Gone, Incomplete):
@@ -172,21 +175,21 @@ def _mark(shard: str) -> str:
     return shard.rpartition("-")[2]
 
 
-def _body(sending: Sending) -> Iterator[bytes]:
+def _creation_body(sending: Sending) -> Iterator[bytes]:
     """Yield the request that creates a batch from the lines of a shard's file."""
     before = b'{"requests":['
     for line in open_lines(sending.path):
-        head, quote, rest = line.strip().partition(b'","params"')
-        yield before + head + b"-" + _mark(sending.shard).encode() + quote + rest
+        head, quote, tail = line.strip().partition(b'","params"')
+        yield before + head + b"-" + _mark(sending.shard).encode() + quote + tail
         before = b","
     yield b"]}"
 
 
-def _counts(batch: dict[str, Any]) -> dict[str, int]:
+def _request_counts(batch: dict[str, Any]) -> dict[str, int]:
     counts = batch.get("request_counts")
-    stated = counts if isinstance(counts, dict) else {}
-    return {name: n for name, n in stated.items() if isinstance(n, int)}
+    fields = counts if isinstance(counts, dict) else {}
+    return {name: n for name, n in fields.items() if isinstance(n, int)}
 
 
-def _total(batch: dict[str, Any]) -> int:
-    return sum(_counts(batch).values())
+def _n_requests(batch: dict[str, Any]) -> int:
+    return sum(_request_counts(batch).values())

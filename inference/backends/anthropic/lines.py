@@ -50,12 +50,12 @@ def message_params(body: Body) -> dict[str, Any]:
     """Translate the body of a chat completion, media put in, into parameters of a message."""
     # Settings that both have are renamed, and others are sent as they are, such as `thinking` or `top_k`. A
     # seed is not sent, since there is none.
-    given = {name: value for name, value in body.items() if name not in ("model", "messages", "seed")}
-    if {"logprobs", "structured_outputs"} & set(given):
+    settings = {name: value for name, value in body.items() if name not in ("model", "messages", "seed")}
+    if {"logprobs", "structured_outputs"} & set(settings):
         raise InputError(
             "Anthropic returns no log-probabilities; set 'answer: json' or 'answer: free' for this judge."
         )
-    limits = [given.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
+    limits = [settings.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
     params: dict[str, Any] = {
         "model": body["model"],
         "max_tokens": next((limit for limit in limits if limit is not None), MAX_TOKENS["anthropic"]),
@@ -68,26 +68,26 @@ def message_params(body: Body) -> dict[str, Any]:
         for part in body["messages"]
         if part["role"] != "system"
     ]
-    if (stop := given.pop("stop", None)) is not None:
+    if (stop := settings.pop("stop", None)) is not None:
         params["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
-    if (form := given.pop("response_format", None)) is not None:
+    if (form := settings.pop("response_format", None)) is not None:
         schema = listed_schema(form["json_schema"]["schema"])
         output = {"format": {"type": "json_schema", "schema": schema}}
-        params["output_config"] = {**given.pop("output_config", {}), **output}
-    return {**params, **given}
+        params["output_config"] = {**settings.pop("output_config", {}), **output}
+    return {**params, **settings}
 
 
 def listed_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Bring a JSON schema to the form that is accepted: whole numbers are listed, other limits dropped."""
-    kept = {name: value for name, value in schema.items() if name not in NO_LIMITS}
+    keywords = {name: value for name, value in schema.items() if name not in NO_LIMITS}
     low, high = schema.get("minimum"), schema.get("maximum")
     if isinstance(low, int) and isinstance(high, int) and 0 <= high - low < RANGE:
-        kept |= {"enum": list(range(low, high + 1))} if schema.get("type") == "integer" else {}
-    if isinstance(kept.get("properties"), dict):
-        kept["properties"] = {name: listed_schema(part) for name, part in kept["properties"].items()}
-    if isinstance(kept.get("items"), dict):
-        kept["items"] = listed_schema(kept["items"])
-    return kept
+        keywords |= {"enum": list(range(low, high + 1))} if schema.get("type") == "integer" else {}
+    if isinstance(keywords.get("properties"), dict):
+        keywords["properties"] = {name: listed_schema(part) for name, part in keywords["properties"].items()}
+    if isinstance(keywords.get("items"), dict):
+        keywords["items"] = listed_schema(keywords["items"])
+    return keywords
 
 
 def message_completion(message: Any) -> bytes:
@@ -162,9 +162,9 @@ def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
         reason = f"the batch was {UNANSWERED[kind]} before this request was sent to the model"
         return failed(key, Failure(0, kind, reason), UNANSWERED[kind], shard)
     error = content.get("error")
-    named = read_failure(0, error if isinstance(error, dict) else {"error": "no reason given"})
-    failure = Failure(STATUS.get(named.code, 500), named.code, named.message)
-    return failed(key, failure, "server" if named.code in ACCOUNT else kind_of(failure), shard)
+    cause = read_failure(0, error if isinstance(error, dict) else {"error": "no reason given"})
+    failure = Failure(STATUS.get(cause.code, 500), cause.code, cause.message)
+    return failed(key, failure, "server" if cause.code in ACCOUNT else kind_of(failure), shard)
 
 
 LINES = LineFormat("custom_id", _line, _key, _outcome)

@@ -70,7 +70,7 @@ class BatchBackend:
         self._tidy(ledger)
         self._go_on(ledger, room=True)
         sent = 0
-        going = _until(requests, recorder.stopping)
+        going = _requests_until_stop(requests, recorder.stopping)
         for shard in write_shards(
             *(going, self.folder, self.judge_id, recorder.media, self.limits, recorder.record),
             self.service.lines,
@@ -79,7 +79,7 @@ class BatchBackend:
                 shard.path.unlink()
                 break
             ledger.plan_batch(shard.name, self.judge_id, shard.keys, shard.sha256)
-            self._send(shard.name, "", ledger, known=False)
+            self._send(shard.name, "", ledger, exists=False)
             sent += len(shard.keys)
         return sent
 
@@ -181,22 +181,22 @@ class BatchBackend:
                 path.unlink()
 
     def _send(
-        self, shard: str, file_id: str, ledger: Ledger, *, known: bool = True, anew: bool = False
+        self, shard: str, file_id: str, ledger: Ledger, *, exists: bool = True, anew: bool = False
     ) -> bool:
-        """Upload and submit a shard, which the provider may have if ``known``; False if it takes no more."""
+        """Upload and submit a shard, which the provider may have if ``exists``; False if it takes no more."""
         # `anew` states that the file was uploaded before, and is no longer there.
         path, service = self._path(shard), self.service
         name = f"conjury-{shard}.jsonl"
         if not file_id:
-            file_id = (service.find_file(name) or "") if known and not anew else ""
+            file_id = (service.find_file(name) or "") if exists and not anew else ""
             if not file_id and not path.exists():
                 return self._lose(shard, ledger)
             file_id = file_id or service.upload(path, name)
             ledger.update_batch(shard, state="uploaded", file_id=file_id)
-        others = frozenset(batch.batch_id for batch in ledger.batches() if batch.shard != shard)
-        sending = Sending(shard, path, file_id, len(ledger.batch_keys(shard)), others)
+        other_ids = frozenset(batch.batch_id for batch in ledger.batches() if batch.shard != shard)
+        sending = Sending(shard, path, file_id, len(ledger.batch_keys(shard)), other_ids)
         try:
-            batch_id = service.find_batch(sending) if known else None
+            batch_id = service.find_batch(sending) if exists else None
             if batch_id is None and not (service.keeps_files or path.exists()):
                 return self._lose(shard, ledger)
             batch_id = batch_id or service.create(sending)
@@ -215,8 +215,8 @@ class BatchBackend:
 
     def _is_too_large(self, sending: Sending, ledger: Ledger) -> bool:
         """Whether no batch of ours is running and no smaller one is waiting, so that it must be too large."""
-        others = [batch for batch in ledger.batches(live=True) if batch.shard != sending.shard]
-        return all(batch.state != "submitted" and batch.n >= sending.n for batch in others)
+        other_batches = [batch for batch in ledger.batches(live=True) if batch.shard != sending.shard]
+        return all(batch.state != "submitted" and batch.n >= sending.n for batch in other_batches)
 
     def _lose(self, shard: str, ledger: Ledger) -> bool:
         """Give up a shard whose file is gone, so that its requests are sent anew."""
@@ -253,17 +253,17 @@ class BatchBackend:
 
     def _collect(self, batch: Batch, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
         """Record the results of a batch; return a sentence if a file of them is not there."""
-        shard, again = batch.shard, batch.detail.startswith(GONE)
+        shard, was_gone = batch.shard, batch.detail.startswith(GONE)
         keys = ledger.batch_keys(shard)
         tally = Tally()
         files = {
             self.folder / f"{shard}.output.jsonl.gz": progress.output_file_id,
             self.folder / f"{shard}.error.jsonl.gz": progress.error_file_id,
         }
-        present, gone = self._download(files, batch.batch_id)
+        paths, gone = self._download(files, batch.batch_id)
         gone = progress.gone or gone
         secrets = self.endpoint.secrets
-        lines = (mask_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, present)))
+        lines = (mask_bytes(line, secrets) for line in chain.from_iterable(map(open_lines, paths)))
         for outcome in outcomes_of(lines, set(keys), tally, self.service.lines, shard):
             if not ledger.is_recorded(outcome):
                 recorder.record(outcome)
@@ -273,9 +273,9 @@ class BatchBackend:
         if gone:
             kind, error = "rejected", f"the results of batch {batch.batch_id} are not there"
         executed = progress.status not in MISSING or tally.unassigned > 0
-        lost = (Attempt(0, error, 0.0, billed=executed),)
-        unanswered = [Outcome(key, kind=kind, error=error, attempts=lost, batch=shard) for key in missing]
-        if gone and again and not all(map(ledger.is_settled, unanswered)):
+        attempts = (Attempt(0, error, 0.0, billed=executed),)
+        unanswered = [Outcome(key, kind=kind, error=error, attempts=attempts, batch=shard) for key in missing]
+        if gone and was_gone and not all(map(ledger.is_settled, unanswered)):
             ledger.update_batch(shard, state="failed", detail="its requests were marked by conjury retry")
             return ""
         for outcome in unanswered:
@@ -287,7 +287,7 @@ class BatchBackend:
             return gone
         detail = f"{progress.status}: {tally}" + f", {len(missing):,} missing" * bool(missing)
         if tally.odd:
-            self._keep(present)
+            self._keep(paths)
             detail += f"; all lines are kept in {self.folder / KEPT}"
         ledger.update_batch(shard, state="collected", detail=detail)
         for path in (*files, self._path(shard)):
@@ -304,27 +304,27 @@ class BatchBackend:
 
     def _download(self, files: dict[Path, str], batch_id: str) -> tuple[list[Path], str]:
         """Store files of results by their ids; return those that came, and a sentence if one is not there."""
-        present, gone = [], ""
+        paths, gone = [], ""
         for path, file_id in files.items():
             try:
                 if file_id:
                     self.service.download(file_id, path, batch_id)
-                    present.append(path)
+                    paths.append(path)
             except Gone as error:
                 gone = str(error)
-        return present, gone
+        return paths, gone
 
     def _refuse(self, shard: str, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
         """Record requests of a batch without results; return a sentence unless some line is the reason."""
         # Requests that may have been executed all the same are recorded as possibly billed.
         keys = ledger.batch_keys(shard)
         faults = {
-            keys[each.line - 1]: f"{each.code}: {each.message}"
-            for each in progress.complaints
-            if 0 < each.line <= len(keys)
+            keys[complaint.line - 1]: f"{complaint.code}: {complaint.message}"
+            for complaint in progress.complaints
+            if 0 < complaint.line <= len(keys)
         }
-        whole = not faults or len(faults) == len(keys) > 1
-        if not whole:
+        is_batch_refused = not faults or len(faults) == len(keys) > 1
+        if not is_batch_refused:
             for key, error in faults.items():
                 recorder.record(Outcome(key, kind="rejected", error=error, batch=shard))
             ledger.flush()
@@ -338,7 +338,7 @@ class BatchBackend:
             ledger.flush()
         ledger.update_batch(shard, state="failed", detail=str(progress))
         self._path(shard).unlink(missing_ok=True)
-        if not whole:
+        if not is_batch_refused:
             return ""
         reason = progress.complaints[0].message if progress.complaints else "no reason given"
         return (
@@ -347,7 +347,7 @@ class BatchBackend:
         )
 
 
-def _until(requests: Iterator[Request], stopping: Callable[[], bool]) -> Iterator[Request]:
+def _requests_until_stop(requests: Iterator[Request], stopping: Callable[[], bool]) -> Iterator[Request]:
     for request in requests:
         if stopping():
             return
@@ -358,8 +358,8 @@ def _sleep(seconds: float, stopping: Callable[[], bool]) -> bool:
     """Wait; False if it is time to stop."""
     end = time.monotonic() + seconds
     while not stopping():
-        left = end - time.monotonic()
-        if left <= 0:
+        remainder = end - time.monotonic()
+        if remainder <= 0:
             return True
-        time.sleep(min(left, LOOK))
+        time.sleep(min(remainder, LOOK))
     return False

@@ -35,11 +35,11 @@ class Exchanges:
         what: str,
         *,
         content: Content | None = None,
-        again: bool = True,
+        retry: bool = True,
         **options: Any,
     ) -> Any:
         """Return the response to a request; ``content`` is called for each attempt."""
-        attempts = 1 + self.waits.max_retries * again
+        attempts = 1 + self.waits.max_retries * retry
         for attempt in range(attempts):
             body = {} if content is None else {"content": content()}
             problem, wait = self._attempt(method, url, what, {**options, **body})

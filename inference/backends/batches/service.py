@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import InputError
 from ...tables.safe_text import mask_bytes
-from ..openai.failures import NO_CREDIT, concerns_all, parse, read_failure
-from .shards import Limits, LineFormat, completed, writable
+from ..openai.failures import NO_CREDIT, common_error, parse, read_failure
+from .shards import Limits, LineFormat, open_atomic, writable
 
 if TYPE_CHECKING:
     from ..endpoints import Endpoint
@@ -178,7 +178,7 @@ def create_once(
     raise AssertionError
 
 
-def created(endpoint: Endpoint, name: object, what: str) -> str:
+def id_of_new(endpoint: Endpoint, name: object, what: str) -> str:
     """Return the id of what was created; Unreachable where the answer has none."""
     if not isinstance(name, str) or not name:
         raise no_answer(endpoint, what, "the answer has no id")
@@ -190,7 +190,7 @@ def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: s
     failure = read_failure(status, content, endpoint.secrets)
     url = endpoint.base_url
     sent = endpoint.key_variable if endpoint.key else ""
-    fatal = concerns_all(failure, model=model, base_url=url, key_variable=sent)
+    fatal = common_error(failure, model=model, base_url=url, key_variable=sent)
     if fatal is not None and (status != 404 or failure.code in NO_CREDIT):
         return fatal
     if status == 429:
@@ -222,15 +222,15 @@ def no_json(endpoint: Endpoint, what: str) -> Unreachable:
 
 def gone(endpoint: Endpoint, file_id: str, batch_id: str) -> Gone:
     """Return the error of results that are not there."""
-    return _gone(endpoint, f"file {file_id} with the results of batch {batch_id}")
+    return _missing_error(endpoint, f"file {file_id} with the results of batch {batch_id}")
 
 
 def batch_gone(endpoint: Endpoint, batch_id: str) -> Gone:
     """Return the error of a batch that is not there."""
-    return _gone(endpoint, f"batch {batch_id}")
+    return _missing_error(endpoint, f"batch {batch_id}")
 
 
-def _gone(endpoint: Endpoint, what: str) -> Gone:
+def _missing_error(endpoint: Endpoint, what: str) -> Gone:
     return Gone(
         f"{endpoint.base_url} has no {what}; check base_url, and that {endpoint.key_variable} is the key of "
         "the project that sent it, and run again, or let `conjury retry --status error` ask these requests "
@@ -253,15 +253,15 @@ def download_whole(
             if attempt == TRIES - 1:
                 raise
             continue
-        whole = n >= lines if lines else received >= size
-        if (whole and (size or lines)) or (not size and not lines and received in sizes):
+        is_complete = n >= lines if lines else received >= size
+        if (is_complete and (size or lines)) or (not size and not lines and received in sizes):
             return
         if received in sizes:
             break
         sizes.append(received)
-    named = f"{n:,} of {lines:,} lines" if lines else f"{received:,} of {size:,} bytes"
+    amount = f"{n:,} of {lines:,} lines" if lines else f"{received:,} of {size:,} bytes"
     raise Incomplete(
-        f"{endpoint.base_url} sent {what} incompletely ({named}); the batch is kept, and its requests are "
+        f"{endpoint.base_url} sent {what} incompletely ({amount}); the batch is kept, and its requests are "
         "not sent again. Run the same command later; if the file stays so, delete it at the provider, and "
         "`conjury retry --status error` asks these requests again."
     )
@@ -270,7 +270,7 @@ def download_whole(
 def store_lines(chunks: Iterable[bytes], path: Path, secrets: tuple[str, ...]) -> tuple[int, int]:
     """Store what comes in chunks, compressed and without keys; return the bytes and whole lines that came."""
     received = lines = 0
-    with completed(path, compressed=True) as file:
+    with open_atomic(path, compressed=True) as file:
         for line in whole_lines(chunks):
             received += len(line)
             lines += bool(line.strip()) and (line.endswith(b"\n") or parse(line) is not None)
@@ -281,12 +281,12 @@ def store_lines(chunks: Iterable[bytes], path: Path, secrets: tuple[str, ...]) -
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterable[bytes]:
     """Cut what comes in chunks into lines, so that nothing is split that belongs together."""
-    rest: list[bytes] = []
+    fragments: list[bytes] = []
     for chunk in chunks:
-        *whole, last = chunk.split(b"\n")
-        for line in whole:
-            yield b"".join([*rest, line, b"\n"])
-            rest = []
-        rest.append(last)
-    if any(rest):
-        yield b"".join(rest)
+        *segments, last = chunk.split(b"\n")
+        for line in segments:
+            yield b"".join([*fragments, line, b"\n"])
+            fragments = []
+        fragments.append(last)
+    if any(fragments):
+        yield b"".join(fragments)

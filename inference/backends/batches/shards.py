@@ -92,13 +92,13 @@ class Tally:
 
     def __str__(self) -> str:
         """List all that is not zero."""
-        named = f" (first: {self.unknown[0]!r:.60})" if self.unknown else ""
+        example = f" (first: {self.unknown[0]!r:.60})" if self.unknown else ""
         counts = [
             f"{len(self.answered):,} answered",
             f"{len(self.failed):,} failed" * bool(self.failed),
             f"{self.unreadable:,} unreadable lines" * bool(self.unreadable),
             f"{self.repeated:,} repeated lines" * bool(self.repeated),
-            f"{len(self.unknown):,} lines of unknown requests{named}" * bool(self.unknown),
+            f"{len(self.unknown):,} lines of unknown requests{example}" * bool(self.unknown),
         ]
         return ", ".join(part for part in counts if part)
 
@@ -116,21 +116,21 @@ def write_shards(
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
     written = _lines_within(requests, media, limits.bytes, refuse, lines)
-    held = next(written, None)
-    while held is not None:
+    entry = next(written, None)
+    while entry is not None:
         name = f"{file_label(label)}-{uuid.uuid4().hex[:16]}"
         path = folder / f"{name}.jsonl"
         keys: list[str] = []
         size, digest = 0, hashlib.sha256()
-        with completed(path) as file:
-            while held is not None and len(keys) < limits.requests and size + len(held[1]) <= limits.bytes:
-                key, line = held
+        with open_atomic(path) as file:
+            while entry is not None and len(keys) < limits.requests and size + len(entry[1]) <= limits.bytes:
+                key, line = entry
                 with writable(path):
                     file.write(line)
                 digest.update(line)
                 keys.append(key)
                 size += len(line)
-                held = next(written, None)
+                entry = next(written, None)
         yield Shard(name, path, keys, digest.hexdigest(), size)
 
 
@@ -147,7 +147,7 @@ def split_shard(path: Path, name: str, id_field: str) -> Iterator[Shard]:
             file.seek(0)
             lines = [line for place, line in enumerate(file) if (place < half) == (part == "a")]
             target = path.with_name(f"{name}{part}.jsonl")
-            with completed(target) as out, writable(target):
+            with open_atomic(target) as out, writable(target):
                 out.writelines(lines)
             content = b"".join(lines)
             keys = [json.loads(line)[id_field] for line in lines]
@@ -155,7 +155,7 @@ def split_shard(path: Path, name: str, id_field: str) -> Iterator[Shard]:
 
 
 def outcomes_of(
-    lines: Iterable[bytes], known: Container[str], tally: Tally, form: LineFormat, shard: str = ""
+    lines: Iterable[bytes], keys: Container[str], tally: Tally, form: LineFormat, shard: str = ""
 ) -> Iterator[Outcome]:
     """Return the outcomes in the lines of result files, in any order."""
     # The first answer to a request counts; others follow it where they differ. Failures come after all lines,
@@ -165,13 +165,13 @@ def outcomes_of(
         parsed = parse(line)
         if isinstance(parsed, dict):
             key = form.key(parsed)
-            if not isinstance(key, str) or key not in known:
+            if not isinstance(key, str) or key not in keys:
                 tally.unknown.append(str(key))
                 continue
             outcome = form.outcome(key, parsed, shard)
         else:
             tally.unreadable += 1
-            recognised = _key_in(line, known, form)
+            recognised = _key_in(line, keys, form)
             if recognised is None:
                 tally.unassigned += 1
                 continue
@@ -193,11 +193,11 @@ def outcomes_of(
     yield from tally.failed.values()
 
 
-def _key_in(line: bytes, known: Container[str], form: LineFormat) -> str | None:
+def _key_in(line: bytes, keys: Container[str], form: LineFormat) -> str | None:
     """Return the key of a request in a line that is no JSON; None where there is none."""
     for match in re.finditer(rb'"%s"\s*:\s*"([\w.-]+)"' % form.id_field.encode(), line):
         key = form.key({form.id_field: match[1].decode()})
-        if isinstance(key, str) and key in known:
+        if isinstance(key, str) and key in keys:
             return key
     return None
 
@@ -209,7 +209,7 @@ def open_lines(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def completed(path: Path, *, compressed: bool = False) -> Iterator[BinaryIO]:
+def open_atomic(path: Path, *, compressed: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing that gets its name only when all is written and on disk."""
     part = path.with_name(f"{path.name}.part")
     with writable(path):
@@ -259,15 +259,15 @@ def _lines_within(
 def answered(key: str, content: bytes, shard: str) -> Outcome:
     """Return the outcome of a chat completion that came in a batch, or of what cannot be read as one."""
     fault = fault_of_answer(content)
-    return _refused(key, content, fault, shard) if fault else Outcome(key, body=content, batch=shard)
+    return _refused_outcome(key, content, fault, shard) if fault else Outcome(key, body=content, batch=shard)
 
 
 def unreadable(key: str, line: bytes, shard: str) -> Outcome:
     """Return the outcome of a request whose line of results is no JSON."""
-    return _refused(key, line, "its line in the results is not complete JSON", shard)
+    return _refused_outcome(key, line, "its line in the results is not complete JSON", shard)
 
 
-def _refused(key: str, content: bytes, fault: str, shard: str) -> Outcome:
+def _refused_outcome(key: str, content: bytes, fault: str, shard: str) -> Outcome:
     attempts = (Attempt(200, fault, 0.0, billed=True),)
     return Outcome(
         key, kind="invalid_response", error=fault, attempts=attempts, refused_body=content, batch=shard

@@ -19,7 +19,7 @@ from ...errors import InputError, require_installed
 from ...ledger import Ledger
 from ...ledger.exchanges import Request, resolve
 from ..base import Recorder
-from ..vllm import failed, first_line
+from ..vllm import failed_outcome, first_line
 from .engines import ENGINES, Engine
 from .exchange import Block, Exchange
 
@@ -66,7 +66,7 @@ class RayBackend:
                 return
             answered = self._answer(wave, blocks, images, recorder)
             for key in () if recorder.stopping() else keys - answered:
-                recorder.record(failed(key, "server", "Ray Data returned no answer to this request"))
+                recorder.record(failed_outcome(key, "server", "Ray Data returned no answer to this request"))
 
     def _fetch(self, recorder: Recorder) -> None:
         """Read answers of earlier calls that are not in the ledger."""
@@ -79,9 +79,9 @@ class RayBackend:
         new = [name for name in self._exchange.answered(wave) if name not in before | read]
         keys = set()
         for name in new:
-            found = self._record(wave, name, recorder)
-            if found is not None:
-                keys |= found
+            file_keys = self._record(wave, name, recorder)
+            if file_keys is not None:
+                keys |= file_keys
                 read.add(name)
         if read - before:
             self._ledger.flush()
@@ -131,14 +131,14 @@ class RayBackend:
             [{"partition": block.partition, "group": block.group} for block in blocks],
             override_num_blocks=len(blocks),
         )
-        asked = handed_out.map_batches(
+        requests = handed_out.map_batches(
             lambda batch: exchange.read_requests(
                 wave, Block(str(batch["partition"][0]), int(batch["group"][0]))
             ),
             batch_size=1,
             num_cpus=STORAGE,
         )
-        files = ENGINES[engine.name](asked, engine, images).map_batches(
+        files = ENGINES[engine.name](requests, engine, images).map_batches(
             lambda table: {"file": [exchange.write_answers(wave, table.to_pylist())]},
             batch_size=None,
             batch_format="pyarrow",
@@ -149,23 +149,23 @@ class RayBackend:
         failure: Exception | None = None
         try:
             for row in files.iter_rows():
-                if row["file"] not in read and (found := self._record(wave, row["file"], recorder)):
+                if row["file"] not in read and (file_keys := self._record(wave, row["file"], recorder)):
                     read.add(row["file"])
-                    keys |= found
+                    keys |= file_keys
                 if recorder.stopping():
                     break
         except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
             failure = error
         keys |= self._take(wave, read, recorder)
         if failure is not None:
-            raise stopped(failure, engine.model) from None
+            raise stop_error(failure, engine.model) from None
         return keys
 
 
-def stopped(error: Exception, model: str) -> InputError:
+def stop_error(error: Exception, model: str) -> InputError:
     """Return the sentence about an error of a data set; Ray has the worker's own error in its traceback."""
-    found = RAISED.search(str(error))
-    name, text = found.groups() if found else ("", first_line(error))
+    match = RAISED.search(str(error))
+    name, text = match.groups() if match else ("", first_line(error))
     if name.endswith(f".{InputError.__name__}"):
         return InputError(text)
     return InputError(

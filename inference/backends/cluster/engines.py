@@ -44,9 +44,9 @@ class Engine:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: str, weights: str | None, given: Mapping[str, Any] | None) -> Engine:
+    def of(cls, model: str, weights: str | None, settings: Mapping[str, Any] | None) -> Engine:
         """Divide what the study file states under ``engine``."""
-        arguments = dict(given or {})
+        arguments = dict(settings or {})
         name = str(arguments.pop("name", "vllm"))
         if name not in ENGINES:
             raise InputError(f"engine, name: there is no engine {name!r}; use {' or '.join(ENGINES)}.")
@@ -63,16 +63,16 @@ class Engine:
     @property
     def replicas(self) -> int:
         """Replicas of the model, at most."""
-        stated = self.processor.get("concurrency", 1)
-        return int(max(stated) if isinstance(stated, list | tuple) else stated)
+        concurrency = self.processor.get("concurrency", 1)
+        return int(max(concurrency) if isinstance(concurrency, list | tuple) else concurrency)
 
     @property
     def environment(self) -> dict[str, Any]:
         """Environment of the workers: what it is here decides whether answers depend on their batch."""
-        given = dict(self.processor.get("runtime_env") or {})
+        runtime_env = dict(self.processor.get("runtime_env") or {})
         variables = {INVARIANT: os.environ[INVARIANT]} if INVARIANT in os.environ else {}
-        variables |= given.get("env_vars") or {}
-        return {**given, "env_vars": variables} if variables else given
+        variables |= runtime_env.get("env_vars") or {}
+        return {**runtime_env, "env_vars": variables} if variables else runtime_env
 
     def settings(self) -> dict[str, Any]:
         """Return all that can change answers: versions, arguments, sizes, replicas and batch invariance."""
@@ -124,7 +124,7 @@ def answer_by_vllm(rows: Any, engine: Engine, images: bool) -> Any:
         preprocess=lambda row: _to_vllm(row, weights),
         postprocess=lambda row: _from_vllm(row, model),
     )
-    return processor(rows).map(_settled)
+    return processor(rows).map(_result_row)
 
 
 def _to_vllm(row: dict[str, Any], weights: str) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def _from_vllm(row: Mapping[str, Any], model: str) -> dict[str, Any]:
     for token, position in zip(generated, positions if positions is not None else (), strict=False):
         entries = {int(name): entry for name, entry in position.items() if entry is not None}
         rivals = {str(entry["decoded_token"]): _finite(entry["logprob"]) for entry in entries.values()}
-        own = entries[token]
-        tokens.append((str(own["decoded_token"]), _finite(own["logprob"]), rivals))
+        token_entry = entries[token]
+        tokens.append((str(token_entry["decoded_token"]), _finite(token_entry["logprob"]), rivals))
     body = completion(
         str(row["key"]),
         row["generated_text"],
@@ -168,15 +168,15 @@ def _from_vllm(row: Mapping[str, Any], model: str) -> dict[str, Any]:
     return {"key": row["key"], "body": body.decode(), "seconds": float(row.get("time_taken_llm") or 0.0)}
 
 
-def _settled(row: Mapping[str, Any]) -> dict[str, Any]:
+def _result_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Give answers and errors the same columns."""
     error = str(row.get(FAILED) or "").strip()
     if not error:
-        return answered(str(row["key"]), row["body"], float(row["seconds"]))
-    return {**answered(str(row["key"]), None), "kind": "rejected", "error": error.splitlines()[0][:300]}
+        return answer_row(str(row["key"]), row["body"], float(row["seconds"]))
+    return {**answer_row(str(row["key"]), None), "kind": "rejected", "error": error.splitlines()[0][:300]}
 
 
-def answered(key: str, body: str | None, seconds: float = 0.0) -> dict[str, Any]:
+def answer_row(key: str, body: str | None, seconds: float = 0.0) -> dict[str, Any]:
     """Return the row of an answer."""
     return {"key": key, "body": body, "kind": "", "error": "", "seconds": seconds}
 
@@ -203,7 +203,7 @@ class Rehearsal:
         time.sleep(self._seconds)
         number = int.from_bytes(hashlib.sha256(body.encode()).digest()[:8], "big")
         text = _any_answer(json.loads(body), number)
-        return answered(key, completion(key, text, model=SIMULATED, created=0).decode(), self._seconds)
+        return answer_row(key, completion(key, text, model=SIMULATED, created=0).decode(), self._seconds)
 
 
 def _any_answer(body: Mapping[str, Any], number: int) -> str:

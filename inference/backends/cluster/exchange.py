@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from ...errors import InputError, MissingDependency
 from ...ledger import Ledger
 from ...ledger.exchanges import Outcome
-from ...tables.writing import whole
-from ..vllm import failed
+from ...tables.writing import atomic_write
+from ..vllm import failed_outcome
 
 REQUESTS = pa.schema([("key", pa.string()), ("body", pa.string())])
 ANSWERS = pa.schema(
@@ -71,13 +71,13 @@ class Exchange:
                 "`pip install 'conjury[cluster]'`."
             ) from None
         try:
-            found: tuple[Any, str] = url_to_fs(self.address)
+            location: tuple[Any, str] = url_to_fs(self.address)
         except (ValueError, ImportError) as error:
             raise InputError(
                 f"--cluster-dir: {self.address} cannot be reached ({error}); give a folder or an address "
                 "that all nodes share."
             ) from None
-        return found
+        return location
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel as the address alone; each process opens it for itself."""
@@ -151,7 +151,7 @@ class Exchange:
         path = f"{root}/{place}"
         try:
             if isinstance(system, LocalFileSystem):
-                with whole(path) as file:
+                with atomic_write(path) as file:
                     file.write(content.getvalue())
             else:
                 system.pipe_file(path, content.getvalue())
@@ -165,10 +165,10 @@ class Exchange:
         system, root = self._opened
         system.invalidate_cache(root + below)
         try:
-            found = system.ls(root + below, detail=False)
+            paths = system.ls(root + below, detail=False)
         except FileNotFoundError:
             return []
-        return [str(path).rstrip("/").rpartition("/")[2] for path in found]
+        return [str(path).rstrip("/").rpartition("/")[2] for path in paths]
 
 
 def _partitions(rows: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
@@ -187,4 +187,6 @@ def _partitions(rows: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, str
 def _outcome(row: Mapping[str, Any], batch: str) -> Outcome:
     if row["body"] is not None:
         return Outcome(row["key"], row["body"].encode(), seconds=row["seconds"] or 0.0, batch=batch)
-    return replace(failed(row["key"], row["kind"] or "server", row["error"] or "no answer"), batch=batch)
+    return replace(
+        failed_outcome(row["key"], row["kind"] or "server", row["error"] or "no answer"), batch=batch
+    )

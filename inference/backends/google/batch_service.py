@@ -26,8 +26,8 @@ from ..batches.service import (
     Waits,
     batch_gone,
     create_once,
-    created,
     gone,
+    id_of_new,
 )
 from ..batches.shards import Limits
 from ..endpoints import Endpoint
@@ -89,7 +89,7 @@ class GoogleBatches:
         }
         here = urlsplit(self.root)._replace(path=place.path, query=place.query).geturl()
         file = self.exchanges.read(
-            "POST", here, what, again=False, headers=sent, content=lambda: _chunks(path)
+            "POST", here, what, retry=False, headers=sent, content=lambda: _chunks(path)
         ).get("file")
         if not isinstance(file, dict) or not file.get("name"):
             raise Unreachable(
@@ -115,8 +115,8 @@ class GoogleBatches:
         what = f"the batch of shard {sending.shard}"
 
         def send() -> str:
-            answer = self.exchanges.read("POST", url, what, again=False, json={"batch": batch})
-            return created(self.endpoint, answer.get("name"), what)
+            answer = self.exchanges.read("POST", url, what, retry=False, json={"batch": batch})
+            return id_of_new(self.endpoint, answer.get("name"), what)
 
         return create_once(
             send,
@@ -160,8 +160,8 @@ class GoogleBatches:
             raise gone(self.endpoint, file_id, batch_id)
         batch = self._batch(batch_id)
         stats, succeeded = _metadata(batch).get("batchStats"), _state(batch) == "succeeded"
-        named = "requestCount" if succeeded else "successfulRequestCount"
-        total = _number(stats if isinstance(stats, dict) else {}, named)
+        field = "requestCount" if succeeded else "successfulRequestCount"
+        total = _number(stats if isinstance(stats, dict) else {}, field)
         url = f"{self.root}/download/{VERSION}/{file_id}:download?alt=media"
         self.exchanges.download(url, path, file_id, batch_id, total)
 

@@ -55,7 +55,7 @@ def content_request(body: Body) -> dict[str, Any]:
     """Translate the body of a chat completion, media put in, into a request to generate content."""
     # Settings that both have are renamed, and others go into `generationConfig` as they are, such as
     # `thinkingConfig`, or stand beside it (`BESIDE`).
-    given = {name: value for name, value in body.items() if name not in ("model", "messages")}
+    settings = {name: value for name, value in body.items() if name not in ("model", "messages")}
     system = [part for part in body["messages"] if part["role"] == "system"]
     request: dict[str, Any] = {
         "contents": [
@@ -65,22 +65,24 @@ def content_request(body: Body) -> dict[str, Any]:
         ]
     }
     if system:
-        request["systemInstruction"] = {"parts": [one for part in system for one in _parts(part["content"])]}
-    request |= {name: given.pop(name) for name in BESIDE if name in given}
-    limits = [given.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
+        request["systemInstruction"] = {
+            "parts": [piece for part in system for piece in _parts(part["content"])]
+        }
+    request |= {name: settings.pop(name) for name in BESIDE if name in settings}
+    limits = [settings.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]
     limit = next((limit for limit in limits if limit is not None), None)
     config: dict[str, Any] = {} if limit is None else {"maxOutputTokens": limit}
-    if (stop := given.pop("stop", None)) is not None:
+    if (stop := settings.pop("stop", None)) is not None:
         config["stopSequences"] = [stop] if isinstance(stop, str) else list(stop)
-    if (form := given.pop("response_format", None)) is not None:
+    if (form := settings.pop("response_format", None)) is not None:
         config |= {
             "responseMimeType": "application/json",
             "responseJsonSchema": form["json_schema"]["schema"],
         }
-    if (options := given.pop("structured_outputs", None)) is not None:
+    if (options := settings.pop("structured_outputs", None)) is not None:
         schema = {"type": "STRING", "enum": list(options["choice"])}
         config |= {"responseMimeType": "text/x.enum", "responseSchema": schema}
-    config |= {NAMES.get(name, name): value for name, value in given.items()}
+    config |= {NAMES.get(name, name): value for name, value in settings.items()}
     return {**request, "generationConfig": config} if config else request
 
 
@@ -93,7 +95,7 @@ def content_completion(response: Any) -> bytes:
     choices: list[tuple[str | None, str]] = []
     if first is not None:
         reason = text_of(first.get("finishReason"))
-        choices = [(_written(first), FINISHED.get(reason, reason.lower()))]
+        choices = [(_candidate_text(first), FINISHED.get(reason, reason.lower()))]
     elif isinstance(blocked, str):
         choices = [(None, "content_filter")]
     return translated(
@@ -103,11 +105,11 @@ def content_completion(response: Any) -> bytes:
         choices=choices,
         tokens=[] if first is None else _tokens(_mapping(first.get("logprobsResult"))),
         usage=_usage(_mapping(fields.get("usageMetadata"))),
-        sound=_sound(_mapping(fields.get("usageMetadata"))),
+        sound=_audio_tokens(_mapping(fields.get("usageMetadata"))),
     )
 
 
-def _written(candidate: dict[str, Any]) -> str:
+def _candidate_text(candidate: dict[str, Any]) -> str:
     """Return the text of a candidate without its thoughts."""
     parts = [_mapping(part) for part in _list(_mapping(candidate.get("content")).get("parts"))]
     return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
@@ -115,13 +117,13 @@ def _written(candidate: dict[str, Any]) -> str:
 
 def _tokens(result: dict[str, Any]) -> list[tuple[str, float, LogProbs]]:
     """Return tokens with the log-probabilities of their rivals; none where a number is missing."""
-    chosen = [_token(one) for one in _list(result.get("chosenCandidates"))]
+    chosen = [_token(candidate) for candidate in _list(result.get("chosenCandidates"))]
     tops = _list(result.get("topCandidates"))
     rivals: list[LogProbs] = [
         dict(filter(None, map(_token, _list(_mapping(top).get("candidates"))))) for top in tops
     ]
     rivals += [{}] * (len(chosen) - len(rivals))
-    tokens = [(*one, top) for one, top in zip(chosen, rivals, strict=False) if one is not None]
+    tokens = [(*token, top) for token, top in zip(chosen, rivals, strict=False) if token is not None]
     return tokens if len(tokens) == len(chosen) else []
 
 
@@ -139,10 +141,10 @@ def _usage(usage: dict[str, Any]) -> tuple[int, int] | None:
     return None if into is None else (into, out or 0)
 
 
-def _sound(usage: dict[str, Any]) -> int:
+def _audio_tokens(usage: dict[str, Any]) -> int:
     """Return the tokens of the prompt that are sound."""
     details = map(_mapping, _list(usage.get("promptTokensDetails")))
-    return sum(_count(one.get("tokenCount")) for one in details if one.get("modality") == "AUDIO")
+    return sum(_count(detail.get("tokenCount")) for detail in details if detail.get("modality") == "AUDIO")
 
 
 def _parts(content: Any) -> list[dict[str, Any]]:
@@ -190,13 +192,13 @@ def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     error = line.get("error")
     if error is None and isinstance(line.get("response"), dict):
         return answered(key, content_completion(line["response"]), shard)
-    named = read_failure(0, error if isinstance(error, dict) else {"error": error or "no reason given"})
-    stated = _mapping(error).get("code")
-    code = stated if isinstance(stated, int) else 0
+    cause = read_failure(0, error if isinstance(error, dict) else {"error": error or "no reason given"})
+    error_code = _mapping(error).get("code")
+    code = error_code if isinstance(error_code, int) else 0
     if code == CANCELLED:
-        return failed(key, named, "cancelled", shard)
+        return failed(key, cause, "cancelled", shard)
     status = STATUS.get(code, code if code >= 400 else 500)
-    failure = Failure(status, named.code, named.message)
+    failure = Failure(status, cause.code, cause.message)
     return failed(key, failure, kind_of(failure), shard)
 
 

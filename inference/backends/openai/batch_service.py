@@ -17,9 +17,9 @@ from ..batches.service import (
     Waits,
     batch_gone,
     create_once,
-    created,
     download_whole,
     gone,
+    id_of_new,
     no_answer,
     no_json,
     refusal,
@@ -72,7 +72,7 @@ class OpenAIBatches:
 
         def send() -> str:
             with path.open("rb") as file:
-                return created(
+                return id_of_new(
                     self.endpoint, self.client.files.create(file=(name, file), purpose="batch").id, what
                 )
 
@@ -102,7 +102,7 @@ class OpenAIBatches:
                 completion_window=self.window,
                 metadata={"conjury_shard": sending.shard},
             )
-            return created(self.endpoint, batch.id, what)
+            return id_of_new(self.endpoint, batch.id, what)
 
         what, file_id = f"the batch of shard {sending.shard}", sending.file_id
 

@@ -90,7 +90,7 @@ def _keep_headers(endpoint: Endpoint, request: Any) -> None:
     request.headers["Authorization"] = f"Bearer {endpoint.key or NO_KEY}"
 
 
-def observe() -> list[Attempt]:
+def collect_attempts() -> list[Attempt]:
     """Return the list that takes the failed exchanges of this asyncio task from now on."""
     attempts: list[Attempt] = []
     _attempts.set(attempts)
@@ -144,8 +144,8 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
         return response
 
     def _note(self, status: int, error: str, began: float, billed: bool = False) -> None:
-        told = redact(error, self._endpoint.secrets)
-        _attempts.get().append(Attempt(status, told, time.monotonic() - began, billed))
+        message = redact(error, self._endpoint.secrets)
+        _attempts.get().append(Attempt(status, message, time.monotonic() - began, billed))
 
 
 @cache
@@ -305,14 +305,14 @@ def asked_wait(status: int, headers: Mapping[str, str]) -> float:
 
 def _retry_after(headers: Mapping[str, str]) -> float:
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        told = headers.get(name, "")
-        if re.fullmatch(r"\d+(\.\d+)?", told):
-            return float(told) * unit
+        value = headers.get(name, "")
+        if re.fullmatch(r"\d+(\.\d+)?", value):
+            return float(value) * unit
     try:
         return max(parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time(), 0.0)
     except ValueError:
         return 0.0
 
 
-def _duration(told: str) -> float:
-    return sum(float(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", told))
+def _duration(text: str) -> float:
+    return sum(float(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text))

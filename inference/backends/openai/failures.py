@@ -45,14 +45,17 @@ def read_failure(status: int, content: bytes | dict[str, Any], secrets: Sequence
     parsed = content if isinstance(content, dict) else parse(content)
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]
-    told = parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
-    if isinstance(told, dict):
-        code, message = told.get("code") or told.get("type") or "", told.get("message") or told.get("detail")
+    error = parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
+    if isinstance(error, dict):
+        code, message = (
+            error.get("code") or error.get("type") or "",
+            error.get("message") or error.get("detail"),
+        )
     else:
-        code, message = "", told
+        code, message = "", error
     if message is None:
         message = content.decode(errors="replace") if isinstance(content, bytes) else json.dumps(content)
-    flagged = MODERATED.search(json.dumps(told)) is not None
+    flagged = MODERATED.search(json.dumps(error)) is not None
     return Failure(
         status,
         redact(str(code), secrets),
@@ -76,8 +79,8 @@ def kind_of(failure: Failure) -> str:
 
 def is_filtered(failure: Failure) -> bool:
     """Whether the provider refused to answer because of what was asked, which is an answer."""
-    named = failure.status in (400, 403, 422) and failure.code.lower() in FILTERED
-    return named or (failure.status == 403 and failure.flagged)
+    has_filter_code = failure.status in (400, 403, 422) and failure.code.lower() in FILTERED
+    return has_filter_code or (failure.status == 403 and failure.flagged)
 
 
 def filtered_completion(failure: Failure, model: str) -> bytes:
@@ -96,47 +99,47 @@ def filtered_completion(failure: Failure, model: str) -> bytes:
     return json.dumps(answer).encode()
 
 
-def concerns_all(
+def common_error(
     failure: Failure, *, model: str, base_url: str, key_variable: str, answered: bool = False
 ) -> InputError | None:
     """Return the error that any further request would meet too, in one sentence; else None."""
     # Where a request was `answered` before, key and model are known to be good: 403, 404 and 405 then concern
     # one request only. `key_variable` is empty where no key was sent.
-    told = f" ({failure})"
+    note = f" ({failure})"
     if failure.code in NO_CREDIT or failure.status == 402:
         return InputError(
-            f"The account at {base_url} has no credit left{told}; add some, then run the same command again."
+            f"The account at {base_url} has no credit left{note}; add some, then run the same command again."
         )
     if failure.status == 401 and not key_variable:
         return InputError(
-            f"{base_url} requires a key{told}; put it into an environment variable and name that variable as "
+            f"{base_url} requires a key{note}; put it into an environment variable and name that variable as "
             "key_variable."
         )
     if failure.status == 401:
         return InputError(
-            f"{base_url} does not accept the key in the environment variable {key_variable}{told}; "
+            f"{base_url} does not accept the key in the environment variable {key_variable}{note}; "
             "set it to a valid key."
         )
     if 300 <= failure.status < 400:
-        return redirected(base_url)
+        return redirect_error(base_url)
     if answered:
         return None
     if failure.status == 403:
         who = f"the key in the environment variable {key_variable}" if key_variable else "one without a key"
         return InputError(
-            f"{base_url} does not let {who} use the model {model}{told}; ask for access or choose another "
+            f"{base_url} does not let {who} use the model {model}{note}; ask for access or choose another "
             "model."
         )
     if failure.status in (404, 405):
         return InputError(
             f"{base_url} has no model {model} or does not support OpenAI's protocol at this "
-            f"address{told}; check the "
+            f"address{note}; check the "
             "judge's model and base_url."
         )
     return None
 
 
-def redirected(base_url: str) -> InputError:
+def redirect_error(base_url: str) -> InputError:
     """Return the error about a server that sends requests on."""
     return InputError(
         f"{base_url} redirects to another address, where no text and no key is sent; name that address "

@@ -24,15 +24,17 @@ def _key(line: dict[str, Any]) -> object:
 
 def _outcome(key: str, line: dict[str, Any], shard: str) -> Outcome:
     response, error = line.get("response"), line.get("error")
-    stated = error if isinstance(error, dict) and "error" in error else {"error": error or "no reason given"}
+    error_body = (
+        error if isinstance(error, dict) and "error" in error else {"error": error or "no reason given"}
+    )
     if not isinstance(response, dict):
-        failure = read_failure(0, stated)
+        failure = read_failure(0, error_body)
         return failed(key, failure, ENDED_EARLY.get(failure.code, "server"), shard)
     status, answer = response.get("status_code"), response.get("body")
     if status == 200:
         return answered(key, json.dumps(answer, separators=(",", ":")).encode(), shard)
     failure = read_failure(
-        status if isinstance(status, int) else 0, answer if isinstance(answer, dict) else stated
+        status if isinstance(status, int) else 0, answer if isinstance(answer, dict) else error_body
     )
     if is_filtered(failure):
         return Outcome(key, body=filtered_completion(failure, ""), batch=shard)

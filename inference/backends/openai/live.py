@@ -29,19 +29,19 @@ from .client import (
     Stopped,
     TimedOut,
     Unreachable,
+    collect_attempts,
     http,
-    observe,
     open_client,
     open_plain_client,
 )
 from .failures import (
-    concerns_all,
+    common_error,
     fault_of_answer,
     filtered_completion,
     is_filtered,
     kind_of,
     read_failure,
-    redirected,
+    redirect_error,
 )
 
 
@@ -61,10 +61,10 @@ def served_model(base_url: str, key_variable: str) -> str:
         ) from None
     except openai.OpenAIError as error:
         if 300 <= getattr(error, "status_code", 0) < 400:
-            raise redirected(endpoint.base_url) from None
-        said = redact(str(error), endpoint.secrets)
+            raise redirect_error(endpoint.base_url) from None
+        message = redact(str(error), endpoint.secrets)
         raise InputError(
-            f"{endpoint.base_url}: the server does not list its models ({said}); name one with --model."
+            f"{endpoint.base_url}: the server does not list its models ({message}); name one with --model."
         ) from None
     if len(models) != 1:
         raise InputError(
@@ -153,7 +153,7 @@ class OpenAIBackend:
     def run(self, requests: Iterator[Request], recorder: Recorder) -> None:
         """Answer the requests; see :class:`conjury.inference.backends.base.Backend`."""
         run = _Run(self, requests, recorder)
-        if not _in_a_loop():
+        if not _is_loop_running():
             asyncio.run(run.run())
             return
         with ThreadPoolExecutor(1) as thread:
@@ -165,7 +165,7 @@ class OpenAIBackend:
                 raise
 
 
-def _in_a_loop() -> bool:
+def _is_loop_running() -> bool:
     """Whether this thread runs an event loop, as that of a notebook does."""
     try:
         asyncio.get_running_loop()
@@ -236,13 +236,13 @@ class _Run:
             self.error = self.error or error
 
     async def _ask(self, client: Any, request: Request) -> None:
-        attempts = observe()
+        attempts = collect_attempts()
         try:
             outcome = await self._outcome(client, request, attempts)
         except Stopped:
-            outcome = _cancelled(request, attempts)
+            outcome = _cancelled_outcome(request, attempts)
         except (asyncio.CancelledError, KeyboardInterrupt):
-            self.recorder.record(_cancelled(request, attempts, sent=True))
+            self.recorder.record(_cancelled_outcome(request, attempts, sent=True))
             raise
         self.recorder.record(outcome)
         self.backend.answered |= outcome.body is not None
@@ -260,7 +260,7 @@ class _Run:
             return self._unreachable(request, attempts, error)
         except NotAgain:
             kind = "timeout" if attempts[-1].error.startswith(NO_ANSWER) else "connection"
-            return _failed(request, attempts, kind, attempts[-1].error)
+            return _failed_outcome(request, attempts, kind, attempts[-1].error)
         self.reached = True
         content = mask_bytes(response.content, self._endpoint.secrets)
         if response.status_code >= 300:
@@ -270,7 +270,7 @@ class _Run:
         if not fault:
             return Outcome(request.key, content, seconds=seconds, attempts=tuple(attempts))
         attempts.append(Attempt(response.status_code, fault, seconds, billed=True))
-        return _failed(request, attempts, "invalid_response", fault, refused_body=content)
+        return _failed_outcome(request, attempts, "invalid_response", fault, refused_body=content)
 
     @property
     def _endpoint(self) -> Endpoint:
@@ -282,7 +282,7 @@ class _Run:
             last = attempts.pop()
             answer = filtered_completion(failure, self.backend.model)
             return Outcome(request.key, answer, seconds=last.seconds, attempts=tuple(attempts))
-        fatal = concerns_all(
+        fatal = common_error(
             failure,
             model=self.backend.model,
             base_url=self._endpoint.base_url,
@@ -291,7 +291,7 @@ class _Run:
         )
         if fatal is not None:
             raise fatal
-        return _failed(request, attempts, kind_of(failure), str(failure), refused_body=content)
+        return _failed_outcome(request, attempts, kind_of(failure), str(failure), refused_body=content)
 
     def _unreachable(self, request: Request, attempts: list[Attempt], failure: Exception) -> Outcome:
         error = attempts[-1].error
@@ -299,7 +299,9 @@ class _Run:
             raise InputError(
                 f"{self._endpoint.base_url} cannot be reached ({error}); check the address and the server."
             ) from None
-        return _failed(request, attempts, "timeout" if isinstance(failure, TimedOut) else "connection", error)
+        return _failed_outcome(
+            request, attempts, "timeout" if isinstance(failure, TimedOut) else "connection", error
+        )
 
     def _long_wait(self) -> InputError | None:
         wait = self.pace.wait
@@ -320,7 +322,7 @@ class _Run:
             )
 
 
-def _failed(
+def _failed_outcome(
     request: Request, attempts: list[Attempt], kind: str, error: str, refused_body: bytes | None = None
 ) -> Outcome:
     seconds = attempts[-1].seconds if attempts else 0.0
@@ -334,7 +336,7 @@ def _failed(
     )
 
 
-def _cancelled(request: Request, attempts: list[Attempt], sent: bool = False) -> Outcome:
+def _cancelled_outcome(request: Request, attempts: list[Attempt], sent: bool = False) -> Outcome:
     error = "stopped before an answer arrived"
     ended = [*attempts, Attempt(0, error, 0.0, billed=True)] if sent else attempts
-    return _failed(request, ended, "cancelled", error)
+    return _failed_outcome(request, ended, "cancelled", error)

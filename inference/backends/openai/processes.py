@@ -41,8 +41,8 @@ def read_frame(file: IO[bytes]) -> Frame | None:
         return None
     header = json.loads(head)
     parts = [_read_part(file) for _ in range(header.pop("parts"))]
-    whole = [part for part in parts if part is not None]
-    return (header, whole) if len(whole) == len(parts) else None
+    contents = [part for part in parts if part is not None]
+    return (header, contents) if len(contents) == len(parts) else None
 
 
 def _read_part(file: IO[bytes]) -> bytes | None:
@@ -226,10 +226,10 @@ class _Crew:
         worker.lives = worker.listens = False
         kind, why = self._end
         for key in worker.open:
-            lost = Attempt(0, why, 0.0, billed=True)
-            self._recorder.record(Outcome(key, kind=kind, error=why, attempts=(lost,)))
+            attempt = Attempt(0, why, 0.0, billed=True)
+            self._recorder.record(Outcome(key, kind=kind, error=why, attempts=(attempt,)))
         worker.open.clear()
-        if worker.process.wait() and not any(each.lives for each in self._workers):
+        if worker.process.wait() and not any(peer.lives for peer in self._workers):
             self._error = self._error or InputError(
                 f"The processes that sent requests to {self._base_url} have ended; answers so far are kept. "
                 "Run the same command again with fewer --processes."

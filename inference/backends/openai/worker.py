@@ -23,8 +23,8 @@ from .processes import read_frame, write_frame, write_outcome
 class Share:
     """Requests of this process, an iterator that may have none now and one later, and their recorder."""
 
-    def __init__(self, taken: IO[bytes], given: IO[bytes], capped: bool) -> None:
-        self._taken, self._given, self.capped = taken, given, capped
+    def __init__(self, source: IO[bytes], sink: IO[bytes], capped: bool) -> None:
+        self._taken, self._given, self.capped = source, sink, capped
         self._waiting: deque[Request] = deque()
         self._ended = self._stopped = False
         threading.Thread(target=self._listen, daemon=True).start()
@@ -65,22 +65,22 @@ class Share:
 
 def main() -> None:
     """Ask what comes until it ends."""
-    taken, given = sys.stdin.buffer, sys.stdout.buffer
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing but frames is written to the output
-    first = read_frame(taken)
+    first = read_frame(source)
     if first is None:
         return
     header, _ = first
-    share = Share(taken, given, header["capped"])
+    share = Share(source, sink, header["capped"])
     backend = OpenAIBackend(**header["backend"])
     try:
         backend.run(share, share)
     except ConjuryError as error:
-        write_frame(given, {"refusal": str(error)})
+        write_frame(sink, {"refusal": str(error)})
     except Exception as error:
         failure = redact(f"{type(error).__name__}: {error}", backend.endpoint.secrets)
-        write_frame(given, {"failure": failure})
-    write_frame(given, {"ended": True})
+        write_frame(sink, {"failure": failure})
+    write_frame(sink, {"ended": True})
     os._exit(0)  # the listening thread would wait for its input
 
 

@@ -30,8 +30,8 @@ def draw_below(sizes: int | Integers, profile_ids: Integers, seed: int, *names: 
     # finaliser of Steele, Lea and Flood's SplitMix64 (doi:10.1145/2660193.2660195).
     key = stream(seed, "posts", *names).integers(2**64, size=1, dtype=np.uint64)
     mixed = _mix(_mix(profile_ids.astype(np.uint64)) ^ key)
-    drawn: Integers = (mixed % np.asarray(sizes, dtype=np.uint64)).astype(np.int64)
-    return drawn
+    numbers: Integers = (mixed % np.asarray(sizes, dtype=np.uint64)).astype(np.int64)
+    return numbers
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -87,7 +87,7 @@ def load_people(path: Path, ids: Sequence[str]) -> People:
     _check_patterns(file.handles, marked)
     people: dict[Location, Person] = {}
     lines: dict[Stem, int] = {}
-    for location, name in _everyone(file):
+    for location, name in _located_names(file):
         person = Person(name, _stems(name, file.handles, marked, location))
         for stem in person.stems:
             if stem in lines:
@@ -107,7 +107,7 @@ def load_people(path: Path, ids: Sequence[str]) -> People:
     return People({name: authors[name] for name in ids}, repliers)
 
 
-def _everyone(file: PeopleFile) -> Iterator[tuple[Location, str]]:
+def _located_names(file: PeopleFile) -> Iterator[tuple[Location, str]]:
     for group, names in file.authors.items():
         for number, name in enumerate(names):
             yield ("authors", group, number), name
@@ -119,8 +119,8 @@ def _check_patterns(handles: Handles, marked: MarkedYaml) -> None:
     for kind, places in PLACES.items():
         for position, pattern in enumerate(getattr(handles, kind)):
             parsed = [part[1:] for part in Formatter().parse(pattern) if part[1] is not None]
-            found, formatted = [place for place, _, _ in parsed], any(part[1] or part[2] for part in parsed)
-            if not set(found) <= places or found.count("number") != 1 or len(found) == 1 or formatted:
+            fields, formatted = [place for place, _, _ in parsed], any(part[1] or part[2] for part in parsed)
+            if not set(fields) <= places or fields.count("number") != 1 or len(fields) == 1 or formatted:
                 names = ", ".join(f"{{{place}}}" for place in sorted(places))
                 raise marked.error(
                     ("handles", kind, position),
@@ -129,7 +129,7 @@ def _check_patterns(handles: Handles, marked: MarkedYaml) -> None:
 
 
 def _stems(name: str, handles: Handles, marked: MarkedYaml, location: Location) -> list[Stem]:
-    words = [word for word in map(_as_in_account, name.split()) if word]
+    words = [word for word in map(_account_letters, name.split()) if word]
     if not 1 <= len(words) <= 2:
         raise marked.error(location, f"'{name}' is not a name of one or two words; shorten it.")
     patterns = handles.two_words if len(words) == 2 else handles.one_word
@@ -139,7 +139,7 @@ def _stems(name: str, handles: Handles, marked: MarkedYaml, location: Location) 
     return [(before, after) for before, _, after in (account.partition(NUMBER) for account in called)]
 
 
-def _as_in_account(word: str) -> str:
+def _account_letters(word: str) -> str:
     """Return the letters of a word in lower case, with the marks that belong to them, and its digits."""
     return "".join(sign for sign in word if sign.isalnum() or unicodedata.category(sign) in MARKS).lower()
 
@@ -198,8 +198,8 @@ class PostKit:
         ``seed`` and ``profile_id``, so a profile has one post whichever others are asked for.
         """
         table = self.signed(profiles, seed)
-        given = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
-        alt = pd.array([_alt(*row) for row in rows_of(table[given])], dtype="string")
+        columns = ["likes", "name", "handle", "text", "posted", "reply_name", "reply_handle", "reply_text"]
+        alt = pd.array([_alt(*row) for row in rows_of(table[columns])], dtype="string")
         return table.assign(alt=alt)[list(COLUMNS)]
 
     def signed(self, profiles: pd.DataFrame, seed: int, cues: Cues = "both") -> pd.DataFrame:
@@ -212,14 +212,14 @@ class PostKit:
         authors = list(self.people.authors.values())
         author = _codes(profiles, self.roles.author, list(self.people.authors))
         hidden = author if cues == "both" else self._stand_ins()[author]
-        named, seen = (author if cues in ("both", cue) else hidden for cue in ("name", "face"))
+        name_author, face_author = (author if cues in ("both", cue) else hidden for cue in ("name", "face"))
         replier = draw_below(len(self.people.repliers), ids, seed, "replier")
         replies = self._replies(profiles)
         unanswered = pd.isna(replies)
         columns: dict[str, Strings] = {
-            "name": _objects([person.name for person in authors])[named],
-            "handle": _handles(authors, named, ids, seed, "author"),
-            "face": _objects(list(self.people.authors))[seen],
+            "name": _objects([person.name for person in authors])[name_author],
+            "handle": _handles(authors, name_author, ids, seed, "author"),
+            "face": _objects(list(self.people.authors))[face_author],
             "text": self._texts(profiles),
             "posted": self._times(ids, seed),
             "reply_name": _objects([person.name for person in self.people.repliers])[replier],
@@ -271,11 +271,11 @@ class PostKit:
         return texts
 
     def _replies(self, profiles: pd.DataFrame) -> Strings:
-        known = [getattr(template, reply) for template in self.texts.templates.values() for reply in REPLIES]
+        texts = [getattr(template, reply) for template in self.texts.templates.values() for reply in REPLIES]
         text = _codes(profiles, self.roles.text, list(self.texts.templates))
         reply = _find(_column(profiles, self.roles.reply), REPLIES)
-        rows = np.where(reply < 0, len(known), text * len(REPLIES) + reply)
-        replies: Strings = _objects([*known, None])[rows]
+        rows = np.where(reply < 0, len(texts), text * len(REPLIES) + reply)
+        replies: Strings = _objects([*texts, None])[rows]
         return replies
 
     def _counts(self, profiles: pd.DataFrame, ids: Integers, seed: int) -> Integers:
@@ -333,22 +333,22 @@ def _column(profiles: pd.DataFrame, name: str) -> pd.Series:
     return profiles[name]
 
 
-def _codes(profiles: pd.DataFrame, name: str, known: Sequence[str]) -> Integers:
+def _codes(profiles: pd.DataFrame, name: str, levels: Sequence[str]) -> Integers:
     column = _column(profiles, name)
-    codes = _find(column, known)
+    codes = _find(column, levels)
     if (codes < 0).any():
         wrong = column[codes < 0].iloc[0]
         raise InputError(
-            f"The profiles' column '{name}' contains '{wrong}'{did_you_mean(str(wrong), known)}, not in "
-            f"the files of the study; use one of {listed(known)}."
+            f"The profiles' column '{name}' contains '{wrong}'{did_you_mean(str(wrong), levels)}, not in "
+            f"the files of the study; use one of {listed(levels)}."
         )
     return codes
 
 
-def _find(column: pd.Series, known: Sequence[str]) -> Integers:
-    """Positions of values among the ``known`` ones, -1 for others."""
+def _find(column: pd.Series, levels: Sequence[str]) -> Integers:
+    """Positions of values among the ``levels`` ones, -1 for others."""
     values = column.astype("category").cat
-    positions: Integers = np.append(pd.Index(known).get_indexer(values.categories), -1)[values.codes]
+    positions: Integers = np.append(pd.Index(levels).get_indexer(values.categories), -1)[values.codes]
     return positions.astype(np.int64)
 
 

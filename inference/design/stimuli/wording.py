@@ -41,23 +41,23 @@ def stimulus_counts(ids: Iterable[str]) -> Counter[str]:
 
 
 def check_counts(
-    marked: MarkedYaml, field: str, noun: str, held: Mapping[str, int], ids: Iterable[str]
+    marked: MarkedYaml, field: str, noun: str, counts: Mapping[str, int], ids: Iterable[str]
 ) -> None:
     """Refuse a file with other levels, or another number of ``noun`` for a level, than ``ids`` ask for."""
-    wanted = stimulus_counts(ids)
-    for level, count in held.items():
-        if level not in wanted:
-            raise marked.error((field, level), f"{field}: {suggestion(level, wanted)}")
-        if count != wanted[level]:
+    targets = stimulus_counts(ids)
+    for level, count in counts.items():
+        if level not in targets:
+            raise marked.error((field, level), f"{field}: {suggestion(level, targets)}")
+        if count != targets[level]:
             raise marked.error(
                 (field, level),
-                f"{level} has {count} {noun} and the study asks for {wanted[level]}; "
-                f"{'add' if count < wanted[level] else 'remove'} {abs(wanted[level] - count)}.",
+                f"{level} has {count} {noun} and the study asks for {targets[level]}; "
+                f"{'add' if count < targets[level] else 'remove'} {abs(targets[level] - count)}.",
             )
-    for level in wanted:
-        if level not in held:
+    for level in targets:
+        if level not in counts:
             raise marked.error(
-                (field,), f"{level} is missing from {field}; add {wanted[level]} {noun} for it."
+                (field,), f"{level} is missing from {field}; add {targets[level]} {noun} for it."
             )
 
 
@@ -90,13 +90,13 @@ class Texts:
 def load_texts(path: Path, ids: Sequence[str]) -> Texts:
     """Read a file of texts."""
     file, marked = read_checked(path, TextsFile)
-    held = {topic: len(templates) for topic, templates in file.topics.items()}
-    check_counts(marked, "topics", "texts", held, ids)
+    counts = {topic: len(templates) for topic, templates in file.topics.items()}
+    check_counts(marked, "topics", "texts", counts, ids)
     first: dict[str, int] = {}
     for topic, templates in file.topics.items():
         for position, template in enumerate(templates):
             at = ("topics", topic, position, "text")
-            sentence = problem(template.text)
+            sentence = text_problem(template.text)
             if sentence is not None:
                 raise marked.error(at, f"{topic} {position}: {sentence}")
             if template.text in first:
@@ -144,29 +144,29 @@ def fill(text: str, insult: Mapping[str, str] | None, intensifier: str | None) -
             return neutral + space if neutral else ""
         return (filler[0].upper() + filler[1:] if place[0].isupper() else filler) + space
 
-    return _ARTICLE.sub(_agree, _SLOT.sub(word, text))
+    return _ARTICLE.sub(_article_before, _SLOT.sub(word, text))
 
 
-def problem(text: str) -> str | None:
+def text_problem(text: str) -> str | None:
     """State what is wrong with the places of a text and how to mend it; None where nothing is."""
     slots = list(_SLOT.finditer(text))
     names = [slot.group(1).lower() for slot in slots]
-    known = (*FORMS, INTENSIFIER, ARTICLE)
-    unknown = [slot.group() for slot, name in zip(slots, names, strict=True) if name not in known]
+    places = (*FORMS, INTENSIFIER, ARTICLE)
+    unknown = [slot.group() for slot, name in zip(slots, names, strict=True) if name not in places]
     if unknown:
         return (
-            f"'{unknown[0].strip()}' is not a place in a text; use one of {', '.join(known)} in the braces."
+            f"'{unknown[0].strip()}' is not a place in a text; use one of {', '.join(places)} in the braces."
         )
     if re.search(r"[{}]", _SLOT.sub("", text)):
         return "a brace of a place is missing or its words contain a bar or a brace; write {singular|guy}."
     insults = [name for name in names if name in FORMS]
-    for found, what, example in (
+    for n_places, what, example in (
         (len(insults), "the insult", "{singular|guy}, {plural|people} or {adjective}"),
         (names.count(INTENSIFIER), "the intensifier", "{curse} before a noun or an adjective"),
     ):
-        if found != 1:
-            count = "no place" if found == 0 else f"{found} places"
-            return f"the text has {count} for {what}; write {example}{'' if found == 0 else ' once'}."
+        if n_places != 1:
+            count = "no place" if n_places == 0 else f"{n_places} places"
+            return f"the text has {count} for {what}; write {example}{'' if n_places == 0 else ' once'}."
     for slot, name in zip(slots, names, strict=True):
         if name in FORMS[:2] and not slot.group(2):
             return (
@@ -177,6 +177,6 @@ def problem(text: str) -> str | None:
     return None
 
 
-def _agree(match: re.Match[str]) -> str:
+def _article_before(match: re.Match[str]) -> str:
     article, space, word = match.groups()
     return article + ("n" if _TAKES_AN.match(word) else "") + space + word

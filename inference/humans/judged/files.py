@@ -65,7 +65,7 @@ def read_judged(path: str | Path) -> Judged:
 
 
 def _json(path: Path, lines: bool) -> Judged:
-    content = _records_in_lines(path) if lines else _whole(path)
+    content = _records_in_lines(path) if lines else _read_rows(path)
     if isinstance(content, dict) and {"eval", "samples"} <= content.keys():
         return _inspect(path)
     records: Sequence[Any] = content
@@ -96,7 +96,7 @@ def _records_in_lines(path: Path) -> list[Any]:
     return records
 
 
-def _whole(path: Path) -> Any:
+def _read_rows(path: Path) -> Any:
     content = read_json(path, "correct it")
     if isinstance(content, list | dict):
         return content

@@ -32,9 +32,9 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
     filters = list(dict.fromkeys(str(record.get(FILTER, FIRST)) for record in records))
     notes = []
     if len(filters) > 1:
-        kept = filters[-1]
-        records = [record for record in records if str(record.get(FILTER, FIRST)) == kept]
-        notes.append(f"Filters of the task: {listed(filters)}; the answers of {kept!r} are used.")
+        last_filter = filters[-1]
+        records = [record for record in records if str(record.get(FILTER, FIRST)) == last_filter]
+        notes.append(f"Filters of the task: {listed(filters)}; the answers of {last_filter!r} are used.")
     rows = []
     for number, record in enumerate(records, 1):
         if not is_sample(record):
@@ -46,17 +46,17 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
 
 def answer_of(record: Mapping[str, Any]) -> str | None:
     """The answer of a sample as text; None where there is none."""
-    given = record.get("filtered_resps")
-    given = record.get("resps") if given is None else given
-    if not isinstance(given, list):
-        return _text(given)
-    if not given:
+    responses = record.get("filtered_resps")
+    responses = record.get("resps") if responses is None else responses
+    if not isinstance(responses, list):
+        return _text(responses)
+    if not responses:
         return None
-    choices = [_likelihood(one) for one in given]
-    if len(given) > 1 and None not in choices:
-        known = [value for value in choices if value is not None]
-        return str(known.index(max(known)))
-    first = given[0]
+    choices = [_likelihood(response) for response in responses]
+    if len(responses) > 1 and None not in choices:
+        likelihoods = [value for value in choices if value is not None]
+        return str(likelihoods.index(max(likelihoods)))
+    first = responses[0]
     while isinstance(first, list) and first:  # a list of samples of one request
         first = first[0]
     return _text(first)

@@ -29,9 +29,9 @@ PASS, FAIL = "pass", "fail"
 def results_of(content: Mapping[str, Any], source: str) -> list[Any]:
     """The results of an output file of version 3, of an older one, or of a table exported by the viewer."""
     inner = content.get("results", content)
-    found = inner.get("results") if isinstance(inner, Mapping) else inner
-    if isinstance(found, list):
-        return found
+    results = inner.get("results") if isinstance(inner, Mapping) else inner
+    if isinstance(results, list):
+        return results
     raise InputError(
         f"{source}: this JSON file is neither a list of rows nor the output of promptfoo; write one object "
         "per row."
@@ -62,30 +62,30 @@ def table_of(records: Sequence[Mapping[str, Any]], source: str) -> Judged:
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     provider, prompt, response = (record.get(name) for name in ("provider", "prompt", "response"))
-    test = _of(record.get("testCase"))
+    test = _mapping(record.get("testCase"))
     row: dict[str, Any] = {
         "test": record.get("testIdx", record.get("description")),
-        "provider": _of(provider).get("label") or _of(provider).get("id") or provider,
-        "prompt": _of(prompt).get("label") or record.get("promptIdx"),
-        "output": _of(response).get("output"),
+        "provider": _mapping(provider).get("label") or _mapping(provider).get("id") or provider,
+        "prompt": _mapping(prompt).get("label") or record.get("promptIdx"),
+        "output": _mapping(response).get("output"),
         "passed": _verdict(record.get("success")),
         "score": record.get("score"),
     }
-    row = {name: _plain(value) for name, value in row.items()}
+    row = {name: _scalar(value) for name, value in row.items()}
     counts: dict[str, int] = {}
-    for kind, passed in _components(_of(record.get("gradingResult"))):
+    for kind, passed in _components(_mapping(record.get("gradingResult"))):
         counts[kind] = counts.get(kind, 0) + 1
         row[kind if counts[kind] == 1 else f"{kind} {counts[kind]}"] = _verdict(passed)
-    row |= flat(_of(record.get("namedScores")), "named.")
-    row |= flat(_of(record.get("vars")) or _of(test.get("vars")), "vars.")
-    return row | flat(_of(test.get("metadata")), "metadata.")
+    row |= flat(_mapping(record.get("namedScores")), "named.")
+    row |= flat(_mapping(record.get("vars")) or _mapping(test.get("vars")), "vars.")
+    return row | flat(_mapping(test.get("metadata")), "metadata.")
 
 
-def _plain(value: Any) -> Any:
+def _scalar(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
-def _of(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
@@ -93,8 +93,8 @@ def _components(graded: Mapping[str, Any], deep: int = 3) -> Iterator[tuple[str,
     """The type of each assertion, with whether it passed; sets of assertions are opened."""
     components = graded.get("componentResults")
     for part in components if isinstance(components, list) else ():
-        part = _of(part)
-        kind = _of(part.get("assertion")).get("type")
+        part = _mapping(part)
+        kind = _mapping(part.get("assertion")).get("type")
         if isinstance(kind, str):
             yield kind, part.get("pass")
         elif deep > 1:

@@ -73,7 +73,7 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool
     rows = [
         row
         for visit, judge in zip(people, judges, strict=True)
-        for row in _rows(plan, visit, judge, slots[visit.slot], source, coded)
+        for row in _answer_rows(plan, visit, judge, slots[visit.slot], source, coded)
         if visit.finished
     ]
     if not rows:
@@ -90,15 +90,15 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool
     respondents["consistent"] = respondents["judge_id"].map(consistent).astype(float)
     answers = judgments if choices is None else choices
     kind = "judgments" if choices is None else "choices"
-    apart = f"(in the table of respondents, not in {kind})"
+    table_note = f"(in the table of respondents, not in {kind})"
     failed = sum(visit.failed_checks for visit in people)
     several = sum(count > 1 for count in Counter(visit.slot for visit in finished).values())
     notes = counts(
         {
             "Responses that are previews, tests or spam (left out)": len(visits) - len(real),
             "Further answers of people to a slot that they had finished (left out)": len(real) - len(people),
-            f"People who failed too many attention checks {apart}": failed,
-            f"People who did not finish {apart}": len(people) - len(finished) - failed,
+            f"People who failed too many attention checks {table_note}": failed,
+            f"People who did not finish {table_note}": len(people) - len(finished) - failed,
             "Slots with more than one person who finished": several,
             "Slots that nobody finished": len(plan.slots) - len({visit.slot for visit in finished}),
         }
@@ -120,24 +120,24 @@ def first_of_each_slot(visits: Sequence[Visit]) -> list[Visit]:
     first: dict[tuple[str, str], Visit] = {}
     for visit in visits:
         before = first.get((visit.person, visit.slot))
-        if visit.finished and (before is None or _earlier(visit, before)):
+        if visit.finished and (before is None or _ended_before(visit, before)):
             first[visit.person, visit.slot] = visit
     return [visit for visit in visits if not visit.finished or first[visit.person, visit.slot] is visit]
 
 
-def _earlier(visit: Visit, other: Visit) -> bool:
-    return visit.ended is not None and other.ended is not None and visit.ended < other.ended
+def _ended_before(visit: Visit, reference: Visit) -> bool:
+    return visit.ended is not None and reference.ended is not None and visit.ended < reference.ended
 
 
 def judge_names(visits: Sequence[Visit]) -> list[str]:
     """Name each person by their first slot, with a number where another person has that name."""
     # People who finished are named first, so that they have the names of the design.
     names: dict[str, str] = {}
-    used: Counter[str] = Counter()
-    for visit in sorted(visits, key=lambda one: not one.finished):
+    people_per_slot: Counter[str] = Counter()
+    for visit in sorted(visits, key=lambda visit: not visit.finished):
         if visit.person not in names:
-            used[visit.slot] += 1
-            number = used[visit.slot]
+            people_per_slot[visit.slot] += 1
+            number = people_per_slot[visit.slot]
             names[visit.person] = visit.slot if number == 1 else f"{visit.slot}_{number}"
     return [names[visit.person] for visit in visits]
 
@@ -155,25 +155,25 @@ def _check(visit: Visit, plan: PanelPlan, slots: Mapping[str, Slot], source: str
         )
 
 
-def _rows(
+def _answer_rows(
     plan: PanelPlan, visit: Visit, judge: str, slot: Slot, source: str, coded: bool
 ) -> Iterator[dict[str, Any]]:
     """One row per answer that a task asks for; none of tasks without any answer."""
     for number, task in enumerate(slot.tasks):
-        asked = answers_of(plan.study, plan.shown.of(task.subjects[0]))
-        given = {one.id: visit.answers.get((number, one.id)) for one in asked}
-        if all(text is None for text in given.values()):
+        answers = answers_of(plan.study, plan.shown.of(task.subjects[0]))
+        texts = {answer.id: visit.answers.get((number, answer.id)) for answer in answers}
+        if all(text is None for text in texts.values()):
             continue
-        for one in asked:
-            text = given[one.id]
-            value = None if text is None else one.read(text, coded)
+        for answer in answers:
+            text = texts[answer.id]
+            value = None if text is None else answer.read(text, coded)
             if text is not None and value is None:
-                raise _no_answer(visit, (number, one.id), one, text, source)
+                raise _invalid_answer(visit, (number, answer.id), answer, text, source)
             yield {
                 "judge_id": judge,
                 "task": number + 1,
                 "planned": task,
-                "dimension": one.id,
+                "dimension": answer.id,
                 "value": value,
                 "status": "missing" if value is None else "ok",
                 "seconds": visit.seconds.get(number, np.nan),
@@ -181,12 +181,12 @@ def _rows(
             }
 
 
-def _no_answer(visit: Visit, key: tuple[int, str], asked: Answer, text: str, source: str) -> InputError:
+def _invalid_answer(visit: Visit, key: tuple[int, str], answer: Answer, text: str, source: str) -> InputError:
     column = visit.columns.get(key)
     where = visit.where if column is None else f"{visit.where} of column '{column}'"
-    known = ", ".join(repr(option.label) for option in asked.options[:12])
-    remedy = f"use one of {known}" if asked.options else f"give {asked.minimum} to {asked.maximum}"
-    return InputError(f"{source}: {where} contains '{text}', which is no answer to '{asked.id}'; {remedy}.")
+    labels = ", ".join(repr(option.label) for option in answer.options[:12])
+    remedy = f"use one of {labels}" if answer.options else f"give {answer.minimum} to {answer.maximum}"
+    return InputError(f"{source}: {where} contains '{text}', which is no answer to '{answer.id}'; {remedy}.")
 
 
 def _judgments(plan: PanelPlan, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -233,8 +233,8 @@ def _choices(
     tasks = design.panel.tasks.drop_duplicates(["task_id", "position"])
     if tasks[SAMPLING].isna().all():
         tasks = tasks.drop(columns=SAMPLING)
-    asked = judgments.assign(probability=np.nan, origin=pd.array([None] * len(judgments), dtype="string"))
-    choices = choices_from_judgments(asked, tasks, design.profiles, response.options)
+    answers = judgments.assign(probability=np.nan, origin=pd.array([None] * len(judgments), dtype="string"))
+    choices = choices_from_judgments(answers, tasks, design.profiles, response.options)
     keys = ["judge_id", "task_id", "sample"]
     measured = judgments[[*keys, "task", "seconds", "panel"]].rename(columns={"task_id": "pair_id"})
     choices = choices.merge(measured, on=["judge_id", "pair_id", "sample"], how="left", sort=False)
@@ -294,16 +294,16 @@ def _background(section: PanelSection, visit: Visit, source: str, coded: bool) -
         text = visit.questions.get(question.id)
         if text is not None and question.form != "text":
             low, high = question.minimum, question.maximum
-            asked = Answer(
+            answer = Answer(
                 question.id,
                 question.label,
                 options_of(question.options),
                 -(10**18) if low is None else low,
                 10**18 if high is None else high,
             )
-            value = asked.read(text, coded)
+            value = answer.read(text, coded)
             if value is None:
-                raise _no_answer(visit, (-1, question.id), asked, text, source)
+                raise _invalid_answer(visit, (-1, question.id), answer, text, source)
             text = value
         answers[question.id] = text
     return answers
@@ -311,10 +311,10 @@ def _background(section: PanelSection, visit: Visit, source: str, coded: bool) -
 
 def _checks(section: PanelSection, visit: Visit, coded: bool) -> tuple[int, int]:
     """How many attention checks were passed and failed."""
-    given = [
+    answers = [
         (check, Answer(check.id, check.text, options_of(check.options)).read(visit.checks[check.id], coded))
         for check in section.attention
         if check.id in visit.checks
     ]
-    passed = sum(value == check.right for check, value in given)
-    return passed, len(given) - passed
+    passed = sum(value == check.right for check, value in answers)
+    return passed, len(answers) - passed

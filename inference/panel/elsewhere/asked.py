@@ -45,20 +45,23 @@ class Answer:
     maximum: int = 0
     text: str = ""  # line that takes a label
 
-    def read(self, given: str, coded: bool = False) -> str | None:
+    def read(self, text: str, coded: bool = False) -> str | None:
         """Find the value of an answer by itself or its label; None where it is neither.
 
         With ``coded`` it is a label or one of `codes_of`: exports of Qualtrics contain no values.
         """
-        given = html.unescape(given).strip()
+        text = html.unescape(text).strip()
         if not self.options:
-            number = to_number(given)
-            whole = number is not None and number.is_integer() and self.minimum <= number <= self.maximum
-            return str(int(number)) if whole and number is not None else None
-        values, labels = ([option.value for option in self.options], [one.label for one in self.options])
+            number = to_number(text)
+            is_valid = number is not None and number.is_integer() and self.minimum <= number <= self.maximum
+            return str(int(number)) if is_valid and number is not None else None
+        values, labels = (
+            [option.value for option in self.options],
+            [option.label for option in self.options],
+        )
         for names in (codes_of(self.options) if coded else values, labels):
             for name, value in zip(names, values, strict=True):
-                if " ".join(name.split()) == " ".join(given.split()):
+                if " ".join(name.split()) == " ".join(text.split()):
                     return value
         return None
 
@@ -86,19 +89,19 @@ class Files:
     notes: tuple[str, ...] = ()
 
 
-def answers_of(study: Study | ItemStudy, shown: Shown | None = None) -> tuple[Answer, ...]:
-    """Answers that a task asks for; ``shown`` is the item, whose lines may take a label each."""
+def answers_of(study: Study | ItemStudy, display: Shown | None = None) -> tuple[Answer, ...]:
+    """Answers that a task asks for; ``display`` is the item, whose lines may take a label each."""
     response = study.response
     if isinstance(response, Choice):
         pairs = zip(POSITIONS, response.options, strict=True)
         return (Answer(CHOICE, study.question, tuple(Option(value, label) for value, label in pairs)),)
     if isinstance(response, Ratings):
-        return tuple(_of_scale(scale) for scale in response.scales)
+        return tuple(_scale_answer(scale) for scale in response.scales)
     if isinstance(response, Label | LineLabels):
         options = options_of(response.labels)
         if isinstance(response, Label):
             return (Answer(response.id, study.question, options),)
-        lines = () if shown is None else shown.lines
+        lines = () if display is None else display.lines
         return tuple(
             Answer(f"line_{number}", str(number), options, text=line)
             for number, line in enumerate(lines, start=1)
@@ -111,7 +114,7 @@ def options_of(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
     return tuple(Option(level.id, level.label) for level in levels)
 
 
-def _of_scale(scale: Scale) -> Answer:
+def _scale_answer(scale: Scale) -> Answer:
     label = scale.label if scale.description is None else f"{scale.label}: {scale.description}"
     points = range(scale.minimum, scale.maximum + 1)
     if len(points) > MOST_OPTIONS:
@@ -157,18 +160,18 @@ def tasks_of(tasks: Sequence[PlannedTask], practice: PlannedTask | None) -> Iter
 
 def field_names(plan: PanelPlan) -> list[str]:
     """Fields that any profile or item shows, in order of appearance."""
-    shown = (plan.shown.of(name) for name in subjects_of(plan))
-    return list(dict.fromkeys(name for one in shown for name, _ in one.fields))
+    displays = (plan.shown.of(name) for name in subjects_of(plan))
+    return list(dict.fromkeys(name for display in displays for name, _ in display.fields))
 
 
 def media_of(plan: PanelPlan) -> dict[str, Path]:
     """Pictures and clips that somebody sees, by their place in the folder that is written."""
-    shown = (plan.shown.of(name) for name in subjects_of(plan))
-    names = dict.fromkeys(one.media_name for one in shown if one.media_name is not None)
+    displays = (plan.shown.of(name) for name in subjects_of(plan))
+    names = dict.fromkeys(display.media_name for display in displays if display.media_name is not None)
     return {f"media/{name}": plan.shown.files[name][0] for name in names}
 
 
-def hosted(plan: PanelPlan, media_url: str | None, program: str) -> dict[str, Path]:
+def media_to_upload(plan: PanelPlan, media_url: str | None, program: str) -> dict[str, Path]:
     """Pictures and clips to be uploaded; refuse where there are some and no address is known."""
     media = media_of(plan)
     if media and media_url is None:
@@ -187,26 +190,26 @@ def escaped(text: str) -> str:
     return html.escape(text).replace("\r\n", "\n").replace("\n", "<br>")
 
 
-def media_html(shown: Shown, address: str, escape: Callable[[str], str] = escaped) -> str:
+def media_html(display: Shown, address: str, escape: Callable[[str], str] = escaped) -> str:
     """Return the picture or clip of what is shown, at an address."""
     source = escape(address)
-    if shown.kind == "video":
+    if display.kind == "video":
         return f'<video controls preload="auto" style="max-width:100%" src="{source}"></video>'
-    return f'<img style="max-width:100%" src="{source}" alt="{escape(shown.alt)}">'
+    return f'<img style="max-width:100%" src="{source}" alt="{escape(display.alt)}">'
 
 
-def shown_html(shown: Shown, media_url: str = "") -> str:
+def display_html(display: Shown, media_url: str = "") -> str:
     """Return a profile or item with its fields, picture or clip; every text is escaped."""
     parts = []
-    if shown.media_name is not None:
-        parts.append(media_html(shown, f"{media_url.rstrip('/')}/{shown.media_name}"))
-    if len(shown.fields) == 1 and not parts:
-        parts.append(f"<p>{escaped(shown.fields[0][1])}</p>")
-    elif shown.fields:
+    if display.media_name is not None:
+        parts.append(media_html(display, f"{media_url.rstrip('/')}/{display.media_name}"))
+    if len(display.fields) == 1 and not parts:
+        parts.append(f"<p>{escaped(display.fields[0][1])}</p>")
+    elif display.fields:
         rows = "".join(
             f'<tr><th style="text-align:left;padding:4px 12px 4px 0">{escaped(name)}</th>'
             f'<td style="padding:4px 0">{escaped(value)}</td></tr>'
-            for name, value in shown.fields
+            for name, value in display.fields
         )
         parts.append(f"<table>{rows}</table>")
     return "".join(parts)

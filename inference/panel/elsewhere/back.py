@@ -80,48 +80,52 @@ def check_program(program: str, run: Path) -> None:
         )
 
 
-def _of_qualtrics(path: Path, plan: PanelPlan) -> Iterator[Visit]:
+def _qualtrics_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
     read = read_responses(path, "ResponseId")
     table, source = read.table, read.source
     require_column(table, SLOT, source, "the survey that `conjury export` wrote")
     times, _ = read_times(table, TIMES, read.zone or "UTC")
     marks = exclusion_marks(table)
     cells = table.replace(SKIPPED, pd.NA)
-    places = _places(plan)
+    places = _answer_columns(plan)
     missing = [column for column in places.values() if column not in table]
     if len(missing) == len(places):
         require_column(table, missing[0], source, "the survey that `conjury export` wrote")
     section = plan.section
     for row, record in enumerate(cells.to_dict("records")):
-        given = {str(name): str(cell) for name, cell in record.items() if pd.notna(cell)}
-        if SLOT not in given:  # left before a slot was drawn
+        row_cells = {str(name): str(cell) for name, cell in record.items() if pd.notna(cell)}
+        if SLOT not in row_cells:  # left before a slot was drawn
             continue
         reasons = [str(name) for name in marks if marks[name].iloc[row]]
         at = {name: times[name].iloc[row] if name in times else None for name in TIMES}
         seconds = {
-            number: float(given[column])
+            number: float(row_cells[column])
             for number, column in _timings(plan)
-            if to_number(given.get(column, "")) is not None
+            if to_number(row_cells.get(column, "")) is not None
         }
         yield Visit(
             where=f"row {row + 1}",
-            person=given.get(section.recruiting.person) or given.get("ResponseId", str(row)),
-            slot=given[SLOT],
-            plan=given.get(PLAN),
-            answers={key: given[column] for key, column in places.items() if column in given},
+            person=row_cells.get(section.recruiting.person) or row_cells.get("ResponseId", str(row)),
+            slot=row_cells[SLOT],
+            plan=row_cells.get(PLAN),
+            answers={key: row_cells[column] for key, column in places.items() if column in row_cells},
             seconds=seconds,
             columns=places,
-            questions=_named(given, {one.id: column_of_question(one.id) for one in section.questions}),
-            checks=_named(given, {one.id: column_of_attention(one.id) for one in section.attention}),
-            started=_known(at["started"]),
-            ended=_known(at["ended"]),
+            questions=_cells_by_name(
+                row_cells, {question.id: column_of_question(question.id) for question in section.questions}
+            ),
+            checks=_cells_by_name(
+                row_cells, {check.id: column_of_attention(check.id) for check in section.attention}
+            ),
+            started=_valid_time(at["started"]),
+            ended=_valid_time(at["ended"]),
             duration=None if pd.isna(at["duration"]) else float(at["duration"]),
             finished=UNFINISHED not in reasons,
             excluded=tuple(reasons),
         )
 
 
-def _places(plan: PanelPlan) -> dict[tuple[int, str], str]:
+def _answer_columns(plan: PanelPlan) -> dict[tuple[int, str], str]:
     """Columns of a Qualtrics export, by task and id of the answer."""
     return {
         (number, answer.id): segment.column(number, answer.id)
@@ -137,28 +141,28 @@ def _timings(plan: PanelPlan) -> Iterator[tuple[int, str]]:
             yield number, f"{segment.column(number, TIMING)}_Page Submit"
 
 
-def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
+def _jspsych_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
     trials = read_trials(path)
     table, source = trials.table, trials.source
     for column in ("visit", SLOT, "part"):
         require_column(table, column, source, "the experiment that `conjury export` wrote")
     counts = {slot.name: len(slot.tasks) for slot in plan.slots}
-    for visit, own in table[table["visit"].notna()].groupby("visit", sort=False):
+    for visit, visit_rows in table[table["visit"].notna()].groupby("visit", sort=False):
         rows = [
             {str(name): str(cell) for name, cell in row.items() if pd.notna(cell)}
-            for row in own.to_dict("records")
+            for row in visit_rows.to_dict("records")
         ]
         tasks = {_task(row, f"{source}: visit {visit}"): row for row in rows if row.get("part") == "task"}
         last = rows[-1]
         slot = rows[0].get(SLOT, "")
         started, ended = _time(rows[0].get("started")), _time(last.get("time"))
-        asked = {one.id for one in plan.section.questions}
+        question_ids = {question.id for question in plan.section.questions}
         questions = {
             name.removeprefix(ANSWERS): cell
             for row in rows
             if row.get("part") == "questions"
             for name, cell in row.items()
-            if name.startswith(ANSWERS) and name.removeprefix(ANSWERS) in asked
+            if name.startswith(ANSWERS) and name.removeprefix(ANSWERS) in question_ids
         }
         checks = {
             row.get("name", ""): row[f"{ANSWERS}answer"]
@@ -167,7 +171,7 @@ def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         }
         if not tasks and not questions:
             continue
-        last_asked = {one.id for one in plan.section.last_questions if one.required}
+        last_asked = {question.id for question in plan.section.last_questions if question.required}
         finished = len(tasks) == counts.get(slot, 0) and last_asked <= set(questions)
         yield Visit(
             where=f"visit {visit}",
@@ -194,10 +198,10 @@ def _of_jspsych(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         )
 
 
-def _of_label_studio(path: Path, plan: PanelPlan) -> Iterator[Visit]:
+def _label_studio_visits(path: Path, plan: PanelPlan) -> Iterator[Visit]:
     _, works = read_works(path, Layout())
     source = str(path)
-    found: dict[tuple[str, str], dict[int, Any]] = {}
+    works_by_slot: dict[tuple[str, str], dict[int, Any]] = {}
     plans: dict[tuple[str, str], str] = {}
     for work in works:
         if work.kind != HUMAN or work.cancelled:
@@ -211,13 +215,13 @@ def _of_label_studio(path: Path, plan: PanelPlan) -> Iterator[Visit]:
         key = (work.judge, str(work.data[SLOT]))
         plans[key] = str(work.data.get(PLAN, ""))
         number = _task(work.data, f"{source}: task {work.task}")
-        if number in found.setdefault(key, {}):
+        if number in works_by_slot.setdefault(key, {}):
             raise InputError(
                 f"{source}: task {work.task} has two annotations by annotator {work.judge}; keep one of them."
             )
-        found[key][number] = work
+        works_by_slot[key][number] = work
     sizes = {slot.name: len(slot.tasks) for slot in plan.slots}
-    for (judge, slot), tasks in found.items():
+    for (judge, slot), tasks in works_by_slot.items():
         times = [_time(work.ended) for work in tasks.values()]
         ends = [time for time in times if time is not None]
         yield Visit(
@@ -240,17 +244,17 @@ def _of_label_studio(path: Path, plan: PanelPlan) -> Iterator[Visit]:
 
 
 READERS: dict[str, Callable[[Path, PanelPlan], Iterator[Visit]]] = {
-    "qualtrics": _of_qualtrics,
-    "jspsych": _of_jspsych,
-    "label-studio": _of_label_studio,
+    "qualtrics": _qualtrics_visits,
+    "jspsych": _jspsych_visits,
+    "label-studio": _label_studio_visits,
 }
 
 
-def _named(given: dict[str, str], columns: dict[str, str]) -> dict[str, str]:
-    return {name: given[column] for name, column in columns.items() if column in given}
+def _cells_by_name(cells: dict[str, str], columns: dict[str, str]) -> dict[str, str]:
+    return {name: cells[column] for name, column in columns.items() if column in cells}
 
 
-def _known(value: Any) -> pd.Timestamp | None:
+def _valid_time(value: Any) -> pd.Timestamp | None:
     return None if value is None or pd.isna(value) else pd.Timestamp(value)
 
 

@@ -85,12 +85,12 @@ def jspsych_experiment(plan: PanelPlan) -> Files:
         "table": "choices" if isinstance(study.response, Choice) else "judgments",
     }
     texts = {
-        "index.html": _filled("index.html", language | {"title": study.title}),
+        "index.html": _fill_template("index.html", language | {"title": study.title}),
         "experiment.js": _template("experiment.js"),
         "experiment.css": _template("experiment.css"),
         "study.json": json.dumps(_content(plan) | language, ensure_ascii=False, separators=(",", ":")) + "\n",
         "package.json": json.dumps(package, indent=2) + "\n",
-        "README.md": _filled("README.md", about),
+        "README.md": _fill_template("README.md", about),
     }
     notes = [f"Run `npm install` in the folder, which gets jsPsych {VERSION}; README.md describes the rest."]
     if plan.section.quotas:
@@ -116,22 +116,22 @@ def _content(plan: PanelPlan) -> dict[str, Any]:
         "parameters": section.recruiting.parameters,
         "person": section.recruiting.person,
         "required": section.recruiting.required,
-        "first_questions": [_question(one) for one in section.first_questions],
-        "last_questions": [_question(one) for one in section.last_questions],
+        "first_questions": [_question(question) for question in section.first_questions],
+        "last_questions": [_question(question) for question in section.last_questions],
         "attention": [
             {
                 "id": check.id,
                 "after": check.after,
                 "text": check.text,
                 "right": check.right,
-                "options": [{"value": one.id, "label": one.label} for one in check.options],
+                "options": [{"value": option.id, "label": option.label} for option in check.options],
             }
             for check in section.attention
         ],
         "fail_limit": section.fail_limit,
         "ends": ends,
-        "answers": [_answer(one) for one in answers_of(study)],
-        "shown": {name: _shown(plan, plan.shown.of(name)) for name in subjects_of(plan)},
+        "answers": [_answer(answer) for answer in answers_of(study)],
+        "shown": {name: _display(plan, plan.shown.of(name)) for name in subjects_of(plan)},
         "slots": [
             {
                 "name": slot.name,
@@ -148,7 +148,7 @@ def _ending(ending: Ending) -> dict[str, Any]:
 
 
 def _question(question: Question) -> dict[str, Any]:
-    options = [{"value": one.id, "label": one.label} for one in question.options]
+    options = [{"value": option.id, "label": option.label} for option in question.options]
     return question.model_dump(exclude={"options", "first"}) | {"options": options}
 
 
@@ -164,13 +164,13 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _shown(plan: PanelPlan, shown: Shown) -> dict[str, Any]:
-    known: dict[str, Any] = {"fields": shown.fields}
-    if shown.media_name is not None:
-        known |= {"media": shown.media_name, "kind": shown.kind, "alt": shown.alt}
+def _display(plan: PanelPlan, display: Shown) -> dict[str, Any]:
+    entry: dict[str, Any] = {"fields": display.fields}
+    if display.media_name is not None:
+        entry |= {"media": display.media_name, "kind": display.kind, "alt": display.alt}
     if isinstance(plan.study.response, LineLabels):
-        known["answers"] = [_answer(one) for one in answers_of(plan.study, shown)]
-    return known
+        entry["answers"] = [_answer(answer) for answer in answers_of(plan.study, display)]
+    return entry
 
 
 def _task(task: PlannedTask) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _template(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _filled(name: str, values: Mapping[str, str]) -> str:
+def _fill_template(name: str, values: Mapping[str, str]) -> str:
     """A template with values in their places, escaped in HTML."""
     environment = Environment(
         autoescape=name.endswith(".html"), undefined=StrictUndefined, keep_trailing_newline=True

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from ...study.asking import Choice
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan
-from .asked import PLAN, Answer, Files, answers_of, hosted, plan_name, refuse_lines, shown_html
+from .asked import PLAN, Answer, Files, answers_of, display_html, media_to_upload, plan_name, refuse_lines
 
 ITEM = "item"
 CONFIG, TASKS = "config.xml", "tasks.json"
@@ -46,7 +46,7 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files
     ['A', 'asked_joke_type']
     """
     refuse_lines(plan.study, "Label Studio")
-    media = hosted(plan, media_url, "Label Studio")
+    media = media_to_upload(plan, media_url, "Label Studio")
     tasks = json.dumps(_tasks(plan, media_url or ""), ensure_ascii=False, indent=1)
     notes = [
         "Give each annotator the tasks of one slot: filter the tasks by the column slot, and label all that "
@@ -58,15 +58,15 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files
 
 
 def _tasks(plan: PanelPlan, media_url: str) -> list[dict[str, Any]]:
-    known = {PLAN: plan_name(plan), "question": plan.study.question}
+    constants = {PLAN: plan_name(plan), "question": plan.study.question}
     answers = {f"asked_{answer.id}": answer.label for answer in answers_of(plan.study)}
     rows = []
     for slot in plan.slots:
         for number, task in enumerate(slot.tasks, start=1):
             name = "item_id" if len(task.subjects) == 1 else "pair_id"
-            data = {"slot": slot.name, "task": number, name: task.name, **known, **answers}
+            data = {"slot": slot.name, "task": number, name: task.name, **constants, **answers}
             for position, subject in zip(POSITIONS, task.subjects, strict=False):
-                data[position] = shown_html(plan.shown.of(subject), media_url)
+                data[position] = display_html(plan.shown.of(subject), media_url)
             rows.append({"data": data})
     return rows
 

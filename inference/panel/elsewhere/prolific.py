@@ -84,15 +84,15 @@ def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
     names |= {name: PLACEHOLDERS[name] for name in ("STUDY_ID", "SESSION_ID")}
     slots = [(slot, address_with(offer.url, names | {"slot": slot.name})) for slot in plan.slots]
     settings = _settings(plan, offer)
-    one = settings | {"external_study_url": address_with(offer.url, names)}
-    each = [{"external_url": address, "total_allocation": 1} for _, address in slots]
+    shared_settings = settings | {"external_study_url": address_with(offer.url, names)}
+    allocations = [{"external_url": address, "total_allocation": 1} for _, address in slots]
     table = io.StringIO()
     rows = csv.writer(table, lineterminator="\n")
     rows.writerow(("slot", "tasks", "places", "address"))
     rows.writerows((slot.name, len(slot.tasks), 1, address) for slot, address in slots)
     texts = {
-        "study.json": _json(one),
-        "study_by_slot.json": _json(settings | {"access_details": each}),
+        "study.json": _json(shared_settings),
+        "study_by_slot.json": _json(settings | {"access_details": allocations}),
         "slots.csv": table.getvalue(),
     }
     notes = (
@@ -115,7 +115,11 @@ def completion_code(section: PanelSection, study: str) -> str:
 def address_with(url: str, parameters: dict[str, str]) -> str:
     """Add parameters to an address; placeholders of Prolific stay as they are."""
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc or any(one.isspace() for one in url):
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.netloc
+        or any(character.isspace() for character in url)
+    ):
         raise InputError(f"--url {url}: this is no address; write one such as https://example.org/study.")
     added = urlencode(parameters, safe="{}%")
     query = f"{parts.query}&{added}" if parts.query else added

@@ -25,8 +25,8 @@ from .asked import (
     Option,
     catalogue_of,
     field_names,
-    hosted,
     markdown_html,
+    media_to_upload,
     options_of,
     plan_name,
     refuse_lines,
@@ -43,8 +43,8 @@ from .survey_questions import (
     Json,
     SurveyQuestions,
     fields_across,
-    looped,
-    piped,
+    loop_field,
+    piped_text,
     plain_text,
     values_of,
 )
@@ -81,7 +81,7 @@ def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> Files:
     ['SurveyElements', 'SurveyEntry']
     """
     refuse_lines(plan.study, "Qualtrics")
-    media = hosted(plan, media_url, "Qualtrics")
+    media = media_to_upload(plan, media_url, "Qualtrics")
     survey = _Survey(plan, media_url or "")
     text = json.dumps(survey.content(), ensure_ascii=False, separators=(",", ":"))
     return Files({f"{plan.study.name}.qsf": text + "\n"}, media, tuple(_notes(plan)))
@@ -114,7 +114,7 @@ class _Survey(SurveyQuestions):
         trash = {"Type": "Trash", "Description": "Trash / Unused Questions", "ID": self._id("BL", "trash")}
         blocks = [*self.blocks, trash | {"BlockElements": []}]
         elements = [
-            self._element("BL", "Survey Blocks", {str(place): one for place, one in enumerate(blocks)}),
+            self._element("BL", "Survey Blocks", {str(place): block for place, block in enumerate(blocks)}),
             self._element("FL", "Survey Flow", root),
             self._element("SO", "Survey Options", self._options()),
             self._element("SCO", "Scoring", _SCORING),
@@ -127,8 +127,8 @@ class _Survey(SurveyQuestions):
             | {"SecondaryAttribute": "Default Response Set"},
         ]
         for question in self.questions:
-            one = self._element("SQ", question["QuestionID"], question)
-            elements.append(one | {"SecondaryAttribute": question["QuestionDescription"]})
+            element = self._element("SQ", question["QuestionID"], question)
+            elements.append(element | {"SecondaryAttribute": question["QuestionDescription"]})
         return {"SurveyEntry": self._entry(), "SurveyElements": elements}
 
     def _entry(self) -> Json:
@@ -183,9 +183,9 @@ class _Survey(SurveyQuestions):
         if section.consent is not None:
             text = markdown_html(plan.study, section.consent).replace("$", "&#36;")
             options = Option("yes", words("consent.agree")), Option("no", words("consent.decline"))
-            asked = self.choice(CONSENT, text, options)
-            yield self._block(words("consent.title"), [asked])
-            yield self._end_if(asked, 2, "Selected", Ending())
+            question = self.choice(CONSENT, text, options)
+            yield self._block(words("consent.title"), [question])
+            yield self._end_if(question, 2, "Selected", Ending())
         if section.instructions is not None:
             text = markdown_html(plan.study, section.instructions).replace("$", "&#36;")
             yield self._block(words("instructions.title"), [self.text("instructions", text)])
@@ -198,9 +198,9 @@ class _Survey(SurveyQuestions):
         }
         practice = plan.slots[0].practice
         if practice is not None:
-            shown = [values_of(plan.shown.of(name), field_names(plan), self) for name in practice.subjects]
+            columns = [values_of(plan.shown.of(name), field_names(plan), self) for name in practice.subjects]
             note = f"<p><em>{plain_text(words('task.practice_note'))}</em></p>"
-            yield self._block(words("task.practice"), self.task("practice_", note, shown, False))
+            yield self._block(words("task.practice"), self.task("practice_", note, columns, False))
         for segment in segments(plan):
             yield from self._tasks(segment)
         yield from self._questions(section.last_questions, words("questions.title"))
@@ -248,15 +248,15 @@ class _Survey(SurveyQuestions):
         sides, width = len(self.plan.slots[0].tasks[0].subjects), fields_across(self.plan)
         rows = {
             str(task - segment.first + 1): {
-                str(position * width + place + 1): piped(value_field(task, position, place))
+                str(position * width + place + 1): piped_text(value_field(task, position, place))
                 for position in range(sides)
                 for place in range(width)
             }
             for task in range(segment.first, segment.after)
         }
-        shown = [[looped(side * width + place + 1) for place in range(width)] for side in range(sides)]
-        asked = self.task("", "", shown, True, segment)
-        block = self._block(f"Tasks {segment.first + 1} to {segment.after}", asked)
+        columns = [[loop_field(side * width + place + 1) for place in range(width)] for side in range(sides)]
+        questions = self.task("", "", columns, True, segment)
+        block = self._block(f"Tasks {segment.first + 1} to {segment.after}", questions)
         self.blocks[-1]["Options"] |= {
             "Looping": "Static",
             "LoopingOptions": {"Static": rows, "Randomization": "None"},
@@ -268,24 +268,24 @@ class _Survey(SurveyQuestions):
         else:
             yield block
         for check in segment.checks:
-            asked_check = self.choice(
+            check_question = self.choice(
                 column_of_attention(check.id), f"<p>{plain_text(check.text)}</p>", options_of(check.options)
             )
-            yield self._block(f"Attention check {check.id}", [asked_check])
+            yield self._block(f"Attention check {check.id}", [check_question])
             if self.plan.section.fail_limit == 1:
                 right = [option.id for option in check.options].index(check.right) + 1
-                yield self._end_if(asked_check, right, "NotSelected", Ending())
+                yield self._end_if(check_question, right, "NotSelected", Ending())
 
     def _questions(self, questions: Sequence[Question], title: str) -> Iterator[Json]:
         """A block of background questions, then the ends of those who are screened out."""
         if not questions:
             return
-        asked = [self.question(question) for question in questions]
-        yield self._block(title, asked)
-        for question, one in zip(questions, asked, strict=True):
+        entries = [self.question(question) for question in questions]
+        yield self._block(title, entries)
+        for question, entry in zip(questions, entries, strict=True):
             ids = [option.id for option in question.options]
             for name in question.screen_out:
-                yield self._end_if(one, ids.index(name) + 1, "Selected", self.plan.section.screened_out)
+                yield self._end_if(entry, ids.index(name) + 1, "Selected", self.plan.section.screened_out)
 
     def _end_if(self, question: Json, choice: int, operator: str, ending: Ending) -> Json:
         """Branch that ends the survey by the answer to a question."""
@@ -320,7 +320,7 @@ class _Survey(SurveyQuestions):
 
     def _block(self, description: str, questions: Sequence[Json]) -> Json:
         name = self._id("BL", str(len(self.blocks)))
-        elements = [{"Type": "Question", "QuestionID": one["QuestionID"]} for one in questions]
+        elements = [{"Type": "Question", "QuestionID": question["QuestionID"]} for question in questions]
         self.blocks.append(
             {
                 "Type": "Standard" if self.blocks else "Default",

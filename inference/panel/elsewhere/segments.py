@@ -38,12 +38,12 @@ def segments(plan: PanelPlan) -> list[Segment]:
     least, most = min(counts), max(counts)
     cuts = {min(check.after, least) for check in plan.section.attention} - {0}
     ends = sorted({*cuts, least, *range(least, most + 1)})
-    found, first = [], 0
+    blocks, first = [], 0
     for number, end in enumerate(ends, start=1):
         checks = tuple(check for check in plan.section.attention if min(check.after, least) == end)
-        found.append(Segment(number, first, end, checks, optional=end > least))
+        blocks.append(Segment(number, first, end, checks, optional=end > least))
         first = end
-    return found
+    return blocks
 
 
 def item_field(task: int) -> str:

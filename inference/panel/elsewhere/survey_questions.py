@@ -29,7 +29,7 @@ class SurveyQuestions:
         self,
         before: str,
         note: str,
-        shown: Sequence[Sequence[str]],
+        columns: Sequence[Sequence[str]],
         required: bool,
         segment: Segment | None = None,
     ) -> list[Json]:
@@ -40,19 +40,20 @@ class SurveyQuestions:
         def name(id: str) -> str:
             return f"{before}{id}" if segment is None else segment.tag(id)
 
-        table = table_of(shown, self.labels(), [option.label for option in answers[0].options])
+        table = table_of(columns, self.labels(), [option.label for option in answers[0].options])
         if isinstance(study.response, Choice):
             text = f"{note}<p>{plain_text(study.question)}</p>{table}"
-            asked = [self.answer(answers[0], name(answers[0].id), text, required)]
+            questions = [self.answer(answers[0], name(answers[0].id), text, required)]
         elif len(answers) == 1:
             text = f"{note}{table}<p>{plain_text(study.question)}</p>"
-            asked = [self.answer(answers[0], name(answers[0].id), text, required)]
+            questions = [self.answer(answers[0], name(answers[0].id), text, required)]
         else:
-            asked = [self.text(name("item"), f"{note}{table}<p>{plain_text(study.question)}</p>")]
-            asked += [
-                self.answer(one, name(one.id), f"<p>{plain_text(one.label)}</p>", required) for one in answers
+            questions = [self.text(name("item"), f"{note}{table}<p>{plain_text(study.question)}</p>")]
+            questions += [
+                self.answer(answer, name(answer.id), f"<p>{plain_text(answer.label)}</p>", required)
+                for answer in answers
             ]
-        return asked if segment is None else [*asked, self._timing(name(TIMING))]
+        return questions if segment is None else [*questions, self._timing(name(TIMING))]
 
     def labels(self) -> list[str]:
         """Labels of the fields of a profile or item, empty where a field needs none."""
@@ -120,10 +121,10 @@ class SurveyQuestions:
     def _timing(self, tag: str) -> Json:
         measured = ("First Click", "Last Click", "Page Submit", "Click Count")
         choices = {str(place): {"Display": name} for place, name in enumerate(measured, start=1)}
-        made = {"QuestionType": "Timing", "Selector": "PageTimer", "Choices": choices}
-        one = self._add(tag, "Timing", made, {"Type": "None"}, None)
-        one["Configuration"] |= {"MinSeconds": "0", "MaxSeconds": "0"}
-        return one
+        content = {"QuestionType": "Timing", "Selector": "PageTimer", "Choices": choices}
+        question = self._add(tag, "Timing", content, {"Type": "None"}, None)
+        question["Configuration"] |= {"MinSeconds": "0", "MaxSeconds": "0"}
+        return question
 
     def _add(self, tag: str, text: str, further: Json, checks: Json, required: bool | None) -> Json:
         """Add a question; ``required`` is None for what has no answer."""
@@ -153,12 +154,12 @@ def plain_text(text: str) -> str:
     return escaped(text).replace("$", "&#36;")
 
 
-def piped(name: str) -> str:
+def piped_text(name: str) -> str:
     """Embedded data, as a text names them."""
     return f"${{e://Field/{name}}}"
 
 
-def looped(place: int) -> str:
+def loop_field(place: int) -> str:
     """Field of the present row of Loop & Merge."""
     return f"${{lm://Field/{place}}}"
 
@@ -168,25 +169,25 @@ def fields_across(plan: PanelPlan) -> int:
     return len(field_names(plan)) + bool(plan.shown.files)
 
 
-def values_of(shown: Shown, names: Sequence[str], survey: SurveyQuestions) -> list[str]:
+def values_of(display: Shown, names: Sequence[str], survey: SurveyQuestions) -> list[str]:
     """What a profile or item shows, field by field, the picture or clip first."""
-    values = dict(shown.fields)
+    values = dict(display.fields)
     media = []
     if survey.plan.shown.files:
-        address = f"{survey.media_url.rstrip('/')}/{shown.media_name}"
-        media = [media_html(shown, address, plain_text) if shown.media_name is not None else ""]
+        address = f"{survey.media_url.rstrip('/')}/{display.media_name}"
+        media = [media_html(display, address, plain_text) if display.media_name is not None else ""]
     return [*media, *(plain_text(values.get(name, "")) for name in names)]
 
 
-def table_of(shown: Sequence[Sequence[str]], labels: Sequence[str], options: Sequence[str]) -> str:
+def table_of(columns: Sequence[Sequence[str]], labels: Sequence[str], options: Sequence[str]) -> str:
     """One column per profile or item, one row per field."""
     head = ""
-    if len(shown) == len(POSITIONS):
+    if len(columns) == len(POSITIONS):
         names = "".join(f'<th style="padding:6px">{plain_text(option)}</th>' for option in options)
         head = f"<tr><th></th>{names}</tr>"
     rows = "".join(
         f'<tr><th style="text-align:left;padding:6px;vertical-align:top">{plain_text(label)}</th>'
-        + "".join(f'<td style="padding:6px;vertical-align:top">{side[place]}</td>' for side in shown)
+        + "".join(f'<td style="padding:6px;vertical-align:top">{side[place]}</td>' for side in columns)
         + "</tr>"
         for place, label in enumerate(labels)
     )

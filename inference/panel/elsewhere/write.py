@@ -11,7 +11,7 @@ from ...errors import InputError, did_you_mean
 from ...study.load import load_any_study
 from ...study.models import AnyStudy, ItemStudy, Study
 from ...study.panel import ADDRESS, PanelSection
-from ...tables.writing import whole
+from ...tables.writing import atomic_write
 from ..plan import PanelPlan, make_plan
 from .asked import FOLDER, Files, answers_of, refuse_lines
 from .jspsych import jspsych_experiment
@@ -106,9 +106,9 @@ def export_study(
     >>> [file.name for file in written.files]
     ['config.xml', 'tasks.json']
     """
-    known = load_any_study(study) if isinstance(study, str | Path) else study
-    _check(known, to, media_url, offer)
-    plan = make_plan(known, out=out, people=people, images=images, pictures=pictures)
+    loaded_study = load_any_study(study) if isinstance(study, str | Path) else study
+    _check(loaded_study, to, media_url, offer)
+    plan = make_plan(loaded_study, out=out, people=people, images=images, pictures=pictures)
     if to == "qualtrics":
         files = qualtrics_survey(plan, media_url)
     elif to == "jspsych":
@@ -119,7 +119,7 @@ def export_study(
         assert offer is not None
         files = prolific_study(plan, offer)
     folder = plan.folder / FOLDER / to
-    return Exported(plan, folder, tuple(_written(files, folder)), files.notes)
+    return Exported(plan, folder, tuple(_write_files(files, folder)), files.notes)
 
 
 def _check(study: AnyStudy, to: str, media_url: str | None, offer: Offer | None) -> None:
@@ -144,16 +144,16 @@ def _check(study: AnyStudy, to: str, media_url: str | None, offer: Offer | None)
         completion_code(study.panel or PanelSection(), study.name)
 
 
-def _written(files: Files, folder: Path) -> list[Path]:
+def _write_files(files: Files, folder: Path) -> list[Path]:
     """Write the files of a folder, each complete or not at all; others in the folder stay."""
     paths = []
     try:
         for name, text in files.texts.items():
-            with whole(folder / name, durable=False) as file:
+            with atomic_write(folder / name, durable=False) as file:
                 file.write(text.encode("utf-8"))
             paths.append(folder / name)
         for name, source in files.media.items():
-            with whole(folder / name, durable=False) as file, source.open("rb") as original:
+            with atomic_write(folder / name, durable=False) as file, source.open("rb") as original:
                 shutil.copyfileobj(original, file)
             paths.append(folder / name)
     except OSError as error:

@@ -24,66 +24,66 @@ def line_field(number: int) -> str:
 
 
 def read_answers(
-    study: Study | ItemStudy, step: Step, given: Mapping[str, str]
+    study: Study | ItemStudy, step: Step, fields: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, Reason]]:
     """Return the answers to keep, and the reason why each field that is not right is not."""
     # Fields that the page does not have are dropped; those that may stay empty are absent where they are.
-    kept: dict[str, str] = {}
+    answers: dict[str, str] = {}
     refused: dict[str, Reason] = {}
     for name, required, check in _fields(study, step):
-        value = given.get(name, "").strip()
+        value = fields.get(name, "").strip()
         if not value:
             if required:
                 refused[name] = "missing"
             continue
         reason = check(value)
         if reason is None:
-            kept[name] = value
+            answers[name] = value
         else:
             refused[name] = reason
-    return kept, refused
+    return answers, refused
 
 
 def _fields(study: Study | ItemStudy, step: Step) -> Iterator[tuple[str, bool, Check]]:
     if isinstance(step, TextStep):
         if step.kind == "consent":
-            yield "consent", True, _one_of("yes", "no")
+            yield "consent", True, _option_check("yes", "no")
     elif isinstance(step, TaskStep):
         yield from _fields_of_task(study, step)
     elif isinstance(step, AttentionStep):
-        yield "answer", True, _one_of(*(option.id for option in step.check.options))
+        yield "answer", True, _option_check(*(option.id for option in step.check.options))
     elif isinstance(step, QuestionsStep):
         for question in step.questions:
-            yield question.id, question.required, _of_question(question)
+            yield question.id, question.required, _question_check(question)
 
 
 def _fields_of_task(study: Study | ItemStudy, step: TaskStep) -> Iterator[tuple[str, bool, Check]]:
     response = study.response
     if isinstance(response, Choice):
-        yield "choice", True, _one_of(*POSITIONS)
+        yield "choice", True, _option_check(*POSITIONS)
     elif isinstance(response, Ratings):
         for scale in response.scales:
-            yield scale.id, True, _number(scale.minimum, scale.maximum)
+            yield scale.id, True, _number_check(scale.minimum, scale.maximum)
     elif isinstance(response, Label):
-        yield "label", True, _one_of(*(label.id for label in response.labels))
+        yield "label", True, _option_check(*(label.id for label in response.labels))
     elif isinstance(response, LineLabels):
         for number in range(1, len(step.shown[0].lines) + 1):
-            yield line_field(number), True, _one_of(*(label.id for label in response.labels))
+            yield line_field(number), True, _option_check(*(label.id for label in response.labels))
 
 
-def _of_question(question: Question) -> Check:
+def _question_check(question: Question) -> Check:
     if question.form == "options":
-        return _one_of(*(option.id for option in question.options))
+        return _option_check(*(option.id for option in question.options))
     if question.form == "number":
-        return _number(question.minimum, question.maximum)
+        return _number_check(question.minimum, question.maximum)
     return lambda value: "too_long" if len(value) > LONGEST else None
 
 
-def _one_of(*options: str) -> Check:
+def _option_check(*options: str) -> Check:
     return lambda value: None if value in options else "not_an_option"
 
 
-def _number(minimum: int | None, maximum: int | None) -> Check:
+def _number_check(minimum: int | None, maximum: int | None) -> Check:
     def check(value: str) -> Reason | None:
         if not WHOLE.fullmatch(value):
             return "not_a_number"

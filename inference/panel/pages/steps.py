@@ -131,11 +131,11 @@ class Pages:
                     yield AttentionStep(0, 0, check)
 
     def _task(self, slot: Slot, task: PlannedTask, index: int) -> TaskStep:
-        shown = tuple(self._plan.shown.of(name) for name in task.subjects)
+        displays = tuple(self._plan.shown.of(name) for name in task.subjects)
         following = slot.tasks[index].subjects if index < len(slot.tasks) else ()
         media = (self._plan.shown.of(name).media_name for name in following)
         ahead = tuple(name for name in media if name is not None)
-        return TaskStep(0, 0, task, shown, index == 0, index, len(slot.tasks), ahead)
+        return TaskStep(0, 0, task, displays, index == 0, index, len(slot.tasks), ahead)
 
     def _text(self, kind: Literal["consent", "instructions"], language: str) -> str:
         return self._texts.get((kind, language)) or self._texts[kind, ""]
@@ -157,5 +157,5 @@ def _texts(plan: PanelPlan) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _ending(plan: PanelPlan, ended: Ended) -> Ending:
     section = plan.section
-    known = {"finished": section.completion, "screened_out": section.screened_out, "full": section.full}
-    return known.get(ended, Ending())
+    endings = {"finished": section.completion, "screened_out": section.screened_out, "full": section.full}
+    return endings.get(ended, Ending())

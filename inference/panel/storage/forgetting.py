@@ -8,7 +8,7 @@ from pathlib import Path
 from ...errors import InputError, counted
 from .opening import FILE, Database, checkpoint, open_existing
 from .schema import LONGEST
-from .visiting import forget
+from .visiting import delete_identifiers
 
 RUNS = Path("runs")
 
@@ -19,11 +19,11 @@ class LogKept(InputError):
 
 def panels_in(run: Path | None) -> list[Path]:
     """Databases of a run, or of all runs below ``runs/``; InputError where there is none."""
-    found = sorted(RUNS.glob(f"*/{FILE}")) if run is None else [run / FILE]
-    if not found or not found[0].is_file():
+    files = sorted(RUNS.glob(f"*/{FILE}")) if run is None else [run / FILE]
+    if not files or not files[0].is_file():
         where = f"{RUNS}/*" if run is None else str(run)
         raise InputError(f"{where} has no panel ({FILE}); name the folder of a run with --out.")
-    return found
+    return files
 
 
 def forget_everywhere(
@@ -31,16 +31,16 @@ def forget_everywhere(
 ) -> Iterator[tuple[str, int]]:
     """Erase the identifiers of a person in each database; yield its place and the number of people."""
     opened = [open_existing(url, None)] if url is not None else [open_existing(None, file) for file in panels]
-    erased, kept = [], []
+    erased, failures = [], []
     for database in opened:
         try:
             erased.append((database.place, forget_person(database, identifier)))
         except LogKept as error:
-            kept.append(error)
+            failures.append(error)
         finally:
             database.close()
-    if kept:
-        raise kept[0]
+    if failures:
+        raise failures[0]
     if not any(number for _, number in erased):
         places = ", ".join(place for place, _ in erased)
         raise InputError(
@@ -53,7 +53,7 @@ def forget_everywhere(
 def forget_person(database: Database, identifier: str) -> int:
     """Erase the identifiers of one person from a database and its log; return how many people that were."""
     with database.write() as connection:
-        erased = forget(connection, identifier.strip()[:LONGEST])
+        erased = delete_identifiers(connection, identifier.strip()[:LONGEST])
     if not checkpoint(database):  # also where nobody was erased, so that doing it again completes it
         raise LogKept(
             f"The identifiers of {counted(erased, 'person', 'people')} are erased from the tables of "

@@ -40,17 +40,17 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction that writes; it is committed at the end, or nothing of it is."""
-        with self._writing if self.embedded else nullcontext(), self.engine.connect() as plain:
-            connection = plain.execution_options(**{WRITES: True})
+        with self._writing if self.embedded else nullcontext(), self.engine.connect() as raw_connection:
+            connection = raw_connection.execution_options(**{WRITES: True})
             with connection.begin():
                 yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One transaction that reads, and sees one state of the database."""
-        with self.engine.connect() as plain:
+        with self.engine.connect() as raw_connection:
             level = {} if self.embedded else {"isolation_level": "REPEATABLE READ"}
-            connection = plain.execution_options(**level)
+            connection = raw_connection.execution_options(**level)
             with connection.begin():
                 yield connection
 
@@ -65,22 +65,22 @@ class Database:
 
 
 def open_database(
-    url: str | None, folder: Path, slot_numbers: list[int], known: Mapping[str, str]
+    url: str | None, folder: Path, slot_numbers: list[int], plan_facts: Mapping[str, str]
 ) -> Database:
     """Open the database of a panel, or make it, and check that it belongs to the plan."""
     file = folder / FILE
     if url is None:
-        _check_kept(file)
+        _refuse_lost_database(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():  # readable for its owner alone, as are the files that SQLite puts beside it
             os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
     database = _connect(url, file)
-    with _explained(database):
-        _begin(database, slot_numbers, {"version": VERSION, **known})
+    with _explain_failure(database):
+        _set_up_database(database, slot_numbers, {"version": VERSION, **plan_facts})
     return database
 
 
-def _check_kept(file: Path) -> None:
+def _refuse_lost_database(file: Path) -> None:
     """Refuse to begin anew where a panel was lost; SQLite would delete its log, too."""
     if file.is_file() and file.stat().st_size:
         return
@@ -102,7 +102,7 @@ def open_existing(url: str | None, file: Path | None) -> Database:
     if file is not None and not file.is_file():
         raise InputError(f"{file.parent} has no panel ({file.name}); begin one with `conjury panel STUDY`.")
     database = _connect(url, Path(FILE) if file is None else file)
-    with _explained(database), database.read() as connection:
+    with _explain_failure(database), database.read() as connection:
         if not database.engine.dialect.has_table(connection, facts.name):
             raise InputError(
                 f"The database {database.place} has no panel; begin one with `conjury panel STUDY`."
@@ -111,12 +111,12 @@ def open_existing(url: str | None, file: Path | None) -> Database:
 
 
 def _connect(url: str | None, file: Path) -> Database:
-    place = str(file) if url is None else _shown(url)
+    place = str(file) if url is None else _address_without_password(url)
     return Database(_engine(f"sqlite:///{file.resolve()}" if url is None else url, place), place)
 
 
 @contextmanager
-def _explained(database: Database) -> Iterator[None]:
+def _explain_failure(database: Database) -> Iterator[None]:
     """Close a database that cannot be used, and explain why."""
     try:
         yield
@@ -131,7 +131,7 @@ def _explained(database: Database) -> Iterator[None]:
         raise
 
 
-def _shown(url: str) -> str:
+def _address_without_password(url: str) -> str:
     """The address of a database without its password."""
     try:
         return make_url(url).render_as_string(hide_password=True)
@@ -182,21 +182,21 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _begin(database: Database, slot_numbers: list[int], expected: Mapping[str, str]) -> None:
+def _set_up_database(database: Database, slot_numbers: list[int], expected: Mapping[str, str]) -> None:
     """Make the tables where there are none, and compare the facts."""
     with database.write() as connection:
         database.alone(connection)
         metadata.create_all(connection)
         stored = {str(row.name): str(row.value) for row in connection.execute(select(facts))}
         if stored:
-            _compare(stored, expected, database.place)
+            _compare_facts(stored, expected, database.place)
             return
         rows = [{"name": name, "value": value} for name, value in expected.items()]
         connection.execute(insert(facts), rows)
         connection.execute(insert(slots), [{"number": n, "done": False} for n in slot_numbers])
 
 
-def _compare(stored: Mapping[str, str], expected: Mapping[str, str], place: str) -> None:
+def _compare_facts(stored: Mapping[str, str], expected: Mapping[str, str], place: str) -> None:
     changed = [name for name, value in expected.items() if stored.get(name) != value]
     reasons = {
         "version": "was made by another version of conjury",

@@ -18,12 +18,12 @@ def join_quotas(connection: Connection, visit: int, answers: Mapping[str, str]) 
         connection.execute(insert(quotas), rows)
 
 
-def make_room(connection: Connection, wanted: Sequence[Quota], now: float) -> bool:
+def make_room(connection: Connection, visit_quotas: Sequence[Quota], now: float) -> bool:
     """Whether each quota has room for one more person."""
     # People past their time limit can still finish, so they count as long as they have their place. Where a
     # quota is full with them, as many as needed lose theirs, those first whose time ended first.
     late: set[int] = set()
-    for quota in wanted:
+    for quota in visit_quotas:
         members = [row for row in _members(connection, quota) if row.number not in late]
         over = len(members) + 1 - quota.people
         expired = [row.number for row in members if not row.done and row.until < now]
@@ -37,10 +37,10 @@ def make_room(connection: Connection, wanted: Sequence[Quota], now: float) -> bo
 
 def _members(connection: Connection, quota: Quota) -> Sequence[Any]:
     """Places of the people in a quota, that whose time ended first before others."""
-    found = (
+    query = (
         select(slots.c.number, slots.c.done, slots.c.until)
         .join(quotas, quotas.c.visit == slots.c.visit)
         .where(quotas.c.question == quota.question, quotas.c.option == quota.option)
         .order_by(slots.c.until, slots.c.number)
     )
-    return connection.execute(found).all()
+    return connection.execute(query).all()

@@ -31,6 +31,6 @@ def read_stored(database: Database) -> Stored:
         for table in (visits, slots, answers, quotas):
             rows = connection.execute(select(table).order_by(*table.primary_key.columns)).all()
             frames.append(pd.DataFrame(rows, columns=[column.name for column in table.columns]))
-    visited, given, answered, counted = frames
-    answered["fields"] = [json.loads(text) for text in answered["fields"]]
-    return Stored(visited, given, answered, counted)
+    visit_rows, slot_rows, answer_rows, quota_rows = frames
+    answer_rows["fields"] = [json.loads(text) for text in answer_rows["fields"]]
+    return Stored(visit_rows, slot_rows, answer_rows, quota_rows)

@@ -7,7 +7,7 @@ import hmac
 import secrets
 
 from .opening import Database
-from .visiting import change_fact, fact
+from .visiting import change_fact, read_fact
 
 TOKEN, SESSION = "researcher_token_sha256", "researcher_session"
 
@@ -17,7 +17,7 @@ def make_token(database: Database, *, replacing: bool) -> str | None:
     token = secrets.token_urlsafe(32)
     with database.write() as connection:
         database.alone(connection)
-        if fact(connection, TOKEN) is not None and not replacing:
+        if read_fact(connection, TOKEN) is not None and not replacing:
             return None
         change_fact(connection, TOKEN, _sha256(token))
         change_fact(connection, SESSION, secrets.token_hex(8))
@@ -27,14 +27,14 @@ def make_token(database: Database, *, replacing: bool) -> str | None:
 def has_token(database: Database, token: str) -> bool:
     """Whether a token is the researcher's, compared in constant time."""
     with database.read() as connection:
-        expected = fact(connection, TOKEN)
+        expected = read_fact(connection, TOKEN)
     return hmac.compare_digest(_sha256(token), expected or "")
 
 
 def session(database: Database) -> str:
     """Return the name of the sessions that are valid."""
     with database.read() as connection:
-        name = fact(connection, SESSION)
+        name = read_fact(connection, SESSION)
     if name is None:  # of a database that was made before there were such names
         end_sessions(database)
         return session(database)

@@ -71,9 +71,9 @@ def save_visit(connection: Connection, row: VisitRow, now: float) -> None:
 
 def visit_of_person(connection: Connection, person: str) -> str | None:
     """Id of the visit of a person of a platform."""
-    found = select(visits.c.id).join(identifiers, identifiers.c.visit == visits.c.number)
+    query = select(visits.c.id).join(identifiers, identifiers.c.visit == visits.c.number)
     return connection.execute(
-        found.where(identifiers.c.person, identifiers.c.value == person)
+        query.where(identifiers.c.person, identifiers.c.value == person)
     ).scalar_one_or_none()
 
 
@@ -114,8 +114,10 @@ def free_slot(connection: Connection, now: float) -> int | None:
 def take_slot(connection: Connection, visit: int, now: float, until: float) -> int | None:
     """Give a free slot to a visit and return its number; None where there is none."""
     while (number := free_slot(connection, now)) is not None:
-        taken = update(slots).where(slots.c.number == number, _is_free(now)).values(visit=visit, until=until)
-        if connection.execute(taken).rowcount:
+        statement = (
+            update(slots).where(slots.c.number == number, _is_free(now)).values(visit=visit, until=until)
+        )
+        if connection.execute(statement).rowcount:
             return number
     return None
 
@@ -124,7 +126,7 @@ def _is_free(now: float) -> Any:
     return and_(~slots.c.done, or_(slots.c.visit.is_(None), slots.c.until < now))
 
 
-def unfilled(connection: Connection) -> int:
+def count_unfilled_slots(connection: Connection) -> int:
     """Number of slots that are not filled."""
     return int(connection.execute(select(func.count()).where(~slots.c.done)).scalar_one())
 
@@ -136,20 +138,20 @@ def finish_slot(connection: Connection, visit: int) -> bool:
 
 def release_slot(connection: Connection, visit: int) -> None:
     """Let the slot of a visit be given out again."""
-    own = and_(slots.c.visit == visit, ~slots.c.done)
-    connection.execute(update(slots).where(own).values(visit=None, until=None))
+    condition = and_(slots.c.visit == visit, ~slots.c.done)
+    connection.execute(update(slots).where(condition).values(visit=None, until=None))
 
 
-def forget(connection: Connection, value: str) -> int:
+def delete_identifiers(connection: Connection, value: str) -> int:
     """Delete all identifiers of the people that a value names; return how many people that are."""
-    found = select(identifiers.c.visit).where(identifiers.c.value == value, identifiers.c.person)
-    people = list(connection.execute(found).scalars())
+    query = select(identifiers.c.visit).where(identifiers.c.value == value, identifiers.c.person)
+    people = list(connection.execute(query).scalars())
     if people:
         connection.execute(delete(identifiers).where(identifiers.c.visit.in_(people)))
     return len(people)
 
 
-def fact(connection: Connection, name: str) -> str | None:
+def read_fact(connection: Connection, name: str) -> str | None:
     """A fact of the panel."""
     return connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar_one_or_none()
 

@@ -48,8 +48,8 @@ class Answers:
         """Which statuses the judgments of each answer have, as bits in the order of ``STATUSES``."""
         bits = np.zeros(len(self.frame), dtype=np.int64)
         codes = pd.Categorical(self.judged["status"], categories=list(STATUSES)).codes.astype(np.int64)
-        known = codes >= 0
-        np.bitwise_or.at(bits, self.judged["answer"].to_numpy()[known], 1 << codes[known])
+        has_status = codes >= 0
+        np.bitwise_or.at(bits, self.judged["answer"].to_numpy()[has_status], 1 << codes[has_status])
         return bits
 
     @cached_property
@@ -96,12 +96,12 @@ def _answers_of(tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
     responses, judgments = tables.responses, tables.judgments
     if judgments is None:
         assert responses is not None
-        return _named(responses), _judged(responses.iloc[:0], np.zeros(0, dtype=np.int64))
-    named = _named(judgments)
+        return _with_keys(responses), _judgment_columns(responses.iloc[:0], np.zeros(0, dtype=np.int64))
+    named = _with_keys(judgments)
     if responses is None:
         frame = named[~named["key"].duplicated().to_numpy()]
     else:
-        frame = _named(responses)
+        frame = _with_keys(responses)
         frame = frame[~frame["key"].duplicated(keep="last").to_numpy()]
         new = named[pd.Index(frame["key"]).get_indexer(pd.Index(named["key"])) < 0]
         if len(new):
@@ -109,10 +109,12 @@ def _answers_of(tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
             frame = pd.concat([frame, new.drop(columns=[name for name in JUDGED if name in new])])
     frame = frame.reset_index(drop=True)
     answer = pd.Index(frame["key"]).get_indexer(pd.Index(named["key"]))
-    return frame.drop(columns=[name for name in JUDGED if name in frame]), _judged(judgments, answer)
+    return frame.drop(columns=[name for name in JUDGED if name in frame]), _judgment_columns(
+        judgments, answer
+    )
 
 
-def _named(table: pd.DataFrame) -> pd.DataFrame:
+def _with_keys(table: pd.DataFrame) -> pd.DataFrame:
     """Add ``subject`` and ``key`` to a table, and bring the columns that name an answer to text."""
     subjects = [as_text(table[name]) for name in ("task_id", "item_id") if name in table]
     subject = subjects[0].fillna(subjects[1]) if len(subjects) > 1 else subjects[0]
@@ -129,7 +131,7 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**columns)
 
 
-def _judged(judgments: pd.DataFrame, answer: Numbers) -> pd.DataFrame:
+def _judgment_columns(judgments: pd.DataFrame, answer: Numbers) -> pd.DataFrame:
     columns: dict[str, Any] = {"answer": answer.astype(np.int64)}
     for name in JUDGED:
         if name in ("probability", "outside", "expected"):

@@ -250,10 +250,10 @@ class Pages:
         headers = {"Cache-Control": KEPT}
         match = IN_LEDGER.fullmatch(name)
         if match is None:
-            known = self.renderer.transcripts.contents.files.get(name)
-            if known is None:
+            entry = self.renderer.transcripts.contents.files.get(name)
+            if entry is None:
                 raise HTTPException(404)
-            path, kind = known
+            path, kind = entry
             return FileResponse(path, media_type=kind, headers=headers)
         runs, number = self.collection.sources.runs, int(match[1])
         ledger = runs[number].ledger if number < len(runs) else None
@@ -269,11 +269,11 @@ class Pages:
 
     def _query(self, request: Request) -> Query:
         """Filters and order of an address; those of the command where it has none."""
-        given = request.query_params
-        fields = [(name, value[:1000]) for name, value in given.multi_items() if name in NAMES and value]
+        parameters = request.query_params
+        fields = [(name, value[:1000]) for name, value in parameters.multi_items() if name in NAMES and value]
         named = tuple(dict.fromkeys(fields))
-        order = given.get("order", ORDERS[0])
-        return Query(named, order if order in ORDERS else ORDERS[0], given.get("descending") == "yes")
+        order = parameters.get("order", ORDERS[0])
+        return Query(named, order if order in ORDERS else ORDERS[0], parameters.get("descending") == "yes")
 
     def _numbers(self, request: Request, query: Query) -> tuple[Numbers, int]:
         """Numbers of the answers that are shown, and how many are hidden from a person who labels."""
@@ -281,14 +281,14 @@ class Pages:
         name = self._person(request)
         if not name:
             return numbers, 0
-        shown = self._of_labelled(name)
-        return numbers[shown[numbers]], int((~shown).sum())
+        is_visible = self._of_labelled(name)
+        return numbers[is_visible[numbers]], int((~is_visible).sum())
 
     def _of_labelled(self, name: str) -> Mask:
         """Which answers are to tasks that a person has labelled, in all runs with these tasks."""
         frame = self.collection.answers.frame
-        own = frame["subject"].isin(self._open[name].labelled) & (frame["run"] == 0)
-        return np.asarray(frame["task"].isin(frame["task"][own]).to_numpy(dtype=bool))
+        is_labelled = frame["subject"].isin(self._open[name].labelled) & (frame["run"] == 0)
+        return np.asarray(frame["task"].isin(frame["task"][is_labelled]).to_numpy(dtype=bool))
 
     # ---- labelling ----
 
@@ -299,11 +299,11 @@ class Pages:
                 run, frame = self.collection.sources.runs[0], self.collection.answers.frame
                 numbers = self.collection.numbers(Query(self.filters))
                 chosen = frame.iloc[numbers]
-                own = chosen["subject"][(chosen["run"] == 0).to_numpy()]
-                others = self.collection.sources.judges_besides(name)
-                tasks = self.renderer.transcripts.contents.first_tasks(0, own.unique())
+                subjects = chosen["subject"][(chosen["run"] == 0).to_numpy()]
+                judges = self.collection.sources.judges_besides(name)
+                tasks = self.renderer.transcripts.contents.first_tasks(0, subjects.unique())
                 self._open[name] = Labelling.open(
-                    run.root, name, self.collection.study, tasks, self.seed, run.design, others
+                    run.root, name, self.collection.study, tasks, self.seed, run.design, judges
                 )
             return self._open[name]
 
@@ -366,11 +366,11 @@ class Pages:
         """The present task as a page of a panel shows it."""
         progress = labelling.progress
         assert progress.task is not None
-        shown = self.renderer.transcripts.contents.of(0, progress.task).shown
-        names = tuple(str(place) for place in range(len(shown)))
+        displays = self.renderer.transcripts.contents.of(0, progress.task).shown
+        names = tuple(str(place) for place in range(len(displays)))
         index, tasks = progress.labelled + 1, progress.tasks
         planned = PlannedTask(progress.task, names)
-        return TaskStep(progress.step, tasks + 1, planned, shown, False, index, tasks)
+        return TaskStep(progress.step, tasks + 1, planned, displays, False, index, tasks)
 
     async def label(self, request: Request) -> Response:
         """Write a label, skip a task, or take the last label back."""
@@ -387,11 +387,11 @@ class Pages:
         if action in ("skip", "undo"):
             getattr(labelling, action)(step)
         elif labelling.progress.task is not None and step == labelling.progress.step:
-            given = answers_in(form, ANSWER)
-            kept, refused = read_answers(labelling.study, self._step(labelling), given)
+            fields = answers_in(form, ANSWER)
+            answers, refused = read_answers(labelling.study, self._step(labelling), fields)
             if refused:
-                return self._label_page(request, Answered(given, refused))
-            labelling.label(step, kept, vars(timing_of(form)))
+                return self._label_page(request, Answered(fields, refused))
+            labelling.label(step, answers, vars(timing_of(form)))
         return RedirectResponse("/label", status_code=303)
 
     # ---- what requests have in common ----

@@ -71,8 +71,8 @@ class Contents:
         tasks, pairs = self._runs[run].design_tasks, self._pairs(run)
         if tasks is None or pairs is None:
             return set()
-        again = set(tasks["task_id"][tasks["repeat"].fillna(False).to_numpy(bool)])
-        return {str(subject) for subject in subjects if subject in pairs and subject not in again}
+        repeats = set(tasks["task_id"][tasks["repeat"].fillna(False).to_numpy(bool)])
+        return {str(subject) for subject in subjects if subject in pairs and subject not in repeats}
 
     def lines(self, column: str, subject: str) -> int:
         """Number of lines of an item where each takes a label."""
@@ -87,17 +87,17 @@ class Contents:
         if design is None or not numbers:
             return Content(note="The folder of the run has no design with this task.")
         posts = design.posts.iloc[self._profiles(run, "posts").get_indexer(pd.Index(numbers))]
-        known = self._study if isinstance(self._study, Study) else None
-        items = shown_posts(known, posts, {}, self._runs[run].root)
-        shown = tuple(_whole(items.of(str(number))) for number in numbers)
-        return Content(shown, items.files, self._levels(run, numbers), self._texts(posts, numbers))
+        conjoint = self._study if isinstance(self._study, Study) else None
+        items = shown_posts(conjoint, posts, {}, self._runs[run].root)
+        displays = tuple(_clean_display(items.of(str(number))) for number in numbers)
+        return Content(displays, items.files, self._levels(run, numbers), self._texts(posts, numbers))
 
     def profiles_of(self, run: int, subject: str) -> list[int]:
         """Numbers of the profiles of a task, in the order of their positions, or of one profile."""
         if subject.startswith(PROFILE) and subject.removeprefix(PROFILE).isdecimal():
             return [int(subject.removeprefix(PROFILE))]
         pairs = self._pairs(run)
-        return [] if pairs is None or subject not in pairs else [int(one) for one in pairs[subject]]
+        return [] if pairs is None or subject not in pairs else [int(number) for number in pairs[subject]]
 
     def _pairs_of(self, run: int) -> dict[str, tuple[int, ...]] | None:
         tasks = self._runs[run].design_tasks
@@ -119,14 +119,14 @@ class Contents:
         rows = design.profiles.iloc[self._profiles(run, "profiles").get_indexer(pd.Index(numbers))]
         labels = self._study.level_labels if self._study is not None else {}
         names = self._study.feature_labels if self._study is not None else {}
-        found = []
+        attributes = []
         for name in rows:
             if name in UNSHOWN:
                 continue
             values = as_text(rows[name]).fillna("").tolist()
             words = tuple(labels.get(str(name), {}).get(value, value) for value in values)
-            found.append((names.get(str(name), str(name)), words))
-        return tuple(found)
+            attributes.append((names.get(str(name), str(name)), words))
+        return tuple(attributes)
 
     def _texts(self, posts: pd.DataFrame, numbers: Sequence[int]) -> tuple[str, ...]:
         """Texts that a model was shown of these profiles."""
@@ -147,33 +147,35 @@ class Contents:
         row = self._rows.get(subject)
         if row is None:
             return Content(note=f"There is no item '{subject}' in {self._study.items}.")
-        response, one = self._study.response, self._items.iloc[[row]]
+        response, frame = self._study.response, self._items.iloc[[row]]
         lines = response.lines if isinstance(response, LineLabels) else None
-        note, shown, files = "", Shown(()), {}
+        note, display, files = "", Shown(()), {}
         try:
-            items = shown_items(self._study, one, lines)
-            shown, files = items.of(subject), dict(items.files)
+            items = shown_items(self._study, frame, lines)
+            display, files = items.of(subject), dict(items.files)
         except InputError as error:
             note = str(error)
-            without = one.drop(columns=[name for name in ("media", "modality") if name in one])
-            shown = shown_items(self._study, without, lines).of(subject)
+            without = frame.drop(columns=[name for name in ("media", "modality") if name in frame])
+            display = shown_items(self._study, without, lines).of(subject)
         content = self._item_content()
         texts = () if content is None else tuple(content.shown(subject))
-        return Content((_whole(shown),), files, self._further(one, shown), texts, note)
+        return Content((_clean_display(display),), files, self._further(frame, display), texts, note)
 
-    def _further(self, one: pd.DataFrame, shown: Shown) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def _further(self, frame: pd.DataFrame, display: Shown) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Fields of an item that judges do not see, such as its strata."""
         assert self._study is not None
-        seen, labels = {name for name, _ in shown.fields}, self._study.level_labels
+        visible_names, labels = {name for name, _ in display.fields}, self._study.level_labels
         response = self._study.response
-        seen |= {response.lines} if isinstance(response, LineLabels) else set()
-        found = []
-        for name in one:
-            value = as_text(one[name]).iloc[0] if name not in UNSHOWN and name not in seen else pd.NA
+        visible_names |= {response.lines} if isinstance(response, LineLabels) else set()
+        fields = []
+        for name in frame:
+            value = (
+                as_text(frame[name]).iloc[0] if name not in UNSHOWN and name not in visible_names else pd.NA
+            )
             if not pd.isna(value):
                 label = self._study.feature_labels.get(str(name), str(name))
-                found.append((label, (labels.get(str(name), {}).get(value, whole_text(value)),)))
-        return tuple(found)
+                fields.append((label, (labels.get(str(name), {}).get(value, whole_text(value)),)))
+        return tuple(fields)
 
     def _read_item_content(self) -> RunContent | None:
         assert isinstance(self._study, ItemStudy)
@@ -183,8 +185,8 @@ class Contents:
             return None
 
 
-def _whole(shown: Shown) -> Shown:
+def _clean_display(display: Shown) -> Shown:
     """The same without characters that no page can contain."""
-    fields = tuple((whole_text(name), whole_text(value)) for name, value in shown.fields)
-    lines = tuple(whole_text(line) for line in shown.lines)
-    return Shown(fields, shown.media_name, shown.kind, whole_text(shown.alt), lines)
+    fields = tuple((whole_text(name), whole_text(value)) for name, value in display.fields)
+    lines = tuple(whole_text(line) for line in display.lines)
+    return Shown(fields, display.media_name, display.kind, whole_text(display.alt), lines)

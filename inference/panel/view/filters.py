@@ -57,7 +57,7 @@ class Query:
 
     def values(self, name: str) -> list[str]:
         """Values of a filter, all of which have to hold."""
-        return [value for one, value in self.filters if one == name]
+        return [value for filter_name, value in self.filters if filter_name == name]
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,16 @@ class Collection:
     @cached_property
     def checks(self) -> dict[str, Mask]:
         """Which answers are evidence of each check, by its code; checks without such answers are absent."""
-        found: dict[str, Mask] = {}
-        for one, mask in zip(self.fired, self.evidence, strict=True):
+        masks: dict[str, Mask] = {}
+        for result, mask in zip(self.fired, self.evidence, strict=True):
             if mask.any():
-                found[one.code] = found[one.code] | mask if one.code in found else mask
-        return found
+                masks[result.code] = masks[result.code] | mask if result.code in masks else mask
+        return masks
 
     @cached_property
     def evidence(self) -> list[Mask]:
         """Which answers are evidence of each result of ``fired``."""
-        return [evidence_mask(self.answers, one.rows, one.run) for one in self.fired]
+        return [evidence_mask(self.answers, result.rows, result.run) for result in self.fired]
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
@@ -132,8 +132,8 @@ class Collection:
     def _mask(self, name: str, value: str) -> Mask:
         frame = self.answers.frame
         if name == "judge":
-            column, wanted = ("judge_kind", KINDS[value]) if value in KINDS else ("judge_id", value)
-            return np.asarray((frame[column] == wanted).to_numpy(dtype=bool, na_value=False))
+            column, target = ("judge_kind", KINDS[value]) if value in KINDS else ("judge_id", value)
+            return np.asarray((frame[column] == target).to_numpy(dtype=bool, na_value=False))
         if name == "prompt":
             return np.asarray((frame["prompt_id"] == value).to_numpy(dtype=bool, na_value=False))
         if name == "status":
@@ -162,11 +162,11 @@ class Collection:
                 continue
             profiles, tasks = run.design.profiles, run.design_tasks
             same = (as_text(profiles[attribute]) == level).to_numpy(dtype=bool, na_value=False)
-            seen = tasks["profile_id"].isin(profiles["profile_id"][same]).to_numpy()
-            subjects = pd.Index(tasks["task_id"][seen].unique())
+            has_level = tasks["profile_id"].isin(profiles["profile_id"][same]).to_numpy()
+            subjects = pd.Index(tasks["task_id"][has_level].unique())
             profile = "profile_" + profiles["profile_id"][same].astype("string")
-            known = subjects.union(pd.Index(profile))
-            mask |= (frame["run"] == number).to_numpy() & (known.get_indexer(frame["subject"]) >= 0)
+            all_subjects = subjects.union(pd.Index(profile))
+            mask |= (frame["run"] == number).to_numpy() & (all_subjects.get_indexer(frame["subject"]) >= 0)
         return mask
 
     def _search(self, text: str) -> Mask:
@@ -188,8 +188,8 @@ class Collection:
             posts = run.design.posts
             hit = posts["profile_id"][_any_contains(posts, text)]
             subjects = run.design_tasks["task_id"][run.design_tasks["profile_id"].isin(hit).to_numpy()]
-            known = pd.Index(subjects.unique()).union(pd.Index("profile_" + hit.astype("string")))
-            mask |= (frame["run"] == number).to_numpy() & (known.get_indexer(frame["subject"]) >= 0)
+            all_subjects = pd.Index(subjects.unique()).union(pd.Index("profile_" + hit.astype("string")))
+            mask |= (frame["run"] == number).to_numpy() & (all_subjects.get_indexer(frame["subject"]) >= 0)
         return mask
 
     def _ordered(self, numbers: Numbers, query: Query) -> Numbers:
@@ -246,32 +246,40 @@ def _any_contains(table: pd.DataFrame, text: str) -> Mask:
 def evidence_mask(answers: Answers, rows: pd.DataFrame, run: int | None = None) -> Mask:
     """Which answers the evidence of a check names, those of one run or of all, shape (answers,)."""
     # A row names answers by all values that it has; one without a task and without a key names none.
-    theirs: dict[str, pd.Series[Any]] = {}
+    evidence_columns: dict[str, pd.Series[Any]] = {}
     for name in rows:
-        column, own = as_text(rows[name]), NAMED.get(str(name), str(name))
-        theirs[own] = theirs[own].fillna(column) if own in theirs else column
-    keys = [name for name in ("key", "subject", "judge_id", "prompt_id", "sample") if name in theirs]
-    ours = {name: as_text(answers.frame[name]) for name in keys}
-    stated = np.zeros(len(rows), dtype=np.int64)  # bits of the keys that each row has
+        column, key = as_text(rows[name]), NAMED.get(str(name), str(name))
+        evidence_columns[key] = evidence_columns[key].fillna(column) if key in evidence_columns else column
+    keys = [
+        name for name in ("key", "subject", "judge_id", "prompt_id", "sample") if name in evidence_columns
+    ]
+    answer_columns = {name: as_text(answers.frame[name]) for name in keys}
+    key_bits = np.zeros(len(rows), dtype=np.int64)  # bits of the keys that each row has
     for bit, name in enumerate(keys):
-        stated |= theirs[name].notna().to_numpy(dtype=np.int64) << bit
+        key_bits |= evidence_columns[name].notna().to_numpy(dtype=np.int64) << bit
     mask = np.zeros(len(answers), dtype=bool)
-    for bits in np.unique(stated):
+    for bits in np.unique(key_bits):
         names = [name for bit, name in enumerate(keys) if bits >> bit & 1]
         if "key" in names or "subject" in names:
-            wanted = _joined([theirs[name][stated == bits] for name in names])
-            mask |= _joined([ours[name] for name in names]).isin(wanted.unique()).to_numpy(dtype=bool)
+            evidence_keys = _join_columns([evidence_columns[name][key_bits == bits] for name in names])
+            mask |= (
+                _join_columns([answer_columns[name] for name in names])
+                .isin(evidence_keys.unique())
+                .to_numpy(dtype=bool)
+            )
     return mask if run is None else mask & (answers.frame["run"] == run).to_numpy()
 
 
-def _joined(columns: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
+def _join_columns(columns: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
     """Values of columns side by side as one text per row."""
-    return pd.Series([APART.join(row) for row in zip(*(one.fillna("") for one in columns), strict=True)])
+    return pd.Series(
+        [APART.join(row) for row in zip(*(column.fillna("") for column in columns), strict=True)]
+    )
 
 
 def read_filters(texts: Iterable[str], collection: Collection) -> tuple[Filter, ...]:
     """Read filters of the command line: NAME=VALUE, or the name of a mark or status alone."""
-    found: list[Filter] = []
+    filters: list[Filter] = []
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals and name in MARKS:
@@ -281,29 +289,35 @@ def read_filters(texts: Iterable[str], collection: Collection) -> tuple[Filter, 
         elif name in collection.columns:
             name, value = "level", text
         elif name not in NAMES or not value:
-            known = [*(f"{one}=..." for one in (*NAMES, *collection.columns)), *MARKS, *STATUSES]
+            choices = [
+                *(f"{filter_name}=..." for filter_name in (*NAMES, *collection.columns)),
+                *MARKS,
+                *STATUSES,
+            ]
             raise InputError(
                 f"--filter {text}: there is no such filter"
-                f"{did_you_mean(name, [*NAMES, *collection.columns])}; use {listed(known, 30)}."
+                f"{did_you_mean(name, [*NAMES, *collection.columns])}; use {listed(choices, 30)}."
             )
         _check_value(text, name, value, collection)
-        found.append((name, value))
-    return tuple(found)
+        filters.append((name, value))
+    return tuple(filters)
 
 
 def _check_value(text: str, name: str, value: str, collection: Collection) -> None:
     frame = collection.answers.frame
-    able: Mapping[str, Callable[[], Iterable[str]]] = {
+    option_sources: Mapping[str, Callable[[], Iterable[str]]] = {
         "judge": lambda: [*frame["judge_id"].unique(), *KINDS],
         "prompt": lambda: frame["prompt_id"].unique(),
         "status": lambda: STATUSES,
         "mark": lambda: MARKS,
-        "check": lambda: [one.code for one in collection.fired],
+        "check": lambda: [result.code for result in collection.fired],
         "level": lambda: [f"{name}={level}" for name, all in collection.columns.items() for level in all],
     }
-    if name not in able:
+    if name not in option_sources:
         return
-    known = [one for one in able[name]() if one]
-    if value not in known:
-        remedy = f"use {listed(known, 20)}" if known else "there are none in what was read"
-        raise InputError(f"--filter {text}: no answer has this {name}{did_you_mean(value, known)}; {remedy}.")
+    options = [option for option in option_sources[name]() if option]
+    if value not in options:
+        remedy = f"use {listed(options, 20)}" if options else "there are none in what was read"
+        raise InputError(
+            f"--filter {text}: no answer has this {name}{did_you_mean(value, options)}; {remedy}."
+        )

@@ -28,9 +28,9 @@ from ...tables.columns import stream
 from ...tables.files import write_table
 from ...tables.limits import EXPORT_BYTES, parse_json, read_content
 from ...tables.schema import validate
-from ...tables.writing import Held, Lock, open_itself
+from ...tables.writing import Lock, LockHeld, open_itself
 from ..answered import FINISHED, answered_tasks, choices_of, judgments_of, responses_of
-from ..plan import asked_of_people
+from ..plan import labelling_study
 from .sources import LABELS
 
 JOURNAL = "labels.jsonl"
@@ -101,8 +101,8 @@ def next_task(order: Sequence[str], events: Sequence[Event]) -> str | None:
     if events and events[-1].kind == "undo" and events[-1].task in set(order):
         return events[-1].task
     skipped = {event.task: event.number for event in events if event.kind == "skip"}
-    left = [task for task in order if task not in labels]
-    return min(left, key=lambda task: skipped.get(task, 0), default=None)
+    open_tasks = [task for task in order if task not in labels]
+    return min(open_tasks, key=lambda task: skipped.get(task, 0), default=None)
 
 
 class Labelling:
@@ -133,7 +133,7 @@ class Labelling:
         tasks: Collection[str],  # tasks or items to label; their order is drawn by `seed`
         seed: int,
         design: DrawnDesign | None = None,
-        others: Collection[str] = (),
+        judge_names: Collection[str] = (),
     ) -> Labelling:
         """Open the labels of a person, to begin or to go on."""
         if not NAME.fullmatch(name):
@@ -141,33 +141,33 @@ class Labelling:
                 f"--label {name}: a name begins with a letter and has letters, digits, - and _ alone, 40 at "
                 "most; choose another one."
             )
-        if name in others:
+        if name in judge_names:
             raise InputError(f"--label {name}: the run has a judge of this name; choose another one.")
         if study is None:
             raise InputError("Labelling needs the study file of the run; name it with --study.")
-        known = asked_of_people(study)
-        assert isinstance(known, Study | ItemStudy)
-        pairs = isinstance(known.response, Choice) and known.collect.form == "pair"
-        if isinstance(known, Study) and not pairs:
+        survey = labelling_study(study)
+        assert isinstance(survey, Study | ItemStudy)
+        pairs = isinstance(survey.response, Choice) and survey.collect.form == "pair"
+        if isinstance(survey, Study) and not pairs:
             raise InputError(
-                f"Study {known.name} does not ask for a choice between two profiles; tasks of conjoints are "
+                f"Study {survey.name} does not ask for a choice between two profiles; tasks of conjoints are "
                 "labelled by choices alone."
             )
-        if isinstance(known.response, FreeText):
-            raise InputError(f"Study {known.name} asks for free text, which is not labelled on a page.")
+        if isinstance(survey.response, FreeText):
+            raise InputError(f"Study {survey.name} asks for free text, which is not labelled on a page.")
         if not tasks:
             raise InputError("No task of the run is left by the filters, so there is nothing to label.")
         folder = run / LABELS / name
         try:
             lock = Lock(folder / "labels.lock", passing=True)
-        except Held as holder:
+        except LockHeld as holder:
             raise InputError(
                 f"{folder}: {holder} is labelling under this name; end it, or choose another name."
             ) from None
         except OSError as error:
             raise InputError(f"{folder}: labels cannot be written there ({error.strerror}).") from None
         try:
-            return cls(folder, name, known, in_seeded_order(tasks, seed), seed, design, lock)
+            return cls(folder, name, survey, in_seeded_order(tasks, seed), seed, design, lock)
         except BaseException:
             lock.release()
             raise
@@ -189,8 +189,8 @@ class Labelling:
     @property
     def progress(self) -> Progress:
         """Where the person stands."""
-        labels, wanted = active_labels(self.events), set(self.order)
-        done = [task for task in labels if task in wanted]
+        labels, tasks = active_labels(self.events), set(self.order)
+        done = [task for task in labels if task in tasks]
         task, last = next_task(self.order, self.events), done[-1] if done else None
         return Progress(len(self.events) + 1, task, len(done), len(self.order), last)
 
@@ -264,9 +264,9 @@ def label_tables(
     judgments = validate(judgments_of(study, answered), "judgments", f"labels of {name}")
     tables = {"responses": responses_of(study, answered), "judgments": judgments}
     if isinstance(study, Study) and pairs is not None:
-        shown = pairs.tasks[pairs.tasks["task_id"].isin(tasks["name"]).to_numpy()]
-        profiles = pairs.profiles[pairs.profiles["profile_id"].isin(shown["profile_id"]).to_numpy()]
-        tables["choices"] = choices_of(study, shown, profiles, judgments)
+        labelled_tasks = pairs.tasks[pairs.tasks["task_id"].isin(tasks["name"]).to_numpy()]
+        profiles = pairs.profiles[pairs.profiles["profile_id"].isin(labelled_tasks["profile_id"]).to_numpy()]
+        tables["choices"] = choices_of(study, labelled_tasks, profiles, judgments)
     return tables
 
 
@@ -289,11 +289,11 @@ def read_journal(path: Path) -> list[Event]:
     if not path.is_file():
         return []
     content = read_content(path, EXPORT_BYTES)
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        os.truncate(path, len(whole))
+    complete_lines = content[: content.rfind(b"\n") + 1]
+    if len(complete_lines) < len(content):
+        os.truncate(path, len(complete_lines))
     events: list[Event] = []
-    for number, line in enumerate(whole.decode("utf-8", "replace").splitlines(), start=1):
+    for number, line in enumerate(complete_lines.decode("utf-8", "replace").splitlines(), start=1):
         try:
             event = Event(**_mapping(parse_json(line)))
         except (ValueError, TypeError) as error:

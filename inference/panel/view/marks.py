@@ -35,12 +35,12 @@ def marks_of(
             rows, ["task", "dimension", "judge_id", "prompt_id", *put_columns(rows)], "sample"
         ),
     }
-    found = {}
+    marks = {}
     for name, flag in flags.items():
         marked = np.zeros(len(answers), dtype=bool)
         marked[rows["answer"].to_numpy()[flag]] = True
-        found[name] = marked
-    return found
+        marks[name] = marked
+    return marks
 
 
 def differs(rows: pd.DataFrame, within: list[str], between: str) -> Mask:
@@ -91,19 +91,19 @@ def flips(rows: pd.DataFrame, tasks: Mapping[int, pd.DataFrame], options: Sequen
         at = np.flatnonzero(choice & (rows["run"] == run).to_numpy())
         place = pairs.index.get_indexer(pd.Index(rows["subject"].to_numpy()[at]))
         at, place = at[place >= 0], place[place >= 0]
-        own, which = rows.iloc[at], pairs.iloc[place]
-        second = (own["value"] == options[1]).to_numpy(dtype=bool)
-        profile = pd.Series(np.where(second, which["B"], which["A"]), index=own.index)
+        choice_rows, row_pairs = rows.iloc[at], pairs.iloc[place]
+        second = (choice_rows["value"] == options[1]).to_numpy(dtype=bool)
+        profile = pd.Series(np.where(second, row_pairs["B"], row_pairs["A"]), index=choice_rows.index)
         keys = [
             "judge_id",
             "prompt_id",
             "sample",
-            *put_columns(own, without="option_order"),
+            *put_columns(choice_rows, without="option_order"),
         ]
-        paired = own.assign(pair=which["original"].to_numpy())
+        paired = choice_rows.assign(pair=row_pairs["original"].to_numpy())
         numbers = _groups(paired, ["pair", *keys])
         if len(numbers):
-            marked[at] = _several(numbers, profile) & _several(numbers, own["subject"])
+            marked[at] = _several(numbers, profile) & _several(numbers, choice_rows["subject"])
     return marked
 
 
@@ -111,7 +111,7 @@ def _pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Profiles in positions A and B of each task, and the task that it repeats, or itself."""
     wide = table.assign(position=table["position"].astype("string"))
     sides = wide.drop_duplicates(["task_id", "position"])
-    first, second = (sides[(sides["position"] == one).to_numpy()].set_index("task_id") for one in "AB")
+    first, second = (sides[(sides["position"] == side).to_numpy()].set_index("task_id") for side in "AB")
     pairs = pd.DataFrame({"A": first["profile_id"], "B": second["profile_id"]})
     itself = pd.Series(first.index, index=first.index, dtype="string")
     original = first["repeat_of"].astype("string").fillna(itself) if "repeat_of" in first else itself

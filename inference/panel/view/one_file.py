@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ...errors import InputError
-from ...tables.writing import whole
+from ...tables.writing import atomic_write
 from . import MOST
 from .filters import APART, Collection, Query
 from .rendering import Renderer, filter_choices, static_file, view_environment
@@ -72,14 +72,14 @@ def write_file(collection: Collection, path: Path, query: Query | None = None, m
     transcripts = Transcripts(collection)
     media = Embedded(transcripts, MEDIA)
     renderer = Renderer(transcripts, view_environment(lambda name: name, media.address))
-    shown = {int(number) for number in numbers[:most]}
-    articles = [_article(renderer, int(number), shown) for number in numbers[:most]]
+    file_numbers = {int(number) for number in numbers[:most]}
+    articles = [_article(renderer, int(number), file_numbers) for number in numbers[:most]]
     style = "".join(_text(name) for name in ("panel.css", "view.css"))
     script = _text("view.js")
     html = renderer.page(
         "one_file.html.j2",
         articles=articles,
-        choices=[one for one in filter_choices(collection) if one.name not in ("level", "check")],
+        choices=[choice for choice in filter_choices(collection) if choice.name not in ("level", "check")],
         selected=len(numbers),
         style=Markup(style),
         script=Markup(script),
@@ -87,7 +87,7 @@ def write_file(collection: Collection, path: Path, query: Query | None = None, m
         media=media,
     )
     content = html.encode("utf-8")
-    with whole(path, private=True) as file:
+    with atomic_write(path, private=True) as file:
         file.write(content)
     return Written(len(numbers), len(articles), len(media.omitted), len(content))
 
@@ -110,21 +110,21 @@ def _text(name: str) -> str:
     return text
 
 
-def _article(renderer: Renderer, number: int, shown: set[int]) -> dict[str, Any]:
+def _article(renderer: Renderer, number: int, file_numbers: set[int]) -> dict[str, Any]:
     values = renderer.transcript(number)
-    one: Transcript = values["one"]
+    transcript: Transcript = values["one"]
     row = renderer.collection.answers.frame.iloc[number]
-    kind = "people" if one.row.kind == "human" else "models"
-    statuses = [judgment["status"] for judgment in one.judgments]
+    kind = "people" if transcript.row.kind == "human" else "models"
+    statuses = [judgment["status"] for judgment in transcript.judgments]
     return values | {
         "number": number,
         "data": {
             "judge": APART.join([str(row["judge_id"]), kind]),
             "prompt": str(row["prompt_id"]),
             "status": APART.join(dict.fromkeys(statuses)),
-            "mark": APART.join(one.row.marks),
+            "mark": APART.join(transcript.row.marks),
         },
-        "linked": shown,
+        "linked": file_numbers,
     }
 
 

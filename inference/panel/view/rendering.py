@@ -102,20 +102,30 @@ def filter_choices(collection: Collection) -> list[Choices]:
     )
     models = frame["judge_id"][(frame["judge_kind"] != "human").to_numpy()].unique()
     kinds = [(kind, f"All {kind}") for kind, name in KINDS.items() if (frame["judge_kind"] == name).any()]
-    fired = {one.code: one.title for one in collection.fired if one.code in collection.checks}
-    plain: dict[str, tuple[str, list[tuple[str, str]]]] = {
-        "judge": ("Judge", [*kinds, *((one, judges.get(one, one)) for one in models)]),
-        "prompt": ("Prompt", [(one, prompts.get(one, one)) for one in frame["prompt_id"].unique() if one]),
-        "status": ("Status", [(one, one) for bit, one in enumerate(STATUSES) if (statuses >> bit & 1).any()]),
+    fired = {result.code: result.title for result in collection.fired if result.code in collection.checks}
+    options_by_filter: dict[str, tuple[str, list[tuple[str, str]]]] = {
+        "judge": ("Judge", [*kinds, *((judge, judges.get(judge, judge)) for judge in models)]),
+        "prompt": (
+            "Prompt",
+            [(prompt, prompts.get(prompt, prompt)) for prompt in frame["prompt_id"].unique() if prompt],
+        ),
+        "status": (
+            "Status",
+            [(status, status) for bit, status in enumerate(STATUSES) if (statuses >> bit & 1).any()],
+        ),
         "mark": ("Mark", [(name, MARKS[name]) for name, mask in collection.marks.items() if mask.any()]),
         "check": ("Check", [(code, f"{code} {title}") for code, title in fired.items()]),
     }
-    found = [Choices(name, label, [("", options)]) for name, (label, options) in plain.items() if options]
+    choices = [
+        Choices(name, label, [("", options)])
+        for name, (label, options) in options_by_filter.items()
+        if options
+    ]
     levels = [
         (features.get(name, name), [(f"{name}={value}", label) for value, label in values.items()])
         for name, values in collection.columns.items()
     ]
-    return [*found, Choices("level", "Attribute or field", levels)] if levels else found
+    return [*choices, Choices("level", "Attribute or field", levels)] if levels else choices
 
 
 @dataclass(frozen=True)
@@ -143,11 +153,11 @@ class Renderer:
     def transcript(self, number: int) -> dict[str, Any]:
         """What the template of one transcript shows."""
         transcript, study = self.transcripts.of(number), self.collection.study
-        shown = transcript.content.shown
+        displays = transcript.content.shown
         noun = "Profile" if study is None else study.collect.noun or NOUNS[study.kind]
         return {
             "one": transcript,
-            "layout": layout_of(shown),
+            "layout": layout_of(displays),
             "noun": noun,
             "positions": POSITIONS,
             "question": "" if study is None else study.question,
@@ -155,6 +165,6 @@ class Renderer:
         }
 
 
-def layout_of(shown: Sequence[Shown]) -> str:
+def layout_of(displays: Sequence[Shown]) -> str:
     """How what is shown is laid out: a pair as rows of a table, as texts or pictures side by side."""
-    return pair_layout(shown) if len(shown) == len(POSITIONS) else "single"
+    return pair_layout(displays) if len(displays) == len(POSITIONS) else "single"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import counted
-from ..web.serving import SECRET_BYTES, opened, run_server
+from ..web.serving import SECRET_BYTES, open_socket, run_server
 from .app import HOSTS, make_app
 from .filters import Collection, Filter
 
@@ -24,7 +24,7 @@ def serve(
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve transcripts on 127.0.0.1 until Ctrl-C."""
-    with opened(HOSTS[0], port) as listening:
+    with open_socket(HOSTS[0], port) as listening:
         number = listening.getsockname()[1]
         secret = secrets.token_bytes(SECRET_BYTES)
         token = secrets.token_urlsafe(TOKEN_BYTES)

@@ -56,9 +56,9 @@ class Run:
     def design_tasks(self) -> pd.DataFrame | None:
         """Pairs of models and people in the design, two rows each; None where there is no design."""
         files = [self.root / "design" / f"{name}.parquet" for name in ("tasks", "panel_tasks")]
-        found = [read_table(path) for path in files if path.is_file()]
-        names = [name for name in PAIRS if all(name in table for table in found)]
-        pairs = [table[names].astype({"position": "string"}) for table in found]
+        tables = [read_table(path) for path in files if path.is_file()]
+        names = [name for name in PAIRS if all(name in table for table in tables)]
+        pairs = [table[names].astype({"position": "string"}) for table in tables]
         return pd.concat(pairs, ignore_index=True).drop_duplicates(["task_id", "position"]) if pairs else None
 
     @cached_property
@@ -86,8 +86,10 @@ class Sources:
 
     def judges_besides(self, labeller: str) -> set[str]:
         """Judges of all tables but those that a person wrote by labelling."""
-        others = [one for run in self.runs for one in run.tables if one.labeller != labeller]
-        tables = [table for one in others for table in (one.responses, one.judgments) if table is not None]
+        folders = [folder for run in self.runs for folder in run.tables if folder.labeller != labeller]
+        tables = [
+            table for folder in folders for table in (folder.responses, folder.judgments) if table is not None
+        ]
         return {str(name) for table in tables if "judge_id" in table for name in table["judge_id"].unique()}
 
     def close(self) -> None:
@@ -104,36 +106,36 @@ class Sources:
 
 def open_sources(named: Sequence[str], study: str | None = None) -> Sources:
     """Open runs and find their study."""
-    known = None if study is None else _two_kinds(load_any_study(study))
+    spec = None if study is None else _require_known_kind(load_any_study(study))
     folders: list[Path] = []
     for name in named:
-        folder, meant = _folder(name)
+        folder, meant = _find_folder(name)
         if meant is not None:
-            known = _same(known, meant)
-        if folder.resolve() not in [one.resolve() for one in folders]:
+            spec = _require_same_study(spec, meant)
+        if folder.resolve() not in [path.resolve() for path in folders]:
             folders.append(folder)
     runs, notes = [], []
     for folder in folders:
-        run, told = _run(folder)
+        run, answers_study = _open_run(folder)
         runs.append(run)
         facts = {} if run.ledger is None else (run.ledger.get("inputs") or {})
-        own = str(facts.get("study") or told or "")
-        if known is None and own:
-            known = _find_study(own, run.root)
-            if known is None:
+        slug = str(facts.get("study") or answers_study or "")
+        if spec is None and slug:
+            spec = _find_study(slug, run.root)
+            if spec is None:
                 notes.append(
-                    f"The study file of {own} was not found, so tasks are shown as requests contain them; "
+                    f"The study file of {slug} was not found, so tasks are shown as requests contain them; "
                     "name it with --study."
                 )
-        if known is not None and own and known.name != own:
+        if spec is not None and slug and spec.name != slug:
             raise InputError(
-                f"{folder}: this run belongs to the study {own}, not to {known.name}; name runs of one study."
+                f"{folder}: this run belongs to the study {slug}, not to {spec.name}; name runs of one study."
             )
-        notes += _changes(facts, known, run)
-    return Sources(tuple(runs), known, tuple(dict.fromkeys(notes)))
+        notes += _changes(facts, spec, run)
+    return Sources(tuple(runs), spec, tuple(dict.fromkeys(notes)))
 
 
-def _folder(name: str) -> tuple[Path, Study | ItemStudy | None]:
+def _find_folder(name: str) -> tuple[Path, Study | ItemStudy | None]:
     """Return the folder that an argument names; a study means its usual run."""
     path = Path(name).expanduser()
     if path.is_dir():
@@ -143,7 +145,7 @@ def _folder(name: str) -> tuple[Path, Study | ItemStudy | None]:
             return path, None
     study = None
     if path.suffix.lower() in (".yaml", ".yml"):
-        study = _two_kinds(load_any_study(path))
+        study = _require_known_kind(load_any_study(path))
     elif not path.exists():
         study = _find_study(name, Path("runs") / name)
     if study is not None:
@@ -157,18 +159,18 @@ def _has_answers(folder: Path) -> bool:
     return any((folder / f"{name}.parquet").is_file() for name in ANSWERS)
 
 
-def _two_kinds(study: AnyStudy) -> Study | ItemStudy:
+def _require_known_kind(study: AnyStudy) -> Study | ItemStudy:
     assert isinstance(study, Study | ItemStudy)
     return study
 
 
-def _same(before: Study | ItemStudy | None, study: Study | ItemStudy) -> Study | ItemStudy:
+def _require_same_study(before: Study | ItemStudy | None, study: Study | ItemStudy) -> Study | ItemStudy:
     if before is not None and before.name != study.name:
         raise InputError(f"{before.name} and {study.name} are two studies; name runs of one study.")
     return before or study
 
 
-def _run(folder: Path) -> tuple[Run, str]:
+def _open_run(folder: Path) -> tuple[Run, str]:
     """Open one run; return also the name of the study that its answers state."""
     places = [folder, folder / PEOPLE, *sorted((folder / LABELS).glob("*/"))]
     tables = [read_answers(place) for place in places if _has_answers(place)]
@@ -180,26 +182,28 @@ def _run(folder: Path) -> tuple[Run, str]:
         raise InputError(
             f"{folder}: this folder contains no answers (responses.parquet, judgments.parquet); {advice}."
         )
-    root = next((one for one in (folder, *folder.parents[:2]) if (one / "design").is_dir()), folder)
-    responses = (one.responses for one in tables if one.responses is not None)
-    stated = next((str(one["study"].iloc[0]) for one in responses if "study" in one and len(one)), "")
+    root = next((path for path in (folder, *folder.parents[:2]) if (path / "design").is_dir()), folder)
+    responses = (folder_tables.responses for folder_tables in tables if folder_tables.responses is not None)
+    study_name = next(
+        (str(table["study"].iloc[0]) for table in responses if "study" in table and len(table)), ""
+    )
     ledger = Ledger.open(file, write=False) if file.is_file() else None
-    return Run(str(folder), root, tuple(tables), ledger), stated
+    return Run(str(folder), root, tuple(tables), ledger), study_name
 
 
 def read_answers(folder: Path) -> Tables:
     """Read responses and judgments of one folder, as far as they are there."""
-    found: dict[str, pd.DataFrame | None] = dict.fromkeys(ANSWERS)
+    tables: dict[str, pd.DataFrame | None] = dict.fromkeys(ANSWERS)
     for name in ANSWERS:
         path = folder / f"{name}.parquet"
         if path.is_file():
             frame = read_table(path)
-            needed = [column for column, one in fields_of(name).items() if one.required]
+            needed = [column for column, entry in fields_of(name).items() if entry.required]
             require_columns(frame, needed, str(path))
-            found[name] = frame.drop(columns=[column for column in UNREAD if column in frame])
+            tables[name] = frame.drop(columns=[column for column in UNREAD if column in frame])
     place = folder.resolve()
     labeller = place.name if place.parent.name == LABELS else ""
-    return Tables(found["responses"], found["judgments"], labeller)
+    return Tables(tables["responses"], tables["judgments"], labeller)
 
 
 def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
@@ -210,8 +214,8 @@ def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
         except InputError:
             continue
         if study.name == name:
-            return _two_kinds(study)
-    return _two_kinds(load_any_study(name)) if name in list_studies() else None
+            return _require_known_kind(study)
+    return _require_known_kind(load_any_study(name)) if name in list_studies() else None
 
 
 def _candidates(root: Path) -> Iterator[Path]:

@@ -158,7 +158,7 @@ class Transcripts:
             int(row["sample"]),
             value,
             status,
-            _short(row.get("text")),
+            _one_line(row.get("text")),
             marks,
         )
 
@@ -189,12 +189,12 @@ class Transcripts:
         body, note = self._body(run, str(row["key"]))
         messages = tuple(_messages(body, run)) if body is not None else ()
         answer, text, earlier = self._answer(run, row)
-        people, others, unlisted = self._others(number, str(row["task"]))
+        people, other_answers, unlisted = self._others(number, str(row["task"]))
         return Transcript(
             self.listed(number),
             _with_pictures(content, messages),
-            _chosen(judged, collection),
-            _cut(text),
+            _chosen_positions(judged, collection),
+            _shorten_text(text),
             _facts(row),
             tuple(self._judgments(judged)),
             tuple(self._readings(row, content, answer, judged)) if row["judge_kind"] == "model" else (),
@@ -202,11 +202,11 @@ class Transcripts:
             tuple(_settings(body)) if body is not None else (),
             earlier,
             people,
-            others,
+            other_answers,
             unlisted,
             tuple(
-                (one.code, one.title, one.finding)
-                for one, mask in zip(collection.fired, collection.evidence, strict=True)
+                (result.code, result.title, result.finding)
+                for result, mask in zip(collection.fired, collection.evidence, strict=True)
                 if mask[number]
             ),
             note,
@@ -225,20 +225,26 @@ class Transcripts:
         """The answer that counts, its text as it was received, and earlier answers to the same request."""
         text, ledger = _text(row, "text"), self.collection.sources.runs[run].ledger
         refusal, reason = _text(row, "refusal"), _text(row, "finish_reason")
-        plain = Answer(text, refusal, reason, error="" if text else _text(row, "error"))
+        stored_answer = Answer(text, refusal, reason, error="" if text else _text(row, "error"))
         key = str(row["key"])
         try:
             if ledger is None or not ledger.knows(key):
-                return plain, text, ()
+                return stored_answer, text, ()
             received = [parse_json(body.decode("utf-8")) for body in ledger.answer_bodies(key)]
         except (InputError, ValueError):
-            return plain, text, ()
+            return stored_answer, text, ()
         read = [read_completion(body) for body in received]
         if not read:
-            return plain, text, ()
+            return stored_answer, text, ()
         at = next((n for n in reversed(range(len(read))) if read[n].text == text), len(read) - 1)
-        texts = [_received(body, one) for body, one in zip(received, read, strict=True)]
-        return read[at], texts[at], tuple(_cut(one) for n, one in enumerate(texts) if n != at)
+        texts = [
+            _text_with_reasoning(body, completion) for body, completion in zip(received, read, strict=True)
+        ]
+        return (
+            read[at],
+            texts[at],
+            tuple(_shorten_text(earlier_text) for n, earlier_text in enumerate(texts) if n != at),
+        )
 
     def _judgments(self, judged: pd.DataFrame) -> Iterator[dict[str, str]]:
         """Judgments as the tables have them."""
@@ -264,26 +270,26 @@ class Transcripts:
             _, read = self._readers[rule].parse(
                 prompt, str(row["subject"]), answer, content.texts, arrangement
             )
-            for dimension, one in read:
+            for dimension, reading in read:
                 yield RuleReading(
                     rule,
                     explain(rule),
                     dimension,
-                    "" if one.value is None else self._word(one.value)[:500],
-                    one.status,
-                    whole_text(one.note)[:500],
+                    "" if reading.value is None else self._word(reading.value)[:500],
+                    reading.status,
+                    whole_text(reading.note)[:500],
                     rule in stored,
                 )
 
     def _others(self, number: int, task: str) -> tuple[tuple[Tally, ...], tuple[Listed, ...], int]:
         """Counts of people's answers to a task, and other answers to it, those of models first."""
         answers = self.collection.answers
-        same = answers.by_task[task]
-        human = [int(one) for one in same if answers.frame["judge_kind"].iat[one] == "human"]
-        models = [int(one) for one in same if answers.frame["judge_kind"].iat[one] != "human"]
+        task_answers = answers.by_task[task]
+        human = [int(index) for index in task_answers if answers.frame["judge_kind"].iat[index] == "human"]
+        models = [int(index) for index in task_answers if answers.frame["judge_kind"].iat[index] != "human"]
         counts: dict[str, Counter[str]] = {}
-        for one in human:
-            judged = answers.judgments(one)
+        for index in human:
+            judged = answers.judgments(index)
             for dimension, value in zip(judged["dimension"], judged["value"], strict=True):
                 if not pd.isna(value):
                     counts.setdefault(str(dimension), Counter())[str(value)] += 1
@@ -292,13 +298,13 @@ class Transcripts:
             for dimension, counter in counts.items()
             for value, n in sorted(counter.items())
         )
-        people = [one for one in human if one != number]
-        wanted = [*(one for one in models if one != number), *people[:MOST_PEOPLE]]
+        people = [index for index in human if index != number]
+        indices = [*(index for index in models if index != number), *people[:MOST_PEOPLE]]
         unlisted = max(len(people) - MOST_PEOPLE, 0)
-        return tallies, tuple(self.listed(one) for one in wanted), unlisted
+        return tallies, tuple(self.listed(index) for index in indices), unlisted
 
 
-def _received(body: Any, read: Answer) -> str:
+def _text_with_reasoning(body: Any, read: Answer) -> str:
     """Text of an answer with the reasoning before it, which parsing rules do not see."""
     try:
         message = body["choices"][0]["message"]
@@ -308,7 +314,7 @@ def _received(body: Any, read: Answer) -> str:
     return content if isinstance(content, str) else read.text
 
 
-def _chosen(judged: pd.DataFrame, collection: Collection) -> tuple[str, ...]:
+def _chosen_positions(judged: pd.DataFrame, collection: Collection) -> tuple[str, ...]:
     """Positions that an answer chose."""
     options: Sequence[str] = getattr(getattr(collection.study, "response", None), "options", POSITIONS)
     choices = judged["value"][(judged["dimension"] == "choice").to_numpy(dtype=bool, na_value=False)]
@@ -318,7 +324,7 @@ def _chosen(judged: pd.DataFrame, collection: Collection) -> tuple[str, ...]:
 
 
 def _facts(row: pd.Series[Any]) -> tuple[tuple[str, str], ...]:
-    found: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for name, label in FACTS.items():
         value = row.get(name)
         if value is None or pd.isna(value) or value == "":
@@ -327,8 +333,8 @@ def _facts(row: pd.Series[Any]) -> tuple[tuple[str, str], ...]:
             value = value.strftime("%Y-%m-%d %H:%M:%S UTC")
         elif isinstance(value, float):
             value = f"{value:,.4g}"
-        found[label] = whole_text(str(value))[:2000]
-    return tuple(found.items())
+        facts[label] = whole_text(str(value))[:2000]
+    return tuple(facts.items())
 
 
 def _settings(body: Body) -> Iterator[tuple[str, str]]:
@@ -348,14 +354,14 @@ def _part(part: Mapping[str, Any], run: int) -> Part:
     """One part of a message; of an address, only its text is shown, since nothing is fetched."""
     kind = str(part.get("type", ""))
     if kind == "text":
-        return Part("text", _cut(str(part.get("text", ""))))
+        return Part("text", _shorten_text(str(part.get("text", ""))))
     named = part.get(kind)
     place = str(named.get("url") or named.get("data") or "") if isinstance(named, dict) else ""
     sha256 = place.removeprefix(MEDIA)
     if place.startswith(MEDIA) and SHA256.fullmatch(sha256):
         shape = {"image_url": "image", "video_url": "video", "input_audio": "audio"}.get(kind, "absent")
         return Part(shape, "", f"{run}-{sha256}")
-    return Part("absent", _cut(f"{kind}: {place}" if place else kind))
+    return Part("absent", _shorten_text(f"{kind}: {place}" if place else kind))
 
 
 def _with_pictures(content: Content, messages: Sequence[Message]) -> Content:
@@ -369,23 +375,23 @@ def _with_pictures(content: Content, messages: Sequence[Message]) -> Content:
             position = None if match is None else match[1] or ""
         elif part.kind in ("image", "video") and position is not None:
             pictures.setdefault(position, []).append(part)
-    shown = []
-    for place, one in enumerate(content.shown):
-        own = pictures.get(POSITIONS[place] if len(content.shown) == len(POSITIONS) else "", [])
-        if one.media_name is None and len(own) == 1:
-            alt = "; ".join(f"{name}: {value}" for name, value in one.fields)
-            one = Shown((), own[0].name, own[0].kind, alt)
-        shown.append(one)
-    return replace(content, shown=tuple(shown))
+    displays = []
+    for place, display in enumerate(content.shown):
+        side_pictures = pictures.get(POSITIONS[place] if len(content.shown) == len(POSITIONS) else "", [])
+        if display.media_name is None and len(side_pictures) == 1:
+            alt = "; ".join(f"{name}: {value}" for name, value in display.fields)
+            display = Shown((), side_pictures[0].name, side_pictures[0].kind, alt)
+        displays.append(display)
+    return replace(content, shown=tuple(displays))
 
 
 def _arrangement(row: pd.Series[Any]) -> dict[str, Any]:
     text = _text(row, "arrangement")
     try:
-        drawn = parse_json(text) if text else {}
+        arrangement = parse_json(text) if text else {}
     except ValueError:
         return {}
-    return drawn if isinstance(drawn, dict) else {}
+    return arrangement if isinstance(arrangement, dict) else {}
 
 
 def _text(row: pd.Series[Any], name: str) -> str:
@@ -393,14 +399,14 @@ def _text(row: pd.Series[Any], name: str) -> str:
     return "" if value is None or pd.isna(value) else str(value)
 
 
-def _cut(text: str) -> str:
+def _shorten_text(text: str) -> str:
     text = whole_text(text)
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are not shown]"
 
 
-def _short(text: Any) -> str:
+def _one_line(text: Any) -> str:
     if text is None or pd.isna(text):
         return ""
     line = " ".join(whole_text(str(text)[:400]).split())

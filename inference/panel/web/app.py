@@ -22,7 +22,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from ..pages.steps import EndStep
 from ..visits import Refused, Timing, UnknownVisit, Visits
-from .languages import Catalogue, accepted, load_catalogues
+from .languages import Catalogue, choose_language, load_catalogues
 from .pages import Answered, Page, render, render_step
 from .researcher import Researcher
 from .security import (
@@ -165,23 +165,23 @@ class Pages:
     async def welcome(self, request: Request) -> Response:
         """Show what a person comes to; somebody who is on the way goes on."""
         recruiting = self.visits.plan.section.recruiting
-        given = {name: request.query_params.get(name, "").strip() for name in recruiting.parameters}
-        given = {name: value[:LONGEST_PARAMETER] for name, value in given.items() if value}
-        person = given.get(recruiting.person)
+        parameters = {name: request.query_params.get(name, "").strip() for name in recruiting.parameters}
+        parameters = {name: value[:LONGEST_PARAMETER] for name, value in parameters.items() if value}
+        person = parameters.get(recruiting.person)
         session = request.session
-        if session.get("visit") and (person is None or session.get("person") == _short(person)):
+        if session.get("visit") and (person is None or session.get("person") == _person_hash(person)):
             return RedirectResponse("/visit", status_code=303)
         if "id" not in session:
             session["id"] = new_session()
         text = self._language(request)
-        links = {code: "/?" + urlencode({**given, "language": code}) for code in self.codes}
+        links = {code: "/?" + urlencode({**parameters, "language": code}) for code in self.codes}
         section = self.visits.plan.section
         return HTMLResponse(
             render(
                 "welcome.html.j2",
                 self._page(request, text),
                 title=self.visits.plan.study.title,
-                parameters=given,
+                parameters=parameters,
                 links=links,
                 minutes=section.minutes,
                 complete=person is not None or not recruiting.required,
@@ -208,7 +208,7 @@ class Pages:
         request.session.clear()
         request.session.update({"id": new_session(), "visit": arrived, "language": language})
         if person:
-            request.session["person"] = _short(person)
+            request.session["person"] = _person_hash(person)
         return RedirectResponse("/visit", status_code=303)
 
     # ---- the page that a person is on ----
@@ -255,10 +255,10 @@ class Pages:
 
     async def media(self, request: Request) -> Response:
         """Send a picture or clip of the study, by its name, to those who take part."""
-        known = self.visits.plan.shown.files.get(request.path_params["name"])
-        if known is None or request.session.get("visit") is None:
+        entry = self.visits.plan.shown.files.get(request.path_params["name"])
+        if entry is None or request.session.get("visit") is None:
             raise HTTPException(404)
-        path, kind = known
+        path, kind = entry
         return FileResponse(path, media_type=kind, headers={"Cache-Control": KEPT})
 
     # ---- what goes wrong ----
@@ -293,12 +293,12 @@ class Pages:
         return Page(text, token, tuple(self.catalogues.values()), self.layout)
 
     def _language(self, request: Request) -> Catalogue:
-        asked = request.query_params.get("language", "")
+        query_code = request.query_params.get("language", "")
         visiting = request.scope.get("session", {}).get("language", "")
-        for code in (asked if not visiting else "", visiting):
+        for code in (query_code if not visiting else "", visiting):
             if code in self.catalogues:
                 return self.catalogues[code]
-        return self.catalogues[accepted(request.headers.get("accept-language", ""), self.codes)]
+        return self.catalogues[choose_language(request.headers.get("accept-language", ""), self.codes)]
 
 
 def timing_of(form: FormData) -> Timing:
@@ -340,7 +340,7 @@ def _kind_of_device(agent: str) -> str:
     return "phone" if "Mobi" in agent else "computer"
 
 
-def _short(person: str) -> str:
+def _person_hash(person: str) -> str:
     return hashlib.sha256(person.encode()).hexdigest()[:16]
 
 

@@ -60,9 +60,9 @@ def _catalogue(code: str, folder: Path | None) -> Catalogue:
         path = require_inside(added, added.parents[1])  # the folder of the study
         strings |= _read(path)
     elif not shipped.is_file():
-        known = ", ".join(shipped_names(SHIPPED))
+        names = ", ".join(shipped_names(SHIPPED))
         raise InputError(
-            f"panel.languages: there are no strings for '{code}'; languages that ship are {known}, so write "
+            f"panel.languages: there are no strings for '{code}'; languages that ship are {names}, so write "
             f"languages/{code}.yaml next to the study file, after the form of {SHIPPED / 'en.yaml'}."
         )
     _check(path, strings, english)
@@ -119,7 +119,7 @@ def _flat(content: Mapping[Any, Any], path: Path, before: str) -> Iterator[tuple
             raise InputError(f"{path}, {name}: this is no text; write one, in quotation marks if need be.")
 
 
-def accepted(header: str, codes: Sequence[str]) -> str:
+def choose_language(header: str, codes: Sequence[str]) -> str:
     """Choose among languages by what a browser accepts; the first of them where it accepts none."""
     wishes: list[tuple[float, str]] = []
     for part in header.split(",")[:20]:
@@ -128,9 +128,9 @@ def accepted(header: str, codes: Sequence[str]) -> str:
             wishes.append((float(weight) if weight else 1.0, tag.lower()))
         except ValueError:
             continue
-    for wished, asked in sorted(wishes, key=lambda wish: -wish[0]):
+    for preference, language in sorted(wishes, key=lambda wish: -wish[0]):
         for code in codes:
-            same = code.lower().partition("-")[0] == asked.partition("-")[0]
-            if wished > 0 and asked and same:
+            same = code.lower().partition("-")[0] == language.partition("-")[0]
+            if preference > 0 and language and same:
                 return code
     return codes[0]

@@ -102,8 +102,13 @@ def task_page(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> tupl
         noun = study.collect.noun or NOUNS[study.kind]
         return "pair.html.j2", {"title": title, "noun": noun, "positions": POSITIONS}
     fields = task_fields(study, step, text)
-    one = step.shown[0]
-    return "item.html.j2", {"title": title, "one": one, "fields": fields, "named": len(one.fields) > 1}
+    display = step.shown[0]
+    return "item.html.j2", {
+        "title": title,
+        "one": display,
+        "fields": fields,
+        "named": len(display.fields) > 1,
+    }
 
 
 def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> list[Field]:
@@ -153,8 +158,8 @@ def question_field(question: Question, text: Catalogue) -> Field:
         return Field(question.id, question.label, shape, options, help_text, question.required)
     limits = (question.minimum, question.maximum)
     if form == "number" and None not in limits:
-        stated = text("task.number", minimum=question.minimum, maximum=question.maximum)
-        help_text = f"{help_text} {stated}".strip()
+        limits_text = text("task.number", minimum=question.minimum, maximum=question.maximum)
+        help_text = f"{help_text} {limits_text}".strip()
     return Field(question.id, question.label, form, (), help_text, question.required, *limits)
 
 

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ..status import PanelFigures
 from ..visits import Visits
-from .languages import Catalogue, accepted, load_catalogues
+from .languages import Catalogue, choose_language, load_catalogues
 from .pages import Page, render
 from .security import Buckets, Limits, address_of, form_token, new_session, read_form
 from .templates import field_label
@@ -78,9 +78,9 @@ class Researcher:
 
     async def _is_signed_in(self, request: Request) -> bool:
         """Whether a cookie is of a session that nobody has signed out."""
-        given = request.session.get(SIGNED_IN)
-        known = await run_in_threadpool(self.visits.researcher_session)
-        return isinstance(given, str) and bool(known) and hmac.compare_digest(given, known)
+        cookie = request.session.get(SIGNED_IN)
+        session_name = await run_in_threadpool(self.visits.researcher_session)
+        return isinstance(cookie, str) and bool(session_name) and hmac.compare_digest(cookie, session_name)
 
     async def _is_token(self, request: Request, token: str) -> bool:
         """Whether a token is right, which it may be at any time; wrong ones of an address are limited."""
@@ -97,7 +97,7 @@ class Researcher:
         return HTMLResponse(html, status_code=403 if wrong else 200)
 
     def _common(self, request: Request) -> Page:
-        code = accepted(request.headers.get("accept-language", ""), LANGUAGES)
+        code = choose_language(request.headers.get("accept-language", ""), LANGUAGES)
         session = str(request.session.get("id", ""))
         return Page(self._languages[code], form_token(self.secret, session) if session else "")
 
@@ -110,14 +110,14 @@ class Researcher:
 
     def _page(self, request: Request, live: bool) -> str:
         figures, page, study = self._figures(), self._common(request), self.visits.plan.study
-        labels = {one.id: one for one in self.visits.plan.section.questions}
+        labels = {question.id: question for question in self.visits.plan.section.questions}
         quotas = [
             (
-                labels[one.question].label,
-                next(level.label for level in labels[one.question].options if level.id == one.option),
-                _bar(f"{one.people:,} / {one.limit:,}", one.people, one.limit),
+                labels[quota.question].label,
+                next(level.label for level in labels[quota.question].options if level.id == quota.option),
+                _bar(f"{quota.people:,} / {quota.limit:,}", quota.people, quota.limit),
             )
-            for one in figures.quotas
+            for quota in figures.quotas
         ]
         return render(
             "researcher.html.j2",
@@ -140,7 +140,7 @@ class Researcher:
 
 def tiles(figures: PanelFigures, text: Catalogue) -> list[tuple[str, str]]:
     """Single figures in words."""
-    found = [
+    entries = [
         (text("researcher.wanted"), f"{figures.slots:,}"),
         (text("researcher.started"), f"{figures.started:,}"),
         (text("researcher.active"), f"{figures.active:,}"),
@@ -148,13 +148,13 @@ def tiles(figures: PanelFigures, text: Catalogue) -> list[tuple[str, str]]:
         (text("researcher.left"), f"{figures.left:,}"),
     ]
     if figures.median_minutes is not None and math.isfinite(figures.median_minutes):
-        found.append((text("researcher.median"), f"{figures.median_minutes:.1f}"))
+        entries.append((text("researcher.median"), f"{figures.median_minutes:.1f}"))
     if figures.checks_answered:
         checks = {"failed": f"{figures.checks_failed:,}", "answered": f"{figures.checks_answered:,}"}
-        found.append((text("researcher.checks"), text("researcher.checks_of", **checks)))
+        entries.append((text("researcher.checks"), text("researcher.checks_of", **checks)))
     if figures.cost is not None:
-        found.append((text("researcher.cost"), f"{figures.cost:,.2f} {figures.currency or ''}".strip()))
-    return found
+        entries.append((text("researcher.cost"), f"{figures.cost:,.2f} {figures.currency or ''}".strip()))
+    return entries
 
 
 def ends(figures: PanelFigures, text: Catalogue) -> list[Bar]:
@@ -175,11 +175,11 @@ def balance(
         return []
     table = table.assign(share=table["share"].fillna(0.0))  # before anything is answered
     top = float(table["share"].max()) or 1.0
-    found = []
-    for attribute, own in table.groupby("attribute", sort=False):
+    charts = []
+    for attribute, attribute_rows in table.groupby("attribute", sort=False):
         name = str(attribute)
         rows = []
-        for level, shares in own.groupby("level", sort=False):
+        for level, shares in attribute_rows.groupby("level", sort=False):
             bars = [
                 _bar(
                     f"{row.shown:,} ({row.share:.0%})",
@@ -191,8 +191,8 @@ def balance(
                 for number, row in enumerate(shares.itertuples())
             ]
             rows.append((levels.get(name, {}).get(str(level), str(level)), bars))
-        found.append((attributes.get(name, field_label(name)), rows))
-    return found
+        charts.append((attributes.get(name, field_label(name)), rows))
+    return charts
 
 
 def agreement(table: pd.DataFrame) -> list[tuple[str, str, str]]:

@@ -104,8 +104,8 @@ def address_of(scope: Scope) -> str:
         return host
     if address.version == 4:
         return str(address)
-    known = address.ipv4_mapped
-    return str(known or ipaddress.ip_network((int(address), NETWORK), strict=False))
+    ipv4 = address.ipv4_mapped
+    return str(ipv4 or ipaddress.ip_network((int(address), NETWORK), strict=False))
 
 
 def form_token(secret: bytes, session: str) -> str:
@@ -115,8 +115,8 @@ def form_token(secret: bytes, session: str) -> str:
 
 def is_form_token(secret: bytes, session: str, token: str) -> bool:
     """Whether a form has the token of its session, compared in constant time."""
-    known = form_token(secret, session).encode()
-    return bool(session) and hmac.compare_digest(known, token.encode())
+    expected_token = form_token(secret, session).encode()
+    return bool(session) and hmac.compare_digest(expected_token, token.encode())
 
 
 async def read_form(request: Request, secret: bytes) -> FormData:
@@ -213,8 +213,8 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        stated = Headers(scope=scope).get("content-length", "0")
-        if not stated.isdigit() or int(stated) > self.most:
+        length = Headers(scope=scope).get("content-length", "0")
+        if not length.isdigit() or int(length) > self.most:
             await self.refuse(scope, receive, send)
             return
         arrived, begun = 0, False

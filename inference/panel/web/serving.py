@@ -42,7 +42,7 @@ def serve(
         trusted_proxies=trusted_proxies,
         limits=limits,
     )
-    with opened(host, port) as listening:
+    with open_socket(host, port) as listening:
         for line in addresses(visits, listening, host, secure, new_token):
             say(line)
         run_server(app, listening)
@@ -67,8 +67,8 @@ def addresses(
     visits: Visits, listening: socket.socket, host: str, secure: bool, new_token: bool = False
 ) -> list[str]:
     """Lines that are printed at the start; the token is in them only when it is made."""
-    shown = f"[{host}]" if ":" in host else host
-    base = f"http://{shown}:{listening.getsockname()[1]}/"
+    url_host = f"[{host}]" if ":" in host else host
+    base = f"http://{url_host}:{listening.getsockname()[1]}/"
     recruiting = visits.plan.section.recruiting
     lines = [f"People take part at {base}"]
     if recruiting.required:
@@ -84,7 +84,7 @@ def addresses(
     return [*lines, "Ctrl-C stops it; everybody goes on where they were when it is started again."]
 
 
-def opened(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """Open the socket on which pages are served."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

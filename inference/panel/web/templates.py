@@ -19,20 +19,20 @@ LONG = 120  # characters of a field from which profiles are texts side by side a
 MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$")  # a date with a time
 
 
-def pair_layout(shown: Collection[Shown]) -> str:
+def pair_layout(displays: Collection[Shown]) -> str:
     """How all pairs of a study are shown: as pictures, as rows of a table, or as texts side by side."""
-    if any(one.media_name is not None for one in shown):
+    if any(display.media_name is not None for display in displays):
         return "pictures"
-    names = {tuple(name for name, _ in one.fields) for one in shown}
-    values = [value for one in shown for _, value in one.fields]
+    names = {tuple(name for name, _ in display.fields) for display in displays}
+    values = [value for display in displays for _, value in display.fields]
     short = all(len(value) <= LONG and "\n" not in value for value in values)
     return "table" if len(names) == 1 and short else "texts"
 
 
 def field_label(name: str) -> str:
     """Name of a field in words: labels as they are, names of columns without underscores."""
-    plain = name.replace("_", " ")
-    return plain[:1].upper() + plain[1:] if name == name.lower() and " " not in name else name
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:] if name == name.lower() and " " not in name else name
 
 
 @cache

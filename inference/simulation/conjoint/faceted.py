@@ -62,25 +62,25 @@ def faceted_judges(study: Study, judge_id: str, design: DrawnDesign) -> dict[str
     source = truth_path(study, "truth.csv", "choices", COLUMNS)
     raters = select_raters(read_truth_table(source, study), [judge_id], None)
     profiles, seed = enumerate_profiles(study), int(design.drawn["seed"])
-    asked = shared_tasks(profiles, design.asked("all"))
-    return {rater.prompt: _judge(study, rater, profiles, asked, seed) for rater in raters}
+    task_set = shared_tasks(profiles, design.asked("all"))
+    return {rater.prompt: _judge(study, rater, profiles, task_set, seed) for rater in raters}
 
 
 def _judge(
-    study: Study, rater: RaterModel, profiles: pd.DataFrame, asked: SharedTasks, seed: int
+    study: Study, rater: RaterModel, profiles: pd.DataFrame, task_set: SharedTasks, seed: int
 ) -> FacetedJudge:
-    rows = np.concatenate([asked.rows, asked.rows[asked.swapped, ::-1]])
-    names = asked.tasks["task_id"].iloc[::2].astype(str)
-    first = stream(seed, "answers", rater.judge, rater.prompt).random(len(asked.rows))
-    shown, codes = profiles.iloc[rows.reshape(-1)], attribute_codes(study, profiles)[rows.reshape(-1)]
+    rows = np.concatenate([task_set.rows, task_set.rows[task_set.swapped, ::-1]])
+    names = task_set.tasks["task_id"].iloc[::2].astype(str)
+    first = stream(seed, "answers", rater.judge, rater.prompt).random(len(task_set.rows))
+    profile_rows, codes = profiles.iloc[rows.reshape(-1)], attribute_codes(study, profiles)[rows.reshape(-1)]
     utility = utilities(rater, study, codes)
     if rater.stimulus_sd:
-        utility = utility + stimulus_utility(study, rater, shown, codes, seed)
+        utility = utility + stimulus_utility(study, rater, profile_rows, codes, seed)
     return FacetedJudge(
         rater,
         seed,
         {name: place for place, name in enumerate(names)},
-        np.concatenate([first, 1 - first[asked.swapped]]),
+        np.concatenate([first, 1 - first[task_set.swapped]]),
         _difference(utility),
         _difference(drifts(rater, study, codes)),
     )
@@ -88,5 +88,5 @@ def _judge(
 
 def _difference(values: NDArray[np.float64]) -> Floats:
     """Values of the profiles in position A minus those in B, shape (tasks,)."""
-    both = values.reshape(-1, 2)
-    return np.asarray(both[:, 0] - both[:, 1])
+    sides = values.reshape(-1, 2)
+    return np.asarray(sides[:, 0] - sides[:, 1])

@@ -89,15 +89,15 @@ def attribute_codes(study: Study, table: pd.DataFrame) -> Integers:
 
 def utilities(rater: RaterModel, study: Study, codes: Integers) -> Floats:
     """Mean utility of profiles, shape (n,), from attribute codes of shape (n, attributes)."""
-    return _sums(rater.part_worth, study, codes)
+    return _sum_part_worths(rater.part_worth, study, codes)
 
 
 def drifts(rater: RaterModel, study: Study, codes: Integers) -> Floats:
     """Change of the utility of profiles from one occasion to the next, shape (n,), as `utilities`."""
-    return _sums(rater.drift, study, codes)
+    return _sum_part_worths(rater.drift, study, codes)
 
 
-def _sums(terms: Mapping[tuple[str, str], float], study: Study, codes: Integers) -> Floats:
+def _sum_part_worths(terms: Mapping[tuple[str, str], float], study: Study, codes: Integers) -> Floats:
     total = np.zeros(len(codes))
     column = {attribute.id: index for index, attribute in enumerate(study.attributes)}
     for (feature, level), value in terms.items():
@@ -135,10 +135,10 @@ def select_raters(
 ) -> list[RaterModel]:
     """Keep the named judges and, for models, the named prompts; None keeps all."""
     chosen = selected_judges(sorted({rater.judge for rater in raters}), judges)
-    known = sorted({rater.prompt for rater in raters} - {""})
+    prompt_ids = sorted({rater.prompt for rater in raters} - {""})
     for name in prompts or ():
-        if name not in known:
-            raise InputError(f"Truth table: {suggestion(name, known)}")
+        if name not in prompt_ids:
+            raise InputError(f"Truth table: {suggestion(name, prompt_ids)}")
     return [
         rater
         for rater in raters
@@ -184,12 +184,12 @@ def _check_facet(at: str, facet: str, level: str) -> None:
 
 def _check_stimulus_term(at: str, study: Study, term: str, level: str) -> None:
     stimulus, colon, feature = term.partition(":")
-    for name, known in (
+    for name, ids in (
         (stimulus, [part.id for part in study.stimuli]),
         (feature, [attribute.id for attribute in study.attributes] if colon else [""]),
     ):
-        if name not in known:
-            raise InputError(f"{at}: {suggestion(name, known)}")
+        if name not in ids:
+            raise InputError(f"{at}: {suggestion(name, ids)}")
     if level and not colon:
         raise InputError(
             f"{at}: the intercept of '{stimulus}' has no level; leave it empty or write '{stimulus}:FEATURE'."

@@ -29,10 +29,10 @@ class SharedTasks:
 def shared_tasks(profiles: pd.DataFrame, tasks: pd.DataFrame) -> SharedTasks:
     """Take the tasks of a design, whose repeats all swap positions."""
     repeat = tasks["repeat"].to_numpy(bool)
-    first, again = tasks[~repeat], tasks[repeat]
-    swapped = pd.Index(first["task_id"].iloc[::2]).get_indexer(pd.Index(again["repeat_of"].iloc[::2]))
+    first, repeats = tasks[~repeat], tasks[repeat]
+    swapped = pd.Index(first["task_id"].iloc[::2]).get_indexer(pd.Index(repeats["repeat_of"].iloc[::2]))
     rows = rows_of(profiles, first).reshape(-1, 2)
-    return SharedTasks(pd.concat([first, again], ignore_index=True), rows, swapped.astype(np.int64))
+    return SharedTasks(pd.concat([first, repeats], ignore_index=True), rows, swapped.astype(np.int64))
 
 
 def rows_of(profiles: pd.DataFrame, tasks: pd.DataFrame) -> Integers:
@@ -69,10 +69,12 @@ def rectangular(respondents: int, presentations: int, tasks: int) -> Presentatio
 
 def presentations(tasks: pd.DataFrame, rows: Integers) -> Presentations:
     """Presentations of the tasks of people in a design; ``rows`` are their profiles, shape (n, 2)."""
-    shown = tasks.iloc[::2]
-    person = pd.factorize(shown["judge_id"])[0]
-    names = pd.MultiIndex.from_arrays([person, shown["task_id"].astype(object)])
-    earlier = shown["repeat_of"].astype(object).where(shown["repeat"].to_numpy(bool), shown["task_id"])
+    task_rows = tasks.iloc[::2]
+    person = pd.factorize(task_rows["judge_id"])[0]
+    names = pd.MultiIndex.from_arrays([person, task_rows["task_id"].astype(object)])
+    earlier = (
+        task_rows["repeat_of"].astype(object).where(task_rows["repeat"].to_numpy(bool), task_rows["task_id"])
+    )
     original = names.get_indexer(pd.MultiIndex.from_arrays([person, earlier]))
     mirrored = (rows != rows[original]).any(axis=1)
     return Presentations(person.astype(np.int64), original.astype(np.int64), mirrored)
@@ -84,24 +86,24 @@ def panel_answers(
     codes: Integers,
     extra: Floats,
     rng: np.random.Generator,
-    seen: Presentations,
+    trials: Presentations,
 ) -> Flags:
     """Whether each respondent picks position A at each presentation, shape (n,)."""
     # `codes` has shape (n, 2, attributes), `extra` shape (n, 2).
-    n, respondents = len(codes), int(seen.person.max(initial=-1)) + 1
+    n, respondents = len(codes), int(trials.person.max(initial=-1)) + 1
     mean = utilities(rater, study, codes.reshape(-1, codes.shape[-1])).reshape(n, 2) + extra
     advantage = mean[:, 0] - mean[:, 1]
     for index, sd in enumerate(level_spread(rater, study)):
-        own = rng.standard_normal((respondents, len(sd))) * sd
-        taste = own[seen.person[:, None], codes[..., index]]
+        deviations = rng.standard_normal((respondents, len(sd))) * sd
+        taste = deviations[trials.person[:, None], codes[..., index]]
         advantage += taste[:, 0] - taste[:, 1]
-    first = seen.original == np.arange(n)
+    first = trials.original == np.arange(n)
     impression = np.empty(n)
     impression[first] = rng.random(int(first.sum()))
-    impression = impression[seen.original]
-    impression = np.where(seen.mirrored, 1 - impression, impression)
+    impression = impression[trials.original]
+    impression = np.where(trials.mirrored, 1 - impression, impression)
     stable = np.less(impression, expit(advantage + rater.position_bias))
     answers = stable ^ (rng.random(n) < rater.response_error)
-    inattentive = np.less(rng.random(respondents), rater.inattention)[seen.person]
+    inattentive = np.less(rng.random(respondents), rater.inattention)[trials.person]
     answers[inattentive] = rng.random(int(inattentive.sum())) < 0.5
     return np.asarray(answers, dtype=bool)

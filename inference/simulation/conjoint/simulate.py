@@ -41,7 +41,7 @@ from ...design.profiles import (
     shared_table,
     with_swapped_repeat,
 )
-from ...design.testing_pairs import of_design
+from ...design.testing_pairs import design_pairs
 from ...errors import InputError, not_percent
 from ...readers.choices import SIMULATED
 from ...study.models import Study
@@ -175,20 +175,20 @@ def simulate(
     size = study.design.respondents if respondents is None else respondents
     models = [rater for rater in chosen if rater.kind == "model"]
     panels = [rater for rater in chosen if rater.kind == "human"]
-    own = _tasks_of_people(design, panels)
-    made = [_ask_panel(world, rater, size, own) for rater in panels]
+    people_tasks = _tasks_of_people(design, panels)
+    parts = [_ask_panel(world, rater, size, people_tasks) for rater in panels]
     if models:
         n = study.design.pairs if pairs is None else pairs
-        shared = None if design is None else of_design(design.asked("all"))
-        shown = _draw_shared(world, n, swapped_share) if shared is None else shared_tasks(profiles, shared)
-        made.insert(0, _ask_models(world, models, shown, samples))
-        swapped_share = len(shown.swapped) / len(shown.rows)
+        shared = None if design is None else design_pairs(design.asked("all"))
+        task_set = _draw_shared(world, n, swapped_share) if shared is None else shared_tasks(profiles, shared)
+        parts.insert(0, _ask_models(world, models, task_set, samples))
+        swapped_share = len(task_set.swapped) / len(task_set.rows)
     truth = truth and count_cells(study)[0] <= TRUE_CELLS
     return Simulation(
-        pd.concat([choices for choices, _ in made], ignore_index=True),
+        pd.concat([choices for choices, _ in parts], ignore_index=True),
         true_values(study, chosen, world.stimulus_seed, bool(swapped_share)) if truth else None,
         profiles,
-        pd.concat([tasks for _, tasks in made], ignore_index=True),
+        pd.concat([tasks for _, tasks in parts], ignore_index=True),
         stimulus_effects(study, chosen, world.stimulus_seed),
     )
 
@@ -210,9 +210,11 @@ class _World:
         """Utility from the stimuli of the profiles in ``rows``, in the shape of ``rows``."""
         if not rater.stimulus_sd:
             return np.zeros(rows.shape)
-        shown = self.profiles.iloc[rows.reshape(-1)]
+        profile_rows = self.profiles.iloc[rows.reshape(-1)]
         codes = attribute_codes(self.study, self.profiles)[rows.reshape(-1)]
-        return stimulus_utility(self.study, rater, shown, codes, self.stimulus_seed).reshape(rows.shape)
+        return stimulus_utility(self.study, rater, profile_rows, codes, self.stimulus_seed).reshape(
+            rows.shape
+        )
 
 
 def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> None:
@@ -251,16 +253,16 @@ def _tasks_of_people(design: DrawnDesign | None, panels: Sequence[RaterModel]) -
 
 
 def _ask_models(
-    world: _World, models: Sequence[RaterModel], asked: SharedTasks, samples: int
+    world: _World, models: Sequence[RaterModel], task_set: SharedTasks, samples: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choices of all models, and the tasks that they share."""
     study, profiles = world.study, world.profiles
-    tasks, rows, swapped = asked.tasks, asked.rows, asked.swapped
-    shown = _shown(study, profiles, tasks, np.concatenate([rows, rows[swapped, ::-1]]))
+    tasks, rows, swapped = task_set.tasks, task_set.rows, task_set.swapped
+    table = _table_of_sides(study, profiles, tasks, np.concatenate([rows, rows[swapped, ::-1]]))
     if samples > 1:
-        number = np.repeat(np.arange(1, samples + 1), len(shown))
-        shown = pd.concat([shown] * samples, ignore_index=True)
-        shown = shown.assign(sample=pd.array(number, dtype="Int64"))
+        number = np.repeat(np.arange(1, samples + 1), len(table))
+        table = pd.concat([table] * samples, ignore_index=True)
+        table = table.assign(sample=pd.array(number, dtype="Int64"))
     codes = attribute_codes(study, profiles)[rows]
     choices = []
     for rater in models:
@@ -268,30 +270,32 @@ def _ask_models(
         extra = world.stimulus_utility(rater, rows)
         advantage = utility[0] - utility[1] + (extra[:, 0] - extra[:, 1])
         answers = _model_answers(rater, advantage, world.seed, swapped, samples)
-        choices.append(_choices(rater, shown, answers.reshape(-1)))
+        choices.append(_choices(rater, table, answers.reshape(-1)))
     return pd.concat(choices, ignore_index=True), tasks
 
 
 def _ask_panel(
-    world: _World, rater: RaterModel, respondents: int, given: pd.DataFrame | None
+    world: _World, rater: RaterModel, respondents: int, panel_tasks: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choices of a panel on tasks that are given or drawn, and these tasks."""
     study, profiles, design = world.study, world.profiles, world.study.design
     rng = _answer_stream(world.seed, rater)
-    if given is None:
-        drawn = draw_panel(world.probability, respondents, design.tasks, rng)
-        drawn = with_swapped_repeat(drawn) if design.repeat_first else drawn
-        tasks = panel_table(profiles["profile_id"].to_numpy()[drawn], design.tasks, rater.judge)
-        rows, seen = drawn.reshape(-1, 2), rectangular(drawn.shape[0], drawn.shape[1], design.tasks)
+    if panel_tasks is None:
+        draws = draw_panel(world.probability, respondents, design.tasks, rng)
+        draws = with_swapped_repeat(draws) if design.repeat_first else draws
+        tasks = panel_table(profiles["profile_id"].to_numpy()[draws], design.tasks, rater.judge)
+        rows, trials = draws.reshape(-1, 2), rectangular(draws.shape[0], draws.shape[1], design.tasks)
     else:
-        tasks, rows = given, rows_of(profiles, given).reshape(-1, 2)
-        seen = presentations(tasks, rows)
+        tasks, rows = panel_tasks, rows_of(profiles, panel_tasks).reshape(-1, 2)
+        trials = presentations(tasks, rows)
     codes, extra = attribute_codes(study, profiles)[rows], world.stimulus_utility(rater, rows)
-    first = panel_answers(rater, study, codes, extra, rng, seen)
-    return _choices(rater, _shown(study, profiles, tasks, rows), first), tasks
+    first = panel_answers(rater, study, codes, extra, rng, trials)
+    return _choices(rater, _table_of_sides(study, profiles, tasks, rows), first), tasks
 
 
-def _shown(study: Study, profiles: pd.DataFrame, tasks: pd.DataFrame, rows: Integers) -> pd.DataFrame:
+def _table_of_sides(
+    study: Study, profiles: pd.DataFrame, tasks: pd.DataFrame, rows: Integers
+) -> pd.DataFrame:
     order = rows.reshape(-1)
     columns: dict[str, Any] = {}
     for stimulus in study.stimuli:
@@ -304,11 +308,11 @@ def _shown(study: Study, profiles: pd.DataFrame, tasks: pd.DataFrame, rows: Inte
     return tasks.rename(columns={"task_id": "pair_id"}).assign(**columns)
 
 
-def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFrame:
-    everywhere = np.zeros(len(shown), dtype=np.int64)
+def _choices(rater: RaterModel, table: pd.DataFrame, first: Flags) -> pd.DataFrame:
+    everywhere = np.zeros(len(table), dtype=np.int64)
     judge = pd.array([rater.judge], dtype="string").take(everywhere)
     answered: dict[str, Any] = {
-        "judge_id": judge if rater.kind == "model" else shown["judge_id"],
+        "judge_id": judge if rater.kind == "model" else table["judge_id"],
         "judge_kind": factor(everywhere + JUDGE_KINDS.index(rater.kind), JUDGE_KINDS),
         "prompt_id": pd.array([rater.prompt or None], dtype="string").take(everywhere),
         "chosen": pd.array(np.column_stack([first, ~first]).reshape(-1).astype(np.int8), dtype="Int8"),
@@ -317,10 +321,10 @@ def _choices(rater: RaterModel, shown: pd.DataFrame, first: Flags) -> pd.DataFra
         "origin": pd.array([SIMULATED], dtype="string").take(everywhere),
     }
     before = ["judge_id", "judge_kind", "prompt_id", "pair_id", "task", "position", "profile_id"]
-    asked = ["repeat", "repeat_of", "sample", SAMPLING]
-    middle = [*shown.columns.difference([*before, *asked, *shown.select_dtypes("category")], sort=False)]
-    order = [*before, *middle, "chosen", "status", *shown.columns.intersection(asked, sort=False)]
-    choices = shown.assign(**answered)
+    tail = ["repeat", "repeat_of", "sample", SAMPLING]
+    middle = [*table.columns.difference([*before, *tail, *table.select_dtypes("category")], sort=False)]
+    order = [*before, *middle, "chosen", "status", *table.columns.intersection(tail, sort=False)]
+    choices = table.assign(**answered)
     return choices[[*order, *choices.columns.difference(order, sort=False)]]
 
 
@@ -330,12 +334,12 @@ def _model_answers(
     """Whether a model picks position A at each presentation of each sample."""
     impression = _answer_stream(seed, rater).random(len(advantage))
     first = impression < expit(advantage + rater.position_bias)
-    again = 1 - impression[swapped] < expit(rater.position_bias - advantage[swapped])
+    repeats = 1 - impression[swapped] < expit(rater.position_bias - advantage[swapped])
     flips = [
         stream(seed, name, rater.judge, rater.prompt).random((samples, len(picks))) < rater.noise
-        for name, picks in (("noise", first), ("noise of repeats", again))
+        for name, picks in (("noise", first), ("noise of repeats", repeats))
     ]
-    return np.concatenate([first, again]) ^ np.concatenate(flips, axis=1)
+    return np.concatenate([first, repeats]) ^ np.concatenate(flips, axis=1)
 
 
 def _answer_stream(seed: int, rater: RaterModel) -> np.random.Generator:

@@ -77,7 +77,9 @@ def stimulus_effects(study: Study, raters: Sequence[RaterModel], seed: int) -> p
         (rater.judge, rater.prompt, term.stimulus, name, term.feature, level, float(effect))
         for rater in raters
         for term in stimulus_terms(rater, study)
-        for name, effects in zip(_names(study, term), _standard(study, term, seed) * term.sd, strict=True)
+        for name, effects in zip(
+            _stimulus_names(study, term), _standard_effects(study, term, seed) * term.sd, strict=True
+        )
         for level, effect in zip(
             study.levels(term.feature) if term.feature else [""], effects.tolist(), strict=True
         )
@@ -93,23 +95,23 @@ def stimulus_utility(
     """Utility that the given stimuli add to each of n profiles, shape (n,)."""
     total = np.zeros(len(profiles))
     for term in stimulus_terms(rater, study):
-        effects = _standard(study, term, seed) * term.sd
+        effects = _standard_effects(study, term, seed) * term.sd
         total += effects[profiles[term.stimulus].cat.codes.to_numpy(), term.codes(study, codes)]
     return total
 
 
-def difference_variance(term: StimulusTerm, own: Integers, other: Integers, same: bool) -> Floats:
+def difference_variance(term: StimulusTerm, first: Integers, second: Integers, same: bool) -> Floats:
     """Variance between stimuli of the difference of two profiles' utilities, shape (r, c)."""
-    variance: Floats = term.sd[own, None] ** 2 + term.sd[other] ** 2
-    return variance * (own[:, None] != other) if same else variance
+    variance: Floats = term.sd[first, None] ** 2 + term.sd[second] ** 2
+    return variance * (first[:, None] != second) if same else variance
 
 
-def _standard(study: Study, term: StimulusTerm, seed: int) -> Floats:
-    drawn = stream(seed, "stimuli", term.stimulus, term.feature)
-    return drawn.standard_normal((len(_names(study, term)), len(term.sd)))
+def _standard_effects(study: Study, term: StimulusTerm, seed: int) -> Floats:
+    rng = stream(seed, "stimuli", term.stimulus, term.feature)
+    return rng.standard_normal((len(_stimulus_names(study, term)), len(term.sd)))
 
 
-def _names(study: Study, term: StimulusTerm) -> list[str]:
+def _stimulus_names(study: Study, term: StimulusTerm) -> list[str]:
     return stimulus_ids(study, next(part for part in study.stimuli if part.id == term.stimulus))
 
 
@@ -202,15 +204,15 @@ def _meetings(
     factors = [
         part for part in study.stimuli if part.id in {name.split(":")[0] for name, _ in rater.stimulus_sd}
     ]
-    own, numbers = np.arange(len(codes))[rows], np.arange(len(codes))
+    row_numbers, numbers = np.arange(len(codes))[rows], np.arange(len(codes))
     for pattern in product((False, True), repeat=len(factors)):
-        share = np.ones((len(own), len(codes)))
+        share = np.ones((len(row_numbers), len(codes)))
         for factor, same in zip(factors, pattern, strict=True):
             level = codes[:, column[factor.attribute]]
             shared = (level[rows, None] == level) / factor.count
             share *= shared if same else 1 - shared
         if all(pattern):
-            share[own[:, None] == numbers] -= 1 / copies
+            share[row_numbers[:, None] == numbers] -= 1 / copies
         yield share, {factor.id: same for factor, same in zip(factors, pattern, strict=True)}
 
 

@@ -45,13 +45,13 @@ def true_values(
     estimates: list[float] = []
     realised: list[float] = []
     for rater in raters:
-        found = _estimands(study, cells, cell_choice(study, cells, rater), rater, swapped)
-        rows += [(rater.judge, rater.prompt, *key) for key, _ in found]
-        estimates += [value for _, value in found]
+        estimands = _estimands(study, cells, cell_choice(study, cells, rater), rater, swapped)
+        rows += [(rater.judge, rater.prompt, *key) for key, _ in estimands]
+        estimates += [value for _, value in estimands]
         if at_hand and stimulus_seed is not None:
             choice = choice_at_hand(study, rater, stimulus_seed)
             here = None if choice is None else _estimands(study, cells, choice, rater, swapped)
-            realised += [np.nan] * len(found) if here is None else [value for _, value in here]
+            realised += [np.nan] * len(estimands) if here is None else [value for _, value in here]
     names = ["judge", "prompt", "analysis", "statistic", "feature", "level", "by"]
     values = pd.DataFrame(rows, columns=names, dtype="string").assign(estimate=estimates)
     return values.assign(estimate_at_hand=realised) if at_hand else values
@@ -69,7 +69,12 @@ def level_effects(
     codes = {name: np.asarray(cells[name].cat.codes, dtype=np.int64) for name in features}
     terms: list[set[tuple[str, int]]] = [set()]
     terms += [{(name, level)} for name in features for level in levels[name][1:]]
-    terms += [{(one, i), (two, j)} for one, two in joined for i in levels[one][1:] for j in levels[two][1:]]
+    terms += [
+        {(first, i), (second, j)}
+        for first, second in joined
+        for i in levels[first][1:]
+        for j in levels[second][1:]
+    ]
     design = np.ones((len(cells), len(terms)))
     for column, term in enumerate(terms):
         for name, level in term:
@@ -77,27 +82,27 @@ def level_effects(
     root = np.sqrt(choice.weight)
     weighted = design * root[:, None]
     coefficients, _, rank, _ = np.linalg.lstsq(weighted, choice.chosen * root)
-    told = np.linalg.pinv(weighted) @ weighted if rank < len(terms) else np.eye(len(terms))
-    partner = {name: other for pair in joined for name, other in (pair, pair[::-1])}
+    projection = np.linalg.pinv(weighted) @ weighted if rank < len(terms) else np.eye(len(terms))
+    partner = {name: second for pair in joined for name, second in (pair, pair[::-1])}
 
     def effect(name: str, level: int, base: int) -> float:
-        near = [{}] if name not in partner else [{partner[name]: other} for other in levels[partner[name]]]
+        contexts = [{}] if name not in partner else [{partner[name]: code} for code in levels[partner[name]]]
         compared = [
-            _row(terms, {name: level} | beside) - _row(terms, {name: base} | beside)
-            for beside in near
-            if all(_occurs(codes, root, {name: own} | beside) for own in (level, base))
+            _row(terms, {name: level} | context) - _row(terms, {name: base} | context)
+            for context in contexts
+            if all(_occurs(codes, root, {name: code} | context) for code in (level, base))
         ]
         contrast = np.mean(compared, axis=0) if compared else np.full(len(terms), np.nan)
-        known = np.allclose(contrast @ told, contrast, atol=1e-8)
-        return float(contrast @ coefficients) if known else np.nan
+        is_identified = np.allclose(contrast @ projection, contrast, atol=1e-8)
+        return float(contrast @ coefficients) if is_identified else np.nan
 
-    found = {}
+    effects = {}
     for name in features:
         base = next((level for level in levels[name] if _occurs(codes, root, {name: level})), 0)
-        found[name] = np.array(
+        effects[name] = np.array(
             [0.0 if level == base else effect(name, level, base) for level in levels[name]]
         )
-    return found
+    return effects
 
 
 def _row(terms: Sequence[set[tuple[str, int]]], profile: dict[str, int]) -> Floats:
@@ -105,8 +110,8 @@ def _row(terms: Sequence[set[tuple[str, int]]], profile: dict[str, int]) -> Floa
 
 
 def _occurs(codes: Mapping[str, Integers], weight: Floats, profile: dict[str, int]) -> bool:
-    shown = np.logical_and.reduce([codes[name] == level for name, level in profile.items()])
-    return bool((shown & (weight > 0)).any())
+    mask = np.logical_and.reduce([codes[name] == level for name, level in profile.items()])
+    return bool((mask & (weight > 0)).any())
 
 
 def level_means(cells: pd.DataFrame, choice: CellChoice, features: Sequence[str]) -> dict[str, Floats]:
@@ -126,48 +131,50 @@ Key = tuple[str, str, str, str, str]
 def _estimands(
     study: Study, cells: pd.DataFrame, choice: CellChoice, rater: RaterModel, swapped: bool
 ) -> list[tuple[Key, float]]:
-    found: list[tuple[Key, float]] = [(("", "first_position", "", "", ""), choice.first)]
+    estimands: list[tuple[Key, float]] = [(("", "first_position", "", "", ""), choice.first)]
     if rater.kind == "human" or swapped:
-        found.append((("", "reliability", "", "", ""), choice.reliability))
+        estimands.append((("", "reliability", "", "", ""), choice.reliability))
     for analysis in study.analyses:
         if analysis.verb in ("amce", "mm", "amce_diffs", "mm_diffs") and not analysis.compares_people:
-            found += _of_analysis(analysis, cells, choice)
-    return found
+            estimands += _analysis_estimands(analysis, cells, choice)
+    return estimands
 
 
-def _of_analysis(analysis: Analysis, cells: pd.DataFrame, choice: CellChoice) -> list[tuple[Key, float]]:
+def _analysis_estimands(
+    analysis: Analysis, cells: pd.DataFrame, choice: CellChoice
+) -> list[tuple[Key, float]]:
     named = [name for pair in analysis.joined for name in pair]
     if len(set(named)) < len(named) or ":" in analysis.formula or len(analysis.by) > 1:
         raise InputError(
             f"Analysis {analysis.name}: true values are known where each feature is joined with one other at "
             "most, by *, and for one 'by' column; simplify it or simulate with truth=False."
         )
-    used = analysis.select(cells)
-    chosen = _rows(choice, used.index.to_numpy())
-    used = used.reset_index(drop=True)
+    subset = analysis.select(cells)
+    chosen = _subset_choice(choice, subset.index.to_numpy())
+    subset = subset.reset_index(drop=True)
     effects = partial(level_effects, joined=analysis.joined)
     measure = effects if analysis.verb.startswith("amce") else level_means
     if not analysis.by:
-        return _keyed(analysis, analysis.verb, "", measure(used, chosen, analysis.features), used)
-    groups = used[analysis.by[0]].cat
+        return _keyed_values(analysis, analysis.verb, "", measure(subset, chosen, analysis.features), subset)
+    groups = subset[analysis.by[0]].cat
     by_group = [
-        measure(used.iloc[rows], _rows(chosen, rows), analysis.features)
+        measure(subset.iloc[rows], _subset_choice(chosen, rows), analysis.features)
         for rows in (np.flatnonzero(groups.codes == code) for code in range(len(groups.categories)))
     ]
     statistic = analysis.verb.replace("_diffs", "_difference")
-    found: list[tuple[Key, float]] = []
+    estimands: list[tuple[Key, float]] = []
     for group, values in zip(groups.categories[1:], by_group[1:], strict=True):
         differences = {name: values[name] - by_group[0][name] for name in values}
         contrast = f"{group} - {groups.categories[0]}"
-        found += _keyed(analysis, statistic, contrast, differences, used)
-    return found
+        estimands += _keyed_values(analysis, statistic, contrast, differences, subset)
+    return estimands
 
 
-def _rows(choice: CellChoice, rows: Integers) -> CellChoice:
+def _subset_choice(choice: CellChoice, rows: Integers) -> CellChoice:
     return replace(choice, weight=choice.weight[rows], chosen=choice.chosen[rows])
 
 
-def _keyed(
+def _keyed_values(
     analysis: Analysis, statistic: str, contrast: str, values: dict[str, Floats], cells: pd.DataFrame
 ) -> list[tuple[Key, float]]:
     skipped = 1 if statistic == "amce_difference" else 0

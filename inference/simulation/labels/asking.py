@@ -40,9 +40,9 @@ class Answering:
         return self.probability[:, :, 0]
 
 
-def persistent(common: Floats, own: Floats, shared: Floats) -> Floats:
+def persistent(common: Floats, deviates: Floats, shared: Floats) -> Floats:
     """What stays of a judge's deviates when it is asked again, shape (n,): standard normal."""
-    return np.asarray(np.sqrt(shared) * common + np.sqrt(1 - shared) * own)
+    return np.asarray(np.sqrt(shared) * common + np.sqrt(1 - shared) * deviates)
 
 
 def uniforms(stays: Floats, fresh: Floats, consistency: Floats) -> Floats:
@@ -62,24 +62,24 @@ def confusion(accuracy: Floats, pull: Floats, right: Integers) -> tuple[Floats, 
     ``pull`` has the weights of answers, shape (G, A); that of the right one does not count, and where no
     other has weight, all have the same. ``right`` is the code of the right answer, shape (G,).
     """
-    others = np.arange(pull.shape[1])[None, :] != right[:, None]
-    weight = np.where(others, pull, 0.0)
+    is_wrong = np.arange(pull.shape[1])[None, :] != right[:, None]
+    weight = np.where(is_wrong, pull, 0.0)
     total = weight.sum(axis=1, keepdims=True)
-    weight = np.where(total > 0, weight, others)
+    weight = np.where(total > 0, weight, is_wrong)
     wrong = weight / weight.sum(axis=1, keepdims=True) * (1 - accuracy[:, None])
-    made = np.where(others, wrong, accuracy[:, None])
-    codes = np.argsort(others, axis=1, kind="stable")
-    return np.take_along_axis(made, codes, axis=1), codes.astype(np.int64)
+    probability = np.where(is_wrong, wrong, accuracy[:, None])
+    codes = np.argsort(is_wrong, axis=1, kind="stable")
+    return np.take_along_axis(probability, codes, axis=1), codes.astype(np.int64)
 
 
-def shifted(probability: Floats, effect: Floats) -> Floats:
+def shift_probability(probability: Floats, effect: Floats) -> Floats:
     """Probabilities, shape (C, G, A), with the first moved by an effect (C,) on the probit scale."""
     # Others keep their proportions.
     right = probability[:, :, :1]
     moved = ndtr(ndtri(right) + effect[:, None, None])
     with np.errstate(invalid="ignore", divide="ignore"):
-        rest = np.where(right < 1, probability[:, :, 1:] * (1 - moved) / (1 - right), 0.0)
-    return np.concatenate([moved, rest], axis=2)
+        wrong = np.where(right < 1, probability[:, :, 1:] * (1 - moved) / (1 - right), 0.0)
+    return np.concatenate([moved, wrong], axis=2)
 
 
 def curve(probability: Floats, correlation: float, deviate: Floats) -> Floats:
@@ -98,9 +98,9 @@ def grid() -> Floats:
 def passes(accuracy: float, missing: float, consistency: float, k: int) -> tuple[float, float]:
     """Probabilities that any, and that all, of k answers to a unit are right; none that is missing is."""
     right = curve(np.array(accuracy), consistency, grid())
-    there = 1 - curve(np.array(missing), consistency, grid())
-    each = right[:, None] * there[None, :]
-    return float(1 - ((1 - each) ** k).mean()), float((each**k).mean())
+    answer_chance = 1 - curve(np.array(missing), consistency, grid())
+    success = right[:, None] * answer_chance[None, :]
+    return float(1 - ((1 - success) ** k).mean()), float((success**k).mean())
 
 
 def panel_agreement(
@@ -112,9 +112,9 @@ def panel_agreement(
     on = np.array([each[list(side)].sum(axis=0) for side in sides])
     taking = on.sum(axis=0)
     share = np.divide(on, taking, out=np.zeros_like(on), where=taking > 0)
-    one = 1 - (1 - taking) ** people
-    two = one - people * taking * (1 - taking) ** (people - 1)
-    return np.asarray(np.vstack([two * (share**2).sum(axis=0), two, one, one * share]).mean(axis=1))
+    p_one = 1 - (1 - taking) ** people
+    p_two = p_one - people * taking * (1 - taking) ** (people - 1)
+    return np.asarray(np.vstack([p_two * (share**2).sum(axis=0), p_two, p_one, p_one * share]).mean(axis=1))
 
 
 def fleiss(sums: Floats) -> tuple[float, float]:
@@ -163,17 +163,17 @@ class World:
             if self.truth.judges[judge] == HUMAN:
                 yield from (Question(judge, None, task, everything) for task in self._of_people(judge))
                 continue
-            known = next((one for one in self.study.judges if one.id == judge), None)
-            wanted = known.prompts if known is not None and known.prompts else self.study.prompt_labels
+            entry = next((candidate for candidate in self.study.judges if candidate.id == judge), None)
+            prompt_ids = entry.prompts if entry is not None and entry.prompts else self.study.prompt_labels
             for prompt in self.study.prompts:
                 response = self.study.response_of(prompt.id)
-                if prompt.id in wanted and isinstance(response, Label | LineLabels):
+                if prompt.id in prompt_ids and isinstance(response, Label | LineLabels):
                     task = response.id if isinstance(response, Label) else LINE
-                    shown = everything.copy()
+                    mask = everything.copy()
                     for column, values in prompt.only.items():
                         require_columns(self.items, [column], "made-up items")
-                        shown &= as_text(self.items[column]).isin(values).to_numpy(dtype=bool)
-                    yield Question(judge, prompt.id, task, shown)
+                        mask &= as_text(self.items[column]).isin(values).to_numpy(dtype=bool)
+                    yield Question(judge, prompt.id, task, mask)
 
     def _of_people(self, judge: str) -> list[str]:
         named = {cells.get("task") for cells, _ in self.truth.rows["accuracy"] if cells.get("judge") == judge}
@@ -185,28 +185,28 @@ def answering(world: World, question: Question) -> Answering:
     study, truth, judge, task = world.study, world.truth, question.judge, question.task
     gold, answers = list(study.gold_labels(task)), world.answers(judge, task)
     covers = study.gold.covers if study.gold is not None else {}
-    right = np.array([answers.index(_covering(level, answers, covers)) for level in gold])
-    asked = np.unique(world.cell[question.items])
+    right = np.array([answers.index(_covering_answer(level, answers, covers)) for level in gold])
+    cell_codes = np.unique(world.cell[question.items])
     cells = [levels for levels, _ in truth.cells()]
     statuses = statuses_of(truth)
     shape = (len(cells), len(gold), len(answers))
-    made = Answering(
+    result = Answering(
         np.zeros(shape),
         np.zeros(shape[1:], dtype=np.int64),
         np.zeros((len(cells), len(statuses))),
         np.zeros(len(cells)),
         np.zeros(len(cells)),
     )
-    for at in asked:
+    for at in cell_codes:
         keys = {"judge": judge, "judge_kind": truth.judges[judge], "task": task, **cells[at]}
         accuracy = np.array([truth.value("accuracy", {**keys, "gold": level}) for level in gold])
         labelled = [[{**keys, "gold": level, "label": name} for name in answers] for level in gold]
-        pull = np.array([[truth.value("pull", cells, 0.0) for cells in of] for of in labelled])
-        made.probability[at], made.answers[:] = confusion(accuracy, pull, right)
-        made.missing[at] = [truth.value("missing", {**keys, "label": name}, 0.0) for name in statuses]
-        made.consistency[at] = truth.value("consistency", keys, 0.0)
-        made.shared[at] = truth.value("shared_difficulty", keys, 0.0)
-    return made
+        pull = np.array([[truth.value("pull", entry, 0.0) for entry in entries] for entries in labelled])
+        result.probability[at], result.answers[:] = confusion(accuracy, pull, right)
+        result.missing[at] = [truth.value("missing", {**keys, "label": name}, 0.0) for name in statuses]
+        result.consistency[at] = truth.value("consistency", keys, 0.0)
+        result.shared[at] = truth.value("shared_difficulty", keys, 0.0)
+    return result
 
 
 def statuses_of(truth: LabelTruth) -> list[str]:
@@ -214,17 +214,19 @@ def statuses_of(truth: LabelTruth) -> list[str]:
     return [name for name in STATUSES if name in truth.named("missing", "label")]
 
 
-def under(world: World, question: Question, plain: Answering, condition: str) -> Answering:
+def answering_in_condition(
+    world: World, question: Question, baseline: Answering, condition: str
+) -> Answering:
     """How a judge answers for copies of a condition."""
     if condition == UNPERTURBED:
-        return plain
+        return baseline
     truth, judge = world.truth, question.judge
     keys = {"judge": judge, "judge_kind": truth.judges[judge], "task": question.task, "condition": condition}
     effect = np.array([truth.value("effect", {**keys, **levels}, 0.0) for levels, _ in truth.cells()])
-    return replace(plain, probability=shifted(plain.probability, effect))
+    return replace(baseline, probability=shift_probability(baseline.probability, effect))
 
 
-def _covering(level: str, answers: Sequence[str], covers: dict[str, list[str]]) -> str:
+def _covering_answer(level: str, answers: Sequence[str], covers: dict[str, list[str]]) -> str:
     if level in answers:
         return level
     return next(name for name, labels in covers.items() if level in labels)
@@ -242,9 +244,9 @@ def true_labels(world: World, judges: Sequence[str], samples: Mapping[str, int],
     for question in world.questions(list(judges)):
         if question.prompt is None:
             rows.append({**_keys(question), "quantity": "people", "value": people})
-            rows += _of_people(world, question, people)
+            rows += _people_rows(world, question, people)
         else:
-            rows += _of_model(world, question, samples[question.judge])
+            rows += _model_rows(world, question, samples[question.judge])
     columns = ["quantity", "judge", "prompt", "task", *world.truth.strata, "condition", "gold", "k", "value"]
     frame = pd.DataFrame(rows).reindex(columns=columns)
     texts = [name for name in columns if name not in ("k", "value")]
@@ -259,10 +261,10 @@ def _keys(question: Question) -> Row:
 def _weights(world: World, question: Question) -> Floats:
     """Number of units in each cell with each gold label, shape (C, G)."""
     units = world.units[question.task]
-    asked = question.items[units.item]
+    mask = question.items[units.item]
     shape = (sum(1 for _ in world.truth.cells()), len(world.study.gold_labels(question.task)))
     counts = np.zeros(shape)
-    np.add.at(counts, (world.cell[units.item][asked], units.gold[asked]), 1)
+    np.add.at(counts, (world.cell[units.item][mask], units.gold[mask]), 1)
     return counts
 
 
@@ -279,70 +281,72 @@ def _mean(values: Floats, weights: Floats) -> float:
     return float((values * weights).sum() / weights.sum())
 
 
-def _of_model(world: World, question: Question, samples: int) -> Iterator[Row]:
-    plain, weights = answering(world, question), _weights(world, question)
+def _model_rows(world: World, question: Question, samples: int) -> Iterator[Row]:
+    baseline, weights = answering(world, question), _weights(world, question)
     gold = list(world.study.gold_labels(question.task))
-    missing = plain.missing.sum(axis=1, keepdims=True)
-    original = plain.accuracy * (1 - missing)
+    missing = baseline.missing.sum(axis=1, keepdims=True)
+    original = baseline.accuracy * (1 - missing)
     for condition in world.conditions:
-        accuracy = under(world, question, plain, condition).accuracy
+        accuracy = answering_in_condition(world, question, baseline, condition).accuracy
         right = accuracy * (1 - missing)
         for group, units in _groups(world, weights):
             keys = {**_keys(question), **group, "condition": condition}
             yield {**keys, "quantity": "missing", "value": _mean(missing, units)}
             yield {**keys, "quantity": "accuracy", "value": _mean(right, units)}
-            given = units * (1 - missing)
-            if given.any():
-                yield {**keys, "quantity": "accuracy_answered", "value": _mean(accuracy, given)}
+            answered_units = units * (1 - missing)
+            if answered_units.any():
+                yield {**keys, "quantity": "accuracy_answered", "value": _mean(accuracy, answered_units)}
             if condition != world.conditions[0]:
                 yield {**keys, "quantity": "difference", "value": _mean(right - original, units)}
             for at, level in enumerate(gold):
                 of_level = units * (np.arange(len(gold)) == at)
                 if of_level.any():
                     yield {**keys, "gold": level, "quantity": "accuracy", "value": _mean(right, of_level)}
-    yield from _passes_of(world, question, plain, weights, samples)
+    yield from _pass_rows(world, question, baseline, weights, samples)
 
 
-def _passes_of(
-    world: World, question: Question, plain: Answering, weights: Floats, samples: int
+def _pass_rows(
+    world: World, question: Question, baseline: Answering, weights: Floats, samples: int
 ) -> Iterator[Row]:
     for k in range(1, samples + 1) if samples > 1 else ():
-        found = np.zeros((2, *weights.shape))
+        probabilities = np.zeros((2, *weights.shape))
         for cell, gold in np.argwhere(weights > 0):
-            missing, consistency = float(plain.missing[cell].sum()), float(plain.consistency[cell])
-            found[:, cell, gold] = passes(float(plain.accuracy[cell, gold]), missing, consistency, k)
+            missing, consistency = float(baseline.missing[cell].sum()), float(baseline.consistency[cell])
+            probabilities[:, cell, gold] = passes(
+                float(baseline.accuracy[cell, gold]), missing, consistency, k
+            )
         for group, units in _groups(world, weights):
             keys = {**_keys(question), **group, "condition": world.conditions[0], "k": k}
-            yield {**keys, "quantity": "pass_at_k", "value": _mean(found[0], units)}
-            yield {**keys, "quantity": "pass_all_k", "value": _mean(found[1], units)}
+            yield {**keys, "quantity": "pass_at_k", "value": _mean(probabilities[0], units)}
+            yield {**keys, "quantity": "pass_all_k", "value": _mean(probabilities[1], units)}
 
 
-def _of_people(world: World, question: Question, people: int) -> Iterator[Row]:
-    how, weights = answering(world, question), _weights(world, question)
+def _people_rows(world: World, question: Question, people: int) -> Iterator[Row]:
+    rates, weights = answering(world, question), _weights(world, question)
     answers = world.answers(question.judge, question.task)
     cells = [levels for levels, _ in world.truth.cells()]
     for group, units in _groups(world, weights):
         keys = {**_keys(question), **group, "condition": world.conditions[0]}
-        yield {**keys, "quantity": "accuracy", "value": _mean(how.accuracy, units)}
+        yield {**keys, "quantity": "accuracy", "value": _mean(rates.accuracy, units)}
     first = world.truth.strata[0] if world.truth.strata else None
     for level in dict.fromkeys(cell[first] for cell in cells) if first else [""]:
-        held = weights * np.array([[first is None or cell[first] == level] for cell in cells])
-        for name, sides in _distinctions(world, answers) if held.any() else ():
-            agreement, kappa = fleiss(_panel_sums(how, held, sides, people))
+        level_weights = weights * np.array([[first is None or cell[first] == level] for cell in cells])
+        for name, sides in _distinctions(world, answers) if level_weights.any() else ():
+            agreement, kappa = fleiss(_panel_sums(rates, level_weights, sides, people))
             keys = {**_keys(question), "gold": name, **({first: level} if first else {})}
             yield {**keys, "quantity": "percent_agreement", "value": agreement}
             yield {**keys, "quantity": "fleiss_kappa", "value": kappa}
 
 
-def _panel_sums(how: Answering, weights: Floats, sides: Sequence[Sequence[int]], people: int) -> Floats:
-    made = np.zeros(len(sides) + 3)
+def _panel_sums(rates: Answering, weights: Floats, sides: Sequence[Sequence[int]], people: int) -> Floats:
+    sums = np.zeros(len(sides) + 3)
     for cell, gold in np.argwhere(weights > 0):
-        places = np.argsort(how.answers[gold])
+        places = np.argsort(rates.answers[gold])
         ordered = [[int(places[answer]) for answer in side] for side in sides]
-        correlation = float(how.consistency[cell] * how.shared[cell])
-        each = panel_agreement(how.probability[cell, gold], correlation, ordered, people)
-        made += weights[cell, gold] * each
-    return made
+        correlation = float(rates.consistency[cell] * rates.shared[cell])
+        each = panel_agreement(rates.probability[cell, gold], correlation, ordered, people)
+        sums += weights[cell, gold] * each
+    return sums
 
 
 def _distinctions(world: World, answers: Sequence[str]) -> Iterator[tuple[str, list[list[int]]]]:

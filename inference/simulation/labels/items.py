@@ -88,19 +88,19 @@ class LabelTruth:
     def value(self, parameter: str, keys: Mapping[str, str], default: float | None = None) -> float:
         """The parameter for a judge, a task and so on; InputError where no row gives it, nor a default."""
         judge = keys.get("judge", "")
-        best, found = -1, default
+        best, best_value = -1, default
         for cells, value in self._about.get((parameter, judge if judge in self.judges else ""), ()):
             if len(cells) > best and all(keys.get(name) == cell for name, cell in cells.items()):
-                best, found = len(cells), value
-        if found is None:
-            told = listed(f"{name} {key}" for name, key in keys.items() if key)
-            raise InputError(f"{FILE}: {parameter} is not given for {told}; add a row.")
-        return found
+                best, best_value = len(cells), value
+        if best_value is None:
+            key_names = listed(f"{name} {key}" for name, key in keys.items() if key)
+            raise InputError(f"{FILE}: {parameter} is not given for {key_names}; add a row.")
+        return best_value
 
     def named(self, parameter: str, column: str) -> list[str]:
         """Values of a column in the rows of a parameter, in order of appearance."""
-        found = (cells.get(column) for cells, _ in self.rows.get(parameter, ()))
-        return list(dict.fromkeys(name for name in found if name))
+        names = (cells.get(column) for cells, _ in self.rows.get(parameter, ()))
+        return list(dict.fromkeys(name for name in names if name))
 
     @property
     def panel(self) -> str | None:
@@ -159,7 +159,7 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
         name: replace(rule, allowed=(*rule.allowed, *strata)) if STRATA in rule.allowed else rule
         for name, rule in RULES.items()
     }
-    table = read_rows(source, columns_of(study), rules, _known(study), ())
+    table = read_rows(source, columns_of(study), rules, _cell_choices(study), ())
     rows: dict[str, list[Row]] = {}
     for row in table.rows:
         rows.setdefault(row.parameter, []).append((row.cells, row.value))
@@ -169,11 +169,11 @@ def read_label_truth(source: Path | pd.DataFrame, study: ItemStudy) -> LabelTrut
         strata,
         tuple(dict.fromkeys(cells["condition"] for cells, _ in rows.get("effect", ()))),
     )
-    _check_whole(table.place, truth)
+    _check_rows(table.place, truth)
     return truth
 
 
-def _known(study: ItemStudy) -> dict[str, list[str]]:
+def _cell_choices(study: ItemStudy) -> dict[str, list[str]]:
     tasks = list(study.label_sets)
     answers = [label.id for response in study.label_sets.values() for label in response.labels]
     gold = [level for task in tasks for level in study.gold_labels(task)]
@@ -187,7 +187,7 @@ def _known(study: ItemStudy) -> dict[str, list[str]]:
     }
 
 
-def _check_whole(place: str, truth: LabelTruth) -> None:
+def _check_rows(place: str, truth: LabelTruth) -> None:
     for name in ("items", "gold"):
         if not truth.rows.get(name):
             raise InputError(f"{place}: there is no row with the parameter {name}; add what is judged.")
@@ -249,7 +249,7 @@ def make_up(
     return frame, cell, units
 
 
-def given_units(
+def units_of_items(
     study: ItemStudy,
     truth: LabelTruth,
     items: pd.DataFrame,
@@ -261,7 +261,7 @@ def given_units(
     cells = [tuple(levels[name] for name in truth.strata) for levels, _ in truth.cells()]
     strata = [as_text(items[name]).tolist() for name in truth.strata]
     of_items = list(zip(*strata, strict=True)) if strata else [()] * len(items)
-    known = {
+    label_by_item = {
         (str(item), str(label_set)): str(label)
         for item, label_set, label in labels[["item_id", "label_set", "label"]].itertuples(index=False)
     }
@@ -274,17 +274,18 @@ def given_units(
         line = np.concatenate([np.arange(1, n + 1) for n in counts]) if task == LINE else np.zeros_like(item)
         unit, names = Units(task, item, line, np.zeros_like(item)), list(study.gold_labels(task))
         keys = zip(as_text(items["item_id"]).array.take(item), unit.dimensions, strict=True)
-        gold = [known.get((str(name), str(dimension))) for name, dimension in keys]
+        gold = [label_by_item.get((str(name), str(dimension))) for name, dimension in keys]
         guess = rng.integers(len(names), size=len(item))
         code = [
-            names.index(one) if one in names else int(other) for one, other in zip(gold, guess, strict=True)
+            names.index(label) if label in names else int(fallback)
+            for label, fallback in zip(gold, guess, strict=True)
         ]
         units.append(replace(unit, gold=np.array(code, dtype=np.int64)))
-    shared = [[sum(a == b for a, b in zip(one, cell, strict=True)) for cell in cells] for one in of_items]
+    shared = [[sum(a == b for a, b in zip(row, cell, strict=True)) for cell in cells] for row in of_items]
     return np.argmax(np.array(shared), axis=1).astype(np.int64), units
 
 
-def perturbed(items: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
+def with_perturbed_copies(items: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
     """Items and one copy of each a condition, with ``base_item_id`` and ``condition``."""
     everywhere = [UNPERTURBED, *conditions]
     frame = pd.concat([items] * len(everywhere), ignore_index=True)
@@ -311,8 +312,8 @@ def _units(
         keys = {"task": task, **levels}
         weights = [round(truth.value("gold", {**keys, "gold": label}, 0.0)) for label in labels]
         if len(here) and not sum(weights):
-            told = " and ".join(levels.values())
-            raise InputError(f"{FILE}: no gold label of {task} is given for {told}; add rows of gold.")
+            cell_name = " and ".join(levels.values())
+            raise InputError(f"{FILE}: no gold label of {task} is given for {cell_name}; add rows of gold.")
         if len(here):
             dealt = np.repeat(np.arange(len(labels)), share_out(weights, len(here)))
             gold[here] = stream(seed, "gold", task, *levels.values()).permutation(dealt)

@@ -26,11 +26,11 @@ from .asking import (
     Question,
     World,
     answering,
+    answering_in_condition,
     categories,
     persistent,
     statuses_of,
     true_labels,
-    under,
     uniforms,
 )
 from .items import (
@@ -38,10 +38,10 @@ from .items import (
     LabelTruth,
     Units,
     columns_of,
-    given_units,
     make_up,
-    perturbed,
     read_label_truth,
+    units_of_items,
+    with_perturbed_copies,
 )
 
 OK = STATUSES.index("ok")
@@ -139,21 +139,21 @@ def simulate_labels(
     source = truth_path(study, FILE, "labels", columns_of(study)) if table is None else table
     truth = read_label_truth(source, study)
     chosen = selected_judges(truth.judges, judges)
-    made, cell, units = make_up(study, truth, items, seed)
-    world = World(study, truth, made, cell, {of.task: of for of in units}, seed)
-    shown = perturbed(made, truth.conditions) if truth.conditions else made
-    panel = _panel(world, people)
-    asked = {judge: _samples(study, judge, samples) for judge in chosen if judge != truth.panel}
+    item_table, cell, units = make_up(study, truth, items, seed)
+    world = World(study, truth, item_table, cell, {of.task: of for of in units}, seed)
+    copies = with_perturbed_copies(item_table, truth.conditions) if truth.conditions else item_table
+    panel = _panel_judgments(world, people)
+    counts = {judge: _n_samples(study, judge, samples) for judge in chosen if judge != truth.panel}
     answers = [
-        _ask(world, shown, question, asked[question.judge]) for question in world.questions(list(asked))
+        _ask(world, copies, question, counts[question.judge]) for question in world.questions(list(counts))
     ]
     if panel is not None and truth.panel in chosen:
         answers.insert(0, panel)
     return LabelSimulation(
         pd.concat(answers, ignore_index=True),
-        shown,
+        copies,
         pd.concat(list(_gold_labels(world, panel)), ignore_index=True),
-        true_labels(world, chosen, asked, people or _size_of_panel(truth)),
+        true_labels(world, chosen, counts, people or _size_of_panel(truth)),
     )
 
 
@@ -191,8 +191,8 @@ def simulate_people(
     (3, 31)
     """
     truth = read_label_truth(truth_path(study, FILE, "labels", columns_of(study)), study)
-    cell, units = given_units(study, truth, items, labels, stream(seed, "gold"))
-    panel = _panel(World(study, truth, items, cell, {of.task: of for of in units}, seed), people)
+    cell, units = units_of_items(study, truth, items, labels, stream(seed, "gold"))
+    panel = _panel_judgments(World(study, truth, items, cell, {of.task: of for of in units}, seed), people)
     if panel is None:
         raise InputError(f"{FILE}: no row is about people; add their accuracy.")
     return panel
@@ -209,16 +209,16 @@ def simulate_answers(
     truth = replace(read_label_truth(path, study), conditions=()) if path.is_file() else None
     if truth is None or judge not in truth.models:
         return None
-    cell, units = given_units(study, truth, items, labels, stream(seed, "gold"))
+    cell, units = units_of_items(study, truth, items, labels, stream(seed, "gold"))
     world = World(study, truth, items, cell, {of.task: of for of in units}, seed)
-    asked = [_ask(world, items, question, samples) for question in world.questions([judge])]
-    return pd.concat(asked, ignore_index=True) if asked else None
+    parts = [_ask(world, items, question, samples) for question in world.questions([judge])]
+    return pd.concat(parts, ignore_index=True) if parts else None
 
 
-def _samples(study: ItemStudy, judge: str, given: int | None) -> int:
-    if given is not None:
-        return given
-    ask = next((one.ask for one in study.judges if one.id == judge), None)
+def _n_samples(study: ItemStudy, judge: str, samples: int | None) -> int:
+    if samples is not None:
+        return samples
+    ask = next((entry.ask for entry in study.judges if entry.id == judge), None)
     return ask.samples if ask is not None else 1
 
 
@@ -228,17 +228,17 @@ def _size_of_panel(truth: LabelTruth) -> int:
     return round(truth.value("people", {"judge": truth.panel, "judge_kind": HUMAN}))
 
 
-def _common(world: World, units: Units) -> Floats:
+def _common_difficulty(world: World, units: Units) -> Floats:
     """What is hard about each unit for every judge, shape (n,): lines of an item share a part of it."""
-    own = stream(world.seed, "difficulty", units.task).standard_normal(len(units.item))
+    deviates = stream(world.seed, "difficulty", units.task).standard_normal(len(units.item))
     if units.task != LINE:
-        return own
+        return deviates
     share = world.truth.value("item_share", {}, 0.0)
     of_item = stream(world.seed, "difficulty", "items").standard_normal(len(world.items))
-    return np.asarray(np.sqrt(share) * of_item[units.item] + np.sqrt(1 - share) * own)
+    return np.asarray(np.sqrt(share) * of_item[units.item] + np.sqrt(1 - share) * deviates)
 
 
-def _panel(world: World, people: int | None) -> pd.DataFrame | None:
+def _panel_judgments(world: World, people: int | None) -> pd.DataFrame | None:
     """Judgments of the panel; None where the truth table has none."""
     judge = world.truth.panel
     if judge is None:
@@ -246,43 +246,45 @@ def _panel(world: World, people: int | None) -> pd.DataFrame | None:
     size = people or _size_of_panel(world.truth)
     parts = []
     for question in world.questions([judge]):
-        how, units = answering(world, question), world.units[question.task]
-        cell, common = world.cell[units.item], _common(world, units)
+        rates, units = answering(world, question), world.units[question.task]
+        cell, common = world.cell[units.item], _common_difficulty(world, units)
         for number in range(1, size + 1):
             name = f"annotator_{number:0{len(str(size))}d}"
-            own, fresh = stream(world.seed, judge, question.task, name).standard_normal((2, len(cell)))
-            stays = persistent(common, own, how.shared[cell])
+            deviates, fresh = stream(world.seed, judge, question.task, name).standard_normal((2, len(cell)))
+            stays = persistent(common, deviates, rates.shared[cell])
             rank = categories(
-                uniforms(stays, fresh, how.consistency[cell]), how.probability[cell, units.gold]
+                uniforms(stays, fresh, rates.consistency[cell]), rates.probability[cell, units.gold]
             )
-            answer = how.answers[units.gold, rank]
+            answer = rates.answers[units.gold, rank]
             rows = np.arange(len(cell))
             parts.append(_judgments(world, world.items, question, name, units, rows, answer, None, 1))
     return pd.concat(parts, ignore_index=True)
 
 
-def _ask(world: World, shown: pd.DataFrame, question: Question, samples: int) -> pd.DataFrame:
+def _ask(world: World, items: pd.DataFrame, question: Question, samples: int) -> pd.DataFrame:
     """Judgments of a model with one prompt: every original several times, every copy once."""
-    plain, units = answering(world, question), world.units[question.task]
+    baseline, units = answering(world, question), world.units[question.task]
     names = (question.judge, str(question.prompt))
     rows = np.flatnonzero(question.items[units.item])
-    cell, common = world.cell[units.item], _common(world, units)
-    own = stream(world.seed, *names).standard_normal(len(cell))
-    stays = persistent(common, own, plain.shared[cell])
+    cell, common = world.cell[units.item], _common_difficulty(world, units)
+    deviates = stream(world.seed, *names).standard_normal(len(cell))
+    stays = persistent(common, deviates, baseline.shared[cell])
     absent = stream(world.seed, *names, "missing").standard_normal(len(world.items))
     parts = []
     for at, condition in enumerate(world.conditions):
-        how = under(world, question, plain, condition)
-        copies = shown.iloc[at * len(world.items) : (at + 1) * len(world.items)]
+        rates = answering_in_condition(world, question, baseline, condition)
+        copies = items.iloc[at * len(world.items) : (at + 1) * len(world.items)]
         for sample in range(1, (samples if condition == UNPERTURBED else 1) + 1):
             rng = stream(world.seed, *names, condition, str(sample))
             fresh, lapse = rng.standard_normal(len(cell)), rng.standard_normal(len(world.items))
-            uniform = uniforms(stays, fresh, how.consistency[cell])[rows]
-            rank = categories(uniform, how.probability[cell[rows], units.gold[rows]])
-            answer = how.answers[units.gold[rows], rank]
-            of_item = how.missing[world.cell]
-            there = np.hstack([of_item, 1 - of_item.sum(axis=1, keepdims=True)])
-            status = categories(uniforms(absent, lapse, how.consistency[world.cell]), there)[units.item[rows]]
+            uniform = uniforms(stays, fresh, rates.consistency[cell])[rows]
+            rank = categories(uniform, rates.probability[cell[rows], units.gold[rows]])
+            answer = rates.answers[units.gold[rows], rank]
+            of_item = rates.missing[world.cell]
+            chance = np.hstack([of_item, 1 - of_item.sum(axis=1, keepdims=True)])
+            status = categories(uniforms(absent, lapse, rates.consistency[world.cell]), chance)[
+                units.item[rows]
+            ]
             parts.append(
                 _judgments(world, copies, question, question.judge, units, rows, answer, status, sample)
             )

@@ -50,10 +50,10 @@ def read_items(study: ItemStudy) -> pd.DataFrame:
         if name not in study.level_labels:
             items[name] = as_text(items[name])
     for name in study.level_labels:
-        items[name] = _leveled(items[name], study.levels(name), str(path))
+        items[name] = _categorical(items[name], study.levels(name), str(path))
     if study.generator is not None:
         models = [judge.id for judge in study.judges if judge.kind == "model"]
-        _leveled(items[study.generator], [PEOPLE, *models], str(path))
+        _categorical(items[study.generator], [PEOPLE, *models], str(path))
     return items
 
 
@@ -101,40 +101,43 @@ def make_up_items(study: ItemStudy, topics: Mapping[str, int], seed: int) -> pd.
     rng = stream(seed, "items")
     numbered = [(kind, number + 1) for kind, n in topics.items() for number in range(n)]
     topic = np.array([f"{kind}_{number:0{len(str(max(topics.values())))}d}" for kind, number in numbered])
-    said = np.array([f"{kind.capitalize()} topic {number} (made up)" for kind, number in numbered])
+    topic_labels = np.array([f"{kind.capitalize()} topic {number} (made up)" for kind, number in numbered])
     row = np.repeat(np.arange(len(topic)), len(levels))
     level = np.tile(levels, len(topic))
     best = study.tiers.levels[0] if study.tiers is not None else levels[0]
     source = np.roll(np.arange(len(topic)), -1)
-    wanted = np.where(level == (study.unrelated.level if study.unrelated else ""), source[row], row)
-    kind_shown = np.where(wanted == row, level, best)
-    shown = study.level_labels.get("modality", topics)
+    origin = np.where(level == (study.unrelated.level if study.unrelated else ""), source[row], row)
+    kind_shown = np.where(origin == row, level, best)
+    modalities = study.level_labels.get("modality", topics)
     votes, writers = _votes(study, len(topic), rng), _writers(study)
     return pd.DataFrame(
         {
-            "item_id": pd.array([f"{topic[t]}_{one}" for t, one in zip(row, level, strict=True)], "string"),
-            "modality": pd.Categorical([numbered[t][0] for t in row], categories=list(shown)),
+            "item_id": pd.array([f"{topic[t]}_{kind}" for t, kind in zip(row, level, strict=True)], "string"),
+            "modality": pd.Categorical([numbered[t][0] for t in row], categories=list(modalities)),
             plan.within: pd.array(topic[row], "string"),
-            "topic": pd.array(said[row], "string"),
+            "topic": pd.array(topic_labels[row], "string"),
             "response": pd.array(
                 [
-                    f"Response {one} to {topic[t]} (made up)"
-                    for t, one in zip(wanted, kind_shown, strict=True)
+                    f"Response {kind} to {topic[t]} (made up)"
+                    for t, kind in zip(origin, kind_shown, strict=True)
                 ],
                 "string",
             ),
             "media": pd.array([None] * len(row), "string"),
             plan.across: pd.Categorical(level, categories=levels),
-            study.generator or "generator": pd.array([writers[one] for one in level], "string"),
+            study.generator or "generator": pd.array([writers[kind] for kind in level], "string"),
             "votes": pd.array(
-                [votes[one][t] if one in votes else None for t, one in zip(wanted, kind_shown, strict=True)],
+                [
+                    votes[kind][t] if kind in votes else None
+                    for t, kind in zip(origin, kind_shown, strict=True)
+                ],
                 "Int64",
             ),
         }
     )
 
 
-def _leveled(values: pd.Series[str], levels: list[str], source: str) -> pd.Series[str]:
+def _categorical(values: pd.Series[str], levels: list[str], source: str) -> pd.Series[str]:
     text = as_text(values)
     bad = ~text.isin(levels).to_numpy(dtype=bool)
     if bad.any():
@@ -152,8 +155,8 @@ def _writers(study: ItemStudy) -> dict[str, str]:
         return dict.fromkeys(study.levels(plan.across), PEOPLE)
     items = read_items(study)
     first = items.drop_duplicates(plan.across)
-    known = dict(zip(first[plan.across].astype(str), first[study.generator].astype(str), strict=True))
-    return {level: known.get(level, PEOPLE) for level in study.levels(plan.across)}
+    writers = dict(zip(first[plan.across].astype(str), first[study.generator].astype(str), strict=True))
+    return {level: writers.get(level, PEOPLE) for level in study.levels(plan.across)}
 
 
 def _votes(study: ItemStudy, n: int, rng: np.random.Generator) -> dict[str, list[int]]:

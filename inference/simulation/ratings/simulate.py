@@ -149,16 +149,16 @@ def simulate_ratings(
     size = truth.people if people is None else people
     if assignment is not None:
         size = int(assignment["rater"].max())
-    made: list[pd.DataFrame] = []
+    parts: list[pd.DataFrame] = []
     crowd: tuple[list[str], People] | None = None
     if truth.panel.judge in chosen:
         judgments, crowd = _ask_panel(world, size, repeats, assignment)
-        made.append(judgments)
-    made += [_ask_model(world, model, samples) for model in truth.models if model.judge in chosen]
+        parts.append(judgments)
+    parts += [_ask_model(world, model, samples) for model in truth.models if model.judge in chosen]
     counts = np.zeros((len(truth.modalities), len(truth.types)))
     np.add.at(counts, (world.cells.modality, world.cells.type), 1)
     true = true_ratings(study, truth, chosen, counts / counts.sum(), crowd)
-    return RatingSimulation(pd.concat(made, ignore_index=True), items, true)
+    return RatingSimulation(pd.concat(parts, ignore_index=True), items, true)
 
 
 @dataclass(frozen=True)
@@ -187,11 +187,11 @@ def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
         items = items.assign(modality=pd.array([TEXT] * len(items), "string"))
     require_columns(items, ["item_id", plan.within, plan.across], "items")
     codes = []
-    for column, known in ((plan.across, truth.types), ("modality", tuple(truth.modalities))):
-        code = pd.Index(known).get_indexer(pd.Index(items[column].astype("string")))
+    for column, levels in ((plan.across, truth.types), ("modality", tuple(truth.modalities))):
+        code = pd.Index(levels).get_indexer(pd.Index(items[column].astype("string")))
         if (code < 0).any():
             row = int((code < 0).argmax())
-            hint = suggestion(str(items[column].iloc[row]), known)
+            hint = suggestion(str(items[column].iloc[row]), levels)
             raise InputError(f"items: row {row + 1} of column '{column}': {hint}")
         codes.append(code.astype(np.int64))
     topic = pd.factorize(items[plan.within])[0].astype(np.int64)
@@ -199,21 +199,21 @@ def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
 
 
 def _ask_panel(
-    world: _World, people: int, repeats: float | None, given: pd.DataFrame | None
+    world: _World, people: int, repeats: float | None, assignment: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, tuple[list[str], People]]:
     panel, plan = world.truth.panel, world.study.assignment
     assert plan is not None
     plan = plan if repeats is None else plan.model_copy(update={"repeats": float(repeats)})
     rng = stream(world.seed, panel.judge)
-    drawn = draw_people(panel, people, rng)
-    tasks = assign_raters(world.items, plan, people, world.seed) if given is None else given
+    crowd = draw_people(panel, people, rng)
+    tasks = assign_raters(world.items, plan, people, world.seed) if assignment is None else assignment
     item = pd.Index(world.items["item_id"]).get_indexer(pd.Index(tasks["item_id"]))
     person = tasks["rater"].to_numpy(dtype=np.int64) - 1
-    ratings = panel_ratings(panel, drawn, world.quality, item, person, rng)
+    ratings = panel_ratings(panel, crowd, world.quality, item, person, rng)
     names = [f"rater_{number:0{len(str(people))}d}" for number in range(1, people + 1)]
-    again = tasks["repeat"].to_numpy(dtype=bool)
-    judgments = _judgments(world, panel, np.array(names)[person], item, ratings, 1 + again, again)
-    return judgments, (names, drawn)
+    is_repeat = tasks["repeat"].to_numpy(dtype=bool)
+    judgments = _judgments(world, panel, np.array(names)[person], item, ratings, 1 + is_repeat, is_repeat)
+    return judgments, (names, crowd)
 
 
 def _ask_model(world: _World, model: Rater, samples: int) -> pd.DataFrame:

@@ -40,23 +40,23 @@ def cell_means(rater: Rater, dimension: int) -> Floats:
 
 def expected_curve(rater: Rater, panel: Rater, dimension: int) -> Curve:
     """Ratings of a panel's person, or of a model, on one dimension, as a function of quality."""
-    point, weight = _normal(QUALITY)
-    rest, rest_weight = _normal(REST)
+    point, weight = _normal_quadrature(QUALITY)
+    residual, residual_weight = _normal_quadrature(REST)
     mean = cell_means(rater, dimension)
     modalities = len(mean) // rater.mean.shape[1]
     if rater.kind == "human":
-        scale, scale_weight = _normal(DISCRIMINATION)
+        scale, scale_weight = _normal_quadrature(DISCRIMINATION)
         factor = np.exp(rater.discrimination_sd * scale)
         slope = np.tile(rater.item_sd[dimension], modalities)
-        other = np.hypot(rater.halo_sd, rater.severity_sd[dimension])
+        residual_sd = np.hypot(rater.halo_sd, rater.severity_sd[dimension])
     else:
         factor, scale_weight = np.ones(1), np.ones(1)
         slope = np.tile(rater.slope(panel)[dimension] * panel.item_sd[dimension], modalities)
-        other = rater.own_sd[dimension]
+        residual_sd = rater.own_sd[dimension]
     centre = mean[:, None] + slope[:, None] * point[None]
-    value = centre[:, :, None, None] * factor[:, None] + other * rest
+    value = centre[:, :, None, None] * factor[:, None] + residual_sd * residual
     above = np.stack([expit(value - cut) for cut in rater.threshold[dimension]])
-    chance = np.einsum("kcqar,a,r->kcq", above, scale_weight, rest_weight)
+    chance = np.einsum("kcqar,a,r->kcq", above, scale_weight, residual_weight)
     times = 2 * np.arange(1, len(chance) + 1) - 1
     first, second = chance.sum(axis=0), np.einsum("k,kcq->cq", times, chance)
     return Curve(weight, first, np.maximum(second - first**2, 0.0))
@@ -81,7 +81,7 @@ def raw_correlation(people: Curve, model: Curve, weight: Floats, raters: int) ->
     return covariance / scale if scale > 0 else float("nan")
 
 
-def _normal(nodes: int) -> tuple[Floats, Floats]:
+def _normal_quadrature(nodes: int) -> tuple[Floats, Floats]:
     """Points and weights of a standard normal distribution."""
     point, weight = np.polynomial.hermite_e.hermegauss(nodes)
     return point, weight / weight.sum()
@@ -161,20 +161,20 @@ def true_ratings(
     assert study.assignment is not None
     raters = study.assignment.raters
     rows: list[Row] = []
-    told = [rater for rater in (truth.panel, *truth.models) if rater.judge in judges]
-    for rater in told:
-        rows += _parameters(truth, rater)
-        rows += _dimensions(truth, rater, share)
-        rows += _with_quality(truth, rater, share)
+    selected_raters = [rater for rater in (truth.panel, *truth.models) if rater.judge in judges]
+    for rater in selected_raters:
+        rows += _parameter_rows(truth, rater)
+        rows += _dimension_rows(truth, rater, share)
+        rows += _quality_rows(truth, rater, share)
         if rater.kind == "model":
-            rows += _models_latent(study, truth, rater, told)
+            rows += _latent_rows(study, truth, rater, selected_raters)
     for number, dimension in enumerate(truth.dimensions):
         panel = expected_curve(truth.panel, truth.panel, number)
-        for rater in told:
+        for rater in selected_raters:
             curve = panel if rater.kind == "human" else expected_curve(rater, truth.panel, number)
-            rows += _observed(truth, rater, dimension, curve, panel, share, raters)
+            rows += _observed_rows(truth, rater, dimension, curve, panel, share, raters)
     if people is not None:
-        rows += _persons(truth, *people)
+        rows += _person_rows(truth, *people)
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.astype(dict.fromkeys(COLUMNS[:-1], "string"))
 
@@ -186,12 +186,12 @@ def latent_covariance(truth: RatingTruth, rater: Rater) -> tuple[Floats, Floats]
     quality = spread[:, :, None] * panel.correlation * spread[:, None, :]
     if rater.kind == "human":
         return quality, spread**2
-    slope, own = rater.slope(panel), rater.own_sd
-    within = slope[:, None] * quality * slope + own[:, None] * rater.correlation * own
+    slope, own_sd = rater.slope(panel), rater.own_sd
+    within = slope[:, None] * quality * slope + own_sd[:, None] * rater.correlation * own_sd
     return within, slope * spread**2
 
 
-def _parameters(truth: RatingTruth, rater: Rater) -> Iterator[Row]:
+def _parameter_rows(truth: RatingTruth, rater: Rater) -> Iterator[Row]:
     judge = rater.judge
     within, _ = latent_covariance(truth, rater)
     yield "topic_share", judge, "", "", "", rater.topic_share
@@ -211,7 +211,7 @@ def _parameters(truth: RatingTruth, rater: Rater) -> Iterator[Row]:
         yield "halo_sd", judge, "", "", "", rater.halo_sd
 
 
-def _dimensions(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row]:
+def _dimension_rows(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row]:
     within, _ = latent_covariance(truth, rater)
     pooled = np.einsum("mt,tde->de", share, within)
     centres = np.stack([cell_means(rater, d) for d in range(len(truth.dimensions))], axis=1)
@@ -219,12 +219,12 @@ def _dimensions(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row
     for name, covariance in (("dimension_correlation_within", pooled), ("dimension_correlation", total)):
         scale = np.sqrt(np.diag(covariance))
         for d, dimension in enumerate(truth.dimensions):
-            for e, other in enumerate(truth.dimensions):
+            for e, second in enumerate(truth.dimensions):
                 if d != e:
-                    yield name, rater.judge, dimension, other, "", covariance[d, e] / (scale[d] * scale[e])
+                    yield name, rater.judge, dimension, second, "", covariance[d, e] / (scale[d] * scale[e])
 
 
-def _with_quality(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row]:
+def _quality_rows(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[Row]:
     """Correlations of latent values with quality: lasting ones of models, and of single ratings."""
     within, joint = latent_covariance(truth, rater)
     quality, _ = latent_covariance(truth, truth.panel)
@@ -233,11 +233,11 @@ def _with_quality(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[R
         pooled = np.einsum("mt,st->s", share, np.stack([joint[:, d], within[:, d, d], quality[:, d, d]]))
         ours, theirs = cell_means(rater, d)[:, None], cell_means(truth.panel, d)[:, None]
         between = [_between(*pair, share)[0, 0] for pair in ((ours, theirs), (ours, ours), (theirs, theirs))]
-        for name, (both, own, shared) in (("", pooled + between), ("_within", pooled)):
+        for name, (covariance, variance, quality_variance) in (("", pooled + between), ("_within", pooled)):
             if model:
-                lasting = both / np.sqrt(own * shared)
+                lasting = covariance / np.sqrt(variance * quality_variance)
                 yield f"latent_correlation{name}", rater.judge, dimension, "", "", lasting
-            single = both / np.sqrt((own + LOGISTIC + rater.halo_sd**2) * shared)
+            single = covariance / np.sqrt((variance + LOGISTIC + rater.halo_sd**2) * quality_variance)
             yield f"latent_correlation_rating{name}", rater.judge, dimension, "", "", single
         if model:
             by_type = joint[:, d] / np.sqrt(within[:, d, d] * quality[:, d, d])
@@ -245,28 +245,28 @@ def _with_quality(truth: RatingTruth, rater: Rater, share: Floats) -> Iterator[R
                 yield "latent_correlation", rater.judge, dimension, "", kind, value
 
 
-def _models_latent(
-    study: ItemStudy, truth: RatingTruth, model: Rater, told: Sequence[Rater]
+def _latent_rows(
+    study: ItemStudy, truth: RatingTruth, model: Rater, raters: Sequence[Rater]
 ) -> Iterator[Row]:
     slope = model.slope(truth.panel)
-    others = [other for other in told if other.kind == "model" and other is not model]
+    peers = [peer for peer in raters if peer.kind == "model" and peer is not model]
     for d, dimension in enumerate(truth.dimensions):
         yield "slope", model.judge, dimension, "", "", slope[d]
         yield "own_sd", model.judge, dimension, "", "", model.own_sd[d]
-        for other in others:
-            yield "error_correlation", model.judge, dimension, other.judge, "", _shared(model, other)[d]
+        for peer in peers:
+            yield "error_correlation", model.judge, dimension, peer.judge, "", _shared(model, peer)[d]
         gain = model.mean[d] - slope[d] * truth.panel.mean[d]
-        yield from _effects(study, truth, model, dimension, gain)
+        yield from _effect_rows(study, truth, model, dimension, gain)
 
 
-def _shared(model: Rater, other: Rater) -> Floats:
+def _shared(model: Rater, peer: Rater) -> Floats:
     """Correlation of two models' errors on the same item, shape (D,)."""
-    one, two = model.topic_share, other.topic_share
-    along = np.sqrt(one * two) + np.sqrt((1 - one) * (1 - two))
-    return np.asarray(np.sqrt(model.model_shared * other.model_shared) * along)
+    model_share, peer_share = model.topic_share, peer.topic_share
+    along = np.sqrt(model_share * peer_share) + np.sqrt((1 - model_share) * (1 - peer_share))
+    return np.asarray(np.sqrt(model.model_shared * peer.model_shared) * along)
 
 
-def _effects(
+def _effect_rows(
     study: ItemStudy, truth: RatingTruth, model: Rater, dimension: str, gain: Floats
 ) -> Iterator[Row]:
     """What types gain beyond their quality; ``gain`` has shape (T,)."""
@@ -278,14 +278,14 @@ def _effects(
     tiers = float(np.mean([effect[tier] for tier in study.tiers.levels]))
     if model.judge in effect:
         yield "own_preference", model.judge, dimension, "", "", effect[model.judge] - tiers
-    others = [effect[one.judge] for one in truth.models if one is not model and one.judge in effect]
-    if others:
-        yield "model_preference", model.judge, dimension, "", "", float(np.mean(others)) - tiers
+    peer_effects = [effect[peer.judge] for peer in truth.models if peer is not model and peer.judge in effect]
+    if peer_effects:
+        yield "model_preference", model.judge, dimension, "", "", float(np.mean(peer_effects)) - tiers
     if study.unrelated is not None:
         yield "unrelated_effect", model.judge, dimension, "", "", effect[study.unrelated.level] - tiers
 
 
-def _observed(
+def _observed_rows(
     truth: RatingTruth,
     rater: Rater,
     dimension: str,
@@ -321,14 +321,14 @@ def _groups(truth: RatingTruth, share: Floats) -> Iterator[tuple[str, Floats]]:
             yield kind, (only / only.sum()).reshape(-1)
 
 
-def _persons(truth: RatingTruth, names: Sequence[str], people: People) -> Iterator[Row]:
+def _person_rows(truth: RatingTruth, names: Sequence[str], people: People) -> Iterator[Row]:
     for number, name in enumerate(names):
         yield "discrimination", name, "", "", "", float(people.discrimination[number])
         for dimension, severity in zip(truth.dimensions, people.severity[number], strict=True):
             yield "severity", name, dimension, "", "", float(severity)
 
 
-def _between(one: Floats, other: Floats, share: Floats) -> Floats:
+def _between(first: Floats, second: Floats, share: Floats) -> Floats:
     """Covariance over cells of their means, shapes (C, D) and (C, E), as shape (D, E)."""
     weight = share.reshape(-1)
-    return np.asarray(((one - weight @ one) * weight[:, None]).T @ (other - weight @ other))
+    return np.asarray(((first - weight @ first) * weight[:, None]).T @ (second - weight @ second))

@@ -79,7 +79,7 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
     ['gpt_4_1', 'gemini_2_5_pro', 'claude_sonnet_4']
     """
     dimensions, types, ratings = tuple(study.scale_labels), _types(study), _ratings(study)
-    known = {
+    choices = {
         "judge": study.judge_labels,
         "dimension": dimensions,
         "mean.level": types,
@@ -87,7 +87,7 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
         "threshold.level": ratings,
         "correlation.level": dimensions,
     }
-    table = read_rows(source, COLUMNS, RULES, known)
+    table = read_rows(source, COLUMNS, RULES, choices)
     place, values = table.place, table.values(("judge",), ("dimension", "level"))
     panel = one_panel(place, table.kinds)
     sizes = values.get((panel or "",), {})
@@ -152,18 +152,18 @@ def _ratings(study: ItemStudy) -> tuple[str, ...]:
 def _rater(place: str, judge: str, kind: str, values: Values, names: _Names) -> Rater:
     def table(parameter: str, levels: tuple[str, ...], default: float | None = None) -> Floats:
         """Values by dimension and level, shape (D, levels); a row without one counts for all."""
-        held = values.get(parameter, {})
-        found = np.empty((len(names.dimensions), len(levels)))
+        entries = values.get(parameter, {})
+        matrix = np.empty((len(names.dimensions), len(levels)))
         for row, dimension in enumerate(names.dimensions):
             for column, level in enumerate(levels):
                 keys = ((dimension, level), (dimension, ""), ("", ""))
-                value = next((held[key] for key in keys if key in held), default)
+                value = next((entries[key] for key in keys if key in entries), default)
                 if value is None:
                     raise InputError(
                         f"{place}: {parameter} of {judge} for {dimension} {level} is missing; add a row."
                     )
-                found[row, column] = value
-        return found
+                matrix[row, column] = value
+        return matrix
 
     def single(parameter: str) -> float:
         return values.get(parameter, {}).get(("", ""), 0.0)
@@ -204,15 +204,15 @@ def _check_rater(place: str, rater: Rater, names: _Names) -> None:
 
 
 def _correlation(
-    place: str, judge: str, held: dict[tuple[str, str], float], dimensions: tuple[str, ...]
+    place: str, judge: str, entries: dict[tuple[str, str], float], dimensions: tuple[str, ...]
 ) -> Floats:
     """Build the correlation matrix, shape (D, D), from its listed pairs."""
     matrix = np.eye(len(dimensions))
-    for (one, other), value in held.items():
-        row, column = dimensions.index(one), dimensions.index(other)
-        if row == column or (other, one) in held:
+    for (a, b), value in entries.items():
+        row, column = dimensions.index(a), dimensions.index(b)
+        if row == column or (b, a) in entries:
             raise InputError(
-                f"{place}: correlation of {judge} for {one} and {other} is given twice or is of a dimension "
+                f"{place}: correlation of {judge} for {a} and {b} is given twice or is of a dimension "
                 "with itself; keep one row for each pair."
             )
         matrix[row, column] = matrix[column, row] = value

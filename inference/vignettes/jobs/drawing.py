@@ -54,11 +54,11 @@ class Plan:
 
 def plan(folder: JobFolder, profiles: Integers) -> Plan:
     """Find the profiles whose pictures are missing."""
-    wanted = np.unique(profiles)
-    return Plan(len(wanted), np.setdiff1d(wanted, drawn_profiles(folder)))
+    profile_ids = np.unique(profiles)
+    return Plan(len(profile_ids), np.setdiff1d(profile_ids, drawn_profiles(folder)))
 
 
-def expect(renderer: Renderer, profiles: pd.DataFrame) -> tuple[float, float]:
+def measure_costs(renderer: Renderer, profiles: pd.DataFrame) -> tuple[float, float]:
     """Measure the seconds and bytes per picture on a few, several in a row as in a run; none is stored."""
     starts = np.unique(np.linspace(0, max(len(profiles) - CHUNK, 0), SAMPLED_CHUNKS).astype(int))
     seconds: list[float] = []
@@ -67,12 +67,12 @@ def expect(renderer: Renderer, profiles: pd.DataFrame) -> tuple[float, float]:
         records = renderer.records(profiles.iloc[start : start + CHUNK])
         in_order = list(renderer.in_drawing_order(records))
         middle = max((len(in_order) - RUN) // 2, 0)
-        taken = []
+        durations = []
         for _, record in in_order[middle : middle + RUN]:
             begin = time.perf_counter()
             sizes.append(len(encode(renderer.painter.draw(record).image, renderer.job.kind)))
-            taken.append(time.perf_counter() - begin)
-        seconds += taken[len(taken) // 2 :]  # the first half fills the caches
+            durations.append(time.perf_counter() - begin)
+        seconds += durations[len(durations) // 2 :]  # the first half fills the caches
     return float(np.mean(seconds)), float(np.mean(sizes))
 
 
@@ -125,11 +125,11 @@ def draw_job(
         planned = plan(folder, profiles["profile_id"].to_numpy())
         by_id = profiles.set_index("profile_id", drop=False)
         chunks = [by_id.loc[ids] for ids in planned.chunks]
-        drawn = planned.drawn
+        n_drawn = planned.drawn
         for rows in _draw_chunks(renderer, folder.root, chunks, workers):
             write_part(folder, rows)
-            drawn += len(rows)
-            progress(drawn)
+            n_drawn += len(rows)
+            progress(n_drawn)
         merge_parts(folder)
     remove_drafts(folder.root)
 
@@ -146,7 +146,7 @@ def _draw_chunks(
     draw = partial(_draw_in_process, pickle.dumps(renderer.job), root)
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _watch_parent)
     try:
-        with _interrupts_ignored():  # by the processes that start here; Ctrl-C is for this one
+        with _ignore_interrupts():  # by the processes that start here; Ctrl-C is for this one
             # No name refers to the futures, so that rows are freed once they are written.
             finished = as_completed([pool.submit(draw, chunk) for chunk in chunks])
         for future in finished:
@@ -161,11 +161,11 @@ def _draw_chunks(
 
 
 def _draw_in_process(job: bytes, root: Path, profiles: pd.DataFrame) -> pa.Table:
-    return draw_rows(_opened(job), root, profiles)
+    return draw_rows(_open_cached_job(job), root, profiles)
 
 
 @cache
-def _opened(job: bytes) -> Renderer:
+def _open_cached_job(job: bytes) -> Renderer:
     return open_job(pickle.loads(job))
 
 
@@ -182,7 +182,7 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
+def _ignore_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -18,7 +18,7 @@ from PIL import features
 from ...errors import InputError
 from ...study.asking import Cues
 from ...study.models import Study
-from ...tables.writing import whole
+from ...tables.writing import atomic_write
 from ..faces import Faces
 from ..fonts import Fonts, file_digest
 from ..layouts import Layout, is_shipped, load_layout
@@ -146,8 +146,8 @@ def open_job(job: Job) -> Renderer:
     >>> renderer.painter.draw(record).image.width
     1050
     """
-    stated = job.study.vignette
-    if stated is not None and job.layout == stated.layout and not is_shipped(job.layout):
+    vignette = job.study.vignette
+    if vignette is not None and job.layout == vignette.layout and not is_shipped(job.layout):
         job.study.file(job.layout)  # a study names files of its folder alone, and a user any file
     layout = load_layout(job.layout, job.study.folder)
     fonts = Fonts.find(job.emoji)
@@ -187,7 +187,7 @@ def record_job(folder: JobFolder, facts: dict[str, Any]) -> None:
         "raqm": features.version("raqm"),
         "compressor": compressor(),
     }
-    with whole(folder.job) as file:
+    with atomic_write(folder.job) as file:
         file.write((json.dumps({**facts, MADE_WITH: made_with}, indent=2) + "\n").encode())
 
 
@@ -225,14 +225,14 @@ def check_ablation(renderer: Renderer, profiles: pd.DataFrame) -> None:
         return
     roles = job.study.content.roles
     firsts = profiles.drop_duplicates([roles.author, roles.reply])
-    whole = vignette_records(job.study, firsts, "both", job.seed, renderer.faces)
-    full = {row: renderer.painter.place(record) for row, record in renderer.in_drawing_order(whole)}
+    full_records = vignette_records(job.study, firsts, "both", job.seed, renderer.faces)
+    full = {row: renderer.painter.place(record) for row, record in renderer.in_drawing_order(full_records)}
     for row, record in renderer.in_drawing_order(renderer.records(firsts)):
         boxes, size = renderer.painter.place(record)
         before, size_before = full[row]
         moved = _first_moved(before, boxes)
         if moved is not None or size != size_before:
-            name, handle = whole[["name", "handle"]].iloc[row]
+            name, handle = full_records[["name", "handle"]].iloc[row]
             raise InputError(
                 f"profile {record['profile_id']}: with cues {job.cues}, layout {job.layout} changes "
                 f"more than the cue ({moved or 'the height'} moves), perhaps because '{name}' or "
@@ -242,10 +242,13 @@ def check_ablation(renderer: Renderer, profiles: pd.DataFrame) -> None:
 
 def _first_moved(before: tuple[Box, ...], now: tuple[Box, ...]) -> str | None:
     """Return the name of the first box without a cue whose position differs."""
-    kept, left = (
+    boxes_before, boxes_now = (
         [(box.name, box.x, box.y, box.width, box.height) for box in boxes if box.cue is None]
         for boxes in (before, now)
     )
-    if len(kept) != len(left):
+    if len(boxes_before) != len(boxes_now):
         return "a part"
-    return next((str(one[0]) for one, other in zip(kept, left, strict=True) if one != other), None)
+    return next(
+        (str(first[0]) for first, second in zip(boxes_before, boxes_now, strict=True) if first != second),
+        None,
+    )

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...tables.limits import read_json
 from ...tables.parquet import DAMAGE, LEVELS_KEY, read_parquet
-from ...tables.writing import Held, Lock, whole
+from ...tables.writing import Lock, LockHeld, atomic_write
 from .store import is_stored
 
 MADE_WITH = "made_with"  # of job.json: versions of programs, which may change
@@ -85,7 +85,7 @@ class JobFolder:
         """Let no other process write in the folder; refuse if one does."""
         try:
             lock = Lock(self.path / ".lock")
-        except Held as other:
+        except LockHeld as other:
             raise InputError(
                 f"{self.path}: {other} draws or uploads pictures here; wait until it has ended, or give "
                 "another folder with --out."
@@ -164,12 +164,14 @@ def picture_rows(
     fields = records.drop(columns=["profile_id", "alt"])
     levels = profiles.drop(columns=["profile_id", "probability"], errors="ignore")
     levels = levels.rename(columns={name: f"{name}_id" for name in levels if name in fields})
-    drawn = {name: pa.array([picture[name] for picture in pictures], kind) for name, kind in PICTURE.items()}
-    boxes = drawn.pop("boxes")
+    picture_columns = {
+        name: pa.array([picture[name] for picture in pictures], kind) for name, kind in PICTURE.items()
+    }
+    boxes = picture_columns.pop("boxes")
     columns = {
         "profile_id": pa.array(profiles["profile_id"], pa.int64()),
         **{name: pa.array([value] * len(pictures), pa.string()) for name, value in facts.items()},
-        **drawn,
+        **picture_columns,
         "url": pa.nulls(len(pictures), pa.string()),
         "alt": _typed(records["alt"]),
         **{str(name): _typed(column) for table in (levels, fields) for name, column in table.items()},
@@ -189,19 +191,19 @@ def write_part(folder: JobFolder, rows: pa.Table) -> None:
     first, last = (rows["profile_id"][at].as_py() for at in (0, -1))
     path = folder.path / "parts" / f"{first:09d}-{last:09d}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as draft:
+    with atomic_write(path) as draft:
         pq.write_table(rows, draft, compression="zstd")
 
 
 def drawn_profiles(folder: JobFolder) -> Integers:
     """Return the profiles whose picture is in the manifest or a part, and in the store with its size."""
-    drawn: list[int] = []
+    profile_ids: list[int] = []
     for path in (folder.manifest, *folder.parts()):
         for batch in _batches(path, ["profile_id", "file", "bytes"]):
             profiles, files, sizes = (column.to_pylist() for column in batch.columns)
             stored = map(partial(is_stored, folder.root), files, sizes)
-            drawn += [profile for profile, is_there in zip(profiles, stored, strict=True) if is_there]
-    return np.unique(np.array(drawn, dtype=np.int64))
+            profile_ids += [profile for profile, is_there in zip(profiles, stored, strict=True) if is_there]
+    return np.unique(np.array(profile_ids, dtype=np.int64))
 
 
 def file_sizes(folder: JobFolder) -> dict[str, int]:
@@ -224,7 +226,10 @@ def merge_parts(folder: JobFolder) -> None:
     for number, profiles_of_source in enumerate(ids):
         owner[np.searchsorted(profiles, profiles_of_source)] = number
     schema = pq.read_schema(sources[0])
-    with whole(folder.manifest) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+    with (
+        atomic_write(folder.manifest) as draft,
+        pq.ParquetWriter(draft, schema, compression="zstd") as writer,
+    ):
         for start in range(0, len(profiles), GROUP):
             group, owners = profiles[start : start + GROUP], owner[start : start + GROUP]
             pieces = [_rows(sources[number], group[owners == number]) for number in np.unique(owners)]
@@ -239,7 +244,7 @@ def rewrite(folder: JobFolder, change: Callable[[pa.Table], pa.Table]) -> None:
     """Change the manifest some thousand rows at a time; it is replaced at once."""
     with (
         pq.ParquetFile(folder.manifest) as file,
-        whole(folder.manifest) as draft,
+        atomic_write(folder.manifest) as draft,
         pq.ParquetWriter(draft, file.schema_arrow, compression="zstd") as writer,
     ):
         for number in range(file.num_row_groups):

@@ -22,7 +22,7 @@ from ...design.subjects import label_fields
 from ...errors import InputError, did_you_mean, listed
 from ...study.asking import Content, Cues
 from ...study.models import Study
-from ...tables.writing import whole
+from ...tables.writing import atomic_write
 from ..faces import Faces, load_faces
 
 Format = Literal["png", "webp"]
@@ -87,7 +87,7 @@ def store_picture(root: Path, content: bytes, kind: str) -> tuple[str, str]:
     file = f"{PICTURES}/{sha256[:2]}/{sha256}.{kind}"
     if not is_stored(root, file, len(content)):
         path = root / file
-        with whole(path, durable=False) as draft:
+        with atomic_write(path, durable=False) as draft:
             draft.write(content)
     return file, sha256
 

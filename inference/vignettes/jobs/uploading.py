@@ -41,7 +41,7 @@ class Storage:
         except FileNotFoundError:
             return {}
         except Exception as error:
-            raise _failed(self.target, error) from None
+            raise _storage_error(self.target, error) from None
         start = len(self.folder.rstrip("/")) + 1
         return {path[start:]: int(facts["size"]) for path, facts in files.items()}
 
@@ -61,8 +61,8 @@ def open_storage(target: str) -> Storage:
         ) from None
     if "://" not in target:
         raise InputError(f"--upload {target}: give a URL such as s3://bucket/prefix.")
-    kind, _, rest = target.partition("://")
-    if "@" in rest.partition("/")[0]:
+    kind, _, location = target.partition("://")
+    if "@" in location.partition("/")[0]:
         raise InputError(
             f"--upload {kind}://...: a URL with a key or password in it; put it into the environment or the "
             "configuration of your storage instead."
@@ -78,7 +78,7 @@ def open_storage(target: str) -> Storage:
             f"--upload {target}: fsspec knows no storage called {kind}; write a URL such as s3://bucket/prefix."
         ) from None
     except Exception as error:
-        raise _failed(target, error) from None
+        raise _storage_error(target, error) from None
     return Storage(files, folder, target)
 
 
@@ -135,19 +135,19 @@ def upload(
     conjury.inference.errors.InputError: nowhere: there are no pictures of towns with cues both; ...
     """
     read_manifest(folder.root, folder.study, folder.cues, ["profile_id"])  # refuses a missing manifest
-    there = storage.sizes()
-    wanted = file_sizes(folder)
-    missing = [file for file, size in wanted.items() if there.get(_name(file)) != size]
-    before = len(wanted) - len(missing)
-    progress(before, len(wanted))
-    for done, _ in enumerate(_copied(folder.root, storage, missing), before + 1):
-        progress(done, len(wanted))
+    stored_sizes = storage.sizes()
+    sizes = file_sizes(folder)
+    missing = [file for file, size in sizes.items() if stored_sizes.get(_name(file)) != size]
+    before = len(sizes) - len(missing)
+    progress(before, len(sizes))
+    for done, _ in enumerate(_copy_files(folder.root, storage, missing), before + 1):
+        progress(done, len(sizes))
     with folder.writing():
-        rewrite(folder, lambda rows: _with_addresses(rows, address, wanted))
-    return len(missing), len(wanted)
+        rewrite(folder, lambda rows: _with_addresses(rows, address, sizes))
+    return len(missing), len(sizes)
 
 
-def _copied(root: Path, storage: Storage, files: list[str]) -> Iterator[str]:
+def _copy_files(root: Path, storage: Storage, files: list[str]) -> Iterator[str]:
     """Copy files in parallel; yield each that is there."""
 
     def copy(file: str) -> str:
@@ -157,7 +157,7 @@ def _copied(root: Path, storage: Storage, files: list[str]) -> Iterator[str]:
         except Exception as error:
             if not (root / file).is_file():
                 raise InputError(f"{root / file}: the picture is gone; draw it again, then upload.") from None
-            raise _failed(storage.target, error) from None
+            raise _storage_error(storage.target, error) from None
         return file
 
     with ThreadPoolExecutor(THREADS) as threads:
@@ -170,11 +170,11 @@ def _copied(root: Path, storage: Storage, files: list[str]) -> Iterator[str]:
                 waiting.cancel()
 
 
-def _with_addresses(rows: pa.Table, address: str, known: dict[str, int]) -> pa.Table:
+def _with_addresses(rows: pa.Table, address: str, sizes: dict[str, int]) -> pa.Table:
     """Fill in the addresses of uploaded pictures."""
     files = rows["file"]
     urls = pc.replace_substring(files, PICTURES, address, max_replacements=1)
-    urls = pc.if_else(pc.is_in(files, pa.array(list(known), pa.string())), urls, rows["url"])
+    urls = pc.if_else(pc.is_in(files, pa.array(list(sizes), pa.string())), urls, rows["url"])
     return rows.set_column(rows.schema.get_field_index("url"), rows.schema.field("url"), urls)
 
 
@@ -183,7 +183,7 @@ def _name(file: str) -> str:
     return file.removeprefix(f"{PICTURES}/")
 
 
-def _failed(target: str, error: Exception) -> InputError:
+def _storage_error(target: str, error: Exception) -> InputError:
     """Return an error that names the kind of a failure alone: its message may contain credentials."""
     return InputError(
         f"{target}: the storage cannot be used ({type(error).__name__}); check the address, your "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conjury.analysis.audit.arithmetic.squares import LARGEST_TOP, most, near_ends, occurs
+from conjury.analysis.audit.arithmetic.squares import LARGEST_TOP, largest_shortfall, near_ends, occurs
 
 
 def shortfalls(
@@ -33,7 +33,7 @@ def induction_starts(top: int) -> int:
 def test_criterion_equals_enumeration_for_every_sum_of_squares(top: int) -> None:
     for n, row in shortfalls(top, induction_starts(top) if top < 7 else 9):
         for total, bits in enumerate(row):
-            for shortfall in range(most(n, total, top) + 3):
+            for shortfall in range(largest_shortfall(n, total, top) + 3):
                 q = top * total - shortfall
                 assert occurs(n, total, top, q, q) == bool(bits >> shortfall & 1), (n, total, shortfall)
 
@@ -44,8 +44,8 @@ def left_open(top: int) -> set[tuple[int, int]]:
     for n in range(2, induction_starts(top) + 1):
         for total in range(n, n * top // 2 + 1):
             size = total // n
-            without_zero = most(n - 1, total, top)
-            if most(n, total, top) >= top * top > without_zero + 2 - size * (top - size):
+            without_zero = largest_shortfall(n - 1, total, top)
+            if largest_shortfall(n, total, top) >= top * top > without_zero + 2 - size * (top - size):
                 cases.add((n, total))
     return cases
 
@@ -60,7 +60,7 @@ def missing(top: int) -> list[tuple[int, int]]:
     for n, row in shortfalls(top, max(n for n, _ in cases), last, max(total for _, total in cases)):
         for total, bits in enumerate(row):
             first = top * top + (top * top - (top - 1) * total) % 2
-            for shortfall in range(first, min(most(n, total, top), last) + 1, 2):
+            for shortfall in range(first, min(largest_shortfall(n, total, top), last) + 1, 2):
                 if (n, total) in cases and not bits >> shortfall & 1:
                     gaps.append((n, total))
     return gaps
@@ -102,7 +102,7 @@ def test_enumeration_near_the_ends_equals_that_of_all_numbers_on_long_scales(top
 @pytest.mark.parametrize("top", [1, 4, 10, LARGEST_TOP])
 def test_thousands_of_ratings_have_sums_of_squares_between_their_bounds_alone(top: int) -> None:
     n, total = 5000, 5000 * top // 2 + 1
-    least = top * total - most(n, total, top)
+    least = top * total - largest_shortfall(n, total, top)
     assert occurs(n, total, top, least, least)
     assert not occurs(n, total, top, 0, least - 1)
     assert not occurs(n, total, top, top * total + 1, top * total + 10**6)

@@ -16,9 +16,9 @@ from conjury.analysis.checks.registry import CHECKS, Question, Verdict, check, e
 from conjury.analysis.checks.running import (
     CODES,
     check_collected,
-    chosen,
-    controlled,
+    control_error_rate,
     load_checks,
+    pick_codes,
 )
 from conjury.inference.errors import InputError
 from conjury.inference.readers.collected import CollectedData
@@ -34,11 +34,11 @@ def answer(p: float | None, verdict: Verdict = "warning", least: Verdict = "pass
 
 
 def verdicts(*checks: Check) -> list[str]:
-    return [one.verdict for one in controlled(checks, 0.05)]
+    return [one.verdict for one in control_error_rate(checks, 0.05)]
 
 
 def test_an_alarm_that_does_not_survive_all_tests_passes_and_says_so() -> None:
-    alarm, *rest = controlled([answer(0.02), answer(0.4, "pass"), answer(0.9, "pass")], 0.05)
+    alarm, *rest = control_error_rate([answer(0.02), answer(0.4, "pass"), answer(0.9, "pass")], 0.05)
     assert (alarm.verdict, alarm.consequence, alarm.remedy) == ("pass", "", "")
     assert alarm.finding == "It was found. Adjusted over all checks, p = 0.060, so the test passes."
     assert [one.verdict for one in rest] == ["pass", "pass"]
@@ -58,10 +58,10 @@ def test_checks_without_a_p_value_neither_change_nor_cost_power() -> None:
 
 def test_what_a_rule_gives_without_the_test_remains() -> None:
     tests = [answer(0.04, "pass"), answer(0.9, "pass")]
-    [kept, *_] = controlled([answer(0.04, "error", "warning"), *tests], 0.05)
+    [kept, *_] = control_error_rate([answer(0.04, "error", "warning"), *tests], 0.05)
     assert (kept.verdict, kept.remedy) == ("warning", "Do it.")
     assert "so the test passes" in kept.finding
-    [only, *_] = controlled([answer(0.5, "warning", "warning"), *tests], 0.05)
+    [only, *_] = control_error_rate([answer(0.5, "warning", "warning"), *tests], 0.05)
     assert (only.verdict, only.finding) == ("warning", "It was found.")
 
 
@@ -77,7 +77,7 @@ def test_true_nulls_raise_any_alarm_at_the_level_of_the_battery() -> None:
     [(["CJ102"], "CJ102", "CJ102"), (["CJ1"], "CJ101", None), (["design_card", "CJ3"], "CJ101", None)],
 )
 def test_checks_are_chosen_by_code_beginning_or_name(selectors, first, last) -> None:
-    found = chosen(selectors)
+    found = pick_codes(selectors)
     assert found[0] == first
     assert last is None or found == (last,)
     assert set(found) <= set(CODES)
@@ -87,7 +87,7 @@ def test_checks_are_chosen_by_code_beginning_or_name(selectors, first, last) -> 
 @pytest.mark.parametrize("selector", ["CJ999", "desing_card", "", "C", "cj101"])
 def test_unknown_checks_are_refused(selector: str) -> None:
     with pytest.raises(InputError, match=f"--select: there is no check '{selector}'"):
-        chosen([selector], "--select")
+        pick_codes([selector], "--select")
 
 
 def test_a_share_among_few_does_not_exceed_a_limit_by_a_single_case() -> None:
@@ -202,7 +202,7 @@ def test_a_check_of_a_users_file_is_run_selected_and_suppressed_like_others(
     assert [one.code for one in run_checks(collected, checks=["MY3", "CJ312"])] == ["CJ312", "MY301"]
     (found,) = run_checks(collected, checks=["MY3"], ignore={"MY301": "known"})
     assert not found.alarming
-    assert chosen(None)[-1] == "MY301"
+    assert pick_codes(None)[-1] == "MY301"
 
 
 @pytest.mark.parametrize(
@@ -222,4 +222,4 @@ def test_a_users_file_without_a_check_is_refused(
         file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         load_checks(file)
-    assert chosen(None) == CODES
+    assert pick_codes(None) == CODES

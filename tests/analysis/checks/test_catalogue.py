@@ -14,10 +14,10 @@ from conjury.analysis.checks.rates import (
     ERROR,
     FILE,
     TESTS,
-    of_battery,
+    battery_statement,
     rate_of,
+    rate_statement,
     read_rates,
-    stated,
 )
 from conjury.analysis.checks.registry import Question
 from conjury.analysis.checks.running import ORDERED
@@ -59,7 +59,7 @@ def test_a_check_is_one_module_of_its_kind_with_its_name(question: Question) -> 
 @of_each
 def test_the_stated_rate_is_the_measured_one(question: Question) -> None:
     measured = rate_of(question.code)
-    text = stated(question.code, question.alarms)
+    text = rate_statement(question.code, question.alarms)
     if question.alarms == "never":
         assert text.startswith("never")
         assert measured is None or measured.alarms == 0
@@ -83,7 +83,7 @@ def test_tests_together_alarm_at_most_at_their_level() -> None:
         <= tests.alarms
         + sum(rate.alarms for q in QUESTIONS if q.alarms == "rule" and (rate := rate_of(q.code)) is not None)
     )
-    assert f"{100 * found.rate:.1f}% of {found.n:,} simulated sound studies" in of_battery()
+    assert f"{100 * found.rate:.1f}% of {found.n:,} simulated sound studies" in battery_statement()
 
 
 def test_the_table_of_rates_adds_up() -> None:

@@ -11,7 +11,7 @@ from conjury.analysis.checks.design.clusters import clusters
 from conjury.analysis.checks.design.counting import effective_number
 from conjury.analysis.checks.design.design_card import design_card
 from conjury.analysis.checks.design.design_probabilities import design_probabilities, fit_of_levels
-from conjury.analysis.checks.design.drawing import Draw, against, draw_counts, how_drawn, misfit
+from conjury.analysis.checks.design.drawing import Draw, compare_with_draws, draw_counts, infer_draw, misfit
 from conjury.analysis.checks.design.impossible_profiles import impossible_profiles
 from conjury.analysis.checks.design.position_balance import marginal_homogeneity, position_balance
 from conjury.analysis.checks.design.respondent_balance import respondent_balance, spread_over_units
@@ -111,7 +111,7 @@ def test_levels_that_fit_too_well_want_a_look(study: Study, model: pd.DataFrame)
 @pytest.mark.long
 def test_sampling_without_replacement_is_no_misfit(study: Study) -> None:
     shown = simulate(study, 2, judges=["gpt4o"], prompts=["baseline"], pairs=80_000, truth=False).choices
-    draw = how_drawn(study, shown)
+    draw = infer_draw(study, shown)
     assert draw == Draw(160_000, 210_000)
     found = design_probabilities(study, split(study, shown), 0.05, 1)
     assert found.verdict == "pass"
@@ -131,9 +131,9 @@ def test_draws_have_the_variance_of_their_scheme() -> None:
 
 
 def test_profiles_drawn_with_replacement_are_told_apart(study: Study, model: pd.DataFrame) -> None:
-    assert how_drawn(study, model).population == 210_000
+    assert infer_draw(study, model).population == 210_000
     again = pd.concat([model, model.iloc[:1]])
-    assert how_drawn(study, again).population is None
+    assert infer_draw(study, again).population is None
 
 
 def test_attributes_that_hang_together_are_found(study: Study, model: pd.DataFrame) -> None:
@@ -233,7 +233,7 @@ def test_effective_rows_fall_where_clusters_repeat_themselves(study: Study, mode
 
 def test_p_values_count_the_draws_that_are_as_extreme_on_the_nearer_side() -> None:
     drawn = np.arange(1.0, 1000.0)
-    assert against(900, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
-    assert against(100, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
-    assert against(990, drawn, 5, 1.0).p == pytest.approx(2 * 11 / 1000)  # ten draws are enough
-    assert against(991, drawn, 5, 1.0).p < 1e-9  # nine leave p to the chi-square distribution
+    assert compare_with_draws(900, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
+    assert compare_with_draws(100, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
+    assert compare_with_draws(990, drawn, 5, 1.0).p == pytest.approx(2 * 11 / 1000)  # ten draws are enough
+    assert compare_with_draws(991, drawn, 5, 1.0).p < 1e-9  # nine leave p to the chi-square distribution

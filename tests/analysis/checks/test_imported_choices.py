@@ -12,7 +12,7 @@ from shared_folder import SHARED
 
 from conjury.analysis.checks.design.attribute_independence import attribute_independence
 from conjury.analysis.checks.design.design_probabilities import design_probabilities
-from conjury.analysis.checks.design.drawing import how_drawn
+from conjury.analysis.checks.design.drawing import infer_draw
 from conjury.analysis.checks.design.impossible_profiles import SAME, impossible_profiles
 from conjury.analysis.checks.judged import split
 from conjury.inference.humans import Survey, draft_study, read_qualtrics
@@ -69,12 +69,12 @@ def drawn_in_rounds(rounds: int) -> pd.DataFrame:
 
 
 def test_profiles_are_told_apart_by_content_where_every_presentation_has_a_number(study: Study) -> None:
-    assert how_drawn(study, presented(drawn_independently(1200))).population is None
+    assert infer_draw(study, presented(drawn_independently(1200))).population is None
     rounds = drawn_in_rounds(200)
-    assert how_drawn(study, presented(rounds)).population == 6
-    assert how_drawn(study, presented(rounds).iloc[:-3]).population == 6
+    assert infer_draw(study, presented(rounds)).population == 6
+    assert infer_draw(study, presented(rounds).iloc[:-3]).population == 6
     lacking = rounds[~((rounds["price"] == "low") & (rounds["colour"] == "red"))]
-    assert how_drawn(study, presented(lacking)).population is None
+    assert infer_draw(study, presented(lacking)).population is None
 
 
 def test_independent_draws_with_numbered_presentations_pass(study: Study) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.checks.output.findings import Findings, counts, in_words, record, to_json
+from conjury.analysis.checks.output.findings import Findings, counts, record, to_json, verdict_counts
 from conjury.analysis.checks.output.page import to_page
 from conjury.analysis.checks.output.sarif import sarif, to_sarif
 from conjury.analysis.checks.output.text import lines
@@ -44,11 +44,11 @@ def findings(hostile: str = HOSTILE) -> Findings:
 def test_verdicts_are_counted_and_suppressed_ones_do_not_count() -> None:
     found = findings()
     assert counts(found) == {"error": 1, "warning": 1, "suppressed": 1, "pass": 1, "not_applicable": 1}
-    assert in_words(found) == "1 error, 1 warning, 1 suppressed, 1 passes, 1 does not apply"
+    assert verdict_counts(found) == "1 error, 1 warning, 1 suppressed, 1 passes, 1 does not apply"
     assert found.worst == "error"
     assert replace(found, checks=found.checks[:2]).worst == "warning"
     assert replace(found, checks=found.checks[1:2]).worst == "pass"
-    assert in_words(replace(found, checks=[])) == "0 errors, 0 warnings"
+    assert verdict_counts(replace(found, checks=[])) == "0 errors, 0 warnings"
 
 
 def test_the_terminal_shows_errors_first_with_evidence_consequence_and_remedy() -> None:

@@ -17,7 +17,14 @@ from made_up.choices import FORMULA, panel_and_model
 from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint.prediction_powered import PredictionPowered
 from conjury.analysis.correction import label_plan
-from conjury.analysis.correction.items import Corrected, Rows, bounded, correct, quantile, weighted_mean
+from conjury.analysis.correction.items import (
+    Corrected,
+    Rows,
+    correct,
+    interval_table,
+    quantile,
+    weighted_mean,
+)
 from conjury.analysis.numerics.panel import Clusters
 
 pytestmark = pytest.mark.long
@@ -60,7 +67,9 @@ def means_of(people: np.ndarray, answers: np.ndarray) -> Corrected:
 
 def covered(made: list[Corrected], truth: float) -> tuple[float, float, float]:
     """Shares of intervals of people alone and of corrected ones with the truth, and the ratio of widths."""
-    found = [pd.concat([bounded(one.human, 0.05), bounded(one.corrected, 0.05)]) for one in made]
+    found = [
+        pd.concat([interval_table(one.human, 0.05), interval_table(one.corrected, 0.05)]) for one in made
+    ]
     lower, upper = (np.array([table[name] for table in found]) for name in ("lower", "upper"))
     alone, corrected = ((lower <= truth) & (truth <= upper)).mean(axis=0)
     width = (upper - lower).mean(axis=0)

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from conjury.analysis import figures
 from conjury.analysis.figures import parts
-from conjury.analysis.figures.benchmark.differences import with_the_best
+from conjury.analysis.figures.benchmark.differences import pairs_with_best_judge
 from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
@@ -144,7 +144,7 @@ def test_pairs_of_the_best_judge_name_it_first_whichever_column_it_was_in(best: 
     won = pairs.iloc[[0]].assign(right="pal")
     if best == "right":
         won = won.assign(left="pal", right="gpt", estimate=-0.3, lower=-0.4, upper=-0.2)
-    shown = with_the_best(pd.concat([won, pairs], ignore_index=True))
+    shown = pairs_with_best_judge(pd.concat([won, pairs], ignore_index=True))
     columns = ["left", "right", "estimate", "lower", "upper"]
     expected = [["gpt", name, 0.3, 0.2, 0.4] for name in ("pal", "kim")]
     assert shown[columns].to_numpy().tolist() == expected

@@ -18,7 +18,7 @@ from conjury.analysis.figures import alt, draw, parts
 from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.models import MOST_PEOPLE, predicted_shares
-from conjury.analysis.raters.models.checks import fit_in_words
+from conjury.analysis.raters.models.checks import sentence_on_fit
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
@@ -171,7 +171,7 @@ def test_shares_outside_of_what_a_model_predicts_are_counted() -> None:
     assert f"{len(shares)} of {len(shares)} observed shares are outside" in alt(off, part="check")
     table = pd.DataFrame({"group": ["a"], "dimension": pd.array([pd.NA], dtype="string"), "observed": [0.9],
                           "lower": [0.1], "upper": [0.3]})  # fmt: skip
-    assert fit_in_words(table, "shares").endswith(": a.")
+    assert sentence_on_fit(table, "shares").endswith(": a.")
 
 
 def test_shares_of_prior_and_posterior_are_in_one_row() -> None:

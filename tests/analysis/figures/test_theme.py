@@ -19,8 +19,8 @@ from conjury.analysis.figures import draw, save, save_variants
 from conjury.analysis.figures.dots import levels
 from conjury.analysis.figures.fitting import inches, wrap
 from conjury.analysis.figures.inline import color_variables, inline_figure
-from conjury.analysis.figures.journal import fitted
-from conjury.analysis.figures.labels import Labels, Names, labels_given, one_prompt, series_labels
+from conjury.analysis.figures.journal import fit_to_width
+from conjury.analysis.figures.labels import Labels, Names, resolve_labels, rows_of_one_prompt, series_labels
 from conjury.analysis.figures.registry import Style
 from conjury.analysis.figures.theme import (
     DARK,
@@ -163,7 +163,7 @@ def test_series_are_named_by_the_columns_that_distinguish_them_and_judges_have_o
     frame = pd.DataFrame({"judge": ["human", "x"], "prompt": ["", "baseline"], "engine": "native"})
     assert set(series_labels(frame)) == {"human", "x"}
     rows = [("human", ""), ("a", "context"), ("a", "baseline"), ("b", "context"), ("b", "other")]
-    kept = one_prompt(pd.DataFrame(rows, columns=["judge", "prompt"]))
+    kept = rows_of_one_prompt(pd.DataFrame(rows, columns=["judge", "prompt"]))
     assert kept.to_numpy().tolist() == [["human", ""], ["a", "baseline"], ["b", "context"]]
 
 
@@ -193,11 +193,11 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
     assert axes.get_title(loc="left") == "Insult"
     assert row_labels(axes) == ["Generic insult (reference)", "Racist slur"]
     assert "Racist slur 0.300" in describe(Result(frame, "amce"), study)
-    names, words = Names(labels_given(study)), Labels(labels_given(study))
+    names, words = Names(resolve_labels(study)), Labels(resolve_labels(study))
     assert [names.of("judge", "human"), words.level("judge_id", "gpt4o")] == ["Human panel", "GPT-4o"]
-    jokes = labels_given(load_any_study("multiturn"))
+    jokes = resolve_labels(load_any_study("multiturn"))
     assert (jokes["task", "line"], jokes["language", "en"]) == ("Purpose of lines", "English")
-    assert labels_given(load_any_study("oogiri"))["dimension", "funniness"] == "Overall Funniness"
+    assert resolve_labels(load_any_study("oogiri"))["dimension", "funniness"] == "Overall Funniness"
 
 
 SHOWN = '\u2212 A & <b id="b" d="1.23456"> url(#c) &#35; #0072b2 \N{HEAVY BLACK HEART}'
@@ -248,8 +248,8 @@ def test_texts_that_touch_in_a_line_or_a_figure_higher_than_a_page_do_not_fit_a_
                 axes.text(place, 0.5, "0.46", clip_on=True, ha="center")
         return figure
 
-    assert fitted(written(0.2, 0.5, 3.0))  # the last is cut off with its axes
+    assert fit_to_width(written(0.2, 0.5, 3.0))  # the last is cut off with its axes
     with pytest.raises(InputError, match="does not fit a width of 84 mm"):
-        fitted(written(0.4, 0.45))
+        fit_to_width(written(0.4, 0.45))
     with pytest.raises(InputError, match=r"is 246 mm high at a width of 84 mm, .* room for 244 mm"):
-        fitted(written(0.2, high=9.7))
+        fit_to_width(written(0.2, high=9.7))

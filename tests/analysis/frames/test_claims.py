@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from conjury.analysis.conjoint import amce, amce_diffs, mm_diffs
-from conjury.analysis.frames.claims import by_kind
+from conjury.analysis.frames.claims import claims_by_kind
 from conjury.analysis.report.exhibits import KINDS
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -34,9 +34,9 @@ CHOICES = pd.DataFrame(
 
 
 def test_every_kind_of_a_report_claims_something_or_describes() -> None:
-    claiming = set(KINDS) - set(by_kind())
+    claiming = set(KINDS) - set(claims_by_kind())
     assert claiming <= DESCRIPTIONS, claiming - DESCRIPTIONS
-    assert not DESCRIPTIONS & set(by_kind())
+    assert not DESCRIPTIONS & set(claims_by_kind())
 
 
 def test_claims_of_groups_warn_of_differences_between_references() -> None:

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from conjury.analysis.conjoint import amce, amce_diffs
 from conjury.analysis.instrument import specifications
-from conjury.analysis.instrument.specifications import _ratios
+from conjury.analysis.instrument.specifications import _null_ratios
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + length"
@@ -49,7 +49,7 @@ def test_bands_are_wider_than_intervals_and_narrower_than_bonferroni() -> None:
 
 
 def test_critical_values_of_independent_cells_are_those_of_sidak() -> None:
-    ratios = _ratios(np.eye(5), 1_000_000, 200_000, 1)
+    ratios = _null_ratios(np.eye(5), 1_000_000, 200_000, 1)
     critical = np.quantile(np.abs(ratios).max(axis=1), 0.95)
     assert critical == pytest.approx(ndtri((1 + 0.95**0.2) / 2), abs=0.01)
 

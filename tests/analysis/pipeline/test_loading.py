@@ -11,7 +11,7 @@ from conjury.analysis.pipeline.loading import Selection, read_choices_of
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
 from conjury.inference.tables.columns import companion
-from conjury.inference.tables.writing import whole
+from conjury.inference.tables.writing import atomic_write
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +58,11 @@ def test_companions_are_named_after_their_table(table: str, role: str, expected:
 
 def test_a_file_appears_whole_or_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "new" / "file.txt"
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write(b"one")
 
     def fail() -> None:
-        with whole(path) as file:
+        with atomic_write(path) as file:
             file.write(b"two")
             raise KeyboardInterrupt
 

@@ -15,7 +15,7 @@ from conjury.analysis.numerics.bootstrap import clustered_errors
 from conjury.analysis.numerics.panel import Panel, panel_from
 from conjury.analysis.raters.agreement import bounds, chance_corrected, icc, pairs
 from conjury.analysis.raters.agreement import chance_corrected as corrected
-from conjury.analysis.raters.agreement.icc import kendall_w, restricted
+from conjury.analysis.raters.agreement.icc import kendall_w, reml_variances
 
 KINDS = ["fleiss", "gwet", "brennan_prediger", "conger"]
 SCALE = range(4)
@@ -44,7 +44,7 @@ def every(panel: Panel, drawn: Floats | None = None) -> dict[str, Floats]:
     drawn = ones(panel) if drawn is None else drawn
     made = {
         "alpha ordinal": chance_corrected.krippendorff(panel, None, drawn),
-        "icc1": icc.one_way(panel, drawn),
+        "icc1": icc.one_way_icc(panel, drawn),
     }
     for name in chance_corrected.NAMES:
         weights = chance_corrected.weight_matrix(name, panel.categories)
@@ -79,8 +79,8 @@ def test_variances_of_counted_items_are_those_of_copied_ones(seed: int) -> None:
     values[rng.random(values.shape) < 0.25] = np.nan
     times = rng.integers(1, 4, len(values))
     panel, copied = panel_from(values), panel_from(values.repeat(times, axis=0))
-    whole = restricted(copied, ones(copied), True)[0]
-    weighted = restricted(panel, times[None].astype(float), True)[0]
+    whole = reml_variances(copied, ones(copied), True)[0]
+    weighted = reml_variances(panel, times[None].astype(float), True)[0]
     assert weighted == pytest.approx(whole, abs=0.03 * float(whole.sum()))
 
 
@@ -155,7 +155,7 @@ def test_two_sides_have_influences_that_are_slopes(values: Floats, kind: str, na
     assume(np.isfinite(own).all())
 
     def estimate(drawn: Floats) -> Floats:
-        found = pairs.paired(sides, weights, drawn, kind)
+        found = pairs.paired_coefficient(sides, weights, drawn, kind)
         if kind != "krippendorff":
             return found
         share = 0.5 / drawn.sum(axis=1)  # without its factor for small samples, which moves too
@@ -174,7 +174,9 @@ def test_two_sides_of_one_rater_each_are_the_panel_of_two(values: Floats) -> Non
         for kind in () if weights is None else KINDS:
             two = "cohen" if kind == "conger" else kind
             expected[two] = corrected.coefficient(panel, weights, ones(panel), kind)
-        assert_same({kind: pairs.paired(sides, weights, ones(panel), kind) for kind in expected}, expected)
+        assert_same(
+            {kind: pairs.paired_coefficient(sides, weights, ones(panel), kind) for kind in expected}, expected
+        )
 
 
 def test_analytical_errors_are_those_of_the_bootstrap_and_cover() -> None:

@@ -24,7 +24,7 @@ from conjury.analysis.raters.agreement.chance_corrected import (
     krippendorff_influence,
     weight_matrix,
 )
-from conjury.analysis.raters.agreement.icc import kendall_w, restricted
+from conjury.analysis.raters.agreement.icc import kendall_w, reml_variances
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "raters"
 LEVELS = {"nominal": "nominal", "ordinal": None, "interval": "quadratic", "ratio": "ratio"}
@@ -100,7 +100,7 @@ def test_the_one_way_icc_of_a_ragged_panel_is_that_of_its_f_test() -> None:
     rated = [[1.0, 2.0], [4.0, 4.0, 5.0], [2.0, 1.0], [3.0, 3.0, 5.0, 4.0, 2.0, 4.0]]
     values = np.array([[*own, *[M] * (6 - len(own))] for own in rated])
     ratio, usual = f_oneway(*rated).statistic, (13 - 53 / 13) / 3  # 13 ratings, squared sizes add up to 53
-    found = icc.one_way(panel_from(values), np.ones((1, 4)))[0]
+    found = icc.one_way_icc(panel_from(values), np.ones((1, 4)))[0]
     assert found == pytest.approx((ratio - 1) / (ratio + usual - 1), rel=1e-12)
 
 
@@ -158,7 +158,7 @@ def test_two_raters_are_those_of_gwets_table(kind: str, estimate: float, publish
     first, second = np.nonzero(ABSTRACTORS)
     times = ABSTRACTORS[first, second]
     sides = pairs.Sides(np.eye(3)[first.repeat(times)], np.eye(3)[second.repeat(times)])
-    found = pairs.paired(sides, np.eye(3), np.ones((1, 100)), kind)[0]
+    found = pairs.paired_coefficient(sides, np.eye(3), np.ones((1, 100)), kind)[0]
     influence = pairs.paired_influence(sides, np.eye(3), kind)
     assert found == pytest.approx(estimate, abs=5e-8)
     assert error(influence) * np.sqrt(99 / 100) == pytest.approx(published_error, rel=2e-6)
@@ -170,9 +170,9 @@ def test_intraclass_correlations_and_limits_are_those_of_psych(data: str) -> Non
     expected = reference("icc").query("data == @data")
     ms = icc.mean_squares(panel, ones(panel))
     single, limits = icc.icc_from_mean_squares(ms)[0], icc.icc_limits(ms, 0.05)
-    of_means = icc.averaged(single, panel.n_raters)
+    of_means = icc.average_icc(single, panel.n_raters)
     assert np.concatenate([single, of_means]) == pytest.approx(expected["estimate"].to_numpy(), abs=1e-11)
-    bounds = np.vstack([limits, icc.averaged(limits, panel.n_raters)])
+    bounds = np.vstack([limits, icc.average_icc(limits, panel.n_raters)])
     assert bounds == pytest.approx(expected[["lower", "upper"]].to_numpy(), abs=1e-9)
 
 
@@ -186,7 +186,7 @@ def test_kappas_are_those_of_psych_and_errors_of_unweighted_ones_too() -> None:
     panel = of_data("complete")
     for row in reference("kappa").itertuples():
         sides, weights = kappa(panel, row)
-        found = pairs.paired(sides, weights, ones(panel), "cohen")[0]
+        found = pairs.paired_coefficient(sides, weights, ones(panel), "cohen")[0]
         assert found == pytest.approx(row.estimate, abs=1e-11)
         if row.weights == "nominal":
             own = error(pairs.paired_influence(sides, weights, "cohen")) * np.sqrt(39 / 40)
@@ -198,7 +198,7 @@ def test_errors_of_weighted_kappas_are_those_of_the_bootstrap_where_psychs_are_t
     drawn = np.random.default_rng(1).multinomial(40, np.full(40, 1 / 40), 2000).astype(float)
     for row in reference("kappa").query("weights == 'linear'").itertuples():
         sides, weights = kappa(panel, row)
-        boot = pairs.paired(sides, weights, drawn, "cohen").std()
+        boot = pairs.paired_coefficient(sides, weights, drawn, "cohen").std()
         assert error(pairs.paired_influence(sides, weights, "cohen")) == pytest.approx(boot, rel=0.05)
         assert row.std_error > 1.2 * boot
 
@@ -247,7 +247,7 @@ def test_pingouin_drops_every_item_that_one_rater_missed() -> None:
     assert peer["df1"].iloc[0] == kept - 1 < 49
     whole, panel = panel_from(table(0.0, n=200)), panel_from(values)
     truth = icc.icc_from_mean_squares(icc.mean_squares(whole, ones(whole)))[0, 1]
-    item, rater, residual = restricted(panel, ones(panel), crossed=True)[0]
+    item, rater, residual = reml_variances(panel, ones(panel), crossed=True)[0]
     assert panel.n_items == 200
     assert abs(item / (item + rater + residual) - truth) < 0.02
     assert abs(peer["ICC"].iloc[1] - truth) > 0.02
@@ -257,7 +257,7 @@ def test_pingouin_drops_every_item_that_one_rater_missed() -> None:
 def test_variances_are_those_of_lme4(data: str) -> None:
     panel = of_data(data)
     expected = reference("variances").query("data == @data").set_index("component")["estimate"]
-    item, rater, residual = restricted(panel, ones(panel), crossed=data != "nested")[0]
+    item, rater, residual = reml_variances(panel, ones(panel), crossed=data != "nested")[0]
     assert item == pytest.approx(expected["item"], rel=2e-6)
     assert residual == pytest.approx(expected["residual"], rel=2e-6)
     assert rater == pytest.approx(expected.get("rater", 0.0), rel=2e-6)
@@ -266,7 +266,7 @@ def test_variances_are_those_of_lme4(data: str) -> None:
 def test_variances_of_a_complete_panel_are_the_same_in_closed_form_and_by_likelihood() -> None:
     panel = of_data("complete")
     last = panel.rows(np.arange(len(panel.item)) < len(panel.item) - 1)
-    closed, nearly = restricted(panel, ones(panel), True)[0], restricted(last, ones(last), True)[0]
+    closed, nearly = reml_variances(panel, ones(panel), True)[0], reml_variances(last, ones(last), True)[0]
     assert closed == pytest.approx(nearly, rel=0.02)
     assert closed != pytest.approx(nearly, rel=1e-6)
 
@@ -282,7 +282,7 @@ def test_variances_of_bootstrap_samples_are_right_to_a_small_part_of_their_error
     sums = [likelihood.sums_of(cells, counts) for counts in drawn]
     exact = np.array([likelihood.variances_at(one, likelihood.fit(one, True)) for one in sums])
     exact *= panel.value.var()
-    assert (np.abs(restricted(panel, drawn, True) - exact) < 0.08 * exact.std(axis=0)).all()
+    assert (np.abs(reml_variances(panel, drawn, True) - exact) < 0.08 * exact.std(axis=0)).all()
 
 
 @pytest.mark.parametrize("data", ["textbook", "complete"])

@@ -16,8 +16,15 @@ from conjury.analysis.figures import parts as further_figures
 from conjury.analysis.raters import alt_test, alt_test_power, read_ratings
 from conjury.analysis.raters.replacement.decide import epsilons, with_curve
 from conjury.analysis.raters.replacement.panel import panel_of
-from conjury.analysis.raters.replacement.power import Kind, World, answers, margins, meet, studies
-from conjury.analysis.raters.replacement.power_of_panel import at_hand, cut_correlation, panel_power
+from conjury.analysis.raters.replacement.power import (
+    Kind,
+    World,
+    answer_codes,
+    compare_with_people,
+    draw_studies,
+    margins,
+)
+from conjury.analysis.raters.replacement.power_of_panel import cut_correlation, measure_panel, panel_power
 from conjury.inference.errors import InputError
 
 
@@ -29,12 +36,12 @@ def world(kind: Kind = "labels", per_item: int = 4) -> World:
 def test_answers_agree_beyond_chance_and_correlate_to_the_product_of_loadings() -> None:
     rng, n = np.random.default_rng(1), 200_000
     truth, labels = rng.random(n), world()
-    one, two = (answers(labels, truth, rng.random(n), rng.random(n), loading) for loading in (0.8, 0.5))
+    one, two = (answer_codes(labels, truth, rng.random(n), rng.random(n), loading) for loading in (0.8, 0.5))
     np.testing.assert_allclose(np.bincount(one) / n, labels.shares, atol=0.005)
     chance = (labels.shares**2).sum()
     assert ((one == two).mean() - chance) / (1 - chance) == pytest.approx(0.4, abs=0.01)
     fine = World("ratings", np.full(200, 1 / 200), 0.8, 2, 2, "neg_rmse")
-    one, two = (answers(fine, truth, rng.random(n), rng.random(n), loading) for loading in (0.8, 0.5))
+    one, two = (answer_codes(fine, truth, rng.random(n), rng.random(n), loading) for loading in (0.8, 0.5))
     spearman = pd.Series(one).corr(pd.Series(two), method="spearman")
     assert 2 * np.sin(np.pi * spearman / 6) == pytest.approx(0.4, abs=0.01)
     assert margins(labels, [0.0], seed=1)[0] == pytest.approx(0.7, abs=0.02)  # a model like people
@@ -43,9 +50,9 @@ def test_answers_agree_beyond_chance_and_correlate_to_the_product_of_loadings() 
 @pytest.mark.parametrize(("kind", "per_item"), [("labels", 4), ("ratings", 4), ("labels", 3)])
 def test_simulated_studies_are_compared_as_alt_test_compares_tables(kind: Kind, per_item: int) -> None:
     made = world(kind, per_item)
-    drawn = studies(made, 1, 80, np.random.default_rng(6))
-    found = meet(made, drawn, 0.6)
-    people, machine = drawn.people[0], answers(made, drawn.truth, drawn.luck, drawn.drawn, 0.6)[0]
+    drawn = draw_studies(made, 1, 80, np.random.default_rng(6))
+    found = compare_with_people(made, drawn, 0.6)
+    people, machine = drawn.people[0], answer_codes(made, drawn.truth, drawn.luck, drawn.drawn, 0.6)[0]
     used = found.used[0]
     assert (used.sum(axis=1) == per_item).all()
     given = np.where(used, people, None).T
@@ -102,7 +109,7 @@ def panel() -> pd.DataFrame:
 
 def test_power_of_the_panel_at_hand_grows_with_items_and_spares_models_behind(panel: pd.DataFrame) -> None:
     ratings = read_ratings(panel)
-    found = at_hand(panel_of(ratings, ["gpt_4_1"]), len(ratings.categories), ratings.numeric)
+    found = measure_panel(panel_of(ratings, ["gpt_4_1"]), len(ratings.categories), ratings.numeric)
     assert (found.kind, found.annotators, found.per_item, found.instances) == ("ratings", 4, 4, 60)
     assert found.agreement == pytest.approx(1 / 1.36, abs=0.1)
     power = panel_power(panel, epsilon=0.2, simulations=100).frame

@@ -20,7 +20,7 @@ from conjury.analysis.figures.labels import Names
 from conjury.analysis.raters import prediction_powered
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
-from conjury.analysis.report.exhibits.raters.agreement import spaced
+from conjury.analysis.report.exhibits.raters.agreement import at_equal_steps
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.results import Result
 
@@ -260,7 +260,7 @@ def test_power_of_the_test_is_shown_with_the_mean_distance_from_people(text_of) 
     settings = {"target": 0.8, "alpha": 0.05}
     text = text_of(Result(frame.assign(**same), "alt_power", (), settings, {"needed": needed}))
     assert " | 0.1 | 0.40 | 0.30 | 0.40" in text
-    assert spaced([float(k) for k in range(21)]) == [0, 3, 7, 10, 13, 17, 20]
+    assert at_equal_steps([float(k) for k in range(21)]) == [0, 3, 7, 10, 13, 17, 20]
 
 
 @pytest.mark.parametrize("name", ["scores", "passes"])

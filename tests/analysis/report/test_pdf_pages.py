@@ -138,9 +138,9 @@ def long_words() -> pd.DataFrame:
 def strain() -> str:
     """Tables and figures beyond the page, as Markdown; figures are written below the working directory."""
     parts = ["## Tables {#sec-tables}\n\nSee @tbl-long, @tbl-wide, @fig-tall and @sec-cards."]
-    parts.append(table_blocks("long", [styled_table(long_table(), groups="group", left=2)], "Long."))
+    parts.append(table_blocks("long", [styled_table(long_table(), groups="group", n_left=2)], "Long."))
     parts.append(table_blocks("wide", [styled_table(wide_table(), note="A note.")], "Wide."))
-    parts.append(table_blocks("words", [styled_table(long_words(), left=3)], "Long words."))
+    parts.append(table_blocks("words", [styled_table(long_words(), n_left=3)], "Long words."))
     judges = {judge: [""] for judge in JUDGES[:6]}
     estimates = estimates_table(amce_frame(judges), Labels({}))
     parts.append(table_blocks("estimates", [estimates], "Six judges."))

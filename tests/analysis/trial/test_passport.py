@@ -19,7 +19,11 @@ from conjury.analysis.frames.passport import (
 from conjury.analysis.numerics.panel import effective_clusters
 from conjury.analysis.trial.parts import find
 from conjury.analysis.trial.passport.repeats import repeated_tasks, samples
-from conjury.analysis.trial.passport.worlds import alike, cluster_sizes, in_proportion
+from conjury.analysis.trial.passport.worlds import (
+    cluster_sizes,
+    draw_correlated_patterns,
+    population_patterns,
+)
 
 
 def test_clusters_have_the_sizes_that_their_shape_says() -> None:
@@ -35,10 +39,10 @@ def test_clusters_have_the_sizes_that_their_shape_says() -> None:
 def test_items_of_a_cluster_are_alike_and_shares_stay() -> None:
     shares = np.array([0.7, 0.3])
     cluster = np.repeat(np.arange(20_000), 2)
-    drawn = alike(np.random.default_rng(1), shares, cluster, 0.36).reshape(-1, 2)
+    drawn = draw_correlated_patterns(np.random.default_rng(1), shares, cluster, 0.36).reshape(-1, 2)
     assert drawn.mean() == pytest.approx(0.3, abs=0.01)
     assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(0.36, abs=0.02)
-    assert np.bincount(in_proportion(shares, 1000)).tolist() == [700, 300]
+    assert np.bincount(population_patterns(shares, 1000)).tolist() == [700, 300]
 
 
 def test_true_values_of_repeats_are_those_of_people_of_whom_half_err_twice_as_often() -> None:

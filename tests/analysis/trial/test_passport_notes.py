@@ -34,7 +34,7 @@ from conjury.analysis.instrument import drift
 from conjury.analysis.raters import alt_test, biases, correlations, means
 from conjury.analysis.results import Result
 from conjury.analysis.trial import load_trial
-from conjury.analysis.trial.drawing import _call, draw_data, seeded
+from conjury.analysis.trial.drawing import _bind_options, draw_data, seeded
 from conjury.analysis.trial.parts import Drawn, find, true_values
 from conjury.analysis.trial.passport import (
     choices,
@@ -122,7 +122,7 @@ def not_noted(case: Failing, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         warnings.simplefilter("ignore")
         for draw in range(DRAWS):
             data = draw_data(trial, cell, draw).data
-            _call(tried, trial)(data, seeded(trial.seed, cell.key, draw))
+            _bind_options(tried, trial)(data, seeded(trial.seed, cell.key, draw))
             left -= {quantity for label, quantity in noted if label == case.situation}
             if not left:
                 break

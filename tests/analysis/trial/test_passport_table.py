@@ -14,7 +14,7 @@ from conjury.analysis.benchmark.probabilities.calibration import METRICS
 from conjury.analysis.conjoint.estimands import PLANS
 from conjury.analysis.conjoint.request import VCOVS
 from conjury.analysis.correction import rates
-from conjury.analysis.frames.claims import by_kind
+from conjury.analysis.frames.claims import claims_by_kind
 from conjury.analysis.frames.passport import (
     measurements,
 )
@@ -37,7 +37,7 @@ def quantities(method: str) -> set[str]:
 
 
 def test_every_kind_of_result_that_claims_something_is_measured_or_says_why_not() -> None:
-    assert set(MEASURED) | set(UNMEASURED) == set(by_kind())
+    assert set(MEASURED) | set(UNMEASURED) == set(claims_by_kind())
     assert not set(MEASURED) & set(UNMEASURED)
     for kind, method in MEASURED.items():
         assert quantities(method), kind

@@ -13,8 +13,8 @@ from fakes.recorder import LedgerRecorder, made_up_requests
 
 from conjury.inference.backends.cluster import engines
 from conjury.inference.backends.cluster import exchange as files
-from conjury.inference.backends.cluster.backend import READ, RayBackend, stopped
-from conjury.inference.backends.cluster.engines import ENGINES, Engine, Rehearsal, answered
+from conjury.inference.backends.cluster.backend import READ, RayBackend, stop_error
+from conjury.inference.backends.cluster.engines import ENGINES, Engine, Rehearsal, answer_row
 from conjury.inference.backends.cluster.exchange import ENDING, Block, Exchange
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
@@ -73,7 +73,8 @@ def test_requests_and_answers_come_back_as_they_were_written(tmp_path, ledger, a
     back = [row for block in blocks for row in place.read_requests("wave", block).to_pylist()]
     assert [(row["key"], row["body"]) for row in back] == rows
     name = place.write_answers(
-        "wave", [answered("k1", '{"é": 1}', 0.5), {**answered("k2", None), "kind": "rejected", "error": "no"}]
+        "wave",
+        [answer_row("k1", '{"é": 1}', 0.5), {**answer_row("k2", None), "kind": "rejected", "error": "no"}],
     )
     assert place.answered("wave") == [name]
     assert place.waves() == ["wave"]
@@ -90,13 +91,13 @@ def test_a_block_that_is_asked_again_keeps_its_first_answers_unless_their_file_w
     tmp_path, ledger
 ):
     place = Exchange.of_run(str(tmp_path), ledger, "judge")
-    name = place.write_answers("wave", [answered("k1", "first"), answered("k2", "first")])
-    assert place.write_answers("wave", [answered("k2", "second"), answered("k1", "second")]) == name
+    name = place.write_answers("wave", [answer_row("k1", "first"), answer_row("k2", "first")])
+    assert place.write_answers("wave", [answer_row("k2", "second"), answer_row("k1", "second")]) == name
     assert [one.body for one in place.read_answers("wave", name)] == [b"first", b"first"]
     path = next(tmp_path.rglob(name))
     path.write_bytes(path.read_bytes()[:50])
     assert place.read_answers("wave", name) is None
-    place.write_answers("wave", [answered("k1", "third"), answered("k2", "third")])
+    place.write_answers("wave", [answer_row("k1", "third"), answer_row("k2", "third")])
     assert [one.body for one in place.read_answers("wave", name)] == [b"third", b"third"]
 
 
@@ -186,8 +187,8 @@ ray.exceptions.UserCodeException: UDF failed to process a data block.
 )
 def test_an_error_of_a_worker_is_named_in_the_words_of_the_worker(raised, sentence):
     with pytest.raises(InputError, match=sentence):
-        raise stopped(RuntimeError(TRACEBACK.format(raised)), "m")
-    assert "(no text here)" in str(stopped(ValueError("no text here"), "m"))
+        raise stop_error(RuntimeError(TRACEBACK.format(raised)), "m")
+    assert "(no text here)" in str(stop_error(ValueError("no text here"), "m"))
 
 
 @pytest.mark.parametrize(("limit", "reason"), [(0, "stop"), (2, "length"), (3, "stop")])
@@ -211,8 +212,8 @@ def test_what_the_engine_generates_becomes_an_answer(limit, reason):
     assert (answer["usage"]["prompt_tokens"], answer["usage"]["completion_tokens"]) == (5, 2)
     (token,) = choice["logprobs"]["content"]
     assert {one["token"]: one["logprob"] for one in token["top_logprobs"]} == {"A": -0.1, "B": -9999.0}
-    assert engines._settled(made) == {**answered("k", made["body"]), "seconds": 0.5}
-    broken = engines._settled({"key": "k", engines.FAILED: " too long\nby far"})
+    assert engines._result_row(made) == {**answer_row("k", made["body"]), "seconds": 0.5}
+    broken = engines._result_row({"key": "k", engines.FAILED: " too long\nby far"})
     assert (broken["body"], broken["kind"], broken["error"]) == (None, "rejected", "too long")
 
 

@@ -15,7 +15,7 @@ from fakes.studies import collect, table, towns, write_study
 from conjury.inference.backends import lookup
 from conjury.inference.collecting import Asking, Running
 from conjury.inference.collecting import collect as run
-from conjury.inference.collecting.rechecking import drawn_again
+from conjury.inference.collecting.rechecking import draw_keys
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.tables.files import EXAMPLES
@@ -61,13 +61,13 @@ def changed(monkeypatch, change) -> None:
 def test_the_draw_is_reproducible_nested_and_random():
     keys = [f"key_{number}" for number in range(1000)]
     shuffled = random.Random(1).sample(keys, len(keys))
-    assert drawn_again(shuffled, 0.1, 1) == drawn_again(keys, 0.1, 1)
-    assert set(drawn_again(keys, 0.01, 1)) < set(drawn_again(keys, 0.1, 1))
-    assert len(drawn_again(keys, 0.1, 1)) == 100
-    assert drawn_again(keys, 0.0001, 1) == drawn_again(keys, 0.001, 1)
-    assert len(set(drawn_again(keys, 0.1, 1)) & set(drawn_again(keys, 0.1, 2))) < 30  # 10 expected
-    assert drawn_again([], 0.5, 1) == []
-    assert abs(sum(int(key[4:]) for key in drawn_again(keys, 0.5, 3)) / 500 - 499.5) < 40  # 3 standard errors
+    assert draw_keys(shuffled, 0.1, 1) == draw_keys(keys, 0.1, 1)
+    assert set(draw_keys(keys, 0.01, 1)) < set(draw_keys(keys, 0.1, 1))
+    assert len(draw_keys(keys, 0.1, 1)) == 100
+    assert draw_keys(keys, 0.0001, 1) == draw_keys(keys, 0.001, 1)
+    assert len(set(draw_keys(keys, 0.1, 1)) & set(draw_keys(keys, 0.1, 2))) < 30  # 10 expected
+    assert draw_keys([], 0.5, 1) == []
+    assert abs(sum(int(key[4:]) for key in draw_keys(keys, 0.5, 3)) / 500 - 499.5) < 40  # 3 standard errors
 
 
 def test_what_is_asked_again_leaves_the_run_as_it_is(study, collected):

@@ -26,7 +26,7 @@ from conjury.inference.backends.base import completion
 from conjury.inference.backends.lookup import SimulatedBackend
 from conjury.inference.collecting import Asking, Running
 from conjury.inference.collecting import collect as collect_by
-from conjury.inference.collecting.options import engines
+from conjury.inference.collecting.options import engine_history
 from conjury.inference.collecting.people import PeoplePlan, add_people
 from conjury.inference.collecting.recorder import Tally
 from conjury.inference.collecting.run import Collected
@@ -244,7 +244,7 @@ def test_judges_prompts_samples_and_addresses_may_be_added_and_answers_are_kept(
         assert collect(study, run, base_url=elsewhere.url, pairs=5) == 0
         assert len(elsewhere.counts()["answered"]) == len(first) // 2
         with Ledger.open(run / "ledger.sqlite", write=False) as ledger:
-            known = engines(ledger, "judge")
+            known = engine_history(ledger, "judge")
         assert [engine["settings"]["base_url"] for engine in known] == [server.url, elsewhere.url]
         assert known[0]["since"] <= known[1]["since"]
     assert collect(study, run, judge="other", base_url=server.url, pairs=5) == 0
@@ -477,6 +477,6 @@ def test_a_backend_of_ones_own_answers_every_request_once_and_is_named_in_the_ru
     assert (choices["chosen"] == (choices["position"] == "A")).all()
     assert collect_by(study, "mine", asking=asking, running=Running(pairs=3), **call).tally.answered == 0
     with Ledger.open(run / "ledger.sqlite") as ledger:
-        assert engines(ledger, "mine")[0]["settings"] == {"backend": "always A"}
+        assert engine_history(ledger, "mine")[0]["settings"] == {"backend": "always A"}
     with pytest.raises(InputError, match="backend answers the requests itself"):
         collect_by(study, "mine", asking=asking, running=Running(max_cost=1.0), **call)

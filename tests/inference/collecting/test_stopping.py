@@ -177,7 +177,7 @@ def test_progress_shows_what_is_known(monkeypatch):
         yield lambda done, description: told.append(description)
 
     monkeypatch.setattr(command, "show_requests", bar)
-    with command.watched(10) as watch:
+    with command.request_progress(10) as watch:
         watch(Tally(passed=3, answered=2, known="ci(size) is 0.3 (wanted: < 0.1)", n_tasks=2))
         watch(Tally(passed=3, answered=2))
     assert told == ["2 answers, 0 failures, ci(size) is 0.3 (wanted: < 0.1)", "2 answers, 0 failures"]

@@ -11,7 +11,7 @@ import pytest
 from cases import cases
 
 from conjury.inference.design.stimuli import load_posts, profile_values
-from conjury.inference.design.stimuli.wording import fill, problem
+from conjury.inference.design.stimuli.wording import fill, text_problem
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 from conjury.inference.study.asking import Content
@@ -79,7 +79,7 @@ def test_a_study_that_wants_another_number_of_texts_is_refused():
 
 @pytest.mark.parametrize(("text", "word", "filled"), cases(__file__, "fillings"))
 def test_articles_and_capitals_follow_the_word_put_in(text, word, filled):
-    assert problem(text) is None
+    assert text_problem(text) is None
     insult = None if word is None else dict.fromkeys(("singular", "plural", "adjective"), word)
     assert fill(text, insult, None) == filled
 

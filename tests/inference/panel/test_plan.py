@@ -16,7 +16,7 @@ from made_up.panels import ADULT, CHECK, picture_panel, plan_of, write_jokes, wr
 
 from conjury.inference.errors import InputError
 from conjury.inference.panel.pages.steps import Pages, TaskStep
-from conjury.inference.panel.plan import PlannedTask, balanced_items, begun_plan, in_order, make_plan
+from conjury.inference.panel.plan import PlannedTask, balanced_items, begun_plan, make_plan, order_tasks
 from conjury.inference.study import load_any_study
 
 RATINGS = {"form": "ratings", "scales": [{"id": "funny", "label": "Funny", "minimum": 0, "maximum": 4}]}
@@ -81,7 +81,7 @@ def test_order_of_tasks_is_random_but_for_the_repeated_one_which_is_first_and_it
     tasks = [PlannedTask(f"t{n}", ("1", "2")) for n in range(5)] + [
         PlannedTask("t0_swapped", ("2", "1"), "t0")
     ]
-    orders = [in_order(tasks, np.random.default_rng(seed)) for seed in range(200)]
+    orders = [order_tasks(tasks, np.random.default_rng(seed)) for seed in range(200)]
     assert {order[0].name for order in orders} == {"t0"}
     assert {order[-1].name for order in orders} == {"t0_swapped"}
     assert len(set(orders)) == 24  # 4! orders of the others

@@ -136,7 +136,7 @@ def test_names_that_are_none_or_taken_and_a_second_process_are_refused(run) -> N
         with pytest.raises(InputError, match="a name begins with a letter"):
             opened(*run, name=name)
     with pytest.raises(InputError, match="the run has a judge of this name"):
-        opened(*run, name="judge", others={"judge"})
+        opened(*run, name="judge", judge_names={"judge"})
     labelling = opened(*run)
     with pytest.raises(InputError, match="is labelling under this name"):
         opened(*run)

@@ -11,7 +11,7 @@ from cases import cases
 from conjury.inference.errors import InputError
 from conjury.inference.panel.pages.steps import Ended
 from conjury.inference.panel.visits import Reason
-from conjury.inference.panel.web.languages import SHIPPED, accepted, load_catalogues
+from conjury.inference.panel.web.languages import SHIPPED, choose_language, load_catalogues
 from conjury.inference.panel.web.pages import markdown, scale_field
 from conjury.inference.study.asking import Scale
 
@@ -63,7 +63,7 @@ def test_a_language_without_a_catalogue_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("header", "code"), cases(__file__, "headers"))
 def test_the_language_is_the_one_that_the_browser_prefers(header: str, code: str) -> None:
-    assert accepted(header, ["en", "es"]) == code
+    assert choose_language(header, ["en", "es"]) == code
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from conjury.inference.panel.visits import Visits
 from conjury.inference.panel.web import security
 from conjury.inference.panel.web.app import make_app
 from conjury.inference.panel.web.security import Buckets, Limits, Rate, address_of, cookie_name
-from conjury.inference.panel.web.serving import addresses, opened, panel_secret
+from conjury.inference.panel.web.serving import addresses, open_socket, panel_secret
 
 COOKIE = cookie_name(SECRET)
 
@@ -435,7 +435,7 @@ def test_a_person_who_takes_part_is_no_researcher(visits) -> None:
 
 def test_the_token_is_printed_once_and_stored_and_logged_nowhere(visits, tmp_path, caplog) -> None:
     caplog.set_level(logging.DEBUG)
-    with opened("127.0.0.1", 0) as listening:
+    with open_socket("127.0.0.1", 0) as listening:
         first = "\n".join(addresses(visits, listening, "127.0.0.1", False))
         again = "\n".join(addresses(visits, listening, "127.0.0.1", False))
     token = first.partition("this once: ")[2].split()[0]
@@ -460,10 +460,10 @@ def test_the_secret_is_made_once_and_is_its_owners_alone(tmp_path) -> None:
 
 
 def test_a_port_that_is_taken_is_named() -> None:
-    with opened("127.0.0.1", 0) as taken:
+    with open_socket("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"--port {port}"):
-            opened("127.0.0.1", port)
+            open_socket("127.0.0.1", port)
 
 
 @pytest.mark.parametrize("name", ["consent.md", "consent.es.md", "instructions.en.md", "languages/es.yaml"])

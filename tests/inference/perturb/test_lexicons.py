@@ -12,7 +12,7 @@ from cases import cases
 from conjury.inference.errors import InputError
 from conjury.inference.perturb import Segment, load_lexicon, perturb_text, read_lexicon
 from conjury.inference.perturb.perturb import neighbours, slips
-from conjury.inference.perturb.spans import like
+from conjury.inference.perturb.spans import with_capitals_of
 from conjury.inference.tables.files import PERTURB
 
 FORMS = Path(__file__).resolve().parents[2] / "fixtures" / "perturb" / "make_forms.py"
@@ -43,7 +43,7 @@ def test_replacements_have_the_form_of_what_they_replace(kind: str, language: st
 def test_capitals_carry_over() -> None:
     pairs = "dog=cat, Dog=Cat, DOG=CAT, Parking Lot=Car Park, Él=Ella, i'm=I am, I=me"
     for old, new in (pair.split("=") for pair in pairs.split(", ")):
-        assert like(old, new if old == "i'm" else new.lower()) == new
+        assert with_capitals_of(old, new if old == "i'm" else new.lower()) == new
 
 
 @pytest.mark.parametrize(("kind", "language", "text", "changed"), cases(__file__, "neighbours"))

@@ -19,7 +19,7 @@ from conjury.inference.simulation.labels.asking import (
     fleiss,
     panel_agreement,
     persistent,
-    shifted,
+    shift_probability,
     uniforms,
 )
 from conjury.inference.simulation.labels.asking import passes as pass_shares
@@ -265,7 +265,7 @@ def test_wrong_answers_go_where_the_pull_is():
 
 def test_an_effect_moves_accuracy_on_the_probit_scale_and_keeps_the_rest_in_proportion():
     plain = np.array([[[0.5, 0.4, 0.1]], [[1.0, 0.0, 0.0]]])
-    moved = shifted(plain, np.array([-0.25, -0.25]))
+    moved = shift_probability(plain, np.array([-0.25, -0.25]))
     assert moved[0, 0, 0] == pytest.approx(ndtr(ndtri(0.5) - 0.25))
     assert moved[0, 0, 1] / moved[0, 0, 2] == pytest.approx(4)
     np.testing.assert_allclose(moved.sum(axis=2), 1)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from conjury.analysis.checks.design.attribute_independence import attribute_independence
 from conjury.analysis.checks.design.design_card import design_card
 from conjury.analysis.checks.design.design_probabilities import design_probabilities
-from conjury.analysis.checks.design.drawing import how_drawn
+from conjury.analysis.checks.design.drawing import infer_draw
 from conjury.analysis.checks.design.impossible_profiles import EXCLUDED, impossible_profiles
 from conjury.analysis.checks.judged import split
 from conjury.analysis.conjoint import amce, pamce, power
@@ -38,7 +38,14 @@ from conjury.inference.simulation.conjoint.stimuli import cell_choice, choice_at
 from conjury.inference.simulation.conjoint.truth import level_effects, true_values
 from conjury.inference.study import Study, load_study
 from conjury.inference.study.parts import Combination, Design
-from conjury.inference.study.restrictions import advice, chance, count_cells, joint_shares, removed, tied
+from conjury.inference.study.restrictions import (
+    advice,
+    chance,
+    count_cells,
+    count_removed,
+    joint_shares,
+    tied_attributes,
+)
 
 HERE = Path(__file__).parent
 NEVER = {"school": ["degree"], "job": ["cook", "clerk"]}
@@ -88,7 +95,7 @@ def test_what_is_left_has_the_probabilities_of_draws_that_are_repeated_where_for
     assert shown["learned", "some"] == pytest.approx((0.3 + 0.2 / 3) / total)
     assert shown["tone"].tolist() == [0.5, 0.5]
     assert count_cells(study) == (14, 18)
-    assert removed(study, study.design.restrictions[0]) == (4, pytest.approx(1 - total))
+    assert count_removed(study, study.design.restrictions[0]) == (4, pytest.approx(1 - total))
     assert chance(study, Combination(levels=NEVER)) == 0
     rng, n = np.random.default_rng(4), 200_000  # the same shares by rejected draws
     schools = rng.choice(list(SCHOOLS), n, p=list(SCHOOLS.values()))
@@ -153,7 +160,7 @@ def test_derived_attributes_stand_for_the_levels_that_imply_them(make):
     by_source = make({"school": ["college", "degree"], "job": ["cook"]})
     derived = make({"learned": ["some"], "job": ["cook"]})
     pd.testing.assert_frame_equal(attribute_cells(by_source), attribute_cells(derived))
-    assert tied(by_source) == [("school", "job")]
+    assert tied_attributes(by_source) == [("school", "job")]
 
 
 @pytest.mark.parametrize(("levels", "told"), cases(__file__, "combinations"))
@@ -275,7 +282,7 @@ def test_diagnostics_recognise_draws_without_replacement_among_what_is_left(make
     study = make({"job": ["cook"], "tone": ["loud"]}, attributes=even)
     design = draw_design(study, 40, 0, seed=1)
     shown = design.tasks.merge(design.profiles, on="profile_id")
-    assert how_drawn(study, shown).population == 15 * 3
+    assert infer_draw(study, shown).population == 15 * 3
 
 
 def test_a_design_drawn_under_other_restrictions_is_refused(make, tmp_path):

@@ -20,7 +20,7 @@ from conjury.inference.tables.limits import (
     DIGITS,
     TRUE_CELLS,
     check_text_size,
-    exhausted,
+    limit_error,
     parse_json,
     read_content,
     reading,
@@ -89,7 +89,7 @@ def test_what_a_file_exhausts_is_told_and_bugs_elsewhere_stay_visible(monkeypatc
         command.main()
     assert stopped.value.code == 2
     assert "b.csv: the file cannot be read, because it contains a number" in capsys.readouterr().err
-    assert "nested too deeply" in str(exhausted("x", RecursionError()))
+    assert "nested too deeply" in str(limit_error("x", RecursionError()))
 
 
 def test_messages_are_printed_without_control_characters(monkeypatch, capsys):

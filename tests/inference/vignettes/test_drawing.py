@@ -20,7 +20,7 @@ from PIL import Image
 from conjury.inference.errors import InputError
 from conjury.inference.vignettes import JobFolder, draw_job, open_job, read_manifest
 from conjury.inference.vignettes.jobs import drawing
-from conjury.inference.vignettes.jobs.drawing import expect, plan
+from conjury.inference.vignettes.jobs.drawing import measure_costs, plan
 from conjury.inference.vignettes.jobs.jobs import Renderer, check_job, record_job, with_faces
 
 BOTH = np.arange(1, PROFILES + 1)
@@ -99,7 +99,7 @@ def test_every_profile_has_its_picture_and_its_row_whatever_the_number_of_proces
     boxes = json.loads(table["boxes"].iloc[0])
     assert [box["kind"] for box in boxes] == ["text"] * 5
     assert list(boxes[0]) == ["name", "kind", "cue", "x", "y", "width", "height"]
-    seconds, size = expect(renderer, everything)
+    seconds, size = measure_costs(renderer, everything)
     sizes = [len(content) for name, content in reference.items() if name.endswith(".png")]
     assert seconds > 0
     assert size == pytest.approx(np.mean(sizes), rel=0.1)

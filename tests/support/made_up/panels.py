@@ -37,7 +37,7 @@ from conjury.inference.panel.storage.reading import read_stored
 from conjury.inference.panel.visits import Refused, Timing, Visits
 from conjury.inference.panel.web.app import make_app
 from conjury.inference.panel.web.languages import SHIPPED
-from conjury.inference.panel.web.serving import opened
+from conjury.inference.panel.web.serving import open_socket
 from conjury.inference.tables.columns import stream
 from made_up.exports import STUDIES
 
@@ -232,7 +232,7 @@ def visits_of(study: Path | PanelPlan, out: Path) -> Visits:
 @contextmanager
 def in_thread(app_at: Callable[[int], Any]) -> Iterator[str]:
     """Serve an application, made for a free port, in a thread; yield its address."""
-    with opened("127.0.0.1", 0) as listening:
+    with open_socket("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
         server = uvicorn.Server(uvicorn.Config(app_at(port), log_level="warning", proxy_headers=False))
         thread = Thread(target=server.run, kwargs={"sockets": [listening]})

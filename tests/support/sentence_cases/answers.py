@@ -45,7 +45,7 @@ def turning(draws: Draws) -> str:
         conclusion[:] = draws.one(["turns", "holds", "none"])
     tipping, where = draws.shares(len(conclusion)), draws.names(len(conclusion), "row")
     null = "0" if (conclusion != "none").any() else draws.one(["0", ""])
-    record = missing.turning(conclusion, pd.Series(tipping), null, pd.Series(where))
+    record = missing.count_turning(conclusion, pd.Series(tipping), null, pd.Series(where))
     text = missing.turning_in_words(record)
     n = sum(one != "none" for one in conclusion)
     turns = [k for k, one in enumerate(conclusion) if one == "turns"]
@@ -69,7 +69,7 @@ def turning(draws: Draws) -> str:
 def unanswered(draws: Draws) -> str:
     status = [draws.one(["ok", "refused", "invalid"]) for _ in range(draws.size())]
     n = draws.counts(len(status), draws.one([5, 5000]))
-    text = missing.unanswered_in_words(missing.unanswered(frame(status=status, n=n)))
+    text = missing.unanswered_in_words(missing.count_unanswered(frame(status=status, n=n)))
     total = sum(n)
     without = sum(count for one, count in zip(status, n, strict=True) if one != "ok")
     if not total:
@@ -111,7 +111,7 @@ def useless(draws: Draws) -> str:
     n = draws.size()
     gain = draws.holes(np.array([draws.one([0.9, 1.0, 1.004, 2.0]) for _ in range(n)]))
     rows = draws.names(n, "row")
-    text = corrections.useless_in_words(corrections.useless(frame(gain=gain), rows))
+    text = corrections.useless_in_words(corrections.find_useless_gains(frame(gain=gain), rows))
     values = [x for x in gain if not is_missing(x)]
     none = [row for row, x in zip(rows, gain, strict=True) if x <= 1]
     assert (text == "") == (not none)
@@ -131,7 +131,7 @@ def moved(draws: Draws) -> str:
         difference = np.array([0.1, -0.1])
     corrected, names = reported + difference, draws.names(n, "class")
     table = frame(reported=reported, corrected=corrected, lower=corrected - 0.1, upper=corrected + 0.1)
-    record = corrections.moved(table, names)
+    record = corrections.find_largest_shift(table, names)
     values = [abs(c - r) for c, r in zip(corrected, reported, strict=True) if not is_missing(c)]
     assert (record is None) == (not values)
     if record is None:
@@ -150,7 +150,7 @@ def moved(draws: Draws) -> str:
 @case("consistent_in_words")
 def consistent(draws: Draws) -> str:
     verdicts = [draws.one(list(published.COUNTED)) for _ in range(draws.size())]
-    text = published.consistent_in_words(published.consistent(pd.Series(verdicts)))
+    text = published.consistent_in_words(published.count_verdicts(pd.Series(verdicts)))
     assert text.startswith(f"Of {len(verdicts)} published number")
     for verdict, forms in published.COUNTED.items():
         n = verdicts.count(verdict)
@@ -182,7 +182,7 @@ def differences(draws: Draws) -> tuple[pd.Series, list[float]]:
 @case("apart_in_words")
 def apart(draws: Draws) -> str:
     gaps, values = differences(draws)
-    text = published.apart_in_words(published.apart(gaps))
+    text = published.apart_in_words(published.difference_sizes(gaps))
     assert text.startswith("No") == (not values)
     if values:
         assert text.startswith(f"{len(values)} published number")
@@ -194,7 +194,7 @@ def apart(draws: Draws) -> str:
 @case("exact_in_words")
 def exact(draws: Draws) -> str:
     gaps, values = differences(draws)
-    text = published.exact_in_words(published.apart(gaps))
+    text = published.exact_in_words(published.difference_sizes(gaps))
     n = sum(bool(gap < published.CLOSE) for gap in values)
     assert ("all agree" in text) == (n == len(values) > 1)
     if values and n < len(values):

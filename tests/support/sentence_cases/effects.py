@@ -80,7 +80,7 @@ def widest(draws: Draws) -> str:
     method = [draws.one(["CR1", "CR2", "pigeonhole", "mixed", "wild"]) for _ in range(n)]
     clusters, names = draws.counts(n) + 2, draws.names(n, "level")
     table = frame(ratio=ratio, method=method, n_clusters=clusters)
-    text = diagnosed.widest_in_words(diagnosed.widest(table, pd.Series(names)))
+    text = diagnosed.widest_in_words(diagnosed.find_largest_ratios(table, pd.Series(names)))
     by = [k for k in range(n) if method[k] in ("CR1", "CR2") and not is_missing(ratio[k])]
     if not by:
         assert text == "No standard errors are clustered by stimuli."
@@ -127,7 +127,7 @@ def uneven(draws: Draws) -> str:
         sizes = dict.fromkeys(names, 50) | {names[-1]: draws.one([199, 200])}
     rows = [(name, *sorted(draws.rng.normal(0, 1, 2))) for name in names for _ in range(draws.size(1, 4))]
     table = pd.DataFrame(rows, columns=["judge", "lower", "upper"])
-    record = effects.uneven(table, sizes)
+    record = effects.compare_sample_sizes(table, sizes)
     assert (record is None) == (max(sizes.values()) < 4 * min(sizes.values()))
     if record is None:
         return ""
@@ -145,7 +145,7 @@ def uneven(draws: Draws) -> str:
 def sided(draws: Draws) -> str:
     n = draws.size()
     share, judges = draws.shares(n), draws.names(n, "judge")
-    record = effects.sided(frame(judge=judges, estimate=share))
+    record = effects.find_sided_judges(frame(judge=judges, estimate=share))
     far = [judge for judge, value in zip(judges, share, strict=True) if abs(value - 0.5) > 0.25]
     assert [one.judge for one in record] == far
     text = " ".join(map(effects.sided_in_words, record))
@@ -158,7 +158,9 @@ def sided(draws: Draws) -> str:
 def differing(draws: Draws) -> str:
     n, alpha = draws.size(1, 12), 0.05
     judges, p = draws.names(n, "model", draws.size(1, 5)), draws.p(n)
-    values = effects.differing(frame(judge=judges, p_adjusted=p), "AMCEs", alpha, of_prompts=draws.flip())
+    values = effects.count_differences(
+        frame(judge=judges, p_adjusted=p), "AMCEs", alpha, of_prompts=draws.flip()
+    )
     text = effects.differing_in_words(values)
     tested = {j: [x for k, x in zip(judges, p, strict=True) if k == j and not is_missing(x)] for j in judges}
     tested = {judge: all_p for judge, all_p in tested.items() if all_p}
@@ -220,7 +222,7 @@ def excluding(draws: Draws) -> str:
 def clearest(draws: Draws) -> str:
     share = draws.shares(draws.size())
     names, others = draws.names(len(share), "level"), draws.names(len(share), "other")
-    record = preferences.clearest(frame(estimate=share), names, others)
+    record = preferences.find_clearest_preference(frame(estimate=share), names, others)
     difference = [abs(x - 0.5) for x in share if not is_missing(x)]
     assert (record is None) == (not difference or max(difference) < 1e-9)
     if record is None:
@@ -291,7 +293,7 @@ def flipping(draws: Draws) -> str:
     share = draws.shares(draws.size())
     lower, upper = draws.limits(share)
     names, judges = (pd.Series(draws.names(len(share), stem)) for stem in ("facet", "judge"))
-    record = instrument.flipping(frame(estimate=share, lower=lower, upper=upper), names, judges)
+    record = instrument.find_largest_flip(frame(estimate=share, lower=lower, upper=upper), names, judges)
     values = [x for x in share if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
@@ -310,7 +312,7 @@ def changing(draws: Draws) -> str:
     judges = draws.names(len(turns), "judge", draws.size(1, 3))
     n = [draws.one([4, 12, 12]) for _ in turns]
     table = frame(judge=judges, conclusion_turns=turns, n_specifications=n)
-    text = instrument.changing_in_words(instrument.changing(table))
+    text = instrument.changing_in_words(instrument.count_changes(table))
     values = [x for x in turns if not is_missing(x)]
     assert (f"{min(n)} to {max(n)}" in text) == (min(n) < max(n))
     if values:

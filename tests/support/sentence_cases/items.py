@@ -28,7 +28,9 @@ def best(draws: Draws) -> str:
     reference = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
     cells = [number(x, 2) for x in share]
     later = draws.flip()
-    record = labels.best(frame(_who=names, estimate=share), cells, draws.one(["", "Wit"]), reference, later)
+    record = labels.find_best_judges(
+        frame(_who=names, estimate=share), cells, draws.one(["", "Wit"]), reference, later
+    )
     values = [x for x in share if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
@@ -56,10 +58,12 @@ def compared(draws: Draws) -> str:
         over, *_ = over_baseline(draws)
         reference = labels.baseline(over, "the most frequent label") if draws.flip(0.8) else None
         names, cells = draws.names(len(share), "judge"), ["0.5"] * len(share)
-        record.append(labels.best(frame(_who=names, estimate=share), cells, "", reference, later > 0))
+        record.append(
+            labels.find_best_judges(frame(_who=names, estimate=share), cells, "", reference, later > 0)
+        )
     described = [one for one in record if one is not None]
     before = [labels.best_in_words(one) for one in described]
-    text = labels.compared_in_words(labels.compared(described, "95%"))
+    text = labels.compared_in_words(labels.compare_with_baseline(described, "95%"))
     single = sum(one.count("it is correct") for one in before)
     counts = any(" of " in one.partition(";")[2] for one in before)
     assert ("counts are" in text) == counts
@@ -73,7 +77,7 @@ def parsed(draws: Draws) -> str:
     n = draws.counts(draws.size(), 3000) + 1
     ok = np.array([draws.one([0, count, max(count - 1, 0), count // 2]) for count in n])
     names = draws.names(len(n), "judge")
-    text = labels.parsed_in_words(labels.parsed(pd.Series(ok), pd.Series(n), names))
+    text = labels.parsed_in_words(labels.find_least_parsed(pd.Series(ok), pd.Series(n), names))
     share = [a / b for a, b in zip(ok, n, strict=True)]
     assert text.startswith("All answers") == (min(share) == 1)
     assert ("100%" in text) is False
@@ -118,7 +122,7 @@ def overused(draws: Draws) -> str:
     table = frame(judge=judges, _who=who, _label=draws.names(n, "label"), ratio=ratio)
     fewest = labels.FEWEST_GOLD
     table["n_gold"] = np.where(often, fewest, draws.one([0, fewest - 1, fewest]))
-    text = labels.overused_in_words(labels.overused(table, often))
+    text = labels.overused_in_words(labels.find_overused_labels(table, often))
     guilty = {judge for judge, flag in zip(judges, often, strict=True) if flag}
     if not guilty:
         untested = bool((table["n_gold"] < fewest).all())
@@ -144,7 +148,9 @@ def longest(draws: Draws) -> str:
     p, estimate = draws.p(n), draws.numbers(n, missing=False)
     judges, strata = draws.names(n, "judge", 6), draws.one([[], ["language"]])
     table = frame(judge=judges, p_adjusted=p, estimate=estimate)
-    text = labels.longest_in_words(labels.longest(table, draws.one(["", "Wit"]), strata, 0.05))
+    text = labels.longest_in_words(
+        labels.count_length_differences(table, draws.one(["", "Wit"]), strata, 0.05)
+    )
     values = [k for k in range(n) if not is_missing(p[k])]
     if not values:
         assert "could be tested" in text
@@ -164,7 +170,7 @@ def perturbed(draws: Draws) -> str:
     p, estimate = draws.p(n), draws.numbers(n)
     adjusted = draws.flip()
     table = frame(estimate=estimate, **{"p_adjusted" if adjusted else "p": p})
-    text = labels.perturbed_in_words(labels.perturbed(table, "accuracy", 0.05))
+    text = labels.perturbed_in_words(labels.count_perturbation_effects(table, "accuracy", 0.05))
     values = [k for k in range(n) if not is_missing(p[k]) and not is_missing(estimate[k])]
     clear = [k for k in values if p[k] < 0.05]
     assert ("after adjustment" in text) == (adjusted and bool(values))
@@ -203,7 +209,7 @@ def passed(draws: Draws) -> str:
     rate = draws.shares(draws.size(1, 12))
     passes = [None if is_missing(x) else x >= 0.5 for x in rate]
     names = draws.names(len(rate), "model")
-    text = raters.passed_in_words(raters.passed(frame(winning_rate=rate, passes=passes), names))
+    text = raters.passed_in_words(raters.count_passed_tests(frame(winning_rate=rate, passes=passes), names))
     values = [x for x in rate if not is_missing(x)]
     good = [name for name, flag in zip(names, passes, strict=True) if flag]
     if not values:
@@ -222,7 +228,7 @@ def ahead(draws: Draws) -> str:
     line = draws.one([0.0, 0.5])
     lower, upper = draws.limits(draws.numbers(n, missing=False) + line)
     table = frame(dimension=draws.names(n, "dimension", draws.size(1, 2)), lower=lower, upper=upper)
-    text = raters.ahead_in_words(raters.ahead(table, pd.Series([line] * n)))
+    text = raters.ahead_in_words(raters.count_models_ahead(table, pd.Series([line] * n)))
     values = [(a, b) for a, b in zip(lower, upper, strict=True) if not is_missing(a)]
     first, last = sum(a > line for a, _ in values), sum(b < line for _, b in values)
     assert (text == "") == (not values)
@@ -243,7 +249,7 @@ def closest(draws: Draws) -> str:
     r = draws.numbers(draws.size())
     lower, upper = draws.limits(np.nan_to_num(r))
     names = [(f"c{k}", f"judge {k}", f"dimension {k}") for k in range(len(r))]
-    record = raters.closest(frame(estimate=r, lower=lower, upper=upper), names)
+    record = raters.find_highest_correlation(frame(estimate=r, lower=lower, upper=upper), names)
     values = [x for x in r if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
@@ -275,7 +281,7 @@ def orders(draws: Draws) -> str:
 def strongest(draws: Draws) -> str:
     r = draws.numbers(draws.size())
     share, others = draws.shares(len(r)), draws.names(len(r), "other")
-    record = raters.strongest(frame(estimate=r, probability=share), "People", others)
+    record = raters.find_strongest_correlate(frame(estimate=r, probability=share), "People", others)
     values = [x for x in r if not is_missing(x)]
     assert (record is None) == (not values)
     if record is None:
@@ -295,7 +301,7 @@ def predicted(draws: Draws) -> str:
     table = frame(lower=lower, upper=upper, prior_lower=prior, prior_upper=draws.holes(prior + 1))
     outside = pd.Series(draws.rng.random(n) < draws.one([0, 0.5, 1]))
     rows = table["prior_lower"].notna() & table["prior_upper"].notna()
-    text = raters.predicted_in_words(raters.predicted(table, outside, outside[rows], 0.05))
+    text = raters.predicted_in_words(raters.count_predicted_shares(table, outside, outside[rows], 0.05))
     assert f"Of {n} observed share" in text
     assert f", {n - sum(outside)} {'is' if n - sum(outside) == 1 else 'are'} within" in text
     assert ("priors alone" in text) == bool(rows.any())

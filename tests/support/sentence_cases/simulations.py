@@ -18,7 +18,7 @@ def recovered(draws: Draws) -> str:
     inside, booted, levels = draws.shares(n), draws.shares(n), draws.counts(n)
     error = np.abs(draws.numbers(n, missing=False))
     table = frame(in_normal=inside, in_bootstrap=booted, n_levels=levels, max_abs_error=error)
-    text = simulations.recovered_in_words(simulations.recovered(table, ""))
+    text = simulations.recovered_in_words(simulations.average_coverage(table, ""))
     values = [k for k in range(n) if not is_missing(inside[k])]
     total = sum(levels[k] for k in values)
     assert (text == "") == (total == 0)
@@ -50,7 +50,9 @@ def covering(draws: Draws) -> str:
     methods = draws.names(n, "method", 3)
     coverage = np.array([draws.one([0.95, 0.93, 0.5, 1.0]) for _ in range(n)])
     table = frame(method=methods, estimate=coverage, draws=draws.counts(n, 500) + 100, failures=0)
-    text = simulations.covering_in_words(simulations.covering(table, draws.one(["", "Texts"]), 0.95))
+    text = simulations.covering_in_words(
+        simulations.count_low_coverage(table, draws.one(["", "Texts"]), 0.95)
+    )
     for method in set(methods):
         mine = table[table["method"] == method]
         low = sum(

@@ -31,14 +31,16 @@ LINEAR = ("accuracy", "recall", "label", "macro_recall")
 
 def check_runs(group: Group, runs: int) -> Iterator[Finding]:
     """Whether published scores are possible as means over runs on the same items."""
-    stated = next(definitions(group))
-    numbers = {role: group.numbers[role] for role in stated.measures}
+    definition = next(definitions(group))
+    numbers = {role: group.numbers[role] for role in definition.measures}
     if not numbers:
         return
     scores = ", ".join(f"{role} {number.text}" for role, number in numbers.items())
     tried = [("as stated", "nearest"), *((rounding, rounding) for rounding in ROUNDINGS[1:])]
     answers = {
-        name: mean_over_runs(Definition(name, stated.layout, stated.measures, rounding), numbers, runs)
+        name: mean_over_runs(
+            Definition(name, definition.layout, definition.measures, rounding), numbers, runs
+        )
         for name, rounding in tried[:1]
     }
     first = answers["as stated"]
@@ -49,12 +51,12 @@ def check_runs(group: Group, runs: int) -> Iterator[Finding]:
         yield Finding("scores", tuple(numbers), verdict, reason, undecided=first is None)
         return
     for name, rounding in tried[1:]:
-        other = Definition(name, stated.layout, stated.measures, rounding)
-        answers[name] = mean_over_runs(other, numbers, runs)
+        alternative = Definition(name, definition.layout, definition.measures, rounding)
+        answers[name] = mean_over_runs(alternative, numbers, runs)
     answers["scores of all runs together"] = _answer(
-        Problem(stated.layout.times(runs), stated.problem(numbers).needs)
+        Problem(definition.layout.times(runs), definition.problem(numbers).needs)
     )
-    answers["each run rounded first"] = rounded_first(stated, numbers, runs)
+    answers["each run rounded first"] = rounded_first(definition, numbers, runs)
     under = tuple(name for name, answer in answers.items() if answer)
     undecided = [name for name, answer in answers.items() if answer is None]
     verdict = "conditional" if under else "inconsistent"
@@ -66,38 +68,38 @@ def check_runs(group: Group, runs: int) -> Iterator[Finding]:
 
 def _answer(problem: Problem) -> bool | None:
     """True if a matrix has the scores, False if none has, None where the search did not decide."""
-    found = search(problem, QUICK)
-    return True if found.matrix is not None else False if found.exhausted else None
+    result = search(problem, QUICK)
+    return True if result.matrix is not None else False if result.exhausted else None
 
 
-def mean_over_runs(one: Definition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
+def mean_over_runs(definition: Definition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
     """Whether matrices of so many runs exist of which the mean scores are as published."""
     # Returns: None where neither was shown.
-    problem = one.problem(numbers)
+    problem = definition.problem(numbers)
     shares = tuple(need for need in problem.needs if need[0].name in LINEAR)
     if shares:
         pooled = _answer(Problem(problem.layout.times(runs), shares))
         if pooled is not True or len(shares) == len(problem.needs):
-            return pooled if pooled is not True or one.layout.fixed else None
-    if any(_beyond(problem.layout, measure, at) for measure, at in problem.needs):
+            return pooled if pooled is not True or definition.layout.fixed else None
+    if any(_is_beyond_scores(problem.layout, measure, at) for measure, at in problem.needs):
         return False
     return True if search(problem, QUICK).matrix is not None else None
 
 
-def _beyond(layout: Layout, measure: Measure, at: Interval) -> bool:
+def _is_beyond_scores(layout: Layout, measure: Measure, at: Interval) -> bool:
     """Whether all matrices have a score below an interval, or all above it."""
     ends = Interval(at.lower, Fraction(1), at.has_lower), Interval(Fraction(-1), at.upper, True, at.has_upper)
     return any(search(Problem(layout, ((measure, end),)), QUICK).exhausted for end in ends)
 
 
-def rounded_first(one: Definition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
+def rounded_first(definition: Definition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
     """Whether a single published share can be the mean of shares of runs that were rounded to its digits."""
-    [(role, measure), *others] = one.measures.items()
-    if others or measure.name != "accuracy" or not one.layout.fixed:
+    [(role, measure), *more_measures] = definition.measures.items()
+    if more_measures or measure.name != "accuracy" or not definition.layout.fixed:
         return None
-    number, n = numbers[role], one.layout.n[0]
+    number, n = numbers[role], definition.layout.n[0]
     sums = possible_sums(n, runs, number)
-    units = (number.interval(one.rounding) * (runs / number.step)).integers()
+    units = (number.interval(definition.rounding) * (runs / number.step)).integers()
     return any(units.start <= total < units.stop for total in sums)
 
 
@@ -112,8 +114,8 @@ def possible_sums(n: int, runs: int, number: Printed) -> set[int]:
     bits = 1
     for _ in range(runs):
         total = 0
-        for one in shares:
-            total |= bits << one
+        for units in shares:
+            total |= bits << units
         bits = total
     return {int(at) for at in np.flatnonzero(np.frombuffer(f"{bits:b}"[::-1].encode(), np.uint8) == ord("1"))}
 
@@ -123,20 +125,20 @@ def check_folds(group: Group) -> Iterator[Finding]:
     # Folds of known number are as equal as can be, in all and, for recalls, within each class, as stratified
     # folds are.
     folds = whole(group, "folds") or 1
-    stated = next(definitions(group))
-    layout = stated.layout
-    rest = []
-    for role, measure in stated.measures.items():
+    definition = next(definitions(group))
+    layout = definition.layout
+    other_roles = []
+    for role, measure in definition.measures.items():
         n = _items(layout, measure)
         if n is None:
-            rest.append(role)
+            other_roles.append(role)
             continue
         if folds > n:
             raise refuse(group, f"folds is {folds:,}, and there are {n:,} items; correct one of them.")
-        yield _of_folds(role, group.numbers[role], n, folds)
-    if rest:
+        yield _fold_finding(role, group.numbers[role], n, folds)
+    if other_roles:
         reason = f"Means of such scores over {folds:,} folds can have nearly any value in their range."
-        yield Finding("scores", tuple(rest), "untested", reason)
+        yield Finding("scores", tuple(other_roles), "untested", reason)
 
 
 def _items(layout: Layout, measure: Measure) -> int | None:
@@ -150,7 +152,7 @@ def _items(layout: Layout, measure: Measure) -> int | None:
     return layout.gold[measure.of][0] if measure.name == "label" else None
 
 
-def _of_folds(role: str, number: Printed, n: int, folds: int) -> Finding:
+def _fold_finding(role: str, number: Printed, n: int, folds: int) -> Finding:
     def fits(rounding: Rounding) -> bool:
         return mean_over_folds(number.interval(rounding), n, folds)
 
@@ -171,8 +173,8 @@ def mean_over_folds(at: Interval, n: int, folds: int) -> bool:
     size, larger = divmod(n, folds)
     most = (folds - larger) * size
     for b in range(larger * (size + 1) + 1):
-        left = at * folds + Interval(-Fraction(b, size + 1), -Fraction(b, size + 1))
-        counts = (left * size).integers()
+        remainder = at * folds + Interval(-Fraction(b, size + 1), -Fraction(b, size + 1))
+        counts = (remainder * size).integers()
         if max(counts.start, 0) < min(counts.stop, most + 1):
             return True
     return False

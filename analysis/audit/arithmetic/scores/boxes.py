@@ -38,15 +38,15 @@ class Range:
         """Of sums over the last axis."""
         return Range(self.low.sum(axis=-1), self.high.sum(axis=-1))
 
-    def times(self, other: Range) -> Range:
+    def times(self, factor: Range) -> Range:
         """Of products of numbers of 0 or more."""
-        return Range(self.low * other.low, self.high * other.high)
+        return Range(self.low * factor.low, self.high * factor.high)
 
     def within_sum(self, total: Range) -> Range:
         """Terms narrowed by a total of the last axis."""
-        own = self.sum()
-        low = total.low[:, None] - (own.high[:, None] - self.high)
-        return self.cut(low, total.high[:, None] - (own.low[:, None] - self.low))
+        sums = self.sum()
+        low = total.low[:, None] - (sums.high[:, None] - self.high)
+        return self.cut(low, total.high[:, None] - (sums.low[:, None] - self.low))
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,10 @@ class Boxes:
     def whole(cls, layout: Layout) -> Boxes:
         """The one box of all matrices."""
         least, most = np.array([layout.gold], dtype=float).transpose(2, 0, 1)
-        given = np.full((1, len(layout.classes)), float(layout.n[1]))
-        return cls(Range(least, most), Range(np.zeros_like(most), most), Range(np.zeros_like(given), given))
+        answers = np.full((1, len(layout.classes)), float(layout.n[1]))
+        return cls(
+            Range(least, most), Range(np.zeros_like(most), most), Range(np.zeros_like(answers), answers)
+        )
 
     def __len__(self) -> int:
         return len(self.gold.low)
@@ -118,12 +120,12 @@ def narrow(boxes: Boxes, needs: Sequence[Need], layout: Layout) -> Boxes:
     for _ in range(ROUNDS):
         alive = np.ones(len(low), bool)
         state = _state(Boxes.from_ends(low, high, layout), layout)
-        _by_sums(state)
+        _narrow_by_sums(state)
         for need in needs:
-            alive &= _by_score(state, need)
-        found = _to_labels(state)
+            alive &= _narrow_by_score(state, need)
+        label_boxes = _label_boxes(state)
         before = low, high
-        low, high = found.ends
+        low, high = label_boxes.ends
         low, high = np.ceil(low - WHOLE), np.floor(high + WHOLE)
         same = np.array_equal(low, before[0]) and np.array_equal(high, before[1])
         alive &= (low <= high).all(axis=1)
@@ -136,11 +138,13 @@ def narrow(boxes: Boxes, needs: Sequence[Need], layout: Layout) -> Boxes:
 def _state(boxes: Boxes, layout: Layout) -> _State:
     hits = boxes.hits.cut(0.0, boxes.gold.high)
     gold = boxes.gold.cut(hits.low, np.inf)
-    sizes, right = (Range(by_class(one.low, layout), by_class(one.high, layout)) for one in (gold, hits))
+    sizes, right = (
+        Range(by_class(counts.low, layout), by_class(counts.high, layout)) for counts in (gold, hits)
+    )
     return _State(layout, gold, hits, sizes, right, boxes.given, sizes.sum().cut(*layout.n), right.sum())
 
 
-def _by_sums(s: _State) -> None:
+def _narrow_by_sums(s: _State) -> None:
     """Narrow by the number of items and by the wrong items, none of which is on the diagonal."""
     missing = s.layout.missing
     if not s.layout.fixed:
@@ -148,30 +152,30 @@ def _by_sums(s: _State) -> None:
     s.given = s.given.within_sum(Range(s.n.low - missing[1], s.n.high - missing[0]))
     s.right = s.right.within_sum(s.total)
     # n_k + g_k + (hits of the other classes) <= n + t_k, and t_k <= g_k
-    others = s.total.low[:, None] - s.right.low
-    s.given = s.given.cut(s.right.low, s.n.high[:, None] + s.right.high - s.sizes.low - others)
-    s.right = s.right.cut(s.sizes.low + s.given.low + others - s.n.high[:, None], s.given.high)
+    other_hits = s.total.low[:, None] - s.right.low
+    s.given = s.given.cut(s.right.low, s.n.high[:, None] + s.right.high - s.sizes.low - other_hits)
+    s.right = s.right.cut(s.sizes.low + s.given.low + other_hits - s.n.high[:, None], s.given.high)
     s.total = s.total.cut(*_ends(s.right.sum()))
 
 
-def _ends(one: Range) -> tuple[Floats, Floats]:
-    return one.low, one.high
+def _ends(bounds: Range) -> tuple[Floats, Floats]:
+    return bounds.low, bounds.high
 
 
-def _to_labels(s: _State) -> Boxes:
+def _label_boxes(s: _State) -> Boxes:
     """Bounds of classes as bounds of their labels."""
     of = list(s.layout.of)
     if len(of) == s.classes:
         return Boxes(s.gold.cut(*_ends(s.sizes)), s.hits.cut(*_ends(s.right)), s.given)
-    found = []
-    for own, classes in ((s.gold, s.sizes), (s.hits, s.right)):
-        summed = Range(by_class(own.low, s.layout)[:, of], by_class(own.high, s.layout)[:, of])
-        low = classes.low[:, of] - (summed.high - own.high)
-        found.append(own.cut(low, classes.high[:, of] - (summed.low - own.low)))
-    return Boxes(found[0], found[1], s.given)
+    ranges = []
+    for labels, classes in ((s.gold, s.sizes), (s.hits, s.right)):
+        summed = Range(by_class(labels.low, s.layout)[:, of], by_class(labels.high, s.layout)[:, of])
+        low = classes.low[:, of] - (summed.high - labels.high)
+        ranges.append(labels.cut(low, classes.high[:, of] - (summed.low - labels.low)))
+    return Boxes(ranges[0], ranges[1], s.given)
 
 
-def _by_score(s: _State, need: Need) -> np.ndarray:
+def _narrow_by_score(s: _State, need: Need) -> np.ndarray:
     """Narrow by one score; returns which boxes can have it."""
     name, k = need.measure.name, need.measure.of
     if name == "label":
@@ -181,14 +185,14 @@ def _by_score(s: _State, need: Need) -> np.ndarray:
         s.hits.high[:, k] = np.minimum(s.hits.high[:, k], high)
         return np.ones(len(low), bool)
     if name in ("accuracy", "micro_f1"):
-        whole = s.n
+        total = s.n
         if name == "micro_f1":
             answers = s.given.sum()
-            whole = Range((s.n.low + answers.low) / 2, (s.n.high + answers.high) / 2)
-        _cut_total(s, need.low * whole.low, need.high * whole.high)
+            total = Range((s.n.low + answers.low) / 2, (s.n.high + answers.high) / 2)
+        _cut_total(s, need.low * total.low, need.high * total.high)
         return s.total.low <= s.total.high
     if name in ("kappa", "mcc"):
-        return _by_chance(s, need)
+        return _narrow_by_chance(s, need)
     if name == "f1_of_averages":
         p, r = (
             Range(o.low.mean(axis=1), o.high.mean(axis=1))
@@ -198,29 +202,29 @@ def _by_score(s: _State, need: Need) -> np.ndarray:
         possible: np.ndarray = (most >= need.low) & (least <= need.high)
         return possible
     if need.measure.averaged is None:
-        own = np.full(s.given.low.shape, 0.0), np.full(s.given.low.shape, 1.0)
-        own[0][:, k], own[1][:, k] = need.low, need.high
-        _narrow_ratio(s, name, Range(*own))
-        found = _ratio(s, name)
-        return (found.high[:, k] >= need.low) & (found.low[:, k] <= need.high)
+        ends = np.full(s.given.low.shape, 0.0), np.full(s.given.low.shape, 1.0)
+        ends[0][:, k], ends[1][:, k] = need.low, need.high
+        _narrow_ratio(s, name, Range(*ends))
+        ratios = _ratio(s, name)
+        return (ratios.high[:, k] >= need.low) & (ratios.low[:, k] <= need.high)
     ratio, weighted = need.measure.averaged
-    found = _ratio(s, ratio)
+    ratios = _ratio(s, ratio)
     if weighted:
-        total, weights = Range(need.low * s.n.low, need.high * s.n.high), s.sizes
+        target, weights = Range(need.low * s.n.low, need.high * s.n.high), s.sizes
     else:
         unit = np.ones_like(s.sizes.low)
         size = np.full(len(unit), float(s.classes))
-        total, weights = Range(need.low * size, need.high * size), Range(unit, unit)
+        target, weights = Range(need.low * size, need.high * size), Range(unit, unit)
         # each hit adds at least so much to a sum of ratios
-        least = _per_hit(s, ratio).min(axis=1)
-        _cut_total(s, np.zeros_like(least), np.maximum(total.high, 0) / least)
-    terms = found.times(weights)
-    whole = terms.sum()
-    kept = terms.within_sum(total)
-    least = share(kept.low, weights.high)
-    most = np.where(weights.low > 0, share(kept.high, weights.low), 1.0)
+        least = _least_gain_per_hit(s, ratio).min(axis=1)
+        _cut_total(s, np.zeros_like(least), np.maximum(target.high, 0) / least)
+    terms = ratios.times(weights)
+    total = terms.sum()
+    bounded_terms = terms.within_sum(target)
+    least = share(bounded_terms.low, weights.high)
+    most = np.where(weights.low > 0, share(bounded_terms.high, weights.low), 1.0)
     _narrow_ratio(s, ratio, Range(least, most))
-    reached = (whole.high >= total.low - SLACK) & (whole.low <= total.high + SLACK)
+    reached = (total.high >= target.low - SLACK) & (total.low <= target.high + SLACK)
     return reached & (s.total.low <= s.total.high)
 
 
@@ -240,7 +244,7 @@ def _ratio(s: _State, name: str) -> Range:
     return Range(share(2 * t.low, n.high + g.high), share(2 * t.high, least))
 
 
-def _per_hit(s: _State, name: str) -> Floats:
+def _least_gain_per_hit(s: _State, name: str) -> Floats:
     """The least that one hit can add to a ratio."""
     n, g = np.maximum(s.sizes.high, 1), np.maximum(s.given.high, 1)
     least: dict[str, Floats] = {"recall": 1 / n, "precision": 1 / g, "f1": 2 / (n + g)}
@@ -272,12 +276,12 @@ def _narrow_ratio(s: _State, name: str, at: Range) -> None:
         s.sizes = n.cut(least - g.high, most - g.low)
 
 
-def _by_chance(s: _State, need: Need) -> np.ndarray:
+def _narrow_by_chance(s: _State, need: Need) -> np.ndarray:
     """Narrow by kappa or Matthews' correlation, which depend on the hits and on the sum of n_k g_k."""
     if not s.layout.fixed:
         return np.ones(len(s.n.low), bool)
     n, right, sizes = s.n.low, s.total, s.sizes.low
-    product = _product(s)
+    product = _product_bounds(s)
     if need.measure.name == "kappa":
         low, high = need.low, need.high
         # kappa >= low: n right >= low n^2 + (1 - low) product, which falls in the product below 1
@@ -315,16 +319,16 @@ def _by_chance(s: _State, need: Need) -> np.ndarray:
     return (product.low <= product.high + WHOLE) & (s.total.low <= s.total.high + WHOLE)
 
 
-def _product(s: _State) -> Range:
+def _product_bounds(s: _State) -> Range:
     """Bounds of the sum of n_k g_k, where the answers sum to the number of items less the missing ones."""
     sizes, (fewest, most) = s.sizes.low, s.layout.missing
     order = np.argsort(sizes[0])
-    own = s.given.times(Range(sizes, sizes)).sum()
-    low, high = own.low.copy(), own.high.copy()
-    spare = s.n.low - most - s.given.low.sum(axis=1)
+    products = s.given.times(Range(sizes, sizes)).sum()
+    low, high = products.low.copy(), products.high.copy()
+    slack = s.n.low - most - s.given.low.sum(axis=1)
     for k in order:
-        step = np.clip(spare, 0, s.given.high[:, k] - s.given.low[:, k])
-        low, spare = low + step * sizes[:, k], spare - step
+        step = np.clip(slack, 0, s.given.high[:, k] - s.given.low[:, k])
+        low, slack = low + step * sizes[:, k], slack - step
     excess = s.given.high.sum(axis=1) - (s.n.low - fewest)
     for k in order:
         step = np.clip(excess, 0, s.given.high[:, k] - s.given.low[:, k])

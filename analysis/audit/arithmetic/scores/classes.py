@@ -22,26 +22,28 @@ LINEAR = ("accuracy", "micro_f1", "recall", "label", "macro_recall")
 
 def check_classes(group: Group, runs: int = 1) -> Iterator[Finding]:
     """Whether a confusion matrix of the stated items, of all runs, has all published scores of a group."""
-    stated, *others = (replace(one, layout=one.layout.times(runs)) for one in definitions(group))
-    numbers = {role: group.numbers[role] for role in stated.measures}
+    definition, *alternatives = (
+        replace(candidate, layout=candidate.layout.times(runs)) for candidate in definitions(group)
+    )
+    numbers = {role: group.numbers[role] for role in definition.measures}
     if not numbers:
         return
-    found = search(stated.problem(numbers))
+    stated_result = search(definition.problem(numbers))
     scores = ", ".join(f"{role} {number.text}" for role, number in numbers.items())
-    items = items_of(stated)
-    if not found.exhausted:
-        yield _not_excluded(stated, numbers, found, f"{scores}: {{}} for {items}")
+    items = items_of(definition)
+    if not stated_result.exhausted:
+        yield _possible_finding(definition, numbers, stated_result, f"{scores}: {{}} for {items}")
         return
-    under, undecided, decided = [], [], [stated]
-    for other in others:
-        result = search(other.problem(numbers), OTHERS)
+    under, undecided, decided = [], [], [definition]
+    for alternative in alternatives:
+        result = search(alternative.problem(numbers), OTHERS)
         if result.matrix is not None:
-            under.append(other.name)
+            under.append(alternative.name)
         elif not result.exhausted:
-            undecided.append(other.name)
+            undecided.append(alternative.name)
             continue
-        decided.append(other)
-    reason = f"{scores}: no confusion matrix of {items} has them{culprits(stated, numbers)}."
+        decided.append(alternative)
+    reason = f"{scores}: no confusion matrix of {items} has them{culprits(definition, numbers)}."
     verdict: Verdict = "conditional" if under else "inconsistent"
     if undecided:
         reason += f" The search did not decide under {listed(undecided)}."
@@ -52,20 +54,22 @@ def check_classes(group: Group, runs: int = 1) -> Iterator[Finding]:
         verdict,
         reason,
         tuple(under),
-        nearest(stated, numbers),
-        1 + len(others),
+        nearest(definition, numbers),
+        1 + len(alternatives),
         passing,
     )
 
 
-def _not_excluded(stated: Definition, numbers: Mapping[str, Printed], found: Search, reason: str) -> Finding:
+def _possible_finding(
+    definition: Definition, numbers: Mapping[str, Printed], result: Search, reason: str
+) -> Finding:
     """The finding where a matrix exists, or where the search did not decide."""
-    if found.matrix is None:
+    if result.matrix is None:
         text = reason.format("the search reached its bound on work before a confusion matrix was excluded")
         return Finding("scores", tuple(numbers), "untested", f"{text}.", undecided=True)
-    passing = chance([stated], numbers)
+    passing = chance([definition], numbers)
     verdict: Verdict = "untested" if passing == 1 else "consistent"
-    text = f"{reason.format('possible')}, such as {found.matrix.text(stated.layout)}."
+    text = f"{reason.format('possible')}, such as {result.matrix.text(definition.layout)}."
     if verdict == "untested":
         text += " Any numbers of as many digits would be possible."
     return Finding("scores", tuple(numbers), verdict, text, chance=passing)
@@ -87,25 +91,25 @@ def items_of(definition: Definition) -> str:
     return text
 
 
-def culprits(stated: Definition, numbers: Mapping[str, Printed]) -> str:
+def culprits(definition: Definition, numbers: Mapping[str, Printed]) -> str:
     """The single scores without which the others are possible."""
     if len(numbers) < 3:
         return ""
     alone = []
     for role in numbers:
-        rest = {other: measure for other, measure in stated.measures.items() if other != role}
-        if search(replace(stated, measures=rest).problem(numbers), QUICK).matrix is not None:
+        measures = {name: measure for name, measure in definition.measures.items() if name != role}
+        if search(replace(definition, measures=measures).problem(numbers), QUICK).matrix is not None:
             alone.append(role)
     return f"; it would without {' or without '.join(alone)}" if alone else ""
 
 
-def nearest(stated: Definition, numbers: Mapping[str, Printed]) -> str:
+def nearest(definition: Definition, numbers: Mapping[str, Printed]) -> str:
     """A matrix with scores near all published ones, and within how many units of the last digit they are."""
-    found = closest(stated.problem(numbers)) if stated.layout.fixed else None
-    if found is None:
+    match = closest(definition.problem(numbers)) if definition.layout.fixed else None
+    if match is None:
         return ""
-    matrix, apart = found
-    return f"{matrix.text(stated.layout)}, within {apart:.1f} units of the last digit"
+    matrix, distance = match
+    return f"{matrix.text(definition.layout)}, within {distance:.1f} units of the last digit"
 
 
 def chance(tried: Sequence[Definition], numbers: Mapping[str, Printed]) -> float:
@@ -113,13 +117,13 @@ def chance(tried: Sequence[Definition], numbers: Mapping[str, Printed]) -> float
     # The score is the last one that is no share of items. Values are excluded from below and from above, in
     # halves, so that the share is at most too large.
     roles = list(numbers)
-    role = next((one for one in reversed(roles) if tried[0].measures[one].name not in LINEAR), roles[-1])
+    role = next((name for name in reversed(roles) if tried[0].measures[name].name not in LINEAR), roles[-1])
     number = numbers[role]
     first, last = ceil((-1 if role in ("kappa", "mcc") else 0) / number.step), floor(1 / number.step)
 
     def excluded(low: int, high: int) -> bool:
         at = Interval((low - Fraction(1, 2)) * number.step, (high + Fraction(1, 2)) * number.step)
-        return all(_excluded(one, numbers, role, at) for one in tried)
+        return all(_excludes_interval(definition, numbers, role, at) for definition in tried)
 
     low, high = first, last + 1
     for _ in range(HALVINGS):
@@ -140,20 +144,22 @@ def chance(tried: Sequence[Definition], numbers: Mapping[str, Printed]) -> float
     return min(passing, units or passing) / (last - first + 1)
 
 
-def _units(one: Definition, role: str, numbers: Mapping[str, Printed]) -> int:
+def _units(definition: Definition, role: str, numbers: Mapping[str, Printed]) -> int:
     """How many values a share of items can have at most, or 0 for other scores."""
-    measure = one.measures[role]
-    n = one.layout.n[1]
-    if len(numbers) > 1 or measure.name not in ("accuracy", "micro_f1") or one.layout.missing[1]:
+    measure = definition.measures[role]
+    n = definition.layout.n[1]
+    if len(numbers) > 1 or measure.name not in ("accuracy", "micro_f1") or definition.layout.missing[1]:
         return 0
-    return n + 1 if one.layout.fixed or one.layout.n[0] == n else 0
+    return n + 1 if definition.layout.fixed or definition.layout.n[0] == n else 0
 
 
-def _excluded(one: Definition, numbers: Mapping[str, Printed], role: str, at: Interval) -> bool:
+def _excludes_interval(
+    definition: Definition, numbers: Mapping[str, Printed], role: str, at: Interval
+) -> bool:
     """Whether no matrix has a score in an interval and all others as published."""
-    problem = one.problem(numbers)
-    measure = one.measures[role]
-    place = list(one.measures).index(role)
+    problem = definition.problem(numbers)
+    measure = definition.measures[role]
+    place = list(definition.measures).index(role)
     needs = list(problem.needs)
     needs[place] = (measure, squared(at) if measure.name == "mcc" else at)
     return search(Problem(problem.layout, tuple(needs)), QUICK, walks=False).exhausted

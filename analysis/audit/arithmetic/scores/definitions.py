@@ -92,19 +92,19 @@ def read_layout(group: Group) -> tuple[Layout, str | None]:
     if n is not None and as_whole(n) != sum(numbers.values()):
         raise refuse(group, f"n is {n}, and the counts sum to {sum(numbers.values())}; correct one of them.")
     classes = {
-        str(name): [str(one) for one in of] for name, of in (group.settings.get("classes") or {}).items()
+        str(name): [str(label) for label in of] for name, of in (group.settings.get("classes") or {}).items()
     }
     absent = [label for of in classes.values() for label in of if label not in numbers]
-    stated = group.settings.get("positive")
-    positive = None if stated is None else str(stated)
+    setting = group.settings.get("positive")
+    positive = None if setting is None else str(setting)
     if positive is not None and positive not in classes and positive not in numbers:
         absent.append(positive)
     if absent:
         raise refuse(group, f"counts has no label {absent[0]!r}; it has {', '.join(numbers)}.")
     layout = layout_of(numbers, classes)
     if positive is not None and len(layout.classes) > 2:
-        others = [label for label in numbers if label not in classes.get(positive, [positive])]
-        layout = layout_of(numbers, {positive: classes.get(positive, [positive]), "other": others})
+        other_labels = [label for label in numbers if label not in classes.get(positive, [positive])]
+        layout = layout_of(numbers, {positive: classes.get(positive, [positive]), "other": other_labels})
     return layout, positive
 
 
@@ -131,9 +131,9 @@ def _measure(group: Group, role: str, layout: Layout, positive: str | None) -> M
             return Measure(name, layout.classes.index(label))
         if name == "recall" and label in layout.labels:
             return Measure("label", layout.labels.index(label))
-        known = list(dict.fromkeys([*layout.classes, *layout.labels]))
+        labels = list(dict.fromkeys([*layout.classes, *layout.labels]))
         raise refuse(
-            group, f"'{role}' has no label of the counts{did_you_mean(label, known)}; use {listed(known)}."
+            group, f"'{role}' has no label of the counts{did_you_mean(label, labels)}; use {listed(labels)}."
         )
     if name in OVERALL and name != "f1_of_averages":
         return Measure(name)
@@ -183,34 +183,46 @@ def definitions(group: Group) -> Iterator[Definition]:
     layout, positive = read_layout(group)
     missing = missing_of(group, layout.n[1])
     treatment = one_of(group, "missing_as", TREATMENTS, "wrong")
-    known = with_missing(layout, missing, treatment)
+    scored_layout = with_missing(layout, missing, treatment)
     measures = read_measures(group, layout, positive)
-    stated = Definition("as stated", known, measures)
-    yield stated
+    definition = Definition("as stated", scored_layout, measures)
+    yield definition
     for role, measure in measures.items():
-        for words, other in OTHER.get(measure.name, {}).items():
-            same = other == "micro_f1" and Measure("accuracy") in measures.values() and not known.missing[1]
+        for words, option in OTHER.get(measure.name, {}).items():
+            same = (
+                option == "micro_f1"
+                and Measure("accuracy") in measures.values()
+                and not scored_layout.missing[1]
+            )
             if not same or measures.get("accuracy") is not None:
-                yield replace(stated, name=f"{role}: {words}", measures={**measures, role: Measure(other)})
+                yield replace(
+                    definition, name=f"{role}: {words}", measures={**measures, role: Measure(option)}
+                )
         if len(layout.classes) == 2 and measure.name == "macro_f1":
             for k, name in enumerate(layout.classes):
                 yield replace(
-                    stated, name=f"{role}: F1 of {name}", measures={**measures, role: Measure("f1", k)}
+                    definition, name=f"{role}: F1 of {name}", measures={**measures, role: Measure("f1", k)}
                 )
     exchanged = {
         role: Measure(_EXCHANGED[m.name], m.of) for role, m in measures.items() if m.name in _EXCHANGED
     }
     if len({m.name for m in exchanged.values()}) > 1:
-        yield replace(stated, name="precision and recall exchanged", measures={**measures, **exchanged})
-    yield replace(stated, name="truncated", rounding="truncated")
-    yield replace(stated, name="rounded up", rounding="rounded up")
+        yield replace(definition, name="precision and recall exchanged", measures={**measures, **exchanged})
+    yield replace(definition, name="truncated", rounding="truncated")
+    yield replace(definition, name="rounded up", rounding="rounded up")
     if missing is not None and missing[1]:
-        other = TREATMENTS[treatment == "wrong"]
-        words = "excluded" if other == "excluded" else "counted as wrong"
-        yield replace(stated, name=f"missing answers {words}", layout=with_missing(layout, missing, other))
-        yield replace(stated, name="no missing answers", layout=layout)
+        option = TREATMENTS[treatment == "wrong"]
+        words = "excluded" if option == "excluded" else "counted as wrong"
+        yield replace(
+            definition, name=f"missing answers {words}", layout=with_missing(layout, missing, option)
+        )
+        yield replace(definition, name="no missing answers", layout=layout)
         if treatment == "wrong":
-            yield replace(stated, name="missing answers as one more class", layout=_one_more(layout, missing))
+            yield replace(
+                definition,
+                name="missing answers as one more class",
+                layout=_with_missing_class(layout, missing),
+            )
 
 
 _EXCHANGED = {
@@ -221,7 +233,7 @@ _EXCHANGED = {
 }
 
 
-def _one_more(layout: Layout, missing: Bounds) -> Layout:
+def _with_missing_class(layout: Layout, missing: Bounds) -> Layout:
     """The gold labels with a class that no item has and that missing answers are given."""
     return Layout(
         (*layout.classes, "missing"),

@@ -11,23 +11,23 @@ import numpy as np
 Formula = Callable[[Any, Any, int, int], Any]  # of true positives, true negatives, positives, negatives
 
 
-def _over(part: Any, whole: Any) -> Any:
+def _ratio(part: Any, denominator: Any) -> Any:
     """A ratio, 0 where it has no value (0 / 0)."""
-    if isinstance(whole, np.ndarray):
-        return np.divide(part, whole, out=np.zeros(whole.shape), where=whole != 0)
-    return part / whole if whole else part * 0
+    if isinstance(denominator, np.ndarray):
+        return np.divide(part, denominator, out=np.zeros(denominator.shape), where=denominator != 0)
+    return part / denominator if denominator else part * 0
 
 
 def _accuracy(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(tp + tn, p + n)
+    return _ratio(tp + tn, p + n)
 
 
 def _f1(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(2 * tp, tp + p + n - tn)
+    return _ratio(2 * tp, tp + p + n - tn)
 
 
 def _f1_negative(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(2 * tn, tn + n + p - tp)
+    return _ratio(2 * tn, tn + n + p - tp)
 
 
 def _macro_f1(tp: Any, tn: Any, p: int, n: int) -> Any:
@@ -35,46 +35,46 @@ def _macro_f1(tp: Any, tn: Any, p: int, n: int) -> Any:
 
 
 def _weighted_f1(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(p * _f1(tp, tn, p, n) + n * _f1_negative(tp, tn, p, n), p + n)
+    return _ratio(p * _f1(tp, tn, p, n) + n * _f1_negative(tp, tn, p, n), p + n)
 
 
-def _balanced(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return (_over(tp, p) + _over(tn, n)) / 2
+def _balanced_accuracy(tp: Any, tn: Any, p: int, n: int) -> Any:
+    return (_ratio(tp, p) + _ratio(tn, n)) / 2
 
 
 def _recall(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(tp, p)
+    return _ratio(tp, p)
 
 
 def _specificity(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(tn, n)
+    return _ratio(tn, n)
 
 
 def _precision(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(tp, tp + n - tn)
+    return _ratio(tp, tp + n - tn)
 
 
 def _npv(tp: Any, tn: Any, p: int, n: int) -> Any:
-    return _over(tn, tn + p - tp)
+    return _ratio(tn, tn + p - tp)
 
 
 def _kappa(tp: Any, tn: Any, p: int, n: int) -> Any:
-    total, given = p + n, tp + n - tn
-    by_chance = p * given + n * (total - given)
-    return _over((tp + tn) * total - by_chance, total * total - by_chance)
+    total, n_predicted = p + n, tp + n - tn
+    by_chance = p * n_predicted + n * (total - n_predicted)
+    return _ratio((tp + tn) * total - by_chance, total * total - by_chance)
 
 
 def _signed_mcc(tp: Any, tn: Any, p: int, n: int) -> Any:
     """Matthews' correlation times its absolute value, which is rational."""
-    given = tp + n - tn
-    product = p * n * given * (p + n - given)
+    n_predicted = tp + n - tn
+    product = p * n * n_predicted * (p + n - n_predicted)
     cross = tp * tn - (n - tn) * (p - tp)
-    return _over(cross * abs(cross), product)
+    return _ratio(cross * abs(cross), product)
 
 
 SCORES: dict[str, Formula] = {
     "accuracy": _accuracy,
-    "balanced_accuracy": _balanced,
+    "balanced_accuracy": _balanced_accuracy,
     "recall": _recall,
     "specificity": _specificity,
     "precision": _precision,

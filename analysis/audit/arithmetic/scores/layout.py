@@ -46,7 +46,7 @@ class Layout:
 
     def members(self, k: int) -> tuple[int, ...]:
         """Indices of the labels of a class."""
-        return tuple(i for i, one in enumerate(self.of) if one == k)
+        return tuple(i for i, class_index in enumerate(self.of) if class_index == k)
 
     def times(self, runs: int) -> Layout:
         """The gold labels of several runs on the same items together."""
@@ -54,7 +54,7 @@ class Layout:
         def more(bounds: Bounds) -> Bounds:
             return bounds[0] * runs, bounds[1] * runs
 
-        gold = tuple(more(one) for one in self.gold)
+        gold = tuple(more(label_bounds) for label_bounds in self.gold)
         return replace(self, gold=gold, n=more(self.n), missing=more(self.missing))
 
     def answered(self, least: int, most: int) -> Layout:
@@ -83,8 +83,8 @@ class Matrix:
     def by_class(self, layout: Layout) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Items and hits of each class."""
         of = [layout.members(k) for k in range(len(layout.classes))]
-        return tuple(sum(self.gold[i] for i in one) for one in of), tuple(
-            sum(self.hits[i] for i in one) for one in of
+        return tuple(sum(self.gold[i] for i in members) for members in of), tuple(
+            sum(self.hits[i] for i in members) for members in of
         )
 
     def exists(self, layout: Layout) -> bool:
@@ -110,9 +110,9 @@ class Matrix:
         parts = [
             f"{t:,} of {n:,} {name}" for name, n, t in zip(layout.labels, self.gold, self.hits, strict=True)
         ]
-        given = [f"{g:,} {name}" for name, g in zip(layout.classes, self.given, strict=True)]
+        answers = [f"{g:,} {name}" for name, g in zip(layout.classes, self.given, strict=True)]
         text = f"{', '.join(parts)} right"
         if len(layout.classes) > 2 or layout.missing[1]:
-            text += f"; given: {', '.join(given)}"
+            text += f"; given: {', '.join(answers)}"
         missing = sum(self.gold) - sum(self.given)
         return f"{text}, {missing:,} missing" if missing else text

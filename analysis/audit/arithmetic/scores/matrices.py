@@ -89,37 +89,37 @@ def check_scores(group: Group) -> Iterator[Finding]:
         )
         return
     counts = counts.times(runs)
-    stated = {role: role for role in roles}
-    tried: dict[str, Callable[[], bool]] = {"as stated": partial(_exists, group, counts, stated)}
+    meaning = {role: role for role in roles}
+    tried: dict[str, Callable[[], bool]] = {"as stated": partial(_exists, group, counts, meaning)}
     for role in roles:
-        for name, other in OTHER.get(role, {}).items():
+        for name, score in OTHER.get(role, {}).items():
             if not averaged:
                 label = name if len([r for r in roles if r in OTHER]) == 1 else f"{role}: {name}"
-                tried[label] = partial(_exists, group, counts, stated | {role: other})
+                tried[label] = partial(_exists, group, counts, meaning | {role: score})
     for rounding in ROUNDINGS[1:]:
-        tried[rounding] = partial(_exists, group, counts, stated, rounding)
+        tried[rounding] = partial(_exists, group, counts, meaning, rounding)
     if not any(role.startswith(RECALL) for role in roles):
         swapped = Counts({"negative": counts.negative}, counts.positive, "the other class")
-        tried["the other class is positive"] = partial(_exists, group, swapped, stated)
-    found = _feasible(group, counts, stated)
-    reason = _reason(group, counts, roles, found)
+        tried["the other class is positive"] = partial(_exists, group, swapped, meaning)
+    candidates = _feasible(group, counts, meaning)
+    reason = _reason(group, counts, roles, candidates)
     yield decide(
         "scores",
         roles,
         tried,
         reason,
         nearest=lambda: _nearest(group, counts, roles),
-        chance=_chance(group, counts, stated),
+        chance=_chance(group, counts, meaning),
     )
 
 
 def _counts(group: Group) -> Counts | None:
-    given = group.settings.get("counts")
-    if given is None:
+    setting = group.settings.get("counts")
+    if setting is None:
         return None
-    if not isinstance(given, Mapping) or any(as_whole(n) is None for n in given.values()):
-        raise refuse(group, f"counts is {given!r}; give whole numbers by label.")
-    numbers = {str(label): int(as_whole(n) or 0) for label, n in given.items()}
+    if not isinstance(setting, Mapping) or any(as_whole(n) is None for n in setting.values()):
+        raise refuse(group, f"counts is {setting!r}; give whole numbers by label.")
+    numbers = {str(label): int(as_whole(n) or 0) for label, n in setting.items()}
     classes = group.settings.get("classes") or {}
     positive = str(group.settings.get("positive") or (list(numbers)[-1]))
     labels = [str(label) for label in classes.get(positive, [positive])]
@@ -141,14 +141,14 @@ def _margins(
     low = high = 0
     for label, n in counts.parts.items():
         role = f"{RECALL}{label}"
-        own = counts_of_share(group.numbers[role].interval(rounding), n) if role in meaning else range(n + 1)
-        if not own:
+        hits = counts_of_share(group.numbers[role].interval(rounding), n) if role in meaning else range(n + 1)
+        if not hits:
             return range(0), range(0)
-        low, high = low + own.start, high + own.stop - 1
+        low, high = low + hits.start, high + hits.stop - 1
     tp, tn = range(low, high + 1), range(counts.negative + 1)
     if meaning.get("recall") == "recall":
-        other = counts_of_share(group.numbers["recall"].interval(rounding), counts.positive)
-        tp = range(max(tp.start, other.start), min(tp.stop, other.stop))
+        recalls = counts_of_share(group.numbers["recall"].interval(rounding), counts.positive)
+        tp = range(max(tp.start, recalls.start), min(tp.stop, recalls.stop))
     if meaning.get("specificity") == "specificity":
         tn = counts_of_share(group.numbers["specificity"].interval(rounding), counts.negative)
     return tp, tn
@@ -177,8 +177,8 @@ def _feasible(
             else group.numbers[role].interval(rounding)
         )
         value = SCORES[score](a.astype(float), b.astype(float), counts.positive, counts.negative)
-        kept = (value >= float(at.lower) - SLACK) & (value <= float(at.upper) + SLACK)
-        a, b = a[kept], b[kept]
+        mask = (value >= float(at.lower) - SLACK) & (value <= float(at.upper) + SLACK)
+        a, b = a[mask], b[mask]
     return np.stack([a, b], axis=1)
 
 
@@ -206,11 +206,11 @@ def _exact(
             yield tp, tn
 
 
-def _reason(group: Group, counts: Counts, roles: Sequence[str], found: np.ndarray) -> str:
+def _reason(group: Group, counts: Counts, roles: Sequence[str], candidates: np.ndarray) -> str:
     size = f"{counts.positive:,} {counts.name} and {counts.negative:,} other items"
     largest = Fraction(max(counts.positive, counts.negative), max(counts.positive + counts.negative, 1))
     scores = f"the {len(roles)} published scores" if len(roles) > 1 else "the published score"
-    text = f"Of {size}, {len(found):,} confusion matrices have {scores}."
+    text = f"Of {size}, {len(candidates):,} confusion matrices have {scores}."
     accuracy = group.numbers.get("accuracy")
     if accuracy is not None and accuracy.exact < largest:
         text += f" The accuracy is below that of the commonest label ({100 * float(largest):.1f}%)."
@@ -235,12 +235,12 @@ def _nearest(group: Group, counts: Counts, roles: Sequence[str]) -> str:
     low = high = 0
     for label, n in counts.parts.items():
         share = group.numbers.get(f"{RECALL}{label}")
-        own = (
+        hits = (
             range(n + 1)
             if share is None
             else range(int(share.exact * n), min(int(share.exact * n) + 1, n) + 1)
         )
-        low, high = low + own.start, high + own.stop - 1
+        low, high = low + hits.start, high + hits.stop - 1
     worst = np.where((a >= low) & (a <= high), worst, np.inf)
     best = int(np.argmin(worst))
     right = f"{int(a[best]):,} of {counts.positive:,} and {int(b[best]):,} of {counts.negative:,} right"
@@ -249,14 +249,14 @@ def _nearest(group: Group, counts: Counts, roles: Sequence[str]) -> str:
 
 def _chance(group: Group, counts: Counts, meaning: Mapping[str, str]) -> float | None:
     """Share of all values of the last score that is no recall, with as many decimals, that fit the others."""
-    role = next((one for one in reversed(list(meaning)) if one in SCORES and one != "mcc"), None)
+    role = next((score for score in reversed(list(meaning)) if score in SCORES and score != "mcc"), None)
     if role is None:
         return None
-    found = _feasible(group, counts, meaning, but=role)
-    if not len(found):
+    candidates = _feasible(group, counts, meaning, but=role)
+    if not len(candidates):
         return 0.0
     number: Printed = group.numbers[role]
-    tp, tn = found.astype(float).T
+    tp, tn = candidates.astype(float).T
     value = SCORES[meaning[role]](tp, tn, counts.positive, counts.negative)
     steps = round(1 / float(number.step))
     return len(np.unique(np.round(value * steps))) / (steps + 1)
@@ -304,5 +304,5 @@ def confusion_matrices(
         raise InputError(f"{unknown[0]!r} is no score; use {', '.join(SCORES)}.")
     group = Group({name: Printed.read(text, percent=percent) for name, text in scores.items()})
     counts = Counts({"positive": positive}, negative)
-    found = _exact(group, counts, {name: name for name in scores})
-    return [(tp, positive - tp, negative - tn, tn) for (tp, tn), _ in zip(found, range(limit), strict=False)]
+    pairs = _exact(group, counts, {name: name for name in scores})
+    return [(tp, positive - tp, negative - tn, tn) for (tp, tn), _ in zip(pairs, range(limit), strict=False)]

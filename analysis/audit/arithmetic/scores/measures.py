@@ -32,29 +32,29 @@ class Measure:
         return (ratio, kind == "weighted") if kind in ("macro", "weighted") else None
 
 
-def share(part: Any, whole: Any) -> Floats:
+def share(part: Any, denominator: Any) -> Floats:
     """Ratios of arrays, 0 where they have no value (0 / 0)."""
-    shape = np.broadcast(part, whole).shape
-    ratios: Floats = np.divide(part, whole, out=np.zeros(shape), where=np.asarray(whole) > 0)
+    shape = np.broadcast(part, denominator).shape
+    ratios: Floats = np.divide(part, denominator, out=np.zeros(shape), where=np.asarray(denominator) > 0)
     return ratios
 
 
 def exact(measure: Measure, matrix: Matrix, layout: Layout) -> Fraction:
     """A score of a matrix as a fraction; of Matthews' correlation its signed square."""
     sizes, hits = matrix.by_class(layout)
-    n, right, given = sum(sizes), sum(hits), matrix.given
+    n, right, answers = sum(sizes), sum(hits), matrix.given
     classes = range(len(sizes))
 
-    def over(part: int | Fraction, whole: int | Fraction) -> Fraction:
-        return Fraction(part) / whole if whole else Fraction(0)
+    def over(part: int | Fraction, denominator: int | Fraction) -> Fraction:
+        return Fraction(part) / denominator if denominator else Fraction(0)
 
     def ratio(name: str, k: int) -> Fraction:
-        part, whole = {
+        part, denominator = {
             "recall": (hits[k], sizes[k]),
-            "precision": (hits[k], given[k]),
-            "f1": (2 * hits[k], sizes[k] + given[k]),
+            "precision": (hits[k], answers[k]),
+            "f1": (2 * hits[k], sizes[k] + answers[k]),
         }[name]
-        return over(part, whole)
+        return over(part, denominator)
 
     def mean(name: str, weights: tuple[int, ...]) -> Fraction:
         return over(sum((weights[k] * ratio(name, k) for k in classes), Fraction(0)), sum(weights))
@@ -70,35 +70,35 @@ def exact(measure: Measure, matrix: Matrix, layout: Layout) -> Fraction:
     if measure.name == "accuracy":
         return over(right, n)
     if measure.name == "micro_f1":
-        return over(2 * right, n + sum(given))
+        return over(2 * right, n + sum(answers))
     if measure.name == "f1_of_averages":
         p, r = mean("precision", equal), mean("recall", equal)
         return over(2 * p * r, p + r)
-    by_chance = sum(sizes[k] * given[k] for k in classes)
+    by_chance = sum(sizes[k] * answers[k] for k in classes)
     if measure.name == "kappa":
         return over(right * n - by_chance, n * n - by_chance)
-    missing = n - sum(given)
+    missing = n - sum(answers)
     rows = n * n - sum(s * s for s in sizes)
-    columns = n * n - sum(g * g for g in given) - missing * missing
+    columns = n * n - sum(g * g for g in answers) - missing * missing
     cross = right * n - by_chance
     return over(cross * abs(cross), rows * columns)
 
 
-def values(measure: Measure, gold: Floats, hits: Floats, given: Floats, layout: Layout) -> Floats:
+def values(measure: Measure, gold: Floats, hits: Floats, answers: Floats, layout: Layout) -> Floats:
     """Scores of many matrices in floating point, shape (m,); of Matthews' correlation the signed square."""
-    # `gold` and `hits` have shape (m, labels), `given` has shape (m, classes).
+    # `gold` and `hits` have shape (m, labels), `answers` has shape (m, classes).
     if measure.name == "label":
         return share(hits[:, measure.of], gold[:, measure.of])
     sizes, right = by_class(gold, layout), by_class(hits, layout)
     n, total = sizes.sum(axis=1), right.sum(axis=1)
 
     def ratio(name: str) -> Floats:
-        part, whole = {
+        part, denominator = {
             "recall": (right, sizes),
-            "precision": (right, given),
-            "f1": (2 * right, sizes + given),
+            "precision": (right, answers),
+            "f1": (2 * right, sizes + answers),
         }[name]
-        return share(part, whole)
+        return share(part, denominator)
 
     if measure.averaged is not None:
         name, weighted = measure.averaged
@@ -110,16 +110,16 @@ def values(measure: Measure, gold: Floats, hits: Floats, given: Floats, layout: 
     if measure.name == "accuracy":
         return share(total, n)
     if measure.name == "micro_f1":
-        return share(2 * total, n + given.sum(axis=1))
+        return share(2 * total, n + answers.sum(axis=1))
     if measure.name == "f1_of_averages":
         p, r = ratio("precision").mean(axis=1), ratio("recall").mean(axis=1)
         return share(2 * p * r, p + r)
-    by_chance = (sizes * given).sum(axis=1)
+    by_chance = (sizes * answers).sum(axis=1)
     if measure.name == "kappa":
         return share(total * n - by_chance, n * n - by_chance)
-    missing = n - given.sum(axis=1)
+    missing = n - answers.sum(axis=1)
     rows = n * n - (sizes**2).sum(axis=1)
-    columns = n * n - (given**2).sum(axis=1) - missing**2
+    columns = n * n - (answers**2).sum(axis=1) - missing**2
     cross = total * n - by_chance
     return share(cross * np.abs(cross), rows * columns)
 

@@ -61,47 +61,47 @@ def search(problem: Problem, limit: int = LIMIT, *, walks: bool = True) -> Searc
     walks &= float(np.prod(1 + boxes.ends[1] - boxes.ends[0])) > SMALL
     if walks and search(problem, min(AHEAD, limit), walks=False).exhausted:
         return Search(exhausted=True)  # most scores that cannot be are excluded before a walk has begun
-    found = _walk(problem, root, start[0], generator) if walks else _exact(problem, start)
-    seen = 0
-    while found is None:
+    matrix = _walk(problem, root, start[0], generator) if walks else _exact(problem, start)
+    n_boxes = 0
+    while matrix is None:
         low, high = boxes.ends
         if not len(low):
             return Search(exhausted=True)
-        if seen >= limit:
+        if n_boxes >= limit:
             return Search()
         chosen = np.arange(len(low)) < WAVE
         halves = _halves(low[chosen], high[chosen], layout)
         while len(halves[0]) < FEW:
             halves = _halves(*halves, layout)
-        seen += len(halves[0])
+        n_boxes += len(halves[0])
         fresh = narrow(Boxes.from_ends(*halves, layout), needs, layout)
         ends = list(fresh.ends)
         starts = candidates(fresh, layout)
-        apart = distances(problem, starts)
-        found = _exact(problem, starts[apart <= SLACK])
-        if walks and found is None and len(starts) and seen < limit:
-            found = _walk(problem, root, starts[int(apart.argmin())], generator, STEPS // 4)
+        gaps = distances(problem, starts)
+        matrix = _exact(problem, starts[gaps <= SLACK])
+        if walks and matrix is None and len(starts) and n_boxes < limit:
+            matrix = _walk(problem, root, starts[int(gaps.argmin())], generator, STEPS // 4)
         settled = (ends[0] == ends[1]).all(axis=1)  # a box of one matrix, which does not fit
-        order = np.argsort(apart[~settled], kind="stable")
+        order = np.argsort(gaps[~settled], kind="stable")
         ends = [end[~settled][order] for end in ends]
         boxes = Boxes.from_ends(
             np.vstack([ends[0], low[~chosen]]), np.vstack([ends[1], high[~chosen]]), layout
         )
-    return Search(found)
+    return Search(matrix)
 
 
 def bounds(problem: Problem) -> list[Need]:
     """The scores in floating point; shares of a known number of items as the whole counts that they allow."""
-    layout, found = problem.layout, []
+    layout, new_needs = problem.layout, []
     for measure, at in problem.needs:
         need = Need.of(measure, at)
-        whole = _items(measure, layout)
-        if whole:
-            counts = (at * whole).integers()
-            low, high = Fraction(4 * counts.start - 1, 4 * whole), Fraction(4 * counts.stop - 3, 4 * whole)
+        total = _items(measure, layout)
+        if total:
+            counts = (at * total).integers()
+            low, high = Fraction(4 * counts.start - 1, 4 * total), Fraction(4 * counts.stop - 3, 4 * total)
             need = Need(measure, float(low), float(high))
-        found.append(need)
-    return found
+        new_needs.append(need)
+    return new_needs
 
 
 def _items(measure: Measure, layout: Layout) -> int:
@@ -135,17 +135,19 @@ def candidates(boxes: Boxes, layout: Layout) -> Floats:
     middle = np.floor((low + high) / 2)
     gold = middle[:, :r]
     if not layout.fixed:
-        gold = _repaired(gold, low[:, :r], high[:, :r], *layout.n)
+        gold = _repair_sums(gold, low[:, :r], high[:, :r], *layout.n)
     hits = np.minimum(middle[:, r : 2 * r], gold)
     n = gold.sum(axis=1)
     least = np.maximum(low[:, 2 * r :], by_class(hits, layout))
     most = np.maximum(high[:, 2 * r :], least)
-    given = np.clip(middle[:, 2 * r :], least, most)
-    given = _repaired(given, least, most, n - layout.missing[1], n - layout.missing[0])
-    return np.hstack([gold, hits, given])
+    answers = np.clip(middle[:, 2 * r :], least, most)
+    answers = _repair_sums(answers, least, most, n - layout.missing[1], n - layout.missing[0])
+    return np.hstack([gold, hits, answers])
 
 
-def _repaired(counts: Floats, low: Floats, high: Floats, least: Floats | int, most: Floats | int) -> Floats:
+def _repair_sums(
+    counts: Floats, low: Floats, high: Floats, least: Floats | int, most: Floats | int
+) -> Floats:
     """Counts moved within their bounds until their sum is between two others, where it can be."""
     counts = counts.copy()
     total = counts.sum(axis=1)
@@ -163,50 +165,50 @@ def closest(problem: Problem) -> tuple[Matrix, float] | None:
     low, high = (end[0] for end in root.ends)
     generator = np.random.default_rng(1)
     best = candidates(root, problem.layout)[0]
-    apart = float(from_middles(problem, best[None])[0])
+    distance = float(from_middles(problem, best[None])[0])
     for _ in range(2 * STEPS):
         tried = np.clip(best + moves(problem.layout, generator, TRIES), low, high)
-        found = from_middles(problem, tried)
-        at = int(found.argmin())
-        if found[at] < apart:
-            best, apart = tried[at], float(found[at])
+        gaps = from_middles(problem, tried)
+        at = int(gaps.argmin())
+        if gaps[at] < distance:
+            best, distance = tried[at], float(gaps[at])
     matrix = _as_matrix(best, problem.layout)
-    return (matrix, apart) if matrix.exists(problem.layout) else None
+    return (matrix, distance) if matrix.exists(problem.layout) else None
 
 
 def from_middles(problem: Problem, matrices: Floats) -> Floats:
     """The largest distance of a score from the middle of its interval, in widths, and breaches of sums."""
     r = len(problem.layout.labels)
     parts = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
-    apart = np.zeros(len(matrices))
+    gaps = np.zeros(len(matrices))
     for measure, at in problem.needs:
         low, high = float(at.lower), float(at.upper)
         away = np.abs(values(measure, *parts, problem.layout) - (low + high) / 2) / max(high - low, 1e-9)
-        apart = np.maximum(apart, away)
-    return apart + 1e6 * breaches(problem, matrices)
+        gaps = np.maximum(gaps, away)
+    return gaps + 1e6 * breaches(problem, matrices)
 
 
 def distances(problem: Problem, matrices: Floats) -> Floats:
     """How far scores are outside their intervals, in widths, and by how many items sums are wrong."""
     layout, r = problem.layout, len(problem.layout.labels)
-    gold, hits, given = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
-    apart = np.zeros(len(matrices))
+    gold, hits, answers = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
+    gaps = np.zeros(len(matrices))
     for measure, at in problem.needs:
-        value = values(measure, gold, hits, given, layout)
+        value = values(measure, gold, hits, answers, layout)
         low, high = float(at.lower), float(at.upper)
-        apart += np.maximum(np.maximum(low - value, value - high) - SLACK, 0) / max(high - low, 1e-6)
-    return np.asarray(apart + breaches(problem, matrices))
+        gaps += np.maximum(np.maximum(low - value, value - high) - SLACK, 0) / max(high - low, 1e-6)
+    return np.asarray(gaps + breaches(problem, matrices))
 
 
 def breaches(problem: Problem, matrices: Floats) -> Floats:
     """By how many items sums of matrices, and the conditions of their existence, are wrong."""
     layout, r = problem.layout, len(problem.layout.labels)
-    gold, hits, given = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
+    gold, hits, answers = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
     sizes, right = by_class(gold, layout), by_class(hits, layout)
     n = gold.sum(axis=1)
-    missing = n - given.sum(axis=1)
+    missing = n - answers.sum(axis=1)
     wrong = (n - right.sum(axis=1))[:, None]
-    total = np.maximum(sizes + given - 2 * right - wrong, 0) + np.maximum(right - given, 0)
+    total = np.maximum(sizes + answers - 2 * right - wrong, 0) + np.maximum(right - answers, 0)
     total = total.sum(axis=1) + np.maximum(hits - gold, 0).sum(axis=1)
     for value, (least, most) in ((missing, layout.missing), (n, layout.n)):
         total += np.maximum(least - value, 0) + np.maximum(value - most, 0)
@@ -215,13 +217,13 @@ def breaches(problem: Problem, matrices: Floats) -> Floats:
 
 def _exact(problem: Problem, matrices: Floats) -> Matrix | None:
     """The first matrix that fits in exact arithmetic."""
-    found = (_as_matrix(row, problem.layout) for row in matrices)
-    return next((matrix for matrix in found if problem.fits(matrix)), None)
+    integer_matrices = (_as_matrix(row, problem.layout) for row in matrices)
+    return next((matrix for matrix in integer_matrices if problem.fits(matrix)), None)
 
 
 def _as_matrix(counts: Floats, layout: Layout) -> Matrix:
-    r, whole = len(layout.labels), tuple(int(count) for count in counts)
-    return Matrix(whole[:r], whole[r : 2 * r], whole[2 * r :])
+    r, integers = len(layout.labels), tuple(int(count) for count in counts)
+    return Matrix(integers[:r], integers[r : 2 * r], integers[2 * r :])
 
 
 def _walk(
@@ -230,16 +232,16 @@ def _walk(
     """Move from a matrix to the best of random neighbours until one fits."""
     low, high = (end[0] for end in root.ends)
     best = np.clip(start, low, high)
-    apart = float(distances(problem, best[None])[0])
+    distance = float(distances(problem, best[None])[0])
     for _ in range(steps):
-        if apart <= SLACK:
+        if distance <= SLACK:
             return _exact(problem, best[None])
         tried = np.clip(best + moves(problem.layout, generator, TRIES), low, high)
-        found = distances(problem, tried)
-        at = int(found.argmin())
-        if found[at] < apart:
-            best, apart = tried[at], float(found[at])
-    return _exact(problem, best[None]) if apart <= SLACK else None
+        gaps = distances(problem, tried)
+        at = int(gaps.argmin())
+        if gaps[at] < distance:
+            best, distance = tried[at], float(gaps[at])
+    return _exact(problem, best[None]) if distance <= SLACK else None
 
 
 def moves(layout: Layout, generator: np.random.Generator, m: int) -> Floats:

@@ -24,20 +24,20 @@ def without_counts(group: Group, runs: int) -> Iterator[Finding]:
     n = whole(group, "n")
     for role in ("accuracy", "micro_f1"):
         if role in group.numbers and n is not None:
-            yield _of_grid(group, role, n, runs)
+            yield _share_finding(group, role, n, runs)
     numbers = group.numbers
     if {"precision", "recall", "f1"} <= set(numbers):
-        yield _harmonic(group)
+        yield _harmonic_finding(group)
     tested = {"accuracy", "micro_f1"} if n is not None else set()
     tested |= {"precision", "recall", "f1"} if {"precision", "recall", "f1"} <= set(numbers) else set()
-    rest = tuple(role for role in numbers if role not in tested)
-    if rest:
+    roles = tuple(role for role in numbers if role not in tested)
+    if roles:
         yield Finding(
-            "scores", rest, "untested", "Without the numbers of gold labels, these scores exclude nothing."
+            "scores", roles, "untested", "Without the numbers of gold labels, these scores exclude nothing."
         )
 
 
-def _of_grid(group: Group, role: str, n: int, runs: int) -> Finding:
+def _share_finding(group: Group, role: str, n: int, runs: int) -> Finding:
     number, units = group.numbers[role], n * runs
 
     def fits(size: int, rounding: Rounding) -> bool:
@@ -46,9 +46,9 @@ def _of_grid(group: Group, role: str, n: int, runs: int) -> Finding:
     tried: dict[str, Callable[[], bool]] = {"as stated": lambda: fits(units, "nearest")}
     for rounding in ROUNDINGS[1:]:
         tried[rounding] = lambda r=rounding: fits(units, r)  # type: ignore[misc]
-    for other in range(max(n - 5, 1), n + 6):
-        if other != n:
-            tried[f"n = {other:,}"] = lambda o=other: fits(o * runs, "nearest")  # type: ignore[misc]
+    for other_n in range(max(n - 5, 1), n + 6):
+        if other_n != n:
+            tried[f"n = {other_n:,}"] = lambda o=other_n: fits(o * runs, "nearest")  # type: ignore[misc]
     grid = (
         {round(Fraction(k, units) / number.step) for k in range(units + 1)}
         if units <= 100_000
@@ -68,7 +68,7 @@ def _of_grid(group: Group, role: str, n: int, runs: int) -> Finding:
     )
 
 
-def _harmonic(group: Group) -> Finding:
+def _harmonic_finding(group: Group) -> Finding:
     """F1 is the harmonic mean of precision and recall, which rises in both."""
 
     def fits(rounding: Rounding) -> bool:

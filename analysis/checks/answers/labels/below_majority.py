@@ -11,7 +11,7 @@ from ....frames.rounding import percentage
 from ....frames.sentences import agreeing_with_part, out_of
 from ...judged import NotApplicableError
 from ...labelled import labelled
-from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
+from ...registry import Check, Question, adjusted, check, highest, lowest, show_p, who
 
 BELOW_MAJORITY = Question(
     "CJ314",
@@ -31,17 +31,17 @@ def below_majority(
     judgments: pd.DataFrame, labels: pd.DataFrame, alpha: float, item_study: ItemStudy | None = None
 ) -> Check:
     """Exact paired test of each judge against the commonest gold label; missing answers are wrong."""
-    both = labelled(judgments, labels, item_study).dropna(subset=["gold"])
+    answers = labelled(judgments, labels, item_study).dropna(subset=["gold"])
     rows = []
-    for (judge, prompt, task), own in both.groupby(["judge", "prompt", "task"], sort=False):
-        first = own[own["sample"] == own["sample"].min()].drop_duplicates("item_id")
+    for (judge, prompt, task), group in answers.groupby(["judge", "prompt", "task"], sort=False):
+        first = group[group["sample"] == group["sample"].min()].drop_duplicates("item_id")
         if len(first) < FEWEST or str(task).startswith("line_"):
             continue
         majority = first["gold"].value_counts().index[0]
         right = first["value"].eq(first["gold"]).fillna(False).to_numpy(dtype=bool)
         constant = first["gold"].eq(majority).to_numpy(dtype=bool)
-        gained, lost = int((right & ~constant).sum()), int((~right & constant).sum())
-        p = float(binom.cdf(gained, gained + lost, 0.5)) if gained + lost else 1.0
+        n_gained, n_lost = int((right & ~constant).sum()), int((~right & constant).sum())
+        p = float(binom.cdf(n_gained, n_gained + n_lost, 0.5)) if n_gained + n_lost else 1.0
         rows.append(
             (judge, prompt, task, f"commonest: {majority}", len(first), right.mean(), constant.mean(), p)
         )
@@ -62,7 +62,7 @@ def below_majority(
         f"{significantly}. "
         f"{who(worst)} is correct in {percentage(worst['estimate'], 1)} of "
         f"{int(worst['of'])} items ({worst['panel']}), where {worst['label'].removeprefix('commonest: ')!r} "
-        f"alone gives {percentage(worst['baseline'], 1)} (smallest adjusted {said_p(p)})"
+        f"alone gives {percentage(worst['baseline'], 1)} (smallest adjusted {show_p(p)})"
     )
     if len(table) > 1:
         ahead = 100 * (best["estimate"] - best["baseline"])

@@ -11,7 +11,7 @@ from conjury.inference.study.models import ItemStudy
 from ....frames.rounding import percentage
 from ...judged import NotApplicableError
 from ...labelled import labelled
-from ...registry import Check, Question, adjusted, check, highest, lowest, said_p, who
+from ...registry import Check, Question, adjusted, check, highest, lowest, show_p, who
 
 CLASS_FREQUENCIES = Question(
     "CJ313",
@@ -34,19 +34,19 @@ def class_frequencies(
     judgments: pd.DataFrame, labels: pd.DataFrame, item_study: ItemStudy | None = None
 ) -> Check:
     """Compare the classes of each judge in its first sample with the gold labels of the same items."""
-    both = labelled(judgments, labels, item_study).dropna(subset=["gold", "value"])
-    if both.empty:
+    answers = labelled(judgments, labels, item_study).dropna(subset=["gold", "value"])
+    if answers.empty:
         raise NotApplicableError("No answer with a label has a gold label.")
-    both = both.assign(task=both["task"].str.replace(r"^line_\d+$", "line", regex=True))
+    answers = answers.assign(task=answers["task"].str.replace(r"^line_\d+$", "line", regex=True))
     rows = []
-    for (judge, prompt, task), own in both.groupby(["judge", "prompt", "task"], sort=False):
-        first = own[own["sample"] == own["sample"].min()]
+    for (judge, prompt, task), group in answers.groupby(["judge", "prompt", "task"], sort=False):
+        first = group[group["sample"] == group["sample"].min()]
         if len(first) < FEWEST:
             continue
-        n, gold, given = len(first), first["gold"].value_counts(), first["value"].value_counts()
+        n, gold, predicted = len(first), first["gold"].value_counts(), first["value"].value_counts()
         for label, count in gold.items():
             share = count / n
-            k = int(given.get(label, 0))
+            k = int(predicted.get(label, 0))
             rows.append(
                 (
                     judge,
@@ -69,7 +69,7 @@ def class_frequencies(
     never = table[table["p_adjusted"] < RARE]
     mostly = table[(table["estimate"] > MOSTLY) & (table["estimate"] > TIMES * table["gold"])]
     if never.empty and mostly.empty:
-        apart = highest(table, (table["estimate"] - table["gold"]).abs())
+        row = highest(table, (table["estimate"] - table["gold"]).abs())
         unused = int((table["n"] == 0).sum())
         every = "Every judge gives every class"
         if unused:
@@ -78,9 +78,9 @@ def class_frequencies(
                 f"No common class is avoided ({never_given} never given by a judge, as can happen by chance)"
             )
         finding = (
-            f"{every}; the largest difference is for {apart['label']} "
-            f"({who(apart)}): {percentage(apart['estimate'], 1)} of answers, "
-            f"{percentage(apart['gold'], 1)} of gold labels."
+            f"{every}; the largest difference is for {row['label']} "
+            f"({who(row)}): {percentage(row['estimate'], 1)} of answers, "
+            f"{percentage(row['gold'], 1)} of gold labels."
         )
         return CLASS_FREQUENCIES.answer(table, "pass", finding)
     parts = []
@@ -90,7 +90,7 @@ def class_frequencies(
             f"{counted(len(never), 'class is', 'classes are')} never given by a judge, such as "
             f"{first['label']} by {who(first)} "
             f"({percentage(first['gold'], 1)} of {int(first['of'])} gold labels; "
-            f"{said_p(float(first['p_adjusted']))})."
+            f"{show_p(float(first['p_adjusted']))})."
         )
     if len(mostly):
         first = highest(mostly, mostly["estimate"])

@@ -42,11 +42,11 @@ def label_variants(
         if len(counts) > MANY_VALUES or pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all():
             continue
         tested += int(of_task["value"].notna().sum())
-        variants = spellings([str(v) for v in counts.index], _known(item_study, str(task)))
-        for (judge, prompt), own in of_task.groupby(["judge", "prompt"], sort=False):
-            varied = own["value"].map(variants).dropna()
-            for name, n in varied.groupby([own["value"], varied], sort=False).size().items():
-                rows.append((judge, prompt, task, f"{name[0]} for {name[1]}", int(n), len(own), n / len(own)))  # type: ignore[index]
+        variants = spellings([str(v) for v in counts.index], _label_spellings(item_study, str(task)))
+        for (judge, prompt), part in of_task.groupby(["judge", "prompt"], sort=False):
+            varied = part["value"].map(variants).dropna()
+            for key, n in varied.groupby([part["value"], varied], sort=False).size().items():
+                rows.append((judge, prompt, task, f"{key[0]} for {key[1]}", int(n), len(part), n / len(part)))  # type: ignore[index]
     if not tested:
         raise NotApplicableError("There are no labels.")
     table = pd.DataFrame(rows, columns=["judge", "prompt", "panel", "label", "n", "of", "estimate"]).head(
@@ -65,36 +65,36 @@ def label_variants(
     return LABEL_VARIANTS.answer(table, "warning", finding, rows=table)
 
 
-def spellings(values: list[str], known: dict[str, tuple[str, ...]]) -> dict[str, str]:
+def spellings(values: list[str], scheme: dict[str, tuple[str, ...]]) -> dict[str, str]:
     """Values that spell another one, with that one: a label of the scheme, else a value that comes first."""
-    # `known` are the accepted spellings of each label of the scheme.
-    accepted = {text for texts in known.values() for text in texts}
-    taken = {plain(text): texts[1] for texts in known.values() for text in texts}
-    found: dict[str, str] = {}
+    # `scheme` are the accepted spellings of each label of the scheme.
+    accepted = {text for texts in scheme.values() for text in texts}
+    names_by_form = {plain(text): texts[1] for texts in scheme.values() for text in texts}
+    variants: dict[str, str] = {}
     for value in values:
         form = plain(value)
         if not form or value in accepted:
             continue
-        if form in taken:
-            found[value] = taken[form]
+        if form in names_by_form:
+            variants[value] = names_by_form[form]
             continue
-        near = next((name for other, name in taken.items() if _is_typo(form, other)), None)
+        near = next((name for candidate, name in names_by_form.items() if _is_typo(form, candidate)), None)
         if near is None:
-            taken[form] = value
+            names_by_form[form] = value
         else:
-            found[value] = near
-    return found
+            variants[value] = near
+    return variants
 
 
-def _is_typo(one: str, other: str) -> bool:
-    if min(len(one), len(other)) < SHORTEST or one.startswith(other) or other.startswith(one):
+def _is_typo(first: str, second: str) -> bool:
+    if min(len(first), len(second)) < SHORTEST or first.startswith(second) or second.startswith(first):
         return False
-    return SequenceMatcher(None, one, other).ratio() >= ALIKE
+    return SequenceMatcher(None, first, second).ratio() >= ALIKE
 
 
-def _known(study: ItemStudy | None, task: str) -> dict[str, tuple[str, ...]]:
-    known = {} if study is None else spellings_of(study, task)
-    return {**gold_spellings(study), **known} if study is not None and known else known
+def _label_spellings(study: ItemStudy | None, task: str) -> dict[str, tuple[str, ...]]:
+    scheme = {} if study is None else spellings_of(study, task)
+    return {**gold_spellings(study), **scheme} if study is not None and scheme else scheme
 
 
 def _values(judgments: pd.DataFrame, labels: pd.DataFrame | None) -> pd.DataFrame:

@@ -36,20 +36,20 @@ def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
         none = pd.DataFrame(columns=["judge", "prompt", "n", "of", "estimate"])
         return MISSING_AS_RIGHT.answer(none, "pass", f"All {len(labels):,} gold labels state a class.")
     units = pd.DataFrame({"item_id": as_text(labels["item_id"]), "task": as_text(labels["label_set"])})[blank]
-    asked = asked_of(answers_of(judgments), units)
+    answers = answers_to_units(answers_of(judgments), units)
     finding = f"{counted(int(blank.sum()), 'gold label is', 'gold labels are')} blank, of {len(labels):,}; "
     rows = evidence(labels, blank, ("label_set", "label"))
-    if asked.empty:
+    if answers.empty:
         table = pd.DataFrame([("gold", "", int(blank.sum()), len(labels), float(blank.mean()))])
         table.columns = pd.Index(["judge", "prompt", "n", "of", "estimate"])
         return MISSING_AS_RIGHT.answer(
             table, "warning", f"{finding}no judge was asked about these units.", rows=rows
         )
-    credited = asked["value"].isna().to_numpy(dtype=bool)
-    table = shares(asked.rename(columns={"judge": "judge_id", "prompt": "prompt_id"}), credited)
+    credited = answers["value"].isna().to_numpy(dtype=bool)
+    table = shares(answers.rename(columns={"judge": "judge_id", "prompt": "prompt_id"}), credited)
     most = highest(table, table["estimate"])
     finding += (
-        f"{int(credited.sum()):,} of {counted(len(asked), 'answer')} to these units have no value either, "
+        f"{int(credited.sum()):,} of {counted(len(answers), 'answer')} to these units have no value either, "
         "at most "
         f"{percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)}); they count as correct "
         "where blanks are compared."
@@ -57,13 +57,13 @@ def missing_as_right(judgments: pd.DataFrame, labels: pd.DataFrame) -> Check:
     return MISSING_AS_RIGHT.answer(table, "error" if credited.any() else "warning", finding, rows=rows)
 
 
-def asked_of(answers: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
+def answers_to_units(answers: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
     """What each judge, prompt and sample gave to units of items that it was asked about."""
     # A line without a row counts as asked where other lines of the item have one, since an answer may have
     # fewer labels than lines.
     runs = answers.assign(family=answers["task"].str.replace(LINES, "line", regex=True))
     runs = runs[["judge", "prompt", "sample", "item_id", "family"]].drop_duplicates()
-    wanted = units.assign(family=units["task"].str.replace(LINES, "line", regex=True))
-    asked = runs.merge(wanted, on=["item_id", "family"], how="inner")
+    targets = units.assign(family=units["task"].str.replace(LINES, "line", regex=True))
+    requests = runs.merge(targets, on=["item_id", "family"], how="inner")
     keys = ["judge", "prompt", "sample", "item_id", "task"]
-    return asked.merge(answers[[*keys, "value"]].drop_duplicates(keys), on=keys, how="left")
+    return requests.merge(answers[[*keys, "value"]].drop_duplicates(keys), on=keys, how="left")

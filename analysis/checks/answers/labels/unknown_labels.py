@@ -46,7 +46,7 @@ def unknown_labels(
         answers = pd.concat([gold[~blank], answers], ignore_index=True)
     answers = answers.dropna(subset=["value"])
     scales = scales_of(item_study)
-    flags, known = np.zeros(len(answers), dtype=bool), np.zeros(len(answers), dtype=bool)
+    flags, mask = np.zeros(len(answers), dtype=bool), np.zeros(len(answers), dtype=bool)
     for task, rows in answers.groupby("task", sort=False).indices.items():
         values = answers["value"].iloc[rows]
         allowed = {*spellings_of(item_study, str(task))}
@@ -61,21 +61,21 @@ def unknown_labels(
             flags[rows] = ~np.where(people, of_people, names.isin(allowed).to_numpy(dtype=bool))
         else:
             continue
-        known[rows] = True
-    if not known.any():
+        mask[rows] = True
+    if not mask.any():
         raise NotApplicableError("The study file has no labels or scales for these dimensions.")
-    named = answers.rename(columns={"judge": "judge_id", "prompt": "prompt_id", "task": "dimension"})[known]
-    table = shares(named, flags[known], {"panel": named["dimension"]})
+    named = answers.rename(columns={"judge": "judge_id", "prompt": "prompt_id", "task": "dimension"})[mask]
+    table = shares(named, flags[mask], {"panel": named["dimension"]})
     most = highest(table, table["estimate"])
     if not flags.any():
         return UNKNOWN_LABELS.answer(
-            table, "pass", f"All {int(known.sum()):,} values are labels or ratings of the study."
+            table, "pass", f"All {int(mask.sum()):,} values are labels or ratings of the study."
         )
-    commonest = named.loc[flags[known], "value"].value_counts()
+    commonest = named.loc[flags[mask], "value"].value_counts()
     finding = (
-        f"{int(flags.sum()):,} of {int(known.sum()):,} values are outside the scheme, at most "
+        f"{int(flags.sum()):,} of {int(mask.sum()):,} values are outside the scheme, at most "
         f"{percentage(most['estimate'], 1)} "
         f"({who(most)}, {most['panel']}); the most frequent is {str(commonest.index[0])[:40]!r} "
         f"({int(commonest.iloc[0]):,} times)."
     )
-    return UNKNOWN_LABELS.answer(table, "error", finding, rows=evidence(named, flags[known]))
+    return UNKNOWN_LABELS.answer(table, "error", finding, rows=evidence(named, flags[mask]))

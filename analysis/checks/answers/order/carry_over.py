@@ -55,25 +55,25 @@ def repeated_sides(first: np.ndarray, respondent: np.ndarray) -> tuple[float, fl
     """How much likelier the side of the task before is than the side of two tasks before."""
     # Respondents with a preference for a side repeat it at any distance; carry-over repeats the last side
     # more than the one before it.
-    near, far = (_same(first, respondent, lag) for lag in (1, 2))
+    near, far = (_repeats_side(first, respondent, lag) for lag in (1, 2))
     units, unit = np.unique(respondent, return_inverse=True)
     sums = []
     for same in (near, far):
-        known = ~np.isnan(same)
+        is_finite = ~np.isnan(same)
         sums.append(
             (
-                np.bincount(unit[known], same[known], len(units)),
-                np.bincount(unit[known], minlength=len(units)),
+                np.bincount(unit[is_finite], same[is_finite], len(units)),
+                np.bincount(unit[is_finite], minlength=len(units)),
             )
         )
     (hits_near, n_near), (hits_far, n_far) = sums
-    used = (n_near > 0) & (n_far > 0)
-    g = int(used.sum())
+    mask = (n_near > 0) & (n_far > 0)
+    g = int(mask.sum())
     if g < 2:
         raise InputError("no respondent has three tasks in a row.")
-    shares = [hits[used].sum() / n[used].sum() for hits, n in sums]
-    influence = (hits_near - shares[0] * n_near)[used] / n_near[used].sum()
-    influence = influence - (hits_far - shares[1] * n_far)[used] / n_far[used].sum()
+    shares = [hits[mask].sum() / n[mask].sum() for hits, n in sums]
+    influence = (hits_near - shares[0] * n_near)[mask] / n_near[mask].sum()
+    influence = influence - (hits_far - shares[1] * n_far)[mask] / n_far[mask].sum()
     error = float(np.sqrt((influence**2).sum() * g / (g - 1)))
     return float(shares[0] - shares[1]), error, g
 
@@ -86,12 +86,12 @@ def shown_before(level: np.ndarray, respondent: np.ndarray) -> np.ndarray:
     return np.where(follows[:, None], same, -1)
 
 
-def _same(first: np.ndarray, respondent: np.ndarray, lag: int) -> np.ndarray:
+def _repeats_side(first: np.ndarray, respondent: np.ndarray, lag: int) -> np.ndarray:
     """Whether a side is that of ``lag`` tasks before, shape (pairs,), NaN if unknown."""
     same = np.full(len(first), np.nan)
     now, then = first[lag:], first[:-lag]
-    known = (respondent[lag:] == respondent[:-lag]) & ~np.isnan(now) & ~np.isnan(then)
-    same[lag:][known] = (now == then)[known]
+    mask = (respondent[lag:] == respondent[:-lag]) & ~np.isnan(now) & ~np.isnan(then)
+    same[lag:][mask] = (now == then)[mask]
     return same
 
 
@@ -110,8 +110,8 @@ def _carry_rows(group: Judged, alpha: float) -> pd.DataFrame:
     if not lagged:
         return side
     follows = rows[lagged[0]].notna() & rows[group.outcome].notna()
-    found = amce(rows[follows], f"{group.formula} + {' + '.join(lagged)}", id=list(group.unit))
-    frame, vcov = errors_of(found, lagged)
+    estimates = amce(rows[follows], f"{group.formula} + {' + '.join(lagged)}", id=list(group.unit))
+    frame, vcov = errors_of(estimates, lagged)
     keys = pd.DataFrame(
         {
             "test": SHOWN,
@@ -119,6 +119,6 @@ def _carry_rows(group: Judged, alpha: float) -> pd.DataFrame:
             "level": "shown before",
         }
     )
-    clusters = cluster_count(found)
-    shown = difference_frame(keys, frame["estimate"].to_numpy(), vcov, clusters, alpha)
-    return pd.concat([side, shown], ignore_index=True)
+    clusters = cluster_count(estimates)
+    level_tests = difference_frame(keys, frame["estimate"].to_numpy(), vcov, clusters, alpha)
+    return pd.concat([side, level_tests], ignore_index=True)

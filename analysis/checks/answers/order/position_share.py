@@ -15,7 +15,7 @@ from ....figures.labels import level_at
 from ....frames.rounding import percentage
 from ....numerics.intervals import SAME
 from ...judged import Judged, attempt, tidy
-from ...registry import Check, Question, adjusted, check, groups, highest, said_p, who
+from ...registry import Check, Question, adjusted, check, groups, highest, show_p, who
 
 POSITION_SHARE = Question(
     "CJ303",
@@ -34,34 +34,34 @@ SEVERE = 0.1
 @check(POSITION_SHARE)
 def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     """Test the share of A against one half, for every judge and prompt."""
-    done, notes = attempt(judged, lambda group: _share(group, alpha), "There are no choices.")
+    done, notes = attempt(judged, lambda group: _share_of_a(group, alpha), "There are no choices.")
     table = tidy(done)
     table["p_adjusted"] = adjusted(table["p"].to_numpy())
     furthest = highest(table, (table["estimate"] - 0.5).abs())
-    found = (table["p_adjusted"] < alpha).to_numpy()
+    is_significant = (table["p_adjusted"] < alpha).to_numpy()
     finding = (
-        f"A position is preferred by {int(found.sum())} of {groups(len(table))}; the furthest from "
+        f"A position is preferred by {int(is_significant.sum())} of {groups(len(table))}; the furthest from "
         f"one half is {who(furthest)} with {percentage(furthest['estimate'], 1)} for A "
         f"({level_at(alpha)} interval {100 * furthest['lower']:.1f} to {100 * furthest['upper']:.1f}, "
-        f"adjusted {said_p(float(furthest['p_adjusted']))})."
+        f"adjusted {show_p(float(furthest['p_adjusted']))})."
     )
-    severe = found & ((table["estimate"] - 0.5).abs() > SEVERE).to_numpy()
+    severe = is_significant & ((table["estimate"] - 0.5).abs() > SEVERE).to_numpy()
     return POSITION_SHARE.answer(
         table,
-        "error" if severe.any() else "warning" if found.any() else "pass",
+        "error" if severe.any() else "warning" if is_significant.any() else "pass",
         finding,
         notes,
         p=float(table["p_adjusted"].min()),
     )
 
 
-def _share(group: Judged, alpha: float) -> pd.DataFrame:
+def _share_of_a(group: Judged, alpha: float) -> pd.DataFrame:
     """Share of A with Wilson's limits; where every answer is the same, p is that of the exact sign test."""
-    known = ~np.isnan(group.first_chosen)
-    if not known.any():
+    has_choice = ~np.isnan(group.first_chosen)
+    if not has_choice.any():
         raise InputError("there is no choice.")
-    _, unit = np.unique(group.respondents()[known], return_inverse=True)
-    chosen, pairs = np.bincount(unit, group.first_chosen[known]), np.bincount(unit)
+    _, unit = np.unique(group.respondents()[has_choice], return_inverse=True)
+    chosen, pairs = np.bincount(unit, group.first_chosen[has_choice]), np.bincount(unit)
     share = clustered_share(chosen, pairs, alpha)
     varies = share.std_error > SAME
     error = share.std_error if varies else np.nan
@@ -72,7 +72,7 @@ def _share(group: Judged, alpha: float) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "position": "A",
-            "pairs": int(known.sum()),
+            "pairs": int(has_choice.sum()),
             "clusters": len(pairs),
             "estimate": share.estimate,
             "std_error": error,

@@ -38,7 +38,7 @@ def profile_order(judged: Sequence[Judged], alpha: float) -> Check:
 
 def _order_rows(group: Judged, alpha: float) -> pd.DataFrame:
     rows = group.answered.assign(position=group.answered["position"].astype("category"))
-    found = group_effects(rows, group.formula, "position", group.unit)
-    estimate, vcov = found.contrast(np.array([-1.0, 1.0]))
-    keys = found.keys.assign(amce_a=found.estimate[0], amce_b=found.estimate[1])
-    return difference_frame(keys, estimate, vcov, found.clusters, alpha)
+    effects = group_effects(rows, group.formula, "position", group.unit)
+    estimate, vcov = effects.contrast(np.array([-1.0, 1.0]))
+    keys = effects.keys.assign(amce_a=effects.estimate[0], amce_b=effects.estimate[1])
+    return difference_frame(keys, estimate, vcov, effects.clusters, alpha)

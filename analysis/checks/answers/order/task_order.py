@@ -59,8 +59,8 @@ def _task_rows(group: Judged, alpha: float) -> pd.DataFrame:
     numbers = np.unique(task[~np.isnan(task)])
     half = np.where(task > np.median(numbers), "later", "earlier")
     rows = group.answered.assign(half=pd.Categorical(half, ["earlier", "later"]))
-    found = group_effects(rows[~np.isnan(task)], group.formula, "half", group.unit)
-    frames = [_frame(found, np.array([-1.0, 1.0]), "later half minus earlier half", alpha)]
+    by_half = group_effects(rows[~np.isnan(task)], group.formula, "half", group.unit)
+    frames = [_frame(by_half, np.array([-1.0, 1.0]), "later half minus earlier half", alpha)]
     with suppress(InputError):  # small panels lack levels in some tasks
         labels = [f"{number:g}" for number in numbers]
         each = pd.Categorical.from_codes(np.searchsorted(numbers, task), pd.Index(labels))
@@ -72,8 +72,8 @@ def _task_rows(group: Judged, alpha: float) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _frame(found: GroupEffects, weights: np.ndarray, test: str, alpha: float) -> pd.DataFrame:
-    estimate, vcov = found.contrast(weights)
-    frame = difference_frame(found.keys, estimate, vcov, found.clusters, alpha)
+def _frame(effects: GroupEffects, weights: np.ndarray, test: str, alpha: float) -> pd.DataFrame:
+    estimate, vcov = effects.contrast(weights)
+    frame = difference_frame(effects.keys, estimate, vcov, effects.clusters, alpha)
     frame.insert(0, "test", test)
     return frame

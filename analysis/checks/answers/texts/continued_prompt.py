@@ -45,9 +45,9 @@ def continued_prompt(responses: pd.DataFrame, requests: pd.DataFrame | None = No
     repeat = np.zeros(len(answered), dtype=bool)
     if requests is not None and "user" in requests:
         ends = as_text(requests.set_index("request_key")["user"]).str.strip().str.slice(-REPEATED)
-        own = as_text(answered["request_key"]).map(ends.to_dict()).fillna("")
+        prompt_ends = as_text(answered["request_key"]).map(ends.to_dict()).fillna("")
         repeat = np.array(
-            [len(end) >= REPEATED and end in answer for end, answer in zip(own, text, strict=True)],
+            [len(end) >= REPEATED and end in answer for end, answer in zip(prompt_ends, text, strict=True)],
             dtype=bool,
         )
     flag = turn | repeat

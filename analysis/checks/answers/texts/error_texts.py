@@ -68,8 +68,8 @@ def error_texts(responses: pd.DataFrame, judgments: pd.DataFrame | None = None) 
     notes = []
     if judgments is not None and "request_key" in judgments:
         keys = as_text(answered.loc[flag, "request_key"])
-        own = judgments[as_text(judgments["request_key"]).isin(keys).to_numpy(dtype=bool)]
-        read = int(own["status"].astype("string").eq("ok").sum()) if len(own) else 0
+        rows = judgments[as_text(judgments["request_key"]).isin(keys).to_numpy(dtype=bool)]
+        read = int(rows["status"].astype("string").eq("ok").sum()) if len(rows) else 0
         notes = [f"{read:,} judgments with status ok were parsed from them."]
     return ERROR_TEXTS.answer(
         table, "error", finding, notes, rows=evidence(answered, np.asarray(flag), ("text",))

@@ -51,30 +51,30 @@ def other_language(
     """Compare the language of long answers with those of the item and of the request."""
     answered = answers_of_models(responses)
     languages = as_text(answered["text"]).map(lambda text: language_of(_JSON_KEY.sub(" ", text)))
-    expected = _expected(answered, requests, items)
-    known = languages.ne("").to_numpy(dtype=bool) & (expected.map(len) > 0).to_numpy(dtype=bool)
-    if not known.any():
+    expected = _expected_languages(answered, requests, items)
+    mask = languages.ne("").to_numpy(dtype=bool) & (expected.map(len) > 0).to_numpy(dtype=bool)
+    if not mask.any():
         raise NotApplicableError("No answer and item are long enough to identify their language.")
-    rows, given, allowed = answered[known], languages[known], expected[known]
-    other = pd.Series(
-        [one not in among for one, among in zip(given, allowed, strict=True)], dtype=bool
+    rows, observed, allowed = answered[mask], languages[mask], expected[mask]
+    is_foreign = pd.Series(
+        [language not in among for language, among in zip(observed, allowed, strict=True)], dtype=bool
     ).to_numpy()
-    table = shares(rows, other)
+    table = shares(rows, is_foreign)
     most = highest(table, table["estimate"])
     finding = (
-        f"{int(other.sum()):,} of {counted(len(rows), 'long answer')} "
-        f"{agreeing(int(other.sum()), 'is', 'are')} in another language than item "
+        f"{int(is_foreign.sum()):,} of {counted(len(rows), 'long answer')} "
+        f"{agreeing(int(is_foreign.sum()), 'is', 'are')} in another language than item "
         f"and prompt, at most {percentage(most['estimate'], 1)} of {int(most['of']):,} ({who(most)})"
     )
-    if other.any():
-        common = Counter(given.to_numpy()[other].tolist()).most_common(1)[0]
+    if is_foreign.any():
+        common = Counter(observed.to_numpy()[is_foreign].tolist()).most_common(1)[0]
         finding += f"; the most frequent is {common[0]} ({common[1]:,})"
-    shown = rows.assign(language=given.to_numpy())
+    evidence_rows = rows.assign(language=observed.to_numpy())
     return OTHER_LANGUAGE.answer(
         table,
         graded(float(most["estimate"]), SOME, MANY),
         f"{finding}.",
-        rows=evidence(shown, other, ("language", "text")),
+        rows=evidence(evidence_rows, is_foreign, ("language", "text")),
     )
 
 
@@ -92,7 +92,7 @@ def language_of(text: str) -> str:
     words = re.findall(r"[^\W\d_]+", text.casefold())
     scores = dict.fromkeys(VOCABULARY, 0.0)
     for word in words:
-        among = [language for language, known in VOCABULARY.items() if word in known]
+        among = [language for language, vocabulary in VOCABULARY.items() if word in vocabulary]
         for language in among:  # words that several languages share tell less
             scores[language] += 1 / len(among)
     (first, most), (_, second) = sorted(scores.items(), key=lambda item: -item[1])[:2]
@@ -103,18 +103,18 @@ def _script(char: str) -> str:
     return unicodedata.name(char, "UNKNOWN").partition(" ")[0]
 
 
-def _expected(
+def _expected_languages(
     answered: pd.DataFrame, requests: pd.DataFrame | None, items: pd.DataFrame | None
 ) -> pd.Series[Any]:
     """Languages of the item and the messages of each answer, as a set."""
     allowed: list[set[str]] = [set() for _ in range(len(answered))]
     sources = []
     if requests is not None and "request_key" in answered:
-        known = requests.drop_duplicates("request_key").set_index("request_key")
+        by_key = requests.drop_duplicates("request_key").set_index("request_key")
         sources += [
-            (as_text(known[name]), as_text(answered["request_key"]))
+            (as_text(by_key[name]), as_text(answered["request_key"]))
             for name in ("system", "user")
-            if name in known
+            if name in by_key
         ]
     if items is not None and "text" in items and "item_id" in answered:
         texts = (
@@ -126,7 +126,7 @@ def _expected(
     for texts, keys in sources:
         languages = {key: language_of(text) for key, text in texts.dropna().items()}
         for place, key in enumerate(keys):
-            found = languages.get(key, "")
-            if found:
-                allowed[place].add(found)
+            language = languages.get(key, "")
+            if language:
+                allowed[place].add(language)
     return pd.Series(allowed, index=answered.index, dtype=object)

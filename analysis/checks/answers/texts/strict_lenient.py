@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from conjury.inference.errors import counted
-from conjury.inference.parsing.rules import read_answer, resolve, response_spec
+from conjury.inference.parsing.rules import find_rule, read_answer, response_spec
 from conjury.inference.parsing.spec import Answer
 from conjury.inference.study.asking import LineLabels
 from conjury.inference.study.models import ItemStudy, Study
@@ -37,7 +37,7 @@ SOME, MANY = 0.02, 0.1
 def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
     """Parse every raw answer by both rules; count answers whose values differ."""
     answered = answers_of_models(responses)
-    read = pd.DataFrame(list(_both(answered, study)), columns=["row", "strict", "lenient"])
+    read = pd.DataFrame(list(_parse_by_both_rules(answered, study)), columns=["row", "strict", "lenient"])
     if read.empty:
         raise NotApplicableError("No answer has a form with a strict and a lenient rule.")
     rows = answered.iloc[read["row"].to_numpy()]
@@ -54,13 +54,13 @@ def strict_lenient(responses: pd.DataFrame, study: Study | ItemStudy) -> Check:
         f"does not parse {100 * most['only_lenient']:.1f} percentage points."
     )
     verdict = graded(float(most["estimate"]), SOME, MANY)
-    shown = rows.assign(strict=strict.to_numpy(), lenient=lenient.to_numpy())
+    evidence_rows = rows.assign(strict=strict.to_numpy(), lenient=lenient.to_numpy())
     return STRICT_LENIENT.answer(
-        table, verdict, finding, rows=evidence(shown, differs, ("strict", "lenient", "text"))
+        table, verdict, finding, rows=evidence(evidence_rows, differs, ("strict", "lenient", "text"))
     )
 
 
-def _both(responses: pd.DataFrame, study: Study | ItemStudy) -> Iterator[tuple[int, str, str]]:
+def _parse_by_both_rules(responses: pd.DataFrame, study: Study | ItemStudy) -> Iterator[tuple[int, str, str]]:
     """Row, and what each rule reads of it, as text; labels of lines are excluded."""
     prompts = (
         as_text(responses["prompt_id"]).tolist() if "prompt_id" in responses else [None] * len(responses)
@@ -86,7 +86,7 @@ def _both(responses: pd.DataFrame, study: Study | ItemStudy) -> Iterator[tuple[i
                 for reading in read_answer(answer, spec, arrangement, name)
                 if reading.value is not None
             )
-            for name in (resolve(spec.form, "strict").full_name, resolve(spec.form, "lenient").full_name)
+            for name in (find_rule(spec.form, "strict").full_name, find_rule(spec.form, "lenient").full_name)
         ]
         yield row, values[0], values[1]
 

@@ -67,8 +67,8 @@ def truncation(responses: pd.DataFrame, asked: Mapping[str, Mapping[str, Any]]) 
 
 def _limit(settings: Mapping[str, Any]) -> float:
     inner = settings.get("settings") or {}
-    found = settings.get("max_tokens", inner.get("max_tokens", inner.get("max_completion_tokens")))
-    return float(found) if found else np.inf
+    limit = settings.get("max_tokens", inner.get("max_tokens", inner.get("max_completion_tokens")))
+    return float(limit) if limit else np.inf
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:

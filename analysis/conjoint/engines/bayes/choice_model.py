@@ -18,9 +18,9 @@ from ....numerics.types import Floats
 from ....raters.models.checks import (
     convergence,
     diagnostics,
-    fit_in_words,
     posterior_table,
     sampler_state,
+    sentence_on_fit,
     statistic_check,
     verdict,
 )
@@ -30,7 +30,7 @@ from ...estimates import Estimates
 from ...request import make_request
 from ...run import Data, frame_of
 from .engine import Sampled, Sampling, estimates_of, fit
-from .paired import PAIR, ChoiceDraws, Pairs, draw_population, own_part_worths, raters_of
+from .paired import PAIR, ChoiceDraws, Pairs, draw_population, rater_part_worths, raters_of
 
 RATER_DRAWS = 500  # draws at which part-worths of single raters are summarised
 AUTO = "auto"
@@ -146,24 +146,24 @@ def choice_model(
     """
     check_alpha(alpha)
     request = make_request("amce", formula, engine="bayes", alpha=alpha, reference=reference)
-    data = frame_of(request, choices, whole=True)
+    data = frame_of(request, choices, full=True)
     who = raters_of(data) if raters == AUTO else raters
-    asked = Sampling(draws, tune, chains, seed, sampler, progress, priors, correlated, True, target_accept)
-    found = fit(request, data, who, asked, pair)
-    frame = _summary(found, alpha)
-    effects, effect_draws = estimates_of(found, request)
-    means, mean_draws = estimates_of(found, replace(request, verb="mm"))
+    sampling = Sampling(draws, tune, chains, seed, sampler, progress, priors, correlated, True, target_accept)
+    sample = fit(request, data, who, sampling, pair)
+    frame = _summary(sample, alpha)
+    effects, effect_draws = estimates_of(sample, request)
+    means, mean_draws = estimates_of(sample, replace(request, verb="mm"))
     extra = {"amce": _with_checks(effects, effect_draws), "mm": _with_checks(means, mean_draws)}
-    notes = [f"The model was fitted to {len(found.pairs.chosen):,} answered pairs."]
-    notes += _rater_notes(found)
-    if "noise" in found.draws["posterior"]:
-        extra["raters"] = _rater_table(found, alpha)
-    if correlated and found.pairs.raters:
-        extra["correlation"] = _correlation_table(found, alpha)
-    fitted, prior = _checks(found, seed, alpha)
+    notes = [f"The model was fitted to {len(sample.pairs.chosen):,} answered pairs."]
+    notes += _rater_notes(sample)
+    if "noise" in sample.draws["posterior"]:
+        extra["raters"] = _rater_table(sample, alpha)
+    if correlated and sample.pairs.raters:
+        extra["correlation"] = _correlation_table(sample, alpha)
+    fitted, prior = _checks(sample, seed, alpha)
     extra |= {"check": fitted.table, "prior_check": prior.table}
-    notes.append(fit_in_words(fitted.table, "statistics of the choices", alpha))
-    state = sampler_state(found.draws)
+    notes.append(sentence_on_fit(fitted.table, "statistics of the choices", alpha))
+    state = sampler_state(sample.draws)
     settings = {
         "model": "choice_model",
         "formula": str(request.formula),
@@ -177,7 +177,7 @@ def choice_model(
         "alpha": alpha,
         "target_accept": target_accept,
         "seconds": state.seconds,
-        "priors": {name: prior.in_words() for name, prior in found.priors.items()},
+        "priors": {name: prior.in_words() for name, prior in sample.priors.items()},
     }
     quantities = pd.concat([frame, extra["amce"].assign(quantity="AMCE").dropna(subset=["rhat"])])
     return ChoiceFit(
@@ -186,43 +186,45 @@ def choice_model(
         tuple(notes),
         settings,
         extra,
-        data=with_checks(found.draws, found.pairs, fitted, prior),
-        diagnostics=diagnostics(found.draws, [n for n in found.draws["posterior"].data_vars if n != "noise"]),
+        data=with_checks(sample.draws, sample.pairs, fitted, prior),
+        diagnostics=diagnostics(
+            sample.draws, [n for n in sample.draws["posterior"].data_vars if n != "noise"]
+        ),
         verdict=verdict(quantities, state, name=("quantity", "feature", "level")),
-        priors=found.priors,
+        priors=sample.priors,
         amce=effects,
         mm=means,
     )
 
 
-def _checks(found: Sampled, seed: int, alpha: float) -> tuple[ChoiceCheck, ChoiceCheck]:
+def _checks(sample: Sampled, seed: int, alpha: float) -> tuple[ChoiceCheck, ChoiceCheck]:
     """Posterior and prior predictive checks."""
-    pairs, terms = found.pairs, _terms(found)
+    pairs, terms = sample.pairs, _terms(sample)
     rng, alone = np.random.default_rng([seed, 2]), np.random.default_rng([seed, 3])
-    prior = draw_population(pairs, found.priors, alone, REPLICATIONS)
+    prior = draw_population(pairs, sample.priors, alone, REPLICATIONS)
     return (
-        check_choices(pairs, terms, some_draws(found.population, rng), rng, alpha),
+        check_choices(pairs, terms, some_draws(sample.population, rng), rng, alpha),
         check_choices(pairs, terms, prior, alone, alpha),
     )
 
 
-def _summary(found: Sampled, alpha: float) -> pd.DataFrame:
+def _summary(sample: Sampled, alpha: float) -> pd.DataFrame:
     """Part-worths in the population, their spread between raters, the advantage of position A."""
-    terms = _terms(found)
-    drawn = found.population
-    keys, parts = [terms.assign(quantity="part-worth")], [drawn.mean]
-    if drawn.factor is not None:
+    terms = _terms(sample)
+    population = sample.population
+    keys, parts = [terms.assign(quantity="part-worth")], [population.mean]
+    if population.factor is not None:
         keys.append(terms.assign(quantity="SD between raters"))
-        parts.append(_spread(drawn.factor))
-    if found.pairs.positioned:
+        parts.append(_standard_deviations(population.factor))
+    if sample.pairs.positioned:
         keys.append(pd.DataFrame({"feature": ["position"], "level": ["A"], "quantity": ["part-worth"]}))
-        parts.append(drawn.position[..., None])
+        parts.append(population.position[..., None])
     named = pd.concat(keys, ignore_index=True)[["quantity", "feature", "level"]]
     return posterior_table(named, np.concatenate(parts, axis=2), alpha)
 
 
-def _terms(found: Sampled) -> pd.DataFrame:
-    plan = found.plan
+def _terms(sample: Sampled) -> pd.DataFrame:
+    plan = sample.plan
     rows = [
         (
             ":".join(name for name, _ in term),
@@ -233,7 +235,7 @@ def _terms(found: Sampled) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["feature", "level"])
 
 
-def _spread(factor: np.ndarray) -> np.ndarray:
+def _standard_deviations(factor: np.ndarray) -> np.ndarray:
     """Standard deviations between raters, shape (C, D, p)."""
     return factor if factor.ndim == 3 else np.sqrt(np.square(factor).sum(axis=-1))
 
@@ -245,44 +247,44 @@ def _with_checks(estimates: Estimates, values: np.ndarray) -> pd.DataFrame:
     return frame.join(checks)
 
 
-def _rater_notes(found: Sampled) -> list[str]:
-    if not found.pairs.raters:
+def _rater_notes(sample: Sampled) -> list[str]:
+    if not sample.pairs.raters:
         return ["All choices are treated as those of one rater: part-worths do not differ between raters."]
-    if "noise" not in found.draws["posterior"]:
+    if "noise" not in sample.draws["posterior"]:
         return [
-            f"Part-worths of the {len(found.pairs.raters):,} raters were not kept, for lack of memory; "
+            f"Part-worths of the {len(sample.pairs.raters):,} raters were not kept, for lack of memory; "
             "request fewer draws to keep them."
         ]
     return []
 
 
-def _rater_table(found: Sampled, alpha: float) -> pd.DataFrame:
+def _rater_table(sample: Sampled, alpha: float) -> pd.DataFrame:
     """Part-worths of single raters."""
-    total = found.population.position.size
+    total = sample.population.position.size
     chosen = np.unique(np.linspace(0, total - 1, min(total, RATER_DRAWS)).astype(int))
-    own = own_part_worths(found.draws["posterior"], chosen)
-    lower, upper = np.quantile(own, [alpha / 2, 1 - alpha / 2], axis=0)
-    names, terms = found.pairs.raters, _terms(found)
+    worths = rater_part_worths(sample.draws["posterior"], chosen)
+    lower, upper = np.quantile(worths, [alpha / 2, 1 - alpha / 2], axis=0)
+    names, terms = sample.pairs.raters, _terms(sample)
     keys = pd.concat([terms] * len(names), ignore_index=True)
     keys.insert(0, "judge", np.repeat(names, len(terms)))
     return keys.assign(
-        estimate=own.mean(axis=0).ravel(),
-        std_error=own.std(axis=0, ddof=1).ravel(),
+        estimate=worths.mean(axis=0).ravel(),
+        std_error=worths.std(axis=0, ddof=1).ravel(),
         lower=lower.ravel(),
         upper=upper.ravel(),
     )
 
 
-def _correlation_table(found: Sampled, alpha: float) -> pd.DataFrame:
+def _correlation_table(sample: Sampled, alpha: float) -> pd.DataFrame:
     """Correlations of part-worths between raters, each pair of terms once."""
-    factor = found.population.factor
+    factor = sample.population.factor
     assert factor is not None
-    scaled = factor / _spread(factor)[..., None]
+    scaled = factor / _standard_deviations(factor)[..., None]
     correlation = scaled @ np.swapaxes(scaled, -1, -2)
-    one, other = np.tril_indices(factor.shape[-1], -1)
-    names = np.array(found.pairs.terms)
-    keys = pd.DataFrame({"one": names[other], "other": names[one]})
-    return posterior_table(keys, correlation[..., one, other], alpha)
+    row, column = np.tril_indices(factor.shape[-1], -1)
+    names = np.array(sample.pairs.terms)
+    keys = pd.DataFrame({"one": names[column], "other": names[row]})
+    return posterior_table(keys, correlation[..., row, column], alpha)
 
 
 @dataclass(frozen=True)
@@ -308,50 +310,50 @@ def check_choices(
     pairs: Pairs, terms: pd.DataFrame, draws: ChoiceDraws, rng: np.random.Generator, alpha: float
 ) -> ChoiceCheck:
     """Compare choices with those made at draws of the population, from the posterior or the priors."""
-    made = replicate(pairs, draws, rng)
+    replicates = replicate(pairs, draws, rng)
     sides = np.sign(pairs.first - pairs.second)
     if pairs.positioned:
         sides = np.column_stack([sides, np.ones(len(sides))])
         terms = pd.concat([terms, pd.DataFrame({"feature": ["position"], "level": ["A"]})])
-    seen = statistics(pairs, sides, pairs.chosen)
-    again = np.array([statistics(pairs, sides, one) for one in made])
+    observed_statistics = statistics(pairs, sides, pairs.chosen)
+    replicated_statistics = np.array([statistics(pairs, sides, choices) for choices in replicates])
     kinds = [SHARE, SPREAD] if pairs.raters else [SHARE]
     keys = pd.concat([terms[["feature", "level"]]] * len(kinds), ignore_index=True)
     keys.insert(0, "statistic", np.repeat(kinds, len(terms)))
-    table = statistic_check(keys, seen, again, alpha)
+    table = statistic_check(keys, observed_statistics, replicated_statistics, alpha)
     table["n_pairs"] = np.tile((sides != 0).sum(axis=0), len(kinds))
-    return ChoiceCheck(made, table.dropna(subset="observed").reset_index(drop=True))
+    return ChoiceCheck(replicates, table.dropna(subset="observed").reset_index(drop=True))
 
 
 def replicate(pairs: Pairs, draws: ChoiceDraws, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Choices between the same profiles by as many raters drawn anew, one set a draw, shape (R, n)."""
     difference = pairs.first - pairs.second
     n, p = difference.shape
-    made = np.empty((draws.mean.shape[1], n), dtype=bool)
-    for r in range(len(made)):
+    choices = np.empty((draws.mean.shape[1], n), dtype=bool)
+    for r in range(len(choices)):
         utility = draws.position[0, r] + difference @ draws.mean[0, r]
         if draws.factor is not None:
             noise, factor = rng.standard_normal((len(pairs.raters), p)), draws.factor[0, r]
-            own = noise * factor if factor.ndim == 1 else noise @ factor.T
-            utility += np.einsum("np,np->n", difference, own[pairs.rater])
-        made[r] = rng.logistic(size=n) < utility
-    return made
+            rater_worths = noise * factor if factor.ndim == 1 else noise @ factor.T
+            utility += np.einsum("np,np->n", difference, rater_worths[pairs.rater])
+        choices[r] = rng.logistic(size=n) < utility
+    return choices
 
 
 def statistics(pairs: Pairs, sides: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """Shares of choices of each term, and their standard deviations between raters, shape (q,) or (2 q,)."""
-    shown = sides != 0
-    won = shown & ((sides > 0) == chosen[:, None])
+    differs = sides != 0
+    won = differs & ((sides > 0) == chosen[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
-        share: Floats = won.sum(axis=0) / shown.sum(axis=0)
+        share: Floats = won.sum(axis=0) / differs.sum(axis=0)
         if not pairs.raters:
             return share
         by_rater = np.zeros((2, len(pairs.raters), sides.shape[1]))
         np.add.at(by_rater[0], pairs.rater, won)
-        np.add.at(by_rater[1], pairs.rater, shown)
-        own = np.where(by_rater[1] >= FEW, by_rater[0] / by_rater[1], np.nan)
+        np.add.at(by_rater[1], pairs.rater, differs)
+        shares = np.where(by_rater[1] >= FEW, by_rater[0] / by_rater[1], np.nan)
     spread = [
-        np.std(column[~np.isnan(column)]) if (~np.isnan(column)).sum() > 1 else np.nan for column in own.T
+        np.std(column[~np.isnan(column)]) if (~np.isnan(column)).sum() > 1 else np.nan for column in shares.T
     ]
     return np.concatenate([share, spread])
 
@@ -359,5 +361,7 @@ def statistics(pairs: Pairs, sides: Floats, chosen: NDArray[np.bool_]) -> Floats
 def with_checks(draws: Any, pairs: Pairs, fitted: ChoiceCheck, prior: ChoiceCheck) -> Any:
     """Add to the draws whether the first profile was chosen, by raters, by the model and by its priors."""
     raters = np.array([*pairs.raters, ""])[pairs.rater]
-    seen, made, alone = (values.astype(np.int8) for values in (pairs.chosen, fitted.made, prior.made))
-    return with_predictive(draws, seen, made, alone, ("choice",), {"rater_of_choice": ("choice", raters)})
+    answers, posterior, alone = (values.astype(np.int8) for values in (pairs.chosen, fitted.made, prior.made))
+    return with_predictive(
+        draws, answers, posterior, alone, ("choice",), {"rater_of_choice": ("choice", raters)}
+    )

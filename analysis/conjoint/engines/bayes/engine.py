@@ -29,11 +29,11 @@ from .paired import (
     ChoiceDraws,
     PairRows,
     Pairs,
-    assumed,
     can_keep,
     draw,
     find_pairs,
     population,
+    priors_in_use,
     rater_codes,
 )
 
@@ -81,9 +81,9 @@ class Sampled:
 def estimate_with_bayes(request: Request, data: pd.DataFrame) -> Estimates:
     """Sample the model with its default priors and seed, and report what the request asks for."""
     check_request(request)
-    found = fit(request, data, request.clusters[0] if request.clusters else None)
-    estimates, values = estimates_of(found, request)
-    _warn_of_draws(found, values)
+    sample = fit(request, data, request.clusters[0] if request.clusters else None)
+    estimates, values = estimates_of(sample, request)
+    _warn_of_draws(sample, values)
     return estimates
 
 
@@ -125,15 +125,15 @@ def fit(
     )
     if sampling.correlated and len(pairs.terms) < 2:
         raise InputError("There is only one part-worth, so there are no correlations; omit correlated.")
-    priors = assumed(pairs, sampling.correlated, sampling.priors)
-    kept = sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains)
-    drawn = draw(pairs, priors, raters=kept, **sampling.options)
-    return Sampled(plan, data, rows, pairs, drawn, population(drawn["posterior"]), priors, sampling)
+    priors = priors_in_use(pairs, sampling.correlated, sampling.priors)
+    keep_raters = sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains)
+    trace = draw(pairs, priors, raters=keep_raters, **sampling.options)
+    return Sampled(plan, data, rows, pairs, trace, population(trace["posterior"]), priors, sampling)
 
 
-def estimates_of(found: Sampled, request: Request) -> tuple[Estimates, np.ndarray]:
+def estimates_of(sample: Sampled, request: Request) -> tuple[Estimates, np.ndarray]:
     """Tidy AMCEs or marginal means, and their draws, shape (chains, draws, reported rows)."""
-    keys, tested, reference, values = _effects(found) if request.verb == "amce" else _means(found, request)
+    keys, tested, reference, values = _effects(sample) if request.verb == "amce" else _means(sample, request)
     flat = values.reshape(-1, values.shape[-1])
     numbers = np.full((4, len(keys)), np.nan)
     numbers[0, reference] = 0.0
@@ -143,79 +143,81 @@ def estimates_of(found: Sampled, request: Request) -> tuple[Estimates, np.ndarra
     frame = keys.assign(estimate=estimate, std_error=std_error, z=np.nan, p=np.nan, lower=lower, upper=upper)
     labels = row_labels(keys[tested])
     vcov = pd.DataFrame(np.atleast_2d(np.cov(flat.T)), index=labels, columns=labels)
-    clusters = {request.id: len(found.pairs.raters) or len(found.pairs.chosen)} if request.id else {}
-    made = provenance_of(request, len(found.data), 2 * len(found.pairs.chosen), clusters)
-    sampling = found.sampling
-    extra = made.extra | {
-        "pairs": len(found.pairs.chosen),
-        "raters": len(found.pairs.raters),
+    clusters = {request.id: len(sample.pairs.raters) or len(sample.pairs.chosen)} if request.id else {}
+    provenance = provenance_of(request, len(sample.data), 2 * len(sample.pairs.chosen), clusters)
+    sampling = sample.sampling
+    extra = provenance.extra | {
+        "pairs": len(sample.pairs.chosen),
+        "raters": len(sample.pairs.raters),
         "draws": sampling.draws,
         "tune": sampling.tune,
         "chains": sampling.chains,
         "seed": sampling.seed,
-        "priors": {name: prior.in_words() for name, prior in found.priors.items()},
+        "priors": {name: prior.in_words() for name, prior in sample.priors.items()},
     }
-    return Estimates(frame, vcov, replace(made, vcov="posterior", interval="posterior", extra=extra)), values
+    return Estimates(
+        frame, vcov, replace(provenance, vcov="posterior", interval="posterior", extra=extra)
+    ), values
 
 
-def _effects(found: Sampled) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
-    plan = found.plan
-    tested = ~plan.is_reference & _known(found)
+def _effects(sample: Sampled) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+    plan = sample.plan
+    tested = ~plan.is_reference & _is_identified(sample)
     warn(plan, ~tested & ~plan.is_reference, "estimate", "no pair distinguishes it from the reference.")
-    return plan.keys, tested, plan.is_reference, _averages(found, _changes(plan), tested)
+    return plan.keys, tested, plan.is_reference, _averages(sample, _effect_parts(plan), tested)
 
 
-def _means(found: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
-    plan = plan_of(replace(request, verb="mm", clusters=()), found.data)
-    parts = _levels(found)
-    tested = np.array([bool(own) for own in parts])
+def _means(sample: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+    plan = plan_of(replace(request, verb="mm", clusters=()), sample.data)
+    parts = _mean_parts(sample)
+    tested = np.array([bool(row_parts) for row_parts in parts])
     warn(plan, ~tested, "estimate", "no answered pair shows it.")
-    return plan.keys, tested, np.zeros(len(tested), dtype=bool), _averages(found, parts, tested)
+    return plan.keys, tested, np.zeros(len(tested), dtype=bool), _averages(sample, parts, tested)
 
 
-def _averages(found: Sampled, parts: list[list[Part]], tested: np.ndarray) -> np.ndarray:
+def _averages(sample: Sampled, parts: list[list[Part]], tested: np.ndarray) -> np.ndarray:
 
-    asked = [own for own, is_asked in zip(parts, tested, strict=True) if is_asked]
-    rng = np.random.default_rng([found.sampling.seed, 1])
-    return averages(thinned(found.population, EFFECT_DRAWS), found.pairs, asked, rng)
+    tested_parts = [row_parts for row_parts, is_asked in zip(parts, tested, strict=True) if is_asked]
+    rng = np.random.default_rng([sample.sampling.seed, 1])
+    return averages(thin_draws(sample.population, EFFECT_DRAWS), sample.pairs, tested_parts, rng)
 
 
-def _changes(plan: Plan) -> list[list[Part]]:
+def _effect_parts(plan: Plan) -> list[list[Part]]:
     """Parts of each row of a plan of AMCEs: level less reference; none for what cannot be compared."""
     rows = list(level_rows(plan.request, plan.cells))
     bases = {name: level for (name, level), base in zip(rows, plan.is_reference, strict=True) if base}
-    partners, found = _partners(plan), []
+    partners, changes = _partners(plan), []
     for feature, level in rows:
         partner = partners.get(feature)
         compared = level_profiles(plan.cells, plan.blocks[0], feature, level, bases[feature], partner)
         share = 1 / max(len(compared), 1)
-        found.append(
+        changes.append(
             [
                 _part(plan, weight, levels)
-                for one, other in compared
-                for weight, levels in ((share, one), (-share, other))
+                for profile, base_profile in compared
+                for weight, levels in ((share, profile), (-share, base_profile))
             ]
         )
-    return found
+    return changes
 
 
-def _levels(found: Sampled) -> list[list[Part]]:
+def _mean_parts(sample: Sampled) -> list[list[Part]]:
     """Parts of each row of marginal means: the level, with its partner's levels as often as they occur."""
-    plan, partners = found.plan, _partners(found.plan)
-    codes = plan.cells.codes[plan.cells.cell[np.concatenate([found.rows.first, found.rows.second])]]
-    shown = dict(zip(plan.cells.levels, codes.T, strict=True))
+    plan, partners = sample.plan, _partners(sample.plan)
+    codes = plan.cells.codes[plan.cells.cell[np.concatenate([sample.rows.first, sample.rows.second])]]
+    codes_by_feature = dict(zip(plan.cells.levels, codes.T, strict=True))
     parts = []
     for feature, level in level_rows(plan.request, plan.cells):
-        seen, partner = shown[feature] == level, partners.get(feature)
+        mask, partner = codes_by_feature[feature] == level, partners.get(feature)
         if partner is None:
-            parts.append([_part(plan, 1.0, {feature: level})] if seen.any() else [])
+            parts.append([_part(plan, 1.0, {feature: level})] if mask.any() else [])
             continue
-        others, times = np.unique(shown[partner][seen], return_counts=True)
+        partner_levels, times = np.unique(codes_by_feature[partner][mask], return_counts=True)
         shares = times / max(times.sum(), 1)
         parts.append(
             [
-                _part(plan, float(share), {feature: level, partner: int(other)})
-                for other, share in zip(others, shares, strict=True)
+                _part(plan, float(share), {feature: level, partner: int(partner_level)})
+                for partner_level, share in zip(partner_levels, shares, strict=True)
             ]
         )
     return parts
@@ -229,15 +231,15 @@ def _part(plan: Plan, weight: float, levels: dict[str, int]) -> Part:
 
 
 def _partners(plan: Plan) -> dict[str, str]:
-    return {one: two for pair in plan.request.formula.restrictions for one, two in (pair, pair[::-1])}
+    return {a: b for pair in plan.request.formula.restrictions for a, b in (pair, pair[::-1])}
 
 
-def _known(found: Sampled) -> np.ndarray:
+def _is_identified(sample: Sampled) -> np.ndarray:
     """Flag the AMCEs, shape (m,), that differences within pairs determine."""
-    difference = found.pairs.first - found.pairs.second
+    difference = sample.pairs.first - sample.pairs.second
     values, vectors = np.linalg.eigh(difference.T @ difference)
     null = vectors[:, values < _TOLERANCE * max(1.0, float(values.max()))]
-    return estimable(found.plan.contrasts[:, 1:], null)
+    return estimable(sample.plan.contrasts[:, 1:], null)
 
 
 def _term(plan: Plan, number: int) -> str:
@@ -245,10 +247,10 @@ def _term(plan: Plan, number: int) -> str:
     return ":".join(f"{name}={plan.cells.levels[name][level]}" for name, level in parts)
 
 
-def _warn_of_draws(found: Sampled, values: np.ndarray) -> None:
+def _warn_of_draws(sample: Sampled, values: np.ndarray) -> None:
     """Pass on what the diagnostics of the draws have to say against the estimates."""
     worst = float(convergence(values)["rhat"].max())
-    diverged = sampler_state(found.draws).divergences
+    diverged = sampler_state(sample.draws).divergences
     if worst > RHAT or diverged:
         warnings.warn(
             f"The draws of the engine bayes have not converged (R-hat up to {worst:.3f}, {diverged:,} "
@@ -272,15 +274,15 @@ def averages(
 ) -> Floats:
     """Weighted sums of mean probabilities of being chosen, over both profiles of every pair, (C, D, m)."""
     shape = draws.position.shape
-    found = np.empty((*shape, len(effects)))
+    values = np.empty((*shape, len(effects)))
     for at in np.ndindex(shape):
-        given = _Choice(pairs, _part_worths(draws, at, len(pairs.chosen), rng), float(draws.position[at]))
+        choice = _Choice(pairs, _part_worths(draws, at, len(pairs.chosen), rng), float(draws.position[at]))
         for place, parts in enumerate(effects):
-            found[(*at, place)] = sum(part.weight * given.mean(part.columns, part.values) for part in parts)
-    return found
+            values[(*at, place)] = sum(part.weight * choice.mean(part.columns, part.values) for part in parts)
+    return values
 
 
-def thinned(draws: ChoiceDraws, most: int) -> ChoiceDraws:
+def thin_draws(draws: ChoiceDraws, most: int) -> ChoiceDraws:
     """Every so many draws of each chain, so that about ``most`` remain in all."""
     step = max(1, draws.position.size // most)
     factor = None if draws.factor is None else draws.factor[:, ::step]
@@ -301,8 +303,8 @@ class _Choice:
         """Mean probability of being chosen over all profiles, each with ``values`` in place."""
         key = (columns, values)
         if key not in self._means:
-            own = self._worth[..., list(columns)] @ np.array(values)
-            self._means[key] = float(np.mean([expit(rest + own).mean() for rest in self._without(columns)]))
+            gain = self._worth[..., list(columns)] @ np.array(values)
+            self._means[key] = float(np.mean([expit(base + gain).mean() for base in self._without(columns)]))
         return self._means[key]
 
     def _without(self, columns: tuple[int, ...]) -> tuple[Floats, Floats]:

@@ -12,12 +12,12 @@ from ....numerics.types import Codes, Floats
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def log_likelihood(
-    position: Floats, mean: Floats, own: Floats, difference: Floats, first: Codes, rater: Codes
+    position: Floats, mean: Floats, deviation: Floats, difference: Floats, first: Codes, rater: Codes
 ) -> tuple[float, Floats, Floats, Floats]:
     """Log likelihood of n choices between two profiles, and its gradient by the first three arguments."""
     n, p = difference.shape
     value = 0.0
-    by_position, by_mean, by_own = np.zeros(1), np.zeros(p), np.zeros(own.shape)
+    by_position, by_mean, by_deviation = np.zeros(1), np.zeros(p), np.zeros(deviation.shape)
     for i in range(n):
         r = rater[i]
         utility = position[0]
@@ -25,7 +25,7 @@ def log_likelihood(
             utility += difference[i, k] * mean[k]
         if r >= 0:
             for k in range(p):
-                utility += difference[i, k] * own[r, k]
+                utility += difference[i, k] * deviation[r, k]
         margin = first[i] * utility
         small = math.exp(-abs(margin))
         value -= math.log1p(small) + max(-margin, 0.0)
@@ -35,5 +35,5 @@ def log_likelihood(
             by_mean[k] += slope * difference[i, k]
         if r >= 0:
             for k in range(p):
-                by_own[r, k] += slope * difference[i, k]
-    return value, by_position, by_mean, by_own
+                by_deviation[r, k] += slope * difference[i, k]
+    return value, by_position, by_mean, by_deviation

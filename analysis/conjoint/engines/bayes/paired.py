@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError, listed
 
 from ....frames.variables import numeric_column, require_column
 from ....numerics.types import Codes, Floats
-from ....raters.models.fitted import Prior, Priors, changed
+from ....raters.models.fitted import Prior, Priors, override_priors
 from ....raters.models.sampling import library, sample
 
 PAIR = "pair_id"
@@ -61,8 +61,8 @@ def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str
     positioned = "position" in data
     rank = data["position"].astype("string").to_numpy() if positioned else np.arange(len(data))
     order = np.lexsort([rank, code])
-    both = order[size[code[order]] == 2].reshape(-1, 2)
-    first, second = both[:, 0], both[:, 1]
+    pairs = order[size[code[order]] == 2].reshape(-1, 2)
+    first, second = pairs[:, 0], pairs[:, 1]
     if positioned and (rank[first] == rank[second]).any():
         row = int(first[rank[first] == rank[second]][0])
         raise InputError(
@@ -75,8 +75,8 @@ def find_pairs(data: pd.DataFrame, outcome: str, complete: np.ndarray, pair: str
         raise InputError(
             f"No pair has two complete profiles of which one is chosen; check column {outcome!r}."
         )
-    _tell(len(size) - len(both), "have a single row", pair)
-    _tell(
+    _warn_of_exclusion(len(size) - len(pairs), "have a single row", pair)
+    _warn_of_exclusion(
         int((~answered & ~np.isnan(values[first] + values[second])).sum()),
         "have no or two chosen profiles",
         pair,
@@ -94,18 +94,18 @@ def rater_codes(
         return nobody
     require_column(data, column)
     code, names = pd.factorize(data[column])
-    one, other = code[pairs.first], code[pairs.second]
-    if (one != other).any() or (one < 0).any():
+    first, second = code[pairs.first], code[pairs.second]
+    if (first != second).any() or (first < 0).any():
         raise InputError(
             f"Column {column!r} differs between the two profiles of a pair, or is empty; the engine bayes "
             "takes one column as id, that of the raters (or of the pairs, where one judge made all choices)."
         )
-    found, number = np.unique(one, return_inverse=True)
-    if len(found) == len(one):
+    raters, number = np.unique(first, return_inverse=True)
+    if len(raters) == len(first):
         return nobody
-    if len(found) == 1:
+    if len(raters) == 1:
         return nobody
-    return number.astype(np.int64), tuple(str(names[place]) for place in found)
+    return number.astype(np.int64), tuple(str(names[place]) for place in raters)
 
 
 def raters_of(data: pd.DataFrame) -> str | None:
@@ -118,15 +118,15 @@ def raters_of(data: pd.DataFrame) -> str | None:
     keys = [name for name in ("judge_id", "prompt_id") if name in data]
     judges = data[keys].astype("string").fillna("").drop_duplicates()
     if len(judges) > 1:
-        told = listed(judges.agg(" ".join, axis=1).str.strip(), 6)
+        names = listed(judges.agg(" ".join, axis=1).str.strip(), 6)
         raise InputError(
-            f"The choices are by several judges ({told}) that are not a sample of people; keep one model "
+            f"The choices are by several judges ({names}) that are not a sample of people; keep one model "
             "under one prompt, or only people, or give in raters the column by which part-worths differ."
         )
     return None
 
 
-def _tell(count: int, what: str, pair: str) -> None:
+def _warn_of_exclusion(count: int, what: str, pair: str) -> None:
     if count:
         warnings.warn(f"{count:,} pairs in {pair!r} {what} and are excluded.", stacklevel=4)
 
@@ -165,19 +165,19 @@ def default_priors() -> dict[str, Prior]:
     }
 
 
-def assumed(pairs: Pairs, correlated: bool, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+def priors_in_use(pairs: Pairs, correlated: bool, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
     """The priors that a fit uses; InputError for a family that correlated part-worths cannot have."""
-    made = changed(default_priors(), changes)
+    priors = override_priors(default_priors(), changes)
     for name in ("spread", "correlation") if correlated else ():
         needed = default_priors()[name].family
-        if made[name].family != needed:
+        if priors[name].family != needed:
             raise InputError(
                 f"Prior '{name}' of correlated part-worths must be {needed}; change its numbers."
             )
     unused = [] if pairs.raters else ["spread", "correlation"]
     unused += ["position"] if not pairs.positioned else []
     unused += ["correlation"] if not correlated else []
-    return {name: prior for name, prior in made.items() if name not in unused}
+    return {name: prior for name, prior in priors.items() if name not in unused}
 
 
 def draw_population(pairs: Pairs, priors: Priors, rng: np.random.Generator, size: int) -> ChoiceDraws:
@@ -197,15 +197,15 @@ def lkj_factors(rng: np.random.Generator, eta: float, p: int, size: int) -> Floa
     """Lower Cholesky factors, shape (size, p, p), of correlation matrices with density |R|^(eta - 1)."""
     # Partial correlations given the columns before are drawn one by one.
     factor = np.zeros((size, p, p))
-    rest = np.ones((size, p))  # of each row's variance
+    residual = np.ones((size, p))  # of each row's variance
     for column in range(p):
-        factor[:, column, column] = np.sqrt(rest[:, column])
+        factor[:, column, column] = np.sqrt(residual[:, column])
         below = slice(column + 1, p)
         shape = eta + (p - 2 - column) / 2
         if column < p - 1:
             partial = 2 * rng.beta(shape, shape, (size, p - 1 - column)) - 1
-            factor[:, below, column] = partial * np.sqrt(rest[:, below])
-            rest[:, below] *= 1 - partial**2
+            factor[:, below, column] = partial * np.sqrt(residual[:, below])
+            residual[:, below] *= 1 - partial**2
     return factor
 
 
@@ -234,11 +234,11 @@ def population(posterior: Any) -> ChoiceDraws:
     if "spread" in posterior:
         factor = np.asarray(posterior["spread"], dtype=float)
     elif "factor" in posterior:
-        factor = unpacked(np.asarray(posterior["factor"], dtype=float), mean.shape[-1])
+        factor = lower_triangular(np.asarray(posterior["factor"], dtype=float), mean.shape[-1])
     return ChoiceDraws(position, mean, factor)
 
 
-def unpacked(packed: Floats, size: int) -> Floats:
+def lower_triangular(packed: Floats, size: int) -> Floats:
     """Lower triangular matrices (..., p, p) from their rows one after the other, (..., p (p + 1) / 2)."""
     matrix = np.zeros((*packed.shape[:-1], size, size))
     rows, columns = np.tril_indices(size)
@@ -246,14 +246,14 @@ def unpacked(packed: Floats, size: int) -> Floats:
     return matrix
 
 
-def own_part_worths(posterior: Any, chosen: Sequence[int] | Codes) -> Floats:
+def rater_part_worths(posterior: Any, chosen: Sequence[int] | Codes) -> Floats:
     """Part-worths of single raters at some draws (numbers among all C D), shape (S, J, p)."""
-    found = population(posterior)
-    size = found.mean.shape[-1]
+    draws = population(posterior)
+    size = draws.mean.shape[-1]
     noise = np.asarray(posterior["noise"], dtype=float)
     noise = noise.reshape(-1, *noise.shape[2:])[chosen]
-    mean = found.mean.reshape(-1, size)[chosen]
-    factor = found.factor
+    mean = draws.mean.reshape(-1, size)[chosen]
+    factor = draws.factor
     assert factor is not None
     if factor.ndim == 3:
         return np.asarray(mean[:, None] + noise * factor.reshape(-1, size)[chosen][:, None])
@@ -272,7 +272,7 @@ def build(pairs: Pairs, priors: Priors) -> Any:
     with pm.Model(coords={"term": pairs.terms, "rater": pairs.raters}) as model:
         position = priors["position"].variable("position") if pairs.positioned else pt.zeros(())
         mean = priors["mean"].variable("mean", dims="term")
-        own = pt.zeros((0, size))
+        deviations = pt.zeros((0, size))
         if pairs.raters:
             noise = pm.Normal("noise", dims=("rater", "term"))
             if "correlation" in priors:
@@ -282,13 +282,13 @@ def build(pairs: Pairs, priors: Priors) -> Any:
                     eta=priors["correlation"].values[0],
                     sd_dist=pm.HalfNormal.dist(priors["spread"].values[0], shape=size),
                 )
-                own = noise @ factor.T
+                deviations = noise @ factor.T
             else:
-                own = noise * priors["spread"].variable("spread", dims="term")
+                deviations = noise * priors["spread"].variable("spread", dims="term")
         value, *_ = LogLikelihood(log_likelihood, 3)(
             pt.atleast_1d(position),
             mean,
-            own,
+            deviations,
             np.ascontiguousarray(pairs.first - pairs.second),
             np.where(pairs.chosen, 1, -1).astype(np.int64),
             pairs.rater.astype(np.int64),

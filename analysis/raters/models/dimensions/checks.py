@@ -19,7 +19,7 @@ from conjury.inference.errors import InputError
 from ....numerics.linear import is_constant
 from ....numerics.types import Codes, Floats
 from ..checks import statistic_check
-from ..fitted import Prior, Priors, changed, with_predictive
+from ..fitted import Prior, Priors, override_priors, with_predictive
 from .data import GroupRatings
 from .sampler import GroupDraws
 from .tables import correlations
@@ -57,17 +57,17 @@ def simulate_ratings_of(
     return np.where(data.y < 0, -1, y)
 
 
-def some_draws(data: GroupRatings, drawn: GroupDraws, rng: np.random.Generator) -> Parameters:
+def subsample_posterior(data: GroupRatings, posterior: GroupDraws, rng: np.random.Generator) -> Parameters:
     """At most ``REPLICATIONS`` draws of the posterior, at random."""
-    chains, draws = drawn.within.shape[:2]
+    chains, draws = posterior.within.shape[:2]
     chosen = rng.choice(chains * draws, min(REPLICATIONS, chains * draws), replace=False)
     at = np.divmod(chosen, draws)
     return Parameters(
-        within=drawn.within[at],
-        between=drawn.between[at] if data.has_items else None,
-        spread=drawn.spread[at] if data.has_judges else None,
-        cut=drawn.cut[at],
-        beta=drawn.beta[at],
+        within=posterior.within[at],
+        between=posterior.between[at] if data.has_items else None,
+        spread=posterior.spread[at] if data.has_judges else None,
+        cut=posterior.cut[at],
+        beta=posterior.beta[at],
     )
 
 
@@ -75,9 +75,9 @@ def check_group(
     data: GroupRatings, parameters: Parameters, rng: np.random.Generator, alpha: float
 ) -> GroupCheck:
     """Compare ratings with those made at R draws of the parameters, from the posterior or the priors."""
-    made = np.empty((len(parameters.within), *data.y.shape), dtype=np.int16)
-    for r in range(len(made)):
-        made[r] = simulate_ratings_of(
+    replications = np.empty((len(parameters.within), *data.y.shape), dtype=np.int16)
+    for r in range(len(replications)):
+        replications[r] = simulate_ratings_of(
             rng,
             data,
             parameters.within[r],
@@ -86,8 +86,10 @@ def check_group(
             parameters.cut[r],
             parameters.beta[r],
         )
-    again = np.array([_statistics(data, one) for one in made])
-    return GroupCheck(made, statistic_check(_names(data), _statistics(data, data.y), again, alpha))
+    replicated_statistics = np.array([_statistics(data, codes) for codes in replications])
+    return GroupCheck(
+        replications, statistic_check(_names(data), _statistics(data, data.y), replicated_statistics, alpha)
+    )
 
 
 def with_checks(
@@ -102,44 +104,55 @@ def with_checks(
         "dimension": list(dimensions),
         "group_of_rating": (
             "rating",
-            np.concatenate([np.repeat(one.group, one.n_ratings) for one in groups]),
+            np.concatenate([np.repeat(group.group, group.n_ratings) for group in groups]),
         ),
-        "judge_of_rating": ("rating", np.concatenate([np.array(one.judges)[one.judge] for one in groups])),
-        "item_of_rating": ("rating", np.concatenate([np.array(one.items)[one.item] for one in groups])),
+        "judge_of_rating": (
+            "rating",
+            np.concatenate([np.array(group.judges)[group.judge] for group in groups]),
+        ),
+        "item_of_rating": ("rating", np.concatenate([np.array(group.items)[group.item] for group in groups])),
     }
     every: list[list[NDArray[Any]]] = [
-        [one.y for one in groups],
-        [one.made for one in fitted],
-        [one.made for one in prior],
+        [group.y for group in groups],
+        [check.made for check in fitted],
+        [check.made for check in prior],
     ]
-    observed, made, alone = (
-        np.concatenate([_valued(data, one, dimensions) for data, one in zip(groups, codes, strict=True)], -2)
+    observed, replications, prior_replications = (
+        np.concatenate(
+            [
+                _values_of_codes(data, group_codes, dimensions)
+                for data, group_codes in zip(groups, codes, strict=True)
+            ],
+            -2,
+        )
         for codes in every
     )
-    return with_predictive(draws, observed, made, alone, ("rating", "dimension"), coords)
+    return with_predictive(draws, observed, replications, prior_replications, ("rating", "dimension"), coords)
 
 
-def _valued(data: GroupRatings, codes: NDArray[Any], dimensions: Sequence[str]) -> NDArray[np.float32]:
+def _values_of_codes(
+    data: GroupRatings, codes: NDArray[Any], dimensions: Sequence[str]
+) -> NDArray[np.float32]:
     """Ratings (..., n, all dimensions) from their positions (..., D, n); missing where there are none."""
-    found = np.full((*codes.shape[:-2], data.n_ratings, len(dimensions)), np.nan, dtype=np.float32)
-    for d, (name, used) in enumerate(zip(data.dimensions, data.values, strict=True)):
-        values = np.array([*used, np.nan], dtype=np.float32)
-        found[..., list(dimensions).index(name)] = values[codes[..., d, :]]
-    return found
+    ratings = np.full((*codes.shape[:-2], data.n_ratings, len(dimensions)), np.nan, dtype=np.float32)
+    for d, (name, levels) in enumerate(zip(data.dimensions, data.values, strict=True)):
+        values = np.array([*levels, np.nan], dtype=np.float32)
+        ratings[..., list(dimensions).index(name)] = values[codes[..., d, :]]
+    return ratings
 
 
 def _normals(rng: np.random.Generator, cov: Floats, n: int) -> Floats:
     sd = np.sqrt(np.diagonal(cov))
     root = np.linalg.cholesky(cov / np.outer(sd, sd) + JITTER * np.eye(len(cov)))
-    found: Floats = rng.standard_normal((n, len(cov))) @ root.T * sd
-    return found
+    normals: Floats = rng.standard_normal((n, len(cov))) @ root.T * sd
+    return normals
 
 
 def _names(data: GroupRatings) -> pd.DataFrame:
     rows: list[tuple[str | float | None, ...]] = [
         (data.group, "share", name, None, value)
-        for name, used in zip(data.dimensions, data.values, strict=True)
-        for value in used
+        for name, levels in zip(data.dimensions, data.values, strict=True)
+        for value in levels
     ]
     kinds = ["ratings", "item means"] if data.has_items else ["ratings"]
     pairs = list(combinations(data.dimensions, 2))
@@ -148,29 +161,30 @@ def _names(data: GroupRatings) -> pd.DataFrame:
 
 
 def _statistics(data: GroupRatings, y: NDArray[Any]) -> Floats:
-    found: list[float] = []
-    for d, used in enumerate(data.values):
-        count = np.bincount(y[d][y[d] >= 0], minlength=len(used))
-        found += list(count / count.sum())
+    statistics: list[float] = []
+    for d, levels in enumerate(data.values):
+        count = np.bincount(y[d][y[d] >= 0], minlength=len(levels))
+        statistics += list(count / count.sum())
     ratings = [
-        np.where(y[d] >= 0, np.array(used)[np.maximum(y[d], 0)], np.nan) for d, used in enumerate(data.values)
+        np.where(y[d] >= 0, np.array(levels)[np.maximum(y[d], 0)], np.nan)
+        for d, levels in enumerate(data.values)
     ]
     scores = [ratings]
     if data.has_items:
         scores.append([_item_means(data, column) for column in ratings])
     for columns in scores:
         for a, b in combinations(columns, 2):
-            both = ~np.isnan(a) & ~np.isnan(b)
-            x, z = a[both], b[both]
-            flat = both.sum() < 3 or is_constant(x) or is_constant(z)
-            found.append(np.nan if flat else float(np.corrcoef(x, z)[0, 1]))
-    return np.array(found)
+            mask = ~np.isnan(a) & ~np.isnan(b)
+            x, z = a[mask], b[mask]
+            flat = mask.sum() < 3 or is_constant(x) or is_constant(z)
+            statistics.append(np.nan if flat else float(np.corrcoef(x, z)[0, 1]))
+    return np.array(statistics)
 
 
 def _item_means(data: GroupRatings, column: Floats) -> Floats:
-    there = ~np.isnan(column)
-    total = np.bincount(data.item[there], column[there], minlength=data.n_items)
-    count = np.bincount(data.item[there], minlength=data.n_items)
+    has_rating = ~np.isnan(column)
+    total = np.bincount(data.item[has_rating], column[has_rating], minlength=data.n_items)
+    count = np.bincount(data.item[has_rating], minlength=data.n_items)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
@@ -190,15 +204,15 @@ def default_priors() -> dict[str, Prior]:
 
 def assumed_priors(changes: Mapping[str, Any] | None) -> dict[str, Prior]:
     """The priors that a fit uses; InputError for a family or a mean that the sampler does not have."""
-    made = changed(default_priors(), changes)
+    priors = override_priors(default_priors(), changes)
     for name, default in default_priors().items():
-        if made[name].family != default.family:
+        if priors[name].family != default.family:
             raise InputError(
                 f"Prior '{name}' of dimension_model must be {default.family}; change its numbers."
             )
-        if default.family == "normal" and made[name].values[0] != 0:
+        if default.family == "normal" and priors[name].values[0] != 0:
             raise InputError(f"Prior '{name}' of dimension_model must have mean 0.")
-    return made
+    return priors
 
 
 @dataclass(frozen=True)
@@ -242,8 +256,8 @@ def inverse_wishart(rng: np.random.Generator, df: float, diagonal: Floats) -> Fl
     factor = np.zeros((size, n, n))
     below = np.tril_indices(n, -1)
     factor[:, below[0], below[1]] = rng.standard_normal((size, len(below[0])))
-    own = np.arange(n)
-    factor[:, own, own] = np.sqrt(rng.chisquare(df - own, (size, n)))
+    diagonal_index = np.arange(n)
+    factor[:, diagonal_index, diagonal_index] = np.sqrt(rng.chisquare(df - diagonal_index, (size, n)))
     root = np.linalg.inv(factor) * np.sqrt(diagonal)[:, None, :]
-    found: Floats = np.swapaxes(root, 1, 2) @ root
-    return found
+    matrices: Floats = np.swapaxes(root, 1, 2) @ root
+    return matrices

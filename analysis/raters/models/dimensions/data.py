@@ -68,7 +68,7 @@ class GroupRatings:
     @property
     def n_cuts(self) -> Codes:
         """Cut-points of each dimension, shape (D,)."""
-        return np.array([len(used) - 1 for used in self.values], dtype=np.int64)
+        return np.array([len(levels) - 1 for levels in self.values], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def dimension_data(
 ) -> DimensionData:
     """Bring judgments on several dimensions into arrays, group by group."""
     require_columns(judgments, ["dimension"], "judgments")
-    known = [str(name) for name in as_text(judgments["dimension"]).dropna().unique()]
-    names = known if dimensions is None else [str(name) for name in dimensions]
+    all_names = [str(name) for name in as_text(judgments["dimension"]).dropna().unique()]
+    names = all_names if dimensions is None else [str(name) for name in dimensions]
     if len(set(names)) < 2:
         raise InputError(
             f"There is one dimension ({listed(names)}); correlations need two or more, rater_model takes one."
@@ -100,18 +100,18 @@ def dimension_data(
         if not ratings.numeric:
             raise InputError(f"Ratings of '{name}' are labels ({listed(ratings.categories)}), not numbers.")
     notes = list(dict.fromkeys(f"{n}: {note}" for n, r in read.items() for note in r.notes))
-    wide, about = _wide(read)
+    wide, about = _wide_tables(read)
     wide, about = _first_samples_of_people(wide, about, notes)
     order = _groups_in_order(about)
     design, terms = _covariates(judgments, covariates, about)
-    groups, lost = [], []
+    groups, exclusions = [], []
     for name in order:
         rows = (about["group"] == name).to_numpy(dtype=bool)
-        made, left = _group(name, wide[rows], about[rows], design, terms)
-        lost += left
-        if made is not None:
-            groups.append(made)
-    left_out = pd.DataFrame(lost, columns=["group", "dimension", "reason"])
+        group, group_exclusions = _ratings_of_group(name, wide[rows], about[rows], design, terms)
+        exclusions += group_exclusions
+        if group is not None:
+            groups.append(group)
+    left_out = pd.DataFrame(exclusions, columns=["group", "dimension", "reason"])
     notes += [f"{row.group}, {row.dimension}: {row.reason}" for row in left_out.itertuples()]
     if not groups:
         raise InputError(
@@ -121,7 +121,7 @@ def dimension_data(
     return DimensionData(tuple(groups), tuple(read), left_out, tuple(notes))
 
 
-def _wide(read: dict[str, Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _wide_tables(read: dict[str, Ratings]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values, one column a dimension, and judge, item, sample, kind and group of the same rows."""
     tables = [
         ratings.frame.set_index(KEYS)[["value", "kind", "group"]].assign(dimension=name)
@@ -156,35 +156,35 @@ def _groups_in_order(about: pd.DataFrame) -> list[str]:
     return [*map(str, about["group"][human].unique()), *map(str, about["group"][~human].unique())]
 
 
-def _group(
+def _ratings_of_group(
     name: str, wide: pd.DataFrame, about: pd.DataFrame, design: pd.DataFrame, terms: tuple[str, ...]
 ) -> tuple[GroupRatings | None, list[tuple[str, str, str]]]:
-    kept, y, values, left = [], [], [], []
+    dimensions, y, values, exclusions = [], [], [], []
     for dimension in wide:
         column = wide[dimension].to_numpy(dtype=float)
-        used = np.unique(column[~np.isnan(column)])
-        if len(used) < 2:
-            reason = "no ratings." if not len(used) else (
-                f"every rating is {used[0]:g}, so it has no correlations; the dimension is excluded for "
+        levels = np.unique(column[~np.isnan(column)])
+        if len(levels) < 2:
+            reason = "no ratings." if not len(levels) else (
+                f"every rating is {levels[0]:g}, so it has no correlations; the dimension is excluded for "
                 f"this group."
             )  # fmt: skip
-            left.append((name, str(dimension), reason))
+            exclusions.append((name, str(dimension), reason))
             continue
-        kept.append(str(dimension))
-        values.append(tuple(float(value) for value in used))
-        y.append(np.where(np.isnan(column), -1, np.searchsorted(used, column)))
-    if len(kept) < 2:
-        told = "fewer than two dimensions have ratings that differ; the group is excluded."
-        return None, [*left, *((name, dimension, told) for dimension in kept)]
+        dimensions.append(str(dimension))
+        values.append(tuple(float(value) for value in levels))
+        y.append(np.where(np.isnan(column), -1, np.searchsorted(levels, column)))
+    if len(dimensions) < 2:
+        problem = "fewer than two dimensions have ratings that differ; the group is excluded."
+        return None, [*exclusions, *((name, dimension, problem) for dimension in dimensions)]
     codes = np.stack(y).astype(np.int64)
     rated = (codes >= 0).any(axis=0)
     item, items = pd.factorize(about["item"].to_numpy()[rated])
     judge, judges = pd.factorize(about["judge"].to_numpy()[rated])
     x = design.loc[items].to_numpy(dtype=float) if terms else np.zeros((len(items), 0))
-    made = GroupRatings(
+    ratings = GroupRatings(
         group=name,
         human=bool((about["kind"] == HUMAN).iloc[0]),
-        dimensions=tuple(kept),
+        dimensions=tuple(dimensions),
         y=codes[:, rated],
         values=tuple(values),
         item=item.astype(np.int64),
@@ -195,7 +195,7 @@ def _group(
         judges=tuple(str(name) for name in judges),
         n_repeated=int((np.bincount(item) > 1).sum()),
     )
-    return made, left
+    return ratings, exclusions
 
 
 def _covariates(

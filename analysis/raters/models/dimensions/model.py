@@ -13,7 +13,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ....numerics.intervals import check_alpha
 from ...scales import with_items
-from ..checks import SamplerState, fit_in_words, verdict
+from ..checks import SamplerState, sentence_on_fit, verdict
 from ..fitted import ModelFit, Priors
 from ..sampling import Progress, check_sampling
 from .checks import (
@@ -22,7 +22,7 @@ from .checks import (
     assumed_priors,
     check_group,
     draw_parameters,
-    some_draws,
+    subsample_posterior,
     with_checks,
 )
 from .data import REPEATED, DimensionData, GroupRatings, dimension_data
@@ -185,27 +185,27 @@ def dimension_model(
             f"There is no dimension '{main}'{did_you_mean(main, data.dimensions)}; there are "
             f"{listed(data.dimensions)}."
         )
-    drawn = [
+    posteriors = [
         sample_group(
             group, assumed, draws=draws, tune=tune, chains=chains, seed=(seed, number), progress=progress
         )
         for number, group in enumerate(data.groups)
     ]
-    return _fit(data, drawn, main, assumed, tune, seed, alpha)
+    return _fit(data, posteriors, main, assumed, tune, seed, alpha)
 
 
 def _fit(
     data: DimensionData,
-    drawn: list[GroupDraws],
+    posteriors: list[GroupDraws],
     main: str | None,
     priors: Priors,
     tune: int,
     seed: int,
     alpha: float,
 ) -> ModelFit:
-    groups = list(zip(data.groups, drawn, strict=True))
-    chains, draws = drawn[0].within.shape[:2]
-    seconds = sum(one.seconds for one in drawn)
+    groups = list(zip(data.groups, posteriors, strict=True))
+    chains, draws = posteriors[0].within.shape[:2]
+    seconds = sum(posterior.seconds for posterior in posteriors)
     settings = {
         "model": "dimension_model",
         "dimensions": list(data.dimensions),
@@ -219,27 +219,27 @@ def _fit(
         "sampler": SAMPLER,
         "alpha": alpha,
         "seconds": round(seconds, 3),
-        "thin": {group.group: one.thin for group, one in groups},
+        "thin": {group.group: posterior.thin for group, posterior in groups},
         "acceptance": {
             group.group: {
                 name: round(float(share), 3)
-                for name, share in zip([*group.dimensions, "within"], one.acceptance, strict=True)
+                for name, share in zip([*group.dimensions, "within"], posterior.acceptance, strict=True)
             }
-            for group, one in groups
+            for group, posterior in groups
         },
         "priors": {name: prior.in_words() for name, prior in priors.items()},
     }
     frame = correlation_table(groups, alpha)
     joint, differ = pair_table(groups, [main] if main else data.dimensions)
     fitted, prior = _checks(groups, priors, seed, alpha)
-    check = pd.concat([one.table for one in fitted], ignore_index=True)
+    check = pd.concat([group_check.table for group_check in fitted], ignore_index=True)
     extra = {
         "strongest": strongest_table(groups, [main] if main else data.dimensions, alpha),
         "strongest_pairs": joint,
         "strongest_differ": differ,
         "differences": difference_table(groups, alpha),
         "check": check,
-        "prior_check": pd.concat([one.table for one in prior], ignore_index=True),
+        "prior_check": pd.concat([group_check.table for group_check in prior], ignore_index=True),
         "left_out": data.left_out,
     }
     state = SamplerState(chains, draws, 0, 0, 1.0, seconds, SAMPLER)
@@ -256,7 +256,7 @@ def _fit(
         (
             *data.notes,
             *_notes(data, main),
-            fit_in_words(check.dropna(subset="observed"), "statistics", alpha),
+            sentence_on_fit(check.dropna(subset="observed"), "statistics", alpha),
         ),
         settings,
         {name: table for name, table in extra.items() if len(table)},
@@ -274,9 +274,9 @@ def _checks(
 ) -> tuple[list[GroupCheck], list[GroupCheck]]:
     """Posterior and prior predictive checks of each group."""
     fitted, prior = [], []
-    for number, (data, drawn) in enumerate(groups):
+    for number, (data, posterior) in enumerate(groups):
         rng = np.random.default_rng([seed, 1])
-        fitted.append(check_group(data, some_draws(data, drawn, rng), rng, alpha))
+        fitted.append(check_group(data, subsample_posterior(data, posterior, rng), rng, alpha))
         rng = np.random.default_rng([seed, 2, number])
         prior.append(check_group(data, draw_parameters(data, priors, rng, REPLICATIONS), rng, alpha))
     return fitted, prior
@@ -284,14 +284,14 @@ def _checks(
 
 def _notes(data: DimensionData, main: str | None) -> list[str]:
     """State what the ratings of each group identify, and what may be compared."""
-    told = []
+    notes = []
     for group in data.groups:
         if main is not None and main not in group.dimensions:
-            told.append(
+            notes.append(
                 f"{group.group}: '{main}' is not among the dimensions that vary, so it has no correlates."
             )
         if group.has_items:
-            told.append(
+            notes.append(
                 f"{group.group}: {group.n_repeated:,} of {group.n_items:,} items have two or more ratings, "
                 "which separate correlations between items from those within a rating."
             )
@@ -299,11 +299,11 @@ def _notes(data: DimensionData, main: str | None) -> list[str]:
             several = (
                 f"{group.n_repeated:,} of {group.n_items:,} items have" if group.n_repeated else "no item has"
             )
-            told.append(
+            notes.append(
                 f"{group.group}: {several} two or more ratings (it takes {REPEATED}), so only total "
                 "correlations are identified."
             )
     terms = data.groups[0].terms
     if terms:
-        told.append(f"All correlations are net of {listed(terms)}.")
-    return [*told, FAIR, INDEPENDENT] if len(data.groups) > 1 else told
+        notes.append(f"All correlations are net of {listed(terms)}.")
+    return [*notes, FAIR, INDEPENDENT] if len(data.groups) > 1 else notes

@@ -125,7 +125,7 @@ def _chain(
     state = start(data, rng)
     accepted = np.zeros(len(data.dimensions) + 1)
     design, unknown = Design(data.y, data.item, data.judge, data.x, data.n_cuts, settings), State(**state)
-    kept: list[list[Floats]] = [[], [], [], [], []]
+    chain_draws: list[list[Floats]] = [[], [], [], [], []]
     unused = np.arange(state["cut"].shape[1]) >= data.n_cuts[:, None]
     for step in range(tune + draws):
         if step == tune:
@@ -142,10 +142,10 @@ def _chain(
                 ) from error
         done[number] += 1
         if step >= tune:
-            for store, name in zip(kept, ("within", "between", "spread", "cut", "beta"), strict=True):
+            for store, name in zip(chain_draws, ("within", "between", "spread", "cut", "beta"), strict=True):
                 store.append(state[name].copy())
-            kept[3][-1][unused] = np.nan
-    return (*(np.array(part) for part in kept), accepted / (draws * thin))
+            chain_draws[3][-1][unused] = np.nan
+    return (*(np.array(part) for part in chain_draws), accepted / (draws * thin))
 
 
 def start(data: GroupRatings, rng: np.random.Generator) -> dict[str, Any]:

@@ -65,13 +65,13 @@ def _compiled(function: F) -> F:
 
 
 @_compiled
-def _below(x: float) -> float:
+def _normal_cdf(x: float) -> float:
     """Standard normal distribution function, accurate in the lower tail."""
     return 0.5 * math.erfc(-x * ROOT_HALF)
 
 
 @_compiled
-def _density(x: float) -> float:
+def _normal_density(x: float) -> float:
     return math.exp(-0.5 * x * x) / ROOT_TWO_PI
 
 
@@ -118,11 +118,11 @@ def normal_quantile(p: float) -> float:
 
 
 @_compiled
-def _between(low: float, high: float) -> float:
+def _normal_between(low: float, high: float) -> float:
     """Standard normal probability between two points, accurate in both tails."""
     if low > 0.0:
-        return _below(-low) - (_below(-high) if high < math.inf else 0.0)
-    return (_below(high) if high < math.inf else 1.0) - (_below(low) if low > -math.inf else 0.0)
+        return _normal_cdf(-low) - (_normal_cdf(-high) if high < math.inf else 0.0)
+    return (_normal_cdf(high) if high < math.inf else 1.0) - (_normal_cdf(low) if low > -math.inf else 0.0)
 
 
 @_compiled
@@ -146,11 +146,11 @@ def probit_pass(
         has_low, has_high = k > 0, k < n_cuts
         if has_low:
             low = par[k - 1] - eta[r]
-            f_low = _density(low)
+            f_low = _normal_density(low)
         if has_high:
             high = par[k] - eta[r]
-            f_high = _density(high)
-        p = max(_between(low, high), TINY)
+            f_high = _normal_density(high)
+        p = max(_normal_between(low, high), TINY)
         total += math.log(p)
         g_low, g_high = f_low / p, f_high / p
         cross = g_low * g_high
@@ -205,8 +205,8 @@ def draw_latents(
             upper = low > 0.0
             if upper:
                 low, high = -high, -low
-            start = _below(low) if low > -math.inf else 0.0
-            end = _below(high) if high < math.inf else 1.0
+            start = _normal_cdf(low) if low > -math.inf else 0.0
+            end = _normal_cdf(high) if high < math.inf else 1.0
             x = normal_quantile(max(start + rng.random() * (end - start), TINY))
             x = min(max(x, low), high)
             if upper:
@@ -255,14 +255,14 @@ def draw_levels(
             total[at, d] += e[r, d] + effect[at, d]
     most = count.max()
     root = np.zeros((most + 1, size, size))
-    known = np.zeros(most + 1, dtype=np.bool_)
+    has_root = np.zeros(most + 1, dtype=np.bool_)
     before = effect.copy()
     shift, x = np.empty(size), np.empty(size)
     for i in range(n_levels):
         c = count[i]
-        if not known[c]:
+        if not has_root[c]:
             root[c] = np.linalg.cholesky(prior + c * residual)
-            known[c] = True
+            has_root[c] = True
         for d in range(size):
             shift[d] = 0.0
             for m in range(size):
@@ -355,11 +355,11 @@ def shift_levels(
 
 
 @_compiled
-def _without(size: int, d: int) -> Codes:
-    found = np.empty(size - 1, dtype=np.int64)
+def _indices_without(size: int, d: int) -> Codes:
+    indices = np.empty(size - 1, dtype=np.int64)
     for m in range(size - 1):
-        found[m] = m if m < d else m + 1
-    return found
+        indices[m] = m if m < d else m + 1
+    return indices
 
 
 @_compiled
@@ -367,23 +367,23 @@ def _regression(cov: Floats, d: int) -> Floats:
     """Slopes, shape (D - 1,), of component d on the others and, last, the standard deviation around them."""
     inverse = np.linalg.inv(cov)
     size = len(cov)
-    found = np.empty(size)
-    for k, m in enumerate(_without(size, d)):
-        found[k] = -inverse[d, m] / inverse[d, d]
-    found[size - 1] = 1.0 / math.sqrt(inverse[d, d])
-    return found
+    coefficients = np.empty(size)
+    for k, m in enumerate(_indices_without(size, d)):
+        coefficients[k] = -inverse[d, m] / inverse[d, d]
+    coefficients[size - 1] = 1.0 / math.sqrt(inverse[d, d])
+    return coefficients
 
 
 @_compiled
 def _replace_row(cov: Floats, d: int, slopes: Floats, sd: float) -> None:
     """Make component d of a covariance a regression on the others."""
-    others = _without(len(cov), d)
+    predictors = _indices_without(len(cov), d)
     total = sd * sd
-    for m in others:
+    for m in predictors:
         cov[m, d] = 0.0
-        for q in range(len(others)):
-            cov[m, d] += cov[m, others[q]] * slopes[q]
-    for k, m in enumerate(others):
+        for q in range(len(predictors)):
+            cov[m, d] += cov[m, predictors[q]] * slopes[q]
+    for k, m in enumerate(predictors):
         cov[d, m] = cov[m, d]
         total += slopes[k] * cov[m, d]
     cov[d, d] = total
@@ -393,26 +393,26 @@ def _replace_row(cov: Floats, d: int, slopes: Floats, sd: float) -> None:
 def _residual_sd(within: Floats, d: int, slopes: Floats) -> float:
     """Standard deviation s of residual d given the others, whose slopes are s times ``slopes``."""
     total = 1.0
-    others = _without(len(within), d)
-    for k, m in enumerate(others):
-        for q, j in enumerate(others):
+    predictors = _indices_without(len(within), d)
+    for k, m in enumerate(predictors):
+        for q, j in enumerate(predictors):
             total += slopes[k] * slopes[q] * within[m, j]
     return 1.0 / math.sqrt(total)
 
 
 @_compiled
-def _standardised(effect: Floats, fixed: Floats, d: int, regression: Floats) -> Floats:
+def _standardised_effects(effect: Floats, fixed: Floats, d: int, regression: Floats) -> Floats:
     """Predictors that effects add to the regression of dimension d: the others' and its own remainder."""
     levels, size = effect.shape
-    found = np.empty((levels, size))
-    others = _without(size, d)
+    x = np.empty((levels, size))
+    predictors = _indices_without(size, d)
     for i in range(levels):
-        own = effect[i, d] - fixed[i, d]
-        for k, m in enumerate(others):
-            found[i, k] = effect[i, m] - fixed[i, m]
-            own -= regression[k] * found[i, k]
-        found[i, size - 1] = own / regression[size - 1]
-    return found
+        remainder = effect[i, d] - fixed[i, d]
+        for k, m in enumerate(predictors):
+            x[i, k] = effect[i, m] - fixed[i, m]
+            remainder -= regression[k] * x[i, k]
+        x[i, size - 1] = remainder / regression[size - 1]
+    return x
 
 
 @_compiled
@@ -428,11 +428,11 @@ def _log_effect_prior(slopes: Floats, s: float, d: int, half_df: float, aux: Flo
     """Log prior density of the slopes of dimension d on standardised effects, the last its own."""
     size = len(slopes)
     df = size - 1.0 + 2.0 * half_df
-    own = slopes[size - 1]
-    total: float = -(df + size) * math.log(abs(own)) - df * math.log(s)
-    total -= 2.0 * half_df / aux[d] / (own * s) ** 2
-    for k, m in enumerate(_without(size, d)):
-        total -= 2.0 * half_df / aux[m] * (slopes[k] / own) ** 2
+    last_slope = slopes[size - 1]
+    total: float = -(df + size) * math.log(abs(last_slope)) - df * math.log(s)
+    total -= 2.0 * half_df / aux[d] / (last_slope * s) ** 2
+    for k, m in enumerate(_indices_without(size, d)):
+        total -= 2.0 * half_df / aux[m] * (slopes[k] / last_slope) ** 2
     return total
 
 
@@ -472,13 +472,13 @@ def _middle(y: Codes, n_cuts: int) -> int:
     for k in y:
         if k >= 0:
             count[k] += 1.0
-    best, found, below = math.inf, 0, 0.0
+    best, middle, below = math.inf, 0, 0.0
     for k in range(n_cuts):
         below += count[k]
         uneven = abs(2.0 * below - np.sum(count))
         if uneven < best:
-            best, found = uneven, k
-    return found
+            best, middle = uneven, k
+    return middle
 
 
 @_compiled
@@ -527,12 +527,12 @@ def _newton_target(
     # Fills the gradient and an approximate negative Hessian, with those of a normal prior, for proposals
     # only.
     jacobian = np.empty((n_cuts, n_cuts))
-    plain = par.copy()
-    plain[:n_cuts] = _cuts_from(par[:n_cuts], middle, jacobian)
-    total = probit_pass(y, offset, x, plain, n_cuts, g, h)
+    parameters = par.copy()
+    parameters[:n_cuts] = _cuts_from(par[:n_cuts], middle, jacobian)
+    total = probit_pass(y, offset, x, parameters, n_cuts, g, h)
     for k in range(len(par)):
         ridge = 1.0 / cut_sd**2 if k < n_cuts else 0.25
-        g[k] -= plain[k] * ridge
+        g[k] -= parameters[k] * ridge
         h[k, k] += ridge
     g[:n_cuts] = jacobian.T @ g[:n_cuts]
     h[:n_cuts, :] = jacobian.T @ h[:n_cuts, :].copy()
@@ -542,7 +542,7 @@ def _newton_target(
             total += par[k]
             g[k] += 1.0
             h[k, k] += 0.1
-    return total, plain
+    return total, parameters
 
 
 @_compiled
@@ -554,11 +554,11 @@ def draw_row(rng: Any, d: int, data: Design, state: State, fixed: Floats) -> boo
     item, judge, settings, y, n_cuts = data.item, data.judge, data.settings, data.y[d], data.n_cuts[d]
     n, size = e.shape
     has_items = settings[4] > 0.0
-    others = _without(size, d)
+    predictors = _indices_without(size, d)
     residual = _regression(within, d)
     s = residual[size - 1]
     by_item = _regression(between, d)
-    item_x = _standardised(theta, fixed, d, by_item)
+    item_x = _standardised_effects(theta, fixed, d, by_item)
     n_slopes = size - 1 + size * int(has_items)
     par = np.empty(n_cuts + n_slopes)
     par[:n_cuts] = cuts[d, :n_cuts] / s
@@ -569,7 +569,7 @@ def draw_row(rng: Any, d: int, data: Design, state: State, fixed: Floats) -> boo
     for r in range(n):
         offset[r] = (fixed[item[r], d] + severity[judge[r], d]) / s
         for k in range(size - 1):
-            x[k, r] = e[r, others[k]]
+            x[k, r] = e[r, predictors[k]]
         if has_items:
             for k in range(size):
                 x[size - 1 + k, r] = item_x[item[r], k]
@@ -590,9 +590,9 @@ def draw_row(rng: Any, d: int, data: Design, state: State, fixed: Floats) -> boo
         spread[d, :] *= factor
         theta[:, d] = fixed[:, d]
         if has_items:
-            own = slopes[size - 1 :] * s
-            _replace_row(between, d, own[: size - 1], abs(own[size - 1]))
-            theta[:, d] += item_x @ own
+            item_slopes = slopes[size - 1 :] * s
+            _replace_row(between, d, item_slopes[: size - 1], abs(item_slopes[size - 1]))
+            theta[:, d] += item_x @ item_slopes
     mean = np.empty(n)
     for r in range(n):
         mean[r] = theta[item[r], d] + severity[judge[r], d]
@@ -602,19 +602,19 @@ def draw_row(rng: Any, d: int, data: Design, state: State, fixed: Floats) -> boo
 
 
 @_compiled
-def _positive_definite(matrix: Floats) -> bool:
+def _is_positive_definite(matrix: Floats) -> bool:
     """Whether a Cholesky factor exists; it does not where probabilities of ratings underflow."""
     size = len(matrix)
     root = np.zeros((size, size))
     for k in range(size):
         for m in range(k + 1):
-            left = matrix[k, m]
+            remainder = matrix[k, m]
             for q in range(m):
-                left -= root[k, q] * root[m, q]
+                remainder -= root[k, q] * root[m, q]
             if m < k:
-                root[k, m] = left / root[m, m]
-            elif left > 1e-9 * abs(matrix[k, k]) and left < math.inf:
-                root[k, k] = math.sqrt(left)
+                root[k, m] = remainder / root[m, m]
+            elif remainder > 1e-9 * abs(matrix[k, k]) and remainder < math.inf:
+                root[k, k] = math.sqrt(remainder)
             else:
                 return False
     return True
@@ -637,39 +637,41 @@ def _draw_slopes(
     spread_aux: Floats,
 ) -> tuple[Floats, bool]:
     size = len(par)
-    others = _without(len(within), d)
-    rest = np.empty((len(others), len(others)))
-    for k, m in enumerate(others):
-        for q, j in enumerate(others):
-            rest[k, q] = within[m, j]
-    inverse = np.linalg.inv(rest)
-    here_g, here_h = np.zeros(size), np.zeros((size, size))
-    there_g, there_h = np.zeros(size), np.zeros((size, size))
+    predictors = _indices_without(len(within), d)
+    submatrix = np.empty((len(predictors), len(predictors)))
+    for k, m in enumerate(predictors):
+        for q, j in enumerate(predictors):
+            submatrix[k, q] = within[m, j]
+    inverse = np.linalg.inv(submatrix)
+    old_g, old_h = np.zeros(size), np.zeros((size, size))
+    new_g, new_h = np.zeros(size), np.zeros((size, size))
     middle = _middle(y, n_cuts)
     gaps = par.copy()
     gaps[:n_cuts] = _gaps_from(par[:n_cuts], middle)
-    here, _ = _newton_target(y, offset, x, gaps, n_cuts, middle, settings[2], here_g, here_h)
-    if not _positive_definite(here_h):
+    old_target, _ = _newton_target(y, offset, x, gaps, n_cuts, middle, settings[2], old_g, old_h)
+    if not _is_positive_definite(old_h):
         return par, False
     noise = np.empty(size)
     for k in range(size):
         noise[k] = rng.standard_normal()
-    root = np.linalg.cholesky(here_h)
-    proposed = gaps + np.linalg.solve(here_h, here_g) + np.linalg.solve(root.T.copy(), noise)
+    root = np.linalg.cholesky(old_h)
+    proposed = gaps + np.linalg.solve(old_h, old_g) + np.linalg.solve(root.T.copy(), noise)
     for k in range(n_cuts):
         if k != middle and (proposed[k] > WIDEST_LOG_GAP or proposed[k] < -20.0):
             return par, False
-    there, plain = _newton_target(y, offset, x, proposed, n_cuts, middle, settings[2], there_g, there_h)
-    if not _positive_definite(there_h):
+    new_target, new_par = _newton_target(y, offset, x, proposed, n_cuts, middle, settings[2], new_g, new_h)
+    if not _is_positive_definite(new_h):
         return par, False
-    there += _log_row_prior(
-        plain, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux
+    new_target += _log_row_prior(
+        new_par, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux
     )
-    here += _log_row_prior(par, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux)
-    back = _log_proposal(gaps, proposed, there_g, there_h)
-    forth = _log_proposal(proposed, gaps, here_g, here_h)
-    if math.log(rng.random()) < there - here + back - forth:
-        return plain, True
+    old_target += _log_row_prior(
+        par, d, n_cuts, settings, within, inverse, beta, by_judge, between_aux, spread_aux
+    )
+    back = _log_proposal(gaps, proposed, new_g, new_h)
+    forth = _log_proposal(proposed, gaps, old_g, old_h)
+    if math.log(rng.random()) < new_target - old_target + back - forth:
+        return new_par, True
     return par, False
 
 

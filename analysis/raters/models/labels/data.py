@@ -54,25 +54,25 @@ def read_labels(
 ) -> Labelled:
     """Check judgments and bring their labels into codes; InputError where the model would mean nothing."""
     ratings = read_ratings(judgments, dimension=dimension, numeric=False)
-    again = ratings.is_human & ~ratings.first_samples
-    if again.any():
-        ratings = ratings.where(~again)
-    told = ratings.frame["value"].astype(str)
-    numbers = pd.to_numeric(told, errors="coerce")
+    is_repeat = ratings.is_human & ~ratings.first_samples
+    if is_repeat.any():
+        ratings = ratings.where(~is_repeat)
+    texts = ratings.frame["value"].astype(str)
+    numbers = pd.to_numeric(texts, errors="coerce")
     are_numbers = bool(numbers.notna().all())
     if are_numbers:
-        told = numbers.map("{:g}".format)
+        texts = numbers.map("{:g}".format)
     least = min_count if min_count is not None else LEAST_COUNT if labels is None else 0
-    rare = rare_labels(told, least)
-    of_rare = told.isin(list(rare)).to_numpy(dtype=bool)
+    rare = rare_labels(texts, least)
+    of_rare = texts.isin(list(rare)).to_numpy(dtype=bool)
     if rare:
-        ratings, told = ratings.where(~of_rare), told[~of_rare].reset_index(drop=True)
-    found = sorted(set(told), key=float if are_numbers else str)
-    _check_number(found, are_numbers)
-    chosen = tuple(found) if labels is None else _chosen(labels, found)
+        ratings, texts = ratings.where(~of_rare), texts[~of_rare].reset_index(drop=True)
+    categories = sorted(set(texts), key=float if are_numbers else str)
+    _check_number(categories, are_numbers)
+    chosen = tuple(categories) if labels is None else _requested_labels(labels, categories)
     if len(chosen) < 2:
-        raise InputError(f"Every judgment is '{found[0]}'; labels need at least two kinds.")
-    label = pd.Index(chosen).get_indexer(pd.Index(told)).astype(np.int64)
+        raise InputError(f"Every judgment is '{categories[0]}'; labels need at least two kinds.")
+    label = pd.Index(chosen).get_indexer(pd.Index(texts)).astype(np.int64)
     patterns = find_patterns(
         ratings.item, ratings.judge, label, len(ratings.items), len(ratings.judges), len(chosen)
     )
@@ -88,17 +88,19 @@ def read_labels(
     groups = np.array(ratings.groups)
     panels, models = (list(dict.fromkeys(groups[part])) for part in (people, ~people))
     units = tuple(str(name) for name in [*panels, *models])
-    used = np.bincount(label, minlength=len(chosen))
+    counts = np.bincount(label, minlength=len(chosen))
     notes = list(ratings.notes)
-    if again.any():
-        notes.append(f"{again.sum():,} repeated judgments by people are not used, only the first of each.")
+    if is_repeat.any():
+        notes.append(
+            f"{is_repeat.sum():,} repeated judgments by people are not used, only the first of each."
+        )
     for name, times in rare.items():
         notes.append(
             f"Label '{name}' is used in {times:,} of {len(of_rare):,} judgments, fewer than {least:,}: they "
             "are excluded, since chains do not converge for such a rare class. Keep them with `--min-count "
             "0` (in Python `min_count=0`)."
         )
-    for name, times in zip(chosen, used, strict=True):
+    for name, times in zip(chosen, counts, strict=True):
         if times < FEW:
             often = "by nobody" if not times else f"in {times:,} of {len(label):,} judgments"
             notes.append(f"Label '{name}' is used {often}: its estimates depend on the prior.")
@@ -121,36 +123,36 @@ def read_labels(
     )
 
 
-def rare_labels(told: pd.Series[str], least: int) -> dict[str, int]:
+def rare_labels(texts: pd.Series[str], least: int) -> dict[str, int]:
     """Count labels that occur less than ``least`` times and in less than ``RARE_SHARE`` of judgments."""
-    counts = told.value_counts()
-    rare = counts[(counts < least) & (counts < RARE_SHARE * len(told))].sort_index()
+    counts = texts.value_counts()
+    rare = counts[(counts < least) & (counts < RARE_SHARE * len(texts))].sort_index()
     return {str(name): int(count) for name, count in rare.items()}
 
 
-def _check_number(found: list[str], are_numbers: bool) -> None:
-    if are_numbers and len(found) > MOST_NUMBERS:
+def _check_number(categories: list[str], are_numbers: bool) -> None:
+    if are_numbers and len(categories) > MOST_NUMBERS:
         raise InputError(
-            f"Column 'value' contains {len(found):,} different numbers; the label model is for labels "
+            f"Column 'value' contains {len(categories):,} different numbers; the label model is for labels "
             "without order, so use rater_model, or group the numbers into a few classes."
         )
-    if len(found) > MOST_LABELS:
+    if len(categories) > MOST_LABELS:
         raise InputError(
-            f"There are {len(found):,} different labels, more than {MOST_LABELS}; merge the rare ones."
+            f"There are {len(categories):,} different labels, more than {MOST_LABELS}; merge the rare ones."
         )
 
 
-def _chosen(labels: Sequence[object], found: list[str]) -> tuple[str, ...]:
-    given = tuple(f"{name:g}" if isinstance(name, (int, float)) else str(name) for name in labels)
-    if len(set(given)) < len(given):
-        raise InputError(f"labels names a label twice: {listed(given)}; name each once.")
-    stray = next((name for name in found if name not in given), None)
+def _requested_labels(labels: Sequence[object], categories: list[str]) -> tuple[str, ...]:
+    names = tuple(f"{name:g}" if isinstance(name, (int, float)) else str(name) for name in labels)
+    if len(set(names)) < len(names):
+        raise InputError(f"labels names a label twice: {listed(names)}; name each once.")
+    stray = next((name for name in categories if name not in names), None)
     if stray is not None:
         raise InputError(
-            f"Column 'value' contains '{stray}', which is not among the labels ({listed(given)})"
-            f"{did_you_mean(stray, list(given))}; correct it, exclude those rows, or add it to the labels."
+            f"Column 'value' contains '{stray}', which is not among the labels ({listed(names)})"
+            f"{did_you_mean(stray, list(names))}; correct it, exclude those rows, or add it to the labels."
         )
-    return given
+    return names
 
 
 @dataclass(frozen=True)
@@ -177,8 +179,8 @@ def find_patterns(
     place = np.arange(len(item)) - np.repeat(np.cumsum(counts) - counts, counts)
     table = np.full((n_items, int(counts.max(initial=0))), none, dtype=np.int64)
     table[item, place] = answer
-    found, pattern, count = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-    return Patterns(found, count.astype(np.int64), pattern.ravel().astype(np.int64), n_judges, n_labels)
+    unique_rows, pattern, count = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    return Patterns(unique_rows, count.astype(np.int64), pattern.ravel().astype(np.int64), n_judges, n_labels)
 
 
 def spread_logits(n_labels: int) -> Floats:
@@ -199,10 +201,10 @@ def log_joint(prevalence: Floats, confusion: Floats, patterns: Patterns) -> Floa
     """Log probability of each class together with each pattern of answers, shape (P, K)."""
     judges, classes, labels = confusion.shape
     with np.errstate(divide="ignore"):
-        told = np.log(confusion).transpose(0, 2, 1).reshape(judges * labels, classes)
+        log_confusion = np.log(confusion).transpose(0, 2, 1).reshape(judges * labels, classes)
         prior = np.log(prevalence)
-    told = np.vstack([told, np.zeros((1, classes))])
-    return np.asarray(prior + told[patterns.answer].sum(axis=1))
+    log_confusion = np.vstack([log_confusion, np.zeros((1, classes))])
+    return np.asarray(prior + log_confusion[patterns.answer].sum(axis=1))
 
 
 def log_likelihood(prevalence: Floats, confusion: Floats, patterns: Patterns) -> float:

@@ -16,7 +16,7 @@ def log_likelihood(
 ) -> tuple[float, Floats, Floats]:
     """As `data.log_likelihood`, with its gradient by the first two arguments."""
     size, judges = len(log_prevalence), len(row)
-    told = np.empty((judges * size, size))
+    log_confusion = np.empty((judges * size, size))
     for j in range(judges):
         for k in range(size):
             top = 0.0
@@ -25,17 +25,17 @@ def log_likelihood(
             total = math.exp(-top)
             for place in range(size - 1):
                 total += math.exp(logits[row[j], k * (size - 1) + place] - top)
-            whole = top + math.log(total)
+            log_total = top + math.log(total)
             place = 0
             for label in range(size):
                 logit = 0.0
                 if label != k:
                     logit = logits[row[j], k * (size - 1) + place]
                     place += 1
-                told[j * size + label, k] = logit - whole
+                log_confusion[j * size + label, k] = logit - log_total
     value = 0.0
     by_log_prevalence = np.zeros(size)
-    seen = np.zeros((judges * size, size))
+    expected_counts = np.zeros((judges * size, size))
     joint = np.empty(size)
     for p in range(len(count)):
         for k in range(size):
@@ -44,7 +44,7 @@ def log_likelihood(
             code = answer[p, r]
             if code < judges * size:
                 for k in range(size):
-                    joint[k] += told[code, k]
+                    joint[k] += log_confusion[code, k]
         top = joint.max()
         total = 0.0
         for k in range(size):
@@ -58,17 +58,19 @@ def log_likelihood(
             code = answer[p, r]
             if code < judges * size:
                 for k in range(size):
-                    seen[code, k] += joint[k]
+                    expected_counts[code, k] += joint[k]
     by_logits = np.zeros(logits.shape)
     for j in range(judges):
         for k in range(size):
             times = 0.0
             for label in range(size):
-                times += seen[j * size + label, k]
+                times += expected_counts[j * size + label, k]
             place = k * (size - 1)
             for label in range(size):
                 if label != k:
                     code = j * size + label
-                    by_logits[row[j], place] += seen[code, k] - times * math.exp(told[code, k])
+                    by_logits[row[j], place] += expected_counts[code, k] - times * math.exp(
+                        log_confusion[code, k]
+                    )
                     place += 1
     return value, by_log_prevalence, by_logits

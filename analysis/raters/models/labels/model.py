@@ -13,22 +13,22 @@ from conjury.inference.tables.frames import any_frame
 
 from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes, Floats
-from ..checks import diagnostics, fit_in_words, sampler_state, verdict
-from ..fitted import ModelFit, Prior, Priors, changed, with_predictive
+from ..checks import diagnostics, sampler_state, sentence_on_fit, verdict
+from ..fitted import ModelFit, Prior, Priors, override_priors, with_predictive
 from ..sampling import TARGET_ACCEPT, Progress, library, sample
 from .data import ATTENTIVE, PEOPLE_SD, Labelled, by_attention, confusion_of, read_labels
 from .tables import (
     REPLICATIONS,
     check_labels,
     confusion_tables,
-    followers,
     item_table,
     label_draws,
     new_people,
-    notes_of,
+    notes_on_classes,
+    notes_on_nonfollowers,
     replacement_table,
     shared_errors,
-    some_draws,
+    subsample_posterior,
     summary,
 )
 
@@ -145,7 +145,7 @@ def label_model(
     check_alpha(alpha)
     data = read_labels(judgments, dimension, labels, min_count)
     assumed = assumed_priors(len(data.labels), priors)
-    drawn = sample(
+    tree = sample(
         build(data, assumed),
         draws=draws,
         tune=tune,
@@ -157,19 +157,19 @@ def label_model(
         what="Label model",
         keep=SAMPLED if data.n_panels else SAMPLED[:2],
     )
-    found = label_draws(data, drawn["posterior"], seed)
-    frame = summary(data, found, alpha)
+    posterior = label_draws(data, tree["posterior"], seed)
+    frame = summary(data, posterior, alpha)
     rng, alone = np.random.default_rng([seed, 2]), np.random.default_rng([seed, 3])
-    fitted = check_labels(data, *some_draws(found, rng), rng, alpha)
+    fitted = check_labels(data, *subsample_posterior(posterior, rng), rng, alpha)
     prior = check_labels(data, *draw_parameters(data, assumed, alone, REPLICATIONS), alone, alpha)
-    state = sampler_state(drawn)
+    state = sampler_state(tree)
     notes = (
         *data.notes,
-        *notes_of(data, found),
-        *followers(data, found, alpha),
+        *notes_on_classes(data, posterior),
+        *notes_on_nonfollowers(data, posterior, alpha),
         CONDITIONAL,
         *shared_errors(fitted.agreement),
-        fit_in_words(fitted.shares, "shares of labels", alpha),
+        sentence_on_fit(fitted.shares, "shares of labels", alpha),
     )
     settings = {
         "model": "label_model",
@@ -187,9 +187,9 @@ def label_model(
         "priors": {name: prior.in_words() for name, prior in assumed.items()},
     }
     extra = {
-        **confusion_tables(data, found, alpha),
-        "items": item_table(data, found),
-        "replacement": replacement_table(data, found, alpha),
+        **confusion_tables(data, posterior, alpha),
+        "items": item_table(data, posterior),
+        "replacement": replacement_table(data, posterior, alpha),
         "check": fitted.shares,
         "agreement": fitted.agreement,
         "prior_check": prior.shares,
@@ -202,23 +202,25 @@ def label_model(
         notes,
         settings,
         {name: table for name, table in extra.items() if len(table)},
-        data=_stored(drawn, data, fitted.made, prior.made),
-        diagnostics=diagnostics(drawn),
+        data=_with_predictive(tree, data, fitted.made, prior.made),
+        diagnostics=diagnostics(tree),
         verdict=verdict(frame, state, name=names),
         priors=assumed,
     )
 
 
-def _stored(drawn: Any, data: Labelled, fitted: Codes, prior: Codes) -> Any:
+def _with_predictive(tree: Any, data: Labelled, fitted: Codes, prior: Codes) -> Any:
     """Add labels, as positions among ``labels``, that were given, that the model and its priors make."""
     ratings = data.ratings
     coords = {
         "judge_of_judgment": ("judgment", np.array(ratings.judges)[ratings.judge]),
         "item_of_judgment": ("judgment", np.array(ratings.items)[ratings.item]),
     }
-    seen, made, alone = (codes.astype(np.int8) for codes in (data.label, fitted, prior))
+    observed, replications, prior_replications = (
+        codes.astype(np.int8) for codes in (data.label, fitted, prior)
+    )
     named = {"labels": list(data.labels)}
-    return with_predictive(drawn, seen, made, alone, ("judgment",), coords, named)
+    return with_predictive(tree, observed, replications, prior_replications, ("judgment",), coords, named)
 
 
 def default_priors(n_labels: int) -> dict[str, Prior]:
@@ -238,10 +240,10 @@ def default_priors(n_labels: int) -> dict[str, Prior]:
 
 def assumed_priors(n_labels: int, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
     """The priors that a fit uses; InputError where the prevalence has no Dirichlet prior."""
-    made = changed(default_priors(n_labels), changes)
-    if made["prevalence"].family != "dirichlet":
+    priors = override_priors(default_priors(n_labels), changes)
+    if priors["prevalence"].family != "dirichlet":
         raise InputError("Prior 'prevalence' of label_model must be dirichlet; change its number.")
-    return made
+    return priors
 
 
 def draw_parameters(
@@ -287,7 +289,7 @@ def build(data: Labelled, priors: Priors) -> Any:
         if data.n_panels:
             spread = priors["people"].variable("spread", dims="panel")
             careless = priors["careless"].variable("careless", dims="panel")
-            panel, known = data.unit[data.person], data.centring[:, None]
+            panel, centring_weight = data.unit[data.person], data.centring[:, None]
             share = careless[panel]
             attention = pm.Mixture(
                 "attention",
@@ -297,10 +299,12 @@ def build(data: Labelled, priors: Priors) -> Any:
                 initval=np.full(len(data.person), AT_FIRST),
             )
             mean, sd = by_attention(logits[panel], spread[panel][:, None], attention[:, None])
-            person = pm.Normal("person", known * mean, sd**known, dims=("who", "wrong_label"))
-            own = mean + sd ** (1 - known) * (person - known * mean)
+            person = pm.Normal(
+                "person", centring_weight * mean, sd**centring_weight, dims=("who", "wrong_label")
+            )
+            person_logits = mean + sd ** (1 - centring_weight) * (person - centring_weight * mean)
             row[data.person] = len(data.units) + np.arange(len(data.person))
-            logits = pt.concatenate([logits, own])
+            logits = pt.concatenate([logits, person_logits])
         patterns = data.patterns
         value, *_ = LogLikelihood(log_likelihood, 2)(
             pt.log(prevalence), logits, row, patterns.answer, patterns.count

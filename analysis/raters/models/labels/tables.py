@@ -67,11 +67,11 @@ def new_people(mean: Floats, spread: Floats, careless: Floats, rng: np.random.Ge
 def _people(data: Labelled, posterior: Any, unit: Floats, spread: Floats) -> Floats:
     """Logits of the people, shape (C, D, people, K (K - 1)), from how they were sampled."""
     panel = data.unit[data.person]
-    known = data.centring[:, None]
+    centring_weight = data.centring[:, None]
     attention = np.asarray(posterior["attention"], dtype=float)[..., None]
     mean, sd = by_attention(unit[:, :, panel], spread[:, :, panel, None], attention)
     person = np.asarray(posterior["person"], dtype=float)
-    return np.asarray(mean + sd ** (1 - known) * (person - known * mean))
+    return np.asarray(mean + sd ** (1 - centring_weight) * (person - centring_weight * mean))
 
 
 def summary(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
@@ -85,48 +85,51 @@ def summary(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
     keys += [("accuracy of a new person", panel, "", "") for panel in panels]
     parts.append(_fresh_accuracy(found).mean(axis=3))
     for number, panel in enumerate(panels):
-        one = found.fresh[:, :, number]
-        other = np.roll(one, 1, axis=2)
+        person = found.fresh[:, :, number]
+        second_person = np.roll(person, 1, axis=2)
         keys.append(("agreement of two new people", panel, "", ""))
-        parts.append(agreement(found.prevalence[:, :, None], one, other).mean(axis=2)[..., None])
+        parts.append(agreement(found.prevalence[:, :, None], person, second_person).mean(axis=2)[..., None])
         models = _models(data)
         keys += [("agreement with a new person", panel, judges[place], "") for place in models]
-        told = [
-            agreement(found.prevalence[:, :, None], one, found.confusion[:, :, place, None]).mean(axis=2)
+        panel_agreements = [
+            agreement(found.prevalence[:, :, None], person, found.confusion[:, :, place, None]).mean(axis=2)
             for place in models
         ]
-        parts += [draws[..., None] for draws in told]
+        parts += [draws[..., None] for draws in panel_agreements]
     frame = pd.DataFrame(keys, columns=["quantity", "group", "judge", "label"])
     table = posterior_table(frame, np.concatenate(parts, axis=2), alpha)
     ratings = data.ratings
     items = pd.Series(ratings.item).groupby(ratings.judge).nunique()
     counted = {judge: (int(items[place]), int(data.answers[place])) for place, judge in enumerate(judges)}
-    whole = (len(ratings.items), len(ratings.item))
-    of_row = [counted.get(str(judge), whole) for judge in table["judge"]]
+    totals = (len(ratings.items), len(ratings.item))
+    of_row = [counted.get(str(judge), totals) for judge in table["judge"]]
     return table.assign(n_items=[items for items, _ in of_row], n_ratings=[count for _, count in of_row])
 
 
-def confusion_tables(data: Labelled, found: LabelDraws, alpha: float) -> dict[str, pd.DataFrame]:
+def confusion_tables(data: Labelled, posterior: LabelDraws, alpha: float) -> dict[str, pd.DataFrame]:
     """Confusion matrices of a new person and each model, and of each judge."""
     judges, panels = data.ratings.judges, data.units[: data.n_panels]
     models = _models(data)
     groups = [*panels, *(data.ratings.groups[place] for place in models)]
-    whole = np.concatenate([found.fresh.mean(axis=3), found.confusion[:, :, models]], axis=2)
+    matrices = np.concatenate([posterior.fresh.mean(axis=3), posterior.confusion[:, :, models]], axis=2)
     return {
-        "confusion": _matrix_table(data, whole, pd.DataFrame({"group": groups}), alpha),
+        "confusion": _matrix_table(data, matrices, pd.DataFrame({"group": groups}), alpha),
         "raters": _matrix_table(
             data,
-            found.confusion,
+            posterior.confusion,
             pd.DataFrame({"judge": judges, "group": data.ratings.groups}),
             alpha,
         ),
     }
 
 
-def item_table(data: Labelled, found: LabelDraws) -> pd.DataFrame:
+def item_table(data: Labelled, posterior: LabelDraws) -> pd.DataFrame:
     """Posterior of each item's true class, a row for each class."""
     size = len(data.labels)
-    flat = found.prevalence.reshape(-1, size), found.confusion.reshape(-1, *found.confusion.shape[2:])
+    flat = (
+        posterior.prevalence.reshape(-1, size),
+        posterior.confusion.reshape(-1, *posterior.confusion.shape[2:]),
+    )
     probability = mean_class_posterior(*flat, data.patterns)[data.patterns.pattern]
     ratings = data.ratings
     count = np.bincount(ratings.item, minlength=len(ratings.items))
@@ -142,13 +145,13 @@ def item_table(data: Labelled, found: LabelDraws) -> pd.DataFrame:
     )
 
 
-def replacement_table(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
+def replacement_table(data: Labelled, posterior: LabelDraws, alpha: float) -> pd.DataFrame:
     """Accuracy of each model less that of a new person, and how probably it is the greater."""
     keys, parts, better = [], [], []
-    person = _fresh_accuracy(found)
+    person = _fresh_accuracy(posterior)
     for number, panel in enumerate(data.units[: data.n_panels]):
         for place in _models(data):
-            model = accuracy(found.prevalence, found.confusion[:, :, place])
+            model = accuracy(posterior.prevalence, posterior.confusion[:, :, place])
             difference = model[..., None] - person[:, :, number]
             keys.append((data.ratings.judges[place], panel))
             parts.append(difference.mean(axis=2))
@@ -159,23 +162,23 @@ def replacement_table(data: Labelled, found: LabelDraws, alpha: float) -> pd.Dat
     return table.assign(probability_better=better)
 
 
-def notes_of(data: Labelled, found: LabelDraws) -> list[str]:
+def notes_on_classes(data: Labelled, posterior: LabelDraws) -> list[str]:
     """State where classes do not bear their own names, and what a small panel leaves open."""
-    told = []
-    by_chain = found.confusion.mean(axis=1)
+    notes = []
+    by_chain = posterior.confusion.mean(axis=1)
     weight = data.answers.astype(float)
     orders = [best_order(chain, weight) for chain in by_chain]
     named = tuple(range(len(data.labels)))
     if any(order != named for order in orders):
         many = sum(order != named for order in orders)
-        told.append(
+        notes.append(
             f"In {many} of {len(orders)} chains labels of classes are switched (judges are correct more "
             "often if they are exchanged): give a narrower prior 'wrong', or exclude rare labels."
         )
     pooled = np.tensordot(weight / weight.sum(), by_chain.mean(axis=0), axes=1)
     for truth, label in enumerate(pooled.argmax(axis=1)):
         if label != truth:
-            told.append(
+            notes.append(
                 f"Items of class '{data.labels[truth]}' are mostly labelled '{data.labels[label]}': the "
                 "class may not correspond to its name."
             )
@@ -183,19 +186,19 @@ def notes_of(data: Labelled, found: LabelDraws) -> list[str]:
         people = int((data.unit == number).sum())
         if people < 3:
             who = "one person" if people == 1 else "two people"
-            told.append(
+            notes.append(
                 f"Group '{panel}' has {who}: estimated differences between people depend on the prior "
                 "'people'."
             )
-    return told
+    return notes
 
 
-def followers(data: Labelled, found: LabelDraws, alpha: float) -> list[str]:
+def notes_on_nonfollowers(data: Labelled, posterior: LabelDraws, alpha: float) -> list[str]:
     """Name people who do not follow their panel: who recognise classes far less than its typical person."""
     notes = []
     # 1 without errors, 0 if labels do not depend on the class, whatever the shares of the classes
-    recognised = (np.trace(found.confusion, axis1=-2, axis2=-1) - 1) / (len(data.labels) - 1)
-    right = accuracy(found.prevalence[:, :, None], found.confusion)
+    recognised = (np.trace(posterior.confusion, axis1=-2, axis2=-1) - 1) / (len(data.labels) - 1)
+    right = accuracy(posterior.prevalence[:, :, None], posterior.confusion)
     for number in range(data.n_panels):
         members = np.flatnonzero(data.unit == number)
         typical, usual = (np.median(part[..., members], axis=2) for part in (recognised, right))
@@ -215,9 +218,9 @@ def _models(data: Labelled) -> list[int]:
     return [place for place, kind in enumerate(data.ratings.kinds) if kind != "human"]
 
 
-def _fresh_accuracy(found: LabelDraws) -> Floats:
+def _fresh_accuracy(posterior: LabelDraws) -> Floats:
     """Accuracy of people drawn anew, shape (C, D, H, FRESH)."""
-    return accuracy(found.prevalence[:, :, None, None], found.fresh)
+    return accuracy(posterior.prevalence[:, :, None, None], posterior.fresh)
 
 
 def _matrix_table(data: Labelled, matrices: Floats, owners: pd.DataFrame, alpha: float) -> pd.DataFrame:
@@ -253,18 +256,18 @@ def check_labels(
     data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator, alpha: float
 ) -> LabelCheck:
     """Compare the labels with those made at R draws of the parameters, from the posterior or the priors."""
-    made = replicate(data, prevalence, confusion, rng)
+    replications = replicate(data, prevalence, confusion, rng)
     judges = pd.DataFrame({"judge": np.array(data.ratings.judges)[data.ratings.judge]})
-    shares = frequency_check(data.label, made, data.labels, judges, alpha)
-    again = [agreements(data, one) for one in made]
-    agreeing = named_statistic_check(agreements(data, data.label), again, alpha)
-    return LabelCheck(made, shares.rename(columns={"category": "label"}), agreeing)
+    shares = frequency_check(data.label, replications, data.labels, judges, alpha)
+    replicated_agreements = [agreements(data, codes) for codes in replications]
+    agreeing = named_statistic_check(agreements(data, data.label), replicated_agreements, alpha)
+    return LabelCheck(replications, shares.rename(columns={"category": "label"}), agreeing)
 
 
-def some_draws(found: LabelDraws, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def subsample_posterior(posterior: LabelDraws, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Prevalence and confusion matrices of ``REPLICATIONS`` draws of the posterior, at random."""
-    prevalence = found.prevalence.reshape(-1, found.prevalence.shape[-1])
-    confusion = found.confusion.reshape(-1, *found.confusion.shape[2:])
+    prevalence = posterior.prevalence.reshape(-1, posterior.prevalence.shape[-1])
+    confusion = posterior.confusion.reshape(-1, *posterior.confusion.shape[2:])
     chosen = rng.choice(len(prevalence), size=REPLICATIONS, replace=len(prevalence) < REPLICATIONS)
     return prevalence[chosen], confusion[chosen]
 
@@ -272,11 +275,11 @@ def some_draws(found: LabelDraws, rng: np.random.Generator) -> tuple[Floats, Flo
 def replicate(data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator) -> Codes:
     """Draw new true classes and labels for every judgment, one set a draw, shape (R, n)."""
     item, judge = data.ratings.item, data.ratings.judge
-    made = []
+    replications = []
     for shares, matrices in zip(prevalence, confusion, strict=True):
         truth = _draw(np.broadcast_to(shares, (len(data.ratings.items), len(data.labels))), rng)
-        made.append(_draw(matrices[judge, truth[item]], rng))
-    return np.array(made)
+        replications.append(_draw(matrices[judge, truth[item]], rng))
+    return np.array(replications)
 
 
 def agreements(data: Labelled, label: Codes) -> dict[str, float]:

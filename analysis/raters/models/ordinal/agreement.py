@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from ....numerics.types import Floats
 from .data import OrdinalData
 from .density import CARELESS_SD
-from .draws import INNER, Draws, category_chances, grid, standardised
+from .draws import INNER, Draws, category_chances, grid, standardised_nodes
 
 PEOPLE, CARELESS = 32, 8  # new people that stand for a panel, and careless ones
 COARSE = 0.9  # distance of the nodes of qualities
@@ -37,25 +37,25 @@ class Agreement:
 
 def expected_agreement(draws: Draws, data: OrdinalData) -> Agreement:
     """Expected agreement over the strata of the items and qualities within them, draw by draw."""
-    parts = [_of_one(draws, data, d) for d in range(len(draws.slope))]
+    parts = [_agreement_of_draw(draws, data, d) for d in range(len(draws.slope))]
     names = Agreement.__dataclass_fields__
     return Agreement(**{name: np.stack([part[name] for part in parts]) for name in names})
 
 
-def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
+def _agreement_of_draw(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
     at = grid(COARSE, INNER)
     values = np.array(data.categories)
     n_panels, n_groups = data.n_panels, len(data.groups)
-    nodes, weights = standardised(draws.shape[d], at.nodes)
+    nodes, weights = standardised_nodes(draws.shape[d], at.nodes)
     quality = (draws.quality[d][:, None] + nodes).reshape(-1)
     weight = (data.share[:, None] * weights).reshape(-1)
     stratum = np.repeat(np.arange(len(data.share)), len(at.nodes))
 
     people, member_weight = [], []
     for g in range(n_panels):
-        slopes, severities, mass = _fresh(draws, data, d, g)
+        slopes, severities, mass = _new_people(draws, data, d, g)
         eta = slopes[:, None] * quality - severities[:, None]
-        people.append(_with_own(eta, draws, d, g, at.inner))
+        people.append(_marginal_chances(eta, draws, d, g, at.inner))
         member_weight.append(mass * data.size[g] / len(data.people))
     chances, share = np.concatenate(people), np.concatenate(member_weight)
     average = np.tensordot(share, chances, axes=1)
@@ -70,7 +70,7 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
             rows.append(np.tensordot(own_share, people[g], axes=1))
         else:
             eta = draws.of_group[d, g] * quality + draws.bias[d, g][stratum]
-            rows.append(_with_own(eta, draws, d, g, at.inner))
+            rows.append(_marginal_chances(eta, draws, d, g, at.inner))
     of_group = np.stack(rows)
     better, closer = np.full(n_groups, np.nan), np.full(n_groups, np.nan)
     tilt = np.zeros((n_groups, len(data.share)))
@@ -81,7 +81,7 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
         better[g] = share @ (correlation[g] > of_people)
         closer[g] = weight @ np.einsum("pk,pl,pkl->p", of_group[g], average, nearer)
         if data.levels:
-            straight = _with_own(draws.of_group[d, g] * quality, draws, d, g, at.inner)
+            straight = _marginal_chances(draws.of_group[d, g] * quality, draws, d, g, at.inner)
             moved = (of_group[g] - straight) @ values
             tilt[g] = moved.reshape(len(data.share), -1) @ weights
     return {
@@ -95,7 +95,7 @@ def _of_one(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
     }
 
 
-def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Floats, Floats]:
+def _new_people(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Floats, Floats]:
     """Discriminations, severities and masses of people of a panel whom nobody has seen."""
     if data.size[g] == 1:
         return draws.of_group[d, g : g + 1], np.zeros(1), np.ones(1)
@@ -109,7 +109,7 @@ def _fresh(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Flo
     return slopes, draws.severity_sd[d, g] * spread * second, mass
 
 
-def _with_own(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Floats]) -> Floats:
+def _marginal_chances(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Floats]) -> Floats:
     """Probabilities of the categories, own effects of items averaged out."""
     if draws.own[d, g] == 0:
         return category_chances(eta, draws.cut[d, g], draws.link)
@@ -143,10 +143,10 @@ def _strictness(
 ) -> Floats:
     """Mean consensus minus mean rating of each judge, shape (J,)."""
     mean = weight @ consensus
-    given = weight @ (of_group @ values).T
-    strict = (mean - given)[data.group]
+    mean_ratings = weight @ (of_group @ values).T
+    strict = (mean - mean_ratings)[data.group]
     for g in range(data.n_panels):
         members = np.flatnonzero(data.group == g)
         eta = draws.slope[d][members, None] * quality - draws.severity[d][members, None]
-        strict[members] = mean - (_with_own(eta, draws, d, g, inner) @ values) @ weight
+        strict[members] = mean - (_marginal_chances(eta, draws, d, g, inner) @ values) @ weight
     return np.asarray(strict)

@@ -119,21 +119,21 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
                                 if kind == HUMAN))  # fmt: skip
     groups = (*panels, *ratings.models)
     group = np.array([groups.index(name) for name in ratings.groups], dtype=np.int64)
-    used, category = np.unique(ratings.category, return_inverse=True)
+    positions, category = np.unique(ratings.category, return_inverse=True)
     sample = ratings.frame["sample"].to_numpy(dtype=np.int64)
     levels, effects, stratum = _strata(ratings, covariates)
     notes = list(ratings.notes)
-    if len(used) < len(ratings.categories):
-        unused = [f"{value:g}" for number, value in enumerate(ratings.categories) if number not in used]
+    if len(positions) < len(ratings.categories):
+        unused = [f"{value:g}" for number, value in enumerate(ratings.categories) if number not in positions]
         notes.append(
             f"No rating is {listed(unused)}; the model excludes {'it' if len(unused) == 1 else 'them'}."
         )
-    made = OrdinalData(
+    arrays = OrdinalData(
         judges=ratings.judges,
         groups=tuple(groups),
         n_panels=len(panels),
         group=group,
-        categories=tuple(float(ratings.categories[number]) for number in used),
+        categories=tuple(float(ratings.categories[number]) for number in positions),
         items=ratings.items,
         levels=levels,
         effects=effects,
@@ -145,8 +145,8 @@ def ordinal_data(ratings: Ratings, covariates: Sequence[str] = ()) -> OrdinalDat
         own=np.zeros(len(groups), dtype=bool),
         notes=tuple(notes),
     )
-    _refuse(made)
-    return _with_repeats(made)
+    _check_identification(arrays)
+    return _with_repeats(arrays)
 
 
 def centring(data: OrdinalData, number: int, what: str) -> float:
@@ -155,8 +155,8 @@ def centring(data: OrdinalData, number: int, what: str) -> float:
     # meets least correlation.
     members = data.group == number
     each = members[data.judge].sum() / members.sum()
-    told = OF_FEW if members.sum() <= FEW_PEOPLE else INFORMATIVE
-    return float(each / (each + told[what]))
+    prior_counts = OF_FEW if members.sum() <= FEW_PEOPLE else INFORMATIVE
+    return float(each / (each + prior_counts[what]))
 
 
 def cells(data: OrdinalData) -> Cells:
@@ -174,11 +174,11 @@ def cells(data: OrdinalData) -> Cells:
         )
         for at, n in zip(begins, length, strict=True)
     ]
-    known = sorted(set(units))
-    number = {cell: at for at, cell in enumerate(known)}
-    pairs = sorted({cell[:2] for cell in known})
+    unique_cells = sorted(set(units))
+    number = {cell: at for at, cell in enumerate(unique_cells)}
+    pairs = sorted({cell[:2] for cell in unique_cells})
     pair_number = {pair: at for at, pair in enumerate(pairs)}
-    of_cell = np.array([pair_number[cell[:2]] for cell in known])
+    of_cell = np.array([pair_number[cell[:2]] for cell in unique_cells])
     cell = np.array([number[unit] for unit in units], dtype=np.int64)
     starts = np.searchsorted(item[begins], np.arange(len(data.items) + 1))
     alike: dict[tuple[int, ...], int] = {}
@@ -190,21 +190,21 @@ def cells(data: OrdinalData) -> Cells:
         dtype=np.int64,
     )
     lists = list(alike)
-    item_start = np.cumsum([0] + [len(one) - 1 for one in lists]).astype(np.int64)
-    item_cell = np.array([c for one in lists for c in one[1:]], dtype=np.int64)
+    item_start = np.cumsum([0] + [len(pattern) - 1 for pattern in lists]).astype(np.int64)
+    item_cell = np.array([c for pattern in lists for c in pattern[1:]], dtype=np.int64)
     by_people = ~tilted[[pair[0] for pair in pairs]][of_cell][item_cell]
     return Cells(
         pair_judge=np.array([pair[0] for pair in pairs], dtype=np.int64),
         pair_stratum=np.array([pair[1] for pair in pairs], dtype=np.int64),
         pair_group=data.group[[pair[0] for pair in pairs]],
         cell_start=np.searchsorted(of_cell, np.arange(len(pairs) + 1)).astype(np.int64),
-        rating_start=np.cumsum([0] + [len(one[2]) for one in known]).astype(np.int64),
-        rating=np.array([k for one in known for k in one[2]], dtype=np.int64),
+        rating_start=np.cumsum([0] + [len(cell[2]) for cell in unique_cells]).astype(np.int64),
+        rating=np.array([k for cell in unique_cells for k in cell[2]], dtype=np.int64),
         item_start=item_start,
         item_models=item_start[:-1] + np.add.reduceat(by_people.astype(np.int64), item_start[:-1]),
         item_cell=item_cell,
         item_weight=np.bincount(of_item, minlength=len(lists)).astype(np.float64),
-        item_stratum=np.array([one[0] for one in lists], dtype=np.int64),
+        item_stratum=np.array([pattern[0] for pattern in lists], dtype=np.int64),
         item=of_item,
     )
 
@@ -212,9 +212,9 @@ def cells(data: OrdinalData) -> Cells:
 def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tuple[str, ...]]:
     """A covariate of items as text, and its levels in their order; InputError where it is uninformative."""
     if name not in first:
-        known = [str(column) for column in first.columns]
+        names = [str(column) for column in first.columns]
         raise InputError(
-            f"There is no column '{name}'{did_you_mean(name, known)} in the judgments or items; add it, or "
+            f"There is no column '{name}'{did_you_mean(name, names)} in the judgments or items; add it, or "
             "omit the covariate."
         )
     text = as_text(first[name])
@@ -229,8 +229,8 @@ def levels_of_items(first: pd.DataFrame, name: str) -> tuple[pd.Series[Any], tup
         order = [str(level) for level in dtype.categories]
     else:
         order = sorted(text.unique())
-    seen = set(text)
-    present = tuple(level for level in order if level in seen)
+    values = set(text)
+    present = tuple(level for level in order if level in values)
     if len(present) < 2:
         raise InputError(f"Covariate '{name}' is '{present[0]}' for every item; omit it.")
     return text, present
@@ -249,11 +249,11 @@ def _strata(ratings: Ratings, covariates: Sequence[str]) -> tuple[dict[str, tupl
     if not columns:
         return {}, np.zeros((1, 0)), np.zeros(len(ratings.items), dtype=np.int64)
     combined, stratum = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    effects = [np.eye(len(known))[combined[:, at]] for at, known in enumerate(levels.values())]
+    effects = [np.eye(len(level_names))[combined[:, at]] for at, level_names in enumerate(levels.values())]
     return levels, np.concatenate(effects, axis=1), stratum.astype(np.int64)
 
 
-def _refuse(data: OrdinalData) -> None:
+def _check_identification(data: OrdinalData) -> None:
     people = data.people
     if len(people) < 2:
         raise InputError(
@@ -263,18 +263,18 @@ def _refuse(data: OrdinalData) -> None:
     if data.n_categories < 2:
         raise InputError(f"Every rating is {data.categories[0]:g}, so there is no variation to model.")
     human = np.isin(data.judge, people)
-    seen = pd.DataFrame({"item": data.item[human], "judge": data.judge[human]}).drop_duplicates()
-    several = int((seen.groupby("item").size() > 1).sum())
+    pairs = pd.DataFrame({"item": data.item[human], "judge": data.judge[human]}).drop_duplicates()
+    several = int((pairs.groupby("item").size() > 1).sum())
     if several == 0:
         raise InputError(
             "No item is rated by two people, so consensus and error cannot be separated; give items "
             "rated by several."
         )
     for number, name in enumerate(data.groups):
-        found = np.unique(data.category[data.group[data.judge] == number])
-        if len(found) == 1:
+        categories = np.unique(data.category[data.group[data.judge] == number])
+        if len(categories) == 1:
             raise InputError(
-                f"'{name}' gave {data.categories[found[0]]:g} for every item; exclude it, since its "
+                f"'{name}' gave {data.categories[categories[0]]:g} for every item; exclude it, since its "
                 "ratings contain no information."
             )
 
@@ -285,7 +285,7 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     unit = pd.DataFrame({"judge": data.judge, "item": data.item, "group": data.group[data.judge]})
     count = unit.groupby(["judge", "item", "group"], sort=False).size().reset_index(name="n")
     repeated = np.bincount(count.loc[count["n"] > 1, "group"], minlength=len(data.groups))
-    own = repeated >= REPEATED
+    has_item_effect = repeated >= REPEATED
     first = data.first_samples
     keep = np.ones(len(data.judge), dtype=bool)
     for number, name in enumerate(data.groups):
@@ -295,7 +295,11 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
                 f"{name} rated {repeated[number]:,} items more than once, too few (under {REPEATED}) to "
                 "estimate individual effects of items; only the first rating of each is used."
             )
-    single = [name for name, known in zip(data.models, own[data.n_panels :], strict=True) if not known]
+    single = [
+        name
+        for name, is_estimable in zip(data.models, has_item_effect[data.n_panels :], strict=True)
+        if not is_estimable
+    ]
     if single:
         notes.append(
             f"{listed(single)}: one rating per item, so its stable judgment of the item and the noise of "
@@ -320,6 +324,6 @@ def _with_repeats(data: OrdinalData) -> OrdinalData:
     if lonely:
         notes.append(f"{lonely:,} of {len(data.items):,} items have fewer than two ratings by people.")
     return replace(
-        data, own=own, notes=tuple(notes), judge=data.judge[keep], item=data.item[keep],
+        data, own=has_item_effect, notes=tuple(notes), judge=data.judge[keep], item=data.item[keep],
         category=data.category[keep], sample=data.sample[keep],
     )  # fmt: skip

@@ -83,7 +83,7 @@ class Parameters:
 class Density:
     """Log density of the posterior and its gradient, for a sampler."""
 
-    def __init__(self, data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> None:
+    def __init__(self, data: OrdinalData, rating_cells: Cells, priors: Priors, link: str, at: Grid) -> None:
         self.data, self.priors = data, priors
         self.members = {
             number: np.flatnonzero(data.group == number)
@@ -101,7 +101,7 @@ class Density:
         self.blocks = {block.name: block for block in self._layout()}
         self._arranged = (*self._arrangement(), LINK_SD[link])
         self._numbers = _as_numbers(priors)
-        self._likelihood = (*at.inner, *found.arrays.values(), at.step, at.n_window, link == "probit")
+        self._likelihood = (*at.inner, *rating_cells.arrays.values(), at.step, at.n_window, link == "probit")
 
     @cached_property
     def size(self) -> int:
@@ -136,25 +136,27 @@ class Density:
 
     def constrained(self, vector: Floats) -> dict[str, Floats]:
         """Variables of the PyMC model, by name, at a vector of shape (D,)."""
-        made = {name: block.of(vector) for name, block in self.blocks.items()}
-        made["shares"] = softmax(made["shares"])
-        for name in made:
+        variables = {name: block.of(vector) for name, block in self.blocks.items()}
+        variables["shares"] = softmax(variables["shares"])
+        for name in variables:
             if name == "own_sd" or name.startswith(SDS):
-                made[name] = np.exp(made[name])
+                variables[name] = np.exp(variables[name])
             elif name.startswith(CARELESS):
-                made[name] = 1 / (1 + np.exp(-made[name]))
+                variables[name] = 1 / (1 + np.exp(-variables[name]))
             elif name.startswith(("quality_", "bias_", *RAWS)):
-                made[name] = made[name] @ self.bases[made[name].shape[-1] + 1].T
-        return made
+                variables[name] = variables[name] @ self.bases[variables[name].shape[-1] + 1].T
+        return variables
 
     def kept(self, vector: Floats) -> dict[str, Floats]:
         """What is stored of a draw: the constrained variables, and each judge's discrimination."""
         return self.stored(self.constrained(vector))
 
-    def stored(self, made: dict[str, Floats]) -> dict[str, Floats]:
+    def stored(self, variables: dict[str, Floats]) -> dict[str, Floats]:
         """What is stored of constrained variables."""
-        p = self.parameters(made)
-        stored = {name: np.asarray(values) for name, values in made.items() if not name.startswith(HIDDEN)}
+        p = self.parameters(variables)
+        stored = {
+            name: np.asarray(values) for name, values in variables.items() if not name.startswith(HIDDEN)
+        }
         stored["panel_discrimination"] = p.typical
         stored["discrimination"] = p.of_group[self.data.group] * np.exp(p.spread)
         stored["severity"] = p.severity
@@ -163,30 +165,30 @@ class Density:
 
     def prior_draw(self, rng: np.random.Generator) -> dict[str, Floats]:
         """One draw from the priors, as ``kept`` stores draws."""
-        made: dict[str, Floats] = {}
+        variables: dict[str, Floats] = {}
         for name, block in self.blocks.items():
             prior, shape = self._prior_of(name), block.shape
             if name == "shares":
-                made[name] = prior.draws(rng, (shape[0], shape[1] + 1))
+                variables[name] = prior.draws(rng, (shape[0], shape[1] + 1))
             elif name == SEEN:
-                made[name] = np.log(prior.draws(rng, shape))
+                variables[name] = np.log(prior.draws(rng, shape))
             elif name.startswith(("quality_", "bias_")):
-                made[name] = prior.draws(rng, shape) @ self.bases[shape[-1] + 1].T
+                variables[name] = prior.draws(rng, shape) @ self.bases[shape[-1] + 1].T
             elif not name.startswith(HIDDEN):
-                made[name] = np.asarray(prior.draws(rng, shape))
+                variables[name] = np.asarray(prior.draws(rng, shape))
         for number, ids in self.members.items():
             label = self.data.groups[number]
-            made[f"severity_raw_{label}"] = self.bases[len(ids)] @ rng.normal(
-                0.0, made[f"severity_sd_{label}"] ** self.centring["severity", label], len(ids) - 1
+            variables[f"severity_raw_{label}"] = self.bases[len(ids)] @ rng.normal(
+                0.0, variables[f"severity_sd_{label}"] ** self.centring["severity", label], len(ids) - 1
             )
-            sd = made[f"discrimination_sd_{label}"]
-            careless = rng.random(len(ids)) < made[f"{CARELESS}{label}"]
+            sd = variables[f"discrimination_sd_{label}"]
+            careless = rng.random(len(ids)) < variables[f"{CARELESS}{label}"]
             away = np.where(careless, CARELESS_SD, sd) * rng.standard_normal(len(ids))
             raw = (away - away.mean()) / sd ** (1 - self.centring["discrimination", label])
-            made[f"discrimination_raw_{label}"] = raw
-            made[f"{SHIFTS}{label}"] = np.asarray(-away.mean() / sd)
-            made[SEEN][number] += away.mean()
-        return self.stored(made)
+            variables[f"discrimination_raw_{label}"] = raw
+            variables[f"{SHIFTS}{label}"] = np.asarray(-away.mean() / sd)
+            variables[SEEN][number] += away.mean()
+        return self.stored(variables)
 
     def _prior_of(self, name: str) -> Prior:
         if name == SEEN:
@@ -222,47 +224,47 @@ class Density:
             self.blocks["model_discrimination"].of(vector)[...] = 0.5
         return vector
 
-    def parameters(self, made: dict[str, Floats]) -> Parameters:
+    def parameters(self, variables: dict[str, Floats]) -> Parameters:
         """Arrange constrained variables."""
         data = self.data
         n_groups, n_strata = len(data.groups), len(data.effects)
-        of_group, own = np.zeros(n_groups), np.zeros(n_groups)
-        of_group[: data.n_panels] = np.exp(made[SEEN])
+        of_group, own_sd = np.zeros(n_groups), np.zeros(n_groups)
+        of_group[: data.n_panels] = np.exp(variables[SEEN])
         typical = of_group[: data.n_panels].copy()
         if data.models:
-            of_group[data.n_panels :] = made["model_discrimination"]
+            of_group[data.n_panels :] = variables["model_discrimination"]
         if len(self.repeated):
-            own[self.repeated] = made["own_sd"]
+            own_sd[self.repeated] = variables["own_sd"]
         severity, spread = np.zeros(len(data.judges)), np.zeros(len(data.judges))
         for number, ids in self.members.items():
             label = data.groups[number]
             for what, deviations in (("severity", severity), ("discrimination", spread)):
-                unit = made[f"{what}_sd_{label}"] ** (1 - self.centring[what, label])
-                deviations[ids] = unit * made[f"{what}_raw_{label}"]
-            typical[number] *= np.exp(made[f"discrimination_sd_{label}"] * made[f"{SHIFTS}{label}"])
+                unit = variables[f"{what}_sd_{label}"] ** (1 - self.centring[what, label])
+                deviations[ids] = unit * variables[f"{what}_raw_{label}"]
+            typical[number] *= np.exp(variables[f"discrimination_sd_{label}"] * variables[f"{SHIFTS}{label}"])
         quality, bias = np.zeros(n_strata), np.zeros((n_groups, n_strata))
         for name, design in self.designs.items():
-            quality += design @ made[f"quality_{name}"]
+            quality += design @ variables[f"quality_{name}"]
             if data.models:
-                bias[data.n_panels :] += made[f"bias_{name}"] @ design.T
-        return Parameters(made["shares"], of_group, typical, severity, spread, own, quality, bias)
+                bias[data.n_panels :] += variables[f"bias_{name}"] @ design.T
+        return Parameters(variables["shares"], of_group, typical, severity, spread, own_sd, quality, bias)
 
     @cached_property
     def designs(self) -> dict[str, Floats]:
         """Columns of ``effects`` of each covariate, shape (S, levels)."""
-        made, start = {}, 0
+        columns, start = {}, 0
         for name, levels in self.data.levels.items():
-            made[name] = self.data.effects[:, start : start + len(levels)]
+            columns[name] = self.data.effects[:, start : start + len(levels)]
             start += len(levels)
-        return made
+        return columns
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Log density and gradient at a vector of shape (D,)."""
         from .kernel import log_likelihood
-        from .target import density_from, unpacked
+        from .target import density_from, unpack_parameters
 
         free, gradient = np.ascontiguousarray(vector), np.empty(self.size)
-        at = unpacked(free, self._arranged)
+        at = unpack_parameters(free, self._arranged)
         value, *by = log_likelihood(*at[:6], *self._likelihood)
         return density_from(free, gradient, self._arranged, self._numbers, at, value, tuple(by)), gradient
 
@@ -284,7 +286,9 @@ class Density:
             for place, number in enumerate(self.members)
             for code, what in enumerate(WHAT)
         ]
-        known = [self.centring[what, data.groups[number]] for number in self.members for what in WHAT]
+        centring_weights = [
+            self.centring[what, data.groups[number]] for number in self.members for what in WHAT
+        ]
         covariates = [
             (len(levels), blocks[f"quality_{name}"].start, blocks[f"bias_{name}"].start if data.models else 0)
             for name, levels in data.levels.items()
@@ -298,7 +302,7 @@ class Density:
                 [len(data.groups), data.n_panels, data.n_categories, models_at, own_at, shape_at, len(BUMPS)]
             ),
             np.array(panels, dtype=np.int64).reshape(-1, 8),
-            np.array(known, dtype=float),
+            np.array(centring_weights, dtype=float),
             np.concatenate([np.zeros(0, dtype=np.int64), *self.members.values()]),
             self.repeated,
             np.array(covariates, dtype=np.int64).reshape(-1, 3),
@@ -351,7 +355,7 @@ def for_nutpie(density: Density) -> Any:
     nutpie_func = library("nutpie.compiled_pyfunc")
     data = density.data
     start = np.zeros(density.size)
-    kept = density.kept(start)
+    outputs = density.kept(start)
     starts = density.start()
 
     def at_first(seed: int) -> Floats:
@@ -361,9 +365,9 @@ def for_nutpie(density: Density) -> Any:
         density.size,
         lambda: density,
         lambda *seeds: density.kept,
-        [values.dtype for values in kept.values()],
-        [values.shape for values in kept.values()],
-        list(kept),
+        [values.dtype for values in outputs.values()],
+        [values.shape for values in outputs.values()],
+        list(outputs),
         dims=dimensions(data),
         coords=coordinates(data),
         make_initial_point_fn=at_first,

@@ -53,14 +53,14 @@ def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
     """Arrange stored draws, each of shape (D, ...)."""
     slope = stored["discrimination"]
     n_draws, n_groups = len(slope), len(data.groups)
-    of_group, own = np.zeros((n_draws, n_groups)), np.zeros((n_draws, n_groups))
+    of_group, own_sd = np.zeros((n_draws, n_groups)), np.zeros((n_draws, n_groups))
     of_group[:, : data.n_panels] = stored["panel_discrimination"]
     bias = np.zeros((n_draws, n_groups, len(data.effects)))
     quality = np.zeros((n_draws, len(data.effects)))
     if data.models:
         of_group[:, data.n_panels :] = stored["model_discrimination"]
     if data.own.any():
-        own[:, np.flatnonzero(data.own)] = stored["own_sd"]
+        own_sd[:, np.flatnonzero(data.own)] = stored["own_sd"]
     start = 0
     for name, levels in data.levels.items():
         design = data.effects[:, start : start + len(levels)]
@@ -74,7 +74,7 @@ def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
         for name in ("severity_sd", "discrimination_sd", "careless")
     )
     return Draws(
-        link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, careless, own,
+        link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, careless, own_sd,
         quality, bias, stored["shape"],
     )  # fmt: skip
 
@@ -102,21 +102,21 @@ def replicate(draws: Draws, data: OrdinalData, rng: np.random.Generator) -> Code
     group = data.group[data.judge]
     stratum = data.stratum[data.item]
     _, pair = np.unique(data.judge * len(data.items) + data.item, return_inverse=True)
-    made = np.empty((len(draws.slope), len(data.judge)), dtype=np.int64)
+    replications = np.empty((len(draws.slope), len(data.judge)), dtype=np.int64)
     for d in range(len(draws.slope)):
-        quality = draws.quality[d][data.stratum] + drawn(draws.shape[d], len(data.items), rng)
-        own = rng.normal(size=int(pair.max()) + 1)[pair] * draws.own[d][group]
+        quality = draws.quality[d][data.stratum] + draw_qualities(draws.shape[d], len(data.items), rng)
+        item_effect = rng.normal(size=int(pair.max()) + 1)[pair] * draws.own[d][group]
         size = len(data.judge)
         noise = rng.logistic(size=size) if draws.link == "logit" else rng.normal(size=size)
         latent = (
             draws.slope[d][data.judge] * quality[data.item]
             + draws.bias[d][group, stratum]
             - draws.severity[d][data.judge]
-            + own
+            + item_effect
             + noise / LINK_SD[draws.link]
         )
-        made[d] = (latent[:, None] > draws.cut[d][group]).sum(axis=1)
-    return made
+        replications[d] = (latent[:, None] > draws.cut[d][group]).sum(axis=1)
+    return replications
 
 
 def log_weights(shape: Floats, at: Floats) -> Floats:
@@ -133,7 +133,7 @@ def moments(shape: Floats) -> tuple[float, float]:
     return mean, float(np.sqrt(mass @ FINE**2 - mean**2))
 
 
-def standardised(shape: Floats, nodes: Floats) -> tuple[Floats, Floats]:
+def standardised_nodes(shape: Floats, nodes: Floats) -> tuple[Floats, Floats]:
     """Qualities at nodes of the raw variable, and their masses, each of shape (Q,)."""
     mean, sd = moments(shape)
     logs = log_weights(shape, nodes)
@@ -141,9 +141,9 @@ def standardised(shape: Floats, nodes: Floats) -> tuple[Floats, Floats]:
     return (nodes - mean) / sd, mass / mass.sum()
 
 
-def drawn(shape: Floats, size: int, rng: np.random.Generator) -> Floats:
+def draw_qualities(shape: Floats, size: int, rng: np.random.Generator) -> Floats:
     """Random qualities, shape (size,)."""
-    qualities, mass = standardised(shape, FINE)
+    qualities, mass = standardised_nodes(shape, FINE)
     within = rng.uniform(-0.5, 0.5, size) * (qualities[1] - qualities[0])
     return np.asarray(rng.choice(qualities, size, p=mass) + within)
 
@@ -196,7 +196,7 @@ def grid_step(data: OrdinalData) -> float:
 def coordinates(data: OrdinalData) -> dict[str, Any]:
     """Names along the axes of the model's variables."""
     names = [f"{value:g}" for value in data.categories]
-    made: dict[str, Any] = {
+    coords: dict[str, Any] = {
         "group": list(data.groups),
         "panel": list(data.groups[: data.n_panels]),
         "judge": list(data.judges),
@@ -205,15 +205,17 @@ def coordinates(data: OrdinalData) -> dict[str, Any]:
         "bump": [f"{centre:g}" for centre in BUMPS],
     }
     if data.models:
-        made["model"] = list(data.models)
+        coords["model"] = list(data.models)
     if data.own.any():
-        made["repeated"] = [name for name, own in zip(data.groups, data.own, strict=True) if own]
-    return made | {name: list(levels) for name, levels in data.levels.items()}
+        coords["repeated"] = [
+            name for name, has_item_effect in zip(data.groups, data.own, strict=True) if has_item_effect
+        ]
+    return coords | {name: list(levels) for name, levels in data.levels.items()}
 
 
 def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
     """Axes of the variables that are stored."""
-    made: dict[str, tuple[str, ...]] = {
+    axes: dict[str, tuple[str, ...]] = {
         "shares": ("group", "category"),
         "panel_discrimination": ("panel",),
         "model_discrimination": ("model",),
@@ -224,5 +226,5 @@ def dimensions(data: OrdinalData) -> dict[str, tuple[str, ...]]:
         "shape": ("bump",),
     }
     for name in data.levels:
-        made |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
-    return made
+        axes |= {f"quality_{name}": (name,), f"bias_{name}": ("model", name)}
+    return axes

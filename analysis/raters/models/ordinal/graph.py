@@ -19,7 +19,7 @@ from .density import CARELESS, CARELESS_SD, SEEN, SHIFTS
 from .draws import BUMPS, FINE, LINK_SD, Grid, coordinates
 
 
-def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: Grid) -> Any:
+def rater_graph(data: OrdinalData, rating_cells: Cells, priors: Priors, link: str, at: Grid) -> Any:
     """Build the PyMC model."""
     # Variables are chosen for little correlation: thresholds enter as shares of categories, people's
     # severities and log discriminations as deviations from their panel's mean.
@@ -35,8 +35,8 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
         shares = pymc.Dirichlet(
             "shares", np.full(width, priors["shares"].values[0]), dims=("group", "category")
         )
-        seen = pymc.Flat(SEEN, dims="panel")
-        middle = pt.exp(seen)
+        log_middle = pymc.Flat(SEEN, dims="panel")
+        middle = pt.exp(log_middle)
         if data.models:
             of_models = priors["model_discrimination"].variable("model_discrimination", dims="model")
             of_groups = pt.concatenate([middle, of_models])
@@ -44,7 +44,7 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
             of_groups = middle
         severity = pt.zeros(len(data.judges))
         spread = pt.zeros(len(data.judges))
-        typical = seen
+        typical = log_middle
         for number in range(n_panels):
             members = np.flatnonzero(data.group == number)
             if len(members) > 1:
@@ -57,13 +57,13 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
         pymc.Potential("typical_discrimination", density.sum())
         slope = pymc.Deterministic("discrimination", of_groups[data.group] * pt.exp(spread), dims="judge")
         pymc.Deterministic("severity", severity, dims="judge")
-        own = pt.zeros(n_groups)
+        own_sd = pt.zeros(n_groups)
         if data.own.any():
             repeated = np.flatnonzero(data.own)
-            own = pt.set_subtensor(own[repeated], priors["own_sd"].variable("own_sd", dims="repeated"))
+            own_sd = pt.set_subtensor(own_sd[repeated], priors["own_sd"].variable("own_sd", dims="repeated"))
         quality, bias = _covariates(data, priors)
         between = pt.sum(data.share * quality**2)
-        scale = sd * pt.sqrt(1 + of_groups**2 * (1 + between) + own**2)
+        scale = sd * pt.sqrt(1 + of_groups**2 * (1 + between) + own_sd**2)
         cumulative = pt.clip(pt.cumsum(shares, axis=1)[:, :-1], 1e-9, 1 - 1e-9)
         quantile = pt.log(cumulative / (1 - cumulative)) / LINK_SD["logit"]
         cut = pymc.Deterministic("cut", scale[:, None] * quantile / sd, dims=("group", "threshold"))
@@ -73,12 +73,12 @@ def rater_graph(data: OrdinalData, found: Cells, priors: Priors, link: str, at: 
         outputs = operation(
             sd * slope / spread,
             sd * shift,
-            sd * own,
+            sd * own_sd,
             sd * cut,
             spread * quality - mean,
             shape,
             *(shared(values) for values in at.inner),
-            *(shared(values) for values in found.arrays.values()),
+            *(shared(values) for values in rating_cells.arrays.values()),
         )
         pymc.Potential("log_likelihood", outputs[0])
     return model
@@ -97,9 +97,9 @@ def _severities(data: OrdinalData, number: int, priors: Priors) -> Any:
     """Severities of a panel's members, shape (members,), normal and summing to zero."""
     label, name = data.groups[number], _members(data, number)
     sd = priors["severity_sd"].variable(f"severity_sd_{label}")
-    known = centring(data, number, "severity")
-    raw = library("pymc").ZeroSumNormal(f"severity_raw_{label}", sigma=sd**known, dims=name)
-    return sd ** (1 - known) * raw
+    centring_weight = centring(data, number, "severity")
+    raw = library("pymc").ZeroSumNormal(f"severity_raw_{label}", sigma=sd**centring_weight, dims=name)
+    return sd ** (1 - centring_weight) * raw
 
 
 def _discriminations(data: OrdinalData, number: int, priors: Priors) -> tuple[Any, Any]:
@@ -108,17 +108,17 @@ def _discriminations(data: OrdinalData, number: int, priors: Priors) -> tuple[An
     pymc, pt = library("pymc"), library("pytensor.tensor")
     label, name = data.groups[number], _members(data, number)
     sd = priors["discrimination_sd"].variable(f"discrimination_sd_{label}")
-    known = centring(data, number, "discrimination")
+    centring_weight = centring(data, number, "discrimination")
     raw = pymc.ZeroSumNormal(f"discrimination_raw_{label}", dims=name)
     careless = priors["careless"].variable(f"{CARELESS}{label}")
     shift = pymc.Flat(f"{SHIFTS}{label}")
-    away = sd ** (1 - known) * raw - sd * shift
+    away = sd ** (1 - centring_weight) * raw - sd * shift
     near = pt.log1p(-careless) + pymc.logp(pymc.Normal.dist(0.0, sd), away)
     far = pt.log(careless) + pymc.logp(pymc.Normal.dist(0.0, CARELESS_SD), away)
     flat = 0.5 * pt.sum(raw**2)  # takes the normal density of what is sampled away
-    scale = ((1 - known) * (len(pymc.modelcontext(None).coords[name]) - 1) + 1) * pt.log(sd)
+    scale = ((1 - centring_weight) * (len(pymc.modelcontext(None).coords[name]) - 1) + 1) * pt.log(sd)
     pymc.Potential(f"discriminations_{label}", pt.logaddexp(near, far).sum() + flat + scale)
-    return sd ** (1 - known) * raw, sd * shift
+    return sd ** (1 - centring_weight) * raw, sd * shift
 
 
 def _members(data: OrdinalData, number: int) -> str:

@@ -63,9 +63,9 @@ def _tabulate(
             density[k, q] = prob[k, q] * (rising[q] * falling * prob[k, q])
     lowest = math.exp(-_clipped(cut[n_cut - 1], 100.0))
     for k in range(n_cut - 1, 0, -1):
-        apart = math.exp(-_clipped(cut[k - 1], 100.0)) - math.exp(-_clipped(cut[k], 100.0))
+        gap = math.exp(-_clipped(cut[k - 1], 100.0)) - math.exp(-_clipped(cut[k], 100.0))
         for q in range(n_nodes):
-            prob[k, q] *= (rising[q] * apart) * prob[k - 1, q]
+            prob[k, q] *= (rising[q] * gap) * prob[k - 1, q]
     for q in range(n_nodes):
         rising[q] *= lowest
         rising[q] /= 1.0 + rising[q]
@@ -91,8 +91,8 @@ def _middle(b: int, n_bumps: int) -> float:
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _bump(away: float, b: int, n_bumps: int) -> float:
-    apart = away - _middle(b, n_bumps)
-    return math.exp(-0.5 * apart * apart)
+    distance = away - _middle(b, n_bumps)
+    return math.exp(-0.5 * distance * distance)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
@@ -105,13 +105,13 @@ def _log_weight(away: float, shape: Floats) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")  # type: ignore[untyped-decorator]
-def _over_items(
+def _log_likelihood_of_items(
     chance: Floats,
     mass: Floats,
     weights: Floats,
     begin: Codes,
     n_nodes: int,
-    given: Floats,
+    items: Floats,
     item_start: Codes,
     item_models: Codes,
     item_cell: Codes,
@@ -119,7 +119,7 @@ def _over_items(
     item_stratum: Codes,
 ) -> float:
     """Log likelihood of all items; ``mass``, flat as ``chance``, gets each cell's share of the nodes."""
-    # `given`, shape (S, n_window), gets the expected items of each stratum at the nodes. Nothing but unsigned
+    # `items`, shape (S, n_window), gets the expected items of each stratum at the nodes. Nothing but unsigned
     # offsets into flat arrays lets the compiler make vectors of the inner loops.
     width, n_window = np.uint64(n_nodes), np.uint64(weights.shape[1])
     post, share = np.empty(n_window), np.empty(n_window)
@@ -127,22 +127,22 @@ def _over_items(
     for i in range(len(item_start) - 1):
         first, models, last = item_start[i], item_models[i], item_start[i + 1]
         stratum, weight = item_stratum[i], item_weight[i]
-        left = np.uint64(begin[stratum])
+        offset = np.uint64(begin[stratum])
         prior = weights[stratum]
         at = first
         if (models - first) % 2 == 1:
-            one = np.uint64(item_cell[at]) * width + left
+            row = np.uint64(item_cell[at]) * width + offset
             for q in range(n_window):
-                post[q] = prior[q] * chance[one + q]
+                post[q] = prior[q] * chance[row + q]
             at += 1
         else:
             for q in range(n_window):
                 post[q] = prior[q]
         while at < models:
-            one = np.uint64(item_cell[at]) * width + left
-            two = np.uint64(item_cell[at + 1]) * width + left
+            row = np.uint64(item_cell[at]) * width + offset
+            second_row = np.uint64(item_cell[at + 1]) * width + offset
             for q in range(n_window):
-                post[q] *= chance[one + q] * chance[two + q]
+                post[q] *= chance[row + q] * chance[second_row + q]
             at += 2
             if (at - first) % _RESCALE < 2:
                 largest = _TINY
@@ -155,34 +155,34 @@ def _over_items(
         for q in range(n_window):
             total += post[q]
         total = max(total, _TINY)
-        seen_by_all = total
+        likelihood_of_all = total
         by_people = weight * (1 - (last - models))
         for q in range(n_window):
             post[q] /= total
             share[q] = by_people * post[q]
         for at in range(models, last):
-            one = np.uint64(item_cell[at]) * width + left
-            seen = 0.0
+            row = np.uint64(item_cell[at]) * width + offset
+            likelihood = 0.0
             for q in range(n_window):
-                seen += post[q] * chance[one + q]
-            seen = max(seen, _TINY)
-            if seen_by_all < _SMALL:
-                value += weight * math.log(seen_by_all)
-                seen_by_all = 1.0
-            seen_by_all *= seen
-            factor = weight / seen
+                likelihood += post[q] * chance[row + q]
+            likelihood = max(likelihood, _TINY)
+            if likelihood_of_all < _SMALL:
+                value += weight * math.log(likelihood_of_all)
+                likelihood_of_all = 1.0
+            likelihood_of_all *= likelihood
+            factor = weight / likelihood
             for q in range(n_window):
-                each = factor * post[q] * chance[one + q]
+                each = factor * post[q] * chance[row + q]
                 share[q] += each
-                mass[one + q] += each
-        value += weight * math.log(seen_by_all)
-        here = given[stratum]
+                mass[row + q] += each
+        value += weight * math.log(likelihood_of_all)
+        here = items[stratum]
         for q in range(n_window):
             here[q] += share[q]
         for at in range(first, models):
-            one = np.uint64(item_cell[at]) * width + left
+            row = np.uint64(item_cell[at]) * width + offset
             for q in range(n_window):
-                mass[one + q] += share[q]
+                mass[row + q] += share[q]
     return value
 
 
@@ -190,7 +190,7 @@ def _over_items(
 def log_likelihood(
     slope: Floats,
     shift: Floats,
-    own: Floats,
+    own_sd: Floats,
     cut: Floats,
     centre: Floats,
     shape: Floats,
@@ -241,29 +241,29 @@ def log_likelihood(
     chance = np.zeros((n_cells, n_nodes))
     mass = np.zeros((n_cells, n_nodes))
     prob, density = np.empty((n_cut + 1, n_nodes)), np.empty((n_cut, n_nodes))
-    kept = np.empty((n_pairs, n_cut, n_nodes))
-    found = np.empty(n_nodes)
+    densities = np.empty((n_pairs, n_cut, n_nodes))
+    product = np.empty(n_nodes)
     for p in range(n_pairs):
         judge, group = pair_judge[p], pair_group[p]
-        base, wide = shift[judge, pair_stratum[p]], own[group]
+        base, wide = shift[judge, pair_stratum[p]], own_sd[group]
         for r in range(len(inner_nodes) if wide != 0.0 else 1):
             u, w = (inner_nodes[r], inner_weights[r]) if wide != 0.0 else (0.0, 1.0)
             _tabulate(base + wide * u, slope[judge], nodes, cut[group], probit, prob, density)
             for c in range(cell_start[p], cell_start[p + 1]):
                 for q in range(n_nodes):
-                    found[q] = w
+                    product[q] = w
                 for at in range(rating_start[c], rating_start[c + 1]):
                     row = prob[rating[at]]
                     for q in range(n_nodes):
-                        found[q] *= row[q]
+                        product[q] *= row[q]
                 sums = chance[c]
                 for q in range(n_nodes):
-                    sums[q] += found[q]
-        _copy(density, kept[p])
+                    sums[q] += product[q]
+        _copy(density, densities[p])
 
-    given = np.zeros((len(centre), n_window))
-    value = _over_items(
-        chance.ravel(), mass.ravel(), weights, begin, n_nodes, given,
+    expected_items = np.zeros((len(centre), n_window))
+    value = _log_likelihood_of_items(
+        chance.ravel(), mass.ravel(), weights, begin, n_nodes, expected_items,
         item_start, item_models, item_cell, item_weight, item_stratum,
     )  # fmt: skip
     d_centre, d_shape = np.zeros_like(centre), np.zeros_like(shape)
@@ -274,33 +274,33 @@ def log_likelihood(
     for s in range(len(centre)):
         for q in range(n_window):
             away = nodes[begin[s] + q] - centre[s]
-            d_centre[s] += given[s, q] * away
+            d_centre[s] += expected_items[s, q] * away
             for b in range(n_bumps):
                 bump = _bump(away, b, n_bumps)
-                d_shape[b] += given[s, q] * bump
-                d_centre[s] += given[s, q] * shape[b] * bump * (away - _middle(b, n_bumps))
+                d_shape[b] += expected_items[s, q] * bump
+                d_centre[s] += expected_items[s, q] * shape[b] * bump * (away - _middle(b, n_bumps))
 
     d_slope, d_shift = np.zeros_like(slope), np.zeros_like(shift)
-    d_own, d_cut = np.zeros_like(own), np.zeros_like(cut)
+    d_own_sd, d_cut = np.zeros_like(own_sd), np.zeros_like(cut)
     d_eta = np.empty(n_nodes)
     part = np.empty(n_nodes)
     for p in range(n_pairs):
         judge, group, stratum = pair_judge[p], pair_group[p], pair_stratum[p]
-        wide, first, last = own[group], cell_start[p], cell_start[p + 1]
-        plain = wide == 0.0 and rating_start[last] - rating_start[first] == last - first
+        wide, first, last = own_sd[group], cell_start[p], cell_start[p + 1]
+        is_simple = wide == 0.0 and rating_start[last] - rating_start[first] == last - first
         for q in range(n_nodes):
             d_eta[q] = 0.0
         for r in range(len(inner_nodes) if wide != 0.0 else 1):
             u, w = (inner_nodes[r], inner_weights[r]) if wide != 0.0 else (0.0, 1.0)
-            if not plain:
+            if not is_simple:
                 base = shift[judge, stratum] + wide * u
                 _tabulate(base, slope[judge], nodes, cut[group], probit, prob, density)
-                _copy(density, kept[p])
+                _copy(density, densities[p])
             steep = 0.0
             for c in range(first, last):
                 for q in range(n_nodes):
                     part[q] = mass[c, q] / max(chance[c, q], _TINY)
-                if not plain:
+                if not is_simple:
                     for q in range(n_nodes):
                         part[q] *= w
                     for at in range(rating_start[c], rating_start[c + 1]):
@@ -311,10 +311,10 @@ def log_likelihood(
                     k = rating[at]
                     if k < n_cut:
                         total = 0.0
-                        row = kept[p, k]
+                        row = densities[p, k]
                         for q in range(n_nodes):
                             each = part[q] * row[q]
-                            if not plain:
+                            if not is_simple:
                                 each /= max(prob[k, q], _TINY)
                             total += each
                             d_eta[q] -= each
@@ -322,17 +322,17 @@ def log_likelihood(
                         steep -= total
                     if k > 0:
                         total = 0.0
-                        row = kept[p, k - 1]
+                        row = densities[p, k - 1]
                         for q in range(n_nodes):
                             each = part[q] * row[q]
-                            if not plain:
+                            if not is_simple:
                                 each /= max(prob[k, q], _TINY)
                             total += each
                             d_eta[q] += each
                         d_cut[group, k - 1] -= total
                         steep += total
-            d_own[group] += steep * u
+            d_own_sd[group] += steep * u
         for q in range(n_nodes):
             d_slope[judge] += d_eta[q] * nodes[q]
             d_shift[judge, stratum] += d_eta[q]
-    return value, d_slope, d_shift, d_own, d_cut, d_centre, d_shape
+    return value, d_slope, d_shift, d_own_sd, d_cut, d_centre, d_shape

@@ -16,24 +16,24 @@ from ....numerics.intervals import check_alpha
 from ....numerics.types import Codes
 from ...reading import read_ratings
 from ...scales import with_items
-from ..checks import diagnostics, fit_in_words, sampler_state, verdict
-from ..fitted import ModelFit, changed, with_predictive
+from ..checks import diagnostics, sampler_state, sentence_on_fit, verdict
+from ..fitted import ModelFit, override_priors, with_predictive
 from ..sampling import TARGET_ACCEPT, Progress, check_sampling, library, sample
 from .agreement import expected_agreement
 from .data import FEW_PEOPLE, OrdinalData, cells, ordinal_data
 from .density import HIDDEN, PRIORS, Density, check_families, for_nutpie
 from .draws import Draws, draws_of, grid, grid_step, posterior_draws, replicate
 from .summary import (
-    at_the_end,
+    convergence_table,
     covariate_tables,
     end_notes,
-    followers,
     group_table,
+    groups_at_ends,
     item_table,
     judge_table,
+    notes_on_nonfollowers,
     predictive_tables,
     threshold_table,
-    worst_of,
 )
 
 LINKS = ("logit", "probit")
@@ -214,7 +214,7 @@ def rater_model(
     check_alpha(alpha)
     if link not in LINKS:
         raise InputError(f"There is no link '{link}'{did_you_mean(link, LINKS)}; use logit or probit.")
-    chosen = changed(PRIORS, priors)
+    chosen = override_priors(PRIORS, priors)
     check_families(chosen)
     data = ordinal_data(
         read_ratings(with_items(judgments, items, covariates), dimension=dimension, scale=scale),
@@ -224,12 +224,13 @@ def rater_model(
         target_accept = FEW_ACCEPT if len(data.people) <= FEW_PEOPLE else TARGET_ACCEPT
     usual = usual_numbers(data)
     draws, tune, chains = (
-        other if given is None else given for given, other in zip((draws, tune, chains), usual, strict=True)
+        default if value is None else value
+        for value, default in zip((draws, tune, chains), usual, strict=True)
     )
     check_sampling(draws, tune, chains, sampler)
     library("numba")
-    found, at = cells(data), grid(grid_step(data))
-    density = Density(data, found, chosen, link, at)
+    rating_cells, at = cells(data), grid(grid_step(data))
+    density = Density(data, rating_cells, chosen, link, at)
 
     tree = sample(
         lambda: build(data, chosen, link),
@@ -247,31 +248,31 @@ def rater_model(
     posterior = tree["posterior"]
     shape = (chains, draws)
     every = posterior_draws(posterior, data, link)
-    some = _evenly(every, shape)
+    some = _thin_evenly(every, shape)
     agreed = expected_agreement(some, data)
     rng = np.random.default_rng(seed)
-    made = replicate(every.some(REPLICATED), data, rng)
+    replications = replicate(every.some(REPLICATED), data, rng)
     prior = _prior_draws(density, data, link, rng)
-    ends = at_the_end(data)
+    ends = groups_at_ends(data)
     frame = group_table(every, agreed, some, data, shape, alpha)
     tables = {
         "judges": judge_table(every, agreed, data, shape, alpha),
         "thresholds": threshold_table(every, data, shape, alpha),
         **covariate_tables(posterior, agreed, data, shape, alpha),
     }
-    reported = worst_of([frame, *tables.values()])
-    checks = predictive_tables(made, data, alpha)
-    prior_made = replicate(prior, data, rng)
+    reported = convergence_table([frame, *tables.values()])
+    checks = predictive_tables(replications, data, alpha)
+    prior_replications = replicate(prior, data, rng)
     tables |= {
-        "items": item_table(every, data, found, at, alpha),
+        "items": item_table(every, data, rating_cells, at, alpha),
         **checks,
-        "prior_frequencies": predictive_tables(prior_made, data, alpha)["frequencies"],
+        "prior_frequencies": predictive_tables(prior_replications, data, alpha)["frequencies"],
         "convergence": reported,
     }
-    said = (
+    sentences = (
         *verdict(reported, sampler_state(tree)),
-        fit_in_words(checks["frequencies"], "shares of categories by group", alpha),
-        fit_in_words(checks["statistics"], "statistics of the ratings", alpha),
+        sentence_on_fit(checks["frequencies"], "shares of categories by group", alpha),
+        sentence_on_fit(checks["statistics"], "statistics of the ratings", alpha),
     )
     settings = {
         "model": "rater_model", "dimension": dimension, "covariates": list(covariates), "link": link,
@@ -284,12 +285,12 @@ def rater_model(
     return RaterFit(
         frame=frame,
         kind="rater_model",
-        notes=(*data.notes, *followers(every, data, alpha), *end_notes(ends, data)),
+        notes=(*data.notes, *notes_on_nonfollowers(every, data, alpha), *end_notes(ends, data)),
         settings=settings,
         extra=tables,
-        data=_with_predictive(tree, data, made, prior_made),
+        data=_with_predictive(tree, data, replications, prior_replications),
         diagnostics=diagnostics(tree, [str(v) for v in posterior.data_vars if not str(v).startswith(HIDDEN)]),
-        verdict=said,
+        verdict=sentences,
         priors=chosen,
         arrays=data,
     )
@@ -297,8 +298,8 @@ def rater_model(
 
 def usual_numbers(data: OrdinalData) -> tuple[int, int, int]:
     """Draws, draws to adapt in and chains where none are given: more where few ratings are by people."""
-    few = len(data.people) <= FEW_PEOPLE or len(data.judge) <= FEW_RATINGS
-    return FEW if few else MANY
+    is_small = len(data.people) <= FEW_PEOPLE or len(data.judge) <= FEW_RATINGS
+    return FEW if is_small else MANY
 
 
 def build(data: OrdinalData, priors: Mapping[str, Any], link: str) -> Any:
@@ -308,7 +309,7 @@ def build(data: OrdinalData, priors: Mapping[str, Any], link: str) -> Any:
     return rater_graph(data, cells(data), priors, link, grid(grid_step(data)))
 
 
-def _evenly(every: Draws, shape: tuple[int, int]) -> Draws:
+def _thin_evenly(every: Draws, shape: tuple[int, int]) -> Draws:
     """The same draws of each chain, at most ``AGREEING`` in all."""
     chains, draws = shape
     each = min(draws, max(AGREEING // chains, 1))
@@ -318,14 +319,16 @@ def _evenly(every: Draws, shape: tuple[int, int]) -> Draws:
 
 def _prior_draws(density: Density, data: OrdinalData, link: str, rng: np.random.Generator) -> Draws:
     many = [density.prior_draw(rng) for _ in range(REPLICATED)]
-    return draws_of({name: np.stack([one[name] for one in many]) for name in many[0]}, data, link)
+    return draws_of({name: np.stack([draw[name] for draw in many]) for name in many[0]}, data, link)
 
 
-def _with_predictive(tree: Any, data: OrdinalData, made: Codes, prior: Codes) -> Any:
+def _with_predictive(tree: Any, data: OrdinalData, replications: Codes, prior: Codes) -> Any:
     """Add replicated and observed ratings to the draws."""
     values = np.array(data.categories)
     coords = {
         "judge_of_rating": ("rating", np.array(data.judges)[data.judge]),
         "item_of_rating": ("rating", np.array(data.items)[data.item]),
     }
-    return with_predictive(tree, values[data.category], values[made], values[prior], ("rating",), coords)
+    return with_predictive(
+        tree, values[data.category], values[replications], values[prior], ("rating",), coords
+    )

@@ -23,7 +23,12 @@ DRAWS = 60
 
 
 def group_table(
-    draws: Draws, found: Agreement, agreeing: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float
+    draws: Draws,
+    agreement: Agreement,
+    agreeing: Draws,
+    data: OrdinalData,
+    shape: tuple[int, int],
+    alpha: float,
 ) -> pd.DataFrame:
     """All quantities of each group; of a panel, those of a typical or a random member."""
     keys: list[tuple[str, str]] = []
@@ -33,7 +38,7 @@ def group_table(
         keys.append((group, quantity))
         columns.append(values)
 
-    some, ends = _chained(shape, len(found.same)), at_the_end(data)
+    some, ends = _shape_by_chain(shape, len(agreement.same)), groups_at_ends(data)
     for g, name in enumerate(data.groups):
         panel = g < data.n_panels
         add(name, "discrimination", agreeing.of_group[:, g])
@@ -41,25 +46,25 @@ def group_table(
             add(name, "discrimination_sd", agreeing.slope_sd[:, g])
             add(name, "severity_sd", agreeing.severity_sd[:, g])
         if not panel:
-            add(name, "severity_points", found.strict[:, data.group == g][:, 0])
+            add(name, "severity_points", agreement.strict[:, data.group == g][:, 0])
         if data.own[g]:
             add(name, "own_sd", agreeing.own[:, g])
-            add(name, "latent_correlation", _latent(agreeing, data, g, noise=0.0))
+            add(name, "latent_correlation", _latent_correlation(agreeing, data, g, noise=0.0))
         if name in ends:
-            add(name, "correlation", found.correlation[:, g])
-        add(name, "latent_correlation_rating", _latent(agreeing, data, g, noise=1.0))
+            add(name, "correlation", agreement.correlation[:, g])
+        add(name, "latent_correlation_rating", _latent_correlation(agreeing, data, g, noise=1.0))
         if data.levels:
             noise = 0.0 if data.own[g] else 1.0
             slope = agreeing.of_group[:, g]
             within = slope / np.sqrt(slope**2 + agreeing.own[:, g] ** 2 + noise)
             add(name, "latent_correlation_within", within)
-        add(name, "same_rating", found.same[:, g])
-        add(name, "distance", found.distance[:, g])
+        add(name, "same_rating", agreement.same[:, g])
+        add(name, "distance", agreement.distance[:, g])
         if name not in ends:
-            add(name, "correlation", found.correlation[:, g])
+            add(name, "correlation", agreement.correlation[:, g])
         if not panel:
-            add(name, "better_than_human", found.better[:, g])
-            add(name, "closer_than_human", found.closer[:, g])
+            add(name, "better_than_human", agreement.better[:, g])
+            add(name, "closer_than_human", agreement.closer[:, g])
     values = np.stack(columns, axis=1).reshape(*some, -1)
     table = posterior_table(pd.DataFrame(keys, columns=["group", "quantity"]), values, alpha)
     kinds = dict(zip(data.groups, ["human"] * data.n_panels + ["model"] * len(data.models), strict=True))
@@ -75,7 +80,7 @@ def group_table(
 
 
 def judge_table(
-    draws: Draws, found: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
+    draws: Draws, agreement: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> pd.DataFrame:
     """Severity (latent, of people in panels of several; and in points) and discrimination of each judge."""
     keys, columns = [], []
@@ -97,13 +102,13 @@ def judge_table(
             "group": [data.groups[g] for g in data.group],
             "quantity": "severity_points",
         }),
-        found.strict.reshape(*_chained(shape, len(found.strict)), -1),
+        agreement.strict.reshape(*_shape_by_chain(shape, len(agreement.strict)), -1),
         alpha,
     )  # fmt: skip
-    both = pd.concat([table, points], ignore_index=True)
+    rows = pd.concat([table, points], ignore_index=True)
     counts = dict(zip(data.judges, np.bincount(data.judge, minlength=len(data.judges)), strict=True))
-    both["n_ratings"] = both["judge"].map(counts)
-    return both
+    rows["n_ratings"] = rows["judge"].map(counts)
+    return rows
 
 
 def threshold_table(draws: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float) -> pd.DataFrame:
@@ -116,7 +121,7 @@ def threshold_table(draws: Draws, data: OrdinalData, shape: tuple[int, int], alp
 
 
 def covariate_tables(
-    posterior: Any, found: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
+    posterior: Any, agreement: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> dict[str, pd.DataFrame]:
     """``quality``: effects of levels on the consensus; ``bias``: of models towards levels, net of quality."""
     # bias, in standard deviations of the noise, is additive in the covariates; bias_points, in points of the
@@ -127,32 +132,35 @@ def covariate_tables(
         quality.append(posterior_table(keys, np.asarray(posterior[f"quality_{name}"]), alpha))
         if not data.models:
             continue
-        both = pd.MultiIndex.from_product([data.models, levels], names=["group", "level"]).to_frame(
+        pairs = pd.MultiIndex.from_product([data.models, levels], names=["group", "level"]).to_frame(
             index=False
         )
-        both.insert(1, "covariate", name)
+        pairs.insert(1, "covariate", name)
         latent = np.asarray(posterior[f"bias_{name}"]).reshape(*shape, -1)
-        bias.append(posterior_table(both.assign(quantity="bias"), latent, alpha))
-        start = sum(len(known) for known in list(data.levels.values())[: list(data.levels).index(name)])
+        bias.append(posterior_table(pairs.assign(quantity="bias"), latent, alpha))
+        start = sum(len(names) for names in list(data.levels.values())[: list(data.levels).index(name)])
         weight = data.effects[:, start : start + len(levels)] * data.share[:, None]
-        points = found.tilt[:, data.n_panels :] @ (weight / weight.sum(axis=0))
-        flat = points.reshape(*_chained(shape, len(points)), -1)
-        bias.append(posterior_table(both.assign(quantity="bias_points"), flat, alpha))
-    made = {"quality": pd.concat(quality, ignore_index=True)} if quality else {}
-    return made | ({"bias": pd.concat(bias, ignore_index=True)} if bias else {})
+        points = agreement.tilt[:, data.n_panels :] @ (weight / weight.sum(axis=0))
+        flat = points.reshape(*_shape_by_chain(shape, len(points)), -1)
+        bias.append(posterior_table(pairs.assign(quantity="bias_points"), flat, alpha))
+    tables = {"quality": pd.concat(quality, ignore_index=True)} if quality else {}
+    return tables | ({"bias": pd.concat(bias, ignore_index=True)} if bias else {})
 
 
-def predictive_tables(made: Codes, data: OrdinalData, alpha: float) -> dict[str, pd.DataFrame]:
+def predictive_tables(replications: Codes, data: OrdinalData, alpha: float) -> dict[str, pd.DataFrame]:
     """Observed against replicated ratings: ``frequencies`` by group, ``by_judge``, and ``statistics``."""
     judge = np.array(data.judges, dtype=object)[data.judge]
     group = np.array(data.groups, dtype=object)[data.group[data.judge]]
     groups = pd.DataFrame({"group": group})
     judges = pd.DataFrame({"judge": judge, "group": group})
-    seen, again = _statistics(data.category, data), [_statistics(one, data) for one in made]
+    statistics, replicated_statistics = (
+        _statistics(data.category, data),
+        [_statistics(codes, data) for codes in replications],
+    )
     return {
-        "frequencies": frequency_check(data.category, made, data.categories, groups, alpha),
-        "by_judge": frequency_check(data.category, made, data.categories, judges, alpha),
-        "statistics": named_statistic_check(seen, again, alpha),
+        "frequencies": frequency_check(data.category, replications, data.categories, groups, alpha),
+        "by_judge": frequency_check(data.category, replications, data.categories, judges, alpha),
+        "statistics": named_statistic_check(statistics, replicated_statistics, alpha),
     }
 
 
@@ -162,15 +170,15 @@ def equal_shares(category: Codes, data: OrdinalData) -> Floats:
     group, size, width = data.group[data.judge], len(data.items), data.n_categories
     person = group < data.n_panels
     counts = np.zeros((len(data.groups), size, width))
-    used = data.first_samples | ~person
-    np.add.at(counts, (group[used], data.item[used], category[used]), 1)
+    mask = data.first_samples | ~person
+    np.add.at(counts, (group[mask], data.item[mask], category[mask]), 1)
     of_people = counts[: data.n_panels].sum(axis=0)
     n_people = of_people.sum(axis=1)
     shares = np.full(len(data.groups), np.nan)
     for g, count in enumerate(counts):
-        own = count.sum(axis=1)
-        itself = own if g < data.n_panels else 0  # nobody is a person beside themselves
-        pairs = own * n_people - itself
+        n_ratings = count.sum(axis=1)
+        itself = n_ratings if g < data.n_panels else 0  # nobody is a person beside themselves
+        pairs = n_ratings * n_people - itself
         equal = (count * of_people).sum(axis=1) - itself
         if (pairs > 0).any():
             shares[g] = (equal[pairs > 0] / pairs[pairs > 0]).mean()
@@ -188,23 +196,23 @@ def _statistics(category: Codes, data: OrdinalData) -> dict[str, float]:
     enough = count >= ITEMS_IN_STATISTICS
     mean = total[enough] / count[enough]
     within = (square[enough] - count[enough] * mean**2) / (count[enough] - 1)
-    said = {
+    statistics = {
         "SD of people's ratings of an item": float(np.sqrt(within.mean())),
         "SD of items' mean ratings by people": float(mean.std()),
     }
     for g in range(data.n_panels, len(data.groups)):
         of = data.group[data.judge] == g
         n = np.bincount(data.item[of], minlength=size)
-        both = enough & (n > 0)
-        theirs = np.bincount(data.item[of], value[of], minlength=size)[both] / n[both]
-        ours = total[both] / count[both]
+        mask = enough & (n > 0)
+        theirs = np.bincount(data.item[of], value[of], minlength=size)[mask] / n[mask]
+        ours = total[mask] / count[mask]
         moved = len(theirs) > 2 and not is_constant(theirs) and not is_constant(ours)
         correlation = float(np.corrcoef(ours, theirs)[0, 1]) if moved else float("nan")
-        said[f"Correlation of {data.groups[g]} with people's means"] = correlation
+        statistics[f"Correlation of {data.groups[g]} with people's means"] = correlation
     for g, share in enumerate(equal_shares(category, data)):
         if np.isfinite(share):
-            said[f"Share of equal ratings of {_pair_named(data, g)}"] = float(share)
-    return said
+            statistics[f"Share of equal ratings of {_pair_named(data, g)}"] = float(share)
+    return statistics
 
 
 def _pair_named(data: OrdinalData, g: int) -> str:
@@ -214,31 +222,31 @@ def _pair_named(data: OrdinalData, g: int) -> str:
     return "two people" if data.n_panels == 1 else f"a person of {data.groups[g]} and another person"
 
 
-def followers(draws: Draws, data: OrdinalData, alpha: float) -> list[str]:
+def notes_on_nonfollowers(draws: Draws, data: OrdinalData, alpha: float) -> list[str]:
     """Name people who do not follow their panel: whose discrimination is far below a typical person's."""
-    told = []
+    notes = []
     for j in data.people:
         g = int(data.group[j])
-        typical, own = draws.of_group[:, g], draws.slope[:, j]
-        if data.size[g] > 1 and (own < FAR_BELOW * typical).mean() > 1 - alpha / 2:
-            lower, upper = np.quantile(own, [alpha / 2, 1 - alpha / 2])
-            told.append(
+        panel, slope = draws.of_group[:, g], draws.slope[:, j]
+        if data.size[g] > 1 and (slope < FAR_BELOW * panel).mean() > 1 - alpha / 2:
+            lower, upper = np.quantile(slope, [alpha / 2, 1 - alpha / 2])
+            notes.append(
                 f"'{data.judges[j]}' follows the panel far less than its other people do: discrimination "
-                f"{own.mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is {typical.mean():.2f}; "
+                f"{slope.mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is {panel.mean():.2f}; "
                 "inspect these ratings, and fit again without them if they were given carelessly."
             )
-    return told
+    return notes
 
 
-def at_the_end(data: OrdinalData) -> dict[str, tuple[float, float]]:
+def groups_at_ends(data: OrdinalData) -> dict[str, tuple[float, float]]:
     """Groups that give the lowest or highest rating nearly always: the rating, and its share."""
-    told = {}
+    ends = {}
     for g, name in enumerate(data.groups):
-        given = np.bincount(data.category[data.group[data.judge] == g], minlength=data.n_categories)
+        counts = np.bincount(data.category[data.group[data.judge] == g], minlength=data.n_categories)
         for end in (0, -1):
-            if given[end] > AT_END * given.sum():
-                told[name] = (data.categories[end], float(given[end] / given.sum()))
-    return told
+            if counts[end] > AT_END * counts.sum():
+                ends[name] = (data.categories[end], float(counts[end] / counts.sum()))
+    return ends
 
 
 def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> list[str]:
@@ -253,7 +261,7 @@ def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> lis
     ]
 
 
-def _latent(draws: Draws, data: OrdinalData, g: int, noise: float) -> Floats:
+def _latent_correlation(draws: Draws, data: OrdinalData, g: int, noise: float) -> Floats:
     """Correlation of a group's latent judgments with the consensus, over all items, shape (D,)."""
     slope, bias, quality = draws.of_group[:, g], draws.bias[:, g], draws.quality
     centred = quality - (quality @ data.share)[:, None]
@@ -270,64 +278,66 @@ def _latent(draws: Draws, data: OrdinalData, g: int, noise: float) -> Floats:
     return np.asarray(shared / np.sqrt(consensus * total))
 
 
-def _chained(shape: tuple[int, int], size: int) -> tuple[int, int]:
+def _shape_by_chain(shape: tuple[int, int], size: int) -> tuple[int, int]:
     """Shape (chains, draws) of some of the draws, the same number of each chain."""
     return shape[0], size // shape[0]
 
 
-def worst_of(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def convergence_table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Names and convergence of all reported quantities, one under the other."""
     parts = []
     for table in tables:
         names = [c for c in table.columns[: list(table.columns).index("estimate")] if c != "judge_kind"]
-        told = table[names].astype("string").fillna("").agg(" ".join, axis=1)
-        parts.append(table[["rhat", "ess_bulk", "ess_tail"]].assign(quantity=told))
-    both = pd.concat(parts, ignore_index=True)
-    return both[["quantity", "rhat", "ess_bulk", "ess_tail"]]
+        labels = table[names].astype("string").fillna("").agg(" ".join, axis=1)
+        parts.append(table[["rhat", "ess_bulk", "ess_tail"]].assign(quantity=labels))
+    rows = pd.concat(parts, ignore_index=True)
+    return rows[["quantity", "rhat", "ess_bulk", "ess_tail"]]
 
 
-def item_table(draws: Draws, data: OrdinalData, found: Cells, at: Grid, alpha: float) -> pd.DataFrame:
+def item_table(draws: Draws, data: OrdinalData, rating_cells: Cells, at: Grid, alpha: float) -> pd.DataFrame:
     """Quality of each item, as people judge it, in standard deviations within strata."""
     some = draws.some(DRAWS)
     far = np.abs(some.quality).max() + at.nodes[-1]
     nodes = np.arange(-np.ceil(far / at.step), np.ceil(far / at.step) + 1) * at.step
-    mass = np.zeros((len(found.item_weight), len(nodes)))
+    mass = np.zeros((len(rating_cells.item_weight), len(nodes)))
     for d in range(len(some.slope)):
-        mass += _given_ratings(some, found, d, nodes, at) / len(some.slope)
+        mass += _node_masses(some, rating_cells, d, nodes, at) / len(some.slope)
     mean = mass @ nodes
     spread = np.sqrt(np.maximum(mass @ nodes**2 - mean**2, 0))
     cumulative = np.cumsum(mass, axis=1) - mass / 2
     ends = np.array([np.interp([alpha / 2, 1 - alpha / 2], row, nodes) for row in cumulative])
     table = pd.DataFrame(
         {"estimate": mean, "std_error": spread, "lower": ends[:, 0], "upper": ends[:, 1]}
-    ).iloc[found.item]
+    ).iloc[rating_cells.item]
     table.insert(0, "item_id", list(data.items))
     by_people = data.item[data.group[data.judge] < data.n_panels]
     table["n_ratings"] = np.bincount(by_people, minlength=len(data.items))
     return table.reset_index(drop=True)
 
 
-def _given_ratings(draws: Draws, found: Cells, d: int, nodes: Floats, at: Grid) -> Floats:
+def _node_masses(draws: Draws, rating_cells: Cells, d: int, nodes: Floats, at: Grid) -> Floats:
     """Masses of the nodes given an item's ratings, shape (I, nodes)."""
-    judge, stratum, group = found.pair_judge, found.pair_stratum, found.pair_group
+    judge, stratum, group = rating_cells.pair_judge, rating_cells.pair_stratum, rating_cells.pair_group
     eta = draws.slope[d][judge, None] * nodes + (
         draws.bias[d][group, stratum] - draws.severity[d][judge]
     )[:, None]  # fmt: skip
-    pair = np.repeat(np.arange(len(judge)), np.diff(found.cell_start))
-    of_rating = np.repeat(pair, np.diff(found.rating_start))
+    pair = np.repeat(np.arange(len(judge)), np.diff(rating_cells.cell_start))
+    of_rating = np.repeat(pair, np.diff(rating_cells.rating_start))
     wide = draws.own[d][group]
     chance = np.zeros((len(pair), len(nodes)))
     inner = list(zip(at.inner_nodes, at.inner_weights, strict=True)) if wide.any() else [(0.0, 1.0)]
     for u, w in inner:
-        made = category_chances(eta + u * wide[:, None], draws.cut[d][group][:, None, :], draws.link)
-        each = made[of_rating, :, found.rating]
-        chance += w * np.multiply.reduceat(each, found.rating_start[:-1], axis=0)
-    told = np.log(np.maximum(chance, 1e-300))[found.item_cell]
-    place = np.arange(len(found.item_cell))
-    by_models = place >= np.repeat(found.item_models, np.diff(found.item_start))
-    told[by_models] = 0  # quality is what people see
-    logs = np.add.reduceat(told, found.item_start[:-1], axis=0)
+        chances = category_chances(eta + u * wide[:, None], draws.cut[d][group][:, None, :], draws.link)
+        each = chances[of_rating, :, rating_cells.rating]
+        chance += w * np.multiply.reduceat(each, rating_cells.rating_start[:-1], axis=0)
+    log_chances = np.log(np.maximum(chance, 1e-300))[rating_cells.item_cell]
+    place = np.arange(len(rating_cells.item_cell))
+    by_models = place >= np.repeat(rating_cells.item_models, np.diff(rating_cells.item_start))
+    log_chances[by_models] = 0  # quality is what people see
+    logs = np.add.reduceat(log_chances, rating_cells.item_start[:-1], axis=0)
     mean, sd = moments(draws.shape[d])
-    logs += log_weights(draws.shape[d], mean + sd * (nodes - draws.quality[d][:, None]))[found.item_stratum]
+    logs += log_weights(draws.shape[d], mean + sd * (nodes - draws.quality[d][:, None]))[
+        rating_cells.item_stratum
+    ]
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))

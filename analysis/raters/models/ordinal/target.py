@@ -1,6 +1,6 @@
 """Log posterior density of the ordinal rater model with its gradient: what lies around the likelihood.
 
-``unpacked`` makes the parameters of ``kernel.log_likelihood`` from a vector of unconstrained numbers,
+``unpack_parameters`` makes the parameters of ``kernel.log_likelihood`` from a vector of unconstrained numbers,
 ``density_from`` adds the priors to its value and carries its gradient back to the vector. The density is
 that of ``graph.rater_graph`` on the same scale, up to a constant. All three are compiled one by one
 and release the lock of the interpreter, so that chains run side by side. Loops in place of array expressions
@@ -25,30 +25,30 @@ Arranged = tuple[Codes, Codes, Floats, Codes, Codes, Codes, Codes, Codes, Floats
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
-def unpacked(vector: Floats, arranged: Arranged) -> tuple[Floats, ...]:
+def unpack_parameters(vector: Floats, arranged: Arranged) -> tuple[Floats, ...]:
     """Parameters of the likelihood at ``vector``, shape (D,), and what they are made of."""
-    places, panels, known, members, repeated, covariates, level, group, share, sd = arranged
+    places, panels, centring_weight, members, repeated, covariates, level, group, share, sd = arranged
     n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
     shape = vector[shape_at : shape_at + n_bumps].copy()
     mean, spread, _, _ = _moments(shape)
     shares, cumulative, quantile = _shares(vector, n_groups, n_cut)
-    of_group, own = np.empty(n_groups), np.zeros(n_groups)
+    of_group, own_sd = np.empty(n_groups), np.zeros(n_groups)
     for g in range(n_panels):
         of_group[g] = math.exp(vector[n_groups * n_cut + g])
     for m in range(n_models):
         of_group[n_panels + m] = vector[models_at + m]
     for r in range(len(repeated)):
-        own[repeated[r]] = math.exp(vector[own_at + r])
+        own_sd[repeated[r]] = math.exp(vector[own_at + r])
     quality, bias = np.zeros(n_strata), np.zeros((n_groups, n_strata))
     for c in range(len(covariates)):
         n_levels, quality_at, bias_at = covariates[c]
-        effect = _expanded(vector, quality_at, n_levels)
+        effect = _expand_to_zero_sum(vector, quality_at, n_levels)
         for s in range(n_strata):
             quality[s] += effect[level[c, s]]
         for m in range(n_models):
-            tilt = _expanded(vector, bias_at + m * (n_levels - 1), n_levels)
+            tilt = _expand_to_zero_sum(vector, bias_at + m * (n_levels - 1), n_levels)
             for s in range(n_strata):
                 bias[n_panels + m, s] += tilt[level[c, s]]
     slope, shift = np.empty(n_judges), np.empty((n_judges, n_strata))
@@ -58,8 +58,8 @@ def unpacked(vector: Floats, arranged: Arranged) -> tuple[Floats, ...]:
             shift[j, s] = sd * bias[group[j], s]
     for p in range(len(panels)):
         what, sd_at, raw_at, first, last = panels[p, :5]
-        unit = math.exp((1 - known[p]) * vector[sd_at])
-        raw = _expanded(vector, raw_at, last - first)
+        unit = math.exp((1 - centring_weight[p]) * vector[sd_at])
+        raw = _expand_to_zero_sum(vector, raw_at, last - first)
         for at in range(first, last):
             j = members[at]
             if what == 1:
@@ -72,8 +72,8 @@ def unpacked(vector: Floats, arranged: Arranged) -> tuple[Floats, ...]:
         variance += share[s] * quality[s] ** 2
     scale, cut = np.empty(n_groups), np.empty((n_groups, n_cut))
     for g in range(n_groups):
-        scale[g] = math.sqrt(1 + of_group[g] ** 2 * variance + own[g] ** 2)
-        own[g] *= sd
+        scale[g] = math.sqrt(1 + of_group[g] ** 2 * variance + own_sd[g] ** 2)
+        own_sd[g] *= sd
         for k in range(n_cut):
             cut[g, k] = sd * scale[g] * quantile[g, k]
     centre = np.empty(n_strata)
@@ -81,7 +81,7 @@ def unpacked(vector: Floats, arranged: Arranged) -> tuple[Floats, ...]:
         centre[s] = spread * quality[s] - mean
     for j in range(n_judges):
         slope[j] /= spread
-    return slope, shift, own, cut, centre, shape, shares, cumulative, quantile, of_group, scale, quality
+    return slope, shift, own_sd, cut, centre, shape, shares, cumulative, quantile, of_group, scale, quality
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -95,12 +95,12 @@ def density_from(
     by: tuple[Floats, ...],
 ) -> float:
     """Log density at ``vector``; its gradient is written to ``gradient``, both of shape (D,)."""
-    places, panels, known, members, repeated, covariates, level, group, share, sd = arranged
+    places, panels, centring_weight, members, repeated, covariates, level, group, share, sd = arranged
     n_groups, n_panels, n_categories, models_at, own_at, shape_at, n_bumps = places
     n_models, n_strata, n_judges = n_groups - n_panels, len(share), len(group)
     n_cut = n_categories - 1
-    slope, _, own, _, _, shape, shares, cumulative, quantile, of_group, scale, quality = at
-    d_slope, d_shift, d_own, d_cut, d_centre, d_shape = by
+    slope, _, own_sd, _, _, shape, shares, cumulative, quantile, of_group, scale, quality = at
+    d_slope, d_shift, d_own_sd, d_cut, d_centre, d_shape = by
     _, spread, of_mean, of_spread = _moments(shape)
     d_mean, d_spread, d_quality = 0.0, 0.0, np.empty(n_strata)
     for s in range(n_strata):
@@ -125,7 +125,7 @@ def density_from(
         for k in range(n_cut):
             d_scale += sd * d_cut[g, k] * quantile[g, k]
         d_group[g] += d_scale * of_group[g] * variance / scale[g]
-        d_own[g] = sd * d_own[g] + d_scale * own[g] / sd / scale[g]
+        d_own_sd[g] = sd * d_own_sd[g] + d_scale * own_sd[g] / sd / scale[g]
         pull += d_scale * of_group[g] ** 2 / scale[g]
     for s in range(n_strata):
         d_quality[s] += share[s] * quality[s] * pull
@@ -144,12 +144,17 @@ def density_from(
         for j in range(last - first):
             part[j] = d_deviation[what, members[first + j]]
         if what == 0:
-            value += _normal_panel(vector, gradient, sd_at, raw_at, part, known[p], priors[4])
+            value += _log_normal_panel(vector, gradient, sd_at, raw_at, part, centring_weight[p], priors[4])
             continue
         seen_at = n_groups * n_cut + g
         single[g] = False
-        value += _mixed_panel(
-            vector, gradient, (sd_at, raw_at, careless_at, shift_at, seen_at), part, known[p], priors
+        value += _log_mixed_panel(
+            vector,
+            gradient,
+            (sd_at, raw_at, careless_at, shift_at, seen_at),
+            part,
+            centring_weight[p],
+            priors,
         )
     for g in range(n_panels):
         if single[g]:
@@ -158,7 +163,7 @@ def density_from(
             gradient[n_groups * n_cut + g] += slope_of
     for r in range(len(repeated)):
         g = repeated[r]
-        value += _positive(gradient, own_at + r, priors[5], own[g] / sd, d_own[g])
+        value += _log_scale_part(gradient, own_at + r, priors[5], own_sd[g] / sd, d_own_sd[g])
     for b in range(n_bumps):
         gradient[shape_at + b] = (
             d_shape[b] + d_mean * of_mean[b] + d_spread * of_spread[b] - shape[b] / priors[9, 2] ** 2
@@ -189,8 +194,8 @@ def _moments(shape: Floats) -> tuple[float, float, Floats, Floats]:
         x = -6.0 + 0.125 * q
         value = -0.5 * x * x
         for b in range(n_bumps):
-            apart = x + 3.0 - 6.0 * b / (n_bumps - 1)
-            bumps[q, b] = math.exp(-0.5 * apart * apart)
+            distance = x + 3.0 - 6.0 * b / (n_bumps - 1)
+            bumps[q, b] = math.exp(-0.5 * distance * distance)
             value += shape[b] * bumps[q, b]
         mass[q] = value
     mass = np.exp(mass - mass.max())
@@ -211,21 +216,21 @@ def _moments(shape: Floats) -> tuple[float, float, Floats, Floats]:
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _expanded(vector: Floats, start: int, size: int) -> Floats:
+def _expand_to_zero_sum(vector: Floats, start: int, size: int) -> Floats:
     """Numbers that sum to zero, shape (size,), from ``size - 1`` free ones (``zero_sum_basis``)."""
     total = 0.0
     for j in range(size - 1):
         total += vector[start + j]
     root = math.sqrt(size)
-    made = np.empty(size)
+    values = np.empty(size)
     for j in range(size - 1):
-        made[j] = vector[start + j] - total / (root + size)
-    made[size - 1] = -total / root
-    return made
+        values[j] = vector[start + j] - total / (root + size)
+    values[size - 1] = -total / root
+    return values
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _contracted(part: Floats, out: Floats, start: int) -> None:
+def _contract_gradient(part: Floats, out: Floats, start: int) -> None:
     """Gradient by the free numbers, from that by those that sum to zero."""
     size = len(part)
     root = math.sqrt(size)
@@ -308,7 +313,7 @@ def _log_prior(prior: Floats, at: float) -> tuple[float, float]:
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _positive(gradient: Floats, place: int, prior: Floats, at: float, d_at: float) -> float:
+def _log_scale_part(gradient: Floats, place: int, prior: Floats, at: float, d_at: float) -> float:
     """Log prior density of a positive parameter by its logarithm; its whole gradient goes to its place."""
     value, slope = _log_prior(prior, at)
     gradient[place] = d_at * at + slope
@@ -316,31 +321,37 @@ def _positive(gradient: Floats, place: int, prior: Floats, at: float, d_at: floa
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _normal_panel(
-    vector: Floats, gradient: Floats, sd_at: int, raw_at: int, part: Floats, known: float, prior: Floats
+def _log_normal_panel(
+    vector: Floats,
+    gradient: Floats,
+    sd_at: int,
+    raw_at: int,
+    part: Floats,
+    centring_weight: float,
+    prior: Floats,
 ) -> float:
     """Deviations of a panel's members, normal with a standard deviation of their own."""
     size, log_sd = len(part), vector[sd_at]
-    unit, precision = math.exp((1 - known) * log_sd), math.exp(-2 * known * log_sd)
-    raw = _expanded(vector, raw_at, size)
+    unit, precision = math.exp((1 - centring_weight) * log_sd), math.exp(-2 * centring_weight * log_sd)
+    raw = _expand_to_zero_sum(vector, raw_at, size)
     squares, pull = 0.0, 0.0
     for j in range(size):
         squares += raw[j] ** 2 * precision
         pull += part[j] * raw[j] * unit
         part[j] = part[j] * unit - raw[j] * precision
-    _contracted(part, gradient, raw_at)
+    _contract_gradient(part, gradient, raw_at)
     value, slope = _log_prior(prior, math.exp(log_sd))
-    gradient[sd_at] = slope + (1 - known) * pull + known * (squares - (size - 1))
-    return float(value - 0.5 * squares - known * (size - 1) * log_sd)
+    gradient[sd_at] = slope + (1 - centring_weight) * pull + centring_weight * (squares - (size - 1))
+    return float(value - 0.5 * squares - centring_weight * (size - 1) * log_sd)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _mixed_panel(
+def _log_mixed_panel(
     vector: Floats,
     gradient: Floats,
     places: tuple[int, int, int, int, int],
     part: Floats,
-    known: float,
+    centring_weight: float,
     priors: Floats,
 ) -> float:
     """Log discriminations of a panel's members: normal about a typical person's, or careless, much wider."""
@@ -348,27 +359,30 @@ def _mixed_panel(
     # deviations from it. A single person who does not follow the others moves it little.
     sd_at, raw_at, careless_at, shift_at, seen_at = places
     size, log_sd, shift = len(part), vector[sd_at], vector[shift_at]
-    sd, unit = math.exp(log_sd), math.exp((1 - known) * log_sd)
+    sd, unit = math.exp(log_sd), math.exp((1 - centring_weight) * log_sd)
     far_sd = priors[8, 3]
     careless = 1 / (1 + math.exp(-min(max(vector[careless_at], -30.0), 30.0)))
-    raw = _expanded(vector, raw_at, size)
-    value, d_shift, d_careless, d_log_sd = 0.0, 0.0, 0.0, (1 - known) * (size - 1) + 1
+    raw = _expand_to_zero_sum(vector, raw_at, size)
+    value, d_shift, d_careless, d_log_sd = 0.0, 0.0, 0.0, (1 - centring_weight) * (size - 1) + 1
     for j in range(size):
-        own = unit * raw[j]
-        away = own - sd * shift
+        deviation = unit * raw[j]
+        away = deviation - sd * shift
         near = math.log1p(-careless) - 0.5 * (away / sd) ** 2 - log_sd
         far = math.log(careless) - 0.5 * (away / far_sd) ** 2 - math.log(far_sd)
         most = max(near, far)
-        both = most + math.log(math.exp(near - most) + math.exp(far - most))
-        of_careless = math.exp(far - both)
+        log_sum = most + math.log(math.exp(near - most) + math.exp(far - most))
+        of_careless = math.exp(far - log_sum)
         slope = -(1 - of_careless) * away / sd**2 - of_careless * away / far_sd**2
-        value += both
+        value += log_sum
         d_log_sd += (1 - of_careless) * ((away / sd) ** 2 - 1)
-        d_log_sd += slope * ((1 - known) * own - sd * shift) + (1 - known) * part[j] * own
+        d_log_sd += (
+            slope * ((1 - centring_weight) * deviation - sd * shift)
+            + (1 - centring_weight) * part[j] * deviation
+        )
         d_shift -= slope * sd
         d_careless += of_careless - careless
         part[j] = (part[j] + slope) * unit
-    _contracted(part, gradient, raw_at)
+    _contract_gradient(part, gradient, raw_at)
     typical, d_typical = _log_prior(priors[1], math.exp(vector[seen_at] + sd * shift))
     spread, d_spread = _log_prior(priors[3], sd)
     first, second = priors[8, 1], priors[8, 2]
@@ -377,13 +391,13 @@ def _mixed_panel(
     gradient[shift_at] = d_shift + d_typical * sd
     gradient[sd_at] = d_log_sd + d_spread + d_typical * sd * shift
     gradient[careless_at] = d_careless + first * (1 - careless) - second * careless
-    return float(value + typical + spread + ((1 - known) * (size - 1) + 1) * log_sd)
+    return float(value + typical + spread + ((1 - centring_weight) * (size - 1) + 1) * log_sd)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _effects(vector: Floats, gradient: Floats, place: int, part: Floats, sd: float) -> float:
     """Effects of a covariate's levels, normal and summing to zero."""
-    _contracted(part, gradient, place)
+    _contract_gradient(part, gradient, place)
     value = 0.0
     for j in range(len(part) - 1):
         at = vector[place + j]

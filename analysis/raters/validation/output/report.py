@@ -115,7 +115,7 @@ def sections(result: Validation) -> list[Section]:
     """All estimates by part, as texts."""
     level = f"{1 - float(result.settings['alpha']):.0%} interval"
     names = result.settings.get("names", ("A", "B"))
-    found = []
+    blocks = []
     for part, heading in HEADINGS.items():
         rows = result.frame[result.frame["part"] == part]
         if rows.empty:
@@ -124,9 +124,11 @@ def sections(result: Validation) -> list[Section]:
             "chance": ("by chance", _chance),
             "p_equivalence": ("p, equivalence", lambda row: _p(row["p_equivalence"])),
         }
-        shown = {key: one for key, one in further.items() if key in rows and rows[key].notna().any()}
+        extra_columns = {
+            key: column for key, column in further.items() if key in rows and rows[key].notna().any()
+        }
         tested = {"p": ("p", lambda row: _p(_adjusted(row)))} if rows["p"].notna().any() else {}
-        columns = {**shown, **tested}
+        columns = {**extra_columns, **tested}
         head = ("", "estimate", level, *(title for title, _ in columns.values()), "n")
         body = [
             (
@@ -138,8 +140,8 @@ def sections(result: Validation) -> list[Section]:
             )
             for _, row in rows.iterrows()
         ]
-        found.append(Section(heading, head, tuple(body)))
-    return [*found, *_crossed(result), *_precision(result)]
+        blocks.append(Section(heading, head, tuple(body)))
+    return [*blocks, *_crosstab_sections(result), *_precision(result)]
 
 
 def _label(row: Row, names: Sequence[str]) -> str:
@@ -164,14 +166,14 @@ def _p(p: float) -> str:
     return p_text(p).removeprefix("= ") if np.isfinite(p) else ""
 
 
-def _crossed(result: Validation) -> list[Section]:
+def _crosstab_sections(result: Validation) -> list[Section]:
     """Which label is called what, or became what: counts with shares of the row."""
     names = result.settings.get("names", ("A", "B"))
     headings = {
         "confusion": ("people", "judge", "Labels by people in rows, answers of the judge in columns"),
         "changes": ("a", "b", f"Answers of {names[0]} in rows, of {names[1]} in columns"),
     }
-    found = []
+    blocks = []
     for key, (row, column, heading) in headings.items():
         table = result.extra.get(key)
         if table is not None:
@@ -185,8 +187,8 @@ def _crossed(result: Validation) -> list[Section]:
                 (str(name), *cells[at * size : (at + 1) * size])
                 for at, name in enumerate(dict.fromkeys(table[row]))
             ]
-            found.append(Section(heading, ("", *map(str, columns)), tuple(body)))
-    return found
+            blocks.append(Section(heading, ("", *map(str, columns)), tuple(body)))
+    return blocks
 
 
 def _precision(result: Validation) -> list[Section]:
@@ -231,14 +233,14 @@ def record(report: Report) -> dict[str, Any]:
         "notes": list(result.notes),
         "gates": [
             {
-                "gate": one.gate.text,
-                "name": one.gate.name,
-                "limit": one.gate.limit,
-                "bound": one.gate.bound,
-                "value": json_value(one.value),
-                "passes": one.passes,
+                "gate": outcome.gate.text,
+                "name": outcome.gate.name,
+                "limit": outcome.gate.limit,
+                "bound": outcome.gate.bound,
+                "value": json_value(outcome.value),
+                "passes": outcome.passes,
             }
-            for one in report.outcomes
+            for outcome in report.outcomes
         ],
         "estimates": records(result.frame),
         **{name: records(table) for name, table in result.extra.items()},
@@ -249,8 +251,8 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows without empty cells, as JSON has them."""
     rows = []
     for row in frame.astype(object).to_dict("records"):
-        plain = {str(key): json_value(value) for key, value in row.items()}
-        rows.append({key: value for key, value in plain.items() if value is not None and value != ""})
+        cells = {str(key): json_value(value) for key, value in row.items()}
+        rows.append({key: value for key, value in cells.items() if value is not None and value != ""})
     return rows
 
 

@@ -38,13 +38,13 @@ def _table(section: Section) -> Iterator[str]:
     rows = [(f"  {_cell(row[0])}", *map(_cell, row[1:])) for row in section.rows[:MOST_ROWS]]
     head = (_cell(section.heading), *map(_cell, section.head[1:]))
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
-    for first, *rest in (head, *rows):
-        cells = (text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))
+    for first, *texts in (head, *rows):
+        cells = (text.rjust(width) for text, width in zip(texts, widths[1:], strict=True))
         yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
     if len(section.rows) > MOST_ROWS:
         yield f"  {len(section.rows) - MOST_ROWS:,} more rows with --json or --html."
 
 
 def _cell(text: str) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
+    label = printable(text)
+    return label if len(label) <= LONGEST else f"{label[: LONGEST - 3]}..."

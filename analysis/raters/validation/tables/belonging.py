@@ -44,13 +44,13 @@ def refuse_labels_of_one_judge_each(data: Coded, names: tuple[str, str]) -> None
     # Of people who labelled the same answers, whoever one judge agrees with more is agreed with more by it.
     ahead: dict[int, tuple[str, float]] = {}
     for person, rated in zip(data.people_names, data.rated, strict=True):
-        used = np.isfinite(data.judged).all(axis=0) & np.isfinite(rated)
-        if used.sum() < 2:
+        mask = np.isfinite(data.judged).all(axis=0) & np.isfinite(rated)
+        if mask.sum() < 2:
             continue
-        advantage = _closeness(data.judged[1, used], rated[used]) - _closeness(
-            data.judged[0, used], rated[used]
+        advantage = _closeness(data.judged[1, mask], rated[mask]) - _closeness(
+            data.judged[0, mask], rated[mask]
         )
-        result = difference(float(advantage.mean()), advantage - advantage.mean(), data.cluster[used], 0.05)
+        result = difference(float(advantage.mean()), advantage - advantage.mean(), data.cluster[mask], 0.05)
         if result.p < SURELY:
             ahead.setdefault(int(result.estimate > 0), (person, result.estimate))
     if len(ahead) == 2:
@@ -65,17 +65,17 @@ def _closeness(judged: Floats, rated: Floats) -> Floats:
     return -np.abs(judged - rated) if len(np.unique(rated)) > 2 else (judged == rated).astype(float)
 
 
-def other_answers(first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str]) -> list[str]:
+def notes_on_other_answers(first: pd.DataFrame, second: pd.DataFrame, names: tuple[str, str]) -> list[str]:
     """Note columns of answers that differ in most pairs: labels of the one may not be about the other."""
     notes = []
     for name in map(str, first):
         if plain(name) in ANSWERS and name in second:
-            one, other = keys_of(first[name]), keys_of(second[name])
-            both = (one != "") & (other != "")
-            unlike = int((both & (one != other)).sum())
-            if 2 * unlike > both.sum():
+            first_keys, second_keys = keys_of(first[name]), keys_of(second[name])
+            has_both = (first_keys != "") & (second_keys != "")
+            unlike = int((has_both & (first_keys != second_keys)).sum())
+            if 2 * unlike > has_both.sum():
                 notes.append(
-                    f"'{name}' differs between {names[0]} and {names[1]} in {unlike:,} of {both.sum():,} "
+                    f"'{name}' differs between {names[0]} and {names[1]} in {unlike:,} of {has_both.sum():,} "
                     "pairs: if it contains the answers that were judged, labels of the one are not about the "
                     f"other; then {REMEDY}."
                 )

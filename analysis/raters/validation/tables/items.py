@@ -14,27 +14,29 @@ def item_of(
     table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str, option: str = "--id"
 ) -> tuple[str | None, list[str]]:
     """The column by which rows are clustered: the one that is named, else one of items that repeat."""
-    notes = _copied(table, named, answers, source)
+    notes = _notes_on_copies(table, named, answers, source)
     if named is not None:
         return named, notes
-    item, others = repeated_items(table, answers)
+    item, candidates = repeated_items(table, answers)
     n = f"{len(table):,} rows"
     if item is not None:
         notes.append(
             f"Column '{item}' repeats ({n} about {counted(table[item].nunique(), 'item')}), so it is used "
             f"as the column of items; name another with {option}."
         )
-    elif others:
-        several = len(others) > 1
+    elif candidates:
+        several = len(candidates) > 1
         notes.append(
-            f"{'Columns' if several else 'Column'} {listed(map(repr, others))} "
+            f"{'Columns' if several else 'Column'} {listed(map(repr, candidates))} "
             f"{'repeat' if several else 'repeats'}, and rows are treated as independent; if rows with the "
             f"same value belong together, name {'one' if several else 'it'} with {option}."
         )
     return item, notes
 
 
-def _copied(table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str) -> list[str]:
+def _notes_on_copies(
+    table: pd.DataFrame, named: str | None, answers: Sequence[str], source: str
+) -> list[str]:
     repeated = copies(table, answers)
     if not repeated.any():
         return []

@@ -13,7 +13,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.items import other_order
 
 from ..coding import keys_of
-from .belonging import REMEDY, other_answers
+from .belonging import REMEDY, notes_on_other_answers
 
 ITEM = "item of both runs"  # column of the pairs
 FEW_SHARED = 5  # labels that both tables have, below which they show nothing
@@ -33,7 +33,7 @@ class Pairs:
     notes: tuple[str, ...]
 
 
-def paired(
+def pair_rows(
     tables: tuple[pd.DataFrame, pd.DataFrame],
     judges: tuple[str, str],
     columns: tuple[Sequence[str], Sequence[str]],
@@ -51,7 +51,7 @@ def paired(
                     f"{name}: there is no column '{column}'{did_you_mean(column, present)}; there are "
                     f"{listed(present)}."
                 )
-    first, second, notes = _matched(tables, id, names, (*judges, *columns[0]))
+    first, second, notes = _match_rows(tables, id, names, (*judges, *columns[0]))
     columns_of_judges = tuple(f"{judge} of {name}" for judge, name in zip(judges, names, strict=True))
     if columns_of_judges[0] == columns_of_judges[1]:
         columns_of_judges = (f"{columns_of_judges[0]} (first)", f"{columns_of_judges[1]} (second)")
@@ -59,16 +59,16 @@ def paired(
         columns_of_judges[0]: first[judges[0]].reset_index(drop=True),
         columns_of_judges[1]: second[judges[1]].reset_index(drop=True),
     }
-    people, others = columns
-    notes += other_answers(first, second, names) if people else []
-    for name in (*people, *others):
+    people, extra_columns = columns
+    notes += notes_on_other_answers(first, second, names) if people else []
+    for name in (*people, *extra_columns):
         values[name] = _shared_column(name, first, second, names, notes, name in people)
     if id is not None:
         values[ITEM] = as_text(first[id]).reset_index(drop=True)
     return Pairs(pd.DataFrame(values), (columns_of_judges[0], columns_of_judges[1]), tuple(notes))
 
 
-def _matched(
+def _match_rows(
     tables: tuple[pd.DataFrame, pd.DataFrame], id: str | None, names: tuple[str, str], answers: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     first, second = tables
@@ -80,8 +80,8 @@ def _matched(
             )
         item = other_order(first, second, answers)
         if item is not None:
-            one, other = (as_text(table[item]).reset_index(drop=True) for table in tables)
-            row = int((one != other).argmax())
+            first_items, second_items = (as_text(table[item]).reset_index(drop=True) for table in tables)
+            row = int((first_items != second_items).argmax())
             raise InputError(
                 f"{names[0]} and {names[1]}: rows would be paired by their order, but in row {row + 1:,} the "
                 f"items differ by column '{item}' ({_cell(first, item, row)} and "
@@ -131,22 +131,22 @@ def _shared_column(
         )
     if len(parts) == 1:
         return parts[0]
-    one, other = map(keys_of, parts)
-    labelled = one != "", other != ""
-    both = labelled[0] & labelled[1]
-    unlike = both & (one != other)
+    first_keys, second_keys = map(keys_of, parts)
+    labelled = first_keys != "", second_keys != ""
+    mask = labelled[0] & labelled[1]
+    unlike = mask & (first_keys != second_keys)
     if unlike.any():
         row = int(unlike.argmax())
         cells = f"{_cell(first, name, row)} and {_cell(second, name, row)}"
         raise InputError(
-            f"{names[0]} and {names[1]}: '{name}' differs in {unlike.sum():,} of {both.sum():,} shared rows "
+            f"{names[0]} and {names[1]}: '{name}' differs in {unlike.sum():,} of {mask.sum():,} shared rows "
             f"(first: {cells}); {LABELS if is_label else GROUPS}"
         )
     single = [int((mine & ~theirs).sum()) for mine, theirs in (labelled, labelled[::-1])]
-    if is_label and all(single) and both.sum() < FEW_SHARED:
+    if is_label and all(single) and mask.sum() < FEW_SHARED:
         raise InputError(
             f"'{name}' has labels of {counted(single[0], 'row')} in {names[0]} alone, of {single[1]:,} in "
-            f"{names[1]} alone and of {both.sum():,} in both; {LABELS}"
+            f"{names[1]} alone and of {mask.sum():,} in both; {LABELS}"
         )
     if single[1] and labelled[0].any():
         rows = counted(single[1], "row")

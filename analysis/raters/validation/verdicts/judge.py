@@ -72,9 +72,9 @@ def verdict_of(
 
 def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     main = settings["main"]
-    accuracy, found = row_of(frame, "accuracy"), row_of(frame, main)
+    accuracy, coefficient = row_of(frame, "accuracy"), row_of(frame, main)
     baseline = row_of(frame, "always_most_frequent")
-    if accuracy is None or found is None:
+    if accuracy is None or coefficient is None:
         return
     limits = interval(accuracy, "accuracy")
     limits = f" ({level_of(settings)} interval {limits})" if limits else ""
@@ -89,14 +89,14 @@ def _agreement(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
         f"{number(accuracy['chance'], 'accuracy')}, and the most frequent label alone in {most}."
     )
     name = IN_WORDS[main].capitalize()
-    if not np.isfinite(found["estimate"]):
+    if not np.isfinite(coefficient["estimate"]):
         yield f"{name} has no value: with only one label, agreement cannot be distinguished from chance."
-    elif not np.isfinite(found["lower"]):
-        why = "; one item has no interval" if found["clusters"] == 1 else ", without an interval"
-        yield f"{name} is {number(found['estimate'], main)}{why}."
+    elif not np.isfinite(coefficient["lower"]):
+        why = "; one item has no interval" if coefficient["clusters"] == 1 else ", without an interval"
+        yield f"{name} is {number(coefficient['estimate'], main)}{why}."
     else:
-        estimate, limits = number(found["estimate"], main), interval(found, main)
-        yield f"{name} is {estimate} ({limits}): {_beyond_chance(found)}."
+        estimate, limits = number(coefficient["estimate"], main), interval(coefficient, main)
+        yield f"{name} is {estimate} ({limits}): {_beyond_chance(coefficient)}."
 
 
 def _beyond_chance(row: Row) -> str:
@@ -106,40 +106,42 @@ def _beyond_chance(row: Row) -> str:
 
 
 def _ratings(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
-    found, bias, error = (row_of(frame, name) for name in ("icc", "bias", "absolute_error"))
-    if found is None or bias is None or error is None:
+    icc, bias, error = (row_of(frame, name) for name in ("icc", "bias", "absolute_error"))
+    if icc is None or bias is None or error is None:
         return
-    limits = f" ({interval(found, 'icc')})" if interval(found, "icc") else ""
-    if np.isfinite(found["estimate"]):
+    limits = f" ({interval(icc, 'icc')})" if interval(icc, "icc") else ""
+    if np.isfinite(icc["estimate"]):
         yield (
             "The intraclass correlation of the judge with people is "
-            f"{number(found['estimate'], 'icc')}{limits} over {counted(int(found['n']), 'row')}; the mean "
+            f"{number(icc['estimate'], 'icc')}{limits} over {counted(int(icc['n']), 'row')}; the mean "
             f"absolute difference is {number(error['estimate'], '')}."
         )
     else:
-        yield f"The intraclass correlation has no value over {counted(int(found['n']), 'row')}."
-    apart = Difference.of(bias, settings["alpha"])
-    size = f"{number(abs(apart.estimate), '')} {'higher' if apart.positive else 'lower'} than people"
+        yield f"The intraclass correlation has no value over {counted(int(icc['n']), 'row')}."
+    difference = Difference.of(bias, settings["alpha"])
+    size = (
+        f"{number(abs(difference.estimate), '')} {'higher' if difference.positive else 'lower'} than people"
+    )
     limits = f" (difference {interval(bias, '')})" if interval(bias, "") else ""
-    if apart.constant:
+    if difference.constant:
         yield f"The judge rates {size} in every row."
-    elif abs(apart.estimate) <= SAME:
+    elif abs(difference.estimate) <= SAME:
         yield f"The judge's ratings have the same mean as those of people{limits}."
     else:
         yield f"The judge rates {size} on average{limits}" + (
-            "." if apart.clear else ", not a clear difference."
+            "." if difference.clear else ", not a clear difference."
         )
 
 
 def _against_threshold(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     threshold, main = settings["threshold"], settings["main"]
-    found = row_of(frame, main)
-    if threshold is None or found is None or not np.isfinite(found["lower"]):
+    coefficient = row_of(frame, main)
+    if threshold is None or coefficient is None or not np.isfinite(coefficient["lower"]):
         return
     name, value = IN_WORDS[main].capitalize(), number(threshold, main)
-    if found["lower"] > threshold:
+    if coefficient["lower"] > threshold:
         yield f"{name} is above {value} with confidence."
-    elif found["upper"] < threshold:
+    elif coefficient["upper"] < threshold:
         yield f"{name} is below {value} with confidence."
     else:
         yield f"Whether {IN_WORDS[main]} is above {value} is undecided."
@@ -147,47 +149,47 @@ def _against_threshold(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iter
 
 def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     main = settings["main"]
-    people, apart = row_of(frame, f"people_{main}"), row_of(frame, f"{main}_difference")
+    people, contrast = row_of(frame, f"people_{main}"), row_of(frame, f"{main}_difference")
     if people is None or not np.isfinite(people["estimate"]):
         return
     limits = f" ({interval(people, main)})" if interval(people, main) else ""
     text = f"Among people {IN_WORDS[main]} is {number(people['estimate'], main)}{limits}"
-    if apart is None or not np.isfinite(apart["lower"]):
+    if contrast is None or not np.isfinite(contrast["lower"]):
         yield f"{text}."
         return
-    lower = "lower" if apart["estimate"] < 0 else "higher"
-    if Difference.of(apart, settings["alpha"]).clear:
+    lower = "lower" if contrast["estimate"] < 0 else "higher"
+    if Difference.of(contrast, settings["alpha"]).clear:
         yield (
-            f"{text}; on the same items the judge's is {lower} by {number(abs(apart['estimate']), main)} "
-            f"(difference {interval(apart, main)})."
+            f"{text}; on the same items the judge's is {lower} by {number(abs(contrast['estimate']), main)} "
+            f"(difference {interval(contrast, main)})."
         )
     else:
-        yield f"{text}; on the same items the judge's does not clearly differ ({interval(apart, main)})."
+        yield f"{text}; on the same items the judge's does not clearly differ ({interval(contrast, main)})."
 
 
 def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
-    apart = frame[(frame["part"] == RATES) & (frame["measure"] == "rate_difference")]
-    if apart.empty:
+    differences = frame[(frame["part"] == RATES) & (frame["measure"] == "rate_difference")]
+    if differences.empty:
         return
-    clear = notable(apart, settings["alpha"])
+    clear = notable(differences, settings["alpha"])
     if clear.empty:
-        seen = apart["detectable"].astype(float).max()
-        missed = _missed(seen, points(seen), "rate_difference")
+        detectable = differences["detectable"].astype(float).max()
+        missed = _note_on_power(detectable, points(detectable), "rate_difference")
         yield f"The judge gives no class clearly more or less often than people{missed}."
         return
     for _, row in clear.head(3).iterrows():
-        own, people = (row_of(frame, f"{name}[{row['class']}]") for name in ("judge_rate", "people_rate"))
-        assert own is not None
+        rate, people = (row_of(frame, f"{name}[{row['class']}]") for name in ("judge_rate", "people_rate"))
+        assert rate is not None
         assert people is not None
         often = "more" if Difference.of(row, settings["alpha"]).positive else "less"
         limits = f" (difference {interval(row, 'rate')})" if interval(row, "rate") else ""
         yield (
-            f"The judge gives {row['class']!r} {often} often than people: {number(own['estimate'], 'rate')} "
+            f"The judge gives {row['class']!r} {often} often than people: {number(rate['estimate'], 'rate')} "
             f"against {number(people['estimate'], 'rate')}{limits}."
         )
 
 
-def _missed(detectable: float, in_words: str, measure: str) -> str:
+def _note_on_power(detectable: float, in_words: str, measure: str) -> str:
     """Which differences a test could have missed: all that are possible, those below one, or unknown ones."""
     if not np.isfinite(detectable):
         return ""
@@ -223,8 +225,8 @@ def _subgroups(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str
     if clear.empty:
         largest = tested["detectable"].astype(float).max()
         measure = str(tested["measure"].iloc[0])
-        seen = _missed(largest, number(largest, measure), measure)
-        yield f"No subgroup clearly differs from the others after Holm's adjustment{seen}."
+        note = _note_on_power(largest, number(largest, measure), measure)
+        yield f"No subgroup clearly differs from the others after Holm's adjustment{note}."
     for _, row in clear.head(3).iterrows():
         what, size = (
             ("agrees with people", points(row["estimate"]))
@@ -273,11 +275,11 @@ def replacement_in_words(result: Replacement, epsilon: str, level: str) -> str:
 
 def _corrected(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     if settings["scale"] != "nominal":
-        found, naive = row_of(frame, "corrected_mean"), row_of(frame, "judge_only_mean")
-        if found is not None and naive is not None and interval(found, ""):
+        mean, naive = row_of(frame, "corrected_mean"), row_of(frame, "judge_only_mean")
+        if mean is not None and naive is not None and interval(mean, ""):
             yield (
-                f"Over all judged rows people's mean would be {number(found['estimate'], '')} "
-                f"({interval(found, '')}); the judge alone gives {number(naive['estimate'], '')}."
+                f"Over all judged rows people's mean would be {number(mean['estimate'], '')} "
+                f"({interval(mean, '')}); the judge alone gives {number(naive['estimate'], '')}."
             )
         return
     rows = frame[frame["measure"] == "corrected_rate"]

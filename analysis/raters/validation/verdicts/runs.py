@@ -33,19 +33,21 @@ def _changes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     limits = (
         f" ({level_of(settings)} interval {interval(flips, 'flips')})" if interval(flips, "flips") else ""
     )
-    one, other = settings["names"]
+    first, second = settings["names"]
     yield (
-        f"{one} and {other} differ in {number(flips['estimate'], 'flips')} of "
+        f"{first} and {second} differ in {number(flips['estimate'], 'flips')} of "
         f"{counted(int(flips['n']), 'pair')}{limits}."
     )
 
 
 def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
     rates = frame[(frame["part"] == RATES) & frame["measure"].isin(["rate_difference", "mean_difference"])]
-    shown = rates.head(1) if len(settings["classes"]) <= 2 else notable(rates, settings["alpha"]).head(3)
-    if shown.empty:
+    notable_rows = (
+        rates.head(1) if len(settings["classes"]) <= 2 else notable(rates, settings["alpha"]).head(3)
+    )
+    if notable_rows.empty:
         yield f"No class is clearly more frequent in {settings['names'][1]} than in {settings['names'][0]}."
-    for _, row in shown.iterrows():
+    for _, row in notable_rows.iterrows():
         what = "mean" if row["measure"] == "mean_difference" else f"rate of {row['class']!r}"
         yield _difference(frame, row, what, settings)
 
@@ -65,19 +67,19 @@ def _difference(frame: pd.DataFrame, row: Row, what: str, settings: Mapping[str,
     measure = str(row["measure"]).removesuffix("_difference")
     suffix = str(row["name"]).removeprefix(str(row["measure"]))
     sides = [row_of(frame, f"{measure}_{which}{suffix}") for which in "ab"]
-    known = [side is not None and bool(np.isfinite(side["estimate"])) for side in sides]
-    if not all(known):
-        where = [name for name, has in zip(settings["names"], known, strict=True) if not has]
+    has_value = [side is not None and bool(np.isfinite(side["estimate"])) for side in sides]
+    if not all(has_value):
+        where = [name for name, has in zip(settings["names"], has_value, strict=True) if not has]
         return f"The {what} has no value in {' and '.join(where)}."
     values = [number(side["estimate"], f"{measure}_a") for side in sides if side is not None]
     text = f"The {what} is {values[0]} in {settings['names'][0]} and {values[1]} in {settings['names'][1]}"
     if not np.isfinite(row["lower"]):
         return f"{text}."
-    apart = Difference.of(row, settings["alpha"])
-    p = apart.p
+    difference = Difference.of(row, settings["alpha"])
+    p = difference.p
     text += f" (difference {interval(row, str(row['measure']))}, p {p_text(p)})"
     margin = number(row["margin"], str(row["measure"]))
-    small, clear = row["p_equivalence"] < settings["alpha"], apart.clear
+    small, clear = row["p_equivalence"] < settings["alpha"], difference.clear
     if clear and small:
         return f"{text}: different, by less than the margin of {margin}."
     if clear:

@@ -11,7 +11,7 @@ import numpy as np
 from ....numerics.intervals.bounded import NOTHING, Bounded, Flags
 from ....numerics.types import Floats
 from ..coding import Coded, Gold, counts_of
-from ..errors import MOST_RECALLS, classes_first, levels_of, rest_of, tested_classes
+from ..errors import MOST_RECALLS, classes_first, complement_of_level, levels_of, tested_classes
 from ..labels import ACCURACY, headline_of, measures_of
 from ..rows import AGREEMENT, ERRORS, RATES, SUBGROUPS, Rows
 from .strata import strata_of
@@ -109,14 +109,16 @@ def _add_subgroups(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[
                 subgroup.bounded(coefficient(main, coded, subgroup.n), subgroup.right, 2.0),
                 **keys,
             )
-            complement = rest_of(group, level, judged)
-            others = None if complement is None else _part(coded, complement, everyone, rows.alpha, seed + 1)
-            if others is not None:
+            is_complement = complement_of_level(group, level, judged)
+            complement = (
+                None if is_complement is None else _part(coded, is_complement, everyone, rows.alpha, seed + 1)
+            )
+            if complement is not None:
                 family = f"subgroups {group.name}"
                 rows.add(
                     SUBGROUPS,
                     "accuracy_difference",
-                    _accuracy_difference(subgroup, others),
+                    _accuracy_difference(subgroup, complement),
                     family=family,
                     **keys,
                 )
@@ -141,13 +143,14 @@ def _accuracy(shares: Floats) -> Floats:
     return np.asarray(np.trace(shares, axis1=1, axis2=2))
 
 
-def _accuracy_difference(subgroup: Tables, others: Tables) -> Bounded:
-    least = subgroup if subgroup.clusters <= others.clusters else others
+def _accuracy_difference(subgroup: Tables, complement: Tables) -> Bounded:
+    least = subgroup if subgroup.clusters <= complement.clusters else complement
     wrong = (1 - subgroup.right) / max(len(subgroup.right) - 1, 1)
     draws = [
-        [_accuracy(part.drawn(further)) for further in (wrong, subgroup.right)] for part in (subgroup, others)
+        [_accuracy(part.drawn(further)) for further in (wrong, subgroup.right)]
+        for part in (subgroup, complement)
     ]
     size = min(len(part) for sides in draws for part in sides)
     sides = [draws[0][k][:size] - draws[1][1 - k][:size] for k in range(2)]
-    estimate = float(np.trace(subgroup.shares) - np.trace(others.shares))
+    estimate = float(np.trace(subgroup.shares) - np.trace(complement.shares))
     return least.limited(estimate, sides, 0.0)

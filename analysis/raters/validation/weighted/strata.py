@@ -37,8 +37,8 @@ class Strata:
     @property
     def sparse(self) -> tuple[str, ...]:
         """Strata with too few labels."""
-        few = self.labelled < np.minimum(FEW_LABELS, self.judged)
-        return tuple(name for name, lacks in zip(self.names, few, strict=True) if lacks)
+        is_sparse = self.labelled < np.minimum(FEW_LABELS, self.judged)
+        return tuple(name for name, lacks in zip(self.names, is_sparse, strict=True) if lacks)
 
     @property
     def weight(self) -> Floats:
@@ -52,15 +52,15 @@ class Strata:
         rates = self.labelled / self.judged
         low, high = int(rates.argmin()), int(rates.argmax())
         shares = " and ".join(f"{rates[at]:.1%} of the rows with {self.names[at]}" for at in (low, high))
-        seen = f"People labelled rows by the judge's answer: {shares} have a label (p {p_text(self.p)})."
+        text = f"People labelled rows by the judge's answer: {shares} have a label (p {p_text(self.p)})."
         if self.sparse:
             return (
-                f"{seen} Agreement, errors and rates of people are about the labelled rows alone, and need "
+                f"{text} Agreement, errors and rates of people are about the labelled rows alone, and need "
                 f"not hold for the others: fewer than {FEW_LABELS} rows with {listed(self.sparse)} have a "
                 "label."
             )
         return (
-            f"{seen} Estimates are weighted by the judge's answer, so that they hold for all judged rows if "
+            f"{text} Estimates are weighted by the judge's answer, so that they hold for all judged rows if "
             "labels are random among rows with the same answer. The replacement test, people among "
             "themselves and the table of counts are about labelled rows alone."
         )

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri, stdtr
 from ....numerics.intervals import level_of_t
 from ....numerics.intervals.bounded import Bounded, n_clusters
 from ....numerics.types import Codes, Floats
-from ...agreement.pairs import Sides, chance, paired
+from ...agreement.pairs import Sides, chance, paired_coefficient
 from ..coding import Coded
 from ..labels import ACCURACY, ALPHA, KINDS, weights_of
 from .strata import Strata
@@ -133,7 +133,7 @@ def coefficient(measure: str, coded: Coded, n: int) -> Statistic:
 
     def of(shares: Floats) -> Floats:
         items = shares.reshape(len(shares), -1) * n
-        return np.asarray(paired(sides, None if ranked else weights, items, kind))
+        return np.asarray(paired_coefficient(sides, None if ranked else weights, items, kind))
 
     return of
 

@@ -24,7 +24,7 @@ def flow(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """How many people took part, left, were excluded, and are analysed."""
     frame, title = result.frame, ended(plain(record.title))
     first, last = int(frame["n"].iloc[0]), int(frame.loc[frame["step"] == ANALYSED, "n"].iloc[0])
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "Step": frame["step"].astype(str).map(WORDS),
             "Reason": frame["reason"].fillna("").astype(str).map(capitalised),
@@ -35,5 +35,5 @@ def flow(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     return Exhibit(
         f"{analysed_in_words(Analysed(first, last, began))} {{figure}} and {{table}} show the steps.",
         [Drawn(result, title)],
-        [Laid([styled_table(shown, left=2)], title)],
+        [Laid([styled_table(table, n_left=2)], title)],
     )

@@ -26,12 +26,12 @@ def registration(result: Result, record: Recorded, report: ReportData) -> Exhibi
     deviations = frame[frame["verdict"] != SAME]
     same, n = int((frame["verdict"] == SAME).sum()), len(frame)
     when = plain(str(result.settings["registered"])[:10])
-    made = f"registered on {when} (SHA-256 {code(str(result.settings['sha256'])[:16])})"
-    text = registered_in_words(Registered(same, n, made))
+    stamp = f"registered on {when} (SHA-256 {code(str(result.settings['sha256'])[:16])})"
+    text = registered_in_words(Registered(same, n, stamp))
     if deviations.empty:
         return Exhibit(text)
-    shown = deviations.reset_index(drop=True).fillna("").astype(str)
-    table = styled_table(shown.rename(columns={name: words(name) for name in shown}), left=4)
+    rows = deviations.reset_index(drop=True).fillna("").astype(str)
+    table = styled_table(rows.rename(columns={name: words(name) for name in rows}), n_left=4)
     return Exhibit(
         f"{text} {{table}} lists {agreeing(n - same, 'the other', 'the others')}.",
         tables=[Laid([table], "Deviations from the registration.")],

@@ -30,7 +30,7 @@ MOST_ROWS = 10  # rows of evidence that are shown
 EARLIER = {"fail": "error", "look": "warning"}  # verdicts of folders that earlier versions wrote
 
 
-def current(result: Result) -> pd.DataFrame:
+def current_verdicts(result: Result) -> pd.DataFrame:
     """Checks with verdicts in today's words; those of alarms that are suppressed are "suppressed"."""
     frame = result.frame.assign(verdict=result.frame["verdict"].astype(str).replace(EARLIER))
     return frame.assign(verdict=verdicts(frame))
@@ -48,41 +48,41 @@ def _method(record: Recorded, report: ReportData) -> str:
 
 def _counts(result: Result, record: Recorded, report: ReportData) -> str:
     """How many checks have each verdict."""
-    return checks_in_words(verdicts_of(current(result)["verdict"]))
+    return checks_in_words(verdicts_of(current_verdicts(result)["verdict"]))
 
 
 @exhibit("diagnosis", "battery", method=_method, headline=_counts)
 def diagnosis(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """All checks with their verdicts, the gravest first."""
-    found = current(result)
-    tables = [Laid([diagnosis_table(found, report.labels)], "Checks by verdict.")]
-    if "code" not in found:
+    frame = current_verdicts(result)
+    tables = [Laid([diagnosis_table(frame, report.labels)], "Checks by verdict.")]
+    if "code" not in frame:
         return Exhibit(tables=tables)
-    drawn = Drawn(Result(found, "battery"), "Checks by kind and verdict.")
-    return Exhibit("{figure} shows all checks, and {table} their findings.", [drawn], tables)
+    figure = Drawn(Result(frame, "battery"), "Checks by kind and verdict.")
+    return Exhibit("{figure} shows all checks, and {table} their findings.", [figure], tables)
 
 
-def diagnosis_table(found: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
+def diagnosis_table(frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
     """Lay checks out by verdict, the gravest first, with the finding."""
-    codes = found["code"].astype(str) + " " if "code" in found else ""
+    codes = frame["code"].astype(str) + " " if "code" in frame else ""
     rows = pd.DataFrame(
         {
-            "verdict": found["verdict"].astype(str),
-            "Check": codes + found["title"].astype(str),
-            "Finding": found["finding"].map(lambda text: in_words(text, labels)),
+            "verdict": frame["verdict"].astype(str),
+            "Check": codes + frame["title"].astype(str),
+            "Finding": frame["finding"].map(lambda text: in_words(text, labels)),
         }
     )
     place = rows["verdict"].map(list(VERDICTS).index)
     ordered = rows.iloc[place.argsort(kind="stable")]
     rows = ordered.assign(verdict=ordered["verdict"].map(VERDICTS)).reset_index(drop=True)
-    return styled_table(rows, groups="verdict", left=2)
+    return styled_table(rows, groups="verdict", n_left=2)
 
 
 @exhibit("checks", of="diagnosis")
 def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Every check: question, verdict, finding, figure, remedy."""
     alpha = float(record.settings.get("alpha") or 0.05)
-    rows = current(result).to_dict("records")
+    rows = current_verdicts(result).to_dict("records")
     return Exhibit(further=[_check(row, report, alpha, "check_") for row in rows])
 
 
@@ -90,7 +90,7 @@ def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 def battery_checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Every check that applies: question, verdict, finding, evidence, figure, remedy."""
     alpha = float(record.settings.get("alpha") or 0.05)
-    rows = [row for row in current(result).to_dict("records") if row["verdict"] != "not_applicable"]
+    rows = [row for row in current_verdicts(result).to_dict("records") if row["verdict"] != "not_applicable"]
     return Exhibit(further=[_check(row, report, alpha, "checked_") for row in rows])
 
 
@@ -160,13 +160,13 @@ def _largest(result: Result, record: Recorded, report: ReportData) -> str:
     estimate, error = (
         summary[name].max() for name in ("max_abs_difference_estimate", "max_rel_difference_std_error")
     )
-    apart = (
+    difference_text = (
         ""
         if pd.isna(estimate)
         else f" The largest difference in estimates is {scientific(estimate)}"
         + ("." if pd.isna(error) else f", in standard errors {scientific(error)} of their size.")
     )
-    return f"Compared: **{subject_of(record, report)}**.{apart}"
+    return f"Compared: **{subject_of(record, report)}**.{difference_text}"
 
 
 @exhibit("engines", method=_compared, headline=_largest)
@@ -244,8 +244,8 @@ def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT
         ]
         rows["Level"] = [f"{level}, {pair}" for level, pair in zip(rows["Level"], pairs, strict=True)]
     for engine in names:
-        both = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
-        rows[engine] = [_estimate(value, error) for value, error in both]
+        estimates = zip(engines[f"estimate_{engine}"], engines[f"std_error_{engine}"], strict=True)
+        rows[engine] = [_estimate(value, error) for value, error in estimates]
     return styled_table(rows, groups="Attribute")
 
 

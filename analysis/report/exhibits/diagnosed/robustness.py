@@ -20,8 +20,8 @@ from ...sentences.diagnosed import (
     Reliable,
     detectability,
     detectability_in_words,
+    find_largest_ratios,
     reliability_in_words,
-    widest,
     widest_in_words,
 )
 from ...tables import NO_BREAK, interval, number, p_value, styled_table, whole
@@ -68,13 +68,13 @@ def _absent(report: ReportData, what: str = "") -> str:
 
 
 def _by_judge(
-    report: ReportData, frame: pd.DataFrame, caption: str, drawn: str, of: Callable[[pd.DataFrame], Result]
+    report: ReportData, frame: pd.DataFrame, caption: str, legend: str, of: Callable[[pd.DataFrame], Result]
 ) -> list[Drawn]:
-    """A figure for each of the first judges; ``drawn`` says what its points and lines are."""
+    """A figure for each of the first judges; ``legend`` says what its points and lines are."""
     keys = frame["judge"].astype("string") + "|" + frame["prompt"].astype("string").fillna("")
     parts = [frame[keys == key].reset_index(drop=True) for key in list(dict.fromkeys(keys))[:MOST_FIGURES]]
     return [
-        Drawn(of(part), f"{caption}: {plain(judge_of(part.iloc[0]))}. {drawn}", str(place))
+        Drawn(of(part), f"{caption}: {plain(judge_of(part.iloc[0]))}. {legend}", str(place))
         for place, part in enumerate(parts, start=1)
     ]
 
@@ -128,12 +128,12 @@ def corrected(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "Unreliable answers bias all effects towards zero. The observed effects and effects corrected for "
         "this bias are in {figure}; intervals of corrected effects include the uncertainty of the correction."
     )
-    made = partial(Result, kind="amce", settings={"group": "source"})
-    what, drawn = (
+    to_result = partial(Result, kind="amce", settings={"group": "source"})
+    what, legend = (
         "Effects as observed and corrected for unreliable answers",
         "Points: AMCEs; lines: intervals.",
     )
-    return Exhibit(lead, _by_judge(report, frame, what, drawn, made))
+    return Exhibit(lead, _by_judge(report, frame, what, legend, to_result))
 
 
 @exhibit("standard_errors", absent=partial(_absent, what="Errors"))
@@ -156,7 +156,7 @@ def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exh
             partial(Result, kind="standard_errors"),
         ),
         [Laid([errors_table(frame, labels)], caption)],
-        f"{widest_in_words(widest(frame, names))}\n\n{methods}",
+        f"{widest_in_words(find_largest_ratios(frame, names))}\n\n{methods}",
     )
 
 
@@ -225,7 +225,7 @@ def reliability_table(agreement: pd.DataFrame) -> GT:
             "Swapping error": agreement["tau"].map(number),
         }
     )
-    return styled_table(rows, left=2)
+    return styled_table(rows, n_left=2)
 
 
 def position_table(position: pd.DataFrame) -> GT:
@@ -250,12 +250,12 @@ def errors_table(frame: pd.DataFrame, labels: Labels) -> GT:
     rows = []
     keys = frame[["judge", "prompt"]].astype("string").fillna("")
     for judge, prompt in keys.drop_duplicates().itertuples(index=False):
-        one = frame[(keys["judge"] == judge) & (keys["prompt"] == prompt)]
-        ranges = ratio_ranges(one)
+        judge_rows = frame[(keys["judge"] == judge) & (keys["prompt"] == prompt)]
+        ranges = ratio_ranges(judge_rows)
         for choice in ranges.index:
             cells = {
                 labels.feature(name): _range(*(ranges.loc[choice, (name, edge)] for edge in ("min", "max")))
-                for name in display_order(one["feature"])
+                for name in display_order(judge_rows["feature"])
             }
             rows.append({"judge": ", ".join(filter(None, (judge, prompt))), "Random": choice, **cells})
     return styled_table(pd.DataFrame(rows), groups="judge")
@@ -264,16 +264,16 @@ def errors_table(frame: pd.DataFrame, labels: Labels) -> GT:
 def power_table(frame: pd.DataFrame, labels: Labels) -> GT:
     """Detectable effects by judge and attribute: planned, and with the observed standard errors."""
     rows = []
-    for _, one in frame.groupby(["judge", "prompt", "feature"], sort=False, observed=True, dropna=False):
-        first = one.iloc[0]
+    for _, group in frame.groupby(["judge", "prompt", "feature"], sort=False, observed=True, dropna=False):
+        first = group.iloc[0]
         rows.append(
             {
                 "judge": judge_of(first),
                 "Attribute": labels.feature(first["feature"]),
                 "Pairs": whole(first["pairs"]),
-                "Planned": _range(one["effect_design"].min(), one["effect_design"].max(), 3),
-                "Observed": _range(one["effect_found"].min(), one["effect_found"].max(), 3),
-                "Estimates": _range(one["estimate"].min(), one["estimate"].max(), 3),
+                "Planned": _range(group["effect_design"].min(), group["effect_design"].max(), 3),
+                "Observed": _range(group["effect_found"].min(), group["effect_found"].max(), 3),
+                "Estimates": _range(group["estimate"].min(), group["estimate"].max(), 3),
                 "Random in the observed value": str(first["errors"]),
             }
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....figures.benchmark.panels import metric_in_words, placed
+from ....figures.benchmark.panels import label_rows, metric_in_words
 from ....figures.labels import Names
 from ....results import Result
 from ...tables import estimate_cell, in_brackets, spread, with_gaps
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 )
 def calibration(result: Result, names: Names) -> list[GT]:
     """All metrics by judge, tasks and strata, metrics as columns."""
-    frame, places = placed(result.frame, result.settings, names)
+    frame, places = label_rows(result.frame, result.settings, names)
     frame = ranked(frame, places)
     rows = {PLACE: frame["_where"], "Judge": frame["_who"]}
-    shown = spread(frame, rows, frame["metric"].map(metric_in_words), estimate_cell)
-    note = f"{in_brackets(f'{level(result)} intervals', shown)}."
-    return [grouped(shown, with_gaps(note, shown, "no finite coefficients, or no draw differs"))]
+    table = spread(frame, rows, frame["metric"].map(metric_in_words), estimate_cell)
+    note = f"{in_brackets(f'{level(result)} intervals', table)}."
+    return [grouped(table, with_gaps(note, table, "no finite coefficients, or no draw differs"))]

@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ....benchmark.confusion import use_of_labels
-from ....figures.benchmark.confusion import is_right, shown_confusion
-from ....figures.benchmark.differences import of_many_judges, one_test, with_the_best
+from ....figures.benchmark.confusion import confusion_of_task, is_right
+from ....figures.benchmark.differences import needs_matrix, pairs_with_best_judge, rows_of_first_test
 from ....figures.benchmark.panels import (
     TESTS,
     judges_in_words,
     label_in_words,
+    label_pairs,
+    label_rows,
     metric_in_words,
     pairs_in_words,
-    pairs_placed,
     panels_in_words,
-    placed,
     strata_of,
 )
-from ....figures.benchmark.scores import shown_labels
+from ....figures.benchmark.scores import select_label_rows
 from ....figures.labels import Names, words
 from ....frames.vocabulary import FEWEST_GOLD
 from ....results import Result
 from ...data import ReportData
 from ...sentences.labels import (
     SameItems,
-    longest,
+    count_length_differences,
+    count_perturbation_effects,
+    find_overused_labels,
     longest_in_words,
-    overused,
     overused_in_words,
-    perturbed,
     perturbed_in_words,
     same_items,
     same_items_in_words,
@@ -66,11 +66,11 @@ MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
 def frequent_labels(result: Result, names: Names) -> str:
     """The label that each judge gives far too often, and how many labels are never given."""
-    frame, task = shown_labels(result, None)
+    frame, task = select_label_rows(result, None)
     label = [label_in_words(task, text, names) for text in frame["label"].astype(str)]
     frame = frame.assign(_who=judges_in_words(frame, names), _label=label)
     often = use_of_labels(frame, float(result.settings.get("alpha", 0.05))) > 0
-    return overused_in_words(overused(frame, often))
+    return overused_in_words(find_overused_labels(frame, often))
 
 
 def lengths_text(result: Result, names: Names) -> str:
@@ -81,8 +81,8 @@ def lengths_text(result: Result, names: Names) -> str:
     strata = [names.column(name).lower() for name in strata_of(result.settings, ends)]
     alpha = float(result.settings.get("alpha", 0.05))
     return " ".join(
-        longest_in_words(longest(own, str(task), strata, alpha))
-        for task, own in ends.groupby(tasks, sort=False)
+        longest_in_words(count_length_differences(rows, str(task), strata, alpha))
+        for task, rows in ends.groupby(tasks, sort=False)
     )
 
 
@@ -92,7 +92,9 @@ def changed_scores(result: Result, _: Names) -> str:
     frame = result.frame[result.frame["metric"] == first]
     metric = metric_in_words(first)
     named = metric if metric[1:2].isupper() else metric[:1].lower() + metric[1:]
-    return perturbed_in_words(perturbed(frame, named, float(result.settings.get("alpha", 0.05))))
+    return perturbed_in_words(
+        count_perturbation_effects(frame, named, float(result.settings.get("alpha", 0.05)))
+    )
 
 
 @figure_and_tables(
@@ -103,13 +105,13 @@ def changed_scores(result: Result, _: Names) -> str:
 )
 def confusion(result: Result, names: Names) -> list[GT]:
     """The most frequent mistakes of each judge."""
-    frame, task = shown_confusion(result, None)
+    frame, task = confusion_of_task(result, None)
     frame = frame.assign(_who=judges_in_words(frame, names))
     wrong = frame[~is_right(frame, result.settings) & (frame["n"] > 0)]
     top = wrong.sort_values("n", ascending=False, kind="stable").groupby("_who", sort=False).head(MISTAKES)
     order = list(dict.fromkeys(frame["_who"]))
     top = top.assign(_rank=top["_who"].map(order.index)).sort_values(["_rank", "n"], ascending=[True, False])
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "judge": top["_who"],
             "Gold label": [label_in_words(task, str(label), names) for label in top["gold"]],
@@ -119,7 +121,7 @@ def confusion(result: Result, names: Names) -> list[GT]:
         }
     )
     note = f"The {MISTAKES} most frequent mistakes of each judge, missing answers included."
-    return [styled_table(shown, groups="judge", left=2, note=note)]
+    return [styled_table(table, groups="judge", n_left=2, note=note)]
 
 
 @figure_and_tables(
@@ -135,7 +137,7 @@ def confusion(result: Result, names: Names) -> list[GT]:
 )
 def by_label(result: Result, names: Names) -> list[GT]:
     """Numbers of times labels are given, divided by those they are gold, judges as columns."""
-    frame, task = shown_labels(result, None)
+    frame, task = select_label_rows(result, None)
     frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
     by_label = frame.groupby(frame["label"].astype(str), sort=False)
     label = frame["label"].astype(str).map(lambda text: label_in_words(task, text, names))
@@ -143,7 +145,7 @@ def by_label(result: Result, names: Names) -> list[GT]:
     units, answers = (by_label[name].transform("max").map(whole) for name in ("n_gold", "n_answers"))
     wide = judge.nunique() > MOST_COLUMNS
     rows = {"Judge": judge} if wide else {"Label": label, "Gold units": units, "Answers": answers}
-    shown = spread(
+    table = spread(
         frame,
         rows,
         label + " (" + units + ")" if wide else judge,
@@ -155,7 +157,7 @@ def by_label(result: Result, names: Names) -> list[GT]:
         f"{number(float(result.settings.get('alpha', 0.05)), 2)}, or never given. Units and answers are the "
         "most of any judge."
     )
-    return [styled_table(shown, note=note)]
+    return [styled_table(table, note=note)]
 
 
 @figure_and_tables(
@@ -171,8 +173,8 @@ def by_label(result: Result, names: Names) -> list[GT]:
 )
 def lengths(result: Result, names: Names) -> list[GT]:
     """The longest items minus the shortest."""
-    frame = ranked(*placed(result.extra["ends"], result.settings, names))
-    shown = spread(
+    frame = ranked(*label_rows(result.extra["ends"], result.settings, names))
+    table = spread(
         frame,
         {PLACE: frame["_where"], "Judge": frame["_who"]},
         pd.Series([metric_in_words(kind) for kind in frame["metric"]]),
@@ -189,7 +191,7 @@ def lengths(result: Result, names: Names) -> list[GT]:
             f"{whole(ends['longest'].iloc[0])})"
         )
     note = f"The longest of {groups} groups of items minus the shortest{spans}. {level(result)} intervals."
-    return [grouped(shown, f"{note} {star_rule(_ADJUSTED)}".strip())]
+    return [grouped(table, f"{note} {star_rule(_ADJUSTED)}".strip())]
 
 
 @exhibit(
@@ -202,7 +204,7 @@ def lengths(result: Result, names: Names) -> list[GT]:
 def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Judges compared on the same items; many of them as a matrix."""
     text = captioned(record, "Points: paired differences on the same items", f"lines: {BANDS}")
-    if of_many_judges(one_test(result.frame), result.settings):
+    if needs_matrix(rows_of_first_test(result.frame), result.settings):
         alpha = float(result.settings.get("alpha", 0.05))
         what = f"Colours: differences, row minus column, on the same items; dots: adjusted p below {alpha:g}"
         text = captioned(record, what)
@@ -224,14 +226,14 @@ def _same_items(result: Result) -> SameItems:
 
 def difference_tables(result: Result, names: Names) -> list[GT]:
     """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
-    own = one_test(result.frame)
-    if len(own[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
-        own = own[own["metric"] == own["metric"].iloc[0]]
-    frame, places = pairs_placed(own, result.settings, names)
-    many = of_many_judges(frame, result.settings)
-    frame = with_the_best(frame) if many else frame
+    rows = rows_of_first_test(result.frame)
+    if len(rows[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
+        rows = rows[rows["metric"] == rows["metric"].iloc[0]]
+    frame, places = label_pairs(rows, result.settings, names)
+    many = needs_matrix(frame, result.settings)
+    frame = pairs_with_best_judge(frame) if many else frame
     frame = ranked(frame, places)
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             PLACE: metric_and_place(frame),
             "Compared": pairs_in_words(frame, result.settings, names),
@@ -243,11 +245,11 @@ def difference_tables(result: Result, names: Names) -> list[GT]:
     )
     tests = [TESTS.get(str(test), words(test)) for test in frame["test"].unique()] if "test" in frame else []
     note = f"First minus second on the same units; {level(result)} intervals; {' and '.join(tests)}."
-    if len(own) < len(one_test(result.frame)):
+    if len(rows) < len(rows_of_first_test(result.frame)):
         note += " The folder has the other scores."
     if many:
         note += " Everyone is compared with the judge who is best there; the folder has all pairs."
-    return [grouped(shown, note)]
+    return [grouped(table, note)]
 
 
 @figure_and_tables(
@@ -265,8 +267,8 @@ def difference_tables(result: Result, names: Names) -> list[GT]:
 )
 def mixed(result: Result, names: Names) -> list[GT]:
     """Odds ratios of right answers, each item with an intercept of its own."""
-    frame = ranked(*pairs_placed(result.frame, result.settings, names))
-    shown = pd.DataFrame(
+    frame = ranked(*label_pairs(result.frame, result.settings, names))
+    table = pd.DataFrame(
         {
             PLACE: frame["_where"],
             "Compared": pairs_in_words(frame, result.settings, names, " by "),
@@ -282,7 +284,7 @@ def mixed(result: Result, names: Names) -> list[GT]:
         f"{level(result)} intervals. Odds of a correct answer of the first, divided by those of the second."
     )
     return [
-        grouped(shown, with_gaps(note, shown, "a judge who is never or always correct has no finite odds"))
+        grouped(table, with_gaps(note, table, "a judge who is never or always correct has no finite odds"))
     ]
 
 
@@ -296,8 +298,8 @@ def mixed(result: Result, names: Names) -> list[GT]:
 )
 def robustness(result: Result, names: Names) -> list[GT]:
     """Effects of perturbations, kinds as columns."""
-    frame = ranked(*placed(result.frame, result.settings, names))
-    shown = spread(
+    frame = ranked(*label_rows(result.frame, result.settings, names))
+    table = spread(
         frame,
         {
             PLACE: metric_and_place(frame),
@@ -308,7 +310,7 @@ def robustness(result: Result, names: Names) -> list[GT]:
         lambda row: estimate_cell(row, mark=stars(row.get("p_adjusted")), sign=True),
     )
     note = f"Perturbed minus unperturbed, same items; {level(result)} intervals. {star_rule(_ADJUSTED)}"
-    return [grouped(shown, note.strip(), left=1)]
+    return [grouped(table, note.strip(), n_left=1)]
 
 
 _ADJUSTED = "Adjusted p:"

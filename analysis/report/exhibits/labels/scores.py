@@ -13,17 +13,17 @@ from ....figures.benchmark.panels import (
     MISSING,
     READINGS,
     STATUSES,
+    label_rows,
     metric_in_words,
-    placed,
     policy_in_words,
     rule_in_words,
     strata_of,
 )
 from ....figures.benchmark.scores import (
+    agreement_rows,
+    distinct_policies,
     distinction_in_words,
-    policies_apart,
     policy_of,
-    shown_agreement,
 )
 from ....figures.labels import COEFFICIENTS, Names, words
 from ....frames.rounding import percentage
@@ -37,12 +37,12 @@ from ...sentences.labels import (
     Copies,
     Rules,
     baseline,
-    best,
     best_in_words,
-    compared,
+    compare_with_baseline,
     compared_in_words,
     copies_in_words,
-    parsed,
+    find_best_judges,
+    find_least_parsed,
     parsed_in_words,
     rules_in_words,
 )
@@ -169,25 +169,25 @@ def copies_text(result: Result, _: Names) -> str:
 )
 def passes(result: Result, names: Names) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
-    own = _one_policy(result.frame)
+    rows = _one_policy(result.frame)
     if result.settings.get("by"):
-        own = own[own["metric"] == own["metric"].iloc[0]]
-    frame, places = placed(own, result.settings, names)
+        rows = rows[rows["metric"] == rows["metric"].iloc[0]]
+    frame, places = label_rows(rows, result.settings, names)
     frame = ranked(frame, places)
     group = metric_and_place(frame).tolist()
     frame = frame.assign(_group=pd.Categorical(group, list(dict.fromkeys(_by_rule(frame, group)))))
     frame = frame.sort_values("_group", kind="stable")
-    shown = spread(
+    table = spread(
         frame,
         {PLACE: frame["_group"], "Judge": frame["_who"]},
         "k = " + frame["k"].astype(int).astype(str),
         lambda row: number(row["estimate"], 2),
     )
-    shown = _baselines_last(shown, frame)
+    table = _baselines_last(table, frame)
     note = "Of most frequent and best answers the first k count; of the others all subsets of k answers."
     if result.settings.get("by"):
         note = "Over all subsets of k answers. The folder has the other scores."
-    return [grouped(shown, note)]
+    return [grouped(table, note)]
 
 
 @figure_and_tables(
@@ -199,9 +199,9 @@ def passes(result: Result, names: Names) -> list[GT]:
 )
 def annotators(result: Result, names: Names) -> list[GT]:
     """Agreement of the people behind gold labels, coefficients as columns."""
-    frame = shown_agreement(result)
+    frame = agreement_rows(result)
     by = strata_of(result.settings, frame)
-    shown = spread(
+    table = spread(
         frame,
         {
             PLACE: frame["dimension"].map(lambda text: distinction_in_words(text, names)),
@@ -212,38 +212,38 @@ def annotators(result: Result, names: Names) -> list[GT]:
         estimate_cell,
     )
     note = (
-        f"{in_brackets(f'{level(result)} intervals', shown)}. Observed agreement is that of pairs of people."
+        f"{in_brackets(f'{level(result)} intervals', table)}. Observed agreement is that of pairs of people."
     )
-    return [grouped(shown, note)]
+    return [grouped(table, note)]
 
 
 def score_tables(result: Result, names: Names) -> dict[str, GT]:
     """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
     frame = result.frame
     policy = policy_of(frame, None)
-    there = list(dict.fromkeys(frame["metric"].astype(str)))
-    recalls = [kind for kind in there if kind.startswith(("recall_", "specificity_"))]
-    metrics = [kind for kind in there if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
-    chosen, places = placed(frame[frame["missing"].astype(str) == policy], result.settings, names)
+    kinds = list(dict.fromkeys(frame["metric"].astype(str)))
+    recalls = [kind for kind in kinds if kind.startswith(("recall_", "specificity_"))]
+    metrics = [kind for kind in kinds if kind in (BESIDE_RECALLS if recalls else METRICS) or kind in recalls]
+    chosen, places = label_rows(frame[frame["missing"].astype(str) == policy], result.settings, names)
     chosen = chosen[chosen["metric"].isin(metrics)]
     chosen = ranked(chosen, places)
-    shown = spread(
+    table = spread(
         chosen,
         {PLACE: chosen["_where"], "Judge": chosen["_who"]},
         pd.Series([metric_in_words(kind) for kind in chosen["metric"]]),
         estimate_cell,
     )
-    shown = _baselines_last(shown, chosen)
-    what = in_brackets(f"{level(result)} intervals", shown)
+    table = _baselines_last(table, chosen)
+    what = in_brackets(f"{level(result)} intervals", table)
     note = f"{what}; {MISSING.get(policy, policy)}."
-    tables = {MAIN: grouped(shown, with_gaps(note, shown, "not defined, or no draw differs"))}
+    tables = {MAIN: grouped(table, with_gaps(note, table, "not defined, or no draw differs"))}
     first = metrics[0]
-    of_first, places = placed(
+    of_first, places = label_rows(
         frame[(frame["metric"] == first) & (frame["judge_kind"] != BASELINE)], result.settings, names
     )
-    apart = policies_apart(of_first)
-    if len(apart) > 1:
-        of_first = of_first[of_first["missing"].astype(str).isin(apart)]
+    policies = distinct_policies(of_first)
+    if len(policies) > 1:
+        of_first = of_first[of_first["missing"].astype(str).isin(policies)]
         of_first = ranked(of_first, places)
         by_policy = spread(
             of_first,
@@ -271,17 +271,20 @@ def best_judges(result: Result, names: Names) -> str:
     if frame.empty:
         return ""
     frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
-    frame, places = placed(frame, result.settings, names)
+    frame, places = label_rows(frame, result.settings, names)
     if len(places) > MOST_PLACES:
         return ""
     described: list[Best] = []
     for place in places:
-        own = frame[frame["_where"] == place]
-        judges = own[own["judge_kind"] != BASELINE].dropna(subset="estimate")
+        rows = frame[frame["_where"] == place]
+        judges = rows[rows["judge_kind"] != BASELINE].dropna(subset="estimate")
         cells = [estimate_cell(row) for row in judges.to_dict("records")]
-        found = best(judges, cells, place, _over_baseline(result, place, names), bool(described))
-        described += [] if found is None else [found]
-    texts = [*map(best_in_words, described), compared_in_words(compared(described, level(result)))]
+        leader = find_best_judges(judges, cells, place, _over_baseline(result, place, names), bool(described))
+        described += [] if leader is None else [leader]
+    texts = [
+        *map(best_in_words, described),
+        compared_in_words(compare_with_baseline(described, level(result))),
+    ]
     return " ".join(filter(None, texts))
 
 
@@ -291,7 +294,7 @@ def _over_baseline(result: Result, place: str, names: Names) -> Baseline | None:
     if over is None:
         return None
     over = over[over["missing"].astype(str) == policy_of(over, None)]
-    over = placed(over, result.settings, names)[0]
+    over = label_rows(over, result.settings, names)[0]
     strata = [names.column(name).lower() for name in result.settings.get("strata") or []]
     always = f"the most frequent label{' of each ' + ' and '.join(strata) if strata else ''}"
     return baseline(over[over["_where"] == place], always)
@@ -308,7 +311,7 @@ def parsed_answers(result: Result, names: Names) -> str:
         f"{plain(names.of('judge', judge))}, {plain(names.of('prompts', prompt))}"
         for prompt, judge in shares.index
     ]
-    text = parsed_in_words(parsed(shares["ok"], shares["n"], named))
+    text = parsed_in_words(find_least_parsed(shares["ok"], shares["n"], named))
     compared = result.extra.get("compared")
     if compared is None:
         return text
@@ -321,24 +324,24 @@ def _rule(name: str) -> str:
     return str(name).rpartition("/")[2]
 
 
-def grouped(shown: pd.DataFrame, note: str, left: int = 1) -> GT:
+def grouped(table: pd.DataFrame, note: str, n_left: int = 1) -> GT:
     """A table with places as headings of groups, unless there is one place without a name."""
-    single = shown[PLACE].nunique() == 1 and not str(shown[PLACE].iloc[0])
+    single = table[PLACE].nunique() == 1 and not str(table[PLACE].iloc[0])
     if single:
-        return styled_table(shown.drop(columns=PLACE), note=note, left=left)
-    return styled_table(shown, groups=PLACE, note=note, left=left)
+        return styled_table(table.drop(columns=PLACE), note=note, n_left=n_left)
+    return styled_table(table, groups=PLACE, note=note, n_left=n_left)
 
 
-def _baselines_last(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+def _baselines_last(table: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Put rows of baselines, as ``judge`` and ``_who`` of ``frame`` name them, below those of judges."""
     trivial = set(frame.loc[frame["judge"].astype(str).isin(list(BASELINES)), "_who"].astype(str))
-    return shown.sort_values("Judge", key=lambda names: names.isin(trivial), kind="stable")
+    return table.sort_values("Judge", key=lambda names: names.isin(trivial), kind="stable")
 
 
 def _by_rule(frame: pd.DataFrame, group: list[str]) -> list[str]:
     """Names of groups, rule by rule."""
     pairs = list(zip(frame["metric"], group, strict=True))
-    return [name for rule in dict.fromkeys(frame["metric"]) for own, name in pairs if own == rule]
+    return [name for rule in dict.fromkeys(frame["metric"]) for metric, name in pairs if metric == rule]
 
 
 def _one_policy(frame: pd.DataFrame) -> pd.DataFrame:
@@ -355,18 +358,18 @@ def _status_shares(frame: pd.DataFrame, names: Names, statuses: Mapping[str, str
     }
     if frame["_rule"].nunique() > 1:
         rows["Rule"] = frame["_rule"]
-    known = [status for status in statuses if status in set(frame["status"].astype(str))]
-    shown = spread(
+    order = [status for status in statuses if status in set(frame["status"].astype(str))]
+    table = spread(
         frame,
         rows,
         frame["status"].astype(str).map(lambda status: statuses.get(status, words(status))),
         lambda row: percent(row["share"]),
     )
-    shown = shown[[*rows, *(statuses[status] for status in known if statuses[status] in shown)]].fillna("0%")
+    table = table[[*rows, *(statuses[status] for status in order if statuses[status] in table)]].fillna("0%")
     if "n_surplus" in frame and frame["n_surplus"].any():
-        shown = shown.merge(_surplus(frame, rows), on=list(rows), how="left")
+        table = table.merge(_surplus(frame, rows), on=list(rows), how="left")
         note += " " + SURPLUS_NOTE
-    return grouped(shown, note, left=len(rows) - 1)
+    return grouped(table, note, n_left=len(rows) - 1)
 
 
 def _surplus(frame: pd.DataFrame, rows: Mapping[str, pd.Series[Any]]) -> pd.DataFrame:

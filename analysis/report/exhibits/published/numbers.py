@@ -12,7 +12,7 @@ from ....figures.registry import parts
 from ....results import Result
 from ...data import ReportData
 from ...methods import plain
-from ...sentences.published import chances, chances_in_words, consistent, consistent_in_words
+from ...sentences.published import chances, chances_in_words, consistent_in_words, count_verdicts
 from ...tables import number, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, exhibit
 
@@ -48,16 +48,16 @@ def _method(record: Recorded, report: ReportData) -> str:
 
 
 def _headline(result: Result, record: Recorded, report: ReportData) -> str:
-    return consistent_in_words(consistent(result.extra["numbers"]["verdict"]))
+    return consistent_in_words(count_verdicts(result.extra["numbers"]["verdict"]))
 
 
 @exhibit("published_numbers", method=_method, headline=_headline)
 def published_numbers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Verdicts by file and check, the findings that are not consistent as published, and how to read them."""
     frame = result.frame
-    drawn = [Drawn(result, CAPTION)]
+    figures = [Drawn(result, CAPTION)]
     if "means" in parts(result):
-        drawn.append(Drawn(result, MEANS, "means", "means"))
+        figures.append(Drawn(result, MEANS, "means", "means"))
     tables = [Laid([verdicts_table(result)], "Published numbers by file and verdict.")]
     inconsistent = findings(frame, "inconsistent")
     if len(inconsistent):
@@ -78,14 +78,14 @@ def published_numbers(result: Result, record: Recorded, report: ReportData) -> E
         "counts. "
         "The verdicts are in {figure} and {table}."
     )
-    return Exhibit(lead, drawn, tables, reading(result))
+    return Exhibit(lead, figures, tables, reading(result))
 
 
 def findings(frame: pd.DataFrame, verdict: str) -> pd.DataFrame:
     """One row for each finding with a verdict; its numbers are joined."""
-    own = frame[frame["verdict"] == verdict]
-    texts = own.groupby("finding", sort=False)["published"].agg(", ".join)
-    once = own.drop_duplicates("finding")
+    rows = frame[frame["verdict"] == verdict]
+    texts = rows.groupby("finding", sort=False)["published"].agg(", ".join)
+    once = rows.drop_duplicates("finding")
     return once.assign(numbers=once["finding"].map(texts)).reset_index(drop=True)
 
 
@@ -93,7 +93,7 @@ def reading(result: Result) -> str:
     """What the verdicts mean, with how likely random numbers were to pass."""
     numbers = result.extra["numbers"]
     return (
-        f"{consistent_in_words(consistent(numbers['verdict']))} A number is inconsistent if no data can "
+        f"{consistent_in_words(count_verdicts(numbers['verdict']))} A number is inconsistent if no data can "
         "give it "
         "together with the numbers and facts that were published with it. The reason may be an error of the "
         "number, a stated fact that is not that of the table, or a definition that was not tried. "
@@ -105,11 +105,11 @@ def verdicts_table(result: Result) -> GT:
     """Numbers by file and verdict."""
     titles = result.settings.get("titles") or {}
     rows = []
-    for file, own in result.extra["numbers"].groupby("file", sort=False):
-        counts = own["verdict"].value_counts()
-        row = {"Table": f"{titles.get(file, file)} ({file})", "Numbers": whole(len(own))}
+    for file, file_rows in result.extra["numbers"].groupby("file", sort=False):
+        counts = file_rows["verdict"].value_counts()
+        row = {"Table": f"{titles.get(file, file)} ({file})", "Numbers": whole(len(file_rows))}
         row |= {head: whole(counts.get(name, 0)) for name, head in HEADS.items()}
-        chances = own.loc[own["verdict"] == "consistent", "chance"]
+        chances = file_rows.loc[file_rows["verdict"] == "consistent", "chance"]
         row["Chance to pass"] = number(chances.median(), 2) if chances.notna().any() else ""
         rows.append(row)
     note = (
@@ -119,33 +119,34 @@ def verdicts_table(result: Result) -> GT:
     return styled_table(pd.DataFrame(rows), note=note)
 
 
-def inconsistent_table(found: pd.DataFrame, result: Result) -> GT:
+def inconsistent_table(frame: pd.DataFrame, result: Result) -> GT:
     """Findings that are inconsistent, with the nearest possible values."""
     titles = result.settings.get("titles") or {}
-    shown = found.head(MOST_FINDINGS)
+    visible_rows = frame.head(MOST_FINDINGS)
     rows = pd.DataFrame(
         {
-            "file": [titles.get(name, name) for name in shown["file"]],
+            "file": [titles.get(name, name) for name in visible_rows["file"]],
             "Where": [
-                f"{place} (row {row})" for place, row in zip(shown["place"], shown["row"], strict=True)
+                f"{place} (row {row})"
+                for place, row in zip(visible_rows["place"], visible_rows["row"], strict=True)
             ],
-            "Published": shown["numbers"],
-            "Finding": shown["reason"],
-            "Nearest possible": shown["nearest"],
-            "Definitions tried": shown["n_definitions"].map(whole),
-            "Chance to pass": shown["chance"].map(lambda value: number(value, 2)),
+            "Published": visible_rows["numbers"],
+            "Finding": visible_rows["reason"],
+            "Nearest possible": visible_rows["nearest"],
+            "Definitions tried": visible_rows["n_definitions"].map(whole),
+            "Chance to pass": visible_rows["chance"].map(lambda value: number(value, 2)),
         }
     )
-    rest = len(found) - len(shown)
-    note = f"{counted(rest, 'more finding')} in the results folder." if rest else ""
-    return styled_table(rows, groups="file", left=4, note=note)
+    n_more = len(frame) - len(visible_rows)
+    note = f"{counted(n_more, 'more finding')} in the results folder." if n_more else ""
+    return styled_table(rows, groups="file", n_left=4, note=note)
 
 
 def conditional_table(result: Result) -> GT:
     """How many numbers of each file and check are consistent under which single definition."""
     titles, checks = result.settings.get("titles") or {}, result.settings.get("checks") or {}
-    own = findings(result.frame, "conditional")
-    split = own.assign(under=own["under"].str.split("; ")).explode("under")
+    frame = findings(result.frame, "conditional")
+    split = frame.assign(under=frame["under"].str.split("; ")).explode("under")
     rows = []
     for (file, check), here in split.groupby(["file", "check"], sort=False):
         total = here["finding"].nunique()
@@ -159,4 +160,4 @@ def conditional_table(result: Result) -> GT:
             for under, count in counts.head(MOST_UNDER).items()
         ]
     note = "A finding that is consistent under several definitions is counted for each."
-    return styled_table(pd.DataFrame(rows), groups="what", left=2, note=note)
+    return styled_table(pd.DataFrame(rows), groups="what", n_left=2, note=note)

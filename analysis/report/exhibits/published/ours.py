@@ -24,8 +24,8 @@ from ...methods import plain
 from ...sentences.published import (
     CLOSE,
     Rerun,
-    apart,
     apart_in_words,
+    difference_sizes,
     exact_in_words,
     rerun_in_words,
 )
@@ -85,7 +85,7 @@ def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         return Exhibit(_absent(report))
     ours = reported(report.table(main.name), main.settings)
     ours = ours[ours["judge"].isin(report.real_judges)] if report.simulated else ours
-    both = report.named(compare_moderation(result.frame, ours))
+    comparison = report.named(compare_moderation(result.frame, ours))
     lead = (
         "The published analysis of this study joined each picture to the row before the one that made it; "
         "for one picture in a hundred the attributes changed. {figure} compares the published estimates with "
@@ -96,25 +96,27 @@ def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "Published estimates and ours (left), and ours minus published in percentage points (right), for one "
         "judge that is in both."
     )
-    drawn = Result(both, "published")
-    table = effects_table(both, Labels(report.labels))
-    return Exhibit(lead, [Drawn(drawn, caption)], [Laid([table], "Published estimates and ours.")])
+    figure_result = Result(comparison, "published")
+    table = effects_table(comparison, Labels(report.labels))
+    return Exhibit(lead, [Drawn(figure_result, caption)], [Laid([table], "Published estimates and ours.")])
 
 
-def effects_table(both: pd.DataFrame, labels: Labels) -> GT:
+def effects_table(frame: pd.DataFrame, labels: Labels) -> GT:
     """Published estimates and ours, with the difference in percentage points."""
-    points = 100 * both["difference"].to_numpy(float)
+    points = 100 * frame["difference"].to_numpy(float)
     texts = np.where(
-        both["source"] == PRINTED,
-        both["estimate"].map(number),
-        [f"{number(value)} ({number(gap, 2)})" for value, gap in zip(both["estimate"], points, strict=True)],
+        frame["source"] == PRINTED,
+        frame["estimate"].map(number),
+        [f"{number(value)} ({number(gap, 2)})" for value, gap in zip(frame["estimate"], points, strict=True)],
     )
     rows = {
-        "Judge": both["judge"],
-        "Level": pd.Series([labels.both(f, v) for f, v in zip(both["feature"], both["level"], strict=True)]),
+        "Judge": frame["judge"],
+        "Level": pd.Series(
+            [labels.both(f, v) for f, v in zip(frame["feature"], frame["level"], strict=True)]
+        ),
     }
-    source = both["source"].map(lambda name: SOURCE_NAMES.get(name, words(name)))
-    wide = spread(both.assign(text=texts), rows, source, lambda row: str(row["text"]))
+    source = frame["source"].map(lambda name: SOURCE_NAMES.get(name, words(name)))
+    wide = spread(frame.assign(text=texts), rows, source, lambda row: str(row["text"]))
     note = "In parentheses: ours minus published, in percentage points."
     return styled_table(wide, groups="Judge", note=note)
 
@@ -128,9 +130,9 @@ def ratings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         return Exhibit(_absent(report) if record.kind == "published_means" else "")
     parts = _parts(frame)
     tables = [compared_table(part, names) for part in parts]
-    shown = sum(map(len, parts))
-    rest = f" The folder has the other {whole(len(frame) - shown)}." if shown < len(frame) else ""
-    lead = f"{what}: {apart_in_words(apart(frame['difference']))}{rest}"
+    n_shown = sum(map(len, parts))
+    note = f" The folder has the other {whole(len(frame) - n_shown)}." if n_shown < len(frame) else ""
+    lead = f"{what}: {apart_in_words(difference_sizes(frame['difference']))}{note}"
     return Exhibit(lead, tables=[Laid(tables, f"{what}: published and recomputed.")])
 
 
@@ -192,10 +194,10 @@ def _note(rows: pd.DataFrame) -> str:
 @exhibit("published_scores", absent=_absent)
 def labels(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Published scores compared with ours."""
-    found = apart(result.frame["difference"])
+    distances = difference_sizes(result.frame["difference"])
     lead = LEADS.get(str(report.manifest.get("study")), "{figure} shows both.")
-    summary = f"{exact_in_words(found)} The numbers are in {{table}}."
-    lead = lead.replace("{rerun}", rerun_in_words(Rerun(found.exact, found.n)))
+    summary = f"{exact_in_words(distances)} The numbers are in {{table}}."
+    lead = lead.replace("{rerun}", rerun_in_words(Rerun(distances.exact, distances.n)))
     return Exhibit(
         f"{lead}\n\n{summary}",
         [Drawn(result, "Published numbers against ours.")],
@@ -207,18 +209,18 @@ def labels_table(result: Result, names: Names) -> GT:
     """Table by table and metric: how many numbers, how far apart, and what alignment changes."""
     frame = result.frame
     rows = []
-    for (table, name, task, metric), own in frame.groupby(["table", "set", "task", "metric"], sort=False):
-        gaps = own["difference"].abs()
+    for (table, name, task, metric), group in frame.groupby(["table", "set", "task", "metric"], sort=False):
+        gaps = group["difference"].abs()
         row = {
             "what": f"Table {table}: {names.of('task', task)}, {set_in_words(str(name), names)}",
             "Score": printed_metric(str(metric), names),
-            "Numbers": whole(len(own)),
+            "Numbers": whole(len(group)),
             "To the last digit": whole(int((gaps < CLOSE).sum())),
             "Largest difference": number(gaps.max(), 4),
         }
-        if "aligned" in own:
-            row["Mean, as published"] = number(own["printed"].mean())
-            row["Mean, answers on their own items"] = number(own["aligned"].mean())
+        if "aligned" in group:
+            row["Mean, as published"] = number(group["printed"].mean())
+            row["Mean, answers on their own items"] = number(group["aligned"].mean())
         rows.append(row)
     return styled_table(pd.DataFrame(rows), groups="what")
 
@@ -238,13 +240,13 @@ def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     study = str(report.manifest.get("study"))
     if study not in TABLES:
         return Exhibit()
-    shown: Exhibit = published_numbers(shipped_checks(TABLES[study]), record, report)
+    numbers_exhibit: Exhibit = published_numbers(shipped_checks(TABLES[study]), record, report)
     if study != STUDY:
-        return shown
+        return numbers_exhibit
     listed = [
         f"- **{plain(in_words(capitalised(row['check']), report.labels))}.** "
         f"{plain(in_words(row['finding'], report.labels))}"
         for row in published_checks().to_dict("records")
     ]
     lead = "Further comparisons of the published numbers with each other and with the text:"
-    return replace(shown, further=[Exhibit(f"{lead}\n\n" + "\n".join(listed))])
+    return replace(numbers_exhibit, further=[Exhibit(f"{lead}\n\n" + "\n".join(listed))])

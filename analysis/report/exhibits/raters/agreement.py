@@ -18,7 +18,7 @@ from ....raters.replacement.decide import epsilons
 from ....results import Result
 from ...data import ReportData, parts
 from ...methods import plain
-from ...sentences.raters import ahead, ahead_in_words, passed, passed_in_words
+from ...sentences.raters import ahead_in_words, count_models_ahead, count_passed_tests, passed_in_words
 from ...tables import (
     DIGITS,
     Row,
@@ -146,7 +146,7 @@ def passed_tests(result: Result, names: Names) -> str:
         + (f" ({dimension_of(names, row['dimension'])})" if row["dimension"] else "")
         for row in result.frame.to_dict("records")
     ]
-    return passed_in_words(passed(result.frame, names_of_models))
+    return passed_in_words(count_passed_tests(result.frame, names_of_models))
 
 
 def _tested(frame: pd.DataFrame, names: Names) -> dict[str, pd.Series[str]]:
@@ -159,7 +159,7 @@ def _tested(frame: pd.DataFrame, names: Names) -> dict[str, pd.Series[str]]:
 def alt_test_tables(result: Result, names: Names) -> list[GT]:
     """Winning rates and advantage probabilities of every model."""
     frame = result.frame
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             **_tested(frame, names),
             "Winning rate": frame["winning_rate"].map(_rate),
@@ -173,7 +173,7 @@ def alt_test_tables(result: Result, names: Names) -> list[GT]:
         }
     )
     note = f"Epsilon is {result.settings['epsilon']:g}; a model passes with a winning rate of 0.5."
-    return [styled_table(shown, groups="dimension", note=note)]
+    return [styled_table(table, groups="dimension", note=note)]
 
 
 def _rate(rate: float) -> str:
@@ -212,7 +212,7 @@ def alt_power(result: Result, names: Names) -> list[GT]:
     same = frame.groupby(["scenario", "epsilon", "model_agreement"], sort=False)
     behind = same["difference"].transform("mean")
     kinds = [scenario_name(row) for row in frame.to_dict("records")]
-    shown = spread(
+    table = spread(
         frame,
         {
             "Model": pd.Series(kinds, index=frame.index),
@@ -227,7 +227,7 @@ def alt_power(result: Result, names: Names) -> list[GT]:
         "Probability of passing, in brackets the intervals of the simulation. Behind people by: probability "
         "of a person to be at least as close to the others, less that of the model."
     )
-    return [styled_table(shown, left=1, note=note)]
+    return [styled_table(table, n_left=1, note=note)]
 
 
 def agreement_tables(result: Result, names: Names) -> dict[str, GT]:
@@ -240,7 +240,7 @@ def agreement_tables(result: Result, names: Names) -> dict[str, GT]:
     named = [
         COEFFICIENTS[name] + (f", {WEIGHTS[weight]}" if weight else "") for name, weight in frame["_key"]
     ]
-    shown = spread(
+    table = spread(
         frame,
         {
             "dimension": frame["dimension"].map(partial(dimension_of, names)),
@@ -250,12 +250,12 @@ def agreement_tables(result: Result, names: Names) -> dict[str, GT]:
         estimate_cell,
     )
     note = f"In brackets: {level_of(result.settings)} intervals. The folder contains all coefficients."
-    note = with_gaps(note, shown, "not defined for that comparison")
-    parts = side_by_side(shown, 2)
+    note = with_gaps(note, table, "not defined for that comparison")
+    parts = side_by_side(table, 2)
     return {name: styled_table(part, groups="dimension", note=note) for name, part in parts.items()}
 
 
-def spaced(values: Sequence[float]) -> list[float]:
+def at_equal_steps(values: Sequence[float]) -> list[float]:
     """Some of many values at equal steps, ends included."""
     last = len(values) - 1
     return [float(values[round(k * last / (SHOWN_EPSILONS - 1))]) for k in range(SHOWN_EPSILONS)]
@@ -263,7 +263,7 @@ def spaced(values: Sequence[float]) -> list[float]:
 
 def curve_table(result: Result, names: Names) -> GT:
     """Winning rates of an alternative annotator test over epsilon."""
-    frame = epsilon_curve(result, spaced(epsilons(result))).frame
+    frame = epsilon_curve(result, at_equal_steps(epsilons(result))).frame
     cells = spread(
         frame,
         _tested(frame, names),
@@ -277,10 +277,10 @@ def curve_table(result: Result, names: Names) -> GT:
 @exhibit("both_answers", of="alt_test")
 def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """The replacement test and the rater model: two answers to one question."""
-    tests = pd.concat([report.read(one).frame for one in report.of_kind("alt_test")], ignore_index=True)
+    tests = pd.concat([report.read(entry).frame for entry in report.of_kind("alt_test")], ignore_index=True)
     tests = tests.drop_duplicates(KEYS, keep="last")
-    models = [answers_of(report.read(one)) for one in report.of_kind(*MODELS)]
-    answers = both_of(tests, pd.concat(models, ignore_index=True)) if models else pd.DataFrame()
+    models = [posterior_answers(report.read(entry)) for entry in report.of_kind(*MODELS)]
+    answers = combine_answers(tests, pd.concat(models, ignore_index=True)) if models else pd.DataFrame()
     if answers.empty:
         return Exhibit()
     names = report.names
@@ -297,8 +297,8 @@ def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibi
             "Passes": {True: "yes", False: "no"}.get(passes[keys], ""),
         }
         for name in quantities:
-            found = cells.loc[(*keys, name)] if (*keys, name) in cells.index else None
-            row[HEADINGS[name]] = "" if found is None else estimate_cell(found)
+            answer = cells.loc[(*keys, name)] if (*keys, name) in cells.index else None
+            row[HEADINGS[name]] = "" if answer is None else estimate_cell(answer)
         rows.append(row)
     epsilon = " and ".join(f"{value:g}" for value in dict.fromkeys(tests["epsilon"]))
     brackets = "In brackets: intervals of the bootstrap (test) and of the posterior (model)."
@@ -312,22 +312,22 @@ def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibi
         "about as well as people on single items and still lose in every comparison of the test."
     )
     text = "The replacement test and the Bayesian model."
-    drawn = Drawn(Result(answers, "both_answers"), text)
-    return Exhibit(lead, [drawn], [Laid([table], text)], _compared_with_people(answers))
+    figure = Drawn(Result(answers, "both_answers"), text)
+    return Exhibit(lead, [figure], [Laid([table], text)], _compared_with_people(answers))
 
 
-def answers_of(model: Result) -> pd.DataFrame:
+def posterior_answers(model: Result) -> pd.DataFrame:
     """Bayesian estimates for each model: ``dimension, model, quantity, estimate, lower, upper``."""
     dimension = str(model.settings.get("dimension") or "")
     if model.kind == "label_model":
-        found = model.extra.get("replacement", pd.DataFrame(columns=["model", "estimate", "lower", "upper"]))
-        found = found.drop_duplicates("model").assign(quantity="accuracy_difference")
+        rows = model.extra.get("replacement", pd.DataFrame(columns=["model", "estimate", "lower", "upper"]))
+        rows = rows.drop_duplicates("model").assign(quantity="accuracy_difference")
     else:
-        found = model.frame[model.frame["quantity"].isin(CHANCES)].rename(columns={"group": "model"})
-    return found.assign(dimension=dimension)[["dimension", "model", "quantity", "estimate", "lower", "upper"]]
+        rows = model.frame[model.frame["quantity"].isin(CHANCES)].rename(columns={"group": "model"})
+    return rows.assign(dimension=dimension)[["dimension", "model", "quantity", "estimate", "lower", "upper"]]
 
 
-def both_of(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
+def combine_answers(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
     """Both answers for the models and dimensions that have both, in one long table."""
     parts = []
     for quantity in ("winning_rate", "advantage_probability"):
@@ -337,9 +337,9 @@ def both_of(tests: pd.DataFrame, posterior: pd.DataFrame) -> pd.DataFrame:
         }
         parts.append(tests[KEYS].assign(quantity=quantity, estimate=tests[quantity], **bounds))
     shared = tests[KEYS].merge(posterior, on=["dimension", "model"])
-    both = pd.concat([*parts, shared], ignore_index=True)
-    kept = both.merge(shared[KEYS].drop_duplicates(), on=KEYS)
-    return kept[[*KEYS, "quantity", "estimate", "lower", "upper"]]
+    answers = pd.concat([*parts, shared], ignore_index=True)
+    rows = answers.merge(shared[KEYS].drop_duplicates(), on=KEYS)
+    return rows[[*KEYS, "quantity", "estimate", "lower", "upper"]]
 
 
 def _compared_with_people(answers: pd.DataFrame) -> str:
@@ -349,4 +349,4 @@ def _compared_with_people(answers: pd.DataFrame) -> str:
     if part.empty:
         return ""
     line = part["quantity"].map(half).astype(float)
-    return ahead_in_words(ahead(part, line))
+    return ahead_in_words(count_models_ahead(part, line))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ....figures.labels import OF_RATERS, Names, words
-from ....figures.raters.models import category_names, outside, panel_names, predicted_shares
+from ....figures.raters.models import category_names, is_outside_interval, panel_names, predicted_shares
 from ....results import Result
 from ...data import ReportData, parts
 from ...methods import code, plain
-from ...sentences.raters import predicted, predicted_in_words
+from ...sentences.raters import count_predicted_shares, predicted_in_words
 from ...tables import (
     Row,
     capitalised,
@@ -159,14 +159,18 @@ def predictive_check(result: Result, title: str, names: Names) -> Exhibit:
 def shares_text(shares: pd.DataFrame, alpha: float) -> str:
     """How many observed shares are inside what the model predicts."""
     prior = shares.dropna(subset=["prior_lower", "prior_upper"])
-    return predicted_in_words(predicted(shares, outside(shares), outside(prior, "prior_"), alpha))
+    return predicted_in_words(
+        count_predicted_shares(
+            shares, is_outside_interval(shares), is_outside_interval(prior, "prior_"), alpha
+        )
+    )
 
 
 def prior_table(result: Result) -> GT:
     """The priors: what each is of, its distribution with its numbers, and its name for changing it."""
     priors = result.extra["priors"]
     changed = result.settings.get("priors_changed") or {}
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "Of what": priors["meaning"].map(capitalised),
             "Distribution": [
@@ -177,27 +181,27 @@ def prior_table(result: Result) -> GT:
         }
     )
     note = "Change one with the option --prior NAME=NUMBERS of conjury raters, or with priors= in Python."
-    return styled_table(shown, left=3, note=note)
+    return styled_table(table, n_left=3, note=note)
 
 
 def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT]:
     """Observed shares with their predictive intervals; several dimensions side by side by group."""
     # Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
-    made = f"{level(result)} interval"
+    limits = f"{level(result)} interval"
     if shares["dimension"].nunique() < 2:
-        return [_of_one_dimension(result, shares, names, made)]
+        return [_shares_of_one_dimension(result, shares, names, limits)]
     of_data = {"": "data that the fitted model predicts", "prior_": "data predicted by the priors alone"}
     return [
-        _of_dimensions(result, shares, names, prefix, f"and the {made} of {data}")
+        _shares_of_dimensions(result, shares, names, prefix, f"and the {limits} of {data}")
         for prefix, data in of_data.items()
         if not prefix or shares[f"{prefix}lower"].notna().any()
     ]
 
 
-def _of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: str, of: str) -> GT:
+def _shares_of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: str, of: str) -> GT:
     """Observed shares of several dimensions, a column a group, with intervals of one kind of check."""
     category = category_names(shares["category"], result, names)
-    shown = spread(
+    table = spread(
         shares,
         {
             "dimension": shares["dimension"].map(partial(dimension_of, names)),
@@ -206,12 +210,12 @@ def _of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: s
         shares["group"].map(partial(names.of, "judge")),
         lambda row: estimate_cell(row, "observed", prefix),
     )
-    return styled_table(shown, groups="dimension", note=f"Observed share, {of}.")
+    return styled_table(table, groups="dimension", note=f"Observed share, {of}.")
 
 
-def _of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, made: str) -> GT:
+def _shares_of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, limits: str) -> GT:
     rows = shares.to_dict("records")
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "group": panel_names(shares, names),
             "Rating": category_names(shares["category"], result, names),
@@ -221,16 +225,16 @@ def _of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, made: 
         }
     )
     if result.kind == "label_model":
-        shown = shown.rename(columns={"Rating": "Label"})
-    if not shown["Prior predictive"].any():
-        shown = shown.drop(columns="Prior predictive")
+        table = table.rename(columns={"Rating": "Label"})
+    if not table["Prior predictive"].any():
+        table = table.drop(columns="Prior predictive")
     note = (
-        f"Posterior predictive: {made} of data that the fitted model predicts; prior predictive: of data "
+        f"Posterior predictive: {limits} of data that the fitted model predicts; prior predictive: of data "
         "made from the priors alone."
     )
-    if "Prior predictive" not in shown:
-        note = f"Posterior predictive: {made} of data that the fitted model predicts."
-    return styled_table(shown, groups="group", note=note)
+    if "Prior predictive" not in table:
+        note = f"Posterior predictive: {limits} of data that the fitted model predicts."
+    return styled_table(table, groups="group", note=note)
 
 
 def _distribution(text: object) -> str:
@@ -249,7 +253,7 @@ def rater_model_tables(result: Result, names: Names) -> dict[str, GT]:
         marked = row["group"] in ends and str(row["quantity"]).startswith("latent_correlation")
         return estimate_cell(row) + AT_END * marked
 
-    shown = spread(
+    estimates = spread(
         frame,
         {"Quantity": frame["quantity"].astype(str).map(lambda name: OF_RATERS.get(name, words(name)))},
         frame["group"].map(partial(names.of, "judge")),
@@ -257,7 +261,7 @@ def rater_model_tables(result: Result, names: Names) -> dict[str, GT]:
     )
     note = "Posterior means with equal-tailed intervals; SD: standard deviation."
     note += NOT_IDENTIFIED if ends else ""
-    made = {name: styled_table(part, note=note) for name, part in side_by_side(shown, 1).items()}
+    tables = {name: styled_table(part, note=note) for name, part in side_by_side(estimates, 1).items()}
     if "bias" in result.extra:
         bias = result.extra["bias"]
         points = bias[bias["quantity"] == "bias_points"]
@@ -265,30 +269,30 @@ def rater_model_tables(result: Result, names: Names) -> dict[str, GT]:
         rows = {"Level": pd.Series(level, index=points.index)}
         table = spread(points, rows, points["group"].map(partial(names.of, "judge")), estimate_cell)
         note = "Bias towards a level, net of the quality that people see: points of the scale."
-        made["bias of models"] = styled_table(table, note=note)
-    return made
+        tables["bias of models"] = styled_table(table, note=note)
+    return tables
 
 
 def _with_observed(frame: pd.DataFrame) -> pd.DataFrame:
     """The same rows, and after each probability of the same rating the share in the data."""
     if "observed" not in frame or frame["observed"].isna().all():
         return frame
-    seen = frame[frame["observed"].notna()].assign(
+    observed_rows = frame[frame["observed"].notna()].assign(
         quantity="The same: observed share of equal ratings",
         estimate=lambda rows: rows["observed"],
         lower=float("nan"),
         upper=float("nan"),
     )
-    return pd.concat([frame, seen]).sort_index(kind="stable")
+    return pd.concat([frame, observed_rows]).sort_index(kind="stable")
 
 
 def dimension_model_tables(result: Result, names: Names) -> list[GT]:
     """Latent correlations with the main dimension, and how probably each is the strongest."""
     strongest = result.extra["strongest"]
     total = strongest[(strongest["level"] == "total") & strongest["probability"].notna()]
-    made = []
+    tables = []
     for main, part in total.groupby("main", sort=False):
-        shown = spread(
+        table = spread(
             part,
             {"Dimension": part["dimension"].map(partial(dimension_of, names))},
             part["group"].map(partial(names.of, "judge")),
@@ -298,8 +302,8 @@ def dimension_model_tables(result: Result, names: Names) -> list[GT]:
             f"Latent correlation with {dimension_of(names, main)} in single ratings; P: posterior "
             "probability of being the strongest."
         )
-        made.append(styled_table(shown, note=note))
-    return made
+        tables.append(styled_table(table, note=note))
+    return tables
 
 
 def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
@@ -321,12 +325,12 @@ def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
         row = "Agreement with " + part["group"].map(person)
         parts.append(part.assign(row=row, group=part["judge"].where(part["judge"] != "", part["group"])))
     rows = pd.concat(parts, ignore_index=True)
-    shown = spread(
+    estimates = spread(
         rows, {"Quantity": rows["row"]}, rows["group"].map(partial(names.of, "judge")), estimate_cell
     )
-    blocks = side_by_side(shown, 1)
+    blocks = side_by_side(estimates, 1)
     whose = {name: f", {name}" * (len(blocks) > 1) for name in blocks}
-    made = {
+    tables = {
         f"accuracy and agreement{whose[name]}": styled_table(part, note=LABEL_NOTE)
         for name, part in blocks.items()
     }
@@ -337,19 +341,19 @@ def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
             "Share of items": [estimate_cell(row) for row in shares.to_dict("records")],
         }
     )
-    made["shares of the labels"] = styled_table(table, note=INTERVALS)
+    tables["shares of the labels"] = styled_table(table, note=INTERVALS)
     if "replacement" in result.extra:
-        made["models less people"] = _replacement_table(result.extra["replacement"], person, names)
-    return made
+        tables["models less people"] = _replacement_table(result.extra["replacement"], person, names)
+    return tables
 
 
-def _replacement_table(found: pd.DataFrame, person: Mapping[str, str], names: Names) -> GT:
+def _replacement_table(frame: pd.DataFrame, person: Mapping[str, str], names: Names) -> GT:
     """Accuracy of each model less that of a person of each panel, and how probably it is the greater."""
-    shown = spread(
-        found,
-        {"Model": found["model"].map(partial(names.of, "judge"))},
-        "Accuracy less that of " + found["group"].map(person),
+    table = spread(
+        frame,
+        {"Model": frame["model"].map(partial(names.of, "judge"))},
+        "Accuracy less that of " + frame["group"].map(person),
         lambda row: with_probability(row, "probability_better"),
     )
     note = f"{INTERVALS} P: posterior probability that the model is the more accurate annotator."
-    return styled_table(shown, note=note)
+    return styled_table(table, note=note)

@@ -15,11 +15,11 @@ from ....results import Result
 from ...data import ReportData
 from ...methods import plain
 from ...sentences.raters import (
-    closest,
     closest_in_words,
+    find_highest_correlation,
+    find_strongest_correlate,
     orders,
     orders_in_words,
-    strongest,
     strongest_in_words,
 )
 from ...tables import (
@@ -81,8 +81,8 @@ def _closest(result: Result, record: Recorded, report: ReportData) -> str:
         )
         for row in overall.to_dict("records")
     ]
-    found = closest(overall, named)
-    return "" if found is None else closest_in_words(found)
+    correlation = find_highest_correlation(overall, named)
+    return "" if correlation is None else closest_in_words(correlation)
 
 
 @exhibit(
@@ -120,13 +120,13 @@ def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibi
 
 def means_tables(result: Result, names: Names) -> dict[str, GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
-    made = {}
+    tables = {}
     by = list(result.settings.get("by") or [])
     for group, part in result.frame.groupby("group", sort=False):
         rows = {names.column(column): part[column].map(partial(names.of, column)) for column in by}
         if not rows:
             rows = {"Raters": part["group"].map(partial(names.of, "judge"))}
-        shown = spread(
+        table = spread(
             part,
             rows,
             part["dimension"].map(partial(dimension_of, names)),
@@ -134,21 +134,21 @@ def means_tables(result: Result, names: Names) -> dict[str, GT]:
         )
         heading = next(iter(rows)) if len(rows) > 1 else None
         note = f"{names.of('judge', group)}: mean (standard deviation over items)."
-        made[names.of("judge", group)] = styled_table(shown, groups=heading, note=note)
-    return made
+        tables[names.of("judge", group)] = styled_table(table, groups=heading, note=note)
+    return tables
 
 
 def correlation_tables(result: Result, names: Names) -> dict[str, GT]:
     """Correlations of models with people: a table for each coefficient."""
     by = list(result.settings.get("by") or [])
-    made = {}
+    tables = {}
     for name, part in result.frame.groupby("coefficient", sort=False, observed=True):
         judge = part["judge"].map(partial(names.of, "judge"))
         level = [
             " / ".join(texts) or names.of("", OVERALL)
             for texts in zip(*_strata(part, by, names), strict=True)
         ]
-        shown = spread(
+        table = spread(
             part,
             {"judge": judge, "Stratum": pd.Series(level if by else [names.of("", OVERALL)] * len(part))},
             part["dimension"].map(partial(dimension_of, names)),
@@ -156,9 +156,9 @@ def correlation_tables(result: Result, names: Names) -> dict[str, GT]:
         )
         called = CORRELATIONS.get(str(name), words(name))
         note = f"{called}. {star_rule(_STARS)}".strip()
-        note = with_gaps(note, shown, "not defined, since one of the two gave all items the same rating")
-        made[called] = styled_table(shown, groups="judge", note=note)
-    return made
+        note = with_gaps(note, table, "not defined, since one of the two gave all items the same rating")
+        tables[called] = styled_table(table, groups="judge", note=note)
+    return tables
 
 
 _STARS = "Stars: p of the cluster bootstrap, adjusted by Holm's procedure over the table."
@@ -182,7 +182,7 @@ def _strata(part: pd.DataFrame, by: Sequence[str], names: Names) -> list[list[st
 def coverage(result: Result, names: Names) -> list[GT]:
     """Who rated what."""
     frame = result.frame
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "dimension": frame["dimension"].map(partial(dimension_of, names)),
             "Judges": frame["group"].map(partial(names.of, "judge")),
@@ -193,27 +193,29 @@ def coverage(result: Result, names: Names) -> list[GT]:
             "At least": frame["least"].map(whole),
         }
     )
-    same = shown.drop(columns="dimension")
-    if not shown.groupby("dimension", sort=False).ngroups > 1:
+    same = table.drop(columns="dimension")
+    if not table.groupby("dimension", sort=False).ngroups > 1:
         return [styled_table(same)]
-    first = same[shown["dimension"] == shown["dimension"].iloc[0]].reset_index(drop=True)
+    first = same[table["dimension"] == table["dimension"].iloc[0]].reset_index(drop=True)
     alike = all(
-        same[shown["dimension"] == name].reset_index(drop=True).equals(first)
-        for name in shown["dimension"].unique()
+        same[table["dimension"] == name].reset_index(drop=True).equals(first)
+        for name in table["dimension"].unique()
     )
     if alike:
         return [styled_table(first, note="The same for every dimension.")]
-    return [styled_table(shown, groups="dimension")]
+    return [styled_table(table, groups="dimension")]
 
 
 def strongest_correlates(result: Result, names: Names) -> str:
     """The strongest correlate of the main dimension, by group."""
     overall = _over_all(result.extra["main"], result)
-    found = [
-        strongest(part, names.of("judge", group), [dimension_of(names, other) for other in part["other"]])
+    correlates = [
+        find_strongest_correlate(
+            part, names.of("judge", group), [dimension_of(names, name) for name in part["other"]]
+        )
         for group, part in overall.groupby("group", sort=False)
     ]
-    texts = [strongest_in_words(one) for one in found if one is not None]
+    texts = [strongest_in_words(correlate) for correlate in correlates if correlate is not None]
     main = plain(dimension_of(names, result.settings.get("main", "")))
     return f"Strongest correlate of {main}: {'; '.join(texts)}." if texts else ""
 
@@ -235,7 +237,7 @@ def dimension_correlations(result: Result, names: Names) -> list[GT]:
     """How strongly each dimension goes with the main one, by group."""
     frame = result.extra["main"]
     overall = _over_all(frame, result)
-    shown = spread(
+    table = spread(
         overall,
         {"Dimension": overall["other"].map(partial(dimension_of, names))},
         overall["group"].map(partial(names.of, "judge")),
@@ -243,7 +245,7 @@ def dimension_correlations(result: Result, names: Names) -> list[GT]:
     )
     main = dimension_of(names, result.settings.get("main", ""))
     note = f"Correlation with {main}; P: share of bootstrap draws in which it is the strongest."
-    return [styled_table(shown, note=note)]
+    return [styled_table(table, note=note)]
 
 
 def complete_orders(result: Result, names: Names) -> str:
@@ -262,7 +264,7 @@ def complete_orders(result: Result, names: Names) -> str:
     ),
     figure="Points: shares",
     lines="lines: Wilson's {level} intervals at the bootstrap standard error, {drawn}",
-    rest="vertical strokes: chance",
+    remark="vertical strokes: chance",
     reading=complete_orders,
     method=(
         "Shares of topics in which ratings put the tiers in order, with Wilson's intervals at the bootstrap "
@@ -273,7 +275,7 @@ def complete_orders(result: Result, names: Names) -> str:
 def tier_accuracy(result: Result, names: Names) -> list[GT]:
     """How often the order of tiers is recovered."""
     frame = result.frame
-    shown = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "quantity": frame["quantity"].astype(str).map(TIERS),
             "Judge": frame["judge"].map(partial(names.of, "judge")),
@@ -284,7 +286,7 @@ def tier_accuracy(result: Result, names: Names) -> list[GT]:
             "Tied pairs": frame["tied"].map(percentage),
         }
     )  # fmt: skip
-    return [styled_table(shown, groups="quantity", left=2)]
+    return [styled_table(table, groups="quantity", n_left=2)]
 
 
 @figure_and_tables(
@@ -305,13 +307,13 @@ def biases(result: Result, names: Names) -> dict[str, GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     frame = _over_all(result.frame, result)
     named = [BIASES.get(name, words(name)) for name in frame["quantity"].astype(str)]
-    shown = spread(
+    table = spread(
         frame,
         {"bias": pd.Series(named), "Judge": frame["judge"].map(partial(names.of, "judge"))},
         frame["dimension"].map(partial(dimension_of, names)),
         estimate_cell,
     )
-    note = f"{in_brackets(intervals(result.settings), shown)}."
-    note = with_gaps(note, shown, "not identified; the notes give the reason")
-    parts = side_by_side(shown, 2)
+    note = f"{in_brackets(intervals(result.settings), table)}."
+    note = with_gaps(note, table, "not identified; the notes give the reason")
+    parts = side_by_side(table, 2)
     return {name: styled_table(part, groups="bias", note=note) for name, part in parts.items()}

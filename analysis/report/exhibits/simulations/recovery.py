@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....audit.recovery import beside_truth, recovery_summary
-from ....figures.labels import TRUTHS, one_prompt, words
+from ....audit.recovery import effects_with_truth, recovery_summary
+from ....figures.labels import TRUTHS, rows_of_one_prompt, words
 from ....frames.reported import reported
 from ....frames.rounding import percentage
 from ....results import Result
 from ...blocks import slug
 from ...data import ReportData
 from ...methods import bounds_name, plain
-from ...sentences.simulations import Inside, inside_in_words, recovered, recovered_in_words
+from ...sentences.simulations import Inside, average_coverage, inside_in_words, recovered_in_words
 from ...tables import NO_BREAK, number, styled_table, whole
 from ..conjoint import lines_of
 from ..registry import Drawn, Exhibit, Laid, exhibit
@@ -53,7 +53,7 @@ def _recovered(result: Result, record: Recorded, report: ReportData) -> str:
         return ""
     main = report.of_kind("amce")
     return recovered_in_words(
-        recovered(result.frame, bounds_name(main[0].settings, "normal") if main else "")
+        average_coverage(result.frame, bounds_name(main[0].settings, "normal") if main else "")
     )
 
 
@@ -61,28 +61,28 @@ def _recovered(result: Result, record: Recorded, report: ReportData) -> str:
 def recovery(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Estimates compared with true values."""
     if "in_normal" in result.frame:
-        return _of_conjoint(result, report)
-    return _of_items(result, report)
+        return _conjoint_recovery(result, report)
+    return _item_recovery(result, report)
 
 
-def _of_conjoint(result: Result, report: ReportData) -> Exhibit:
-    titles = {made.name: made.title for made in report.results}
+def _conjoint_recovery(result: Result, report: ReportData) -> Exhibit:
+    titles = {entry.name: entry.title for entry in report.results}
     table = recovery_table(report.named(result.frame), titles)
     main = next(iter(report.of_kind("amce")), None)
     if main is None:
         return Exhibit(
-            tables=[Laid([table], CAPTION)], reading=recovered_in_words(recovered(result.frame, ""))
+            tables=[Laid([table], CAPTION)], reading=recovered_in_words(average_coverage(result.frame, ""))
         )
-    shown = reported(report.table(main.name), main.settings)
-    known = one_prompt(beside_truth(report.table("truth"), {main.name: shown}))
-    drawn = Result(report.named(known), "truth", settings={"bounds": lines_of(main, known)})
+    estimates = reported(report.table(main.name), main.settings)
+    comparison = rows_of_one_prompt(effects_with_truth(report.table("truth"), {main.name: estimates}))
+    figure_result = Result(report.named(comparison), "truth", settings={"bounds": lines_of(main, comparison)})
     return Exhibit(
         f"{_simulated(report)} {{figure}} shows the errors of the estimates in @fig-{slug(main.name)}: where "
         "a line crosses zero, the interval contains the true value. {table} counts this for every analysis, "
         "judge and prompt.",
-        [Drawn(drawn, "Estimates minus true values, with intervals, by attribute.")],
+        [Drawn(figure_result, "Estimates minus true values, with intervals, by attribute.")],
         [Laid([table], CAPTION)],
-        recovered_in_words(recovered(result.frame, bounds_name(main.settings, "normal"))),
+        recovered_in_words(average_coverage(result.frame, bounds_name(main.settings, "normal"))),
     )
 
 
@@ -90,39 +90,39 @@ def _simulated(report: ReportData) -> str:
     """Whose choices were drawn from known values."""
     if not report.real_judges:
         return "The choices were drawn from known part-worths, so the true value of every estimate is known."
-    others = " and ".join(plain(report.label("judges", name)) for name in report.real_judges)
+    names = " and ".join(plain(report.label("judges", name)) for name in report.real_judges)
     return (
-        f"The choices of all judges except {others} were drawn from known part-worths, so the true values of "
+        f"The choices of all judges except {names} were drawn from known part-worths, so the true values of "
         "their estimates are known."
     )
 
 
-def recovery_table(found: pd.DataFrame, titles: dict[str, str]) -> GT:
+def recovery_table(frame: pd.DataFrame, titles: dict[str, str]) -> GT:
     """Shares of intervals that contain the true value, and errors, by analysis, judge and prompt."""
     rows = pd.DataFrame(
         {
-            "analysis": [titles.get(name) or words(name) for name in found["analysis"].astype(str)],
-            "Judge": found["judge"].astype(str).str.replace(" ", NO_BREAK),
-            "Prompt": found["prompt"].astype("string").fillna("").str.replace(" ", NO_BREAK),
-            "Estimates": found["n_levels"].map(whole),
-            "In normal intervals": found["in_normal"].map(_percent),
-            "In bootstrap intervals": found["in_bootstrap"].map(_percent),
-            "Mean error": found["mean_abs_error"].map(lambda value: number(value, 4)),
-            "Largest error": found["max_abs_error"].map(lambda value: number(value, 4)),
+            "analysis": [titles.get(name) or words(name) for name in frame["analysis"].astype(str)],
+            "Judge": frame["judge"].astype(str).str.replace(" ", NO_BREAK),
+            "Prompt": frame["prompt"].astype("string").fillna("").str.replace(" ", NO_BREAK),
+            "Estimates": frame["n_levels"].map(whole),
+            "In normal intervals": frame["in_normal"].map(_percent),
+            "In bootstrap intervals": frame["in_bootstrap"].map(_percent),
+            "Mean error": frame["mean_abs_error"].map(lambda value: number(value, 4)),
+            "Largest error": frame["max_abs_error"].map(lambda value: number(value, 4)),
         }
     )
     empty = [name for name in ("Prompt", "In bootstrap intervals") if (rows[name] == "").all()]
-    left = 1 + ("Prompt" not in empty)
-    return styled_table(rows.drop(columns=empty), groups="analysis", left=left)
+    n_left = 1 + ("Prompt" not in empty)
+    return styled_table(rows.drop(columns=empty), groups="analysis", n_left=n_left)
 
 
 def _percent(share: float, digits: int = 1) -> str:
     return "" if pd.isna(share) else percentage(share, digits)
 
 
-def _of_items(result: Result, report: ReportData) -> Exhibit:
-    found, names = result.frame, report.names
-    summary = recovery_summary(found)
+def _item_recovery(result: Result, report: ReportData) -> Exhibit:
+    frame, names = result.frame, report.names
+    summary = recovery_summary(frame)
     counts = summary.groupby("quantity", sort=False)[["n_inside", "n_intervals"]].sum()
     inside = Inside(
         tuple(
@@ -148,7 +148,7 @@ def _of_items(result: Result, report: ReportData) -> Exhibit:
     note = f"Errors are estimate minus truth. {OF_LABELS if report.of_kind(*GOLD) else OF_RATINGS}"
     lead = (
         "{figure} compares estimates with true values: on the dashed line both are equal, and hollow points "
-        f"have an interval that misses the true value. The folder has all {whole(len(found))} estimates."
+        f"have an interval that misses the true value. The folder has all {whole(len(frame))} estimates."
     )
     caption = (
         "Estimates against true values. Points: estimates, hollow where the interval misses the true value; "
@@ -157,7 +157,7 @@ def _of_items(result: Result, report: ReportData) -> Exhibit:
     table = styled_table(rows, groups="quantity", note=note)
     return Exhibit(
         lead,
-        [Drawn(Result(found, "recovery"), caption)],
+        [Drawn(Result(frame, "recovery"), caption)],
         [Laid([table], "Estimates and true values.")],
         inside_in_words(inside),
     )

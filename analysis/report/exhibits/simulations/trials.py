@@ -14,7 +14,7 @@ from ....results import Result
 from ...blocks import slug
 from ...data import ReportData
 from ...methods import plain
-from ...sentences.simulations import covering, covering_in_words
+from ...sentences.simulations import count_low_coverage, covering_in_words
 from ...tables import NO_BREAK, number, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, ended, exhibit
 
@@ -40,9 +40,9 @@ def _method(record: Recorded, report: ReportData) -> str:
     draws, seconds = frame["draws"], round(settings.get("processor_seconds") or 0)
     level = number(1 - float(settings["alpha"]), 2)
     number_of_cells = counted(len(frame[cells].drop_duplicates()), "cell")
-    made = " to ".join(dict.fromkeys([whole(draws.min()), whole(draws.max())]))
+    draw_counts = " to ".join(dict.fromkeys([whole(draws.min()), whole(draws.max())]))
     return (
-        f"Simulated data with known true values: {number_of_cells}, {made} draws of each, seed "
+        f"Simulated data with known true values: {number_of_cells}, {draw_counts} draws of each, seed "
         f"{settings.get('seed')}. All methods of a cell analysed the same draws. Performance measures and "
         f"their Monte Carlo standard errors follow [@morris2019]; intervals are at {level}. The draws took "
         f"{counted(seconds, 'second')} of one processor."
@@ -52,12 +52,12 @@ def _method(record: Recorded, report: ReportData) -> str:
 @exhibit("trial", method=_method)
 def trial(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     """Performance of methods: figures, a table, and which intervals cover too rarely."""
-    known = {None, *parts(result)}
+    part_names = {None, *parts(result)}
     main = MEASURES["coverage" if _has(result, "coverage") else "bias"]
-    drawn = [
+    figures = [
         Drawn(result, caption.format(measure=main), part or "", part)
         for part, caption in FIGURES.items()
-        if part in known
+        if part in part_names
     ]
     aims = plain(str(result.settings.get("aims") or "").strip())
     tables = [
@@ -67,9 +67,9 @@ def trial(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     ]
     return Exhibit(
         f"{aims} {{figure}} and {{table}} compare the methods.".strip(),
-        drawn,
+        figures,
         tables,
-        f"{covered(result)} {_seconds(result)}".strip(),
+        f"{coverage_sentences(result)} {_seconds(result)}".strip(),
         heading=f"### {ended(plain(record.title))} {{#sec-{slug(record.name)}}}",
     )
 
@@ -78,15 +78,15 @@ def _has(result: Result, measure: str) -> bool:
     return bool(result.frame.loc[result.frame["measure"] == measure, "estimate"].notna().any())
 
 
-def covered(result: Result) -> str:
+def coverage_sentences(result: Result) -> str:
     """In how many cells each method covers too rarely, by estimand; how often where it does worst."""
     rows = result.frame[(result.frame["measure"] == "coverage") & result.frame["estimate"].notna()]
     nominal = 1 - float(result.settings["alpha"])
     sentences = []
-    for estimand, own in rows.groupby("estimand", sort=False):
+    for estimand, estimand_rows in rows.groupby("estimand", sort=False):
         named = (result.settings.get("labels") or {}).get("estimand", {}).get(estimand)
         about = str(named) if named and rows["estimand"].nunique() > 1 else ""
-        sentences.append(covering_in_words(covering(own, about, nominal)))
+        sentences.append(covering_in_words(count_low_coverage(estimand_rows, about, nominal)))
     if not sentences:
         return ""
     return (
@@ -108,8 +108,8 @@ def performance_table(result: Result, measure: str) -> GT:
         f"{number(row['estimate'])}{NO_BREAK}({number(row['mc_error'])})" if pd.notna(row["estimate"]) else ""
         for row in frame.to_dict("records")
     ]
-    shown = frame.assign(Of=panel_labels(frame, result), Cell=cell_labels(frame, result), text=texts)
-    wide = shown.pivot_table(
+    cells = frame.assign(Of=panel_labels(frame, result), Cell=cell_labels(frame, result), text=texts)
+    wide = cells.pivot_table(
         index=["Of", "Cell"], columns="method", values="text", aggfunc="first", sort=False
     )
     rows = wide[list(dict.fromkeys(frame["method"]))].reset_index()

@@ -79,19 +79,19 @@ def in_markdown(facts: Facts, checklists: Sequence[Checklist]) -> str:
 
 
 def _section(checklist: Checklist) -> str:
-    counts = Counter("to state" if one.author else one.state for one in checklist.items)
-    told = [
+    counts = Counter("to state" if item.author else item.state for item in checklist.items)
+    phrases = [
         counted(counts[state], f"item {words}", f"items {words}")
         for state, words in _COUNTED
         if counts[state]
     ]
     lines = ["| Item | State | Answer | Source |", f"|:{'-' * 21}|:{'-' * 8}|:{'-' * 54}|:{'-' * 13}|"]
-    lines += [_row(one) for one in checklist.items]
-    texts = [f"### {plain(heading)}\n\n{_verbatim(text)}" for heading, text in checklist.texts]
+    lines += [_row(item) for item in checklist.items]
+    texts = [f"### {plain(heading)}\n\n{_verbatim_block(text)}" for heading, text in checklist.texts]
     parts = [
         f"## {plain(checklist.title)}",
         plain(checklist.reference),
-        f"{', '.join(told)}.",
+        f"{', '.join(phrases)}.",
         "\n".join(lines),
     ]
     return "\n\n".join([*parts, *texts])
@@ -110,15 +110,15 @@ _COUNTED = (
 _STATES = {"author": "to state", "planned": "planned in the study file"}
 
 
-def _row(one: Item) -> str:
+def _row(item: Item) -> str:
     answer = " ".join(
-        filter(None, [plain(one.answer), f"**{MARK}: {plain(one.author)}.**" if one.author else ""])
+        filter(None, [plain(item.answer), f"**{MARK}: {plain(item.author)}.**" if item.author else ""])
     )
-    state = _STATES.get(one.state, one.state)
-    return f"| {plain(one.code)} {plain(one.name)} | {state} | {answer} | {plain(one.source)} |"
+    state = _STATES.get(item.state, item.state)
+    return f"| {plain(item.code)} {plain(item.name)} | {state} | {answer} | {plain(item.source)} |"
 
 
-def _verbatim(text: str) -> str:
+def _verbatim_block(text: str) -> str:
     """A text as it is, in a block that it cannot end."""
     fence = "~~~~"
     while fence in text:

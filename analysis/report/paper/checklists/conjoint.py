@@ -14,8 +14,8 @@ from ...tables import interval, number, whole
 from ..distribution import attributes_of, dependent_attributes, distribution_in_words, uneven_shares
 from ..facts import Facts
 from ..findings import findings_of
-from ..references import short
-from .items import RESULTS, RUN, STUDY, Checklist, Item, judged, shown_by, unneeded
+from ..references import cite
+from .items import RESULTS, RUN, STUDY, Checklist, Item, judged_item, recorded_item, unneeded_item
 
 WORKS = ("hainmueller2014", "bansak2021", "leeper2020", "delacuesta2022", "liu2023", "clayton2025")
 FIT, DIAGNOSE = "`conjury fit`", "`conjury diagnose --results FOLDER`"
@@ -26,20 +26,22 @@ def conjoint_practice(facts: Facts, study: Study) -> Checklist:
     """What a reader of a conjoint asks for, done or not done."""
     return Checklist(
         "Conjoint practice",
-        f"{'; '.join(map(short, WORKS))}.",
+        f"{'; '.join(map(cite, WORKS))}.",
         [*_design(facts, study), *_estimates(facts, study), *_quality(facts, study)],
     )
 
 
 def _design(facts: Facts, study: Study) -> list[Item]:
-    attributes = [f"{one.label} ({counted(len(one.levels), 'level')})" for one in study.attributes]
-    references = [f"{one.label}: {one.levels[0].label}" for one in study.attributes]
+    attributes = [
+        f"{attribute.label} ({counted(len(attribute.levels), 'level')})" for attribute in study.attributes
+    ]
+    references = [f"{attribute.label}: {attribute.levels[0].label}" for attribute in study.attributes]
     shares = distribution_in_words(attributes_of(study), uneven_shares(study), dependent_attributes(study))
     run = RUN if facts.answered_in_run else ""
-    used = f"{STUDY}, {RESULTS}" if facts.results is not None else f"{STUDY}, {RUN}" if run else ""
+    source = f"{STUDY}, {RESULTS}" if facts.results is not None else f"{STUDY}, {RUN}" if run else ""
 
     def stated(code: str, name: str, text: str, author: str = "") -> Item:
-        return shown_by(used, code, name, [text], [text], author)
+        return recorded_item(source, code, name, [text], [text], author)
 
     return [
         stated("1", "Attributes and levels", f"{', '.join(attributes)}.", "why these attributes and levels"),
@@ -52,18 +54,20 @@ def _design(facts: Facts, study: Study) -> list[Item]:
         ),
         stated("4", "Restrictions on profiles (Hainmueller et al. 2014)", _restrictions(study)),
         _sample(facts, study),
-        judged("6", "Power or minimum detectable effects", _detectable(facts), f"Run {DIAGNOSE}.", RESULTS),
-        shown_by(
+        judged_item(
+            "6", "Power or minimum detectable effects", _detectable(facts), f"Run {DIAGNOSE}.", RESULTS
+        ),
+        recorded_item(
             RUN if {judge.id for judge in facts.models} & facts.answered_in_run else "",
             "7",
             "Order of attributes",
             [_order(study, "saw")],
             [_order(study, "are to see")],
         ),
-        judged(
+        judged_item(
             "8",
             "Preregistration",
-            _registered(facts),
+            _registration_sentence(facts),
             "Write one with `conjury preregister` before data are collected, and compare results with it by "
             "`conjury report --registered FILE`.",
             RESULTS,
@@ -78,30 +82,32 @@ def _sample(facts: Facts, study: Study) -> Item:
         f"{whole(design.pairs)} pairs per model; {counted(design.respondents, 'respondent')} with "
         f"{counted(design.tasks, 'task')} each."
     )
-    analysed = _analysed(facts)
+    analysed = _sample_sizes(facts)
     source = RESULTS if analysed else ""
-    return shown_by(source, "5", "Sample size", [analysed, f"Planned: {plan}"], [plan])
+    return recorded_item(source, "5", "Sample size", [analysed, f"Planned: {plan}"], [plan])
 
 
-def _analysed(facts: Facts) -> str:
+def _sample_sizes(facts: Facts) -> str:
     """How many pairs of models, and tasks and respondents, the first analysis of all rows rests on."""
     records = facts.results.results if facts.results is not None else []
-    groups = next((one.groups for one in records if one.groups and not one.settings.get("exclude")), ())
-    rows = [one for one in groups if not one.get("variant") and one.get("n_rows")]
+    groups = next(
+        (entry.groups for entry in records if entry.groups and not entry.settings.get("exclude")), ()
+    )
+    rows = [row for row in groups if not row.get("variant") and row.get("n_rows")]
     if not rows:
         return _answers_counted(facts)
     panels = {judge.id: judge.label for judge in facts.people}
-    told = []
-    if pairs := [int(one["n_rows"]) // 2 for one in rows if one["judge"] not in panels]:
-        models = len({one["judge"] for one in rows if one["judge"] not in panels})
+    phrases = []
+    if pairs := [int(row["n_rows"]) // 2 for row in rows if row["judge"] not in panels]:
+        models = len({row["judge"] for row in rows if row["judge"] not in panels})
         size = whole(min(pairs)) + (f" to {whole(max(pairs))}" if min(pairs) < max(pairs) else "")
-        told.append(f"{counted(models, 'model')} with {size} pairs under each prompt")
-    for one in rows:
-        if one["judge"] in panels:
-            counts_people = one.get("id") == "judge_id" and one.get("n_clusters")
-            by = f" of {counted(int(one['n_clusters']), 'respondent')}" if counts_people else ""
-            told.append(f"{panels[one['judge']]}: {counted(int(one['n_rows']) // 2, 'task')}{by}")
-    return f"Analysed: {'; '.join(told)}."
+        phrases.append(f"{counted(models, 'model')} with {size} pairs under each prompt")
+    for row in rows:
+        if row["judge"] in panels:
+            counts_people = row.get("id") == "judge_id" and row.get("n_clusters")
+            by = f" of {counted(int(row['n_clusters']), 'respondent')}" if counts_people else ""
+            phrases.append(f"{panels[row['judge']]}: {counted(int(row['n_rows']) // 2, 'task')}{by}")
+    return f"Analysed: {'; '.join(phrases)}."
 
 
 def _answers_counted(facts: Facts) -> str:
@@ -110,25 +116,25 @@ def _answers_counted(facts: Facts) -> str:
         return ""
     by = counts.assign(judge=counts["judge"].astype(str)).groupby("judge", sort=False)["n"].sum()
     labels = facts.study.judge_labels
-    told = [f"{labels.get(str(name), str(name))} {whole(n)}" for name, n in by.items()]
-    return f"Answers to pairs, repeats included: {', '.join(told)}."
+    phrases = [f"{labels.get(str(name), str(name))} {whole(n)}" for name, n in by.items()]
+    return f"Answers to pairs, repeats included: {', '.join(phrases)}."
 
 
 def _estimates(facts: Facts, study: Study) -> list[Item]:
     fitted = facts.results is not None
     main = next(iter(facts.records("amce")), None)
     means = facts.records("mm")
-    differences = [one.title.rstrip(".") for one in facts.records("amce_diffs")]
-    means_apart = [one.title.rstrip(".") for one in facts.records("mm_diffs")]
+    differences = [entry.title.rstrip(".") for entry in facts.records("amce_diffs")]
+    means_apart = [entry.title.rstrip(".") for entry in facts.records("mm_diffs")]
     return [
-        judged(
+        judged_item(
             "9",
             "Average marginal component effects",
             _sentence(findings_of(facts, "amce")),
             f"Run {FIT}.",
             RESULTS,
         ),
-        judged(
+        judged_item(
             "10",
             "Marginal means as well (Leeper et al. 2020)",
             f"{means[0].title.rstrip('.')}: table {means[0].name} of the results." if means else "",
@@ -136,15 +142,15 @@ def _estimates(facts: Facts, study: Study) -> list[Item]:
             RESULTS,
         ),
         _subgroups(fitted, differences, means_apart),
-        judged("12", "Clusters of standard errors", _clusters(main), f"Run {FIT}.", RESULTS),
-        judged(
+        judged_item("12", "Clusters of standard errors", _clusters(main), f"Run {FIT}.", RESULTS),
+        judged_item(
             "13",
             "Multiple comparisons (Liu & Shiraito 2023)",
             _multiplicity(facts),
             _NO_ADJUSTMENT if fitted else f"Run {FIT}.",
             RESULTS,
         ),
-        judged("14", "Missing answers", _missing(facts, study), f"Run {FIT}.", RESULTS),
+        judged_item("14", "Missing answers", _missing(facts, study), f"Run {FIT}.", RESULTS),
     ]
 
 
@@ -154,9 +160,9 @@ _NO_ADJUSTMENT = "No p value is adjusted; name the family of tests, or adjust by
 def _subgroups(fitted: bool, effects: list[str], means: list[str]) -> Item:
     name = "Subgroups compared by marginal means (Leeper et al. 2020)"
     if not fitted:
-        return judged("11", name, "", f"Run {FIT}.", RESULTS)
+        return judged_item("11", name, "", f"Run {FIT}.", RESULTS)
     if not effects and not means:
-        return unneeded("11", name, "No subgroups are compared.")
+        return unneeded_item("11", name, "No subgroups are compared.")
     if means:
         return Item("11", name, f"{'; '.join(means)}.", RESULTS)
     return Item(
@@ -178,14 +184,14 @@ def _quality(facts: Facts, study: Study) -> list[Item]:
         _check(facts, "19", "Order of tasks and stability (Hainmueller et al. 2014)", "CJ305"),
         _check(facts, "20", "Carry-over from earlier tasks (Hainmueller et al. 2014)", "CJ306"),
         _check(facts, "21", "Atypical or impossible profiles (Bansak et al. 2021)", "CJ106"),
-        judged(
+        judged_item(
             "22",
             "Reliability of answers (Clayton et al. 2025)",
             _reliability(facts),
             f"Repeat a task (`repeat_first: true`, or `swapped_share`) and run {DIAGNOSE}.",
             RESULTS,
         ),
-        judged(
+        judged_item(
             "23",
             "Effects corrected for unreliable answers (Clayton et al. 2025)",
             "Corrected effects: table corrected of the results." if facts.records("corrected") else "",
@@ -194,37 +200,37 @@ def _quality(facts: Facts, study: Study) -> list[Item]:
         ),
         _check(facts, "24", "Attention of people", "CJ201")
         if people
-        else unneeded("24", "Attention of people", "No people take part."),
+        else unneeded_item("24", "Attention of people", "No people take part."),
         _check(facts, "25", "Speed of people", "CJ203")
         if people
-        else unneeded("25", "Speed of people", "No people take part."),
+        else unneeded_item("25", "Speed of people", "No people take part."),
     ]
 
 
 def _check(facts: Facts, code: str, name: str, check: str) -> Item:
     """An item that a check of the data answers."""
-    found = facts.check(check)
-    if found is None:
+    outcome = facts.check(check)
+    if outcome is None:
         return Item(code, name, f"Not checked ({check}); run {DIAGNOSE}.", state="not done")
-    if found["verdict"] == "not_applicable":
-        return unneeded(code, name, str(found["finding"]))
-    verdict = {"pass": "Passed"}.get(str(found["verdict"]), str(found["verdict"]).capitalize())
-    return Item(code, name, f"{verdict}. {found['finding']}", f"{RESULTS}, check {check}")
+    if outcome["verdict"] == "not_applicable":
+        return unneeded_item(code, name, str(outcome["finding"]))
+    verdict = {"pass": "Passed"}.get(str(outcome["verdict"]), str(outcome["verdict"]).capitalize())
+    return Item(code, name, f"{verdict}. {outcome['finding']}", f"{RESULTS}, check {check}")
 
 
 def _restrictions(study: Study) -> str:
     if not study.design.restrictions:
         return "No combination of levels is excluded."
-    given: dict[Any, str] = {**study.feature_labels}
-    labels = Labels({**given, **_levels(study)})
-    told = []
-    for one in study.design.restrictions:
+    feature_labels: dict[Any, str] = {**study.feature_labels}
+    labels = Labels({**feature_labels, **_levels(study)})
+    phrases = []
+    for restriction in study.design.restrictions:
         parts = [
             f"{labels.feature(name)} {' or '.join(labels.level(name, level) for level in levels)}"
-            for name, levels in one.levels.items()
+            for name, levels in restriction.levels.items()
         ]
-        told.append(" with ".join(parts) + (f" ({one.because})" if one.because else ""))
-    return f"Never shown: {'; '.join(told)}. Effects are averaged over profiles that the design allows."
+        phrases.append(" with ".join(parts) + (f" ({restriction.because})" if restriction.because else ""))
+    return f"Never shown: {'; '.join(phrases)}. Effects are averaged over profiles that the design allows."
 
 
 def _levels(study: Study) -> dict[Any, str]:
@@ -261,10 +267,12 @@ def _clusters(record: Any) -> str:
 
 
 def _multiplicity(facts: Facts) -> str:
-    adjusted = [one for one in facts.records("people") if one.settings.get("adjusted")]
-    told = [f"{one.title.rstrip('.')}: {str(one.settings['adjusted']).capitalize()}" for one in adjusted]
-    told += [one.title.rstrip(".") for one in facts.records("significance", "contrast")]
-    return f"{'; '.join(told)}. Other tests are not adjusted." if told else ""
+    adjusted = [entry for entry in facts.records("people") if entry.settings.get("adjusted")]
+    phrases = [
+        f"{entry.title.rstrip('.')}: {str(entry.settings['adjusted']).capitalize()}" for entry in adjusted
+    ]
+    phrases += [entry.title.rstrip(".") for entry in facts.records("significance", "contrast")]
+    return f"{'; '.join(phrases)}. Other tests are not adjusted." if phrases else ""
 
 
 def _missing(facts: Facts, study: Study) -> str:
@@ -283,17 +291,17 @@ def _reliability(facts: Facts) -> str:
     table = facts.table("reliability")
     if table is None or not len(table):
         return ""
-    told = []
+    phrases = []
     for row in table.to_dict("records"):
         who = facts.study.judge_labels.get(str(row["judge"]), str(row["judge"]))
-        told.append(
+        phrases.append(
             f"{who}: {percentage(row['agreement'], 1)} of {whole(row['n_repeats'])} repeated tasks "
             f"answered alike {interval(row['lower'], row['upper'])}, swapping error {number(row['tau'])}"
         )
-    return "; ".join(told) + "."
+    return "; ".join(phrases) + "."
 
 
-def _registered(facts: Facts) -> str:
+def _registration_sentence(facts: Facts) -> str:
     records, table = facts.records("registration"), facts.table("registration")
     if not records or table is None:
         return ""

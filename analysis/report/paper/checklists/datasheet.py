@@ -10,10 +10,10 @@ import pandas as pd
 from ....frames.rounding import percentage
 from ...tables import interval, whole
 from ..facts import Facts
-from ..references import short
-from .items import RESULTS, RUN, Checklist, Item, item, judged, shown_by
+from ..references import cite
+from .items import RESULTS, RUN, Checklist, Item, item, judged_item, recorded_item
 
-REFERENCE = f"After {short('usami2026')}; the quantities are those that conjury measures."
+REFERENCE = f"After {cite('usami2026')}; the quantities are those that conjury measures."
 TESTS = "Add the section `instrument` to the study, collect, and run `conjury fit`."
 DIAGNOSE = "Run `conjury diagnose --results FOLDER`."
 Row = Mapping[Any, Any]
@@ -34,16 +34,16 @@ def _items(facts: Facts, judge: Any) -> list[Item]:
     question = [f"{facts.study.question} Form: {facts.study.response.form}."]
     run = RUN if name in facts.answered_in_run else ""
     return [
-        shown_by(run, "J.1", "Model and inputs", model, model),
-        shown_by(run, "J.2", "Question and form of the answer", question, question),
-        judged(
+        recorded_item(run, "J.1", "Model and inputs", model, model),
+        recorded_item(run, "J.2", "Question and form of the answer", question, question),
+        judged_item(
             "J.3",
             "Answers without a valid judgment",
             _unanswered(facts, name),
             "Run `conjury fit`.",
-            _from(facts),
+            _source_names(facts),
         ),
-        judged(
+        judged_item(
             "J.4",
             "Preference for a position",
             _rows(facts, "position", name, _position)
@@ -51,49 +51,49 @@ def _items(facts: Facts, judge: Any) -> list[Item]:
             DIAGNOSE,
             RESULTS,
         ),
-        judged(
+        judged_item(
             "J.5",
             "Same answer to the same task",
             _rows(facts, "reliability", name, _repeats),
             DIAGNOSE,
             RESULTS,
         ),
-        judged(
+        judged_item(
             "J.6",
             "Answers to identical profiles (dark current)",
             _recorded(facts, "order_effects"),
             "Add `vacuum_pairs` to `instrument`, collect, and run `conjury fit`.",
             RESULTS,
         ),
-        judged(
+        judged_item(
             "J.7",
             "Preference between profiles of the same quality",
             _recorded(facts, "beyond_quality"),
             "Add `same_quality_pairs` to `instrument`, collect, and run `conjury fit`.",
             RESULTS,
         ),
-        judged(
+        judged_item(
             "J.8",
             "Order of known qualities",
             _recorded(facts, "tier_accuracy"),
             "Name `tiers` in a study of items.",
             RESULTS,
         ),
-        judged(
+        judged_item(
             "J.9",
             "Variation by prompt, order and sample",
             _recorded(facts, "variance_components", "flips"),
             TESTS,
             RESULTS,
         ),
-        judged(
+        judged_item(
             "J.10",
             "Drift over time",
             _recorded(facts, "drift"),
             "Add `anchors` to `instrument`, and ask them again later.",
             RESULTS,
         ),
-        judged(
+        judged_item(
             "J.11",
             "Agreement with people",
             _recorded(facts, "people", "agreement", "alt_test", "scores"),
@@ -110,25 +110,25 @@ def _items(facts: Facts, judge: Any) -> list[Item]:
     ]
 
 
-def _from(facts: Facts) -> str:
+def _source_names(facts: Facts) -> str:
     return RUN if facts.table("answers") is None else RESULTS
 
 
 def _unanswered(facts: Facts, judge: str) -> str:
     counts = facts.table("answers")
     if counts is not None and {"judge", "status", "n"} <= set(counts.columns):
-        own = counts[counts["judge"].astype(str) == judge]
+        rows = counts[counts["judge"].astype(str) == judge]
     elif facts.run is not None and len(facts.run.statuses):
-        own = facts.run.statuses[facts.run.statuses["judge_id"].astype(str) == judge]
+        rows = facts.run.statuses[facts.run.statuses["judge_id"].astype(str) == judge]
     else:
         return ""
-    total = int(own["n"].sum())
+    total = int(rows["n"].sum())
     if not total:
         return ""
-    by = own.assign(status=own["status"].astype(str)).groupby("status", sort=False)["n"].sum()
-    told = ", ".join(f"{name} {whole(n)}" for name, n in by.items() if n)
+    by = rows.assign(status=rows["status"].astype(str)).groupby("status", sort=False)["n"].sum()
+    status_text = ", ".join(f"{name} {whole(n)}" for name, n in by.items() if n)
     missing = total - int(by.get("ok", 0))
-    return f"{whole(missing)} of {whole(total)} ({percentage(missing / total, 1)}). By status: {told}."
+    return f"{whole(missing)} of {whole(total)} ({percentage(missing / total, 1)}). By status: {status_text}."
 
 
 def _rows(facts: Facts, table: str, judge: str, sentence: Callable[[Row], str]) -> str:
@@ -136,12 +136,12 @@ def _rows(facts: Facts, table: str, judge: str, sentence: Callable[[Row], str]) 
     if frame is None or "judge" not in frame:
         return ""
     labels = facts.study.prompt_labels
-    told = []
+    phrases = []
     for row in frame[frame["judge"].astype(str) == judge].to_dict("records"):
         prompt = "" if pd.isna(row.get("prompt")) else str(row.get("prompt") or "")
-        if said := sentence(row):
-            told.append(f"{labels.get(prompt, prompt)}: {said}" if prompt else said)
-    return f"{'; '.join(told)}." if told else ""
+        if phrase := sentence(row):
+            phrases.append(f"{labels.get(prompt, prompt)}: {phrase}" if prompt else phrase)
+    return f"{'; '.join(phrases)}." if phrases else ""
 
 
 def _position(row: Row) -> str:
@@ -164,8 +164,8 @@ def _repeats(row: Row) -> str:
 
 def _recorded(facts: Facts, *kinds: str) -> str:
     """Where the numbers of some kinds of results are."""
-    told = [
-        f"{one.title.rstrip('.') or one.name}: table {one.name} of the results"
-        for one in facts.records(*kinds)
+    phrases = [
+        f"{entry.title.rstrip('.') or entry.name}: table {entry.name} of the results"
+        for entry in facts.records(*kinds)
     ]
-    return f"{'; '.join(told)}." if told else ""
+    return f"{'; '.join(phrases)}." if phrases else ""

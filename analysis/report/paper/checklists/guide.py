@@ -10,11 +10,11 @@ from conjury.inference.errors import counted
 from ...tables import whole
 from ..facts import Facts, template_text
 from ..findings import findings_of
-from ..references import short
-from .items import RESULTS, RUN, Checklist, Item, item, shown_by
+from ..references import cite
+from .items import RESULTS, RUN, Checklist, Item, item, recorded_item
 
 REFERENCE = (
-    f"{short('feuerriegel2026')}. Codes and names of the items only; explanations are at llm-checklist.com."
+    f"{cite('feuerriegel2026')}. Codes and names of the items only; explanations are at llm-checklist.com."
 )
 ACCESS = {
     "openai": "through an interface of OpenAI's protocol",
@@ -38,26 +38,30 @@ AGREEMENT = ("agreement", "alt_test", "people", "scores", "prediction_powered", 
 
 def guide_llm(facts: Facts) -> Checklist:
     """The items of GUIDE-LLM, filled as far as study, run and results go."""
-    return Checklist("GUIDE-LLM", REFERENCE, [*_core(facts), *_optional(facts)], _prompt_texts(facts))
+    return Checklist(
+        "GUIDE-LLM", REFERENCE, [*_core_items(facts), *_optional_items(facts)], _prompt_texts(facts)
+    )
 
 
-def _core(facts: Facts) -> list[Item]:
-    study, asked = facts.study, [judge for judge in facts.models_asked if judge.ask]
-    run = RUN if asked and {judge.id for judge in asked} <= facts.answered_in_run else ""
+def _core_items(facts: Facts) -> list[Item]:
+    study, models = facts.study, [judge for judge in facts.models_asked if judge.ask]
+    run = RUN if models and {judge.id for judge in models} <= facts.answered_in_run else ""
     answered = [judge for judge in facts.models if judge.id in facts.answered_in_results]
     source = RESULTS if answered else run
     n = counted(len(answered or facts.models_asked), "model")
     versions = [_version(facts, judge) for judge in facts.models_asked]
-    access = [_access(facts, judge) for judge in asked]
-    settings = [f"{judge.label}: {_settings(facts, judge)}." for judge in asked]
-    engines = [(judge.label, engine) for judge in asked if (engine := _asked(facts, judge).get("engine"))]
+    access = [_access(facts, judge) for judge in models]
+    settings = [f"{judge.label}: {_settings(facts, judge)}." for judge in models]
+    engines = [
+        (judge.label, engine) for judge in models if (engine := _request_settings(facts, judge).get("engine"))
+    ]
     prompts = facts.prompts_asked
     texts = counted(len(prompts), "prompt")
     system = sum(prompt.template is not None for prompt in prompts)
-    sent = run if facts.run and {one.id for one in prompts} <= set(facts.run.same_texts) else ""
+    sent = run if facts.run and {prompt.id for prompt in prompts} <= set(facts.run.same_texts) else ""
     separate = "contain all that the model sees and no earlier answer"
     return [
-        shown_by(
+        recorded_item(
             source,
             "A.1",
             "What language models were used for",
@@ -66,7 +70,7 @@ def _core(facts: Facts) -> list[Item]:
             "other uses, such as writing stimuli, code or text",
         ),
         _automation(facts, run),
-        shown_by(
+        recorded_item(
             run if run and facts.run is not None and facts.run.served else "",
             "B.1",
             "Model, provider, size, version, date of access, link",
@@ -74,9 +78,9 @@ def _core(facts: Facts) -> list[Item]:
             versions,
             "provider, size and link of each model, where its name does not state them",
         ),
-        shown_by(run, "B.2", "Access and context mode", access, access),
-        shown_by(run, "B.3", "Configuration", settings, settings),
-        shown_by(
+        recorded_item(run, "B.2", "Access and context mode", access, access),
+        recorded_item(run, "B.3", "Configuration", settings, settings),
+        recorded_item(
             run,
             "B.4",
             "Customisation",
@@ -84,21 +88,21 @@ def _core(facts: Facts) -> list[Item]:
             [f"{label} is to be loaded with {_pairs(engine)}." for label, engine in engines],
             "fine-tuning or other customisation, or that there was none",
         ),
-        shown_by(
+        recorded_item(
             run,
             "B.5",
             "State across interactions",
             [f"Requests {separate}: no state was retained."],
-            [f"Requests are to {separate}, so that no state is retained."] if asked else [],
+            [f"Requests are to {separate}, so that no state is retained."] if models else [],
         ),
-        shown_by(
+        recorded_item(
             sent,
             "C.1",
             "Prompts",
             [f"{texts}, printed in full below."],
             [f"{texts}, printed below as the study file names them."] if prompts else [],
         ),
-        shown_by(
+        recorded_item(
             sent,
             "C.2",
             "System-wide instructions",
@@ -107,13 +111,13 @@ def _core(facts: Facts) -> list[Item]:
         ),
         _asked_of_people(facts),
         item("E.1", "Validation by people", findings_of(facts, *AGREEMENT), RESULTS, _validated(facts)),
-        _post(facts),
+        _postprocessing_item(facts),
         item("F.1", "Code and scripts", [_software(facts)], RESULTS, "where code and data are shared"),
         item("G.1", "Funding and relationships", [], "", "funding, support and relationships to providers"),
     ]
 
 
-def _optional(facts: Facts) -> list[Item]:
+def _optional_items(facts: Facts) -> list[Item]:
     compared = [judge for judge in facts.models if judge.id in facts.answered_in_results]
     models, prompts = len(compared or facts.models_asked), len(facts.prompts_asked)
     several = models > 1 or prompts > 1
@@ -127,7 +131,7 @@ def _optional(facts: Facts) -> list[Item]:
     return [
         item("O.1", "Reason for the choice of models", [], "", "why these models"),
         item("O.2", "Rationale of prompts", [], "", "why these prompts"),
-        shown_by(
+        recorded_item(
             RESULTS if compared else "",
             "O.3",
             "Comparison with other methods or models",
@@ -146,40 +150,40 @@ def _optional(facts: Facts) -> list[Item]:
 def _version(facts: Facts, judge: Any) -> str:
     name = judge.ask.model if judge.ask else "no model is named"
     run = facts.run
-    served = [one for one in run.served if one["judge_id"] == judge.id] if run is not None else []
+    served = [entry for entry in run.served if entry["judge_id"] == judge.id] if run is not None else []
     if not served:
-        asked = run is not None and judge.id in run.judges
-        return f"{judge.label}: {name}{'' if asked or run is None else ' (not asked in this run)'}."
-    said = "; ".join(
-        f"{SERVED.get(one['model_returned'], one['model_returned'])}"
-        f"{', fingerprint ' + one['system_fingerprint'] if one.get('system_fingerprint') else ''}"
-        f", {whole(one['n'])} answers from {one['first'][:10]} to {one['last'][:10]}"
-        for one in served
+        was_asked = run is not None and judge.id in run.judges
+        return f"{judge.label}: {name}{'' if was_asked or run is None else ' (not asked in this run)'}."
+    details = "; ".join(
+        f"{SERVED.get(entry['model_returned'], entry['model_returned'])}"
+        f"{', fingerprint ' + entry['system_fingerprint'] if entry.get('system_fingerprint') else ''}"
+        f", {whole(entry['n'])} answers from {entry['first'][:10]} to {entry['last'][:10]}"
+        for entry in served
     )
-    return f"{judge.label}: {name}, answered by {said}."
+    return f"{judge.label}: {name}, answered by {details}."
 
 
-def _asked(facts: Facts, judge: Any) -> dict[str, Any]:
+def _request_settings(facts: Facts, judge: Any) -> dict[str, Any]:
     """How a model was asked: as the run has recorded it, else as the study states."""
     recorded = facts.run.judges.get(judge.id) if facts.run is not None else None
     return dict(recorded or judge.ask.model_dump())
 
 
 def _access(facts: Facts, judge: Any) -> str:
-    asked = _asked(facts, judge)
+    request = _request_settings(facts, judge)
     where = f" at {judge.ask.base_url}" if judge.ask.base_url else ""
-    return f"{judge.label}: {ACCESS[asked['backend']]}{where}, in separate calls."
+    return f"{judge.label}: {ACCESS[request['backend']]}{where}, in separate calls."
 
 
 def _settings(facts: Facts, judge: Any) -> str:
-    asked = _asked(facts, judge)
+    request = _request_settings(facts, judge)
     parts = [
-        _pairs(asked["settings"]) or "settings of the provider",
+        _pairs(request["settings"]) or "settings of the provider",
         f"{judge.ask.samples} {'answer' if judge.ask.samples == 1 else 'answers'} per request",
-        f"answer as {ANSWERS[asked['answer']]}",
+        f"answer as {ANSWERS[request['answer']]}",
     ]
-    if asked["answer"] in ("token", "choice") and asked.get("top_logprobs"):
-        parts.append(f"{asked['top_logprobs']} log-probabilities")
+    if request["answer"] in ("token", "choice") and request.get("top_logprobs"):
+        parts.append(f"{request['top_logprobs']} log-probabilities")
     return ", ".join(parts)
 
 
@@ -201,14 +205,14 @@ def _automation(facts: Facts, run: str) -> Item:
     source = run if bool(people) == bool(judged) else ""
     if source and judged - facts.answered_in_run:
         source = f"{RUN}, {RESULTS}"
-    return shown_by(source, "A.2", "Degree of automation", [text], [text], "who supervised, and how")
+    return recorded_item(source, "A.2", "Degree of automation", [text], [text], "who supervised, and how")
 
 
 def _asked_of_people(facts: Facts) -> Item:
     panel = facts.study.panel
     questions = "; ".join(question.label for question in panel.questions) if panel is not None else ""
     run = RUN if {judge.id for judge in facts.people} & facts.answered_in_run else ""
-    return shown_by(
+    return recorded_item(
         run,
         "D.1",
         "Personal and sensitive data",
@@ -224,7 +228,7 @@ def _validated(facts: Facts) -> str:
     return "" if findings_of(facts, *AGREEMENT) else "how answers of models were validated"
 
 
-def _post(facts: Facts) -> Item:
+def _postprocessing_item(facts: Facts) -> Item:
     """How answers were treated: by the results, which state their rule, and by the record of the run."""
     run, results = facts.run, facts.results
     recorded = results.manifest.get("refusal") if results is not None else None
@@ -236,23 +240,23 @@ def _post(facts: Facts) -> Item:
     if run is not None and len(run.statuses):
         counts = run.statuses.groupby("status", sort=False)["n"].sum()
         parts.append(f"Answers by status: {', '.join(f'{name} {whole(n)}' for name, n in counts.items())}.")
-    sources = [name for name, known in ((RUN, parsed), (RESULTS, recorded)) if known]
-    return shown_by(", ".join(sources), "E.2", "Post-processing", parts, parts)
+    sources = [name for name, evidence in ((RUN, parsed), (RESULTS, recorded)) if evidence]
+    return recorded_item(", ".join(sources), "E.2", "Post-processing", parts, parts)
 
 
 def _software(facts: Facts) -> str:
     if facts.results is None:
         return ""
-    made = facts.results.manifest
-    commit = f", commit {made['commit']}" if made.get("commit") else ""
-    return f"conjury {made.get('conjury')}{commit}, by the command `{made.get('command')}`."
+    manifest = facts.results.manifest
+    commit = f", commit {manifest['commit']}" if manifest.get("commit") else ""
+    return f"conjury {manifest.get('conjury')}{commit}, by the command `{manifest.get('command')}`."
 
 
 def _biases(facts: Facts) -> list[str]:
     codes = ("CJ303", "CJ304", "CJ319", "CJ302", "CJ504")
-    found = [check for code in codes if (check := facts.check(code)) is not None]
+    checks = [check for code in codes if (check := facts.check(code)) is not None]
     return [
-        f"{check['title']}: {check['finding']}" for check in found if check["verdict"] != "not_applicable"
+        f"{check['title']}: {check['finding']}" for check in checks if check["verdict"] != "not_applicable"
     ]
 
 
@@ -268,13 +272,13 @@ def _usage(facts: Facts) -> str:
 
 def _prompt_texts(facts: Facts) -> Sequence[tuple[str, str]]:
     study = facts.study
-    used: dict[tuple[str, str], list[str]] = {}
+    labels_by_template: dict[tuple[str, str], list[str]] = {}
     for prompt in facts.prompts_asked:
         for kind, name in (("system message", prompt.template), ("user message", prompt.user)):
             if name is not None:
-                used.setdefault((kind, name), []).append(prompt.label)
+                labels_by_template.setdefault((kind, name), []).append(prompt.label)
     named = [
         (f"Prompt {', '.join(labels)}: {kind} ({name})", template_text(study, name))
-        for (kind, name), labels in used.items()
+        for (kind, name), labels in labels_by_template.items()
     ]
     return [(heading, text) for heading, text in named if text]

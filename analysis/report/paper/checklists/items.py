@@ -76,26 +76,26 @@ def item(code: str, name: str, parts: Sequence[str], source: str, author: str = 
     return Item(code, name, answer, source if answer else "", author, "done" if answer else "author")
 
 
-def planned(code: str, name: str, parts: Sequence[str], author: str = "") -> Item:
+def planned_item(code: str, name: str, parts: Sequence[str], author: str = "") -> Item:
     """An item of which the study file states a plan, and no record shows that it was followed."""
-    one = item(code, name, parts, STUDY, author)
-    return replace(one, state="planned") if one.answer else one
+    entry = item(code, name, parts, STUDY, author)
+    return replace(entry, state="planned") if entry.answer else entry
 
 
-def shown_by(
+def recorded_item(
     source: str, code: str, name: str, done: Sequence[str], plan: Sequence[str], author: str = ""
 ) -> Item:
     """An item as a record (``source``) shows it; without a record, as the study file plans it."""
-    return item(code, name, done, source, author) if source else planned(code, name, plan, author)
+    return item(code, name, done, source, author) if source else planned_item(code, name, plan, author)
 
 
-def judged(code: str, name: str, done: str, missing: str, source: str) -> Item:
+def judged_item(code: str, name: str, done: str, missing: str, source: str) -> Item:
     """An item that is done, with what is known, or not done, with the remedy."""
     if done:
         return Item(code, name, done, source)
     return Item(code, name, missing, "", state="not done")
 
 
-def unneeded(code: str, name: str, why: str) -> Item:
+def unneeded_item(code: str, name: str, why: str) -> Item:
     """An item that does not apply."""
     return Item(code, name, why, state="not applicable")

@@ -8,7 +8,7 @@ from cases import cases
 
 from conjury.analysis.checks.files.hidden_instructions import hidden_instructions, instructions_in
 from conjury.analysis.checks.files.mangled_text import in_ids, in_text, in_texts, mangled_text
-from conjury.analysis.checks.files.unchanged_copies import difference, unchanged_copies
+from conjury.analysis.checks.files.unchanged_copies import describe_change, unchanged_copies
 from conjury.inference.perturb import perturb_items
 from conjury.inference.study import load_any_study
 from conjury.inference.tables.files import read_table
@@ -80,7 +80,7 @@ def test_columns_of_perturbed_texts_are_compared_with_the_text_of_their_row() ->
     ],
 )
 def test_differences_are_named(one: str, other: str, what: str) -> None:
-    assert difference(one, other) == what
+    assert describe_change(one, other) == what
 
 
 HIDDEN = cases(__file__, "hidden")

@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from conjury.analysis.checks.people.constant_raters import constant_raters, longest, pattern_p, stretch_bound
+from conjury.analysis.checks.people.constant_raters import (
+    constant_raters,
+    longest_stretch,
+    pattern_p,
+    stretch_bound,
+)
 from conjury.analysis.checks.people.impossible_times import impossible_times
 from conjury.analysis.checks.people.model_like_people import model_like_people, stratified_p
 from conjury.analysis.checks.people.panels import spread_of, upper_tail
@@ -116,10 +121,10 @@ def test_the_bound_of_stretches_is_at_least_the_share_of_all_orders() -> None:
 
 
 def test_the_longest_stretch_is_counted_by_its_shortest_period() -> None:
-    assert longest(np.array([0, 1, 0, 1, 0, 2]), 2) == 5
-    assert longest(np.array([0, 0, 0, 0, 1]), 1) == 4
-    assert longest(np.array([0, 0, 0, 0, 1]), 2) == 1
-    assert longest(np.array([1]), 1) == 1
+    assert longest_stretch(np.array([0, 1, 0, 1, 0, 2]), 2) == 5
+    assert longest_stretch(np.array([0, 0, 0, 0, 1]), 1) == 4
+    assert longest_stretch(np.array([0, 0, 0, 0, 1]), 2) == 1
+    assert longest_stretch(np.array([1]), 1) == 1
     assert pattern_p(np.zeros(30, dtype=int), np.zeros(30, dtype=int))[1] == 1.0
 
 

@@ -16,14 +16,14 @@ from scipy.special import expit
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, choice_model, mm
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceFit
-from conjury.analysis.conjoint.engines.bayes.engine import Part, averages, thinned
+from conjury.analysis.conjoint.engines.bayes.engine import Part, averages, thin_draws
 from conjury.analysis.conjoint.engines.bayes.paired import (
     ChoiceDraws,
     Pairs,
     find_pairs,
+    lower_triangular,
     rater_codes,
     raters_of,
-    unpacked,
 )
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.pipeline.run import FitOptions
@@ -400,9 +400,9 @@ def test_effects_are_averaged_over_raters_drawn_from_the_population(correlated: 
 
 def test_thinning_takes_draws_of_every_chain() -> None:
     draws = ChoiceDraws(np.arange(20.0).reshape(2, 10), np.zeros((2, 10, 1)), None)
-    assert thinned(draws, 8).position.tolist() == [[0, 2, 4, 6, 8], [10, 12, 14, 16, 18]]
-    assert thinned(draws, 100).position.shape == (2, 10)
+    assert thin_draws(draws, 8).position.tolist() == [[0, 2, 4, 6, 8], [10, 12, 14, 16, 18]]
+    assert thin_draws(draws, 100).position.shape == (2, 10)
 
 
 def test_packed_factors_fill_the_lower_triangle_row_by_row() -> None:
-    assert unpacked(np.arange(1.0, 7.0), 3).tolist() == [[1, 0, 0], [2, 3, 0], [4, 5, 6]]
+    assert lower_triangular(np.arange(1.0, 7.0), 3).tolist() == [[1, 0, 0], [2, 3, 0], [4, 5, 6]]

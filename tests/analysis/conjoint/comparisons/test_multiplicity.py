@@ -21,7 +21,7 @@ from conjury.analysis.conjoint.comparisons.multiplicity import (
     signed_scores,
 )
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.numerics.significance import adjusted
+from conjury.analysis.numerics.significance import adjust_p_values
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ slur + topic"
@@ -71,7 +71,9 @@ def with_p(result: Estimates | pd.DataFrame) -> pd.DataFrame:
 def test_adjusted_p_values_equal_those_of_r_and_of_a_naive_step_down() -> None:
     expected = pd.read_csv(FIXTURES / "comparisons" / "adjusted.csv")
     for method in ("holm", "bh"):
-        np.testing.assert_allclose(adjusted(expected["p"].to_numpy(), method), expected[method], rtol=1e-9)
+        np.testing.assert_allclose(
+            adjust_p_values(expected["p"].to_numpy(), method), expected[method], rtol=1e-9
+        )
     random = np.random.default_rng(2)
     statistic, ratios = random.normal(size=9) * 2, random.normal(size=(300, 9))
     np.testing.assert_allclose(romano_wolf(statistic, ratios), naive_step_down(statistic, ratios), atol=1e-15)
@@ -80,7 +82,7 @@ def test_adjusted_p_values_equal_those_of_r_and_of_a_naive_step_down() -> None:
 def test_families_are_adjusted_apart() -> None:
     found = adjust(FIT, "holm", family=["judge", "feature"]).frame
     for _, rows in with_p(found).groupby(["judge", "feature"], observed=True):
-        np.testing.assert_allclose(rows["p_adjusted"], adjusted(rows["p"].to_numpy(), "holm"))
+        np.testing.assert_allclose(rows["p_adjusted"], adjust_p_values(rows["p"].to_numpy(), "holm"))
     assert found["p_adjusted"].isna().equals(found["p"].isna())
     one, whole = (with_p(adjust(FIT, "romano_wolf", seed=1, **o)) for o in ({"family": "judge"}, {}))
     assert (one["p_adjusted"] <= whole["p_adjusted"] + 1e-12).all()
@@ -132,7 +134,7 @@ def test_familywise_error_is_near_alpha_and_power_above_holm() -> None:
     samples, ratios = correlated(30, 0.8, rng, 1000), correlated(30, 0.8, rng, 999)
 
     def rejected(shift: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        by_holm = [adjusted(2 * stats.norm.sf(np.abs(t + shift)), "holm") < 0.05 for t in samples]
+        by_holm = [adjust_p_values(2 * stats.norm.sf(np.abs(t + shift)), "holm") < 0.05 for t in samples]
         return np.array([romano_wolf(t + shift, ratios) < 0.05 for t in samples]), np.array(by_holm)
 
     ours, theirs = rejected(0.0)

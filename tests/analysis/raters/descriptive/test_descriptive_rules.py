@@ -25,7 +25,7 @@ from conjury.analysis.raters import (
     read_ratings,
     tier_accuracy,
 )
-from conjury.analysis.raters.descriptive.scores import averaged
+from conjury.analysis.raters.descriptive.scores import average_samples
 from conjury.analysis.raters.descriptive.tier_accuracy import picked_ratings
 from conjury.inference.errors import InputError
 
@@ -140,7 +140,7 @@ def test_repeated_ratings_are_averaged_within_a_judge_and_the_first_is_picked() 
     rows = [("ann", 2, 1.0), ("ann", 3, 3.0), ("bob", 1, 4.0)]
     table = pd.DataFrame(rows, columns=["judge_id", "sample", "value"])
     ratings = read_ratings(table.assign(judge_kind="human", item_id="a"))
-    found = averaged(ratings)
+    found = average_samples(ratings)
     assert (found.value.tolist(), found.n_ratings.tolist()) == ([2.0, 4.0], [2, 1])
     assert set(picked_ratings(ratings, {"a": 0}, 1, 50, 1)[:, 0]) == {1.0, 4.0}
 

@@ -9,7 +9,7 @@ from made_up.ratings import by_judge
 from scipy import stats
 
 from conjury.analysis import raters
-from conjury.analysis.numerics.significance import adjusted
+from conjury.analysis.numerics.significance import adjust_p_values
 
 from .conftest import Tables, simulated
 
@@ -95,7 +95,7 @@ def test_correlations_equal_those_of_scipy(tables: Tables, correlated: pd.DataFr
 def test_adjustment_takes_all_rows_of_a_coefficient_as_its_family(correlated: pd.DataFrame) -> None:
     assert len(correlated) == 3 * 3 * 9 * 3
     for _, family in correlated.dropna(subset="p").groupby("coefficient", observed=True):
-        assert family["p_holm"].to_numpy() == pytest.approx(adjusted(family["p"].to_numpy(), "holm"))
+        assert family["p_holm"].to_numpy() == pytest.approx(adjust_p_values(family["p"].to_numpy(), "holm"))
         assert family["p_bh"].between(family["p"] - 1e-12, family["p_holm"] + 1e-12).all()
 
 

@@ -19,8 +19,8 @@ from conjury.analysis.raters.models.dimensions.sampler import GroupDraws, sample
 from conjury.analysis.raters.models.dimensions.tables import (
     correlation_table,
     correlations,
+    correlations_by_level,
     difference_table,
-    levels_of,
     pair_table,
     strongest_table,
 )
@@ -140,14 +140,18 @@ def test_covariates_of_items_become_centred_columns() -> None:
 
 def test_levels_are_those_that_the_design_identifies_and_total_is_items_and_residuals_together() -> None:
     drawn = draws_around(WITHIN, BETWEEN, 1e-3)
-    found = {name: values.mean((0, 1)) for name, values in levels_of(group(), drawn).items()}
+    found = {name: values.mean((0, 1)) for name, values in correlations_by_level(group(), drawn).items()}
     truth = {"between": BETWEEN, "within": WITHIN, "total": BETWEEN + WITHIN, "raters": np.eye(3)}
     assert set(found) == set(truth)
     for name, matrix in truth.items():
         assert np.allclose(found[name], correlations(matrix), atol=0.01), name
-    assert "raters" not in levels_of(group(n_judges=4), drawn)
+    assert "raters" not in correlations_by_level(group(n_judges=4), drawn)
     (ann,) = dimension_data(ratings_of(np.random.default_rng(1), ["ann"], 1, 40, "human")).groups
-    assert (ann.has_items, ann.has_judges, list(levels_of(ann, drawn))) == (False, False, ["total"])
+    assert (ann.has_items, ann.has_judges, list(correlations_by_level(ann, drawn))) == (
+        False,
+        False,
+        ["total"],
+    )
 
 
 @pytest.mark.long

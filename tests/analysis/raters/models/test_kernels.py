@@ -18,7 +18,7 @@ from conjury.analysis.raters import read_ratings
 from conjury.analysis.raters.models.dimensions.checks import default_priors
 from conjury.analysis.raters.models.dimensions.data import GroupRatings
 from conjury.analysis.raters.models.dimensions.sampler import start
-from conjury.analysis.raters.models.fitted import Prior, changed
+from conjury.analysis.raters.models.fitted import Prior, override_priors
 from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
 from conjury.analysis.raters.models.ordinal.draws import grid, grid_step
@@ -105,7 +105,7 @@ def ordinal(link: str, samples: int, panels: tuple[str, ...], priors: Any) -> De
     table["response_type"] = np.where(table["item_id"] < "i4", "high", "low")
     table["panel"] = table["judge_id"].map(dict(zip(judges, panels, strict=False)))
     data = ordinal_data(read_ratings(table), ["response_type"])
-    return Density(data, cells(data), changed(PRIORS, priors), link, grid(grid_step(data)))
+    return Density(data, cells(data), override_priors(PRIORS, priors), link, grid(grid_step(data)))
 
 
 OTHERS = {

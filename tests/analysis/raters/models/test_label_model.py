@@ -13,7 +13,7 @@ from scipy import stats
 
 from conjury.analysis.raters import ModelFit, label_model
 from conjury.analysis.raters.models.labels.data import class_posterior, confusion_of, read_labels
-from conjury.analysis.raters.models.labels.tables import FRESH, LabelDraws, notes_of
+from conjury.analysis.raters.models.labels.tables import FRESH, LabelDraws, notes_on_classes
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "raters"
 CLASSES = ["safe", "implicit", "explicit"]
@@ -231,10 +231,10 @@ def test_single_labels_panels_of_two_and_chains_that_name_classes_otherwise_are_
     half = np.full((1, 10, 2, 2, 2), 0.5) + 0.3 * np.array([[1, -1], [-1, 1]])
     fresh = np.full((2, 10, 1, FRESH, 2, 2), 0.5)
     draws = LabelDraws(np.full((1, 10, 2), 0.5), half, fresh[:1])
-    assert any("has two people" in note for note in notes_of(data, draws))
+    assert any("has two people" in note for note in notes_on_classes(data, draws))
     data, good = read_labels(given("ann bob cay", yes_no)), confusion_of(np.full((1, 10, 3, 2), -1.5), 2)
     switched, alike = (
-        notes_of(data, LabelDraws(np.full((2, 10, 2), 0.5), np.concatenate([good, second]), fresh))
+        notes_on_classes(data, LabelDraws(np.full((2, 10, 2), 0.5), np.concatenate([good, second]), fresh))
         for second in (good[..., ::-1, :], good)
     )
     assert "In 1 of 2 chains labels of classes are switched" in switched[0]

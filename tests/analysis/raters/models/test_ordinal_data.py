@@ -8,7 +8,7 @@ from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
 from conjury.analysis.raters.models.ordinal.draws import STEEP, STEP, WIDEST, grid, grid_step
 from conjury.analysis.raters.models.ordinal.model import FEW, MANY, usual_numbers
-from conjury.analysis.raters.models.ordinal.summary import at_the_end, end_notes, equal_shares
+from conjury.analysis.raters.models.ordinal.summary import end_notes, equal_shares, groups_at_ends
 from conjury.inference.errors import InputError
 
 
@@ -128,7 +128,7 @@ def test_shares_of_equal_ratings_are_of_different_people_and_of_models_with_peop
 def test_a_group_at_the_end_of_the_scale_is_found_and_told():
     even = [k % 5 for k in range(20)]
     data = rated_by(ann=even, bob=[*even[1:], 0], gpt=[3, 3, *[4] * 18])
-    ends = at_the_end(data)
+    ends = groups_at_ends(data)
     assert ends == {"gpt": (4.0, 0.9)}
     (note,) = end_notes(ends, data)
     assert note.startswith("gpt gave 4 in 90% of its ratings")

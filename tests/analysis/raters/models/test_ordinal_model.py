@@ -17,19 +17,19 @@ from scipy.stats import chisquare
 from conjury.analysis.raters import rater_model, read_ratings
 from conjury.analysis.raters.models import RaterFit
 from conjury.analysis.raters.models.checks import ESS, RHAT, sampler_state
-from conjury.analysis.raters.models.fitted import Prior, Priors, changed
+from conjury.analysis.raters.models.fitted import Prior, Priors, override_priors
 from conjury.analysis.raters.models.ordinal.data import OrdinalData, cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density, for_nutpie
 from conjury.analysis.raters.models.ordinal.draws import (
     BUMPS,
     LINK_SD,
-    drawn,
+    draw_qualities,
     draws_of,
     grid,
     grid_step,
     moments,
     replicate,
-    standardised,
+    standardised_nodes,
 )
 from conjury.analysis.raters.models.ordinal.model import FEW, build
 from conjury.analysis.raters.models.sampling import load, sample
@@ -118,7 +118,7 @@ def test_the_compiled_density_is_that_of_the_pymc_model(case: str) -> None:
     if case != "one panel":
         panel = np.where(table["judge_id"] > "p03", "experts", "crowd")
         table["panel"] = np.where(table["judge_kind"] == "human", panel, None)
-        priors = changed(PRIORS, OTHERS)
+        priors = override_priors(PRIORS, OTHERS)
     data, density = density_of(table, priors)
     model = build(data, priors, "logit")
     logp = model.compile_logp(mode="FAST_COMPILE", sum=False)
@@ -133,12 +133,12 @@ def test_the_compiled_density_is_that_of_the_pymc_model(case: str) -> None:
 
 @pytest.mark.bayes
 def test_what_is_stored_of_a_draw_is_what_the_density_uses() -> None:
-    from conjury.analysis.raters.models.ordinal.target import unpacked
+    from conjury.analysis.raters.models.ordinal.target import unpack_parameters
 
     data, density = density_of(made_up(n_items=60, n_people=5, samples=2)[0])
     at = np.random.default_rng(6).normal(0, 0.6, density.size)
     stored = density.kept(at)
-    slope, shift, own, cut, centre, shape, *_ = unpacked(at, density._arranged)
+    slope, shift, own, cut, centre, shape, *_ = unpack_parameters(at, density._arranged)
     mean, spread = moments(shape)
     sd, tilt = LINK_SD["logit"], stored["bias_response_type"] @ data.effects.T
     by_group = np.vstack([np.zeros((data.n_panels, tilt.shape[1])), tilt])
@@ -272,10 +272,10 @@ SKEWED = np.array([0.0, 1.5, 1.0, 0.0, -1.0, 0.5, 1.0])
 @pytest.mark.long
 def test_qualities_have_mean_0_and_standard_deviation_1_whatever_their_shape() -> None:
     assert moments(np.zeros(len(BUMPS))) == pytest.approx((0.0, 1.0), abs=1e-6)
-    nodes, mass = standardised(SKEWED, np.linspace(-6, 6, 400))
+    nodes, mass = standardised_nodes(SKEWED, np.linspace(-6, 6, 400))
     assert [mass @ nodes, mass @ nodes**2] == pytest.approx([0.0, 1.0], abs=1e-4)
     assert abs(mass @ nodes**3) > 0.2
-    values = drawn(SKEWED, 20_000, np.random.default_rng(1))
+    values = draw_qualities(SKEWED, 20_000, np.random.default_rng(1))
     assert (values.mean(), values.std()) == pytest.approx((0.0, 1.0), abs=0.02)
 
 
@@ -441,7 +441,7 @@ def one_round(data: OrdinalData, priors: Priors, seed: int) -> dict[str, int]:
 @pytest.mark.timeout(3600)
 def test_ranks_of_the_truth_are_uniform() -> None:
     data = ordinal_data(read_ratings(design()), ["response_type"])
-    priors = changed(PRIORS, NARROW)
+    priors = override_priors(PRIORS, NARROW)
     ranks = pd.DataFrame([one_round(data, priors, seed) for seed in range(ROUNDS)])
     counts = {name: np.histogram(column, BINS, (0, KEPT + 1))[0] for name, column in ranks.items()}
     p = pd.Series({name: chisquare(count).pvalue for name, count in counts.items()})

@@ -15,8 +15,8 @@ from scipy.special import comb, expit
 
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceCheck, check_choices, replicate
 from conjury.analysis.conjoint.engines.bayes.paired import ChoiceDraws, Pairs, draw_population, lkj_factors
-from conjury.analysis.conjoint.engines.bayes.paired import assumed as choice_priors
-from conjury.analysis.raters.models.checks import fit_in_words
+from conjury.analysis.conjoint.engines.bayes.paired import priors_in_use as choice_priors
+from conjury.analysis.raters.models.checks import sentence_on_fit
 from conjury.analysis.raters.models.dimensions.checks import (
     GroupCheck,
     check_group,
@@ -251,7 +251,7 @@ def test_coefficients_of_covariates_and_unused_cut_points_come_from_the_priors()
 def test_checks_of_dimensions_without_a_pair_or_a_value_are_told_in_words() -> None:
     table = of_dimensions(rated(per_item=2, n_judges=5), size=40).table
     assert table[["other_dimension", "value"]].isna().any().all()
-    sentence = fit_in_words(table.assign(observed=2.0, lower=0.0, upper=1.0), "statistics")
+    sentence = sentence_on_fit(table.assign(observed=2.0, lower=0.0, upper=1.0), "statistics")
     assert sentence.startswith(f"Of {len(table)} statistics, {len(table)} are outside")
     assert "gpt share wit 0.0" in sentence
     assert not any(word in sentence for word in ("nan", "NaN", "none", "None", "NA"))

@@ -16,7 +16,7 @@ import pytest
 import conjury.analysis.raters as raters
 from conjury.analysis.raters import ModelFit
 from conjury.analysis.raters.models import checks
-from conjury.analysis.raters.models.fitted import Prior, changed, prior_table
+from conjury.analysis.raters.models.fitted import Prior, override_priors, prior_table
 from conjury.analysis.raters.models.operation import LogLikelihood
 from conjury.analysis.raters.models.sampling import check_sampling, load, sample, save
 from conjury.cli.main import main
@@ -58,7 +58,7 @@ def test_failed_checks_are_told_from_passed_ones() -> None:
     for count, failed in ((8, True), (2, False)):
         observed = [0.9] * count + [0.2] * (20 - count)
         table = pd.DataFrame({"share": "a", "observed": observed, "lower": 0.1, "upper": 0.3})
-        assert isinstance(checks.fit_in_words(table, "shares"), checks.Problem) == failed
+        assert isinstance(checks.sentence_on_fit(table, "shares"), checks.Problem) == failed
 
 
 @pytest.mark.parametrize(("used", "advised"), [(0.8, "0.95"), (0.95, "0.99"), (float("nan"), "0.95")])
@@ -84,15 +84,17 @@ def test_shares_are_compared_within_groups_and_statistics_off_are_named() -> Non
     ]
     table = checks.named_statistic_check({"spread": 5.0}, [{"spread": one} for one in np.linspace(0, 1, 100)])
     assert table["tail"].item() == 0.0
-    assert checks.fit_in_words(table, "statistics").endswith(": spread.")
+    assert checks.sentence_on_fit(table, "statistics").endswith(": spread.")
 
 
 def test_priors_change_by_name_and_keep_their_meaning() -> None:
-    assert changed(HALF_NORMAL, {"sd": Prior("exponential", (2.0,))})["sd"].meaning == "SD"
-    assert prior_table(changed(HALF_NORMAL, {"sd": 3}))["distribution"].item() == "half-normal with sd 3"
+    assert override_priors(HALF_NORMAL, {"sd": Prior("exponential", (2.0,))})["sd"].meaning == "SD"
+    assert (
+        prior_table(override_priors(HALF_NORMAL, {"sd": 3}))["distribution"].item() == "half-normal with sd 3"
+    )
     log_normal = {"sd": Prior("log_normal", (1.0, 0.7), "SD")}
-    assert changed(log_normal, {"sd": 0.5})["sd"].values == (0.5, 0.7)  # one number is the median
-    assert changed(log_normal, {"sd": (0.5, 0.2)})["sd"].values == (0.5, 0.2)
+    assert override_priors(log_normal, {"sd": 0.5})["sd"].values == (0.5, 0.7)  # one number is the median
+    assert override_priors(log_normal, {"sd": (0.5, 0.2)})["sd"].values == (0.5, 0.2)
     log_two = 2 / np.log(2)
     for prior in (
         Prior("log_normal", (2.0, 0.5)),
@@ -113,11 +115,11 @@ NO_NUMBERS = r"The prior 'sd' cannot be .*; give sd as numbers, or a Prior"
         (lambda: check_sampling(100, 100, 2, "gibbs"), "no sampler 'gibbs'"),
         (lambda: sample(None, target_accept=1.0), "target_accept must be from"),
         (lambda: Prior("half_normal", (-1.0,)), "must be positive"),
-        (lambda: changed(HALF_NORMAL, {"sdd": 1}), "no prior 'sdd'"),
-        (lambda: changed(HALF_NORMAL, {"sd": "x"}), NO_NUMBERS),
-        (lambda: changed(HALF_NORMAL, {"sd": ["x"]}), NO_NUMBERS),
-        (lambda: changed(HALF_NORMAL, {"sd": None}), NO_NUMBERS),
-        (lambda: changed(HALF_NORMAL, {"sd": {"sd": 1}}), NO_NUMBERS),
+        (lambda: override_priors(HALF_NORMAL, {"sdd": 1}), "no prior 'sdd'"),
+        (lambda: override_priors(HALF_NORMAL, {"sd": "x"}), NO_NUMBERS),
+        (lambda: override_priors(HALF_NORMAL, {"sd": ["x"]}), NO_NUMBERS),
+        (lambda: override_priors(HALF_NORMAL, {"sd": None}), NO_NUMBERS),
+        (lambda: override_priors(HALF_NORMAL, {"sd": {"sd": 1}}), NO_NUMBERS),
     ],
 )
 def test_impossible_numbers_samplers_and_priors_are_refused(refused: Any, message: str) -> None:

@@ -12,12 +12,12 @@ from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.numerics.intervals.bounded import (
     Bounded,
-    detectable,
+    detectable_differences,
     difference,
+    difference_of_shares,
     items_for_width,
-    items_off,
+    items_to_exclude,
     share,
-    shares_apart,
 )
 from conjury.analysis.raters.validation import compare_runs, judge
 
@@ -37,22 +37,22 @@ def test_a_random_subgroup_of_any_size_is_seldom_called_different(few: int) -> N
     for _ in range(400):
         right = (random.random(300) < 0.9).astype(float)
         parts = right[:few], right[few:]
-        found = shares_apart(*(share(part, np.arange(len(part)), 0.05) for part in parts), 0.05)
+        found = difference_of_shares(*(share(part, np.arange(len(part)), 0.05) for part in parts), 0.05)
         rejected += found.p < 0.05
     assert rejected / 400 < 0.1
 
 
 def test_shares_that_differ_are_found_and_p_agrees_with_the_interval() -> None:
     one, other = (share(np.repeat([1.0, 0.0], k), np.arange(sum(k)), 0.05) for k in ([550, 450], [248, 152]))
-    found = shares_apart(one, other, 0.05)
+    found = difference_of_shares(one, other, 0.05)
     assert (found.n, found.clusters) == (400, 400)
     assert found.std_error == pytest.approx(np.sqrt(0.55 * 0.45 / 1000 + 0.62 * 0.38 / 400), rel=0.01)
     ends = [proportion_confint(k, n, method="wilson") for k, n in ((550, 1000), (248, 400))]
     assert found.upper == pytest.approx(-0.07 + np.hypot(ends[0][1] - 0.55, 0.62 - ends[1][0]))
     assert found.p < 0.05
-    at_p = shares_apart(one, other, found.p)
+    at_p = difference_of_shares(one, other, found.p)
     assert at_p.upper == pytest.approx(0, abs=1e-6)
-    assert shares_apart(one, one, 0.05).p == 1
+    assert difference_of_shares(one, one, 0.05).p == 1
 
 
 def test_the_mean_of_clusters_is_bounded_with_their_number() -> None:
@@ -109,7 +109,7 @@ def test_planned_items_are_the_fewest_whose_interval_is_narrow_or_off_a_threshol
     def at(n: float) -> tuple[float, float]:
         return planned(estimate, trials * n / 40, 8 * n / 40)
 
-    wide, off = items_for_width(found, 0.2, 0.05), items_off(found, 0.5, 0.05)
+    wide, off = items_for_width(found, 0.2, 0.05), items_to_exclude(found, 0.5, 0.05)
     assert np.diff(at(wide)) <= 0.2 < np.diff(at(wide - 1))
     side = (lambda n: 0.5 - at(n)[1]) if estimate < 0.5 else (lambda n: at(n)[0] - 0.5)
     assert side(off) >= 0 > side(off - 1)
@@ -140,9 +140,11 @@ def test_what_could_be_detected_allows_for_the_number_of_tests() -> None:
     frame = judge(data, "judge", "label", by="by").frame
     tested = frame[frame["measure"] == "accuracy_difference"]
     error = tested["std_error"].to_numpy(dtype=float)
-    none = detectable(np.array([0.0, np.nan, 1.0]), np.full(3, np.inf), 0.05)
+    none = detectable_differences(np.array([0.0, np.nan, 1.0]), np.full(3, np.inf), 0.05)
     assert none == pytest.approx([np.nan, np.nan, 2.8016], nan_ok=True, rel=1e-4)
-    assert tested["detectable"].to_numpy() == pytest.approx(detectable(error, np.full(4, np.inf), 0.05 / 4))
+    assert tested["detectable"].to_numpy() == pytest.approx(
+        detectable_differences(error, np.full(4, np.inf), 0.05 / 4)
+    )
 
 
 def test_corrected_rates_are_over_judged_rows_and_count_items() -> None:

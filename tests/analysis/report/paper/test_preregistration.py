@@ -232,7 +232,8 @@ def test_tables_that_fit_adjusts_are_those_whose_frames_have_adjusted_p_values()
     frame = by_label(scored, draws=50).frame
     tested = frame["p"].notna()
     assert np.allclose(
-        frame.loc[tested, "p_adjusted"], significance.adjusted(frame.loc[tested, "p"].to_numpy(), "holm")
+        frame.loc[tested, "p_adjusted"],
+        significance.adjust_p_values(frame.loc[tested, "p"].to_numpy(), "holm"),
     )
     assert adjusted["by_label"] == "holm"
     one = registration(load_any_study("harm_or_humor"), judges=["human", "gpt_4o"])["adjusted"]

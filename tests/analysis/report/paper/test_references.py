@@ -14,8 +14,8 @@ from conjury.analysis.report.paper.references import (
     BIBLIOGRAPHY,
     OF_KINDS,
     OF_SETTINGS,
+    cite,
     entries,
-    short,
     works_of,
 )
 
@@ -28,7 +28,7 @@ DOCUMENTED = {
 def test_every_reference_is_in_the_bibliography_with_authors_and_year() -> None:
     used = {key for keys in (*OF_KINDS.values(), *OF_SETTINGS.values()) for key in keys}
     assert used <= set(entries())
-    assert all(re.search(r"\(\d{4}\), \S", short(key)) for key in used - {"holm1979"})
+    assert all(re.search(r"\(\d{4}\), \S", cite(key)) for key in used - {"holm1979"})
 
 
 @pytest.mark.parametrize("kind", DOCUMENTED)
