@@ -106,7 +106,7 @@ def finish_log_import(
     notes: Sequence[str],
     distinct: str = DISTINCT,
 ) -> Imported:
-    """Turn the rows of a program's log into judgments as `finish_import` does; their times are texts in UTC."""
+    """Turn rows of a program's log into judgments as `finish_import` does; times are texts in UTC."""
     texts = [name for name in ("raw", "status", "started", "ended") if name in long]
     long = long.astype({**dict.fromkeys(texts, "string"), "duration": "Float64"})
     times = {name: to_utc(long[name], "UTC") for name in texts[2:]}

@@ -1,11 +1,11 @@
 """Log posterior density of the ordinal rater model with its gradient: what lies around the likelihood.
 
-``unpack_parameters`` makes the parameters of ``kernel.log_likelihood`` from a vector of unconstrained numbers,
-``density_from`` adds the priors to its value and carries its gradient back to the vector. The density is
-that of ``graph.rater_graph`` on the same scale, up to a constant. All three are compiled one by one
-and release the lock of the interpreter, so that chains run side by side. Loops in place of array expressions
-halve the time that compiling takes. All stands in one file, since numba's cache of compiled functions does
-not notice a change in another one.
+``unpack_parameters`` makes the parameters of ``kernel.log_likelihood`` from a vector of unconstrained
+numbers, ``density_from`` adds the priors to its value and carries its gradient back to the vector. The
+density is that of ``graph.rater_graph`` on the same scale, up to a constant. All three are compiled one by
+one and release the lock of the interpreter, so that chains run side by side. Loops in place of array
+expressions halve the time that compiling takes. All stands in one file, since the cache of numba does not
+notice a change in another one.
 """
 
 from __future__ import annotations
