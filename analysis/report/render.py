@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import yaml
 
-from conjury.inference.errors import ConjuryError, InputError
+from conjury.inference.errors import ConjuryError, InputError, require_installed
 from conjury.inference.study.load import list_studies
 from conjury.inference.tables.files import QUARTO
 from conjury.inference.tables.html_page import page as html_page
@@ -37,6 +37,10 @@ BANNER = (
     "This page was rendered without Quarto, in a simpler layout: the numbers, tables and figures are the "
     "same, but cross references, citations and call-outs are plain links and boxes."
 )
+
+
+PACKAGES = ("jupytext", "nbclient", "nbconvert", "ipykernel")
+NEEDED = "Reports need the package {missing}, which is not installed; run `pip install 'conjury[report]'`."
 
 
 def render_page(source: Path, results: Path) -> Path:
@@ -215,6 +219,7 @@ def renderable(report: str, results: str | Path, to: str) -> Path:
         raise InputError(f"{folder} contains no results (manifest.json is missing); run `conjury fit` first.")
     if report in list_studies():
         _refuse_another_study(report, folder, shlex.quote(str(results)))
+    require_installed(PACKAGES, NEEDED)  # Quarto runs the cells by the same packages
     if to == "pdf" and shutil.which("quarto") is None:
         require()
     return folder

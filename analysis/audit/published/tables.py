@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, require_installed
 from conjury.inference.tables.files import PUBLISHED
 from conjury.inference.tables.limits import (
     CELL_CHARACTERS,
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _DELIMITER = re.compile(r"^ {0,3}\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?$", re.MULTILINE)
 _TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
+NEEDED = (
+    "Tables of HTML and Markdown are read with the package {missing}, which is not installed; "
+    "run `pip install 'conjury[report]'`, or give the table as CSV."
+)
 NESTED = 100  # tables in tables; pages that are laid out by tables have about ten
 _MATH = re.compile(r"\\\(.+?\\\)|\$[^$]+\$")
 
@@ -139,6 +143,7 @@ def _html(text: str, path: Path) -> Iterator[Table]:
 
 def _markdown(text: str, path: Path) -> Iterator[Table]:
     """Pipe tables of Markdown, and HTML tables in it."""
+    require_installed(("mistune",), NEEDED)
     import mistune
 
     render = mistune.create_markdown(escape=False, plugins=["table", "math"])
@@ -166,6 +171,7 @@ def _tables_of_grids(grids: Iterator[Grid], path: Path) -> Iterator[Table]:
 
 def _html_grids(text: str, path: Path) -> Iterator[Grid]:
     """Every table of an HTML text that contains no other table."""
+    require_installed(("bs4",), NEEDED)
     from bs4 import BeautifulSoup
 
     if _depth(text) > NESTED:

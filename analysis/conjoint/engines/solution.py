@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, require_installed
 
 from ...frames.variables import warn_caller
 from ...numerics.linear import independent_columns
@@ -105,8 +105,15 @@ def fit_survey(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(result["coef"]), np.asarray(result["vcov"]) * factor
 
 
+def require_library(name: str) -> None:
+    """Refuse an engine whose library is not installed."""
+    sentence = "The engine needs the package {missing}, which is not installed; run "
+    require_installed((name,), f"{sentence}`pip install 'conjury[engines]'`, or use the engine native.")
+
+
 def fit_statsmodels(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
     """WLS and GLM of statsmodels."""
+    require_library("statsmodels")
     import statsmodels.api as sm
     from statsmodels.tools.sm_exceptions import SpecificationWarning
 
@@ -130,6 +137,7 @@ def fit_linearmodels(rows: RowRegression) -> tuple[np.ndarray, np.ndarray]:
             f"The engine linearmodels has no family {rows.family!r}; "
             "use engine native, survey, cregg or statsmodels."
         )
+    require_library("linearmodels")
     from linearmodels.iv import IV2SLS
 
     model = IV2SLS(rows.outcome, rows.design, None, None, weights=rows.weight)

@@ -14,7 +14,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula
 from ...numerics.linear import least_squares
-from ..engines.solution import provenance
+from ..engines.solution import provenance, require_library
 from ..estimates import Estimates
 from ..plan import Block, Plan, make_block
 from ..prediction_powered import Correct, ModelSources
@@ -314,6 +314,7 @@ def _fit_native(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
 
 
 def _fit_statsmodels(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
+    require_library("statsmodels")
     import statsmodels.api as sm
 
     design, rows = _design(plan, blocks)

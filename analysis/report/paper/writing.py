@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conjury.inference.errors import InputError, MissingDependency
+from conjury.inference.errors import InputError, MissingDependency, require_installed
 from conjury.inference.tables.html_page import page as html_page
 from conjury.inference.tables.writing import atomic_write
 
@@ -18,6 +18,10 @@ from .tables import PaperTable
 
 NEEDS_PANDOC = (
     "{what} needs pandoc, which is not installed; run `pip install 'conjury[pdf]'`, or choose another format."
+)
+NEEDS_BS4 = (
+    "Tables as Markdown and Word need the package {missing}, which is not installed; "
+    "run `pip install 'conjury[report]'`, or choose latex or html."
 )
 LATEX_LETTERS = {"\N{NO-BREAK SPACE}": "~", "\N{MINUS SIGN}": "$-$", "\N{LESS-THAN OR EQUAL TO}": r"$\le$"}
 LATEX_LETTERS |= {
@@ -121,6 +125,7 @@ def _cell(text: str) -> str:
 
 def grid_of(markup: str) -> Grid:
     """Read what a table shows from its HTML."""
+    require_installed(("bs4",), NEEDS_BS4)
     from bs4 import BeautifulSoup
 
     table = BeautifulSoup(markup, "html.parser").find("table")

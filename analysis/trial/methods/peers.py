@@ -31,7 +31,7 @@ def ols_of_statsmodels(
     data: pd.DataFrame, *, id: str | None = None, formula: str = FORMULA, alpha: float = 0.05
 ) -> pd.DataFrame:
     """Least squares with statsmodels' covariance, by clusters or HC1."""
-    from statsmodels.formula.api import ols
+    ols = _library("statsmodels.formula.api", "statsmodels").ols
 
     parse(formula)  # other packages run what a formula contains as Python
     model = ols(formula, data)

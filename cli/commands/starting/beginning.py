@@ -50,6 +50,10 @@ def init(template: Name = None, folder: Folder = None) -> None:
 
 def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FOLDER) -> None:
     """Write a study, collect simulated answers, estimate and report: a first look, offline and free."""
+    from conjury.analysis.report.render import NEEDED, PACKAGES
+    from conjury.inference.errors import require_installed
+
+    require_installed(PACKAGES, NEEDED)
     study_template = find_template(template or DEMO)
     place = folder or DEMO_FOLDER
     _announce(["init", study_template.name, str(place)])

@@ -26,6 +26,8 @@ class Finding:
 
 
 EXTRAS = {
+    "nbconvert": "pip install 'conjury[report]' (reports, printed tables)",
+    "statsmodels": "pip install 'conjury[engines]' (engines statsmodels and linearmodels)",
     "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",
     "openai": "pip install 'conjury[openai]'",
     "starlette": "pip install 'conjury[panel]' (people in the browser)",
