@@ -8,6 +8,8 @@ from html import escape, unescape
 from pathlib import Path
 from string import ascii_lowercase
 
+from conjury.inference.tables.html_page import markdown_reader
+
 RAW_BLOCK = re.compile(r"^```\{=html\}\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 OPENING = re.compile(r"^:::+ *\{(.*)\} *$")
 CLOSING = re.compile(r"^:::+ *$")
@@ -228,7 +230,4 @@ def _contents(page: Page) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Convert plain Markdown with nbconvert's own converter."""
-    from nbconvert.filters.markdown_mistune import markdown2html_mistune
-
-    return str(markdown2html_mistune(text))
+    return str(markdown_reader(raw_html=True).render(text))

@@ -39,7 +39,7 @@ BANNER = (
 )
 
 
-PACKAGES = ("jupytext", "nbclient", "nbconvert", "ipykernel")
+PACKAGES = ("jupytext", "nbclient", "markdown_it", "ipykernel")
 NEEDED = "Reports need the package {missing}, which is not installed; run `pip install 'conjury[report]'`."
 
 
@@ -189,7 +189,7 @@ def whole_page(front: dict[str, Any], body: str, folder: Path) -> str:
 QUARTO_TIMEOUT = 1800
 ANY_STUDY, ANY_RATINGS, ANY_BENCHMARK = "conjoint", "raters", "benchmark"
 FORMATS = {"html": "html", "pdf": "typst"}
-BY = {"html": "nbconvert", "pdf": "pandoc and typst"}  # without Quarto
+BY = {"html": "Jupyter", "pdf": "pandoc and typst"}  # without Quarto
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Rendered:
     """A report on disk."""
 
     path: Path  # the file that was written
-    renderer: str  # `"quarto"`, `"nbconvert"` or `"pandoc and typst"`
+    renderer: str  # `"quarto"`, `"Jupyter"` or `"pandoc and typst"`
     message: str  # one sentence for the person who asked for it
     # what Quarto warned of
     warnings: tuple[str, ...] = ()

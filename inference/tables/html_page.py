@@ -1,14 +1,17 @@
-"""The base of all HTML pages: one document that needs no other file."""
+"""The base of all HTML pages: one document that needs no other file; and Markdown as HTML."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .files import ROOT
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 DATA = ROOT / "data"
 
@@ -23,6 +26,13 @@ def page(title: str, body: str, style: str = "", *, base: bool = True) -> str:
 def render(template: str, **values: Any) -> str:
     """Fill a template of ``data/``; values are escaped unless they are Markup."""
     return _environment().get_template(template).render(**values)
+
+
+def markdown_reader(raw_html: bool = False) -> MarkdownIt:
+    """Return the one converter of Markdown, with tables of pipes; HTML in it is text unless ``raw_html``."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": raw_html, "typographer": False}).enable("table")
 
 
 @cache

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conjury.inference.errors import InputError, require_installed
 from conjury.inference.tables.files import PUBLISHED
+from conjury.inference.tables.html_page import markdown_reader
 from conjury.inference.tables.limits import (
     CELL_CHARACTERS,
     PUBLISHED_BYTES,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bs4 import Tag
 
 _DELIMITER = re.compile(r"^ {0,3}\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?$", re.MULTILINE)
+_PIPE = re.compile(r"(?<!\\)\|")
 _TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
 NEEDED = (
     "Tables of HTML and Markdown are read with the package {missing}, which is not installed; "
@@ -143,19 +145,40 @@ def _html(text: str, path: Path) -> Iterator[Table]:
 
 def _markdown(text: str, path: Path) -> Iterator[Table]:
     """Pipe tables of Markdown, and HTML tables in it."""
-    require_installed(("mistune",), NEEDED)
-    import mistune
+    require_installed(("markdown_it",), NEEDED)
+    reader = markdown_reader(raw_html=True)
+    tokens = reader.parse(text)
+    _check_pipes(tokens, text, path)
+    yield from _html(str(reader.renderer.render(tokens, reader.options, {})), path)
 
-    render = mistune.create_markdown(escape=False, plugins=["table", "math"])
-    html = str(render(text))
-    fences = re.sub(r"^ {0,3}(```|~~~).*?^ {0,3}\1", "", text, flags=re.MULTILINE | re.DOTALL)
-    expected, n_tables = len(_DELIMITER.findall(fences)), html.count("<table>") - text.count("<table>")
-    if n_tables < expected:
-        raise InputError(
-            f"{path}: {expected - n_tables} of {expected} tables has a row with more or fewer cells than its "
-            "head; give every row as many."
-        )
-    yield from _html(html, path)
+
+def _check_pipes(tokens: Sequence[Any], text: str, path: Path) -> None:
+    """Refuse a row of more or fewer cells than the head, which readers of Markdown cut or fill."""
+    lines = text.split("\n")
+    n_columns, rules = 0, set()
+    for token in tokens:
+        if token.type == "thead_open":
+            n_columns = _count_cells(lines[token.map[0]])
+            rules.add(token.map[0] + 1)
+        elif token.type == "tr_open" and (n_cells := _count_cells(lines[token.map[0]])) != n_columns:
+            raise InputError(
+                f"{path}:{token.map[0] + 1}: the row has {n_cells} cells and the head {n_columns}; "
+                "give every row as many."
+            )
+    blocks = [token.map for token in tokens if token.type in ("fence", "code_block", "html_block")]
+    for number, line in enumerate(lines):
+        inside = any(first <= number < last for first, last in blocks)
+        if _DELIMITER.match(line) and number not in rules and not inside:
+            raise InputError(
+                f"{path}:{number + 1}: this line begins a table, but the head above has more or fewer cells; "
+                "give both as many."
+            )
+
+
+def _count_cells(line: str) -> int:
+    """How many cells a row of pipes has; an escaped pipe is text."""
+    row = line.strip(" >\t").removeprefix("|")
+    return len(_PIPE.split(row[:-1] if row.endswith("|") and not row.endswith("\\|") else row))
 
 
 def _latex(text: str, path: Path) -> Iterator[Table]:

@@ -26,7 +26,7 @@ class Finding:
 
 
 EXTRAS = {
-    "nbconvert": "pip install 'conjury[report]' (reports, printed tables)",
+    "nbclient": "pip install 'conjury[report]' (reports, printed tables)",
     "statsmodels": "pip install 'conjury[engines]' (engines statsmodels and linearmodels)",
     "pymc": "pip install 'conjury[bayes]' (Python 3.12 or newer)",
     "openai": "pip install 'conjury[openai]'",

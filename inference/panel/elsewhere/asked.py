@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...errors import InputError, MissingDependency
+from ...errors import InputError, require_installed
 from ...humans.texts import to_number
 from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import ItemStudy, Study
+from ...tables.html_page import markdown_reader
 from ...tables.limits import read_text
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan, PlannedTask
@@ -219,14 +220,11 @@ def markdown_html(study: Study | ItemStudy, name: str | None) -> str:
     """Read a Markdown file next to the study file as HTML; HTML inside of it shows as text."""
     if name is None:
         return ""
-    try:
-        from markdown_it import MarkdownIt
-    except ModuleNotFoundError:
-        raise MissingDependency(
-            "Texts in Markdown need markdown-it-py; install it with: pip install 'conjury[panel]'."
-        ) from None
-    path = study.file(name)
-    return str(MarkdownIt("commonmark", {"html": False}).render(read_text(path)))
+    require_installed(
+        ("markdown_it",),
+        "Texts in Markdown need markdown-it-py; install it with: pip install 'conjury[panel]'.",
+    )
+    return str(markdown_reader().render(read_text(study.file(name))))
 
 
 def catalogue_of(plan: PanelPlan) -> Catalogue:

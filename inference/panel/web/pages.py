@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from ...study.asking import Choice, Label, LabelLevel, LineLabels, Ratings, Scale
 from ...study.models import NOUNS, ItemStudy, Study
 from ...study.panel import Question
+from ...tables.html_page import markdown_reader
 from ...tables.schema import POSITIONS
 from ..pages.reading_answers import LONGEST, line_field
 from ..pages.steps import AttentionStep, EndStep, QuestionsStep, Step, TaskStep, TextStep
 from .languages import Catalogue
 from .templates import templates
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 BUTTONS = 11  # ratings of a scale that are shown as buttons; a number is typed where there are more
 MENU = 9  # options of a question that are shown as buttons; they are a menu where there are more
@@ -178,7 +181,7 @@ def markdown(text: str) -> Markup:
 
 @cache
 def _markdown() -> MarkdownIt:
-    reader = MarkdownIt("commonmark", {"html": False, "typographer": False}).enable("table").disable("image")
+    reader = markdown_reader().disable("image")
 
     def open_link(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
         tokens[index].attrSet("rel", "noreferrer noopener")
