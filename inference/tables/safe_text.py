@@ -7,12 +7,15 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from html.entities import codepoint2name
 from typing import Any
 
 MASK = "[key]"
 SHORTEST_SECRET = 8  # shorter keys are placeholders of local servers, and could be part of any word
-ESCAPES = (b"\\u00", b"\\U00", b"\\x", b"\\/", b"%", b"&#")  # one is where a character is escaped
+ESCAPES = (b"\\u00", b"\\U000", b"\\x", b"\\/", b"%", b"&#", b"&amp;#")  # one is where a character is escaped
 PIECES = ("token", "text")  # fields of lists whose values make up one text
+_ENTITIES = {**codepoint2name, ord("'"): "apos"}  # names of characters in HTML
+_QUOTED = "/\"'"  # characters that are escaped by a backslash before them
 _AFTER_BACKSLASH = "bfnrtu"  # letters that mean another character after a backslash
 
 _SECRETS = re.compile(
@@ -43,20 +46,22 @@ class _Secret:
         encoded = secret.encode().hex()
         numbers = [separator.join(str(byte) for byte in secret.encode()[:3]) for separator in (",", ", ")]
         forms = (secret, *cores, *urlsafe, encoded, encoded.upper(), *numbers)
-        self.forms = tuple(form.encode() for form in dict.fromkeys(forms))
+        latin = _latin_bytes(secret)
+        self.forms = (*(form.encode() for form in dict.fromkeys(forms)), *latin)
+        self.escapes = (*ESCAPES, *_other_escapes(secret))
         patterns = "|".join(["".join(map(_escaped, form)) for form in (secret, *cores, *urlsafe)])
         byte_pattern = r",\s*".join(str(byte) for byte in secret.encode())
         before = r"(?P<kept>(?<!\\)(?:\\\\)*)" if secret[0] in _AFTER_BACKSLASH else "(?P<kept>)"
         pattern = rf"{before}(?:{patterns}|(?i:{encoded}))|(?<!\d){byte_pattern}(?!\d)"
         self.text = re.compile(pattern)
-        self.bytes = re.compile(pattern.encode())
+        self.bytes = re.compile(b"|".join((pattern.encode(), *map(re.escape, latin))))
 
     def mask(self, text: str) -> str:
         return self.text.sub(lambda match: f"{match['kept'] or ''}{_mask(match[0])}", text)
 
     def mask_bytes(self, content: bytes) -> bytes:
         return self.bytes.sub(
-            lambda match: (match["kept"] or b"") + _mask(match[0].decode()).encode(), content
+            lambda match: (match["kept"] or b"") + _mask(match[0].decode("latin-1")).encode(), content
         )
 
 
@@ -76,9 +81,8 @@ def mask_bytes(content: bytes, secrets: Sequence[str]) -> bytes:
     if not keys:
         return content
     content = _as_utf8(content)
-    escapes = any(escape in content for escape in ESCAPES)
     for secret in keys:
-        if escapes or any(form in content for form in secret.forms):
+        if any(form in content for form in (*secret.escapes, *secret.forms)):
             content = secret.mask_bytes(content)
     if any(f'"{name}"'.encode() in content for name in PIECES):
         content = _mask_pieces(content, keys)
@@ -92,22 +96,46 @@ def _secret(secret: str) -> _Secret | None:
 
 def _base64_core(secret: str, shift: int) -> str:
     """Return the characters of base64 that a secret alone decides, ``shift`` bytes into a group of three."""
-    coded = base64.b64encode(b"\0" * shift + secret.encode()).decode()
-    return coded[-(-shift * 8 // 6) : (shift + len(secret)) * 8 // 6]
+    content = b"\0" * shift + secret.encode()
+    return base64.b64encode(content).decode()[-(-shift * 8 // 6) : len(content) * 8 // 6]
 
 
 def _escaped(character: str) -> str:
     """Return a pattern of all ways to write a character."""
     code = ord(character)
-    literal = r"\\*/" if character == "/" else re.escape(character)
-    ways = (
-        rf"\\+(?:u|U0000)(?i:00{code:02x})",
-        rf"\\+x(?i:{code:02x})",
-        rf"%(?:25)*(?i:{code:02x})",
-        rf"&#0*{code};",
-        rf"&#[xX]0*(?i:{code:x});",
-    )
+    backslashes = r"\\*" if character in _QUOTED or character == "\\" else ""
+    literal = backslashes + re.escape(character)
+    units = character.encode("utf-16-be").hex()  # JSON escapes each half of a pair on its own
+    ways = [
+        "".join(rf"\\+u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4)),
+        rf"\\+U(?i:{code:08x})",
+        *(
+            "".join(rf"{sign}(?i:{byte:02x})" for byte in character.encode())
+            for sign in (r"\\+x", "%(?:25)*")
+        ),
+        rf"&(?:amp;)*#0*{code};",
+        rf"&(?:amp;)*#[xX]0*(?i:{code:x});",
+    ]
+    if code in _ENTITIES:
+        ways.append(f"&(?:amp;)*{_ENTITIES[code]};")
+    if 128 <= code < 256:  # in Latin-1 it is one byte
+        ways += [rf"\\+x(?i:{code:02x})", rf"%(?:25)*(?i:{code:02x})"]
     return f"(?:{'|'.join((literal, *ways))})"
+
+
+def _latin_bytes(secret: str) -> list[bytes]:
+    """Return a key in Latin-1, where that is not UTF-8."""
+    try:
+        return [] if secret.isascii() else [secret.encode("latin-1")]
+    except UnicodeEncodeError:
+        return []
+
+
+def _other_escapes(secret: str) -> list[bytes]:
+    """Return further signs of escaped characters, for the characters of a key."""
+    escapes = [b"\\u", b"\\U0"] * (not secret.isascii())
+    escapes += [f"\\{character}".encode() for character in "\\\"'" if character in secret]
+    return escapes + [f"{_ENTITIES[ord(each)]};".encode() for each in secret if ord(each) in _ENTITIES]
 
 
 def _mask(match: str) -> str:

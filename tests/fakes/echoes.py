@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 from typing import Any
 from urllib.parse import quote
 
 from .answers import completion
 
+
+def _units(key: str) -> list[str]:
+    """The units of UTF-16 of a key, in hexadecimal."""
+    return [
+        f"{unit:04x}"
+        for unit in struct.unpack(f">{len(key.encode('utf-16-be')) // 2}H", key.encode("utf-16-be"))
+    ]
+
+
 FORMS = {
-    "plain": lambda key: key,
-    "json": lambda key: "".join(f"\\u{ord(letter):04x}" for letter in key),
-    "JSON": lambda key: key[:-1] + f"\\u{ord(key[-1]):04X}",
-    "twice": lambda key: "".join(f"\\\\u{ord(letter):04x}" for letter in key),
-    "url": lambda key: "".join(f"%{ord(letter):02x}" for letter in key),
+    "plain": lambda key: json.dumps(key, ensure_ascii=False)[1:-1],
+    "json": lambda key: "".join(f"\\u{unit}" for unit in _units(key)),
+    "JSON": lambda key: json.dumps(key[:-1])[1:-1] + f"\\u{ord(key[-1]):04X}",
+    "twice": lambda key: "".join(f"\\\\u{unit}" for unit in _units(key)),
+    "url": lambda key: "".join(f"%{byte:02x}" for byte in key.encode()),
     "quoted": lambda key: quote(key, safe=""),
     "html": lambda key: "".join(f"&#{ord(letter)};" for letter in key),
     "hex": lambda key: key.encode().hex(),

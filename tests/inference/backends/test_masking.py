@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
+from html.entities import codepoint2name
 from typing import Any
 
 import pytest
@@ -16,6 +19,10 @@ KEYS = (
     "nightly/key+with=signs~1",
     "b.f_n-r t"[:4] + "quince-99",
     "2345678901234",
+    "Schlüßel-für-Größe",
+    "ключ-от-склада",
+    "key-€-日本語-🔑-tail",
+    "a\"quo'te\\d<k>&y",
 )
 
 
@@ -33,6 +40,42 @@ def test_every_encoding_of_a_key_is_masked_and_nothing_else(form, key):
     assert key not in content
     assert "[key]" in content
     assert "[key]" in mask(f"x {written}", [key])
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("before", ["", "x", "xy", "xyz"])
+def test_nothing_of_a_key_stays_of_its_base64_beyond_what_neighbours_decide(key, before):
+    coded = base64.b64encode(f"{before}{key}".encode()).decode()
+    left = mask(coded, [key]).replace("[key]", "|").rstrip("=").split("|")
+    assert len(left) == 2
+    assert base64.b64decode(left[0] + "=" * (-len(left[0]) % 4)) in (
+        before.encode(),
+        before.encode()[:-1],
+    ) or (len(left[0]) <= 4)
+    assert len(left[1]) <= 1
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if not key.isascii()])
+def test_escaped_and_other_bytes_of_keys_that_are_not_ascii_are_masked(key):
+    escaped = [
+        json.dumps(key)[1:-1],
+        ascii(key)[1:-1],
+        repr(key.encode())[2:-1],
+        "".join(f"&#x{ord(letter):x};" for letter in key),
+        "".join(f"&{name};" if (name := codepoint2name.get(ord(letter))) else letter for letter in key),
+        ", ".join(map(str, key.encode())),
+    ]
+    for written in escaped:
+        assert mask_bytes(f'{{"a": "{written}"}}'.encode(), [key]) in (b'{"a": "[key]"}', b'{"a": "0"}')
+    if max(key) < "\u0100":
+        assert mask_bytes(b"no " + key.encode("latin-1") + b"!", [key]) == b"no [key]!"
+
+
+def test_characters_that_json_and_html_escape_are_masked():
+    key = KEYS[-1]
+    for written in (json.dumps(key)[1:-1], html.escape(key), html.escape(html.escape(key)), repr(key)[1:-1]):
+        assert mask(f"x {written} y", [key]) == "x [key] y"
+        assert mask_bytes(f"x {written} y".encode(), [key]) == b"x [key] y"
 
 
 def test_a_key_after_an_escaped_backslash_is_masked_and_a_line_break_is_none():
