@@ -276,9 +276,16 @@ def who(row: pd.Series) -> str:
 
 def lowest(table: pd.DataFrame, by: pd.Series) -> pd.Series:
     """Return the row of a table where ``by`` is smallest, missing values aside."""
-    return table.iloc[int(np.nanargmin(by.to_numpy(dtype=float)))]
+    return _extreme_row(table, by.to_numpy(dtype=float))
 
 
 def highest(table: pd.DataFrame, by: pd.Series) -> pd.Series:
     """Return the row of a table where ``by`` is largest, missing values aside."""
-    return table.iloc[int(np.nanargmax(by.to_numpy(dtype=float)))]
+    return _extreme_row(table, -by.to_numpy(dtype=float))
+
+
+def _extreme_row(table: pd.DataFrame, values: np.ndarray) -> pd.Series:
+    """Return the row of a table with the smallest value; without any value the check does not apply."""
+    if np.isnan(values).all():
+        raise NotApplicableError("Nothing can be tested: there are too few answers, or they do not vary.")
+    return table.iloc[int(np.nanargmin(values))]

@@ -28,6 +28,7 @@ class Row:
 
     cells: list[Cell]
     is_head: bool = False
+    has_placeholders: bool = False  # an empty cell stands below a cell that spans rows, as in LaTeX
 
 
 @dataclass
@@ -103,7 +104,8 @@ def _cell_texts(rows: Sequence[Row], source: object) -> list[list[str]]:
     for at, row in enumerate(rows):
         column = 0
         for cell in row.cells:
-            while (at, column) in texts and not (cell.text == "" and cell.across == cell.down == 1):
+            is_placeholder = row.has_placeholders and cell.text == ""
+            while (at, column) in texts and not is_placeholder:
                 column += 1
             down = min(cell.down, len(rows) - at)
             if len(texts) + down * cell.across > PUBLISHED_CELLS:

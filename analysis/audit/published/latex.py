@@ -152,7 +152,7 @@ def _rows(body: str) -> list[Row]:
             head = len(rows)
         text = _RULES.sub("", _MIDRULE.sub("", line))
         if text.strip():
-            rows.append(Row([_cell(part) for part in _split(text, "&")]))
+            rows.append(Row([_cell(part) for part in _split(text, "&")], has_placeholders=True))
     for row in rows[: head or 1]:
         row.is_head = True
     return rows

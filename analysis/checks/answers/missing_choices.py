@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
-from conjury.inference.errors import InputError
+from conjury.inference.errors import InputError, counted
 
 from ...frames.rounding import percentage
 from ...numerics.intervals import SAME, inference
-from ..judged import Judged, attempt, tidy
+from ..judged import Judged, NotApplicableError, attempt, tidy
 from ..registry import Check, Question, adjusted, check, groups, highest, lowest, show_p, who
 
 MISSING_CHOICES = Question(
@@ -56,6 +56,12 @@ def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
     tests = table.drop_duplicates(["judge", "prompt"])[["judge", "prompt", "p_joint"]].reset_index(drop=True)
     tests["p_joint_adjusted"] = adjusted(tests["p_joint"].to_numpy())
     table = table.merge(tests.drop(columns="p_joint"), on=["judge", "prompt"])
+    if tests["p_joint"].isna().all():
+        n_missing = sum(int(np.isnan(group.first_chosen).sum()) for group in lossy)
+        raise NotApplicableError(
+            f"{counted(n_missing, 'pair')} without a choice cannot be tested: the people concerned answered "
+            "nothing, or the levels shown do not vary among their pairs."
+        )
     worst = lowest(table, table["p_joint_adjusted"])
     rows = table[(table["judge"] == worst["judge"]) & (table["prompt"] == worst["prompt"])]
     largest = highest(rows, rows["estimate"].abs())

@@ -89,6 +89,34 @@ def test_spanning_cells_are_repeated_and_sections_become_a_column(kind: str, tmp
     )
 
 
+EMPTY_BELOW = {
+    "html": "<table><tr><th>Model</th><th>Set</th><th>Mean</th><th>SD</th></tr>"
+    "<tr><td rowspan=2>A</td><td>a</td><td>1.20</td><td>0.10</td></tr>"
+    "<tr><td></td><td>3.40</td><td>0.30</td></tr>"
+    "<tr><td rowspan=2 colspan=2>B</td><td>2.20</td><td>0.20</td></tr>"
+    "<tr><td></td><td>0.40</td></tr></table>",
+    "tex": r"""
+\begin{tabular}{llcc} Model & Set & Mean & SD \\ \hline
+\multirow{2}{*}{A} & a & 1.20 & 0.10 \\
+ & & 3.40 & 0.30 \\
+\multicolumn{2}{l}{\multirow{2}{*}{B}} & 2.20 & 0.20 \\
+\multicolumn{2}{l}{} & & 0.40 \\
+\end{tabular}""",
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY_BELOW)
+def test_empty_cells_below_spanning_ones_shift_no_number(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"table.{kind}"
+    path.write_text(EMPTY_BELOW[kind], encoding="utf-8")
+    assert one(path).rows == (
+        ("A", "a", "1.20", "0.10"),
+        ("A", "", "3.40", "0.30"),
+        ("B", "B", "2.20", "0.20"),
+        ("B", "B", "", "0.40"),
+    )
+
+
 def test_standard_errors_on_a_row_of_their_own_belong_to_the_numbers_above(tmp_path: Path) -> None:
     path = tmp_path / "table.md"
     path.write_text("| x | A | B |\n|-|-|-|\n| a | 0.10** | 0.2 |\n| | (0.03) | (0.04) |\n", encoding="utf-8")

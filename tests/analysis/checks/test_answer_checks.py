@@ -17,12 +17,12 @@ from conjury.analysis.checks.answers.order.position_share import position_share
 from conjury.analysis.checks.answers.order.profile_order import profile_order
 from conjury.analysis.checks.answers.order.task_order import task_order
 from conjury.analysis.checks.effects import hotelling_test
-from conjury.analysis.checks.judged import split
+from conjury.analysis.checks.judged import NotApplicableError, split
 from conjury.analysis.checks.people.attention_filters import attention_filters
 from conjury.analysis.checks.people.repeat_agreement import repeat_agreement
 from conjury.analysis.checks.people.response_times import response_times
 from conjury.analysis.checks.people.straight_lining import longest_run_distribution, straight_lining
-from conjury.analysis.checks.registry import Question
+from conjury.analysis.checks.registry import Question, highest, lowest
 from conjury.analysis.checks.running import OF_CONJOINTS
 from conjury.analysis.conjoint import reliability
 from conjury.inference.errors import InputError
@@ -270,6 +270,26 @@ def test_refusals_that_follow_an_attribute_are_found(run, kind: str, request: py
     found = run(missing_choices, lose(choices, chance < 0.01 + 0.1 * racism), 1)
     assert found.verdict == "warning"
     assert "slur = racism" in found.finding
+
+
+def test_people_who_answered_nothing_cannot_be_tested_and_stop_no_diagnosis(
+    study: Study, people: pd.DataFrame
+) -> None:
+    gone = people["judge_id"].eq(people["judge_id"].iloc[0]).to_numpy(dtype=bool)
+    choices = people.assign(
+        chosen=people["chosen"].mask(gone, pd.NA), status=people["status"].mask(gone, "refused")
+    )
+    found = next(each for each in diagnose(study, choices) if each.name == "missing_choices")
+    assert found.verdict == "not_applicable"
+    assert "without a choice cannot be tested: the people concerned answered nothing" in found.finding
+
+
+def test_a_check_without_a_number_does_not_apply() -> None:
+    table = pd.DataFrame({"estimate": [np.nan, np.nan]})
+    for row_of in (lowest, highest):
+        for rows in (table, table.iloc[:0]):
+            with pytest.raises(NotApplicableError, match="too few answers"):
+                row_of(rows, rows["estimate"])
 
 
 def test_respondents_who_answer_less_are_no_sign_of_attributes() -> None:
