@@ -18,6 +18,7 @@ from ..numerics.intervals import inference
 from ..results import Result, Step, analysis
 from .confusion import OTHER_LABEL
 from .data.scoring import Scored
+from .data.units import distinct_items
 from .intervals import with_adjusted
 from .parse_status import NO_ANSWER, WRONG
 from .scores import scores
@@ -45,6 +46,7 @@ def length_effects(
     """Score judges on items of different lengths; no answer counts as wrong."""
     # What languages differ in is no effect of length: items are compared within each level of `within`.
     require_columns(items, ["item_id", "text"], "items")
+    items = distinct_items(items)
     require_columns(scored.frame, list(within), "scored judgments")
     lengths, ungrouped = _lengths(scored, items, groups, list(within))
     length_groups = lengths.set_index("item_id")[BIN]
@@ -166,8 +168,7 @@ def cards(
     """Pick items that show how judges fail, one a task and reason, with every judge's first answer."""
     # Hard: fewest right answers; divided: nearest one half; silent: most missing; easy: most right.
     # Ties go to the shortest text, and an item is shown once.
-    require_columns(items, ["item_id"], "items")
-    by_id = items.assign(item_id=as_text(items["item_id"])).drop_duplicates("item_id").set_index("item_id")
+    by_id = distinct_items(items).set_index("item_id")
     rows: list[dict[str, Any]] = []
     number = 0
     for task in scored.tasks:

@@ -208,7 +208,7 @@ def _judge(entry: Mapping[str, Any], roles: Mapping[str, Any], model: str, by: s
     grader = options.get("model")
     if isinstance(grader, list):
         return name
-    grader = grader or roles.get(options.get("model_role") or ROLE if name.startswith(GRADED) else "")
+    grader = grader or roles.get(options.get("model_role") or (ROLE if name.startswith(GRADED) else ""))
     if isinstance(grader, Mapping):
         grader = grader.get("model") or grader.get("name")
     return str(grader) if grader else model if name.startswith(GRADED) else name

@@ -195,6 +195,27 @@ def test_answers_that_differ_and_people_of_other_names_are_pointed_out(tmp_path:
     assert "name those of both with --human" in ended.err
 
 
+def test_items_that_two_files_name_differently_are_not_paired_by_order(tmp_path: Path, conjury: Run) -> None:
+    old, new = systems(40)
+    old.drop(columns="human").to_csv(tmp_path / "old.csv", index=False)
+    shuffled = new.drop(columns="human").sample(frac=1, random_state=1)
+    shuffled.rename(columns={"id": "item"}).to_csv(tmp_path / "new.csv", index=False)
+    ended = conjury("compare-runs old.csv new.csv", cwd=tmp_path)
+    assert ended.code == 2
+    assert "Items are in column 'id' of old.csv and in column 'item' of new.csv; give" in " ".join(
+        ended.err.split()
+    )
+    expected = (old["judge"] != new["judge"]).mean()
+    shuffled.to_csv(tmp_path / "new.csv", index=False)
+    old.assign(item_id=range(100, 140)).drop(columns="human").to_csv(tmp_path / "old.csv", index=False)
+    for command in ("compare-runs old.csv new.csv --json", "compare-runs new.csv old.csv --json"):
+        result = estimates(conjury(command, cwd=tmp_path))  # by the column that both files have
+        assert result["flips"]["estimate"] == pytest.approx(expected)
+    shuffled.drop(columns="id").to_csv(tmp_path / "new.csv", index=False)
+    out = conjury("compare-runs old.csv new.csv", cwd=tmp_path).out
+    assert "Rows are paired by their order" in " ".join(out.split())
+
+
 def test_ratings_and_counts_have_limits_in_their_unit(tmp_path: Path, conjury: Run) -> None:
     random = np.random.default_rng(1)
     quality = random.normal(50, 10, 60)

@@ -85,14 +85,24 @@ def answers_table(judgments: pd.DataFrame) -> pd.DataFrame:
 
 def strata_table(items: pd.DataFrame | None) -> pd.DataFrame | None:
     """Items by id, each once; None where none are given."""
-    if items is None:
-        return None
+    return None if items is None else distinct_items(items)
+
+
+def distinct_items(items: pd.DataFrame) -> pd.DataFrame:
+    """Items by id, each once: rows that are the same are one, rows that differ are refused."""
     require_columns(items, ["item_id"], "items")
     result = items.assign(item_id=as_text(items["item_id"])).reset_index(drop=True)
     repeats = result.duplicated("item_id").to_numpy()
-    if repeats.any():
-        refuse("items", "item_id", repeats, "repeats an earlier item", "keep one row per item")
-    return result
+    if not repeats.any():
+        return result
+    repeated = result[result.duplicated("item_id", keep=False)].astype(str)
+    differs = repeats.copy()
+    differs[repeated.index[repeated.duplicated()]] = False
+    if differs.any():
+        refuse(
+            "items", "item_id", differs, "repeats an earlier item with other values", "keep one row per item"
+        )
+    return result[~repeats].reset_index(drop=True)
 
 
 def with_origins(answers: pd.DataFrame, items: pd.DataFrame | None) -> pd.DataFrame:

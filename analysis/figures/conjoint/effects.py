@@ -77,13 +77,13 @@ def plot_levels(
 
     table = table_of(
         frame,
-        [named(panel, a, a) for a in keys[panel]],
+        [named(panel, panel, a) for a in keys[panel]],
         [named(row, a, b) for a, b in zip(keys[panel], keys[row], strict=True)],
         series,
         ["estimate", *ends],
     ).assign(reference=is_reference(frame))
     rows = {
-        named(panel, a, a): [named(row, a, b) for b in display_order(frame.loc[keys[panel] == a, row])]
+        named(panel, panel, a): [named(row, a, b) for b in display_order(frame.loc[keys[panel] == a, row])]
         for a in display_order(frame[panel])
     }
     label = label if label is not None else axis_label(frame)
@@ -218,12 +218,11 @@ def interaction(
     if rows.empty:
         raise InputError(f"The table of differences has no estimate for {feature!r}.")
     words, labels = style.words, dict(style.labels)
-    values = {  # labels that know the levels of both attributes, whichever spans the panels
-        str(value): words.level(owner, value)
-        for owner, column in ((feature, "level"), (by, by))
-        for value in rows[column].dropna().unique()
-    }
-    labels |= {(owner, value): label for owner in values for value, label in values.items()}
+    columns = ("level", by) if panels == "feature" else (by, "level")
+    panel_ids, row_ids = (rows[column].dropna().astype(str).unique() for column in columns)
+    panel_owner, row_owner = (feature, by) if panels == "feature" else (by, feature)
+    labels |= {(columns[0], panel): words.level(panel_owner, panel) for panel in panel_ids}
+    labels |= {(panel, row): words.level(row_owner, row) for panel in panel_ids for row in row_ids}
     feature_label, by_label = words.feature(feature).lower(), words.feature(by).lower()
     if "statistic" in rows and set(rows["statistic"].astype(str)) == {"amie"}:
         label = f"Interaction of {feature_label} and {by_label}, beyond both effects"
@@ -238,7 +237,7 @@ def interaction(
         label=label,
         what=f"Differences in {quantity(rows)} of {feature_label} by {by_label}",
         words=Labels(labels),
-        columns=("level", by) if panels == "feature" else (by, "level"),
+        columns=columns,
     )
 
 

@@ -178,8 +178,10 @@ def pairs(
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     shades: Any = None
+    has_gaps = False
     for axes, name, head in zip(grid.flat, panels, heads, strict=False):
         values = _matrix(frame[frame["panel"] == name], raters)[:, columns]
+        has_gaps |= _has_gaps(values, columns)
         shades = shade(axes, values, lowest, 1, look, 1.0 if n <= FEW else 0.6)
         if n <= FEW:
             text = lambda i, j, cells=values: two_digits(cells[i, j])  # noqa: E731
@@ -193,7 +195,7 @@ def pairs(
         axes.set_title(head, fontsize=8.2, fontweight="bold", loc="left", pad=5)
     measure = ", ".join(filter(None, [COEFFICIENTS[kind], WEIGHTS.get(weighting, "")]))
     add_bar(fig, shades, grid, measure, aspect=28)
-    if _has_gaps(frame[frame["panel"].isin(panels)], n):
+    if has_gaps:
         fig.supxlabel(f"Grey: fewer than {least} shared items, or no value", fontsize=7.6)
     if title:
         fig.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
@@ -215,10 +217,10 @@ def _pairs(result: Drawable, coefficient: str | None, weights: str | None) -> tu
     return frame[(frame["coefficient"] == kind) & (frame["weights"] == weighting)], kind, weighting
 
 
-def _has_gaps(frame: pd.DataFrame, n: int) -> bool:
-    """Whether some pair of ``n`` raters has no value."""
-    counts = frame[frame["estimate"].notna()].groupby("panel").size()
-    return len(counts) < frame["panel"].nunique() or bool((counts < n * (n - 1) // 2).any())
+def _has_gaps(values: np.ndarray, columns: Sequence[int]) -> bool:
+    """Whether a cell that is drawn has no value, those of raters with themselves aside."""
+    is_pair = np.arange(len(values))[:, None] != np.asarray(columns)
+    return bool((np.isnan(values) & is_pair).any())
 
 
 def _lacks_most_pairs(frame: pd.DataFrame, n_people: int) -> bool:

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from conjury.inference.errors import InputError
+
 from ...frames.vocabulary import AGAIN, HUMAN
 from ...numerics.intervals.bounded import Bounded
 from ...numerics.panel import Panel
@@ -64,6 +66,8 @@ def default_groups(ratings: Ratings) -> dict[str, list[str]]:
     """Every panel of people, and all models."""
     result: dict[str, list[str]] = {}
     for judge, kind, group in zip(ratings.judges, ratings.kinds, ratings.groups, strict=True):
+        if kind == HUMAN and group == MODELS:
+            raise InputError(f"judgments: a panel of people is called '{MODELS}' like the models; rename it.")
         result.setdefault(group if kind == HUMAN else MODELS, []).append(judge)
     return dict(sorted(result.items(), key=lambda entry: entry[0] == MODELS))
 
@@ -84,6 +88,11 @@ def comparisons_of(
 ) -> tuple[list[Comparison], list[str]]:
     """The comparisons that the ratings allow, and what does not come about, in words."""
     named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
+    for name, judges in named.items():
+        if name in ratings.models and judges != [name]:
+            raise InputError(
+                f"judgments: a model is called '{name}' like a group of several judges; rename one."
+            )
     pairs = default_between(ratings, named) if between is None else list(between)
     first = ratings.first_samples
     result: list[Comparison] = []

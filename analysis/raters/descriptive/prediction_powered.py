@@ -278,6 +278,8 @@ def _dimension_tables(
     """Tables of all strata, and what readers should know."""
     tables, notes, clusters, moved = [], [], [], 0
     strata = [*data.cells(()), *(data.cells(by) if by else ())] if overall else list(data.cells(by))
+    if not strata:
+        notes.append(f"No estimate: no item has a value of {listed(by)}.")
     estimate = _quantiles if target.statistic == "quantile" else _moments
     for level, inside in strata:
         names = stratum_names(by, level)
@@ -300,9 +302,10 @@ def _dimension_tables(
         for codes in data.clusterings.values():
             notes += unequal_clusters(codes[data.labelled & inside], "Labelled items: ")
         moved += _is_moved(data, inside)
-    if tables:
-        rho = np.concatenate([table["rho"].to_numpy(dtype=float) for table in tables])
-        notes += low_correlation(rho, np.concatenate(clusters), CLUSTERS)
+    if not tables:
+        return tables, notes
+    rho = np.concatenate([table["rho"].to_numpy(dtype=float) for table in tables])
+    notes += low_correlation(rho, np.concatenate(clusters), CLUSTERS)
     notes += moved_note(moved, len(tables))
     if target.statistic == "share" and options.tuning != "scalar":
         notes.append("Each share has its own weight, so corrected shares need not sum to 1.")

@@ -82,9 +82,18 @@ def compare_runs(
                 "name those of both with --human."
             )
         human = guesses[0] or guesses[1]
-    item = pairing.id or runs[0].id or item_column(runs[0].frame)
-    if pairing.id is None and item is not None and item not in runs[1].frame:
-        item = None
+    item = pairing.id
+    if item is None:
+        guessed_items = [run.id or item_column(run.frame) for run in runs]
+        shared = [
+            name for name in guessed_items if name is not None and all(name in run.frame for run in runs)
+        ]
+        if not shared and None not in guessed_items:
+            raise InputError(
+                f"Items are in column '{guessed_items[0]}' of {a} and in column '{guessed_items[1]}' of {b}; "
+                "give the column of items one name in both files."
+            )
+        item = shared[0] if shared else None
     names = split_names([pairing.names] if pairing.names else None) or _names(a, b)
     if len(names) != 2:
         raise InputError(f"--names {pairing.names!r}: give two names, as old,new.")

@@ -123,9 +123,14 @@ def choose_language(header: str, codes: Sequence[str]) -> str:
     """Choose among languages by what a browser accepts; the first of them where it accepts none."""
     wishes: list[tuple[float, str]] = []
     for part in header.split(",")[:20]:
-        tag, _, weight = part.strip().partition(";q=")
+        tag, *parameters = (each.strip().lower() for each in part.split(";"))
+        weights = [
+            value.strip()
+            for name, _, value in (each.partition("=") for each in parameters)
+            if name.strip() == "q"
+        ]
         try:
-            wishes.append((float(weight) if weight else 1.0, tag.lower()))
+            wishes.append((float(weights[0]) if weights else 1.0, tag))
         except ValueError:
             continue
     for preference, language in sorted(wishes, key=lambda wish: -wish[0]):

@@ -251,6 +251,26 @@ def test_length_effects_are_scores_of_groups_of_items() -> None:
         length_effects(scored, items.assign(text="same"), draws=0)
 
 
+def test_items_that_are_there_twice_count_once_and_are_refused_if_they_differ() -> None:
+    items = of_lengths(8)
+    twice = pd.concat([items, items.iloc[[3]]], ignore_index=True)
+    contrary = twice.assign(text=[*twice["text"][:-1], "other"])
+    gold = gold_of(items["item_id"], ["harmful"] + ["safe"] * 7)
+    answers = answers_to(items["item_id"], ["safe"] * 4 + ["harmful"] * 4)
+    scored = score(answers, gold)
+    verbs = (
+        lambda items: length_effects(scored, items, draws=0, metrics=["accuracy"]).frame,
+        lambda items: cards(scored, items).frame,
+        lambda items: score(answers, gold, items=items).frame,
+    )
+    for verb in verbs:
+        pd.testing.assert_frame_equal(verb(twice), verb(items))
+        with pytest.raises(
+            InputError, match=r"row 9 of column 'item_id' repeats an earlier item with other values"
+        ):
+            verb(contrary)
+
+
 def test_differences_between_languages_are_no_effect_of_length() -> None:
     """Short items in one language are all right, long ones in another all but one wrong."""
     n = np.arange(80)

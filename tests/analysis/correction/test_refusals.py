@@ -23,7 +23,9 @@ def corrected(asked: int = 1, **options: Any) -> Result:
     """Of 20 items that a person rates: a model rates these (0), 40 more (1), or only others (-1)."""
     items = {0: range(20), 1: range(60), -1: range(20, 60)}[asked]
     rows = [("ann", "human", item) for item in range(20)] + [("gpt", "model", item) for item in items]
-    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id"])
+    table = pd.DataFrame(rows, columns=["judge_id", "judge_kind", "item_id"]).assign(
+        alone=lambda rows: rows["item_id"], empty=None
+    )
     return prediction_powered(table.assign(value=table["item_id"] % 7 % 5), **options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_freqs, cj_props, mm
 from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.theme import LIGHT
+from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + topic"
@@ -225,6 +227,25 @@ def test_a_matrix_shows_every_contrast_once_and_fills_what_the_last_test_rejects
     assert len(texts(figure)) == 6
     after = int((adjusted["p_adjusted"] < 0.05).sum())
     assert f"{after} of them after adjustment" in alt(adjusted, "significance")
+
+
+@pytest.mark.parametrize("panels", ["feature", "by"])
+def test_levels_of_two_attributes_with_the_same_ids_have_labels_of_their_own(panels: str) -> None:
+    rows = [(level, by, 0.1 * k, 0.0, 0.2) for k, (level, by) in enumerate(product(["yes", "no"], repeat=2))]
+    frame = pd.DataFrame(rows, columns=["level", "insured", "estimate", "lower", "upper"]).assign(
+        feature="guilty"
+    )
+    labels: dict[str | tuple[str, str], str] = {
+        ("guilty", "yes"): "Guilty", ("guilty", "no"): "Not guilty",
+        ("insured", "yes"): "Insured", ("insured", "no"): "Not insured",
+    }  # fmt: skip
+    figure = figures.draw(
+        Result(frame, "interaction"), labels=labels, feature="guilty", by="insured", panels=panels
+    )
+    guilt, insurance = ["Guilty", "Not guilty"], ["Insured", "Not insured"]
+    over, beside = (guilt, insurance) if panels == "feature" else (insurance, guilt)
+    assert titles(figure) == over
+    assert all(row_labels(axes) == beside for axes in figure.axes)
 
 
 def test_the_bounds_and_every_interval_of_an_equivalence_test_are_drawn(choices: pd.DataFrame) -> None:

@@ -112,6 +112,23 @@ def test_pairs_of_few_raters_have_numbers_and_gaps_are_explained(tmp_path) -> No
     assert (len(axes.get_yticklabels()), list(axes.texts)) == (30, [])
 
 
+def test_grey_cells_are_explained_only_where_one_is_drawn() -> None:
+    people, models = [f"p{k}" for k in range(14)], ["gpt", "claude"]
+    every = pd.DataFrame(combinations([*people, *models], 2), columns=["judge", "other"])
+    like = result("agreement").extra["pairs"].iloc[0][["dimension", "coefficient", "weights"]].to_dict()
+    kinds = {
+        f"{name}_kind": np.where(every[name].isin(people), "human", "model") for name in ("judge", "other")
+    }
+    both = (kinds["judge_kind"] == "human") & (kinds["other_kind"] == "human")  # no two people share items
+    pairs = every.assign(**like, **kinds, estimate=0.4, n_items=np.where(both, 0, 40))
+    pairs = pairs[["dimension", *pairs.columns.drop("dimension")]]
+    figure = draw(Result(pairs, "agreement_pairs"))
+    assert len(figure.axes[0].get_xticklabels()) == len(models)
+    assert figure.get_supxlabel() == ""
+    pairs.loc[(pairs["judge"] == "p3") & (pairs["other"] == "gpt"), "n_items"] = 3
+    assert "fewer than 10 shared items" in draw(Result(pairs, "agreement_pairs")).get_supxlabel()
+
+
 def test_both_rates_are_drawn_for_each_dimension_and_the_best_model_is_first() -> None:
     made = result("alt_test")
     figure = draw(made)

@@ -116,6 +116,20 @@ def test_groups_and_pairs_of_judges_can_be_named_and_panels_are_groups() -> None
     assert frozenset(("nurses", "students")) in pairs
 
 
+def test_panels_and_models_that_are_called_like_a_group_are_refused() -> None:
+    table = judged()
+    people = table["judge_kind"] == "human"
+    with pytest.raises(InputError, match="a panel of people is called 'model' like the models; rename it"):
+        run(table.assign(panel=np.where(people, "model", "")))
+    for name, group in (("model", "model"), ("human", "human")):
+        renamed = table.assign(judge_id=table["judge_id"].replace("gpt", name))
+        with pytest.raises(InputError, match=f"a model is called '{group}' like a group of several judges"):
+            run(renamed)
+    alone = table[table["judge_id"] != "claude"]
+    renamed = run(alone.assign(judge_id=alone["judge_id"].replace("gpt", "model"))).frame
+    assert renamed["estimate"].tolist() == run(alone).frame["estimate"].tolist()
+
+
 def test_people_who_rate_items_again_are_compared_with_themselves() -> None:
     """The first against the second rating of an item, pooled over people, whatever samples are called."""
     table = judged(sample=1)

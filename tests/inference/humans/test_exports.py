@@ -233,6 +233,13 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
         return score
 
+    @scorer(metrics=[mean()])
+    def referee(model_role: str) -> Scorer:
+        async def score(state: TaskState, target: Target) -> Score:
+            return Score(value=1)
+
+        return score
+
     def run(task: Any, folder: str, form: str, **options: Any) -> None:
         log = {"log_dir": str(logs / folder), "log_format": form, "display": "none"}
         inspect_ai.eval(task, model=canned("writer", "ha"), **log, **options)
@@ -244,7 +251,16 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(jokes, "a", "eval", epochs=2, fail_on_error=False)
     short = inspect_ai.Task(name="short", dataset=samples[:1], solver=generate(), scorer=model_graded_qa())
     run(short, "b", "json", model_roles={"grader": canned("arbiter", "GRADE: I")})
+    refereed = inspect_ai.Task(
+        name="refereed", dataset=samples[:1], solver=generate(), scorer=referee(model_role="umpire")
+    )
+    run(refereed, "c", "json", model_roles={"grader": canned("judge", ""), "umpire": canned("arbiter", "")})
     return logs
+
+
+def test_the_role_that_a_scorer_names_is_its_judge(logs):
+    made = read_inspect(logs / "c").judgments
+    assert made[["judge_id", "dimension"]].to_numpy().tolist() == [["mockllm/arbiter", "referee"]]
 
 
 @pytest.mark.long
@@ -262,9 +278,9 @@ def test_scores_are_judgments_by_scorer_or_grader_sample_and_epoch(logs):
     status = made.groupby("item_id")["status"].unique().map(list).to_dict()
     assert status == {"broken": ["error"], "fine": ["ok"], "odd": ["unparsed"]}
     assert made[made["item_id"] != "fine"]["value"].isna().all()
-    both = read_inspect(logs)
-    assert {"jokes/fine", "short/fine"} <= set(both.judgments["item_id"])
-    assert "There are several tasks, so items are named TASK/SAMPLE." in both.notes
+    every = read_inspect(logs)
+    assert {"jokes/fine", "short/fine"} <= set(every.judgments["item_id"])
+    assert "There are several tasks, so items are named TASK/SAMPLE." in every.notes
 
 
 @pytest.mark.parametrize(
