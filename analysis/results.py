@@ -100,6 +100,21 @@ class Result:
     settings: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
+    @property
+    def has_draws(self) -> bool:
+        """Whether the result is of a model with posterior draws, which `save` of the model writes."""
+        return False
+
+    @property
+    def further_tables(self) -> dict[str, pd.DataFrame]:
+        """Tables beside ``frame``, by name, as a results folder keeps them."""
+        return dict(self.extra)
+
+    @property
+    def recorded_settings(self) -> dict[str, Any]:
+        """What the manifest of a results folder lists of the result."""
+        return dict(self.settings)
+
     def plot(self, **options: Any) -> Figure:
         """Draw the figure that fits; options as in `conjury.analysis.figures.draw`."""
         from .figures import draw

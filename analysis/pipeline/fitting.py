@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from conjury.inference.readers.prepare import judges_by_origin
 from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.files import PUBLISHED
+from conjury.inference.tables.schema import PAIR_KIND
 
 from ..audit import compare_moderation, compare_oogiri
 from ..audit.recovery import effect_recovery, label_recovery, rating_recovery
@@ -25,10 +26,8 @@ from ..benchmark.data.answered import Answered
 from ..frames.participation import people_flow
 from ..frames.reported import reported
 from ..frames.vocabulary import HUMAN
-from ..raters.models.fitted import ModelFit
 from ..results import Result, Step
 from .conjoint import answers, groups, plan_conjoint
-from .instruments import instrument_steps
 from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
 from .loading import CHOICES, JUDGMENTS, Loaded
 from .manifest import FIT, SAMPLERS, describe_labels, describe_run, describe_study, entries_of, results_of
@@ -37,6 +36,7 @@ from .run import FitOptions, Fitted, Group, Plan, fit
 
 Tables = dict[str, pd.DataFrame]
 FLOW = "people_flow"
+OF_INSTRUMENTS = ("option_order", "option_labels", "scale_direction", "parser", "occasion", PAIR_KIND)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _work_of(loaded: Loaded, options: FitOptions, gold: Path | None, readings: S
         options = options.with_draws(study.bootstrap.draws)
         plan = plan_conjoint(study, split, options)
         instrument_data = loaded.variants[""] if loaded.asked is None else loaded.asked
-        plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, instrument_data, options)))
+        plan = replace(plan, steps=(*plan.steps, *_steps_of_facets(study, instrument_data, options)))
         follow = partial(_tables_of_choices, study, loaded)
         return Work(loaded, plan, options.draws or 0, follow, describe_study(study), split)
     assert isinstance(study, ItemStudy)
@@ -91,10 +91,23 @@ def _work_of(loaded: Loaded, options: FitOptions, gold: Path | None, readings: S
     options = options.with_draws(RATING_DRAWS)
     plan = plan_ratings(study, loaded.judgments, loaded.items, options)
     instrument_data = loaded.judgments if loaded.asked is None else loaded.asked
-    plan = replace(plan, steps=(*plan.steps, *instrument_steps(study, instrument_data, options)))
+    plan = replace(plan, steps=(*plan.steps, *_steps_of_facets(study, instrument_data, options)))
     return Work(
         loaded, plan, options.draws or 0, partial(_tables_of_ratings, study, loaded), describe_study(study)
     )
+
+
+def has_facets(data: pd.DataFrame) -> bool:
+    """Whether a table has columns of facets, other than prompts and samples, that vary."""
+    return any(name in data and data[name].nunique() > 1 for name in OF_INSTRUMENTS)
+
+
+def _steps_of_facets(study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions) -> Iterator[Step]:
+    """Analyses of judges as instruments; none, and nothing loaded, where the data have no facets."""
+    if has_facets(data):
+        from .instruments import instrument_steps
+
+        yield from instrument_steps(study, data, options)
 
 
 def has_gold(study: ItemStudy, gold: Path | None) -> bool:
@@ -202,8 +215,8 @@ def add_notes(draft: ResultsFolder, notes: list[str], part: str = FIT) -> None:
 
 def add_results(folder: ResultsFolder, added: Addition, draw: Draw) -> None:
     """Add results to a folder as one part of it; draws of models are kept as NetCDF."""
-    models = {
-        entry.name: entry.result for entry in added.fitted.results if isinstance(entry.result, ModelFit)
+    models: dict[str, Any] = {
+        entry.name: entry.result for entry in added.fitted.results if entry.result.has_draws
     }
     run = describe_run(command(), added.engines, further=SAMPLERS if models else ())
     source = added.source or added.loaded.source()

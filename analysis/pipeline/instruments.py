@@ -19,24 +19,16 @@ from ..instrument import (
     specifications,
     variance_components,
 )
-from ..instrument.decisions import FACETS, PAIR_KIND
+from ..instrument.decisions import FACETS
 from ..results import Result, Step
 from .robustness import analysis_of_effects
 from .run import FitOptions, unused_name, warnings_noted
 
-OF_INSTRUMENTS = ("option_order", "option_labels", "scale_direction", "parser", "occasion", PAIR_KIND)
 OCCASION = "occasion"
 
 
-def has_facets(data: pd.DataFrame) -> bool:
-    """Whether a table has columns of facets, other than prompts and samples, that vary."""
-    return any(name in data and data[name].nunique() > 1 for name in OF_INSTRUMENTS)
-
-
 def instrument_steps(study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions) -> Iterator[Step]:
-    """Plan the analyses of facets of choices or ratings; none where the data have no facets."""
-    if not has_facets(data):
-        return
+    """Plan the analyses of facets of choices or ratings."""
     table_names = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
     table_names |= set(RESERVED_TABLES)
     draw_options: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}

@@ -19,9 +19,8 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.files import ROOT
 
 from ..figures.labels import task_in_words
-from ..raters.models.fitted import ModelFit
 from .results_folder import FORMAT
-from .run import Named, further_tables
+from .run import Named
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -164,9 +163,7 @@ def _record_of_result(entry: Mapping[str, Any], part: str) -> Recorded:
 def entry_of(named: Named, part: str = FIT) -> dict[str, Any]:
     """What the manifest lists of a result; with its tables, `saved.read_result` makes it again."""
     result = named.result
-    settings = dict(result.settings)
-    if isinstance(result, ModelFit):
-        settings |= {"verdict": list(result.verdict), "passed": result.passed}
+    settings = result.recorded_settings
     groups = settings.pop("groups") if isinstance(settings.get("groups"), list) else ()
     return asdict(
         Recorded(
@@ -176,7 +173,7 @@ def entry_of(named: Named, part: str = FIT) -> dict[str, Any]:
             settings,
             groups,
             result.notes,
-            tuple(further_tables(result)),
+            tuple(result.further_tables),
             round(named.seconds, 3),
             part,
         )

@@ -17,7 +17,6 @@ from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import VCOVS, is_independent
 from ..numerics.intervals import METHODS, check_alpha
-from ..raters.models.fitted import ModelFit
 from ..results import Result, Step
 
 if TYPE_CHECKING:
@@ -245,15 +244,8 @@ class Fitted:
 
 def tables_of(named: Named) -> dict[str, pd.DataFrame]:
     """Tables of a result, as a results folder names them: NAME, and NAME__PART for further ones."""
-    further = {f"{named.name}{PART}{part}": table for part, table in further_tables(named.result).items()}
+    further = {f"{named.name}{PART}{part}": table for part, table in named.result.further_tables.items()}
     return {named.name: named.result.frame} | further
-
-
-def further_tables(result: Result) -> dict[str, pd.DataFrame]:
-    """Tables of a result after the first; of a model also its diagnostics and priors."""
-    if not isinstance(result, ModelFit):
-        return dict(result.extra)
-    return {**result.extra, "diagnostics": result.diagnostics, "priors": result.prior_table}
 
 
 def fit(plan: Plan, progress: Callable[[str], None] | None = None) -> Fitted:

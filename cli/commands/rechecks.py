@@ -16,12 +16,12 @@ FILE = "determinism.csv"
 
 def record_recheck(done: Collected) -> Result | None:
     """Estimate, write and record the share of answers that changed; None where nothing was compared."""
-    from conjury.analysis.instrument import determinism
-    from conjury.inference.tables.files import write_table
-
     recheck = done.rechecked
     if recheck is None or recheck.pairs.empty:
         return None
+    from conjury.analysis.instrument import determinism
+    from conjury.inference.tables.files import write_table
+
     result = determinism(recheck.pairs)
     path = done.prepared.folder.path / FILE
     write_table(result.frame, path)

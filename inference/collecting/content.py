@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,9 @@ from ..study.models import ItemStudy, Study
 from ..tables.columns import occasion_name
 from ..tables.files import read_table
 from ..tables.schema import PAIR_KIND
-from ..vignettes.pictures import Pictures
+
+if TYPE_CHECKING:
+    from ..vignettes.pictures import Pictures
 
 PROFILE = "profile_"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..backends.base import Backend
 from ..backends.endpoints import Named
@@ -17,7 +18,6 @@ from ..study.asking import MAX_TOKENS, PAID
 from ..study.load import load_any_study
 from ..study.models import AnyStudy, ItemStudy, Study
 from ..study.parts import Prompt
-from ..vignettes.pictures import Pictures, find_pictures
 from .content import RunContent
 from .jobs import Job, Plan, plan
 from .occasions import check_anchors, check_occasion
@@ -28,6 +28,9 @@ from .rechecking import Rechecked, check_recheck, compare_again, keys_to_ask_aga
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
 from .runs import RunFolder, begun_facts, merged_facts, run_facts
 from .stopping import Rule, Stopping
+
+if TYPE_CHECKING:
+    from ..vignettes.pictures import Pictures
 
 
 def choose_backend(job: Job, folder: RunFolder, running: Running, ledger: Ledger) -> Backend:
@@ -389,6 +392,8 @@ def _pictures(
     folder.check_people(study, running.tasks)
     design = folder.design or folder.draw(study, None, None, None, keep=keep)
     usual = folder.path == run_folder(study, None).path
+    from ..vignettes.pictures import find_pictures
+
     return find_pictures(
         *(study, design, prompts, running.pictures),
         pairs=running.pairs,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -30,8 +30,10 @@ from ..study.base import Part
 from ..study.models import ItemStudy, Study
 from ..study.parts import Prompt
 from ..tables.files import read_table
-from ..vignettes.pictures import Pictures
 from .content import RunContent, item_content, profile_content
+
+if TYPE_CHECKING:
+    from ..vignettes.pictures import Pictures
 
 ROUTE = {"base_url", "key_variable", "samples"}  # where and how often a model is asked changes no answer
 OPEN = ("prompts", "judges")  # to these a later run may add

@@ -22,7 +22,7 @@ CEILINGS = {
     "amce": (22, 13),
     "fit": (84, 23),
     "collect": (71, 25),
-    "agreement": (56, 21),
+    "agreement": (57, 21),
     "judge": (54, 20),
 }
 

@@ -179,6 +179,21 @@ class ModelFit(Result):
         return not any(isinstance(sentence, Problem) for sentence in self.verdict)
 
     @property
+    def has_draws(self) -> bool:
+        """True: `save` writes the draws."""
+        return True
+
+    @property
+    def further_tables(self) -> dict[str, pd.DataFrame]:
+        """Those of ``extra``, ``diagnostics`` and ``priors``."""
+        return {**self.extra, "diagnostics": self.diagnostics, "priors": self.prior_table}
+
+    @property
+    def recorded_settings(self) -> dict[str, Any]:
+        """The settings with the verdict."""
+        return {**self.settings, "verdict": list(self.verdict), "passed": self.passed}
+
+    @property
     def prior_table(self) -> pd.DataFrame:
         """The priors in words: ``prior, meaning, distribution``."""
         return prior_table(self.priors)
@@ -186,12 +201,7 @@ class ModelFit(Result):
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """All tables by name: ``summary``, those of ``extra``, ``diagnostics`` and ``priors``."""
-        return {
-            "summary": self.frame,
-            **self.extra,
-            "diagnostics": self.diagnostics,
-            "priors": self.prior_table,
-        }
+        return {"summary": self.frame, **self.further_tables}
 
     def save(self, path: str | Path) -> Path:
         """Write the draws as NetCDF, which ``arviz.from_netcdf`` reads."""
