@@ -19,7 +19,7 @@ import pandas as pd
 from measure import HERE, Target, listed, machine, page, publish, seconds, table, versions
 from sklearn import metrics as peer
 
-from conjury.analysis.audit.multiturn import published
+from conjury.analysis.audit.multiturn import published_protocol
 from conjury.analysis.benchmark import Scored, by_label, confusion, passes, score, scores
 from conjury.inference.parsing.completions import read_completions
 from conjury.inference.readers.judgments import labels_from_columns
@@ -82,7 +82,7 @@ def main() -> None:
     work.timed("by_label", lambda: by_label(made, by=["language"], draws=DRAWS, seed=SEED))
     work.timed("confusion", lambda: confusion(made, by=["language"]))
     raw = work.read("published")
-    work.timed("published", lambda: published(raw, work.labels))
+    work.timed("published", lambda: published_protocol(raw, work.labels))
     ours, theirs = beside_peer(made)
     publish("BENCHMARK_METRICS", written(described, work.taken, made, found.frame, ours, theirs))
 

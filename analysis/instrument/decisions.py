@@ -52,6 +52,11 @@ def is_choices(data: pd.DataFrame) -> bool:
     return "position" in data and "pair_id" in data
 
 
+def varying_facets(data: pd.DataFrame) -> list[str]:
+    """Facets with two levels or more, as `decisions` counts them: a missing value is an empty one."""
+    return [name for name in FACETS if name in data and data[name].astype("string").fillna("").nunique() > 1]
+
+
 def decisions(
     data: pd.DataFrame,
     outcome: str | None = None,

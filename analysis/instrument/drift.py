@@ -16,7 +16,7 @@ from ..frames.passport import coverage_notes, situation_of
 from ..frames.variables import require_column
 from ..numerics.intervals import check_alpha
 from ..results import Result
-from .decisions import CHOICE, FACETS, LABEL, REPETITION, by_judge, decisions
+from .decisions import CHOICE, LABEL, REPETITION, by_judge, decisions, varying_facets
 from .rows import estimate_with_limits
 
 TOTAL, JUDGE, ITEMS = "total", "judge", "items"
@@ -87,7 +87,7 @@ def drift(
     dates = display_order(data[occasion])
     if len(dates) < 2:
         raise InputError(f"Column {occasion!r} has one occasion; drift compares two or more.")
-    facets = [name for name in FACETS if name in data and data[name].nunique(dropna=False) > 1]
+    facets = varying_facets(data)
     columns = list(dict.fromkeys([occasion, *facets]))
     answers = decisions(data, outcome, columns, object=object, cluster=cluster)
     within = [name for name in answers.facets if name not in (occasion, REPETITION)]

@@ -16,7 +16,7 @@ from ..figures.labels import display_order
 from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import CORRELATION, check_alpha
 from ..results import Result
-from .decisions import FACETS, LABEL, REPETITION, by_judge, decisions
+from .decisions import LABEL, REPETITION, by_judge, decisions, varying_facets
 from .rows import mean_of, share_of
 
 ANY = "any"
@@ -89,7 +89,7 @@ def flips(
     if margin < 0:
         raise InputError(f"margin is {margin!r}; give a number of 0 or more.")
     named = [facet] if isinstance(facet, str) else list(facet) if facet is not None else None
-    facets = [name for name in FACETS if name in data and data[name].nunique(dropna=False) > 1]
+    facets = varying_facets(data)
     columns = facets if named is None else list(dict.fromkeys([*named, *facets]))
     answers = decisions(data.reset_index(drop=True), outcome, columns, object=object, cluster=cluster)
     compared = [name for name in (named or answers.facets) if name != REPETITION or named is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
@@ -53,8 +53,9 @@ def instrument_steps(study: Study | ItemStudy, data: pd.DataFrame, options: FitO
     if facets:
         yield step("flips", "Decisions that flip between levels of facets", flips, data, alpha=options.alpha)
     if facets and pd.api.types.is_numeric_dtype(data["chosen" if "chosen" in data else "value"]):
-        components = partial(variance_components, data, **draw_options)
-        yield step("variance_components", "Sources of variance in answers", components)
+        title = "Sources of variance in answers"
+        components = cache(partial(_call_with_notes, title, variance_components, data, **draw_options))
+        yield step("variance_components", title, components)
         yield step(
             "decision_study", "How many prompts, orders and repeats", lambda: decision_study(components())
         )

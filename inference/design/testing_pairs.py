@@ -95,7 +95,7 @@ def _same_quality(
         candidates = np.flatnonzero(quality == quality[row])
         candidates = candidates[candidates != row]
         second.append(rng.choice(candidates, p=probability[candidates] / probability[candidates].sum()))
-    return np.column_stack([first, second]).astype(np.int64).astype(np.int64)
+    return np.column_stack([first, second]).astype(np.int64)
 
 
 def with_testing_pairs(

@@ -143,7 +143,6 @@ def conditional_amce(
     ----------
     data, formula
         As in `cj`; ``given`` may stand in the formula and is excluded there.
-    feature, given : str
     feature : str
         The attribute that has the effects.
     given : str

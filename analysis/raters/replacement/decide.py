@@ -66,7 +66,7 @@ def p_values(estimates: Evidence, epsilon: float) -> Floats:
 
 
 def adjust(p: Floats, multiplicity: Multiplicity) -> Floats:
-    """Adjust p values, shape (..., J), for the J tests of the last axis, as `adjustment.adjusted` does."""
+    """Adjust p values, shape (..., J), for the J tests of the last axis, as `adjust_p_values` does."""
     return p if multiplicity == "none" else adjust_p_values(p, multiplicity)
 
 

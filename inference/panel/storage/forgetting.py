@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from ...errors import InputError, counted
@@ -30,15 +31,17 @@ def forget_everywhere(
     identifier: str, panels: Sequence[Path], url: str | None = None
 ) -> Iterator[tuple[str, int]]:
     """Erase the identifiers of a person in each database; yield its place and the number of people."""
-    opened = [open_existing(url, None)] if url is not None else [open_existing(None, file) for file in panels]
+    places: list[tuple[str | None, Path | None]] = (
+        [(url, None)] if url is not None else [(None, file) for file in panels]
+    )
     erased, failures = [], []
-    for database in opened:
-        try:
-            erased.append((database.place, forget_person(database, identifier)))
-        except LogKept as error:
-            failures.append(error)
-        finally:
-            database.close()
+    with ExitStack() as stack:  # nobody is erased unless all can be opened
+        opened = [stack.enter_context(closing(open_existing(*place))) for place in places]
+        for database in opened:
+            try:
+                erased.append((database.place, forget_person(database, identifier)))
+            except LogKept as error:
+                failures.append(error)
     if failures:
         raise failures[0]
     if not any(number for _, number in erased):

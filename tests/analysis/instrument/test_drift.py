@@ -86,6 +86,12 @@ def test_labels_have_a_change_of_each_share_and_choices_of_the_first_position() 
     assert row["after"] - row["before"] == pytest.approx(row["estimate"])
 
 
+def test_a_column_of_empty_and_missing_cells_is_no_facet() -> None:
+    data = ratings(np.random.default_rng(1), 0.5, 0)
+    empty = data.assign(prompt_id=np.where(np.arange(len(data)) % 3 == 0, "", None))
+    pd.testing.assert_frame_equal(drift(empty).frame, drift(data).frame)
+
+
 def test_one_occasion_and_no_anchor_are_refused() -> None:
     data = ratings(np.random.default_rng(1), 0, 0)
     with pytest.raises(InputError, match="has one occasion"):

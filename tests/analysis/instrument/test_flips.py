@@ -78,6 +78,12 @@ def test_answers_that_are_missing_or_not_ok_are_excluded_and_constant_judges_nev
     assert (row["estimate"], row["n"]) == (2 / 3, 3)
 
 
+def test_a_column_of_empty_and_missing_cells_is_no_facet() -> None:
+    data = labels("aabbabab")
+    empty = data.assign(option_order=np.where(np.arange(len(data)) % 3 == 0, "", None))
+    pd.testing.assert_frame_equal(flips(empty).frame, flips(data).frame)
+
+
 def test_data_without_a_facet_or_with_nothing_to_compare_are_refused() -> None:
     with pytest.raises(InputError, match="No facet of the data has two levels"):
         flips(labels("abab").drop(columns="prompt_id").drop_duplicates("item_id"))

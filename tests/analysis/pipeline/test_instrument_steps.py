@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from made_up.choices import in_both_orders, model_and_people
 from made_up.ratings import crossed_ratings
 
+from conjury.analysis.instrument import variance_components
 from conjury.analysis.pipeline.fitting import has_facets
 from conjury.analysis.pipeline.instruments import instrument_steps
 from conjury.analysis.pipeline.run import FitOptions
+from conjury.analysis.results import Result
 from conjury.inference.study import Study, load_any_study
 
 OPTIONS = FitOptions(draws=0)
@@ -29,6 +33,22 @@ def test_choices_with_facets_have_steps_that_run(study: Study) -> None:
     assert "average of positions" in set(found["order_effects"].extra["effects"]["version"])
     assert set(found["flips"].frame["facet"]) == {"option_order"}
     assert not any(step.required for step in steps.values())
+
+
+def test_components_are_computed_once_for_both_of_their_steps(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def counting(*arguments: Any, **options: Any) -> Result:
+        calls.append(1)
+        return variance_components(*arguments, **options)
+
+    monkeypatch.setattr("conjury.analysis.pipeline.instruments.variance_components", counting)
+    steps = {step.name: step for step in instrument_steps(study, in_both_orders(), OPTIONS)}
+    for name in ("variance_components", "decision_study"):
+        assert len(steps[name].call().frame)
+    assert len(calls) == 1
 
 
 def test_choices_without_facets_have_none(study: Study) -> None:

@@ -176,7 +176,6 @@ def _means(sample: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray,
 
 
 def _averages(sample: Sampled, parts: list[list[Part]], tested: np.ndarray) -> np.ndarray:
-
     tested_parts = [row_parts for row_parts, is_asked in zip(parts, tested, strict=True) if is_asked]
     rng = np.random.default_rng([sample.sampling.seed, 1])
     return averages(thin_draws(sample.population, EFFECT_DRAWS), sample.pairs, tested_parts, rng)

@@ -266,8 +266,6 @@ def build(pairs: Pairs, priors: Priors) -> Any:
     from ....raters.models.operation import LogLikelihood
     from .kernel import log_likelihood
 
-    pass
-
     size = len(pairs.terms)
     with pm.Model(coords={"term": pairs.terms, "rater": pairs.raters}) as model:
         position = priors["position"].variable("position") if pairs.positioned else pt.zeros(())

@@ -269,8 +269,6 @@ def build(data: Labelled, priors: Priors) -> Any:
     from ..operation import LogLikelihood
     from .kernel import log_likelihood
 
-    pass
-
     size = len(data.labels)
     wrong = [f"{label} for {truth}" for truth in data.labels for label in data.labels if label != truth]
     judges = data.ratings.judges
