@@ -63,7 +63,7 @@ def gold_in_prompt(
         for task, gold in labels.groupby(as_text(labels["label_set"]), sort=False):
             if str(task).startswith("line_"):
                 continue
-            result = _test_mentions(group, gold, texts, item_study, str(task), rng)
+            result = mentions_of_gold(group, gold, texts, item_study, str(task), rng)
             if result is not None:
                 rows.append(("prompt", str(prompt), str(task), *result))
     leaks = _find_leaks(first, texts)
@@ -98,7 +98,7 @@ def gold_in_prompt(
     )
 
 
-def _test_mentions(
+def mentions_of_gold(
     requests: pd.DataFrame,
     gold: pd.DataFrame,
     texts: pd.Series[str],
@@ -106,12 +106,14 @@ def _test_mentions(
     task: str,
     rng: np.random.Generator,
 ) -> tuple[int, float, float] | None:
+    """Items with a gold label, how much more often messages name it than that of another item, and p."""
     label = pd.Series(as_text(gold["label"]).to_numpy(), index=as_text(gold["item_id"]))
+    label = label[label.fillna("").str.strip() != ""]
     rows = requests[requests["item_id"].isin(label.index).to_numpy(dtype=bool)]
     if len(rows) < 2:
         return None
     label = label[~label.index.duplicated()].reindex(rows["item_id"])
-    names = sorted(set(label.dropna()))
+    names = sorted(set(label))
     spellings = spellings_of(study, task) if study is not None else {}
     words = {name: texts[1] for name, texts in spellings.items()}
     patterns = [
@@ -128,8 +130,6 @@ def _test_mentions(
     if (counts == counts[:1]).all():
         return len(rows), 0.0, 1.0
     codes = pd.Categorical(label, categories=names).codes.astype(int)
-    mask = codes >= 0
-    codes, counts = codes[mask], counts[mask]
     at = np.arange(len(codes))
     excess = counts - counts.mean(axis=1, keepdims=True)
     observed = float(excess[at, codes].sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_up.collected import SPANISH
 
@@ -10,6 +11,7 @@ from conjury.analysis.checks.answers.labels.label_variants import spellings
 from conjury.analysis.checks.answers.outages import least_probable_run
 from conjury.analysis.checks.answers.texts.error_texts import ERROR
 from conjury.analysis.checks.answers.texts.other_language import language_of
+from conjury.analysis.checks.design.gold_in_prompt import mentions_of_gold
 from conjury.analysis.checks.design.items_in_strata import twins
 
 
@@ -59,3 +61,17 @@ def test_the_bound_on_runs_is_valid_for_random_labels(classes):
         for _ in range(400)
     ]
     assert np.mean(np.array(p) < 0.05) <= 0.05
+
+
+@pytest.mark.parametrize("hint", ["", "safe", "label"])
+def test_items_without_a_gold_label_are_not_counted_among_requests(hint: str) -> None:
+    items = [f"i{k}" for k in range(8)]
+    labels = ["safe", "harmful"] * 3 + [None, ""]
+    users = [f"Which? {hint if hint != 'label' else label or ''}" for label in labels]
+    requests = pd.DataFrame({"item_id": items, "user": users})
+    gold = pd.DataFrame({"item_id": items, "label": labels})
+    found = mentions_of_gold(
+        requests, gold, pd.Series(dtype="string"), None, "harm", np.random.default_rng(1)
+    )
+    assert found is not None
+    assert found[0] == 6
