@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from math import atanh, sqrt, tanh
 
 import numpy as np
 import pytest
 from published_numbers import findings, verdict
-from scipy.stats import pearsonr
+from scipy.stats import norm, pearsonr
 
 from conjury.analysis.audit.arithmetic import (
     Box,
@@ -17,7 +18,7 @@ from conjury.analysis.audit.arithmetic import (
     p_interval,
     third_correlation,
 )
-from conjury.analysis.audit.arithmetic.matrices import is_semidefinite, partial_range
+from conjury.analysis.audit.arithmetic.matrices import _refutes, is_semidefinite, partial_range
 from conjury.analysis.audit.arithmetic.numbers import Interval
 
 
@@ -54,6 +55,16 @@ def test_correlations_of_real_data_are_never_inconsistent(digits):
             assert {
                 one.verdict for one in findings("correlation", numbers, significant=marks["significant"])
             } <= {"untested"}
+
+
+@pytest.mark.parametrize("n", [5, 50, 700])
+def test_an_interval_with_twelve_digits_fits_its_number_of_observations_alone(n):
+    half = norm.ppf(0.975) / sqrt(n - 3)
+    ends = {"lower": tanh(atanh(0.505) - half), "upper": tanh(atanh(0.505) + half)}
+    [finding] = findings(
+        "correlation", {"r": f"{0.505:.12f}"} | {role: f"{end:.12f}" for role, end in ends.items()}
+    )
+    assert finding.reason.endswith(f" fits {n} observations.")
 
 
 @pytest.mark.parametrize("r", ["1.00", "-1.00", "0.00"])
@@ -121,6 +132,15 @@ def test_matrices_of_few_observations_that_have_no_full_rank_exist_within_roundi
             for j in range(i)
         }
         assert matrix_exists(Box.from_pairs(pairs)) is not False
+
+
+@pytest.mark.parametrize("r", [-1, 1])
+def test_a_matrix_with_an_eigenvalue_of_zero_is_not_refuted(r):
+    box = Box.from_pairs({("a", "b"): Interval(Fraction(r), Fraction(r))})
+    assert not _refutes([np.array([1.0, -r])], np.ones(1), box)
+    far = Interval(Fraction(-9, 10), Fraction(-9, 10))
+    box = Box.from_pairs({pair: far for pair in (("a", "b"), ("a", "c"), ("b", "c"))})
+    assert _refutes([np.ones(3)], np.ones(1), box)
 
 
 def test_correlations_that_are_not_published_can_be_anything():

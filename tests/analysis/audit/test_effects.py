@@ -44,6 +44,12 @@ def test_printed_regressions_are_never_inconsistent(digits, fits):
                 assert found.verdict == "consistent", (numbers, found)
 
 
+def test_an_estimate_at_its_p_value_with_thirteen_digits_is_consistent():
+    numbers = {"estimate": "1.9599639845401", "std_error": "1.0000000000000", "p": "0.0500000000000"}
+    assert verdict("effect", numbers) == "consistent"
+    assert verdict("effect", numbers | {"estimate": "1.9599639800000"}) != "consistent"
+
+
 @pytest.fixture(scope="module")
 def choices():
     return simulate(

@@ -123,6 +123,20 @@ def test_standard_errors_on_a_row_of_their_own_belong_to_the_numbers_above(tmp_p
     assert one(path).rows == (("a", "0.10** (0.03)", "0.2 (0.04)"),)
 
 
+def test_a_number_below_an_empty_cell_is_a_row_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "table.md"
+    path.write_text("| x | A | B |\n|-|-|-|\n| a | 0.1 | |\n| | | 0.2 |\n", encoding="utf-8")
+    assert one(path).rows == (("a", "0.1", ""), ("", "", "0.2"))
+
+
+@pytest.mark.parametrize("mark", [*"*\u2020\u2021\u00a7\u00b6#", "**", "*\u2020\u2021\u00a7\u00b6#"])
+def test_raised_marks_are_text_and_raised_letters_are_exponents(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.html"
+    cells = f"<td>0.1<sup>{mark}</sup></td><td>0.1<sup>a</sup></td>"
+    path.write_text(f"<table><tr><th>r</th><th>m</th></tr><tr>{cells}</tr></table>", encoding="utf-8")
+    assert one(path).rows == ((f"0.1{mark}", "0.1^a"),)
+
+
 def test_several_tables_of_a_file_are_read_in_order(tmp_path: Path) -> None:
     path = tmp_path / "tables.md"
     two = to_markdown(COLUMNS, ROWS) + "\n\n" + to_markdown(("a", "b"), [("1", "2")])

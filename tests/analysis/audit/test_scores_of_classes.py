@@ -12,10 +12,12 @@ from sklearn import metrics
 
 from conjury.analysis.audit.arithmetic import Finding, Printed
 from conjury.analysis.audit.arithmetic.scores.averages import mean_over_folds, possible_sums
+from conjury.analysis.audit.arithmetic.scores.boxes import Boxes
+from conjury.analysis.audit.arithmetic.scores.classes import items_of
 from conjury.analysis.audit.arithmetic.scores.definitions import Definition, squared
 from conjury.analysis.audit.arithmetic.scores.layout import Layout, Matrix, layout_of
 from conjury.analysis.audit.arithmetic.scores.measures import OVERALL, RATIOS, Measure, exact, values
-from conjury.analysis.audit.arithmetic.scores.search import Problem, search
+from conjury.analysis.audit.arithmetic.scores.search import Problem, _walk, candidates, search
 from conjury.analysis.audit.published.checking import under_alternative
 from conjury.inference.errors import InputError
 
@@ -193,6 +195,42 @@ def test_a_finding_names_a_matrix_or_the_definition_under_which_there_is_one(pub
     [wrong] = findings("scores", numbers, counts=counts)
     assert wrong.verdict == "inconsistent"
     assert wrong.n_definitions > 3
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (unknown(20, 3), "20 items with 3 classes"),
+        (unknown(1200, 3, (1000, 1200)), "1,000 to 1,200 items with 3 classes"),
+        (layout(4, 3, missing=(1, 1)), "4 c0, 3 c1 items, 1 of them missing"),
+        (layout(4, 3, missing=(0, 7)), "4 c0, 3 c1 items, any number of them missing"),
+    ],
+)
+def test_items_are_stated_as_their_number_or_their_least_and_most(known: Layout, words: str) -> None:
+    assert items_of(Definition("as stated", known, {})) == words
+
+
+@pytest.mark.parametrize("known", [unknown(20, 3), unknown(7, 4), unknown(20, 2, (12, 15))], ids=str)
+def test_a_search_begins_at_a_matrix_of_as_many_items_as_there_are(known: Layout) -> None:
+    [counts] = candidates(Boxes.whole(known), known)
+    k = len(known.classes)
+    gold, hits, given = counts[:k], counts[k : 2 * k], counts[2 * k :]
+    assert known.n[0] <= gold.sum() <= known.n[1]
+    assert given.sum() == gold.sum()
+    assert (hits <= np.minimum(gold, given)).all()
+
+
+def test_a_walk_returns_the_matrix_that_its_last_step_reaches() -> None:
+    known = layout(40, 30, 30)
+    needs = ((Measure("accuracy"), "0.910"), (Measure("recall", 0), "0.900"))
+    problem = Problem(known, tuple((m, Printed.read(text).interval()) for m, text in needs))
+    start = candidates(Boxes.whole(known), known)[0]
+    walks = [_walk(problem, Boxes.whole(known), start, np.random.default_rng(1), n) for n in range(30)]
+    first = next(n for n, matrix in enumerate(walks) if matrix is not None)
+    assert first > 0
+    assert {matrix is not None and problem.fits(matrix) for matrix in walks[first:]} == {True}
+    assert sum(walks[first].hits) == 91
+    assert walks[first].hits[0] == 36
 
 
 def test_nothing_is_called_inconsistent_without_proof() -> None:

@@ -389,6 +389,24 @@ def test_a_share_of_missing_answers_is_compared_once() -> None:
     assert found[["truth", "inside"]].to_numpy().tolist() == [[pytest.approx(0.3), False]]
 
 
+def test_estimates_by_one_of_two_strata_are_of_all_items_if_each_of_several_prompts_has_one_level() -> None:
+    key = {"judge": "gpt", "prompt": ["text", "picture"], "task": "harm"}
+    frame = pd.DataFrame({**key, "modality": ["words", "image"], "metric": "accuracy", "missing": "wrong"})
+    result = Result(
+        frame.assign(estimate=[0.6, 0.7], lower=0.5, upper=0.8), "scores", settings={"by": ["modality"]}
+    )
+    truth = pd.DataFrame({**key, "quantity": "accuracy", "condition": "none", "gold": "", "k": pd.NA})
+    truth = truth.assign(modality="", language="", value=[0.7, 0.9])
+    compared = label_recovery({"scores": result}, truth)
+    columns = ["prompt", "modality", "truth", "estimate", "inside"]
+    assert compared[columns].to_numpy().tolist() == [
+        ["text", "", 0.7, 0.6, True],
+        ["picture", "", 0.9, 0.7, False],
+    ]
+    of_text = replace(result, frame=result.frame.iloc[:1])
+    assert label_recovery({"scores": of_text}, truth).empty
+
+
 def test_calibration_is_fitted_where_answers_have_probabilities() -> None:
     plain = of_every_seventh_item()
     assert "calibration" not in steps(plain)

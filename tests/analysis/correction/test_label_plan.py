@@ -150,7 +150,7 @@ def test_without_degrees_of_freedom_there_are_those_of_the_number_of_people() ->
     stated, missing = measured(60), measured(60)
     stated.extra["human"]["df"] = 59.0
     del missing.extra["human"]["df"]
-    pd.testing.assert_frame_equal(label_plan(missing, [30]).frame, label_plan(stated, [30]).frame)
+    pd.testing.assert_frame_equal(label_plan(missing, [30, 60]).frame, label_plan(stated, [30, 60]).frame)
 
 
 def test_chance_correlations_of_few_people_promise_nothing_and_are_named() -> None:
