@@ -51,6 +51,10 @@ def choices(pairs: int = 150, seed: int = 4) -> pd.DataFrame:
     return frame.assign(chosen=(score == best).astype(float))
 
 
+def test_there_are_a_thousand_draws_unless_another_number_is_stated() -> None:
+    assert bootstrap(mm, choices(20), "chosen ~ b", seed=1).replicates.shape == (1000, 2)
+
+
 DATA = choices()
 CALLS = calls("bootstrap")
 

@@ -221,6 +221,10 @@ def test_items_of_several_people_count_once_and_people_may_be_clusters() -> None
     crossed = by_source(table, cluster=["item_id", "judge_id"])
     assert crossed.loc["human only", "std_error"] > 1.5 * made.loc["human only", "std_error"]
     assert crossed.loc["human only", "df"] == 7
+    turned = table.assign(item_id=[f"i{199 - int(item[1:]):04d}" for item in table["item_id"]])
+    turned = by_source(turned, cluster=["item_id", "judge_id"], folds=1)["std_error"]
+    plain = by_source(table, cluster=["item_id", "judge_id"], folds=1)["std_error"]
+    np.testing.assert_allclose(turned, plain, rtol=1e-9)
 
 
 def test_strata_are_those_of_each_alone() -> None:

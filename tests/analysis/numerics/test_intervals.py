@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up.ratings import by_judge
+from scipy.stats import nct, t
 
 from conjury.analysis.audit.recovery import rating_recovery as recovery
 from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import SHARE, inference, limits, wilson
+from conjury.analysis.numerics.intervals.bounded import bounded, detectable
 from conjury.analysis.raters import (
     agreement,
     alt_test,
@@ -193,3 +195,19 @@ def test_p_of_percentiles_counts_draws_beyond_the_null_ties_by_half_and_one_draw
     assert [ends.lower[0], ends.upper[0]] == pytest.approx([-0.4, 2.4])
     # reflected at the estimate, 0 is 2.4, below which 4 lie
     assert limits.basic(sample, 0.05).p[0] == pytest.approx(2 * (1 - (4 + 0.5) / (5 + 1)))
+
+
+def test_rows_of_one_cluster_have_one_degree_of_freedom_and_no_error() -> None:
+    for clusters, df in ((1, 1.0), (2, 1.0), (3, 2.0)):
+        result = bounded(0.5, np.array([0.3, -0.1, -0.2, 0.1, -0.1, 0.4]), np.arange(6) % clusters)
+        assert (result.clusters, result.df) == (clusters, df)
+        assert np.isnan(result.std_error) == (clusters == 1)
+
+
+def test_nothing_is_detectable_without_a_standard_error_above_zero() -> None:
+    errors = np.array([0.0, 0.1, np.nan, np.inf])
+    found = detectable(errors, np.full(4, 10.0), 0.05)
+    assert np.isnan(found).tolist() == [True, False, True, True]
+    effect, critical = found[1] / 0.1, t.ppf(0.975, 10)
+    power = nct.sf(critical, 10, effect) + nct.cdf(-critical, 10, effect)
+    assert power == pytest.approx(0.8, abs=0.01)

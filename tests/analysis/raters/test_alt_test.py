@@ -124,6 +124,16 @@ def test_ragged_panels_give_what_loops_over_items_give(name: str, model: str) ->
     np.testing.assert_allclose(made.loc[list(wanted), "p_adjusted"], adjusted, rtol=1e-9)
 
 
+def test_defaults_are_an_epsilon_for_crowd_workers_and_a_false_discovery_rate_of_five_percent() -> None:
+    plain = alt_test(ragged(3), draws=0)
+    stated = alt_test(
+        ragged(3), draws=0, epsilon=0.1, q_fdr=0.05, min_humans=2, min_instances=30, multiplicity="by"
+    )
+    assert plain.frame["smallest_epsilon"].notna().any()
+    pd.testing.assert_frame_equal(plain.frame, stated.frame)
+    pd.testing.assert_frame_equal(plain.extra["annotators"], stated.extra["annotators"])
+
+
 def test_without_spread_only_a_difference_below_epsilon_wins() -> None:
     same = [0, 1] * 20
     table = by_judge({"ann": same, "bob": same, "cy": same, "gpt": same})

@@ -173,6 +173,10 @@ def test_no_table_of_seven_steps_and_none_of_nine_items_is_refused(values: np.nd
     ("frame", "note"),
     [
         (by_judge({"ann": [3, 3], "bob": [2, 4], "cy": [1]}), "cy: one rating each."),
+        (
+            by_judge({"ann": [3, 2], **{f"p{k}": [1] for k in range(8)}}),
+            "p0, p1, p2, p3, p4, p5 and 2 more: one rating each.",
+        ),
         (by_judge({"ann": [3, 3], "bob": [2, 4]}), "ann: the same rating for every item."),
         (by_judge({"ann": [1, 4], "bob": [10, 50]}), "do not overlap at all: ann (1 to 4); bob (10 to 50)"),
         (by_judge({"ann": [1, 5], "bob": [1, 50]}), "ann rates from 1 to 5 and bob rates from 1 to 50"),

@@ -18,6 +18,7 @@ from conjury.analysis.frames.passport import (
 )
 from conjury.analysis.numerics.panel import effective_clusters
 from conjury.analysis.trial.parts import find
+from conjury.analysis.trial.passport.choices import choices
 from conjury.analysis.trial.passport.repeats import repeated_tasks, samples
 from conjury.analysis.trial.passport.worlds import (
     cluster_sizes,
@@ -69,6 +70,19 @@ def test_order_effects_of_repeats_are_near_their_true_values() -> None:
     truth = drawn.truth.set_index("quantity")["truth"].reindex(found.index).dropna()
     assert len(truth) >= 4
     np.testing.assert_allclose(found[truth.index], truth, atol=0.1)
+
+
+def test_means_and_effects_by_group_are_those_of_its_rows() -> None:
+    sample = choices(np.random.default_rng(3), n=200).data
+    estimates = {
+        part: find("method", "passport_preference")(sample, part=part).set_index("quantity")["estimate"]
+        for part in ("cj_mm", "cj_amce")
+    }
+    means = sample.frame.groupby(["group", "tone"])["chosen"].mean()
+    for (group, tone), mean in means.items():
+        assert estimates["cj_mm"][f"cj_mm: {group} tone {tone}"] == pytest.approx(mean)
+    effect = means["x", "rude"] - means["x", "kind"]
+    assert estimates["cj_amce"]["cj_amce: x tone rude"] == pytest.approx(effect, abs=0.05)
 
 
 def made_up(monkeypatch: pytest.MonkeyPatch, coverage: float, upper: float) -> None:

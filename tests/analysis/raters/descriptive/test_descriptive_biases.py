@@ -42,6 +42,10 @@ def item_means(tables: Tables, dimension: str, judge: str) -> tuple[pd.Series, p
     return model, people.groupby("item_id")["value"].mean(), people
 
 
+def test_biases_have_a_thousand_draws_unless_another_number_is_stated(tables: Tables) -> None:
+    assert biases(*tables, dimensions=["empathy"]).settings["draws"] == 1000
+
+
 def test_positivity_and_range_by_hand(tables: Tables) -> None:
     made = biases(*tables, dimensions=["empathy"], by=("response_type",), draws=10).frame
     gpt, people, ratings = item_means(tables, "empathy", "gpt")

@@ -108,6 +108,30 @@ def test_own_effects_are_estimated_where_answers_are_repeated():
     assert any("too few" in note for note in few.notes)
 
 
+def test_ratings_of_an_item_by_one_judge_are_one_cell():
+    many = pd.concat([judgments(item_id=[f"{k}-{i}" for i in judgments()["item_id"]]) for k in range(5)])
+    gpt = many[many["judge_id"] == "gpt"].assign(sample=2)
+    data = arranged(pd.concat([many.assign(sample=1), gpt]))
+    parts = cells(data)
+    length = np.diff(parts.rating_start)
+    of_item = [sorted(length[cell]) for cell in np.split(parts.item_cell, parts.item_start[1:-1])]
+    assert of_item == [[1, 1, 2]] * len(of_item)
+    assert parts.item_weight.sum() == 30
+
+
+def test_each_panel_of_one_person_has_a_note_and_one_of_two_has_none():
+    def notes(table):
+        return [note for note in arranged(table).notes if "is one person" in note]
+
+    table = judgments()
+    assert notes(table) == []
+    assert notes(table.assign(panel=table["judge_id"].map({"ann": "north", "bob": "south"}))) == [
+        f"Panel '{panel}' is one person: severity is part of the thresholds, and no spread within the panel "
+        "is estimated."
+        for panel in ("north", "south")
+    ]
+
+
 def test_a_person_with_one_rating_for_everything_is_named():
     table = judgments()
     table.loc[table["judge_id"] == "bob", "value"] = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -16,8 +17,13 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from conjury.analysis.correction import rates
 from conjury.analysis.raters import agreement, alt_test
-from conjury.analysis.raters.validation import Validation, judge
+from conjury.analysis.raters.validation import Validation, judge, ratings
+from conjury.analysis.raters.validation.coding import Given, coded
 from conjury.analysis.raters.validation.labels import with_people
+from conjury.analysis.raters.validation.output import page
+from conjury.analysis.raters.validation.output.report import Report, sections
+from conjury.analysis.raters.validation.weighted.strata import strata_of
+from conjury.analysis.raters.validation.weighted.tables import tables_of
 from conjury.inference.errors import InputError
 
 CLASSES = ("ok", "spam", "scam")
@@ -319,6 +325,45 @@ def test_more_than_five_numbers_are_ratings_and_numbers_next_to_a_label_are_labe
     assert few(texts, [*texts[:11], "good"]).settings["scale"] == "nominal"
 
 
+def test_rows_on_which_people_are_tied_are_counted_for_labels_and_not_for_ratings() -> None:
+    people = {"p0": [*"aabbab"], "p1": [*"abbbbb"], "p2": ["a", None, "b", "b", None, "b"]}
+    names = list(people)
+    start = "2 rows on which people are tied: excluded from errors by class"
+    labels = pd.DataFrame({"judge": [*"aabbab"], **people})
+    assert any(note.startswith(start) for note in judge(labels, "judge", names).notes)
+    numbers = pd.DataFrame({"judge": range(9), "p0": range(9), "p1": range(1, 10), "p2": range(2, 11)})
+    assert not any("tied" in note for note in judge(numbers, "judge", names).notes)
+
+
+@pytest.mark.parametrize(("n", "draws"), [(50, 1000), (2000, 1000), (4000, 500), (20_000, 200)])
+def test_correlations_of_ratings_have_a_thousand_draws_and_fewer_of_many_items(
+    n: int, draws: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def stop(clusters: int, number: int, seed: int) -> None:
+        asked.append((clusters, number))
+        raise InterruptedError
+
+    monkeypatch.setattr(ratings, "cluster_weights", stop)
+    x = np.arange(n, dtype=float) % 7
+    with pytest.raises(InterruptedError):
+        ratings.correlations(x, x, np.arange(n), 0.05, 1)
+    assert asked == [(n, draws)]
+
+
+@pytest.mark.parametrize(
+    ("items", "times"), [([1, 2, 3, 4], 1), ([1, 1, 2, 3], 1.5), ([1, 1, 2, 2], 2), ([1, 2, 2, 1], 1)]
+)
+def test_labels_of_items_count_less_by_the_squares_of_their_sums(items: list[int], times: float) -> None:
+    # Labels a, a, b, b differ from their share by 1/2, 1/2, -1/2, -1/2: the squares of rows sum to 1.
+    data = coded(
+        pd.DataFrame({"judge": "a", "p0": [*"aabb"], "item": items}), Given(("judge",), ("p0",), id="item")
+    )
+    tables = tables_of(data, strata_of(data), np.eye(2)[[0, 0, 1, 1]], 0.05, 1)
+    assert tables.counts[0] == pytest.approx([2 / times, 2 / times])
+
+
 def test_labels_can_be_renamed_and_classes_ordered() -> None:
     found = few(["yes", "no"] * 5, [1, 0] * 5, relabel={"yes": "1", "no": "0"}, positive="1")
     assert row(found, "accuracy")["estimate"] == 1.0
@@ -446,3 +491,13 @@ def test_no_number_of_labels_separates_kappa_from_one() -> None:
     for threshold in (1.0, -1.0):
         precision = judge(table(), "judge", ["p0"], threshold=threshold).extra["precision"]
         assert precision["n_for_threshold"].isna().all()
+
+
+def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "figure_block", lambda *_: "")
+    result = few([*"aabbb"], [*"aabba"])
+    text = page.to_page(Report(result, "A judge", ["table.csv"]))
+    parts = re.findall("<summary>(.*?)</summary>", text)
+    assert parts[:2] == ["Agreement with people", "Base rates"]
+    assert parts == [section.heading for section in sections(result)]
+    assert "<td>80.0%</td>" in re.sub(r"<td[^>]*>", "<td>", text)

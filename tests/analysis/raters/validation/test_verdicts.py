@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.raters.validation import Validation, compare_runs, judge
 from conjury.analysis.raters.validation.verdicts.findings import Difference, Replacement
@@ -138,6 +139,17 @@ def test_a_difference_that_is_the_same_in_every_row_is_not_called_unclear() -> N
     assert not has(result, "no class clearly")
     equal = judge(pd.DataFrame({"judge": quality, "human": quality}), "judge", "human")
     assert has(equal, "the same mean as those of people")
+
+
+def test_the_most_frequent_errors_have_the_interval_of_wilson() -> None:
+    people = [*"a" * 20, *"b" * 10]
+    frame = pd.DataFrame({"judge": [*"a" * 20, *"b" * 6, *"a" * 4], "human": people})
+    low, high = proportion_confint(4, 10, method="wilson")
+    wanted = (
+        "Errors are most frequent on 'b': of rows with this label by people (10 labels), the judge misses "
+        f"40.0% ({low:.1%} to {high:.1%})."
+    )
+    assert wanted in judge(frame, "judge", "human").verdict
 
 
 @pytest.mark.parametrize("right", [[1, 1], [0.5, 0.5]])
