@@ -139,7 +139,7 @@ def test_a_matrix_with_an_eigenvalue_of_zero_is_not_refuted(r):
     box = Box.from_pairs({("a", "b"): Interval(Fraction(r), Fraction(r))})
     assert not _refutes([np.array([1.0, -r])], np.ones(1), box)
     far = Interval(Fraction(-9, 10), Fraction(-9, 10))
-    box = Box.from_pairs({pair: far for pair in (("a", "b"), ("a", "c"), ("b", "c"))})
+    box = Box.from_pairs(dict.fromkeys((("a", "b"), ("a", "c"), ("b", "c")), far))
     assert _refutes([np.ones(3)], np.ones(1), box)
 
 
@@ -155,9 +155,10 @@ def test_semidefinite_matrices_are_told_exactly():
         assert is_semidefinite(matrix) == (np.linalg.eigvalsh(np.array(matrix, dtype=float))[0] > -1e-9)
 
 
-def test_the_third_correlation_is_bounded_as_by_search():
-    low, high = third_correlation("0.50", "-0.30")
-    a, b = np.meshgrid(np.linspace(0.495, 0.505, 60), np.linspace(-0.305, -0.295, 60))
+@pytest.mark.parametrize(("first", "second"), [(0.5, -0.3), (0.5, 0.8), (-0.5, -0.8)])
+def test_the_third_correlation_is_bounded_as_by_search(first, second):
+    low, high = third_correlation(f"{first:.2f}", f"{second:.2f}")
+    a, b = np.meshgrid(*[np.linspace(r - 0.005, r + 0.005, 60) for r in (first, second)])
     rest = np.sqrt((1 - a**2) * (1 - b**2))
     assert low == pytest.approx((a * b - rest).min(), abs=1e-6)
     assert high == pytest.approx((a * b + rest).max(), abs=1e-6)

@@ -17,7 +17,7 @@ from conjury.analysis.audit.arithmetic.scores.classes import items_of
 from conjury.analysis.audit.arithmetic.scores.definitions import Definition, squared
 from conjury.analysis.audit.arithmetic.scores.layout import Layout, Matrix, layout_of
 from conjury.analysis.audit.arithmetic.scores.measures import OVERALL, RATIOS, Measure, exact, values
-from conjury.analysis.audit.arithmetic.scores.search import Problem, _walk, candidates, search
+from conjury.analysis.audit.arithmetic.scores.search import Problem, _walk, candidates, moves, search
 from conjury.analysis.audit.published.checking import under_alternative
 from conjury.inference.errors import InputError
 
@@ -218,6 +218,25 @@ def test_a_search_begins_at_a_matrix_of_as_many_items_as_there_are(known: Layout
     assert known.n[0] <= gold.sum() <= known.n[1]
     assert given.sum() == gold.sum()
     assert (hits <= np.minimum(gold, given)).all()
+
+
+@pytest.mark.parametrize("known", [layout(40, 30, 30), unknown(100, 3)])
+def test_moves_change_the_counts_of_each_label_equally_often(known: Layout) -> None:
+    changed = (moves(known, np.random.default_rng(2), 6000) != 0).mean(axis=0).reshape(3, 3)
+    assert (changed[0] == 0).all() == known.fixed
+    for shares in changed:
+        assert shares == pytest.approx(shares.mean(), abs=0.03)
+
+
+def test_scores_of_classes_with_several_labels_are_possible_if_a_table_has_them() -> None:
+    # Of 6, 5 and 9 items with labels a, b and c, of which a and b are one class, 4, 2 and 7 are right.
+    known = layout_of({"a": 6, "b": 5, "c": 9}, {"ab": ["a", "b"]})
+    texts = {"accuracy": "0.650", "recall:0": "0.545", "recall:1": "0.778", "precision:0": "0.750"}
+    needs = tuple((_measure(role), Printed.read(text).interval()) for role, text in texts.items())
+    matrix = search(Problem(known, needs)).matrix
+    assert matrix is not None
+    assert matrix.gold == (6, 5, 9)
+    assert (matrix.hits[0] + matrix.hits[1], matrix.hits[2], matrix.given) == (6, 7, (8, 12))
 
 
 def test_a_walk_returns_the_matrix_that_its_last_step_reaches() -> None:

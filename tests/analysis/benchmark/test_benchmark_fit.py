@@ -310,6 +310,15 @@ def test_cards_show_the_item_that_every_judge_misses_with_its_raw_answer() -> No
         cards(score(judged, gold), items.assign(item_id=["x", "y"]))
 
 
+def test_the_item_with_most_missing_answers_is_shown_and_none_if_all_are_answered() -> None:
+    gold = gold_of(["j1", "j2", "j3"], "safe")
+    items = pd.DataFrame({"item_id": ["j1", "j2", "j3"], "text": ["A dog.", "A cat.", "A hen."]})
+    for value, shown in ((["safe", "safe", None], ["j3"]), (["safe"] * 3, [])):
+        judged = answers_to(items["item_id"], value, status=["ok" if one else "refused" for one in value])
+        picked = cards(score(judged, gold), items, reasons=["silent", "easy"]).frame
+        assert picked.loc[picked["reason"] == "silent", "item_id"].tolist() == shown
+
+
 def test_agreement_on_kinds_of_harm_is_among_people_who_see_harm() -> None:
     rows = [("a", "j1", "safe"), ("b", "j1", "implicit"), ("a", "j2", "implicit"), ("b", "j2", "explicit")]
     votes = pd.DataFrame(rows, columns=["judge_id", "item_id", "value"]).assign(judge_kind="human")

@@ -209,7 +209,9 @@ def test_a_single_item_or_a_constant_difference_has_no_p_from_draws() -> None:
     assert rows.loc["mcnemar exact", "p"] == 1
     assert noted(found, "on one cluster")
     right = compared({"a": [1], "b": [1]}, "bootstrap", draws=50)
-    assert right.frame[["estimate", "p"]].to_numpy(float).tolist() == [[0, pytest.approx(np.nan, nan_ok=True)]]
+    assert right.frame[["estimate", "p"]].to_numpy(float).tolist() == [
+        [0, pytest.approx(np.nan, nan_ok=True)]
+    ]
     assert not noted(right, "have no p")
     scored = scored_answers({"a": [1] * 30, "b": [0] * 30, "c": [0] * 30})
     rows = compared(scored, "bootstrap", "mcnemar exact", draws=50).frame.set_index(["left", "right", "test"])

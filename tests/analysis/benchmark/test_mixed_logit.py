@@ -35,6 +35,13 @@ def first_row(right: dict[str, Any], samples: int = 1, **options: Any) -> pd.Ser
     return mixed_logit(scored_answers(right, samples=samples), **options).frame.iloc[0]
 
 
+def test_answers_are_counted_by_item_and_side() -> None:
+    right, item, side = np.array([True, False, True, True]), np.array([0, 0, 0, 2]), np.array([0, 1, 1, 0])
+    counts = tally(right, item, side, ("a", "b"))
+    assert counts.asked.tolist() == [[1, 2], [0, 0], [1, 0]]
+    assert counts.right.tolist() == [[1, 1], [0, 0], [1, 0]]
+
+
 @pytest.mark.parametrize("name", ["items", "lines", "pair"])
 def test_fit_is_that_of_glmer_with_25_nodes(name: str) -> None:
     fitted, theirs = fit_mixed_logit(*counted(name)), of_glmer(name, 25)

@@ -423,6 +423,14 @@ def test_classes_and_judges_of_both_tables_of_labels_have_to_fit() -> None:
         scores(score(judgments, few), model=other, **options)
 
 
+def test_scores_of_units_that_are_unlike_others_have_a_note() -> None:
+    judgments, _, model, every = labelled()
+    alike = judgments["value"].to_numpy() == model["label"].to_numpy()
+    few = every[alike].head(100)
+    made = scores(score(judgments, few), correct="ppi", model=score(judgments, model), metrics=["accuracy"])
+    assert any("hardly a random sample" in note for note in made.notes)
+
+
 def test_few_clusters_with_most_labelled_units_are_named() -> None:
     judgments, few, model, _ = labelled()
     topic = np.where(np.arange(400) < 90, 0, np.arange(400))

@@ -17,6 +17,7 @@ from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import SHARE, inference, limits, wilson
 from conjury.analysis.numerics.intervals.bounded import bounded, detectable
+from conjury.analysis.numerics.intervals.limits import _quantiles
 from conjury.analysis.raters import (
     agreement,
     alt_test,
@@ -211,3 +212,10 @@ def test_nothing_is_detectable_without_a_standard_error_above_zero() -> None:
     effect, critical = found[1] / 0.1, t.ppf(0.975, 10)
     power = nct.sf(critical, 10, effect) + nct.cdf(-critical, 10, effect)
     assert power == pytest.approx(0.8, abs=0.01)
+
+
+def test_quantiles_of_draws_are_those_of_numpy_however_few_are_known() -> None:
+    values = np.random.default_rng(4).normal(size=(5, 4))
+    values[1:, 0] = values[2:, 1] = np.nan
+    for level in (0.0, 0.025, 0.4, 1.0):
+        np.testing.assert_allclose(_quantiles(values, level), np.nanquantile(values, level, axis=0))

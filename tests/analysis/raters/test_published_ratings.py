@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up.ratings import by_judge
+from scipy.stats import pearsonr
 
 from conjury.analysis.audit.arithmetic import mean_is_possible, mean_sd_is_possible
 from conjury.analysis.audit.oogiri import (
+    _p,
     most_in_order,
     printed,
     published_checks,
@@ -75,6 +77,13 @@ def test_printed_numbers_of_models_are_of_399_topics_not_200_with_the_divisor_n_
         for divisor in ("n-1", "n")
     ]
     assert (len(rows), means_off, deviations_off) == (432, [309, 0], [0, 362])
+
+
+@pytest.mark.parametrize("n", [5, 12, 60])
+def test_p_values_of_printed_correlations_are_those_of_scipy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    wanted = pearsonr(rng.normal(size=n), rng.normal(size=n))
+    assert _p(np.array([wanted.statistic]), np.array([n]))[0] == pytest.approx(wanted.pvalue)
 
 
 def test_printed_stars_fit_399_topics_but_for_one(checks: pd.DataFrame) -> None:

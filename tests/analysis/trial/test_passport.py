@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from conjury.analysis.frames.passport import (
     NEAR,
@@ -18,6 +18,7 @@ from conjury.analysis.frames.passport import (
 )
 from conjury.analysis.numerics.panel import effective_clusters
 from conjury.analysis.trial.parts import find
+from conjury.analysis.trial.passport import labels, ratings
 from conjury.analysis.trial.passport.choices import choices
 from conjury.analysis.trial.passport.repeats import repeated_tasks, samples
 from conjury.analysis.trial.passport.worlds import (
@@ -83,6 +84,21 @@ def test_means_and_effects_by_group_are_those_of_its_rows() -> None:
         assert estimates["cj_mm"][f"cj_mm: {group} tone {tone}"] == pytest.approx(mean)
     effect = means["x", "rude"] - means["x", "kind"]
     assert estimates["cj_amce"]["cj_amce: x tone rude"] == pytest.approx(effect, abs=0.05)
+
+
+def test_scores_of_the_first_model_are_those_of_its_labels() -> None:
+    codes = np.random.default_rng(2).integers(0, 2, (60, 6))
+    sample = labels.sample_of(labels.table_of(codes, np.arange(60)), 0)
+    estimates = find("method", "passport_scores")(sample).set_index("quantity")["estimate"]
+    assert estimates["accuracy"] == pytest.approx((codes[:, 0] == codes[:, 1]).mean())
+
+
+def test_raters_spread_around_the_quality_of_an_item_as_a_normal_distribution() -> None:
+    codes, probability = ratings.patterns(0.3)
+    weights = norm.pdf(np.arange(5)[:, None], np.arange(5), 0.8)
+    expected = (weights / weights.sum(axis=0)).mean(axis=1)  # qualities are equally frequent
+    shares = np.bincount(codes[:, 1] - 1, probability)
+    assert shares == pytest.approx(expected)
 
 
 def made_up(monkeypatch: pytest.MonkeyPatch, coverage: float, upper: float) -> None:

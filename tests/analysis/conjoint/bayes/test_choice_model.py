@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,13 @@ from scipy.special import expit
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, choice_model, mm
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceFit
-from conjury.analysis.conjoint.engines.bayes.engine import Part, averages, thin_draws
+from conjury.analysis.conjoint.engines.bayes.engine import Part, _is_identified, averages, thin_draws
 from conjury.analysis.conjoint.engines.bayes.paired import (
     ChoiceDraws,
     Pairs,
     find_pairs,
     lower_triangular,
+    population,
     rater_codes,
     raters_of,
 )
@@ -406,3 +408,23 @@ def test_thinning_takes_draws_of_every_chain() -> None:
 
 def test_packed_factors_fill_the_lower_triangle_row_by_row() -> None:
     assert lower_triangular(np.arange(1.0, 7.0), 3).tolist() == [[1, 0, 0], [2, 3, 0], [4, 5, 6]]
+
+
+def test_positions_without_an_effect_are_zero_in_each_draw() -> None:
+    drawn = population({"mean": np.zeros((2, 5, 3))})
+    assert drawn.position.tolist() == [[0.0] * 5] * 2
+    assert drawn.factor is None
+
+
+def test_effects_are_known_where_differences_within_pairs_determine_them() -> None:
+    # Every pair shows the same difference, (1, 1, 0): of it alone there is an estimate.
+    pairs = SimpleNamespace(first=np.tile([1.0, 1.0, 0.0], (4, 1)), second=np.zeros((4, 3)))
+    contrasts = np.array([[0.0, 1, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 2, 2, 0]])
+    assert _is_identified(
+        SimpleNamespace(pairs=pairs, plan=SimpleNamespace(contrasts=contrasts))
+    ).tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]

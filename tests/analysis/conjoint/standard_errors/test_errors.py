@@ -15,6 +15,8 @@ from shared_folder import SHARED
 
 from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, errors_under_choices, mm, wild
 from conjury.analysis.conjoint.engines import native
+from conjury.analysis.conjoint.engines.coverage import _alike
+from conjury.analysis.conjoint.engines.cregg import _mentioned
 from conjury.analysis.conjoint.estimands import plan_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.figures import alt, draw
@@ -450,3 +452,15 @@ def test_clusters_of_other_units_count_in_a_plan_of_independent_rows() -> None:
     plan = plan_of(make_request("amce_diffs", "y ~ a", by="g"), data)
     units = Clusters(np.repeat(np.arange(10), 4), 10)
     assert set(plan.cluster_counts(units, answered=True)) == {10}
+
+
+def test_a_level_that_is_never_shown_does_not_make_two_even_levels_three() -> None:
+    shares = np.array([0.5, 0.5, 0.0])
+    assert [_alike(shares, place, 0.3, False) for place in (0, 1)] == [("tone", "kind"), ("tone", "rude")]
+    assert _alike(np.array([0.4, 0.3, 0.3]), 1, 0.3, False) == ("author", "ben")
+
+
+def test_only_columns_that_a_call_names_travel_to_r() -> None:
+    data = pd.DataFrame(columns=["chosen", "tone", "person", "w", "unrelated"])
+    options = {"id": "~ person", "weights": "w", "alpha": 0.05}
+    assert _mentioned(data, "chosen ~ tone", options) == ["chosen", "tone", "person", "w"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import golden
@@ -265,3 +266,18 @@ def test_nothing_is_warned_of_that_memory_does_not_warn_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         amce(in_duckdb(profiles_with_gaps().dropna()), F, id="respondent")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"clusters": ("u",)}, None),
+        ({}, None),
+        ({"weights": "w"}, "weights without clusters"),
+        ({"strata": "s", "clusters": ("u",)}, "strata"),
+        ({"clusters": ("u",), "vcov": "CR2"}, "vcov='CR2'"),
+    ],
+)
+def test_what_sums_over_clusters_do_not_give_is_named(options: dict[str, Any], what: str | None) -> None:
+    request = SimpleNamespace(**{"strata": None, "weights": None, "clusters": (), "vcov": "CR1", **options})
+    assert queries._not_summed(request) == what

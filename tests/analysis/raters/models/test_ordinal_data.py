@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,12 @@ from conjury.analysis.raters.models.ordinal.data import cells, ordinal_data
 from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
 from conjury.analysis.raters.models.ordinal.draws import STEEP, STEP, WIDEST, grid, grid_step
 from conjury.analysis.raters.models.ordinal.model import FEW, MANY, usual_numbers
-from conjury.analysis.raters.models.ordinal.summary import end_notes, equal_shares, groups_at_ends
+from conjury.analysis.raters.models.ordinal.summary import (
+    groups_at_ends,
+    end_notes,
+    equal_shares,
+    notes_on_nonfollowers,
+)
 from conjury.inference.errors import InputError
 
 
@@ -157,3 +164,13 @@ def test_a_group_at_the_end_of_the_scale_is_found_and_told():
     (note,) = end_notes(ends, data)
     assert note.startswith("gpt gave 4 in 90% of its ratings")
     assert "covariates" in note
+
+
+def test_a_person_who_does_not_follow_the_panel_is_named_with_an_interval():
+    data = rated_by(ann=[0, 1, 2, 3, 4, 1], bob=[0, 1, 2, 3, 3, 2], gpt=[0, 1, 2, 3, 4, 2])
+    slope = np.ones((1001, 3))
+    slope[:, 1] = np.linspace(0, 0.4, 1001)
+    draws = SimpleNamespace(of_group=np.ones((1001, 2)), slope=slope)
+    [note] = notes_on_nonfollowers(draws, data, 0.1)
+    assert note.startswith("'bob' follows the panel far less than its other people do")
+    assert ": discrimination 0.20 (0.02 to 0.38), a typical person's is 1.00;" in note

@@ -352,6 +352,16 @@ def test_correlations_of_ratings_have_a_thousand_draws_and_fewer_of_many_items(
     assert asked == [(n, draws)]
 
 
+def test_correlations_of_the_opposite_have_the_opposite_limits() -> None:
+    random = np.random.default_rng(2)
+    x = random.normal(size=40)
+    y, place = x + random.normal(0, 0.1, 40), np.arange(40)
+    with_y, opposite = (ratings.correlations(x, sign * y, place, 0.05, 1) for sign in (1, -1))
+    for kind, limits in with_y.items():
+        assert 0.9 < limits.lower < limits.upper < 1
+        assert (opposite[kind].lower, opposite[kind].upper) == pytest.approx((-limits.upper, -limits.lower))
+
+
 @pytest.mark.parametrize(
     ("items", "times"), [([1, 2, 3, 4], 1), ([1, 1, 2, 3], 1.5), ([1, 1, 2, 2], 2), ([1, 2, 2, 1], 1)]
 )

@@ -149,7 +149,11 @@ def test_the_most_frequent_errors_have_the_interval_of_wilson() -> None:
         "Errors are most frequent on 'b': of rows with this label by people (10 labels), the judge misses "
         f"40.0% ({low:.1%} to {high:.1%})."
     )
-    assert wanted in judge(frame, "judge", "human").verdict
+    verdict = judge(frame, "judge", "human").verdict
+    assert wanted in verdict
+    assert any(text.startswith("Kappa is 0.67 (") for text in verdict)  # (26 / 30 - 0.6) / 0.4
+    single = judge(pd.DataFrame({"judge": ["a"] * 9, "human": ["a"] * 9}), "judge", "human")
+    assert has(single, "^Kappa has no value: with only one label")
 
 
 @pytest.mark.parametrize("right", [[1, 1], [0.5, 0.5]])
