@@ -17,13 +17,15 @@ from made_up.results import (
     engines_summary,
     frequencies_frame,
 )
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from conjury.analysis import conjoint, figures
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_freqs, cj_props, mm
+from conjury.analysis.figures.fitting import split_into_columns
 from conjury.analysis.figures.labels import Names
-from conjury.analysis.figures.theme import LIGHT
+from conjury.analysis.figures.theme import LIGHT, sized
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
@@ -58,6 +60,44 @@ def test_attributes_have_one_axis(name: str) -> None:
     assert len(panels) > 1
     assert len({axes.get_xlim() for axes in panels}) == 1
     assert len({axes.get_xlim() for axes in draw(HUMAN, share_x=False).axes}) == len(ATTRIBUTES)
+
+
+def texts_below(figure: Figure) -> list[str]:
+    """What is written below the panels."""
+    below = [figure.get_supxlabel(), *(axes.get_xlabel() for axes in figure.axes)]
+    return [text.replace("\n", " ") for text in below if text]
+
+
+def test_pairs_of_attributes_have_one_axis_of_dependence() -> None:
+    table = example("attribute_independence").result.frame.assign(estimate=[0.5, 1.0, 3.0])
+    figure = draw(table.assign(lower=0.9, upper=1.1), "attribute_independence")
+    assert titles(figure) == ["Slur", "Identity"]
+    first, second = (axes.get_xlim() for axes in figure.axes)
+    assert first == second
+    assert first[0] <= 0.0 < 3.0 < first[1]
+
+
+def test_judges_with_the_same_pairs_are_one_series_that_counts_the_others() -> None:
+    table = example("attribute_independence").result.frame
+    same = [table.assign(judge=f"model_{name}") for name in "xyz"]
+    every = pd.concat([*same, table.assign(judge="human", estimate=1.05)], ignore_index=True)
+    assert legend(draw(every, "attribute_independence")) == ["Model x and 2 more", "People"]
+
+
+def test_rates_of_substitution_without_limits_are_named_where_there_are_any() -> None:
+    made = example("substitution").result
+    rates = made.frame.assign(lower=made.frame["estimate"] - 1, upper=made.frame["estimate"] + 1)
+    free = rates.assign(upper=[np.inf, *rates["upper"][1:]])
+    for frame, is_said in ((rates, False), (free, True)):
+        (axis,) = (text for text in texts_below(draw(frame, "substitution", settings=made.settings)))
+        assert ("not drawn where they have no limits" in axis) is is_said
+
+
+def test_a_high_figure_has_two_columns_unless_it_is_one_column_wide() -> None:
+    assert split_into_columns([2.0, 2.0, 2.0, 2.0]) == [[0, 1], [2, 3]]
+    assert split_into_columns([3.0, 2.0, 2.0]) == [[0, 1, 2]]
+    with sized("single"):
+        assert split_into_columns([2.0, 2.0, 2.0, 2.0]) == [[0, 1, 2, 3]]
 
 
 def test_effects_have_panels_by_size_with_named_references_and_the_limits_asked_for() -> None:
@@ -180,6 +220,9 @@ def test_ours_minus_published_is_the_difference_in_both_joins() -> None:
     assert gaps.to_dict() == pytest.approx({"": 0.01, "as_published": 0.0, "printed": 0.0})
     right = draw(compare_moderation(printed, ONE), "published").axes[1]
     assert points(right) == pytest.approx(np.ones(len(printed)))
+    (bars,) = [one for one in right.collections if isinstance(one, LineCollection) and one.get_segments()]
+    ends = [[start[0], end[0]] for start, end in bars.get_segments()]
+    np.testing.assert_allclose(ends, [[0.0, 1.0]] * len(printed), atol=1e-9)
     text = alt(compare_moderation(printed.query("level == 'curse'"), ONE), "published")
     assert text.endswith("1.00 percentage points from the published estimate, at Curse.")
     with pytest.raises(InputError, match="share no judge and level"):

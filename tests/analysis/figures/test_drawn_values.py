@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn import shaded, titles, vertical_lines
-from made_up.figures import example
+from made_up.figures import JUDGES, example, sequence
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from conjury.analysis import figures
+from conjury.analysis.results import Result
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -24,6 +25,12 @@ MINUS = "\N{MINUS SIGN}"
 def plain(text: str) -> str:
     """An identifier, or its words, in one spelling."""
     return re.sub(r"[\s_]+", " ", str(text)).casefold()
+
+
+def levels_of_judges() -> Result:
+    """Estimates of one level by three judges at four looks."""
+    one = JUDGES[(JUDGES["feature"] == "curse") & JUDGES["std_error"].notna()]
+    return sequence(one, verb="amce", unit="pair_id")()
 
 
 def draw(name: str, **changes: Any) -> tuple[Any, Any]:
@@ -238,6 +245,10 @@ def test_power_of_replacement_tests_passes_through_pass_rates_by_panel_and_scena
             points = np.column_stack([line.get_xdata(), line.get_ydata()])
             np.testing.assert_allclose(points, rows[["instances", "pass_rate"]].to_numpy(float))
             seen += len(points)
+        for size, area in zip(sizes, axes.collections, strict=True):
+            rows = own[(own["annotators"] == size) & (own["scenario"] == "as stated")]
+            limits = rows.sort_values("instances")[["lower", "upper"]]
+            np.testing.assert_allclose(band(area), limits.to_numpy(float))
         assert axes.lines[-1].get_ydata()[0] == result.settings["target"]
     assert seen == len(frame)
 
@@ -298,6 +309,23 @@ def test_bars_of_certainty_count_items_by_class_and_probability() -> None:
             assert bar.get_y() == stacked.get(round(start, 9), 0)
             stacked[round(start, 9)] = bar.get_y() + bar.get_height()
     assert sum(stacked.values()) == len(items)
+
+
+def test_panels_of_trials_are_as_high_whatever_the_lines_of_their_headings() -> None:
+    made = example("trial, zip").result
+    long = made.extra["zip"].assign(method=lambda table: table["method"] + " with errors by cluster" * 3)
+    short, high = (
+        figures.draw(replace(made, extra={"zip": table}), part="zip") for table in (made.extra["zip"], long)
+    )
+    more = max(axes.get_title(loc="left").count("\n") for axes in high.axes)
+    assert more > 0
+    assert high.get_figheight() - short.get_figheight() == pytest.approx(0.14 * more)
+
+
+def test_panels_of_a_sequence_are_named_by_level_and_judge_in_that_order() -> None:
+    assert titles(figures.draw(levels_of_judges())) == [
+        f"Curse, {who}" for who in ("People", "Model x, Baseline", "Model x, Context")
+    ]
 
 
 def test_intervals_under_choices_of_errors_are_distances_and_ratios_are_in_the_grid_below() -> None:

@@ -15,9 +15,11 @@ from made_up.figures import MODELS, STRATA, example
 from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt, draw, parts
+from conjury.analysis.figures.fitting import inches
 from conjury.analysis.figures.labels import Names
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.models import MOST_PEOPLE, predicted_shares
+from conjury.analysis.figures.theme import LIGHT, sized
 from conjury.analysis.raters.models.checks import sentence_on_fit
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -99,6 +101,7 @@ def test_pairs_of_few_raters_have_numbers_and_gaps_are_explained(tmp_path) -> No
     pairs = made.extra["pairs"]
     gap = pairs.assign(n_items=np.where(pairs["judge"] == "person_000", 3, 40))
     assert "fewer than 10 shared items" in draw(Result(gap, "agreement_pairs")).get_supxlabel()
+    assert len(texts(draw(Result(pairs.assign(n_items=10), "agreement_pairs")))) == 4 * 3
     few = replace(made, extra={"pairs": pairs.assign(n_items=3)})
     assert (parts(made), parts(few), figure.get_supxlabel()) == (["pairs"], [], "")
     one = made.frame.query("dimension == 'novelty'")
@@ -129,6 +132,40 @@ def test_grey_cells_are_explained_only_where_one_is_drawn() -> None:
     assert "fewer than 10 shared items" in draw(Result(pairs, "agreement_pairs")).get_supxlabel()
 
 
+def pairs_of(raters: list[str], without: int = 0) -> Result:
+    """Agreement of all pairs of raters, of whom the first pairs of people share no item."""
+    frame = pd.DataFrame(combinations(raters, 2), columns=["judge", "other"])
+    kinds = {f"{one}_kind": np.where(frame[one].str.startswith("person"), "human", "model") for one in frame}
+    of_people = (kinds["judge_kind"] == "human") & (kinds["other_kind"] == "human")
+    frame = frame.assign(**kinds, coefficient="cohen", weights="ordinal")
+    frame["n_items"] = np.where(of_people & (np.cumsum(of_people) <= without), 0, 40)
+    frame.insert(0, "dimension", "novelty")
+    return Result(frame.assign(estimate=0.4), "agreement_pairs")
+
+
+def test_matrices_of_up_to_twelve_raters_have_numbers_larger_names_and_wider_gaps() -> None:
+    names = [f"m{k}" for k in range(13)]
+    for raters, size, gap, n_texts in ((names[:12], 7.6, 1.0, 12 * 11), (names, 6.6, 0.6, 0)):
+        one = pairs_of(raters).frame
+        two = pd.concat([one, one.assign(dimension="empathy")], ignore_index=True)
+        axes, *others = draw(Result(two, "agreement_pairs")).axes
+        beside = [panel for panel in others if panel.get_title(loc="left")]
+        low = axes.get_position().y0
+        assert [panel.get_position().y0 for panel in beside] == pytest.approx([low] * (n_texts > 0))
+        assert {label.get_fontsize() for label in axes.get_yticklabels()} == {size}
+        assert {tick.gridline.get_linewidth() for tick in axes.xaxis.get_minor_ticks()} == {gap}
+        assert len(axes.texts) == n_texts
+
+
+@pytest.mark.parametrize(("without", "n_columns"), [(27, 13), (28, 2)])
+def test_models_alone_are_columns_where_more_than_half_of_the_pairs_of_people_share_nothing(
+    without: int, n_columns: int
+) -> None:
+    raters = [f"person_{k}" for k in range(11)] + ["gpt", "pal"]  # 55 pairs of people
+    axes = draw(pairs_of(raters, without)).axes[0]
+    assert (len(axes.get_xticks()), len(axes.get_yticks())) == (n_columns, 13)
+
+
 def test_both_rates_are_drawn_for_each_dimension_and_the_best_model_is_first() -> None:
     made = result("alt_test")
     figure = draw(made)
@@ -154,9 +191,13 @@ def test_of_many_people_only_some_are_shown_with_all_models() -> None:
     made = result("rater_model")
     judges = made.extra["judges"]
     person = judges[judges["group"] == "human"].head(2)
-    many = pd.concat([judges, *(person.assign(judge=f"q{k}") for k in range(60))], ignore_index=True)
+    further = (person.assign(judge=f"q{k}", estimate=1.0 + k) for k in range(60))
+    many = pd.concat([judges, *further], ignore_index=True)
     figure = draw(replace(made, extra={"judges": many}), part="judges")
     assert len(figure.axes[0].get_yticks()) == MOST_PEOPLE + len(MODELS)
+    severity = judges[(judges["group"] == "human") & (judges["quantity"] == "severity_points")]
+    least = severity.loc[severity["estimate"].idxmin(), "judge"]
+    assert {Names(None).of("judge", name) for name in (least, "q59")} <= set(rows(figure))
 
 
 def test_matrices_of_labels_contain_probabilities_and_bars_of_certainty_all_items() -> None:
@@ -246,6 +287,41 @@ def test_estimates_are_drawn_against_the_truth_by_kind_on_equal_axes() -> None:
     text = alt(made, ratings.LABELS)
     assert "Mean rating: 1 of 2 intervals contain" in text
     assert "Higher than people: 0 of 0 intervals contain" in text
+
+
+def test_people_and_models_have_a_colour_each_where_estimates_of_many_judges_are_compared() -> None:
+    judges = ["human", *(f"model_{k}" for k in range(8))]
+    table = pd.DataFrame({"quantity": "accuracy", "judge": judges, "truth": 0.6, "estimate": 0.5})
+    table = table.assign(lower=0.4, upper=0.7, inside=True)
+    figure = draw(Result(table, "recovery"))
+    assert legend(figure) == ["People", "Models"]
+    lines = [line for line in figure.axes[0].lines if line.get_marker() != "None"]
+    counts = {LIGHT.color(place): 0 for place in (0, 1)}
+    for line in lines:
+        counts[line.get_color()] += len(np.atleast_1d(line.get_xdata()))
+    assert counts == {LIGHT.color(0): 1, LIGHT.color(1): 8}
+
+
+def test_headings_of_tiers_fit_the_width_of_their_panel_in_one_column() -> None:
+    with sized("single"):
+        figure = draw(result("tier_accuracy"))
+    heads = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles(figure) == ["Topics with all tiers in order", "Pairs of tiers in order"]
+    room = figure.get_figwidth() / 2
+    assert max(inches(line, 9, bold=True) for head in heads for line in head.split("\n")) < room
+
+
+def test_a_heading_above_one_map_of_latent_correlations_makes_its_figure_higher() -> None:
+    made = result("dimension_model")
+    groups = ["human", "gpt_4_1"]
+    strongest = made.extra["strongest"]
+    one = replace(
+        made,
+        frame=made.frame[made.frame["group"].isin(groups)],
+        extra={"strongest": strongest[strongest["group"].isin(groups)]},
+    )
+    plain, headed = (draw(one, title=title).get_figheight() for title in (None, "A heading"))
+    assert headed - plain == pytest.approx(0.28)
 
 
 @pytest.mark.long
