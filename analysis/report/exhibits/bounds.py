@@ -171,10 +171,8 @@ def _table(frame: pd.DataFrame, who: str, record: Recorded) -> GT:
         "Tipping share: smallest share of missing answers that, with worst-case values, changes a conclusion "
         "from the interval of the answers given; 'none' where no answers do."
     )
-    groups = "panel" if table["panel"].astype(bool).any() else None
-    table = table if groups else table.drop(columns="panel")
     notes = [f"{plain(who)}." if who else "", note if "Tipping share" in table else ""]
-    return styled_table(table, groups=groups, note=" ".join(filter(None, notes)))
+    return styled_table(table, groups="panel", note=" ".join(filter(None, notes)))
 
 
 def _row_name(frame: pd.DataFrame) -> str:
