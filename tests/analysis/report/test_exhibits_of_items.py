@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from made_up import label_results as labels
 from made_up import rating_results as ratings
+from made_up.analysis_results import checked_numbers
 from made_up.ratings import ratings_by_few_people
 from made_up.results import write_items
 from snapshots import shown
@@ -20,6 +21,7 @@ from conjury.analysis.figures.labels import Names
 from conjury.analysis.raters import prediction_powered
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
+from conjury.analysis.report.exhibits.published.numbers import findings, inconsistent_table
 from conjury.analysis.report.exhibits.raters.agreement import at_equal_steps
 from conjury.analysis.report.markup import to_html
 from conjury.analysis.results import Result
@@ -97,6 +99,36 @@ def test_the_observed_share_of_equal_ratings_follows_the_expected_one(text_of) -
     at = next(k for k, row in enumerate(rows) if row.startswith("The same: observed share"))
     assert "0.49" in rows[at]
     assert "0.38 [0.36, 0.41]" in rows[at - 1]
+
+
+def test_latent_correlations_of_a_rater_at_the_end_of_the_scale_are_marked_and_no_others(text_of) -> None:
+    frame = ratings.rater_model().frame
+    text = text_of(Result(frame, "rater_model", settings={"alpha": 0.05, "at_the_end": ["gpt_4_1"]}))
+    assert f"0.70 [0.60, 0.80] | 0.60 [0.50, 0.70]{DAGGER}" in text
+    assert text.count(DAGGER) == 2  # with the note
+    assert DAGGER not in text_of(Result(frame, "rater_model", settings={"alpha": 0.05}))
+
+
+def test_odds_ratios_have_intervals_and_empty_cells_are_explained_where_there_are_any(text_of) -> None:
+    odds = {"odds_ratio": 2.0, "odds_ratio_lower": 1.5, "odds_ratio_upper": 3.0, "sd_items": 1.25}
+    frame = labels.differences().frame.assign(**odds)
+    why = "Empty cells: a judge who is never or always correct has no finite odds."
+    text = text_of(Result(frame, "mixed", settings={"by": [], "alpha": 0.05}))
+    assert "2.00 [1.50, 3.00]" in text
+    assert "divided by those of the second." in text
+    assert why not in text
+    frame.loc[0, ["odds_ratio", "p", "p_adjusted"]] = float("nan")
+    assert why in text_of(Result(frame, "mixed", settings={"by": [], "alpha": 0.05}))
+
+
+def test_sixty_findings_are_in_the_table_of_published_numbers_and_the_rest_is_counted() -> None:
+    result = checked_numbers()
+    one = findings(result.frame, "inconsistent").head(1)
+    for n, note in ((60, False), (61, True)):
+        table = inconsistent_table(pd.concat([one] * n, ignore_index=True), result).as_raw_html()
+        assert table.count(str(one["numbers"].iloc[0])) >= 60
+        assert table.count("(row ") == 60
+        assert ("1 more finding in the results folder." in table) is note
 
 
 def test_both_answers_keep_intervals_and_models_that_have_both(text_of) -> None:

@@ -15,7 +15,7 @@ from made_up.results import write_diagnosed, write_results
 from conjury.analysis.pipeline.manifest import Recorded
 from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
-from conjury.analysis.report.paper.checklists.items import RESULTS, STUDY, Item
+from conjury.analysis.report.paper.checklists.items import RESULTS, RUN, STUDY, Item
 from conjury.analysis.report.paper.distribution import dependent_attributes
 from conjury.analysis.report.paper.facts import Facts, RunFacts
 from conjury.analysis.report.paper.preregistration import registration
@@ -103,6 +103,32 @@ def test_a_run_shows_that_models_answered_and_not_that_people_did(moderation) ->
     items = items_of(Facts(moderation, run_facts(people=people)))
     assert items["A.2"].state == items["D.1"].state == "done"
     assert "people judged as well" in items["A.2"].answer
+    assert items["A.2"].source == RUN
+
+
+def test_people_who_answered_in_the_results_alone_are_shown_by_run_and_results(moderation, tmp_path) -> None:
+    data = written(tmp_path / "r", [("gpt4o", "baseline", 600), ("human", "", 900)], [])
+    item = items_of(Facts(moderation, run_facts(), data))["A.2"]
+    assert (item.source, item.state) == (f"{RUN}, {RESULTS}", "done")
+    item = items_of(Facts(moderation, None, data))["A.2"]
+    assert (item.source, item.state) == (STUDY, "planned")
+
+
+def test_answers_are_simulated_by_the_backend_the_model_or_the_results(moderation, tmp_path) -> None:
+    how = {"model": "gpt-4o", "backend": "simulated", "answer": "token", "settings": {}}
+    answers = [("gpt4o", "baseline", 600)]
+    real, made_up = (
+        written(tmp_path / str(is_made_up), answers, [], simulated=is_made_up) for is_made_up in (False, True)
+    )
+    for facts, is_simulated in (
+        (Facts(moderation), False),
+        (Facts(moderation, run_facts()), False),
+        (Facts(moderation, run_facts(judges={"gpt4o": how})), True),
+        (Facts(moderation, run_facts(served=[SERVED, {**SERVED, "model_returned": "simulated"}])), True),
+        (Facts(moderation, run_facts(), real), False),
+        (Facts(moderation, run_facts(), made_up), True),
+    ):
+        assert facts.is_simulated is is_simulated
 
 
 def test_requests_without_answers_are_no_answers(moderation) -> None:
