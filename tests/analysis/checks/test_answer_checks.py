@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from conjury.analysis.checks.answers.order.task_order import task_order
 from conjury.analysis.checks.effects import hotelling_test
 from conjury.analysis.checks.judged import NotApplicableError, split
 from conjury.analysis.checks.people.attention_filters import attention_filters
-from conjury.analysis.checks.people.repeat_agreement import repeat_agreement
+from conjury.analysis.checks.people.repeat_agreement import p_of_low_agreement, repeat_agreement
 from conjury.analysis.checks.people.response_times import response_times
 from conjury.analysis.checks.people.straight_lining import longest_run_distribution, straight_lining
 from conjury.analysis.checks.registry import Question, highest, lowest
@@ -358,3 +359,9 @@ def test_false_alarms_come_at_the_stated_rate(study: Study) -> None:
     rates = {name: np.mean(each) for name, each in alarms.items()}
     assert all(rate <= 0.1 + 2.6 * np.sqrt(0.09 / 36) for rate in rates.values()), rates
     assert np.mean(list(rates.values())) > 0.03, rates
+
+
+def test_an_agreement_is_tested_against_75_percent_of_as_many_repeats_as_its_error_implies() -> None:
+    for std_error, n, effective in ((0.05, 1000, 0.6 * 0.4 / 0.05**2), (0.05, 40, 40), (0.0, 40, 40)):
+        z = (0.6 - 0.75) / (0.75 * 0.25 / effective) ** 0.5
+        assert p_of_low_agreement(0.6, std_error, n) == pytest.approx(NormalDist().cdf(z))

@@ -117,6 +117,17 @@ def test_bad_settings_are_refused() -> None:
         run_checks(CollectedData(), seed=-1)
 
 
+def test_random_designs_are_those_of_seed_1_unless_another_is_named(study: Study) -> None:
+    choices = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=40, truth=False).choices
+    data = CollectedData(study=study, choices=choices)
+    usual, first, second = (
+        run_checks(data, checks=["attribute_independence"], **seed)[0].table
+        for seed in ({}, {"seed": 1}, {"seed": 2})
+    )
+    pd.testing.assert_frame_equal(usual, first)
+    assert (usual["upper"] != second["upper"]).any()
+
+
 @pytest.fixture
 def with_checks(tmp_path: Path, study: Study):
     """Write a study file with a section about checks."""
