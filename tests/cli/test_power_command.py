@@ -149,7 +149,10 @@ def test_people_needed_with_a_model_are_planned_from_choices_of_both(
 
 def test_a_plan_with_few_people_says_that_it_is_uncertain(ran: Told, study: Study) -> None:
     both_judged(study, 5)
-    out = " ".join(ran("power moderation --with gpt4o --data choices.parquet --effect 0.05").split())
+    command = "power moderation --with gpt4o --data choices.parquet --effect 0.05 --out plan.csv"
+    out = " ".join(ran(command).split())
+    assert set(pd.read_csv("plan.csv")["people"]) >= {25, 1854}
+    assert not Path("plan_strata.csv").exists()
     assert "5 people with 15 tasks each, corrected by GPT-4o with answers to 600 other pairs" in out
     assert "rho is estimated from 5 people, so it is uncertain" in out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
@@ -297,3 +298,17 @@ def test_a_demonstration_that_was_interrupted_goes_on(tmp_path) -> None:
     assert visits.figures().finished == 4
     assert visits.unfilled() == 0
     visits.close()
+
+
+def test_a_demonstration_begins_a_day_and_four_time_limits_ago_and_nobody_answers_later_than_now(
+    tmp_path,
+) -> None:
+    now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    plan = plan_of(tmp_path, 1, {"minutes": 30})
+    fill(plan, now=now)
+    visits = Visits.begun(plan)
+    people = visits.tables().respondents
+    visits.close()
+    assert people["started"].min() == pd.Timestamp(now) - pd.Timedelta(days=1, hours=2)
+    last = people["started"] + pd.to_timedelta(people["seconds"], unit="s")
+    assert last.max() < pd.Timestamp(now)

@@ -17,7 +17,7 @@ from conjury.inference.panel.view import transcripts
 from conjury.inference.panel.view.answers import gather
 from conjury.inference.panel.view.filters import Collection, Fired, Query, evidence_mask, read_filters
 from conjury.inference.panel.view.rendering import filter_choices
-from conjury.inference.panel.view.sources import open_sources
+from conjury.inference.panel.view.sources import Run, Tables, open_sources
 from conjury.inference.panel.view.transcripts import Transcripts
 
 
@@ -273,6 +273,23 @@ def test_runs_with_different_designs_keep_their_tasks_apart(town_files, other_fi
     assert len(both.answers) == len(twice.answers) + len(collection_of(study, other).answers)
     for task, numbers in both.answers.by_task.items():
         assert both.answers.frame["run"].iloc[numbers].nunique() == 1, task
+
+
+def test_tasks_of_one_design_are_shared_by_its_runs_and_those_of_two_are_named_by_run(tmp_path) -> None:
+    answers = {"judge_id": "gpt", "judge_kind": "model", "prompt_id": "", "sample": 1}
+    judgments = pd.DataFrame(
+        {"task_id": ["t1", "t2"], "dimension": "", "value": "A", "status": "ok", **answers}
+    )
+    for designs, tasks in (("xx", {"t1", "t2"}), ("xy", {"t1 (a)", "t1 (b)", "t2 (a)", "t2 (b)"})):
+        runs = []
+        for name, design in zip("ab", designs, strict=True):
+            root = tmp_path / designs / name
+            (root / "design").mkdir(parents=True)
+            (root / "design" / "tasks.parquet").write_text(design)
+            runs.append(Run(name, root, (Tables(None, judgments),), None))
+        gathered = gather(runs)
+        assert set(gathered.by_task) == tasks
+        assert gathered.frame["subject"].tolist() == ["t1", "t2"] * 2
 
 
 def test_a_run_without_its_study_file_shows_its_design_and_requests(
