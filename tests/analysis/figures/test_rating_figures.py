@@ -180,6 +180,20 @@ def test_both_rates_are_drawn_for_each_dimension_and_the_best_model_is_first() -
     assert annotators.count("60 items") == 3
 
 
+@pytest.mark.parametrize(("n_people", "n_columns"), [(10, 1), (11, 2)])
+def test_annotators_have_two_columns_of_panels_where_one_is_higher_than_a_page(
+    n_people: int, n_columns: int
+) -> None:
+    made = result("alt_test")
+    one = made.extra["annotators"].query("model == 'gpt_4_1'").head(1)
+    names = pd.DataFrame({"annotator": [f"p{k}" for k in range(n_people)]})
+    scales = pd.DataFrame({"dimension": list("abcd")})
+    table = one.drop(columns=["dimension", "annotator"]).merge(scales, how="cross").merge(names, how="cross")
+    figure = draw(replace(made, extra=made.extra | {"annotators": table}), show="annotators")
+    places = {round(axes.get_position().x0, 6) for axes in figure.axes}
+    assert (len(figure.axes), len(places)) == (4, n_columns)
+
+
 def test_curves_over_epsilon_mark_where_a_model_begins_to_pass_and_differ_where_rates_are_equal() -> None:
     axes = draw(result("epsilon_curve")).axes[0]
     steps = [line for line in axes.get_lines() if line.get_drawstyle() == "steps-post"]

@@ -13,6 +13,7 @@ from conjury.analysis.benchmark.annotators import annotators
 from conjury.inference.errors import InputError
 from conjury.inference.readers.judgments import majority_labels
 from conjury.inference.simulation import LabelSimulation, read_label_truth, simulate_labels
+from conjury.inference.simulation.labels import simulate_people
 from conjury.inference.simulation.labels.asking import (
     categories,
     confusion,
@@ -50,6 +51,13 @@ def truth(made: LabelSimulation, quantity: str, *keys: str) -> pd.Series[float]:
     if "condition" not in keys:
         rows = rows[rows["condition"].isin(["", "none"])]
     return rows.set_index(list(keys))["value"]
+
+
+def test_rows_of_simulated_people_are_numbered_from_0(harm_or_humor) -> None:
+    items, labels = (pd.read_csv(harm_or_humor.folder / f"{name}.csv") for name in ("items", "labels"))
+    made = simulate_people(harm_or_humor, 1, items.head(4), labels, people=3)
+    assert made.index.tolist() == list(range(len(made)))
+    assert made["judge_id"].nunique() == 3
 
 
 def scored_of(made: LabelSimulation, study: ItemStudy):
