@@ -16,7 +16,7 @@ from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import SHARE, inference, limits, wilson
-from conjury.analysis.numerics.intervals.bounded import bounded, detectable
+from conjury.analysis.numerics.intervals.bounded import bounded, detectable_differences
 from conjury.analysis.numerics.intervals.limits import _quantiles
 from conjury.analysis.raters import (
     agreement,
@@ -207,7 +207,7 @@ def test_rows_of_one_cluster_have_one_degree_of_freedom_and_no_error() -> None:
 
 def test_nothing_is_detectable_without_a_standard_error_above_zero() -> None:
     errors = np.array([0.0, 0.1, np.nan, np.inf])
-    found = detectable(errors, np.full(4, 10.0), 0.05)
+    found = detectable_differences(errors, np.full(4, 10.0), 0.05)
     assert np.isnan(found).tolist() == [True, False, True, True]
     effect, critical = found[1] / 0.1, t.ppf(0.975, 10)
     power = nct.sf(critical, 10, effect) + nct.cdf(-critical, 10, effect)

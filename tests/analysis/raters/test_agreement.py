@@ -10,7 +10,7 @@ import pytest
 from made_up.ratings import by_judge
 
 from conjury.analysis.raters import Result, agreement
-from conjury.analysis.raters.agreement.icc import MeanSquares, balanced
+from conjury.analysis.raters.agreement.icc import MeanSquares, balanced_variances
 from conjury.inference.errors import InputError
 
 MODELS = ["gpt", "claude"]
@@ -205,10 +205,10 @@ def test_generalisability_divides_what_raters_add_by_their_number() -> None:
 def test_a_variance_that_would_be_negative_is_zero_and_its_squares_are_residual() -> None:
     # Five items, three raters: sums of squares of items 4 x 4, of raters 2 x 0.5, of the residual 8 x 1.
     one = [np.array([value]) for value in (4.0, 0.5, 1.0, 0.9)]
-    variances = balanced(MeanSquares(*one, n=np.array([5.0]), k=3))
+    variances = balanced_variances(MeanSquares(*one, n=np.array([5.0]), k=3))
     assert variances[0] == pytest.approx([(4 - 0.9) / 3, 0, 0.9])
     one = [np.array([value]) for value in (0.5, 4.0, 1.0, 0.9)]
-    variances = balanced(MeanSquares(*one, n=np.array([5.0]), k=3))
+    variances = balanced_variances(MeanSquares(*one, n=np.array([5.0]), k=3))
     assert variances[0] == pytest.approx([0, (4 - 10 / 12) / 5, 10 / 12])
 
 

@@ -10,7 +10,7 @@ from scipy.stats import pearsonr
 
 from conjury.analysis.audit.arithmetic import mean_is_possible, mean_sd_is_possible
 from conjury.analysis.audit.oogiri import (
-    _p,
+    _p_values,
     most_in_order,
     printed,
     published_checks,
@@ -83,7 +83,7 @@ def test_printed_numbers_of_models_are_of_399_topics_not_200_with_the_divisor_n_
 def test_p_values_of_printed_correlations_are_those_of_scipy(n: int) -> None:
     rng = np.random.default_rng(n)
     wanted = pearsonr(rng.normal(size=n), rng.normal(size=n))
-    assert _p(np.array([wanted.statistic]), np.array([n]))[0] == pytest.approx(wanted.pvalue)
+    assert _p_values(np.array([wanted.statistic]), np.array([n]))[0] == pytest.approx(wanted.pvalue)
 
 
 def test_printed_stars_fit_399_topics_but_for_one(checks: pd.DataFrame) -> None:

@@ -15,8 +15,8 @@ from shared_folder import SHARED
 
 from conjury.analysis.conjoint import FewClusters, amce, amce_diffs, errors_under_choices, mm, wild
 from conjury.analysis.conjoint.engines import native
-from conjury.analysis.conjoint.engines.coverage import _alike
-from conjury.analysis.conjoint.engines.cregg import _mentioned
+from conjury.analysis.conjoint.engines.coverage import _passport_row
+from conjury.analysis.conjoint.engines.cregg import _columns_in_call
 from conjury.analysis.conjoint.estimands import plan_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.figures import alt, draw
@@ -456,11 +456,14 @@ def test_clusters_of_other_units_count_in_a_plan_of_independent_rows() -> None:
 
 def test_a_level_that_is_never_shown_does_not_make_two_even_levels_three() -> None:
     shares = np.array([0.5, 0.5, 0.0])
-    assert [_alike(shares, place, 0.3, False) for place in (0, 1)] == [("tone", "kind"), ("tone", "rude")]
-    assert _alike(np.array([0.4, 0.3, 0.3]), 1, 0.3, False) == ("author", "ben")
+    assert [_passport_row(shares, place, 0.3, False) for place in (0, 1)] == [
+        ("tone", "kind"),
+        ("tone", "rude"),
+    ]
+    assert _passport_row(np.array([0.4, 0.3, 0.3]), 1, 0.3, False) == ("author", "ben")
 
 
 def test_only_columns_that_a_call_names_travel_to_r() -> None:
     data = pd.DataFrame(columns=["chosen", "tone", "person", "w", "unrelated"])
     options = {"id": "~ person", "weights": "w", "alpha": 0.05}
-    assert _mentioned(data, "chosen ~ tone", options) == ["chosen", "tone", "person", "w"]
+    assert _columns_in_call(data, "chosen ~ tone", options) == ["chosen", "tone", "person", "w"]

@@ -11,9 +11,9 @@ from conjury.analysis.raters.models.ordinal.density import PRIORS, Density
 from conjury.analysis.raters.models.ordinal.draws import STEEP, STEP, WIDEST, grid, grid_step
 from conjury.analysis.raters.models.ordinal.model import FEW, MANY, usual_numbers
 from conjury.analysis.raters.models.ordinal.summary import (
-    groups_at_ends,
     end_notes,
     equal_shares,
+    groups_at_ends,
     notes_on_nonfollowers,
 )
 from conjury.inference.errors import InputError

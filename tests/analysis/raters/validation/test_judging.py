@@ -18,7 +18,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from conjury.analysis.correction import rates
 from conjury.analysis.raters import agreement, alt_test
 from conjury.analysis.raters.validation import Validation, judge, ratings
-from conjury.analysis.raters.validation.coding import Given, coded
+from conjury.analysis.raters.validation.coding import CodingOptions, code_table
 from conjury.analysis.raters.validation.labels import with_people
 from conjury.analysis.raters.validation.output import page
 from conjury.analysis.raters.validation.output.report import Report, sections
@@ -367,8 +367,9 @@ def test_correlations_of_the_opposite_have_the_opposite_limits() -> None:
 )
 def test_labels_of_items_count_less_by_the_squares_of_their_sums(items: list[int], times: float) -> None:
     # Labels a, a, b, b differ from their share by 1/2, 1/2, -1/2, -1/2: the squares of rows sum to 1.
-    data = coded(
-        pd.DataFrame({"judge": "a", "p0": [*"aabb"], "item": items}), Given(("judge",), ("p0",), id="item")
+    data = code_table(
+        pd.DataFrame({"judge": "a", "p0": [*"aabb"], "item": items}),
+        CodingOptions(("judge",), ("p0",), id="item"),
     )
     tables = tables_of(data, strata_of(data), np.eye(2)[[0, 0, 1, 1]], 0.05, 1)
     assert tables.counts[0] == pytest.approx([2 / times, 2 / times])
