@@ -180,6 +180,16 @@ def test_files_that_are_no_table_are_refused_in_one_sentence(
         read_tables(path)
 
 
+@pytest.mark.parametrize(("depth", "sentence"), [(100, "no table"), (101, "nested more than 100 deep")])
+def test_tables_in_a_hundred_tables_are_read_and_deeper_ones_refused(
+    depth: int, sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.html"
+    path.write_text("<table>" * depth + "</table>" * depth, encoding="utf-8")
+    with pytest.raises(InputError, match=sentence):
+        read_tables(path)
+
+
 def test_text_that_is_not_utf_8_and_folders_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(b"a\xff,b\n1,2\n")

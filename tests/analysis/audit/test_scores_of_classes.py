@@ -239,6 +239,12 @@ def test_scores_of_classes_with_several_labels_are_possible_if_a_table_has_them(
     assert (matrix.hits[0] + matrix.hits[1], matrix.hits[2], matrix.given) == (6, 7, (8, 12))
 
 
+def test_kappa_of_one_is_possible_where_a_class_has_no_items() -> None:
+    known = layout(4, 3, 0)
+    matrix = search(Problem(known, ((Measure("kappa"), Printed.read("1.000").interval()),))).matrix
+    assert matrix == Matrix((4, 3, 0), (4, 3, 0), (4, 3, 0))
+
+
 def test_a_walk_returns_the_matrix_that_its_last_step_reaches() -> None:
     known = layout(40, 30, 30)
     needs = ((Measure("accuracy"), "0.910"), (Measure("recall", 0), "0.900"))

@@ -13,7 +13,7 @@ from published_numbers import findings as run
 
 from conjury.analysis.audit.arithmetic import Finding, Interval, Printed
 from conjury.analysis.audit.arithmetic.ratings import Scale, printed
-from conjury.analysis.audit.arithmetic.totals import shares_fit, sum_to_one
+from conjury.analysis.audit.arithmetic.totals import chance, shares_fit, sum_to_one
 from conjury.analysis.audit.arithmetic.weights import is_weighted_mean, mean_range, shares
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import PUBLISHED
@@ -156,3 +156,9 @@ def test_tables_of_real_counts_are_consistent_as_published(
     for _ in range(n_tables):
         finding = make(draws)
         assert finding.verdict == "consistent", finding
+
+
+def test_random_shares_include_the_whole_and_nothing() -> None:
+    assert chance((1,), 2, 0, Fraction(1)) == 1.0  # 0 and 1, or 1 and 0
+    assert chance((10,), 2, 1, Fraction(1)) == 1.0
+    assert chance((7,), 1, 1, Fraction(1)) is None

@@ -12,6 +12,7 @@ from conjury.analysis.benchmark.metrics import (
     OVERALL,
     Margins,
     cluster_margins,
+    contributions,
     is_share,
     margins_of,
     metric,
@@ -157,3 +158,10 @@ def test_random_f1_of_many_units_is_near_that_of_mean_counts(units: float) -> No
     """A tenth of the units is of class a; of four classes, each is given to a quarter."""
     found = random_expectation("f1_a", units * np.array([0.1, 0.3, 0.3, 0.3]), NAMES, NAMES)
     assert found == pytest.approx(2 * 0.1 * 0.25 / (0.1 + 0.25), rel=2e-3)
+
+
+def test_contributions_of_units_sum_to_the_specificity_of_a_class() -> None:
+    level, given = np.array([0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 1, 0, 1, 2, 0])
+    names = ("a", "b", "c")
+    added = contributions("specificity_b", level, np.arange(3), names, names)
+    assert added[level, given].sum() == pytest.approx(3 / 5)  # of five units that are not b, two are called b

@@ -15,8 +15,8 @@ from conjury.analysis.audit.recovery import rating_recovery as recovery
 from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
-from conjury.analysis.numerics.intervals import SHARE, inference, limits, wilson
-from conjury.analysis.numerics.intervals.bounded import bounded, detectable_differences
+from conjury.analysis.numerics.intervals import CORRELATION, SHARE, cut, inference, limits, wilson
+from conjury.analysis.numerics.intervals.bounded import bounded, detectable
 from conjury.analysis.numerics.intervals.limits import _quantiles
 from conjury.analysis.raters import (
     agreement,
@@ -219,3 +219,8 @@ def test_quantiles_of_draws_are_those_of_numpy_however_few_are_known() -> None:
     values[1:, 0] = values[2:, 1] = np.nan
     for level in (0.0, 0.025, 0.4, 1.0):
         np.testing.assert_allclose(_quantiles(values, level), np.nanquantile(values, level, axis=0))
+
+
+def test_limits_of_correlations_end_at_minus_one_and_one() -> None:
+    lower, upper = cut(np.array([-1.3, -0.9]), np.array([1.4, 0.7]), np.array([0.2, -0.85]), CORRELATION)
+    assert (lower.tolist(), upper.tolist()) == ([-1, -0.9], [1, 0.7])

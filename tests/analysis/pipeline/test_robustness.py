@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from conjury.analysis.conjoint import power
 from conjury.analysis.figures import draw
-from conjury.analysis.pipeline.robustness import robustness
+from conjury.analysis.pipeline.robustness import _widest, robustness
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -104,3 +104,15 @@ def test_a_bootstrap_by_judges_is_named_where_a_model_is_a_single_one(study, cho
     assert any(
         "name a column with two or more values as `unit` of `bootstrap`" in note for note in made.notes
     )
+
+
+def test_the_widest_errors_are_the_last_with_most_columns_of_clusters() -> None:
+    errors = pd.DataFrame(
+        {
+            "choice": ["a", "b", "b", "c", "c", "d"],
+            "method": ["CR1", "CR1", "CR1", "CR2", "CR2", "HC1"],
+            "clusters": ["text", "text, user", "text, user", "text, user", "text, user", "a, b, c"],
+            "std_error": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+        }
+    )
+    assert _widest(errors)["std_error"].tolist() == [0.4, 0.5]

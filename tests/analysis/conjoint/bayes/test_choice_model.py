@@ -414,6 +414,7 @@ def test_positions_without_an_effect_are_zero_in_each_draw() -> None:
     drawn = population({"mean": np.zeros((2, 5, 3))})
     assert drawn.position.tolist() == [[0.0] * 5] * 2
     assert drawn.factor is None
+    assert population({"mean": np.zeros((2, 5, 3)), "position": np.ones((2, 5))}).position.all()
 
 
 def test_effects_are_known_where_differences_within_pairs_determine_them() -> None:

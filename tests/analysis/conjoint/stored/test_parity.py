@@ -280,4 +280,4 @@ def test_nothing_is_warned_of_that_memory_does_not_warn_of() -> None:
 )
 def test_what_sums_over_clusters_do_not_give_is_named(options: dict[str, Any], what: str | None) -> None:
     request = SimpleNamespace(**{"strata": None, "weights": None, "clusters": (), "vcov": "CR1", **options})
-    assert queries._not_summed(request) == what
+    assert queries._unsummable_option(request) == what

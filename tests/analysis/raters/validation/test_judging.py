@@ -22,6 +22,7 @@ from conjury.analysis.raters.validation.coding import CodingOptions, code_table
 from conjury.analysis.raters.validation.labels import with_people
 from conjury.analysis.raters.validation.output import page
 from conjury.analysis.raters.validation.output.report import Report, sections
+from conjury.analysis.raters.validation.weighted.means import stratified_mean
 from conjury.analysis.raters.validation.weighted.strata import strata_of
 from conjury.analysis.raters.validation.weighted.tables import tables_of
 from conjury.inference.errors import InputError
@@ -362,6 +363,28 @@ def test_correlations_of_the_opposite_have_the_opposite_limits() -> None:
         assert (opposite[kind].lower, opposite[kind].upper) == pytest.approx((-limits.upper, -limits.lower))
 
 
+def test_raters_with_the_same_ratings_of_other_items_have_limits() -> None:
+    x = np.random.default_rng(3).normal(size=24)
+    values, cluster = np.column_stack([x, np.roll(x, 2)]), np.arange(24) // 2
+    one, other = (ratings.icc(columns, cluster, 0.05) for columns in (values, values[:, ::-1]))
+    assert -1 <= one.lower < one.estimate < one.upper < 1
+    assert one.estimate == pytest.approx(other.estimate)
+
+
+def test_the_error_of_a_mean_by_people_does_not_depend_on_where_scales_begin() -> None:
+    random = np.random.default_rng(6)
+    quality = random.normal(5, 1, 400)
+    people = np.where(np.arange(400) < 80, quality + random.normal(0, 0.4, 400), np.nan)
+    data = pd.DataFrame({"judge": quality + random.normal(0, 0.4, 400), "p0": people})
+    one, other = (
+        coded(data.assign(judge=data["judge"] + shift), Given(("judge",), ("p0",), scale="interval"))
+        for shift in (0, 50)
+    )
+    made = [stratified_mean(each, people, strata_of(each), 0.05) for each in (one, other)]
+    assert made[0].std_error == pytest.approx(made[1].std_error)
+    assert 0.03 < made[0].std_error < 0.12
+
+
 @pytest.mark.parametrize(
     ("items", "times"), [([1, 2, 3, 4], 1), ([1, 1, 2, 3], 1.5), ([1, 1, 2, 2], 2), ([1, 2, 2, 1], 1)]
 )
@@ -511,4 +534,5 @@ def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.
     parts = re.findall("<summary>(.*?)</summary>", text)
     assert parts[:2] == ["Agreement with people", "Base rates"]
     assert parts == [section.heading for section in sections(result)]
+    assert sections(result)[1].head == ("", "estimate", "95% interval", "p", "n")
     assert "<td>80.0%</td>" in re.sub(r"<td[^>]*>", "<td>", text)
