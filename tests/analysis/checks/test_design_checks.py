@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import gamma
 
 from conjury.analysis.checks.design.attribute_independence import attribute_independence
 from conjury.analysis.checks.design.clusters import clusters
@@ -237,3 +240,20 @@ def test_p_values_count_the_draws_that_are_as_extreme_on_the_nearer_side() -> No
     assert compare_with_draws(100, drawn, 5, 1.0).p == pytest.approx(2 * 101 / 1000)
     assert compare_with_draws(990, drawn, 5, 1.0).p == pytest.approx(2 * 11 / 1000)  # ten draws are enough
     assert compare_with_draws(991, drawn, 5, 1.0).p < 1e-9  # nine leave p to the chi-square distribution
+
+
+def test_variation_between_respondents_has_the_moments_of_all_orders_of_levels() -> None:
+    unit = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
+    statistics = []
+    for places in combinations(range(len(unit)), 4):
+        level = np.isin(np.arange(len(unit)), places).astype(int)
+        table = np.bincount(unit * 2 + level, minlength=6).reshape(3, 2)
+        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(unit)
+        statistics.append(((table - expected) ** 2 / expected).sum())
+    level = np.array([1, 1, 1, 0, 0, 1, 0, 0, 0, 0])
+    spread = spread_over_units(unit, level)
+    mean, variance = np.mean(statistics), np.var(statistics)
+    law = gamma(mean**2 / variance, scale=variance / mean)
+    assert spread.expected == pytest.approx(mean)
+    assert spread.p == pytest.approx(law.sf(spread.statistic))
+    assert (spread.lower, spread.upper) == pytest.approx(tuple(law.ppf([0.025, 0.975]) / mean))

@@ -16,7 +16,7 @@ from conjury.analysis.audit.recovery import recovery_summary
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_props, mm, wild
 from conjury.analysis.conjoint.estimates import Estimates
 from conjury.analysis.numerics.intervals import CORRELATION, SHARE, cut, inference, limits, wilson
-from conjury.analysis.numerics.intervals.bounded import bounded, detectable
+from conjury.analysis.numerics.intervals.bounded import bounded, detectable_differences
 from conjury.analysis.numerics.intervals.limits import _quantiles
 from conjury.analysis.raters import (
     agreement,
