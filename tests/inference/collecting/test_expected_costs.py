@@ -45,6 +45,7 @@ def test_text_costs_what_a_dry_run_shows(name, judge, study, tmp_path):
     job = Job(known, judge, ask, prompts, content.subjects, content.count, folder.media(known, None))
     planned = plan(job, None, Budget(prices.of(ask.model), prices.per))
     assert row["requests"] == planned.total
+    assert planned.tokens.prompt > planned.tokens.completion > 0
     assert row["prompt_tokens"] == pytest.approx(planned.tokens.prompt * planned.total)
     assert row["cost"] == pytest.approx(planned.cost)
     assert row["batch_cost"] == pytest.approx(planned.cost / 2)
