@@ -377,7 +377,9 @@ def test_the_error_of_a_mean_by_people_does_not_depend_on_where_scales_begin() -
     people = np.where(np.arange(400) < 80, quality + random.normal(0, 0.4, 400), np.nan)
     data = pd.DataFrame({"judge": quality + random.normal(0, 0.4, 400), "p0": people})
     one, other = (
-        code_table(data.assign(judge=data["judge"] + shift), CodingOptions(("judge",), ("p0",), scale="interval"))
+        code_table(
+            data.assign(judge=data["judge"] + shift), CodingOptions(("judge",), ("p0",), scale="interval")
+        )
         for shift in (0, 50)
     )
     made = [stratified_mean(each, people, strata_of(each), 0.05) for each in (one, other)]
