@@ -182,7 +182,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Step:
+class AnalysisStep:
     """An analysis to be run: its name in the results folder, its title, and the call."""
 
     # Nothing is written when a `required` step cannot be computed; any other step becomes a note.
@@ -193,11 +193,11 @@ class Step:
     required: bool = False
 
 
-Planner = Callable[[Any, Mapping[str, Any]], Iterable[Step]]  # of the data, and alpha, draws and seed
+Planner = Callable[[Any, Mapping[str, Any]], Iterable[AnalysisStep]]  # of the data, and alpha, draws and seed
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredPlanner:
     """A planner of steps, the data that it applies to, and its place in the order of a report."""
 
     planner: Planner
@@ -205,7 +205,7 @@ class Registered:
     when: Callable[[Any], bool]
 
 
-_REGISTERED: dict[str, list[Registered]] = {}
+_REGISTERED: dict[str, list[RegisteredPlanner]] = {}
 
 
 def analysis(
@@ -214,13 +214,13 @@ def analysis(
     """Register the planner of an analysis, in the module of the analysis; ``room`` is its folder."""
 
     def register(planner: Planner) -> Planner:
-        _REGISTERED.setdefault(room, []).append(Registered(planner, order, when))
+        _REGISTERED.setdefault(room, []).append(RegisteredPlanner(planner, order, when))
         return planner
 
     return register
 
 
-def steps_of(room: ModuleType, data: Any, draw_options: Mapping[str, Any]) -> Iterator[Step]:
+def steps_of(room: ModuleType, data: Any, draw_options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     """Steps of all analyses of a folder that the data allow, in the order of a report."""
     for module in iter_modules(room.__path__, f"{room.__name__}."):
         import_module(module.name)

@@ -18,7 +18,7 @@ from measure import best_of, machine, page, publish, seconds, table
 from statsmodels.stats import inter_rater
 
 from conjury.analysis.numerics.bootstrap import Samples
-from conjury.analysis.numerics.panel import Panel, panel_from
+from conjury.analysis.numerics.panel import RatingPanel, panel_from
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def compared(
-    task: str, values: np.ndarray, ours: Callable[[Panel], Numbers], name: str, peer: Numbers
+    task: str, values: np.ndarray, ours: Callable[[RatingPanel], Numbers], name: str, peer: Numbers
 ) -> list[list[Any]]:
     """Rows of one coefficient: the estimate alone, and the bootstrap."""
     panel = panel_from(values, range(5))
@@ -81,7 +81,7 @@ def compared(
     ]
 
 
-def ordinal(panel: Panel) -> Numbers:
+def ordinal(panel: RatingPanel) -> Numbers:
     return lambda drawn: krippendorff(panel, None, drawn)[:, None]
 
 
@@ -89,7 +89,7 @@ def by_krippendorff(values: np.ndarray) -> np.ndarray:
     return np.array([peer_alpha.alpha(values.T, value_domain=range(5), level_of_measurement="ordinal")])
 
 
-def fleiss(panel: Panel) -> Numbers:
+def fleiss(panel: RatingPanel) -> Numbers:
     return lambda drawn: corrected.coefficient(panel, np.eye(panel.q), drawn, "fleiss")[:, None]
 
 
@@ -97,7 +97,7 @@ def by_statsmodels(values: np.ndarray) -> np.ndarray:
     return np.array([inter_rater.fleiss_kappa(inter_rater.aggregate_raters(values)[0])])
 
 
-def six_icc(panel: Panel) -> Numbers:
+def six_icc(panel: RatingPanel) -> Numbers:
     def of(drawn: np.ndarray) -> np.ndarray:
         single = icc.icc_from_mean_squares(icc.mean_squares(panel, drawn))
         return np.concatenate([single, icc.average_icc(single, panel.n_raters)], axis=1)

@@ -36,7 +36,7 @@ from measure import (
 )
 
 from conjury.inference.backends.base import Recorder, completion
-from conjury.inference.backends.batches.shards import Limits, write_shards
+from conjury.inference.backends.batches.shards import ShardLimits, write_shards
 from conjury.inference.backends.openai.lines import LINES
 from conjury.inference.collecting.jobs import Job, Plan
 from conjury.inference.collecting.prices import Budget, Tokens
@@ -391,7 +391,7 @@ def shards(scratch: Path, n: int) -> Found:
         with Ledger.open(Path(name) / "ledger.sqlite") as ledger:
             pending = ledger.pending(wanted.requests())
             for shard in write_shards(
-                pending, Path(name), JUDGE, ledger.media, Limits(), ledger.record, LINES
+                pending, Path(name), JUDGE, ledger.media, ShardLimits(), ledger.record, LINES
             ):
                 ledger.plan_batch(shard.name, JUDGE, shard.keys, shard.sha256)
                 files, lines, size = files + 1, lines + len(shard.keys), size + shard.size

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from conjury.inference.design.drawn import DrawnDesign
-from conjury.inference.design.panels import Panel, panel_summary
+from conjury.inference.design.panels import TaskPanel, panel_summary
 from conjury.inference.design.testing_pairs import design_pairs
 from conjury.inference.errors import listed
 from conjury.inference.study.asking import PAID
@@ -19,7 +19,7 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.parts import Combination
 from conjury.inference.study.restrictions import advice, count_cells
 
-from .planned import Judged, Prices, price_note, size_of
+from .planned import JudgmentPrices, PlannedJudges, price_note, size_of
 
 if TYPE_CHECKING:
     from conjury.analysis.conjoint.power.design_card import DesignCard
@@ -29,17 +29,14 @@ POWER = "Power for an effect of 0.02, hardest level of each attribute"
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table in words; a row of one cell is a heading of the rows below it.
-
-    ``spare`` is the column that narrow terminals leave out.
-    """
+class CardTable:
+    """A table in words; a row of one cell is a heading of the rows below it."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
-    spare: int | None = None
+    spare: int | None = None  # the column that narrow terminals leave out
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class CardText:
 
     title: str
     opening: tuple[str, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[CardTable, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -57,8 +54,8 @@ def describe_card(
     study: Study,
     design: DrawnDesign,
     card: DesignCard,
-    groups: Sequence[Judged],
-    prices: Prices,
+    groups: Sequence[PlannedJudges],
+    prices: JudgmentPrices,
     costs: pd.DataFrame,
     currency: str,
 ) -> CardText:
@@ -78,7 +75,7 @@ def describe_card(
     )
 
 
-def _opening(study: Study, design: DrawnDesign, groups: Sequence[Judged]) -> list[str]:
+def _opening(study: Study, design: DrawnDesign, groups: Sequence[PlannedJudges]) -> list[str]:
     n_allowed, total = count_cells(study)
     sizes = " x ".join(str(len(attribute.levels)) for attribute in study.attributes)
     n_profiles = n_allowed * math.prod(stimulus.count for stimulus in study.stimuli)
@@ -117,7 +114,7 @@ def _testing(instrument: Instrument) -> str:
     )
 
 
-def _panel_sentence(group: Judged, panel: Panel | None) -> str:
+def _panel_sentence(group: PlannedJudges, panel: TaskPanel | None) -> str:
     """State what a panel judges: its tasks in the design, or what the study file plans."""
     if panel is None or group.judges != (panel.drawn["name"],):
         size_text = f"{group.label}: {size_of(group)}, drawn separately for each person{_repeat(group)}"
@@ -126,7 +123,7 @@ def _panel_sentence(group: Judged, panel: Panel | None) -> str:
     return f"{group.label}: {panel_summary(panel)}{clause}."
 
 
-def _repeat(group: Judged) -> str:
+def _repeat(group: PlannedJudges) -> str:
     if not group.repeats:
         return ""
     return (
@@ -140,7 +137,7 @@ def _label(study: Study, feature: str) -> str:
     return study.feature_labels[feature]
 
 
-def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
+def _levels(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> CardTable:
     contrasts = {
         (row["plan"], row["feature"], row["level"]): row for row in card.contrasts.to_dict("records")
     }
@@ -171,7 +168,7 @@ def _levels(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
                 f"{row['shown']:,}",
             )
             rows.append((*cells, *_contrast_cells(worth, row["reference"])))
-    return Table(LEVELS, tuple(header), tuple(rows), note, spare=2)
+    return CardTable(LEVELS, tuple(header), tuple(rows), note, spare=2)
 
 
 def _contrast_cells(contrasts: Sequence[Mapping[Hashable, Any] | None], reference: bool) -> list[str]:
@@ -186,22 +183,22 @@ def _effect(value: float) -> str:
     return f"{value:.4f}" if math.isfinite(value) else "none"
 
 
-def plan_name(group: Judged) -> str:
+def plan_name(group: PlannedJudges) -> str:
     """What tables call a group: all models together, each panel by its name."""
     return "models" if group.kind == "model" else group.judges[0]
 
 
-def _powers(study: Study, card: DesignCard, groups: Sequence[Judged]) -> Table:
+def _powers(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> CardTable:
     lowest_power = card.contrasts.groupby(["plan", "feature"], sort=False)["power"].min()
     rows = [
         (_label(study, feature), *(f"{lowest_power[plan_name(group), feature]:.2f}" for group in groups))
         for feature in dict.fromkeys(card.contrasts["feature"])
     ]
     header = ("Attribute", *(f"{group.label}\n{size_of(group)}" for group in groups))
-    return Table(POWER, header, tuple(rows))
+    return CardTable(POWER, header, tuple(rows))
 
 
-def _restrictions(study: Study, card: DesignCard) -> Table:
+def _restrictions(study: Study, card: DesignCard) -> CardTable:
     total = count_cells(study)[1]
     rows = [
         (
@@ -221,12 +218,12 @@ def _restrictions(study: Study, card: DesignCard) -> Table:
         for row in card.ties.to_dict("records")
     ]
     note += f" Resulting dependence (Cramer's V): {listed(ties)}." if ties else ""
-    return Table("Restrictions", ("Never occurs", "Combinations", "Draws", "Because"), tuple(rows), note)
+    return CardTable("Restrictions", ("Never occurs", "Combinations", "Draws", "Because"), tuple(rows), note)
 
 
 def _costs(
-    study: Study, groups: Sequence[Judged], prices: Prices, costs: pd.DataFrame, currency: str
-) -> Table:
+    study: Study, groups: Sequence[PlannedJudges], prices: JudgmentPrices, costs: pd.DataFrame, currency: str
+) -> CardTable:
     paid = costs[costs["backend"].isin(PAID)]
     rows = [
         (
@@ -267,7 +264,7 @@ def _costs(
     if exclusions:
         note += f" Without `ask` in the study file, and therefore without a cost: {listed(exclusions, 40)}."
     header = ("Model", "Shown", "Requests", "Million\ntokens", currency, f"{currency}\nby batch", "Prices of")
-    return Table("Expected cost, all prompts", header, tuple(rows), note)
+    return CardTable("Expected cost, all prompts", header, tuple(rows), note)
 
 
 def _money(cost: float | None) -> str:
@@ -340,7 +337,7 @@ def _level_warnings(study: Study, card: DesignCard) -> list[str]:
     return warnings
 
 
-def notes_on(study: Study, card: DesignCard, groups: Sequence[Judged]) -> list[str]:
+def notes_on(study: Study, card: DesignCard, groups: Sequence[PlannedJudges]) -> list[str]:
     """State what the numbers of a card rest on."""
     notes = list(dict.fromkeys(note for power in card.powers for note in power.design_notes))
     if any(group.kind == "human" for group in groups):
@@ -355,7 +352,7 @@ def notes_on(study: Study, card: DesignCard, groups: Sequence[Judged]) -> list[s
     return notes
 
 
-def _sampling_notes(panel: Panel | None, groups: Sequence[Judged]) -> list[str]:
+def _sampling_notes(panel: TaskPanel | None, groups: Sequence[PlannedJudges]) -> list[str]:
     """State where the power of people is not that of the sample."""
     if panel is None or (panel.drawn.get("each", 1) == 1 and panel.drawn["sample"] in ("drawn", "uniform")):
         return []

@@ -36,7 +36,7 @@ Files = Annotated[
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReading:
     """How tables are read."""
 
     columns: Annotated[
@@ -52,7 +52,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Writing:
+class FindingsOutput:
     """Where the findings go."""
 
     out: Annotated[
@@ -69,7 +69,7 @@ class Writing:
 
 
 @grouped
-def check_table(files: Files, reading: Reading, writing: Writing) -> None:
+def check_table(files: Files, reading: TableReading, writing: FindingsOutput) -> None:
     """Check whether the numbers of published tables can be true together.
 
     Exit code 0: done; 1: something at or above --fail-on; 2: a table or description cannot be read.

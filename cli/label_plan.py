@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.analysis.conjoint.estimates import Estimates
-    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.analysis.results import Result
     from conjury.inference.study.models import Study
     from conjury.inference.study.parts import Analysis
@@ -30,7 +30,7 @@ SHOWN = (25, 50, 100, 200, 400, 800, 1600)  # numbers of people
 
 
 @dataclass(frozen=True)
-class WithModel:
+class CorrectingModel:
     """A model whose answers correct those of people, and where both are."""
 
     with_model: Annotated[
@@ -77,7 +77,7 @@ class PlanRequest:
     figure: Path | None
 
 
-def plan_with_model(study: Study, model: WithModel, request: PlanRequest) -> None:
+def plan_with_model(study: Study, model: CorrectingModel, request: PlanRequest) -> None:
     """Measure how the model's answers go with people's, and print how many people are needed."""
     from conjury.analysis.correction import label_plan
     from conjury.analysis.pipeline.robustness import analysis_of_effects
@@ -142,7 +142,7 @@ def plan_with_model(study: Study, model: WithModel, request: PlanRequest) -> Non
         console.print(f"Figure in {request.figure}")
 
 
-def _check_costs(model: WithModel, request: PlanRequest) -> None:
+def _check_costs(model: CorrectingModel, request: PlanRequest) -> None:
     """Refuse a budget that buys nobody, or anybody."""
     if model.budget is None:
         return
@@ -156,8 +156,8 @@ def _check_costs(model: WithModel, request: PlanRequest) -> None:
         raise InputError(f"--budget {model.budget:g} is enough for fewer than two people; give a larger one.")
 
 
-def _load(study: Study, model: WithModel) -> Loaded:
-    from conjury.analysis.pipeline.loading import Selection, read_choices_of, stored_choices
+def _load(study: Study, model: CorrectingModel) -> LoadedStudy:
+    from conjury.analysis.pipeline.loading import FileSelection, read_choices_of, stored_choices
     from conjury.inference.readers.prepare import judge_of
     from conjury.inference.tables.columns import as_text
 
@@ -167,7 +167,7 @@ def _load(study: Study, model: WithModel) -> Loaded:
             "the folder of `conjury fit` by --results."
         )
     if model.results is not None:
-        loaded = stored_choices(study, model.results, Selection())
+        loaded = stored_choices(study, model.results, FileSelection())
     else:
         loaded = read_choices_of(study, list(model.data or ()))
     choices = loaded.tables["choices"]
@@ -186,7 +186,7 @@ def _load(study: Study, model: WithModel) -> Loaded:
 
 
 def _corrected_estimates(
-    study: Study, analysis: Analysis, loaded: Loaded, model: WithModel, alpha: float
+    study: Study, analysis: Analysis, loaded: LoadedStudy, model: CorrectingModel, alpha: float
 ) -> tuple[Estimates, list[str]]:
     """Effects among people corrected by the model, with what was noted."""
     from conjury.analysis.conjoint import amce

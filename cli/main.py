@@ -70,7 +70,7 @@ COMMANDS = {  # in the order of the help: module and function of each
 }
 
 
-class OnDemand(Mapping[str, Any]):
+class LazyCommands(Mapping[str, Any]):
     """Commands by name, each imported when it is first used, so that one does not wait for the others."""
 
     def __getitem__(self, name: str) -> Any:
@@ -101,7 +101,7 @@ class Commands(TyperGroup):
     """The group of all commands."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings | {"commands": OnDemand()})
+        super().__init__(**settings | {"commands": LazyCommands()})
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names without their commands, which the default would import."""

@@ -26,7 +26,7 @@ UNKNOWN = "not known"
 
 
 @dataclass(frozen=True)
-class Prices:
+class JudgmentPrices:
     """What a respondent and a pair cost, by judge; None where it is not known."""
 
     # `tasks_paid` is how many tasks a respondent's price is for, repeats included; None for all of them.
@@ -42,7 +42,7 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Judged:
+class PlannedJudges:
     """A panel, or all models that see the same pairs: their judges and the options of their power."""
 
     kind: str
@@ -53,7 +53,7 @@ class Judged:
     repeats: int
     options: dict[str, Any]
 
-    def cost(self, prices: Prices, pairs: float, judge: str) -> float | None:
+    def cost(self, prices: JudgmentPrices, pairs: float, judge: str) -> float | None:
         """Cost of that many pairs and of their repeats, whole respondents and pairs counted."""
         if not math.isfinite(pairs):
             return None
@@ -72,7 +72,7 @@ def round_up(size: float) -> int:
     return math.ceil(size - 1e-6)
 
 
-def find_prices(study: Study, per_pair: float | None, per_respondent: float | None) -> Prices:
+def find_prices(study: Study, per_pair: float | None, per_respondent: float | None) -> JudgmentPrices:
     """Prices of a study, with those that the user gives in their place."""
     for name, value in (("--cost-per-pair", per_pair), ("--cost-per-respondent", per_respondent)):
         if value is not None and not 0 <= value < math.inf:
@@ -80,7 +80,7 @@ def find_prices(study: Study, per_pair: float | None, per_respondent: float | No
     costs = study.costs
     models = [judge.id for judge in study.judges if judge.kind == "model"] or ["model"]
     is_override = per_respondent is not None or costs is None
-    return Prices(
+    return JudgmentPrices(
         "" if costs is None else costs.currency,
         per_respondent if is_override or costs is None else costs.per_respondent,
         None if is_override else study.design.tasks + study.design.repeat_first,
@@ -97,7 +97,7 @@ def find_groups(
     pairs: int | None,
     respondents: int | None,
     options: dict[str, Any],
-) -> list[Judged]:
+) -> list[PlannedJudges]:
     """Panels and models to plan for, at the sizes of the study or those that the user gives."""
     for name in judges or ():
         if name not in study.judge_labels:
@@ -122,7 +122,7 @@ def find_groups(
     for name in (name for name, kind in kinds_of_judges.items() if kind == "human"):
         label = labels.get(name, "Human panel")
         groups.append(
-            Judged(
+            PlannedJudges(
                 "human",
                 (name,),
                 label,
@@ -136,12 +136,12 @@ def find_groups(
     if models:
         label = labels.get(models[0], "Each model") if len(models) == 1 else "Each model"
         groups.append(
-            Judged("model", models, label, float(pairs or design.pairs), design.tasks, 0, test_options)
+            PlannedJudges("model", models, label, float(pairs or design.pairs), design.tasks, 0, test_options)
         )
     return groups
 
 
-def size_of(group: Judged) -> str:
+def size_of(group: PlannedJudges) -> str:
     """State how many pairs a group judges, repeats of respondents apart."""
     if group.kind == "model":
         return f"{group.pairs:,.0f} pairs"
@@ -149,7 +149,7 @@ def size_of(group: Judged) -> str:
     return f"{group.pairs / group.tasks:,.0f} x {tasks} pairs"
 
 
-def price_note(study: Study, judge: str, prices: Prices) -> str:
+def price_note(study: Study, judge: str, prices: JudgmentPrices) -> str:
     """State when and how the price of a judge was paid, where the study file knows."""
     for price in study.costs.judges if study.costs else ():
         if price.judge == judge and price.note and price.per_pair == prices.per_pair.get(judge):
@@ -158,18 +158,18 @@ def price_note(study: Study, judge: str, prices: Prices) -> str:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedStudy:
     """A study, its groups of judges with their three answers each, prices, and the wanted power."""
 
     study: Study
-    groups: Sequence[Judged]
+    groups: Sequence[PlannedJudges]
     found: Sequence[tuple[Power, Power, Power]]
-    prices: Prices
+    prices: JudgmentPrices
     wanted: float
 
 
 def powers_of(
-    study: Study, group: Judged, effects: list[float], level: tuple[float, float]
+    study: Study, group: PlannedJudges, effects: list[float], level: tuple[float, float]
 ) -> tuple[Power, Power, Power]:
     """Detectable effects and powers of the plan, between them the sizes that the effects need."""
     from conjury.analysis.conjoint.power.closed_form import power
@@ -192,7 +192,7 @@ def _hardest(result: Power, column: str) -> pd.DataFrame:
     return worst.rename("value").reset_index()
 
 
-def print_detectable(console: Console, plan: Planned) -> None:
+def print_detectable(console: Console, plan: PlannedStudy) -> None:
     """Print the minimum detectable effects of the plan."""
     study, groups = plan.study, plan.groups
     console.print(f"\nMinimum detectable effect at power {plan.wanted:g}, hardest level of each attribute")
@@ -208,7 +208,7 @@ def print_detectable(console: Console, plan: Planned) -> None:
     console.print(table)
 
 
-def print_plan_costs(console: Console, plan: Planned) -> None:
+def print_plan_costs(console: Console, plan: PlannedStudy) -> None:
     """Print the cost of the plan for each judge."""
     study, groups, prices = plan.study, plan.groups, plan.prices
     console.print("\nCost of the plan")
@@ -226,7 +226,7 @@ def print_plan_costs(console: Console, plan: Planned) -> None:
             console.print(f"  {', '.join(unknown)}: {UNKNOWN}, give {remedy}")
 
 
-def print_sizes(console: Console, plan: Planned) -> None:
+def print_sizes(console: Console, plan: PlannedStudy) -> None:
     """Print the sizes that effects need, with their cost and the power of the plan."""
     study, groups, powers, prices = plan.study, plan.groups, plan.found, plan.prices
     console.print(f"\nSample sizes for power {plan.wanted:g}, their cost, and the power of the plan")
@@ -260,7 +260,7 @@ def print_sizes(console: Console, plan: Planned) -> None:
     console.print(table)
 
 
-def _judges_by_price(group: Judged, prices: Prices) -> list[str]:
+def _judges_by_price(group: PlannedJudges, prices: JudgmentPrices) -> list[str]:
     """The judges of a group with a known price, one for each price."""
     judge_by_cost: dict[float, str] = {}
     for judge in group.judges:
@@ -270,7 +270,7 @@ def _judges_by_price(group: Judged, prices: Prices) -> list[str]:
     return list(judge_by_cost.values())
 
 
-def notes_of(plan: Planned, options: dict[str, Any]) -> list[str]:
+def notes_of(plan: PlannedStudy, options: dict[str, Any]) -> list[str]:
     """Notes on a plan: its assumptions, and what it does not cover."""
     study, groups, powers = plan.study, plan.groups, plan.found
     notes = [
@@ -302,7 +302,7 @@ def notes_of(plan: Planned, options: dict[str, Any]) -> list[str]:
 
 
 def stack_answers(
-    groups: Sequence[Judged], powers: Sequence[tuple[Power, Power, Power]], prices: Prices
+    groups: Sequence[PlannedJudges], powers: Sequence[tuple[Power, Power, Power]], prices: JudgmentPrices
 ) -> pd.DataFrame:
     """All levels, questions and judges in one table."""
     questions = ("detectable effect", "size", "power")

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from conjury.inference.study.asking import Cues
     from conjury.inference.study.models import Study
     from conjury.inference.vignettes import Job, JobFolder
-    from conjury.inference.vignettes.jobs.drawing import Plan
+    from conjury.inference.vignettes.jobs.drawing import DrawingPlan
     from conjury.inference.vignettes.jobs.jobs import Renderer
 
 WHICH, LOOK, DELIVERY = "Which profiles", "What pictures look like", "Where they go"
 
 
 @dataclass(frozen=True)
-class Selection:
+class PictureSelection:
     """Which pictures are drawn."""
 
     cues: Annotated[
@@ -125,7 +125,7 @@ class Delivery:
     ] = None
 
 
-def next_step(study: str, selection: Selection, delivery: Delivery) -> str:
+def next_step(study: str, selection: PictureSelection, delivery: Delivery) -> str:
     """Name the command that shows to a judge what was drawn."""
     options = {
         "stimuli": "images" if delivery.upload is None else "links",
@@ -144,7 +144,7 @@ SHOWN = 20  # damaged files that are named
 @grouped
 def render(
     study: StudyName,
-    selection: Selection,
+    selection: PictureSelection,
     look: Look,
     delivery: Delivery,
 ) -> None:
@@ -219,7 +219,7 @@ def _check_delivery(delivery: Delivery) -> None:
         open_storage(delivery.upload)
 
 
-def _profiles(study: Study, selection: Selection, keep: bool) -> tuple[pd.DataFrame, int]:
+def _profiles(study: Study, selection: PictureSelection, keep: bool) -> tuple[pd.DataFrame, int]:
     """Return the profiles that are drawn, and the seed of their posts."""
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.design.profiles import enumerate_profiles
@@ -284,7 +284,7 @@ def study_job(study: Study, cues: Cues, look: Look, seed: int, kind: str = "png"
 
 
 def _print_plan(
-    renderer: Renderer, folder: JobFolder, profiles: pd.DataFrame, planned: Plan, workers: int
+    renderer: Renderer, folder: JobFolder, profiles: pd.DataFrame, planned: DrawingPlan, workers: int
 ) -> None:
     """Print how many pictures there are and will be, how long that takes, and where they are stored."""
     from conjury.inference.vignettes.jobs.drawing import measure_costs

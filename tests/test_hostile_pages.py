@@ -18,10 +18,10 @@ from made_up.results import manifest, record, write_results
 from matplotlib.figure import Figure
 
 from conjury.analysis.audit.published import Description, check_table
-from conjury.analysis.figures.labels import Names
+from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.pipeline.apart import write_checked_tables
 from conjury.analysis.pipeline.manifest import entry_of
-from conjury.analysis.pipeline.run import Named, tables_of
+from conjury.analysis.pipeline.run import NamedResult, tables_of
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
 from conjury.analysis.report.blocks import raw_block
@@ -145,7 +145,7 @@ def test_cards_of_items_show_hostile_text(
     texts: dict[str, str], secrets: Path, browser: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "references.bib").write_text("", encoding="utf-8")
-    parts = [card_markdown(card(text), Names(None)) for text in (*texts.values(), in_lines(texts))]
+    parts = [card_markdown(card(text), ColumnNames(None)) for text in (*texts.values(), in_lines(texts))]
     for part in parts:
         check_markdown(part)
     body = to_html("\n\n".join(parts), tmp_path, "references.bib")
@@ -238,7 +238,7 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(printing, "draw", lambda *_, **__: Figure(figsize=(1, 1)))  # the description is real
     result, lines = BENCHMARKS[name](), in_lines(texts)
-    for table, frame in tables_of(Named(name, name, result)).items():
+    for table, frame in tables_of(NamedResult(name, name, result)).items():
         write_table(frame, tmp_path / "tables" / f"{table}.parquet")
     words = [*texts.values(), lines]
     labels = {
@@ -254,7 +254,7 @@ def test_sections_of_benchmarks_hold_hostile_labels_as_text(
             },
         },
     }
-    records = [{**entry_of(Named(name, lines, result, 0.1)), "notes": [lines]}]
+    records = [{**entry_of(NamedResult(name, lines, result, 0.1)), "notes": [lines]}]
     told = {"format": 2, "conjury": "0", "study": "x", "title": lines, "labels": labels, "results": records,
             "created": "2026-01-01T00:00:00+00:00", "data": [], "notes": [lines], "files": []}  # fmt: skip
     (tmp_path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")

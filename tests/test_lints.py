@@ -51,3 +51,22 @@ def test_the_number_of_bare_names_may_only_fall(
     sentences = list(names.problems(tmp_path))
     assert len(sentences) == reported
     assert all(f"{number} " in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize(("number", "reported"), [(2, False), (3, True), (1, True)])
+def test_the_number_of_shared_class_names_may_only_fall(
+    number: int, reported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = lint("check_names")
+    monkeypatch.setattr(names, "SHARED_CLASS_NAMES", 2)
+    for layer in ("analysis", "cli", "tests"):
+        (tmp_path / layer).mkdir()
+        code = "\n".join(["class Total: ...", *[f"class Sum{n}: ..." for n in range(3)]])
+        (tmp_path / layer / "sums.py").write_text(code, encoding="utf-8")
+    (tmp_path / "cli" / "sums.py").write_text(
+        "\n".join(f"class Sum{n}: ..." for n in range(number)), encoding="utf-8"
+    )
+    sentences = list(names.shared_class_names(tmp_path))
+    assert len(sentences) == reported
+    assert all(sentence.startswith(f"{number} names ") for sentence in sentences)
+    assert all(("Sum2 (analysis/sums.py:4; cli" in s.replace(", ", "; ")) == (number == 3) for s in sentences)

@@ -12,10 +12,10 @@ from conjury.inference.tables.columns import as_text
 
 from ..frames.vocabulary import HUMAN
 from ..raters.agreement import agreement
-from ..results import Result, Step, analysis
+from ..results import AnalysisStep, Result, analysis
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 
 COEFFICIENTS = ("percent", "fleiss", "krippendorff")
@@ -73,10 +73,10 @@ def distinctions(judgments: pd.DataFrame, covers: Mapping[str, Sequence[str]]) -
 
 
 @analysis("benchmark", order=110, when=lambda answered: answered.of_people["judge_id"].nunique() > 1)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     people, items, by = answered.of_people, answered.items, answered.strata[:1]
     covers = answered.study.gold.covers if answered.study.gold is not None else {}
-    yield Step(
+    yield AnalysisStep(
         "annotators",
         "Agreement of annotators",
         lambda: annotators(people, covers=covers, items=items, by=by, **options),

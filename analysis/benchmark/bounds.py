@@ -26,9 +26,9 @@ from ..correction.bounds import (
     only_missing,
 )
 from ..numerics.types import Codes, Floats
-from ..results import Result, Step, analysis
-from .data.scoring import Cell, Scored
-from .intervals import Bounds, Labelled, Plan, bounds_by_plan, cluster_codes
+from ..results import AnalysisStep, Result, analysis
+from .data.scoring import Scored, TaskCell
+from .intervals import IntervalPlan, LabelledAnswers, StatisticInterval, bounds_by_plan, cluster_codes
 from .metrics import contributions, is_linear, random_expectation, rests_on
 from .parse_status import MISSING, STUDY, check_policies, outcome
 from .scores import default_metrics
@@ -36,7 +36,7 @@ from .scores import default_metrics
 ANY = 0.05  # level of intervals of which the estimate is used only
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class _Score:
     """A score of answers, or of a completion of them."""
 
     name: str
-    answers: Labelled
-    plan: Plan
+    answers: LabelledAnswers
+    plan: IntervalPlan
 
-    def at(self, alpha: float) -> Bounds:
+    def at(self, alpha: float) -> StatisticInterval:
         """The score with its interval, as in `scores`."""
         return bounds_by_plan([self.name], self.answers, replace(self.plan, alpha=alpha))[self.name]
 
@@ -138,7 +138,7 @@ def bounds(
             f"wrong have no bounds."
         )
     check_policies(missing)
-    plan = Plan(draws, seed, alpha, cluster)
+    plan = IntervalPlan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
     scores: list[_BoundedScore] = []
     counts = _answer_counts(scored, missing)
@@ -179,7 +179,7 @@ def bounds(
 
 
 def _judge_scores(
-    cell: Cell, metrics: Sequence[str] | None, scored: Scored, missing: str, plan: Plan
+    cell: TaskCell, metrics: Sequence[str] | None, scored: Scored, missing: str, plan: IntervalPlan
 ) -> Iterator[tuple[dict[str, Any], _BoundedScore]]:
     """The scores of a cell, with what names them."""
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
@@ -187,8 +187,8 @@ def _judge_scores(
     answers, mask = outcome(cell.frame, cell.classes, missing, scored.policy)
     labels = (cell.classes, cell.levels)
 
-    def labelled(predicted: Codes, rows: NDArray[np.bool_]) -> Labelled:
-        return Labelled(level[rows], predicted[rows], codes[rows], n_clusters, cell.class_of, *labels)
+    def labelled(predicted: Codes, rows: NDArray[np.bool_]) -> LabelledAnswers:
+        return LabelledAnswers(level[rows], predicted[rows], codes[rows], n_clusters, cell.class_of, *labels)
 
     gold = np.bincount(cell.class_of[level], minlength=len(cell.classes)).astype(float)
     everything = np.ones(len(level), dtype=bool)
@@ -206,7 +206,7 @@ def _judge_scores(
         yield {**cell.keys, "metric": name, **counted, "null": null}, sides
 
 
-def _bounded_metrics(cell: Cell, metrics: Sequence[str] | None) -> list[str]:
+def _bounded_metrics(cell: TaskCell, metrics: Sequence[str] | None) -> list[str]:
     """The metrics that are asked for, or the linear ones among those of `scores`."""
     if metrics is None:
         return [name for name in default_metrics(cell) if is_linear(name)]
@@ -221,7 +221,7 @@ def _bounded_metrics(cell: Cell, metrics: Sequence[str] | None) -> list[str]:
 
 
 def _worst_answers(
-    name: str, level: Codes, answers: Codes, mask: NDArray[np.bool_], cell: Cell
+    name: str, level: Codes, answers: Codes, mask: NDArray[np.bool_], cell: TaskCell
 ) -> tuple[Codes, Codes]:
     """Answers with every missing one as it makes a metric least, and largest."""
     adds = contributions(name, level, cell.class_of, cell.classes, cell.levels)
@@ -283,12 +283,12 @@ def _note_on_silence(row: Mapping[Any, Any]) -> str:
 
 
 @analysis("benchmark", order=25, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     scored = answered.plain_scores
     counts = _answer_counts(scored, STUDY)
     if (counts["n_answered"] < counts["n_asked"]).any():
         _, _, by = answered.splits[0]
-        yield Step(
+        yield AnalysisStep(
             "scores_bounds",
             "Scores of judges: bounds",
             partial(_bounds_of_missing, scored, by, options),

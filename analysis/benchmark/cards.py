@@ -15,7 +15,7 @@ from conjury.inference.tables.schema import require_columns
 
 from ..frames.vocabulary import BASELINE
 from ..numerics.intervals import inference
-from ..results import Result, Step, analysis
+from ..results import AnalysisStep, Result, analysis
 from .confusion import OTHER_LABEL
 from .data.scoring import Scored
 from .data.units import distinct_items
@@ -24,7 +24,7 @@ from .parse_status import NO_ANSWER, WRONG
 from .scores import scores
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 METRICS = ("accuracy", "missing_rate")
 LENGTH, BIN = "length", "length_group"
@@ -137,16 +137,16 @@ def _end_differences(table: pd.DataFrame, keys: Sequence[str], alpha: float) -> 
     return with_adjusted(result.reset_index(), ["task", "metric"], "holm")
 
 
-def has_texts(answered: Answered) -> bool:
+def has_texts(answered: LabelAnswers) -> bool:
     """Whether judgments are scored and the texts of their items are known."""
     return answered.is_scored and answered.items is not None and "text" in answered.items
 
 
 @analysis("benchmark", order=90, when=has_texts)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     scored, strata = answered.plain_scores, answered.strata
     items = cast(pd.DataFrame, answered.items)  # by has_texts
-    yield Step(
+    yield AnalysisStep(
         "lengths",
         "Scores by the length of items",
         lambda: length_effects(scored, items, within=strata, **options),
@@ -275,7 +275,7 @@ def _raw_texts(table: pd.DataFrame, responses: pd.DataFrame | None) -> pd.Series
 
 
 @analysis("benchmark", order=100, when=has_texts)
-def _card_steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _card_steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     scored, responses = answered.plain_scores, answered.responses
     items = cast(pd.DataFrame, answered.items)  # by has_texts
-    yield Step("cards", "Examples", lambda: cards(scored, items, responses=responses))
+    yield AnalysisStep("cards", "Examples", lambda: cards(scored, items, responses=responses))

@@ -14,15 +14,15 @@ from ..figures.labels import task_in_words
 from ..frames.vocabulary import FEWEST_GOLD
 from ..numerics.intervals import inference
 from ..numerics.types import Codes
-from ..results import Result, Step, analysis
-from .data.scoring import Cell, Scored
+from ..results import AnalysisStep, Result, analysis
+from .data.scoring import Scored, TaskCell
 from .data.stored import StoredScored
-from .data.stored_scores import OfClasses, confusion_of_stored, labels_of_stored
+from .data.stored_scores import ClassCounts, confusion_of_stored, labels_of_stored
 from .intervals import (
     BOOTSTRAP,
-    Bounds,
-    Labelled,
-    Plan,
+    IntervalPlan,
+    LabelledAnswers,
+    StatisticInterval,
     bounds_of,
     bounds_of_metrics,
     cluster_codes,
@@ -36,7 +36,7 @@ from .metrics import Margins, class_f1, class_precision, class_recall
 from .scores import drawn_margins
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 NONE_GIVEN, OTHER_LABEL = "no answer", "other label"
 SHARES = ("precision", "recall")
@@ -89,7 +89,7 @@ def confusion(scored: Scored, *, by: Sequence[str] = ()) -> Result:
     return Result(pd.concat(tables, ignore_index=True), "confusion", notes, {"by": list(by)})
 
 
-def _count_answers(scored: Scored, by: Sequence[str]) -> Iterator[tuple[Cell, Codes]]:
+def _count_answers(scored: Scored, by: Sequence[str]) -> Iterator[tuple[TaskCell, Codes]]:
     """Answers of each cell by gold label and answer, shape (L, K + 2): the classes, another label, none."""
     if isinstance(scored, StoredScored):
         yield from confusion_of_stored(scored, by)
@@ -140,7 +140,9 @@ def by_label(
     >>> by_label(score(judged, gold), draws=0).frame[["label", "recall", "ratio"]].to_numpy().tolist()
     [['harmful', 0.0, 0.0], ['safe', 1.0, 2.0]]
     """
-    plan = Plan(draws, seed, alpha, cluster, BOOTSTRAP if isinstance(scored, StoredScored) else interval)
+    plan = IntervalPlan(
+        draws, seed, alpha, cluster, BOOTSTRAP if isinstance(scored, StoredScored) else interval
+    )
     rows: list[dict[str, Any]] = []
     for cell, margins, counts in _margins(scored, by, plan):
         of_shares = {} if plan.resamples else _share_bounds(cell, plan)
@@ -183,13 +185,13 @@ def by_label(
     return Result(frame, "by_label", notes, {"by": list(by), **vars(plan)})
 
 
-def _share_bounds(cell: Cell, plan: Plan) -> dict[str, Bounds]:
+def _share_bounds(cell: TaskCell, plan: IntervalPlan) -> dict[str, StatisticInterval]:
     """Bounds of precision, recall and F1 of each class, as in `scores`."""
     if not plan.draws:
         return {}
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
     gold = cell.codes("gold")
-    of = Labelled(
+    of = LabelledAnswers(
         gold, cell.codes("predicted"), codes, n_clusters, np.arange(len(cell.classes)), cell.classes,
         cell.classes,
     )  # fmt: skip
@@ -197,7 +199,9 @@ def _share_bounds(cell: Cell, plan: Plan) -> dict[str, Bounds]:
     return bounds_of_metrics(names, of, plan.alpha)
 
 
-def _margins(scored: Scored, by: Sequence[str], plan: Plan) -> Iterator[tuple[Cell, Margins, OfClasses]]:
+def _margins(
+    scored: Scored, by: Sequence[str], plan: IntervalPlan
+) -> Iterator[tuple[TaskCell, Margins, ClassCounts]]:
     """Margins of each cell in the sample and in draws, and the units and clusters of each class."""
     if isinstance(scored, StoredScored):
         yield from labels_of_stored(scored, by, plan)
@@ -210,7 +214,7 @@ def _margins(scored: Scored, by: Sequence[str], plan: Plan) -> Iterator[tuple[Ce
             np.array([n_distinct(of[where == code]) for code in range(len(cell.classes))])
             for of, where in ((units, gold), (codes, gold), (codes, predicted))
         ]
-        yield cell, margins, OfClasses(*counts)
+        yield cell, margins, ClassCounts(*counts)
 
 
 def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
@@ -222,20 +226,20 @@ def use_of_labels(frame: pd.DataFrame, alpha: float) -> Codes:
     return direction
 
 
-def _prefixed_columns(name: str, bounds: Bounds) -> dict[str, Any]:
+def _prefixed_columns(name: str, bounds: StatisticInterval) -> dict[str, Any]:
     """The columns of one number among several of a row."""
     columns = {f"{name}_{part}": value for part, value in vars(bounds).items() if part != "estimate"}
     return {name: bounds.estimate, **columns}
 
 
 @analysis("benchmark", order=80, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     for task in answered.plain_scores.tasks:
         scored = answered.plain_scores.of(task=task)
         title = task_in_words(answered.study, task).lower()
-        yield Step(f"confusion_{task}", f"Confusion matrices: {title}", partial(_confusion, scored))
+        yield AnalysisStep(f"confusion_{task}", f"Confusion matrices: {title}", partial(_confusion, scored))
         call = partial(by_label, scored, **options)
-        yield Step(f"by_label_{task}", f"Labels given too often: {title}", call)
+        yield AnalysisStep(f"by_label_{task}", f"Labels given too often: {title}", call)
 
 
 def _confusion(scored: Scored) -> Result:

@@ -16,16 +16,25 @@ from ..numerics.bootstrap import few_clusters, unequal_clusters
 from ..numerics.intervals import inference
 from ..numerics.significance import Discordance, bonett_price, clustered_p, discordance, exact_p, mid_p
 from ..numerics.types import Floats
-from ..results import Result, Step, analysis
-from .data.pairing import ACCURACY, JUDGE, LOG_ODDS, Matched, comparable, matched_pairs
+from ..results import AnalysisStep, Result, analysis
+from .data.pairing import ACCURACY, JUDGE, LOG_ODDS, MatchedAnswers, comparable, matched_pairs
 from .data.scoring import Scored
-from .intervals import BOOTSTRAP, Bounds, Multiplicity, Plan, bounds_of, check_adjust, draws_of, with_adjusted
+from .intervals import (
+    BOOTSTRAP,
+    IntervalPlan,
+    Multiplicity,
+    StatisticInterval,
+    bounds_of,
+    check_adjust,
+    draws_of,
+    with_adjusted,
+)
 from .metrics import Margins, cluster_margins, margins_of, metric
 from .mixed import pair_of
 from .parse_status import WRONG, check_policies
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 EXACT, MID_P, CLUSTERED = "mcnemar exact", "mcnemar mid-p", "mcnemar clustered"
 MIXED = "mixed logit"
@@ -113,7 +122,7 @@ def differences(
     >>> found.frame[["left", "right", "estimate", "p"]].round(3).values.tolist()
     [['a', 'b', 0.333, 1.0]]
     """
-    plan = Plan(draws, seed, alpha, cluster)
+    plan = IntervalPlan(draws, seed, alpha, cluster)
     policy = check_one(missing, metrics)
     check_tests(tests, adjust)
     strata = [name for name in by if name != between]
@@ -172,7 +181,7 @@ def check_tests(tests: Sequence[str], adjust: str) -> None:
     check_adjust(adjust)
 
 
-def coverage_of(pair: Matched, metrics: Sequence[str], plan: Plan, prefix: str) -> list[str]:
+def coverage_of(pair: MatchedAnswers, metrics: Sequence[str], plan: IntervalPlan, prefix: str) -> list[str]:
     """State of which differences intervals were measured to cover too rarely on items like these."""
     cell = pair.cell
     level = pair.left_frame["level"].to_numpy(dtype=np.int64)
@@ -184,14 +193,14 @@ def coverage_of(pair: Matched, metrics: Sequence[str], plan: Plan, prefix: str) 
 
 
 def rows_of(
-    pair: Matched, metrics: Sequence[str], tests: Sequence[str], plan: Plan, notes: list[str]
+    pair: MatchedAnswers, metrics: Sequence[str], tests: Sequence[str], plan: IntervalPlan, notes: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Rows of one pair: every metric by the bootstrap, then the tests of right and wrong answers."""
     _, n_clusters = pair.clusters(plan.cluster)
     parted = discordance(*pair.correct)
     discordant_counts = {"only_left": parted.only_left, "only_right": parted.only_right}
 
-    def row(name: str, test: str, numbers: Mapping[str, float], of: Matched = pair) -> dict[str, Any]:
+    def row(name: str, test: str, numbers: Mapping[str, float], of: MatchedAnswers = pair) -> dict[str, Any]:
         keys = {**pair.keys, "left": pair.left, "right": pair.right, "metric": name, "test": test}
         return {**keys, **numbers, **of.counts, "n_clusters": n_clusters, **discordant_counts}
 
@@ -213,7 +222,7 @@ def rows_of(
 
 
 @dataclass(frozen=True)
-class Difference:
+class MetricDifference:
     """A metric on both sides, and the numbers of the difference: estimate, error, interval, p."""
 
     left: float
@@ -221,7 +230,7 @@ class Difference:
     numbers: dict[str, float]
 
 
-def margins_of_sides(pair: Matched, plan: Plan) -> tuple[Margins, Margins]:
+def margins_of_sides(pair: MatchedAnswers, plan: IntervalPlan) -> tuple[Margins, Margins]:
     """Margins of both sides in the sample and every draw, with the same clusters drawn for both."""
     codes, n_clusters = pair.clusters(plan.cluster)
     weights, cell = plan.weights(n_clusters), pair.cell
@@ -237,14 +246,16 @@ def margins_of_sides(pair: Matched, plan: Plan) -> tuple[Margins, Margins]:
     return margins(0, pair.left_frame), margins(1, pair.right_frame)
 
 
-def difference_in(pair: Matched, name: str, margins: tuple[Margins, Margins], plan: Plan) -> Difference:
+def difference_in(
+    pair: MatchedAnswers, name: str, margins: tuple[Margins, Margins], plan: IntervalPlan
+) -> MetricDifference:
     """Difference in one metric, left minus right."""
     first, second = (metric(name, side, pair.cell.classes, pair.cell.levels) for side in margins)
     replicates = first - second
     _, n_clusters = pair.clusters(plan.cluster)
     bounds = bounds_of(replicates, plan.alpha, share=False, n_clusters=n_clusters)
     p = p_of(bounds, n_clusters) if plan.draws and not (constant(first) and constant(second)) else np.nan
-    return Difference(float(first[0]), float(second[0]), numbers_of(bounds, p))
+    return MetricDifference(float(first[0]), float(second[0]), numbers_of(bounds, p))
 
 
 def constant(values: Floats) -> bool:
@@ -252,7 +263,7 @@ def constant(values: Floats) -> bool:
     return bool(values[0] in (0, 1) and (values == values[0]).all())
 
 
-def p_of(bounds: Bounds, n_clusters: int) -> float:
+def p_of(bounds: StatisticInterval, n_clusters: int) -> float:
     """Two-sided p of an estimate over its bootstrap error, by Student's t with a cluster less one."""
     # Shares of draws beyond zero never come below 2 / (B + 1), which no adjustment for many tests survives.
     if n_clusters > 1 and bounds.std_error > 0:
@@ -261,7 +272,7 @@ def p_of(bounds: Bounds, n_clusters: int) -> float:
     return 1.0 if n_clusters > 1 and bounds.estimate == 0 else np.nan
 
 
-def numbers_of(bounds: Bounds, p: float) -> dict[str, float]:
+def numbers_of(bounds: StatisticInterval, p: float) -> dict[str, float]:
     """Estimate, error, interval and p as columns."""
     return {name: getattr(bounds, name) for name in ("estimate", "std_error", "lower", "upper")} | {"p": p}
 
@@ -274,16 +285,17 @@ def _fill_certain_p(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: frame[name].mask(certain, 1.0) for name in ("p", "p_adjusted")})
 
 
-def _mcnemar(pair: Matched, test: str, plan: Plan) -> dict[str, float]:
+def _mcnemar(pair: MatchedAnswers, test: str, plan: IntervalPlan) -> dict[str, float]:
     counts = discordance(*pair.correct)
     idle = all(constant(side) for side in pair.correct) and counts.difference == 0
     if test == CLUSTERED:
         codes, n_clusters = pair.clusters(plan.cluster)
         p = clustered_p(*pair.correct, codes) if n_clusters > 1 and not idle else np.nan
-        return numbers_of(Bounds.none(counts.difference), p)
+        return numbers_of(StatisticInterval.none(counts.difference), p)
     exact: Callable[[Discordance], float] = exact_p if test == EXACT else mid_p
     return numbers_of(
-        Bounds(counts.difference, *bonett_price(counts, plan.alpha), test), np.nan if idle else exact(counts)
+        StatisticInterval(counts.difference, *bonett_price(counts, plan.alpha), test),
+        np.nan if idle else exact(counts),
     )
 
 
@@ -301,7 +313,7 @@ def notes_on_unpaired(
     return notes
 
 
-def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
+def notes_of_tests(frame: pd.DataFrame, plan: IntervalPlan) -> list[str]:
     """State what the tests rest on, and where they can say little."""
     notes = []
     independent = frame[frame["test"].isin([EXACT, MID_P])]
@@ -338,7 +350,9 @@ def notes_of_tests(frame: pd.DataFrame, plan: Plan) -> list[str]:
 
 
 @analysis("benchmark", order=40, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     scored = answered.plain_scores
     if scored.frame["judge"].nunique() > 1:
-        yield Step("differences", "Differences between judges", lambda: differences(scored, **options))
+        yield AnalysisStep(
+            "differences", "Differences between judges", lambda: differences(scored, **options)
+        )

@@ -35,7 +35,7 @@ WILSON, BAYES, NONE = "wilson", "bayesian bootstrap", "none"
 
 
 @dataclass(frozen=True)
-class Plan:
+class IntervalPlan:
     """How intervals are made: their level, what is clustered, and B draws where they are percentiles."""
 
     draws: int = 2_000
@@ -62,7 +62,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class StatisticInterval:
     """Interval of one statistic, and where it comes from."""
 
     estimate: float
@@ -72,7 +72,7 @@ class Bounds:
     interval: str
 
     @classmethod
-    def none(cls, estimate: float) -> Bounds:
+    def none(cls, estimate: float) -> StatisticInterval:
         """An estimate without an interval."""
         return cls(estimate, np.nan, np.nan, np.nan, NONE)
 
@@ -122,29 +122,29 @@ def weighted_means(values: Floats, cluster: Codes, weights: Floats) -> Floats:
         return np.asarray(total / n)
 
 
-def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int) -> Bounds:
+def bounds_of(replicates: Floats, alpha: float, *, share: bool, n_clusters: int) -> StatisticInterval:
     """Bound a statistic of which ``replicates``, shape (1 + B,), contains the estimate and then the draws."""
     # A share of 0 or 1 is the same in every draw: its interval is Wilson's, with the clusters as trials,
     # since units of a cluster may be all alike.
     estimate, draws = float(replicates[0]), replicates[1:][np.isfinite(replicates[1:])]
     if n_clusters < 1:
-        return Bounds.none(np.nan)
+        return StatisticInterval.none(np.nan)
     if not np.isfinite(estimate) or len(replicates) == 1:
-        return Bounds.none(estimate)
+        return StatisticInterval.none(estimate)
     if share and min(estimate, 1 - estimate) < 1e-12:
         lower, upper = wilson(np.array(estimate), np.array(float(n_clusters)), alpha)
-        return Bounds(estimate, np.nan, float(lower), float(upper), WILSON)
+        return StatisticInterval(estimate, np.nan, float(lower), float(upper), WILSON)
     if n_clusters < 2 or len(draws) < 2 or 2 * len(draws) < len(replicates) - 1 or not vary(draws):
-        return Bounds.none(estimate)
+        return StatisticInterval.none(estimate)
     ranks = np.array([alpha / 2, 1 - alpha / 2]) * (len(draws) - 1)
     lower, upper = np.interp(ranks, np.arange(len(draws)), np.sort(draws))
     if not upper - lower > SAME:  # some draws differ, but too few to move a percentile
-        return Bounds.none(estimate)
-    return Bounds(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
+        return StatisticInterval.none(estimate)
+    return StatisticInterval(estimate, float(draws.std(ddof=1)), float(lower), float(upper), BOOTSTRAP)
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledAnswers:
     """n answers next to gold labels, in clusters."""
 
     # level, predicted, cluster: shape (n,): Gold label, class of the answer (-1 for none), and cluster of
@@ -178,9 +178,11 @@ class Labelled:
         return among, predicted == code
 
 
-def bounds_of_metrics(names: Sequence[str], of: Labelled, alpha: float) -> dict[str, Bounds]:
+def bounds_of_metrics(
+    names: Sequence[str], of: LabelledAnswers, alpha: float
+) -> dict[str, StatisticInterval]:
     """Bound metrics of labels: shares by `share`, F1 of a class by `f1`, others by weights of answers."""
-    result: dict[str, Bounds] = {}
+    result: dict[str, StatisticInterval] = {}
     nothing = margins_of(np.zeros((1, 3 * len(of.class_of) + len(of.classes) + 1)), of.class_of)
     for name in names:
         metric(name, nothing, of.classes, of.levels)  # refuses unknown names
@@ -192,13 +194,13 @@ def bounds_of_metrics(names: Sequence[str], of: Labelled, alpha: float) -> dict[
             bounds = share(right[among].astype(float), of.cluster[among], alpha)
             bounds = f1(bounds) if name.startswith("f1_") else bounds
             limited = np.isfinite(bounds.lower)
-            result[name] = Bounds(
+            result[name] = StatisticInterval(
                 bounds.estimate, bounds.std_error, bounds.lower, bounds.upper, WILSON if limited else NONE
             )
     return result | (_bayesian_bounds(non_shares, of, alpha) if non_shares else {})
 
 
-def _bayesian_bounds(names: Sequence[str], of: Labelled, alpha: float) -> dict[str, Bounds]:
+def _bayesian_bounds(names: Sequence[str], of: LabelledAnswers, alpha: float) -> dict[str, StatisticInterval]:
     """Bound metrics that are no shares by a Bayesian bootstrap of answers."""
     n_classes, n_levels = len(of.classes), len(of.class_of)
     width = n_classes + 2
@@ -219,14 +221,16 @@ def _bayesian_bounds(names: Sequence[str], of: Labelled, alpha: float) -> dict[s
     estimate = statistics(sample[None])[0]
     items = items_of(code.reshape(-1).astype(np.int64), len(levels), of.cluster)
     if items.clusters < 2 or not len(code):
-        return {name: Bounds.none(float(value)) for name, value in zip(names, estimate, strict=True)}
+        return {
+            name: StatisticInterval.none(float(value)) for name, value in zip(names, estimate, strict=True)
+        }
     against = np.concatenate([none, ~right / max(int((~right).sum()), 1)])
     favour = np.concatenate([none, right / right.sum()])
     weights = weights_of(items, against, favour, alpha)
     low, high = limits(statistics, weights, estimate)
     errors = statistics(weights.plain).std(axis=0, ddof=1)
     return {
-        name: Bounds(
+        name: StatisticInterval(
             float(estimate[k]), float(errors[k]) if errors[k] > SAME else np.nan, float(low[k]),
             float(high[k]), BAYES if np.isfinite(low[k]) else NONE,
         )
@@ -234,7 +238,9 @@ def _bayesian_bounds(names: Sequence[str], of: Labelled, alpha: float) -> dict[s
     }  # fmt: skip
 
 
-def bounds_by_plan(names: Sequence[str], of: Labelled, plan: Plan) -> dict[str, Bounds]:
+def bounds_by_plan(
+    names: Sequence[str], of: LabelledAnswers, plan: IntervalPlan
+) -> dict[str, StatisticInterval]:
     """Bound metrics of labels as a plan has it: each by its own interval, or all by percentiles."""
     if plan.draws and not plan.resamples:
         return bounds_of_metrics(names, of, plan.alpha)
@@ -250,26 +256,33 @@ def bounds_by_plan(names: Sequence[str], of: Labelled, plan: Plan) -> dict[str, 
     return result
 
 
-def gain_bounds(first: Floats, second: Floats, cluster: Codes, n_clusters: int, plan: Plan) -> Bounds:
+def gain_bounds(
+    first: Floats, second: Floats, cluster: Codes, n_clusters: int, plan: IntervalPlan
+) -> StatisticInterval:
     """Bound the second of two shares of the same n units minus the first."""
     if plan.draws and not plan.resamples:
         interval, _ = paired_difference(first, second, cluster, plan.alpha)
         kind = WILSON if np.isfinite(interval.lower) else NONE
-        return Bounds(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
+        return StatisticInterval(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
     replicates = weighted_means((second - first)[:, None], cluster, plan.weights(n_clusters))[:, 0]
     return bounds_of(replicates, plan.alpha, share=False, n_clusters=n_distinct(cluster))
 
 
-def mean_bounds(values: Floats, cluster: Codes, alpha: float) -> Bounds:
+def mean_bounds(values: Floats, cluster: Codes, alpha: float) -> StatisticInterval:
     """Bound the mean of numbers from 0 to 1, NaN excluded."""
     is_finite = np.isfinite(values)
     interval = share(values[is_finite], cluster[is_finite], alpha)
     kind = WILSON if np.isfinite(interval.lower) else NONE
-    return Bounds(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
+    return StatisticInterval(interval.estimate, interval.std_error, interval.lower, interval.upper, kind)
 
 
 def as_row(
-    keys: Mapping[str, str], missing: str, name: str, bounds: Bounds, counts: Mapping[str, int], **more: int
+    keys: Mapping[str, str],
+    missing: str,
+    name: str,
+    bounds: StatisticInterval,
+    counts: Mapping[str, int],
+    **more: int,
 ) -> dict[str, Any]:
     """A row of a table of metrics."""
     return {**keys, "missing": missing, "metric": name, **more, **vars(bounds), **counts}
@@ -319,7 +332,7 @@ def draws_of(draws: int, cluster: str) -> str:
     return f"{draws:,} draws of {'items' if cluster == 'item_id' else cluster}"
 
 
-def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]:
+def interval_notes(frame: pd.DataFrame, plan: IntervalPlan, scored: Scored) -> list[str]:
     """State how the intervals of a table were made, and where they are weak or missing."""
     if not plan.draws:
         return ["No intervals: there were no draws."]
@@ -354,7 +367,7 @@ def interval_notes(frame: pd.DataFrame, plan: Plan, scored: Scored) -> list[str]
     return [*notes, *few_clusters(drawn_rows, plan.draws), *notes_of_sizes(scored, plan)]
 
 
-def notes_of_sizes(scored: Scored, plan: Plan) -> list[str]:
+def notes_of_sizes(scored: Scored, plan: IntervalPlan) -> list[str]:
     """State that few of many clusters have most units."""
     sizes = scored.sizes_in_engine(plan.cluster)
     if sizes is None:

@@ -17,21 +17,21 @@ from conjury.inference.tables.schema import require_columns
 from ..numerics.intervals import check_alpha, inference
 from ..numerics.mixed import QUADRATURE, MixedLogit, fit_mixed_logit
 from ..numerics.types import Floats
-from ..results import Result, Step, analysis
-from .data.pairing import JUDGE, LOG_ODDS, Matched, check_against, comparable, groups, sides_of
-from .data.scoring import Cell, Scored
+from ..results import AnalysisStep, Result, analysis
+from .data.pairing import JUDGE, LOG_ODDS, MatchedAnswers, check_against, comparable, groups, sides_of
+from .data.scoring import Scored, TaskCell
 from .intervals import Multiplicity, check_adjust, with_adjusted
 from .parse_status import WRONG, check_policies, outcome
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 ROBUST, MODEL = "robust", "model"
 ODDS = {"": "estimate", "_lower": "lower", "_upper": "upper"}  # columns of odds ratios
 
 
 @dataclass(frozen=True)
-class Counted:
+class SuccessCounts:
     """Answers to I items by K sides."""
 
     right: Floats  # shape (I, K)
@@ -143,8 +143,8 @@ def mixed_logit(
 
 
 def count(
-    scored: Scored, cell: Cell, between: str, group: str, missing: str, reference: str | None
-) -> Counted:
+    scored: Scored, cell: TaskCell, between: str, group: str, missing: str, reference: str | None
+) -> SuccessCounts:
     """Count the right answers of every side to every item; the reference comes first."""
     frame = cell.frame
     predicted, mask = outcome(frame, cell.classes, missing, scored.policy)
@@ -159,17 +159,17 @@ def count(
 
 def tally(
     right: NDArray[np.bool_], item: NDArray[Any], side: NDArray[Any], sides: tuple[str, ...]
-) -> Counted:
+) -> SuccessCounts:
     """Count answers, and right ones, by item and side."""
     shape = (int(item.max(initial=-1)) + 1, len(sides))
     n_answers = np.zeros(shape)
     correct = np.zeros(shape)
     np.add.at(n_answers, (item, side), 1)
     np.add.at(correct, (item, side), right.astype(float))
-    return Counted(correct, n_answers, sides)
+    return SuccessCounts(correct, n_answers, sides)
 
 
-def fit_counted(counted: Counted, quadrature: int, notes: list[str], where: str) -> MixedLogit:
+def fit_counted(counted: SuccessCounts, quadrature: int, notes: list[str], where: str) -> MixedLogit:
     """Fit the sides that are right sometimes; NaN for the others, with a note that states why."""
     share = counted.right.sum(axis=0) / counted.asked.sum(axis=0)
     mask = (share > 0) & (share < 1)
@@ -229,7 +229,7 @@ def _is_nested(right: Floats, n_answers: Floats) -> bool:
     return bool((ranked[:, :-1] >= ranked[:, 1:]).all())
 
 
-def pair_of(pair: Matched, alpha: float, notes: list[str]) -> dict[str, float]:
+def pair_of(pair: MatchedAnswers, alpha: float, notes: list[str]) -> dict[str, float]:
     """Log-odds of the left minus those of the right of one matched pair, as columns of `differences`."""
     item = pd.factorize(pd.concat([pair.left_frame["item_id"], pair.right_frame["item_id"]]))[0]
     side = np.repeat([0, 1], [len(pair.left_frame), len(pair.right_frame)])
@@ -256,7 +256,7 @@ def _contrast(fitted: MixedLogit, first: int, second: int, alpha: float, errors:
 
 
 def _rows(
-    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit, alpha: float, errors: str
+    keys: Mapping[str, str], counted: SuccessCounts, fitted: MixedLogit, alpha: float, errors: str
 ) -> Iterator[dict[str, Any]]:
     for k in range(1, len(counted.sides)):
         numbers = _contrast(fitted, k, 0, alpha, errors)
@@ -269,7 +269,7 @@ def _rows(
 
 
 def _sides(
-    keys: Mapping[str, str], counted: Counted, fitted: MixedLogit, errors: str
+    keys: Mapping[str, str], counted: SuccessCounts, fitted: MixedLogit, errors: str
 ) -> Iterator[dict[str, Any]]:
     std_error = np.sqrt(np.diag(fitted.robust if errors == ROBUST else fitted.vcov))
     for k, side in enumerate(counted.sides):
@@ -289,7 +289,9 @@ def _describe(keys: Mapping[str, str]) -> str:
 
 
 @analysis("benchmark", order=50, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     scored = answered.plain_scores
     if scored.frame["judge"].nunique() > 1:
-        yield Step("mixed", "Odds of a correct answer", lambda: mixed_logit(scored, alpha=options["alpha"]))
+        yield AnalysisStep(
+            "mixed", "Odds of a correct answer", lambda: mixed_logit(scored, alpha=options["alpha"])
+        )

@@ -14,7 +14,7 @@ from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.frames import any_frame
 
 from ..numerics.types import Codes
-from ..results import Result, Step, analysis
+from ..results import AnalysisStep, Result, analysis
 from .data.units import answers_table, is_surplus
 
 NO_ANSWER = -1  # predicted code of a unit without an answer
@@ -143,5 +143,5 @@ def _shares(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 @analysis("benchmark", order=10)
 def _steps(
     answered: Any, options: Mapping[str, Any]
-) -> Iterator[Step]:  # Answered, which imports this module
-    yield Step("readings", "Outcomes of parsing the answers", lambda: readings(*answered.parsed))
+) -> Iterator[AnalysisStep]:  # Answered, which imports this module
+    yield AnalysisStep("readings", "Outcomes of parsing the answers", lambda: readings(*answered.parsed))

@@ -19,11 +19,11 @@ from conjury.inference.tables.schema import require_columns
 from ..frames.passport import coverage_notes, situation_of
 from ..frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ..numerics.types import Codes, Floats
-from ..results import Result, Step, analysis
-from .data.scoring import Cell, Scored
+from ..results import AnalysisStep, Result, analysis
+from .data.scoring import Scored, TaskCell
 from .intervals import (
-    Bounds,
-    Plan,
+    IntervalPlan,
+    StatisticInterval,
     as_row,
     bounds_of,
     cluster_codes,
@@ -37,7 +37,7 @@ from .metrics import majority_class
 from .parse_status import NO_ANSWER, WRONG, check_policies, outcome
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 MOST = 10  # so many k are shown one by one; beyond, powers of two
 PASS_AT, PASS_ALL, MAJORITY_OF, BEST_OF = "pass_at_k", "pass_all_k", "majority_of_k", "best_of_k"
@@ -46,7 +46,7 @@ LEFT_OUT = -2  # answer of a sample that was not drawn, or that a policy leaves 
 
 
 @dataclass(frozen=True)
-class Answers:
+class SampledLabels:
     """Answers of S samples to n units."""
 
     gold: Codes  # shape (n,)
@@ -64,19 +64,19 @@ class Answers:
         return np.asarray(self.predicted != LEFT_OUT)
 
 
-def pass_at_k(answers: Answers, k: int) -> Floats:
+def pass_at_k(answers: SampledLabels, k: int) -> Floats:
     """Probability that at least one of k samples, drawn without replacement, is right, shape (n,)."""
     n, wrong = answers.there.sum(axis=1), (answers.there & ~answers.right).sum(axis=1)
     return np.where(n >= k, 1 - _probability_of_all(wrong, n, k), np.nan)
 
 
-def pass_all_k(answers: Answers, k: int) -> Floats:
+def pass_all_k(answers: SampledLabels, k: int) -> Floats:
     """Probability that k samples, drawn without replacement, are all right, shape (n,): pass^k."""
     n = answers.there.sum(axis=1)
     return np.where(n >= k, _probability_of_all(answers.right.sum(axis=1), n, k), np.nan)
 
 
-def majority_of_k(answers: Answers, k: int) -> Floats:
+def majority_of_k(answers: SampledLabels, k: int) -> Floats:
     """Whether the most frequent of the first k answers is right, shape (n,)."""
     first = answers.predicted[:, :k]
     n_labels = int(first.max(initial=0)) + 1
@@ -89,12 +89,12 @@ def majority_of_k(answers: Answers, k: int) -> Floats:
     return np.where(answers.there[:, :k].any(axis=1), share, np.nan)
 
 
-def best_of_k(answers: Answers, k: int) -> Floats:
+def best_of_k(answers: SampledLabels, k: int) -> Floats:
     """Whether any of the first k answers is right, shape (n,): what is often printed as pass@k."""
     return np.where(answers.there[:, :k].any(axis=1), answers.right[:, :k].any(axis=1), np.nan)
 
 
-RULES: dict[str, Callable[[Answers, int], Floats]] = {
+RULES: dict[str, Callable[[SampledLabels, int], Floats]] = {
     PASS_AT: pass_at_k,
     PASS_ALL: pass_all_k,
     MAJORITY_OF: majority_of_k,
@@ -160,7 +160,7 @@ def passes(
     >>> table.loc[table["judge"] == "gpt", ["k", "estimate"]].to_numpy().tolist()
     [[1.0, 0.75], [2.0, 1.0]]
     """
-    plan, policies = Plan(draws, seed, alpha, cluster, interval), check_policies(missing)
+    plan, policies = IntervalPlan(draws, seed, alpha, cluster, interval), check_policies(missing)
     for name in metrics:
         if name not in RULES:
             raise InputError(f"There is no metric '{name}'{did_you_mean(name, RULES)}; use {listed(RULES)}.")
@@ -199,7 +199,7 @@ def passes(
     )
 
 
-def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.DataFrame, Answers]:
+def unit_answers(cell: TaskCell, policy: str, study: Mapping[str, str]) -> tuple[pd.DataFrame, SampledLabels]:
     """Units of a cell, one row each, and their answers by sample under a policy for missing ones."""
     frame = cell.frame
     predicted, mask = outcome(frame, cell.classes, policy, study)
@@ -208,10 +208,10 @@ def unit_answers(cell: Cell, policy: str, study: Mapping[str, str]) -> tuple[pd.
     units = frame[~frame["unit"].duplicated().to_numpy()]
     table = np.full((len(units), len(samples)), LEFT_OUT, dtype=np.int64)
     table[unit, np.searchsorted(samples, frame["sample"].to_numpy())] = np.where(mask, predicted, LEFT_OUT)
-    return units, Answers(units["gold"].to_numpy(dtype=np.int64), table)
+    return units, SampledLabels(units["gold"].to_numpy(dtype=np.int64), table)
 
 
-def samples_alike(answers: Answers) -> dict[str, Any]:
+def samples_alike(answers: SampledLabels) -> dict[str, Any]:
     """How many samples there are, how many answered nothing, and which of the others are copies."""
     predicted = np.maximum(answers.predicted, NO_ANSWER)
     spoke = (predicted != NO_ANSWER).any(axis=0)
@@ -239,7 +239,9 @@ def _letters(at: int) -> str:
     return (_letters(at // len(ascii_uppercase) - 1) if at >= len(ascii_uppercase) else "") + last
 
 
-def _sample_copies(cell: Cell, strata: Sequence[str], study: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _sample_copies(
+    cell: TaskCell, strata: Sequence[str], study: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     """Which samples of a cell are copies, and which are in each stratum of it."""
     yield {**cell.keys, "stratum": "", **samples_alike(unit_answers(cell, WRONG, study)[1])}
     for name in strata:
@@ -272,10 +274,10 @@ def _rows(
     keys: Mapping[str, str],
     policy: str,
     units: pd.DataFrame,
-    answers: Answers,
+    answers: SampledLabels,
     k_values: Sequence[int],
     metrics: Sequence[str],
-    plan: Plan,
+    plan: IntervalPlan,
 ) -> Iterator[dict[str, Any]]:
     names = [(name, k) for name in metrics for k in k_values]
     if not names:
@@ -295,7 +297,7 @@ def _rows(
 
 
 def _coverage(
-    units: pd.DataFrame, answers: Answers, names: Sequence[tuple[str, int]], plan: Plan
+    units: pd.DataFrame, answers: SampledLabels, names: Sequence[tuple[str, int]], plan: IntervalPlan
 ) -> list[str]:
     """State which intervals were measured to cover too rarely with units like these."""
     if not plan.draws:
@@ -309,13 +311,17 @@ def _coverage(
 
 
 def _baselines(
-    cell: Cell, policies: Sequence[str], k_values: Sequence[int], metrics: Sequence[str], plan: Plan
+    cell: TaskCell,
+    policies: Sequence[str],
+    k_values: Sequence[int],
+    metrics: Sequence[str],
+    plan: IntervalPlan,
 ) -> Iterator[dict[str, Any]]:
     """Both baselines on the units of a cell: a constant answer, and independent draws of a class."""
     units = cell.frame.drop_duplicates("unit")
     level, gold = units["level"].to_numpy(dtype=np.int64), units["gold"].to_numpy(dtype=np.int64)
     always = majority_class(level, cell.class_of, len(cell.classes))
-    answers = Answers(gold, np.full((len(gold), max(k_values, default=1)), always))
+    answers = SampledLabels(gold, np.full((len(gold), max(k_values, default=1)), always))
     miss = 1 - 1 / len(cell.classes)
     counts = counts_of(units, np.ones(len(units), dtype=bool), cluster_codes(units, plan.cluster)[0])
     for policy in policies:
@@ -324,10 +330,12 @@ def _baselines(
             for k in k_values:
                 any_right = 1 - miss**k
                 expected = {PASS_ALL: (1 - miss) ** k, MAJORITY_OF: 1 - miss}.get(name, any_right)
-                yield as_row(_baseline(cell, RANDOM), policy, name, Bounds.none(expected), counts, k=k)
+                yield as_row(
+                    _baseline(cell, RANDOM), policy, name, StatisticInterval.none(expected), counts, k=k
+                )
 
 
-def _baseline(cell: Cell, judge: str) -> dict[str, str]:
+def _baseline(cell: TaskCell, judge: str) -> dict[str, str]:
     return {**cell.keys, "judge": judge, "judge_kind": BASELINE}
 
 
@@ -354,11 +362,11 @@ def _describe_place(row: Mapping[Any, Any], by: Sequence[str]) -> str:
 
 
 @analysis("benchmark", order=70, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     scored, strata, title = answered.plain_scores, answered.strata, "Several answers to the same item"
     if scored.frame["sample"].nunique() == 1:
         return
-    yield Step("passes", title, lambda: passes(scored, strata=strata, **options))
+    yield AnalysisStep("passes", title, lambda: passes(scored, strata=strata, **options))
     for name, split, by in islice(answered.further_splits(), 1):
         call = partial(passes, scored, by=by, strata=strata, **options)
-        yield Step(f"passes_{name}", f"{title}, by {split}", call)
+        yield AnalysisStep(f"passes_{name}", f"{title}, by {split}", call)

@@ -13,9 +13,9 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ..correction.debias import FOLDS, Tuning
 from ..correction.items import (
-    Estimated,
-    Numbers,
-    Rows,
+    EstimateRows,
+    EstimateVariances,
+    InfluenceEstimates,
     answers_differ,
     clustered_numbers,
     correct,
@@ -26,16 +26,23 @@ from ..correction.items import (
     refuse_chosen,
     stack_sources,
 )
-from ..correction.sources import AT_MOST_HALF, CLUSTERS, PPI, Tuned, low_correlation, sampling_weights
+from ..correction.sources import (
+    AT_MOST_HALF,
+    CLUSTERS,
+    PPI,
+    ModelWeighting,
+    low_correlation,
+    sampling_weights,
+)
 from ..frames.passport import coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import CORRECTED_BY_MODELS, ONLY, PEOPLE_ONLY
 from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import CORRELATION, SHARE, cut
-from ..numerics.panel import Clusters
+from ..numerics.panel import RowClusters
 from ..numerics.types import Codes, Floats
 from ..results import Result
-from .data.scoring import Cell, Scored, class_codes
-from .intervals import Plan, cluster_codes
+from .data.scoring import Scored, TaskCell, class_codes
+from .intervals import IntervalPlan, cluster_codes
 from .metrics import cluster_margins, is_share, margins_of, metric
 from .parse_status import outcome
 
@@ -44,7 +51,7 @@ UNIT = [*ITEM, "sample"]
 _STEP = 1e-3  # of the smallest share of units with the same labels, for slopes
 
 
-class ModelLabels(Tuned, total=False):
+class ModelLabels(ModelWeighting, total=False):
     """Labels of models for more units than people labelled, for ``correct="ppi"``."""
 
     # the same judgments as in `scored`, scored against the labels of a model instead of people's, or of
@@ -52,15 +59,15 @@ class ModelLabels(Tuned, total=False):
     model: Scored | Mapping[str, Scored]
 
 
-LABELS = (*Tuned.__annotations__, "model")
+LABELS = (*ModelWeighting.__annotations__, "model")
 
 
 def corrected_scores(
     scored: Scored,
     by: Sequence[str],
-    metrics: Callable[[Cell], Sequence[str]],
+    metrics: Callable[[TaskCell], Sequence[str]],
     missing: Sequence[str],
-    plan: Plan,
+    plan: IntervalPlan,
     options: ModelLabels,
 ) -> Result:
     """Score every judge against people's labels of few units, corrected by models' labels of more."""
@@ -137,7 +144,7 @@ class _Correction:
 class _Units:
     """n answers of a judge to units that people labelled above N others; J models labelled both."""
 
-    cell: Cell
+    cell: TaskCell
     n: int
     level: Codes  # (n,): labels of people
     of_models: Sequence[Codes]  # J, (n + N,): labels of models, -1 without
@@ -158,7 +165,7 @@ class _Units:
 
 def _cells(
     scored: Scored, by: Sequence[str], models: Mapping[str, Scored]
-) -> Iterator[tuple[Cell, list[Cell]]]:
+) -> Iterator[tuple[TaskCell, list[TaskCell]]]:
     """Each judge's answers scored against people and against models, with the same codes of labels."""
     lookups = [
         {tuple(cell.keys.values()): cell for cell in model.cells(by) if cell.keys["judge"]}
@@ -183,8 +190,8 @@ def _cells(
 
 
 def _recoded(
-    cell: Cell, classes: tuple[str, ...], levels: tuple[str, ...], covers: Mapping[str, tuple[str, ...]]
-) -> Cell:
+    cell: TaskCell, classes: tuple[str, ...], levels: tuple[str, ...], covers: Mapping[str, tuple[str, ...]]
+) -> TaskCell:
     """The cell with the codes of other classes and labels, which include its own."""
     predicted, level = cell.codes("predicted"), cell.codes("level")
     if len(classes) > len(cell.classes) and (predicted == len(cell.classes)).any():
@@ -209,7 +216,9 @@ def _label_metrics(metrics: Sequence[str]) -> list[str]:
     return names
 
 
-def _units(human: Cell, models: Sequence[Cell], scored: Scored, policy: str, cluster: str) -> _Units | None:
+def _units(
+    human: TaskCell, models: Sequence[TaskCell], scored: Scored, policy: str, cluster: str
+) -> _Units | None:
     """Units of a judge under a policy for its missing answers; None where they are too few."""
     frames = []
     for cell in (human, *models):
@@ -265,9 +274,9 @@ def _score_table(
     human = _estimated(names, units, units.level, first)
     labelled = [_estimated(names, units, labels[first], first) for labels in units.of_models]
     tail_estimates = [_estimated(names, units, labels[tail], tail) for labels in units.of_models]
-    clusters = Clusters(units.cluster, int(units.cluster.max()) + 1)
+    clusters = RowClusters(units.cluster, int(units.cluster.max()) + 1)
     result = correct(
-        Rows(human, labelled, tail_estimates, {correction.cluster: clusters}),
+        EstimateRows(human, labelled, tail_estimates, {correction.cluster: clusters}),
         correction.tuning,
         correction.folds,
         correction.seed,
@@ -299,7 +308,7 @@ def _coverage(units: _Units, names: Sequence[str], alpha: float) -> list[str]:
     return coverage_notes("scores corrected by ppi", queries, alpha)
 
 
-def _bounded(numbers: Numbers, names: Sequence[str], alpha: float) -> pd.DataFrame:
+def _bounded(numbers: EstimateVariances, names: Sequence[str], alpha: float) -> pd.DataFrame:
     """Standard errors and intervals of metrics, which end where their values end."""
     table = interval_table(numbers, alpha, share=np.array([is_share(name) for name in names]))
     correlation = np.array(names) == "mcc"
@@ -311,7 +320,7 @@ def _bounded(numbers: Numbers, names: Sequence[str], alpha: float) -> pd.DataFra
 
 def _estimated(
     names: Sequence[str], units: _Units, level: Codes, rows: slice, weighted: bool = True
-) -> Estimated:
+) -> InfluenceEstimates:
     """Metrics of some rows, and their slopes in the weight of each row, by which it adds to their errors."""
     # Rows with the same label and answer have the same slope. Metrics do not depend on the sum of all
     # weights, so that slopes, weighted, add up to zero.
@@ -336,4 +345,4 @@ def _estimated(
         up, down = (metric(name, margin, cell.classes, cell.levels) for margin in margins)
         slope = (up - down) / (2 * step)
         influence[mask, column] = slope[kind] * weight[mask] / total
-    return Estimated(estimate, influence, mask)
+    return InfluenceEstimates(estimate, influence, mask)

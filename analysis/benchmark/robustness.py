@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.columns import FEW_PAIRS, UNPERTURBED
 
 from ..numerics.significance import discordance
-from ..results import Result, Step, analysis
+from ..results import AnalysisStep, Result, analysis
 from .data.answered import score_study
 from .data.pairing import ACCURACY, CONDITION, comparable, matched_pairs
 from .data.scoring import Scored
@@ -27,11 +27,11 @@ from .differences import (
     notes_of_tests,
     notes_on_unpaired,
 )
-from .intervals import BOOTSTRAP, Multiplicity, Plan, check_adjust, with_adjusted
+from .intervals import BOOTSTRAP, IntervalPlan, Multiplicity, check_adjust, with_adjusted
 from .parse_status import WRONG
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 
 def robustness(
@@ -96,7 +96,7 @@ def robustness(
     """
     rate = [MISSING_RATE] if missing == WRONG else []
     metric_names = [ACCURACY, "macro_f1", *rate] if metrics is None else metrics
-    plan, policy = Plan(draws, seed, alpha, cluster), check_one(missing, metric_names)
+    plan, policy = IntervalPlan(draws, seed, alpha, cluster), check_one(missing, metric_names)
     check_adjust(adjust)
     strata = [name for name in by if name != CONDITION]
     prepared, _ = comparable(scored, CONDITION, strata)
@@ -165,13 +165,13 @@ def _note_on_few_items(frame: pd.DataFrame) -> list[str]:
 
 
 @analysis("benchmark", order=60, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     if len(answered.of_models) == len(answered.unperturbed):
         return
     scored = score_study(answered, answered.of_models)
     of_copies = tuple(note for note in scored.notes if note not in answered.scored.notes)
     scored = replace(scored, notes=of_copies)
-    yield Step("robustness", "Effects of perturbations", lambda: robustness(scored, **options))
+    yield AnalysisStep("robustness", "Effects of perturbations", lambda: robustness(scored, **options))
     for name, title, by in answered.further_splits():
         call = partial(robustness, scored, by=by, **options)
-        yield Step(f"robustness_{name}", f"Effects of perturbations, by {title}", call)
+        yield AnalysisStep(f"robustness_{name}", f"Effects of perturbations, by {title}", call)

@@ -17,15 +17,15 @@ from ..correction.sources import check_correct, refuse_unused
 from ..frames.passport import Situation, coverage_notes, quantities_of_metrics
 from ..frames.vocabulary import BASELINE, MAJORITY, MAJORITY_BY_STRATUM, RANDOM
 from ..numerics.types import Codes, Floats
-from ..results import Result, Step, analysis
-from .data.scoring import Cell, Scored
+from ..results import AnalysisStep, Result, analysis
+from .data.scoring import Scored, TaskCell
 from .data.stored import StoredScored
 from .data.stored_scores import scores_of_stored
 from .intervals import (
     BOOTSTRAP,
-    Bounds,
-    Labelled,
-    Plan,
+    IntervalPlan,
+    LabelledAnswers,
+    StatisticInterval,
     as_row,
     bounds_by_plan,
     cluster_codes,
@@ -47,7 +47,7 @@ from .parse_status import POLICIES, WRONG, check_policies, outcome
 from .prediction_powered import LABELS, ModelLabels, corrected_scores
 
 if TYPE_CHECKING:
-    from .data.answered import Answered
+    from .data.answered import LabelAnswers
 
 ACCURACY, MISSING_RATE = "accuracy", "missing_rate"
 BY_COUNTS = "counts of labels by cluster"
@@ -137,10 +137,10 @@ def scores(
     >>> table.set_index("judge")["estimate"].round(3).to_dict()
     {'gpt': 0.667, 'majority class': 0.667, 'random': 0.5}
     """
-    plan = Plan(Plan.draws if draws is None else draws, seed, alpha, cluster, interval)
+    plan = IntervalPlan(IntervalPlan.draws if draws is None else draws, seed, alpha, cluster, interval)
     policies = check_policies(missing)
 
-    def asked_of(cell: Cell) -> Sequence[str]:
+    def asked_of(cell: TaskCell) -> Sequence[str]:
         return default_metrics(cell) if metrics is None else metrics
 
     if check_correct(correct, correction, LABELS):
@@ -184,13 +184,13 @@ def scores(
     )
 
 
-def _cells(scored: Scored, by: Sequence[str]) -> Iterator[Cell]:
+def _cells(scored: Scored, by: Sequence[str]) -> Iterator[TaskCell]:
     """Cells of judges, then those of their units, for baselines."""
     yield from scored.cells(by)
     yield from scored.cells(by, judges=False)
 
 
-def default_metrics(cell: Cell) -> list[str]:
+def default_metrics(cell: TaskCell) -> list[str]:
     """Metrics that fit the classes of a task: see `scores`."""
     sizes = np.bincount(cell.class_of, minlength=len(cell.classes))
     several = [code for code, size in enumerate(sizes) if size > 1]
@@ -200,18 +200,20 @@ def default_metrics(cell: Cell) -> list[str]:
     return [*OVERALL, *recalls, *(f"specificity_{cell.classes[code]}" for code in several)]
 
 
-def drawn_margins(level: Codes, predicted: Codes, cell: Cell, codes: Codes, weights: Floats) -> Margins:
+def drawn_margins(level: Codes, predicted: Codes, cell: TaskCell, codes: Codes, weights: Floats) -> Margins:
     """Margins of answers of a cell under weights of clusters, shape (1 + B, C); ``codes`` are theirs."""
     sums = cluster_margins(level, predicted, cell.class_of, len(cell.classes), codes, weights.shape[1])
     return margins_of(weights @ sums, cell.class_of)
 
 
 def _judge_rows(
-    cell: Cell, scored: Scored, metric_names: Sequence[str], policies: Sequence[str], plan: Plan
+    cell: TaskCell, scored: Scored, metric_names: Sequence[str], policies: Sequence[str], plan: IntervalPlan
 ) -> Iterator[dict[str, Any]]:
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
     level, predicted = cell.codes("level"), cell.codes("predicted")
-    everything = Labelled(level, predicted, codes, n_clusters, cell.class_of, cell.classes, cell.levels)
+    everything = LabelledAnswers(
+        level, predicted, codes, n_clusters, cell.class_of, cell.classes, cell.levels
+    )
     for policy in policies:
         answers, mask = outcome(cell.frame, cell.classes, policy, scored.policy)
         subset = replace(everything, level=level[mask], predicted=answers[mask], cluster=codes[mask])
@@ -223,7 +225,9 @@ def _judge_rows(
             yield as_row(cell.keys, policy, name, bounds[name], counts)
 
 
-def _queries(cell: Cell, metric_names: Sequence[str], plan: Plan) -> list[tuple[str, str, Situation]]:
+def _queries(
+    cell: TaskCell, metric_names: Sequence[str], plan: IntervalPlan
+) -> list[tuple[str, str, Situation]]:
     """Metrics of a cell as the passport of intervals names them, and what they rest on."""
     gold = np.bincount(cell.class_of[cell.codes("level")], minlength=len(cell.classes)).astype(float)
     return quantities_of_metrics(
@@ -232,7 +236,7 @@ def _queries(cell: Cell, metric_names: Sequence[str], plan: Plan) -> list[tuple[
 
 
 def _gain_rows(
-    cell: Cell, scored: Scored, policies: Sequence[str], plan: Plan, strata: Sequence[str]
+    cell: TaskCell, scored: Scored, policies: Sequence[str], plan: IntervalPlan, strata: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Accuracy of a judge minus that of the most frequent label of each stratum, on the same units."""
     codes, n_clusters = cluster_codes(cell.frame, plan.cluster)
@@ -248,7 +252,7 @@ def _gain_rows(
 
 
 def _baseline_rows(
-    cell: Cell, metric_names: Sequence[str], plan: Plan, strata: Sequence[str]
+    cell: TaskCell, metric_names: Sequence[str], plan: IntervalPlan, strata: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Scores of the baselines on the units of a cell; they always answer."""
     units = cell.frame.drop_duplicates("unit")
@@ -260,14 +264,14 @@ def _baseline_rows(
     bounds_by_judge = {}
     for judge, split in splits.items():
         always = majority_answers(level, cell.class_of, len(cell.classes), _stratum(units, split))
-        of = Labelled(level, always, codes, n_clusters, cell.class_of, cell.classes, cell.levels)
+        of = LabelledAnswers(level, always, codes, n_clusters, cell.class_of, cell.classes, cell.levels)
         bounds_by_judge[judge] = bounds_by_plan(metric_names, of, plan)
     for name in metric_names:
         expected = random_expectation(name, gold, cell.levels, cell.classes)
         rows = {judge: bounds[name] for judge, bounds in bounds_by_judge.items()}
         if is_fixed(name):
-            rows[MAJORITY] = Bounds.none(rows[MAJORITY].estimate)
-        for judge, bounds in (rows | {RANDOM: Bounds.none(expected)}).items():
+            rows[MAJORITY] = StatisticInterval.none(rows[MAJORITY].estimate)
+        for judge, bounds in (rows | {RANDOM: StatisticInterval.none(expected)}).items():
             yield as_row({**cell.keys, "judge": judge, "judge_kind": BASELINE}, WRONG, name, bounds, counts)
 
 
@@ -281,12 +285,12 @@ def _stratum(frame: pd.DataFrame, strata: Sequence[str]) -> Codes:
 
 
 @analysis("benchmark", order=20, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     scored, strata = answered.plain_scores, answered.strata
     for name, title, by in answered.splits:
         further_strata = [stratum for stratum in strata if stratum not in by]
         call = partial(scores, scored, by=by, strata=further_strata, **options)
         if by:
-            yield Step(f"scores_{name}", f"Scores of judges by {title}", call)
+            yield AnalysisStep(f"scores_{name}", f"Scores of judges by {title}", call)
         else:
-            yield Step("scores", "Scores of judges", call)
+            yield AnalysisStep("scores", "Scores of judges", call)

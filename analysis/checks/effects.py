@@ -21,7 +21,7 @@ from ..conjoint import cj
 from ..conjoint.comparisons.wald import joint_test
 from ..conjoint.estimates import Estimates
 from ..numerics.intervals import inference
-from .judged import Judged, tidy
+from .judged import JudgedChoices, tidy
 from .registry import Check, Question, Verdict, adjusted, highest, lowest, show_p, who
 
 
@@ -128,7 +128,7 @@ def difference_frame(
 
 def judge_differences(
     question: Question,
-    done: Sequence[tuple[Judged, pd.DataFrame]],
+    done: Sequence[tuple[JudgedChoices, pd.DataFrame]],
     notes: Sequence[str],
     alpha: float,
     what: str,

@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedChoices:
     """The choices of one judge (a panel or a model) under one prompt."""
 
     # judge, prompt, kind: ``prompt`` is empty for people; ``kind`` is "human" or "model"
@@ -95,7 +95,7 @@ def codes(column: pd.Series) -> np.ndarray:
     return pd.factorize(column)[0].astype(np.int64)
 
 
-def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
+def split(study: Study, choices: pd.DataFrame) -> list[JudgedChoices]:
     """Split choices by judge and prompt, in order of appearance."""
     missing = [a.id for a in study.attributes if a.id not in choices]
     if missing:
@@ -117,7 +117,7 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
         if repeat.all():
             continue
         groups.append(
-            Judged(
+            JudgedChoices(
                 judge=str(judge),
                 prompt=str(prompt),
                 kind=kind,
@@ -134,9 +134,9 @@ def split(study: Study, choices: pd.DataFrame) -> list[Judged]:
     return groups
 
 
-def designs(judged: Iterable[Judged]) -> list[list[Judged]]:
+def designs(judged: Iterable[JudgedChoices]) -> list[list[JudgedChoices]]:
     """Put judges who saw the same pairs together, in order of appearance."""
-    shared: dict[tuple[int, int], list[Judged]] = {}
+    shared: dict[tuple[int, int], list[JudgedChoices]] = {}
     for group in judged:
         columns = ["pair_id", "position", *group.attributes, *group.stimuli]
         profiles = group.shown[[*columns, "judge_id"] if group.kind == "human" else columns]
@@ -149,7 +149,7 @@ class NotApplicableError(Exception):
     """A check does not apply, for the reason in the message."""
 
 
-def people_of(judged: Sequence[Judged], otherwise: str) -> list[Judged]:
+def people_of(judged: Sequence[JudgedChoices], otherwise: str) -> list[JudgedChoices]:
     """The panels of people; where there are none the check does not apply, for the reason given."""
     people = [group for group in judged if group.kind == "human"]
     if not people:
@@ -158,8 +158,8 @@ def people_of(judged: Sequence[Judged], otherwise: str) -> list[Judged]:
 
 
 def attempt(
-    judged: Sequence[Judged], compute: Callable[[Judged], Found], otherwise: str = ""
-) -> tuple[list[tuple[Judged, Found]], list[str]]:
+    judged: Sequence[JudgedChoices], compute: Callable[[JudgedChoices], Found], otherwise: str = ""
+) -> tuple[list[tuple[JudgedChoices, Found]], list[str]]:
     """Compute something for each judge; where the data cannot carry it a note states why."""
     # Where this is so for all judges, the check does not apply.
     done, notes = [], []
@@ -173,12 +173,12 @@ def attempt(
     return done, notes
 
 
-def tidy(frames: Iterable[tuple[Judged, pd.DataFrame]]) -> pd.DataFrame:
+def tidy(frames: Iterable[tuple[JudgedChoices, pd.DataFrame]]) -> pd.DataFrame:
     """Stack frames with the judge and prompt of each in front."""
     return pd.concat(list(_named(frames)), ignore_index=True)
 
 
-def _named(frames: Iterable[tuple[Judged, pd.DataFrame]]) -> Iterator[pd.DataFrame]:
+def _named(frames: Iterable[tuple[JudgedChoices, pd.DataFrame]]) -> Iterator[pd.DataFrame]:
     for group, frame in frames:
         named = frame.reset_index(drop=True)
         named.insert(0, "prompt", pd.Series(group.prompt, index=named.index, dtype="string"))

@@ -22,7 +22,7 @@ ANY, ERROR, TESTS = "any alarm", "any error", "any test"  # rows of the battery
 
 
 @dataclass(frozen=True)
-class Rate:
+class AlarmRate:
     """Alarms in n simulated sound studies to which a check applied, with the 95% interval of their rate."""
 
     alarms: int
@@ -46,14 +46,14 @@ def read_rates() -> pd.DataFrame:
     return _table().copy()
 
 
-def rate_of(code: str, scenario: str = ALL) -> Rate | None:
+def rate_of(code: str, scenario: str = ALL) -> AlarmRate | None:
     """The measured rate of a check, or of ``ANY`` or ``ERROR``; None where it was not measured."""
     table = _table()
     rows = table[(table["code"] == code) & (table["scenario"] == scenario)]
     if rows.empty or not int(rows["n"].iloc[0]):
         return None
     row = rows.iloc[0]
-    return Rate(int(row["alarms"]), int(row["n"]), float(row["lower"]), float(row["upper"]))
+    return AlarmRate(int(row["alarms"]), int(row["n"]), float(row["lower"]), float(row["upper"]))
 
 
 def rate_statement(code: str, alarms: Alarms, alpha: float = 0.05) -> str:

@@ -23,7 +23,7 @@ from conjury.inference.study.models import ItemStudy, Study
 from conjury.inference.tables.frames import any_frame
 
 from ..numerics.intervals import check_alpha
-from .judged import Judged, split
+from .judged import JudgedChoices, split
 from .registry import ALARMING, CHECKS, KINDS, SEVERITY, Check, Question, Run, adjusted, show_p
 
 for _module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
@@ -52,7 +52,7 @@ OF_CONJOINTS = tuple(
 )
 
 
-class Content:
+class CheckInputs:
     """What checks may ask for, by the names of their parameters; None where it is absent."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Content:
         return self.collected.study if isinstance(self.collected.study, ItemStudy) else None
 
     @cached_property
-    def judged(self) -> list[Judged] | None:
+    def judged(self) -> list[JudgedChoices] | None:
         """Choices by judge and prompt."""
         study, choices = self.conjoint, self.collected.choices
         return None if study is None or choices is None else split(study, choices)
@@ -209,7 +209,7 @@ def run_checks(
         raise InputError(f"seed is {seed}; give a whole number of 0 or more.")
     codes = pick_codes(checks)
     reasons = {**suppression_reasons(collected.study), **(ignore or {})}
-    content = Content(collected, alpha, seed, filters)
+    content = CheckInputs(collected, alpha, seed, filters)
     answers = []
     for question, run in ordered():
         if question.code not in codes:
@@ -237,7 +237,7 @@ def suppression_reasons(study: Study | ItemStudy | None) -> dict[str, str]:
     return {part.code: part.because for part in study.checks.ignore}
 
 
-def _answer(question: Question, run: Run, content: Content) -> Check:
+def _answer(question: Question, run: Run, content: CheckInputs) -> Check:
     """Run a check with what its parameters name, or state which of them is absent."""
     arguments: dict[str, Any] = {}
     for name, parameter in signature(run).parameters.items():

@@ -137,7 +137,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-class _Names(ModuleType):
+class _VerbModule(ModuleType):
     """A module in which verbs keep their names when a folder of the same name is imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -146,4 +146,4 @@ class _Names(ModuleType):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Names
+sys.modules[__name__].__class__ = _VerbModule

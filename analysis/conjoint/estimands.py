@@ -12,11 +12,11 @@ from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
-from ..frames.cells import Cells, build_cells
+from ..frames.cells import AttributeCells, build_cells
 from ..frames.variables import as_category, require_column
 from .plan import (
-    Block,
-    Plan,
+    EstimationPlan,
+    RegressionBlock,
     base_level,
     flag_levels,
     groups_of,
@@ -26,12 +26,12 @@ from .plan import (
     make_block,
     warn_of_missing_groups,
 )
-from .request import Request, with_null
+from .request import EstimateRequest, with_null
 
 Row = tuple[str, int]
 
 
-class Group(NamedTuple):
+class EstimandGroup(NamedTuple):
     """Levels of the grouping columns; cells of the group (C,); cells whose clusters it counts (C,)."""
 
     levels: tuple[Any, ...]
@@ -40,29 +40,29 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class GroupEstimands:
     """What is reported of one group."""
 
     group: tuple[Any, ...]  # level of each grouping column; empty without groups
-    blocks: tuple[Block, ...]  # k coefficients in all
+    blocks: tuple[RegressionBlock, ...]  # k coefficients in all
     contrasts: np.ndarray  # (r, k): one row for each (feature, level)
 
 
-def amce_plan(request: Request, cells: Cells) -> Plan:
+def amce_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
     """One regression; every level minus its reference."""
-    (part,), bases = _amce_parts(request, cells, [Group((), _all_cells(cells), _all_cells(cells))])
+    (part,), bases = _amce_parts(request, cells, [EstimandGroup((), _all_cells(cells), _all_cells(cells))])
     rows = list(level_rows(request, cells))
     keys = key_frame(request, cells, "amce", rows)
-    return Plan(cells, part.blocks, part.contrasts, keys, _is_base(rows, bases), request)
+    return EstimationPlan(cells, part.blocks, part.contrasts, keys, _is_base(rows, bases), request)
 
 
-def amce_by_reference_plan(request: Request, cells: Cells) -> Plan:
+def amce_by_reference_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
     """The same regression; every level minus each reference of one feature in turn."""
     variable = request.variable
     if variable not in request.formula.features:
         raise InputError(f"variable is {variable!r}; name a feature of {request.formula}.")
     rows = list(level_rows(request, cells))
-    (part,), bases = _amce_parts(request, cells, [Group((), _all_cells(cells), _all_cells(cells))])
+    (part,), bases = _amce_parts(request, cells, [EstimandGroup((), _all_cells(cells), _all_cells(cells))])
     (block,) = part.blocks
     contrasts, flags, keys = [], [], []
     for base in np.flatnonzero(flag_levels(cells, variable, block.inside)):
@@ -73,18 +73,20 @@ def amce_by_reference_plan(request: Request, cells: Cells) -> Plan:
         frame.insert(0, "reference", str(cells.levels[variable][base]))
         keys.append(frame)
     stacked = pd.concat(keys, ignore_index=True)
-    return Plan(cells, part.blocks, np.vstack(contrasts), stacked, np.concatenate(flags), request)
+    return EstimationPlan(cells, part.blocks, np.vstack(contrasts), stacked, np.concatenate(flags), request)
 
 
-def mm_plan(request: Request, cells: Cells) -> Plan:
+def mm_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
     """A regression without intercept for each feature; every level's mean."""
     rows = list(level_rows(request, cells))
-    (part,) = _mm_parts(request, cells, [Group((), _all_cells(cells), _all_cells(cells))])
+    (part,) = _mm_parts(request, cells, [EstimandGroup((), _all_cells(cells), _all_cells(cells))])
     keys = key_frame(request, cells, "mm", rows)
-    return Plan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
+    return EstimationPlan(cells, part.blocks, part.contrasts, keys, np.zeros(len(rows), dtype=bool), request)
 
 
-def amce_diffs_plan(request: Request, cells: Cells, *, own_clusters: bool = False) -> Plan:
+def amce_diffs_plan(
+    request: EstimateRequest, cells: AttributeCells, *, own_clusters: bool = False
+) -> EstimationPlan:
     """Each group's regression less the first's; factors count all clusters, or ``own_clusters``."""
     groups = _own_groups(request, cells)
     if not own_clusters:
@@ -92,32 +94,32 @@ def amce_diffs_plan(request: Request, cells: Cells, *, own_clusters: bool = Fals
     parts, bases = _amce_parts(request, cells, groups)
     rows = list(level_rows(request, cells))
     reported = ~_is_base(rows, bases)
-    parts = [Part(part.group, part.blocks, part.contrasts[reported]) for part in parts]
+    parts = [GroupEstimands(part.group, part.blocks, part.contrasts[reported]) for part in parts]
     reported_rows = [row for row, is_reported in zip(rows, reported, strict=True) if is_reported]
     return _difference_plan(request, cells, parts, reported_rows, "amce_difference")
 
 
-def mm_diffs_plan(request: Request, cells: Cells) -> Plan:
+def mm_diffs_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
     """Each level's mean in each group; those of each group minus those of the first."""
     parts = _mm_parts(request, cells, _own_groups(request, cells))
     return _difference_plan(request, cells, parts, list(level_rows(request, cells)), "mm_difference")
 
 
-def cj_amce_plan(request: Request, cells: Cells) -> Plan:
+def cj_amce_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
     """The regression and contrasts of `amce_plan` in each group."""
     parts, bases = _amce_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
     return _group_plan(request, cells, parts, rows, _is_base(rows, bases), "amce")
 
 
-def cj_mm_plan(request: Request, cells: Cells) -> Plan:
+def cj_mm_plan(request: EstimateRequest, cells: AttributeCells) -> EstimationPlan:
     """The means of `mm_plan` in each group."""
     parts = _mm_parts(request, cells, _own_groups(request, cells))
     rows = list(level_rows(request, cells))
     return _group_plan(request, cells, parts, rows, np.zeros(len(rows), dtype=bool), "mm")
 
 
-MakePlan = Callable[[Request, Cells], Plan]
+MakePlan = Callable[[EstimateRequest, AttributeCells], EstimationPlan]
 PLANS: dict[str, MakePlan] = {
     "amce": amce_plan,
     "amce_by_reference": amce_by_reference_plan,
@@ -129,7 +131,7 @@ PLANS: dict[str, MakePlan] = {
 }
 
 
-def plan_of(request: Request, data: pd.DataFrame, make: MakePlan | None = None) -> Plan:
+def plan_of(request: EstimateRequest, data: pd.DataFrame, make: MakePlan | None = None) -> EstimationPlan:
     """Build the plan of a request from rows; ``make`` stands in for that of its verb."""
     request = with_null(check_groups(request), data)
     for name in request.by:
@@ -137,7 +139,7 @@ def plan_of(request: Request, data: pd.DataFrame, make: MakePlan | None = None) 
     return (make or PLANS[request.verb])(request, cells_of(request, data))
 
 
-def check_groups(request: Request) -> Request:
+def check_groups(request: EstimateRequest) -> EstimateRequest:
     """Check the groups of a request; of differences they are taken out of the formula."""
     for name in request.by:
         if name in (request.formula.outcome, request.weights):
@@ -147,14 +149,14 @@ def check_groups(request: Request) -> Request:
     return _without_by(request) if request.verb in ("amce_diffs", "mm_diffs") else request
 
 
-def cells_of(request: Request, data: pd.DataFrame) -> Cells:
+def cells_of(request: EstimateRequest, data: pd.DataFrame) -> AttributeCells:
     """Attribute cells, and groups if there are any, of the rows of a request."""
     cells = unchecked_cells(request, data)
     check_cells(request, cells)
     return cells
 
 
-def unchecked_cells(request: Request, data: pd.DataFrame) -> Cells:
+def unchecked_cells(request: EstimateRequest, data: pd.DataFrame) -> AttributeCells:
     """Cells of rows, whatever can be estimated from them."""
     formula = request.formula
     if request.by:
@@ -171,7 +173,7 @@ def unchecked_cells(request: Request, data: pd.DataFrame) -> Cells:
     )
 
 
-def check_cells(request: Request, cells: Cells) -> None:
+def check_cells(request: EstimateRequest, cells: AttributeCells) -> None:
     """Refuse cells from which nothing can be estimated, and warn of rows in no group."""
     missing = {name: cells.number(cells.code(name)[cells.cell] < 0) for name in request.by}
     warn_of_missing_groups(missing, cells.n_rows)
@@ -183,7 +185,7 @@ def check_cells(request: Request, cells: Cells) -> None:
         )
 
 
-def _check_variation(cells: Cells, features: Sequence[str]) -> None:
+def _check_variation(cells: AttributeCells, features: Sequence[str]) -> None:
     if not cells.cell_weight.any():
         raise InputError("The outcome is missing in every row; give at least one answered task.")
     for feature in features:
@@ -197,7 +199,7 @@ def _check_variation(cells: Cells, features: Sequence[str]) -> None:
             )
 
 
-def _without_by(request: Request) -> Request:
+def _without_by(request: EstimateRequest) -> EstimateRequest:
     if len(request.by) != 1:
         raise InputError(f"{request.verb} compares the levels of one column; give by='column'.")
     formula = request.formula.without(request.by)
@@ -207,11 +209,13 @@ def _without_by(request: Request) -> Request:
     return request.with_verb(request.verb, formula=formula, feature_order=order)
 
 
-def _all_cells(cells: Cells) -> np.ndarray:
+def _all_cells(cells: AttributeCells) -> np.ndarray:
     return np.ones(cells.n_cells, dtype=bool)
 
 
-def _amce_parts(request: Request, cells: Cells, groups: Sequence[Group]) -> tuple[list[Part], dict[str, int]]:
+def _amce_parts(
+    request: EstimateRequest, cells: AttributeCells, groups: Sequence[EstimandGroup]
+) -> tuple[list[GroupEstimands], dict[str, int]]:
     """The regression of each group with its contrasts, and the reference level of each feature."""
     formula = request.formula
     blocks = [
@@ -221,17 +225,19 @@ def _amce_parts(request: Request, cells: Cells, groups: Sequence[Group]) -> tupl
     rows = list(level_rows(request, cells))
     bases = _bases(request, cells, blocks)
     parts = [
-        Part(group.levels, (block,), _amce_contrasts(request, cells, block, rows, bases))
+        GroupEstimands(group.levels, (block,), _amce_contrasts(request, cells, block, rows, bases))
         for group, block in zip(groups, blocks, strict=True)
     ]
     return parts, bases
 
 
-def _own_groups(request: Request, cells: Cells) -> list[Group]:
-    return [Group(levels, inside, inside) for levels, inside in groups_of(cells, request.by)]
+def _own_groups(request: EstimateRequest, cells: AttributeCells) -> list[EstimandGroup]:
+    return [EstimandGroup(levels, inside, inside) for levels, inside in groups_of(cells, request.by)]
 
 
-def _mm_parts(request: Request, cells: Cells, groups: Sequence[Group]) -> list[Part]:
+def _mm_parts(
+    request: EstimateRequest, cells: AttributeCells, groups: Sequence[EstimandGroup]
+) -> list[GroupEstimands]:
     rows = list(level_rows(request, cells))
     parts = []
     for levels, inside, counted in groups:
@@ -240,11 +246,15 @@ def _mm_parts(request: Request, cells: Cells, groups: Sequence[Group]) -> list[P
             for number, name in enumerate(request.formula.features)
         )
         terms = [term[0] for block in blocks for term in block.terms]
-        parts.append(Part(levels, blocks, np.array([[float(term == row) for term in terms] for row in rows])))
+        parts.append(
+            GroupEstimands(levels, blocks, np.array([[float(term == row) for term in terms] for row in rows]))
+        )
     return parts
 
 
-def _bases(request: Request, cells: Cells, blocks: Sequence[Block]) -> dict[str, int]:
+def _bases(
+    request: EstimateRequest, cells: AttributeCells, blocks: Sequence[RegressionBlock]
+) -> dict[str, int]:
     inside = np.logical_or.reduce([block.inside for block in blocks])
     if not (inside & (cells.cell_weight > 0)).any():
         raise InputError("No row has the outcome and every feature; see which columns are empty together.")
@@ -256,7 +266,11 @@ def _is_base(rows: Sequence[Row], bases: Mapping[str, int]) -> np.ndarray:
 
 
 def _amce_contrasts(
-    request: Request, cells: Cells, block: Block, rows: Sequence[Row], bases: Mapping[str, int]
+    request: EstimateRequest,
+    cells: AttributeCells,
+    block: RegressionBlock,
+    rows: Sequence[Row],
+    bases: Mapping[str, int],
 ) -> np.ndarray:
     partner = {a: b for pair in request.formula.restrictions for a, b in (pair, pair[::-1])}
     contrasts = [
@@ -269,8 +283,12 @@ def _amce_contrasts(
 
 
 def _difference_plan(
-    request: Request, cells: Cells, parts: Sequence[Part], rows: Sequence[Row], statistic: str
-) -> Plan:
+    request: EstimateRequest,
+    cells: AttributeCells,
+    parts: Sequence[GroupEstimands],
+    rows: Sequence[Row],
+    statistic: str,
+) -> EstimationPlan:
     by = request.by[0]
     if len(parts) < 2:
         raise InputError(f"Column {by!r} has fewer than two groups; differences need at least two.")
@@ -285,17 +303,17 @@ def _difference_plan(
     keys.insert(0, "by", np.repeat([f"{group} - {first}" for group in groups], len(rows)))
     stacked = np.vstack(contrasts)
     blocks = tuple(block for part in parts for block in part.blocks)
-    return Plan(cells, blocks, stacked, keys, np.zeros(len(stacked), dtype=bool), request)
+    return EstimationPlan(cells, blocks, stacked, keys, np.zeros(len(stacked), dtype=bool), request)
 
 
 def _group_plan(
-    request: Request,
-    cells: Cells,
-    parts: Sequence[Part],
+    request: EstimateRequest,
+    cells: AttributeCells,
+    parts: Sequence[GroupEstimands],
     rows: Sequence[Row],
     flags: np.ndarray,
     statistic: str,
-) -> Plan:
+) -> EstimationPlan:
     keys = []
     for part in parts:
         frame = key_frame(request, cells, statistic, rows)
@@ -304,4 +322,4 @@ def _group_plan(
     contrasts = block_diag(*[part.contrasts for part in parts])
     blocks = tuple(block for part in parts for block in part.blocks)
     stacked = pd.concat(keys, ignore_index=True)
-    return Plan(cells, blocks, contrasts, stacked, np.tile(flags, len(parts)), request)
+    return EstimationPlan(cells, blocks, contrasts, stacked, np.tile(flags, len(parts)), request)

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ..results import Result
-from .plan import Plan
+from .plan import EstimationPlan
 
 
 @dataclass(frozen=True)
-class Provenance:
+class EstimateProvenance:
     """What was really run, for the methods paragraph and the manifest."""
 
     verb: str
@@ -50,10 +50,10 @@ class Estimates(Result):
     # covariance of the rows of `frame` that have a standard error, labelled by their group, if there are any,
     # feature and level; None from the engine cregg
     vcov: pd.DataFrame | None
-    provenance: Provenance  # verb, formula, engine, clusters, counts
+    provenance: EstimateProvenance  # verb, formula, engine, clusters, counts
     # the regressions behind the rows, from which further contrasts follow; None from the engine cregg, and
     # for counts and tests
-    fitted: Fitted | None = field(default=None, repr=False, kw_only=True)
+    fitted: FittedPlan | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         settings = dict(vars(self.provenance))
@@ -80,8 +80,8 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedPlan:
     """A plan and its solution: all that is needed for any further contrast of its coefficients."""
 
-    plan: Plan
+    plan: EstimationPlan
     solution: Solution

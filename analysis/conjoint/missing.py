@@ -16,7 +16,7 @@ from conjury.inference.tables.frames import any_frame
 from ..correction.bounds import (
     ASSUMED,
     Direction,
-    Numbers,
+    EstimateErrors,
     answered,
     bounds_by_direction,
     check_direction,
@@ -35,9 +35,9 @@ from .engines.coverage import notes_of_coverage
 from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import assemble, estimable, infer, solve
 from .estimands import plan_of
-from .estimates import Estimates, Fitted
-from .plan import Plan
-from .request import MEANS, Request, make_request, with_null
+from .estimates import Estimates, FittedPlan
+from .plan import EstimationPlan
+from .request import MEANS, EstimateRequest, make_request, with_null
 from .run import Data, frame_of
 
 _NO_WEIGHT = 1e-12  # relative to the largest: cells that an estimate does not rest on, up to rounding
@@ -145,7 +145,7 @@ def bounds(
     plan = plan_of(request, filled)
     estimates = _observed_estimates(plan, answers)
     df = estimates["df"].to_numpy() if "df" in estimates else None
-    numbers = Numbers(estimates["estimate"].to_numpy(), estimates["std_error"].to_numpy(), df)
+    numbers = EstimateErrors(estimates["estimate"].to_numpy(), estimates["std_error"].to_numpy(), df)
     # Answers that are all alike have no standard error; their completions have, unless clusters are too few.
     without = np.isnan(numbers.std_error) & ~np.isnan(numbers.estimate) & ~plan.is_reference
     without[without] = _flag_single_clusters(plan, np.flatnonzero(without))
@@ -169,7 +169,7 @@ def _request(
     id: str | Sequence[str] | None,
     alpha: float,
     options: Mapping[str, Any],
-) -> Request:
+) -> EstimateRequest:
     name = getattr(estimator, "__name__", repr(estimator))
     if name not in BOUNDED:
         raise InputError(f"{name} has no bounds; the estimators are {', '.join(BOUNDED)}.")
@@ -182,7 +182,7 @@ def _request(
 
 
 def _read_answers(
-    request: Request, frame: pd.DataFrame, limits: Support | None, forced: bool | None
+    request: EstimateRequest, frame: pd.DataFrame, limits: Support | None, forced: bool | None
 ) -> _Answers:
     """Which outcomes are missing, and what they may be."""
     outcome = request.formula.outcome
@@ -218,7 +218,7 @@ def _read_answers(
     return _Answers(missing, np.where(missing, 0.0, values), (float(least), float(largest)), None, 1)
 
 
-def _observed_estimates(plan: Plan, answers: _Answers) -> pd.DataFrame:
+def _observed_estimates(plan: EstimationPlan, answers: _Answers) -> pd.DataFrame:
     """Estimates from the answers given, in the rows of the plan; missing where nothing was answered."""
     if answers.missing.all():
         columns = ["estimate", "std_error", "lower", "upper"]
@@ -230,21 +230,23 @@ def _observed_estimates(plan: Plan, answers: _Answers) -> pd.DataFrame:
     return frame[[name for name in ("estimate", "std_error", "df", "lower", "upper") if name in frame]]
 
 
-def _with_null(request: Request, frame: pd.DataFrame, answers: _Answers, forced: bool | None) -> Request:
+def _with_null(
+    request: EstimateRequest, frame: pd.DataFrame, answers: _Answers, forced: bool | None
+) -> EstimateRequest:
     """A request about means with its null value: chance in a forced choice, else that of the estimator."""
     if answers.choice is not None:
         return replace(request, h0=1 / answers.n_profiles)
     return with_null(request, frame) if forced is None and "status" in frame else replace(request, h0=0.0)
 
 
-def _block_weights(plan: Plan, fits: list[Regression], rows: np.ndarray) -> Iterator[np.ndarray]:
+def _block_weights(plan: EstimationPlan, fits: list[Regression], rows: np.ndarray) -> Iterator[np.ndarray]:
     """Change of m estimates for a unit of weighted outcome in each cell, (m, C), through each regression."""
     for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
         inside = np.where(block.inside[:, None], block.design, 0.0)
         yield np.nan_to_num(plan.contrasts[rows][:, columns]) @ fit.bread @ inside.T
 
 
-def _flag_single_clusters(plan: Plan, rows: np.ndarray) -> np.ndarray:
+def _flag_single_clusters(plan: EstimationPlan, rows: np.ndarray) -> np.ndarray:
     """Flag m estimates one of whose regressions rests on a single cluster, answered or not, shape (m,)."""
     flags = np.zeros(len(rows), dtype=bool)
     if not len(rows):
@@ -261,7 +263,7 @@ def _flag_single_clusters(plan: Plan, rows: np.ndarray) -> np.ndarray:
     return flags
 
 
-def _extremes(plan: Plan, answers: _Answers) -> tuple[Numbers, Numbers]:
+def _extremes(plan: EstimationPlan, answers: _Answers) -> tuple[EstimateErrors, EstimateErrors]:
     """Each estimate with its standard error in the completions that make it least and largest."""
     cells, missing_rows = plan.cells, np.flatnonzero(answers.missing)
     tested = np.flatnonzero(estimable(plan.contrasts, plan.null_space(cells.cell_weight)))
@@ -283,7 +285,7 @@ def _extremes(plan: Plan, answers: _Answers) -> tuple[Numbers, Numbers]:
         numbers[:, 2, tested] = df
     normal = plan.request.vcov == "survey"
     least, largest = (
-        Numbers(estimate, np.where(plan.is_reference, np.nan, error), None if normal else df)
+        EstimateErrors(estimate, np.where(plan.is_reference, np.nan, error), None if normal else df)
         for estimate, error, df in numbers
     )
     return least, largest
@@ -297,7 +299,7 @@ def _extreme_outcomes(answers: _Answers, missing_rows: np.ndarray, weights: Floa
 
 
 def _estimate_completions(
-    plan: Plan, tested: np.ndarray, missing_rows: np.ndarray, outcomes: Floats
+    plan: EstimationPlan, tested: np.ndarray, missing_rows: np.ndarray, outcomes: Floats
 ) -> Floats:
     """Estimates, standard errors and degrees of freedom from the covariance of each completed table."""
     numbers = np.full((3, len(tested)), np.nan)
@@ -308,13 +310,13 @@ def _estimate_completions(
             outcome[missing_rows] = outcomes[:, place]
             part = _part(plan, row)
             completed = replace(part, cells=replace(plan.cells, outcome=outcome))
-            result = infer(Fitted(completed, solve(completed, "native")), part.contrasts)
+            result = infer(FittedPlan(completed, solve(completed, "native")), part.contrasts)
             df = np.nan if result.df is None else result.df[0]
             numbers[:, place] = result.estimate[0], result.std_error[0], df
     return numbers
 
 
-def _part(plan: Plan, row: int) -> Plan:
+def _part(plan: EstimationPlan, row: int) -> EstimationPlan:
     """The regressions that one estimate is about; all of them for a reference level."""
     touched = [bool(plan.contrasts[row, columns].any()) for columns in plan.slices]
     if not any(touched):
@@ -334,7 +336,7 @@ def _remainders(answers: _Answers, missing_rows: np.ndarray) -> tuple[Floats, np
     ]
 
 
-def _counts(plan: Plan, answers: _Answers) -> dict[str, np.ndarray]:
+def _counts(plan: EstimationPlan, answers: _Answers) -> dict[str, np.ndarray]:
     """Profiles with the level of each row that were answered, and that were shown, each (m,)."""
     cells, request = plan.cells, plan.request
     touched = [np.nan_to_num(plan.contrasts[:, columns]).any(axis=1) for columns in plan.slices]
@@ -353,7 +355,7 @@ def _counts(plan: Plan, answers: _Answers) -> dict[str, np.ndarray]:
     return {"n_answered": counts[0], "n_asked": counts[1]}
 
 
-def _settings(plan: Plan, answers: _Answers, direction: str | None) -> dict[str, Any]:
+def _settings(plan: EstimationPlan, answers: _Answers, direction: str | None) -> dict[str, Any]:
     request = plan.request
     mask = np.logical_or.reduce([block.inside for block in plan.blocks])[plan.cells.cell]
     mask &= plan.cells.weight > 0

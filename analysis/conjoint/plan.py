@@ -16,18 +16,18 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from ..frames.cells import Cells
+from ..frames.cells import AttributeCells
 from ..frames.variables import warn_caller
 from ..numerics.intervals import SHARE, UNBOUNDED, Support
 from ..numerics.linear import invert_in_order, logistic, one_thread
-from ..numerics.panel import Clusters
-from .request import Request
+from ..numerics.panel import RowClusters
+from .request import EstimateRequest
 
 Term = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
-class Block:
+class RegressionBlock:
     """One regression on the cells of one group."""
 
     # (C, k): dummy columns in the order of R's ``model.matrix``; rows of cells outside the group, or with a
@@ -54,15 +54,15 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EstimationPlan:
     """What to estimate: K coefficients in blocks, m reported rows as contrasts of them."""
 
-    cells: Cells
-    blocks: tuple[Block, ...]
+    cells: AttributeCells
+    blocks: tuple[RegressionBlock, ...]
     contrasts: np.ndarray  # (m, K): rows of reference levels are zero; rows that cannot be estimated are NaN
     keys: pd.DataFrame  # the columns that name each row
     is_reference: np.ndarray  # (m,)
-    request: Request
+    request: EstimateRequest
 
     @property
     def support(self) -> Support:
@@ -109,7 +109,7 @@ class Plan:
         sizes = [block.design.shape[1] for block in self.blocks]
         return np.repeat(np.fromiter(values, dtype=float), sizes)
 
-    def cluster_counts(self, clusters: Clusters, *, answered: bool = False) -> np.ndarray:
+    def cluster_counts(self, clusters: RowClusters, *, answered: bool = False) -> np.ndarray:
         """Clusters of each coefficient's block, (K,): all it counts, as R's survey, or those ``answered``."""
         return self.by_coefficient(
             clusters_in(self.cells, clusters, block.inside if answered else block.counted, answered)
@@ -121,11 +121,11 @@ class Plan:
 class CountPlan:
     """What to count: m sums of cell weights, as shares if ``whole`` is given."""
 
-    cells: Cells
+    cells: AttributeCells
     part: np.ndarray  # (m, C): 1 where a cell counts towards a row
     whole: np.ndarray | None  # (m, C): 1 where a cell belongs to what a row is a share of
     keys: pd.DataFrame
-    request: Request
+    request: EstimateRequest
 
     @property
     def support(self) -> Support:
@@ -147,7 +147,7 @@ class CountPlan:
 
 
 def make_block(
-    cells: Cells,
+    cells: AttributeCells,
     features: Sequence[str],
     restrictions: Sequence[tuple[str, str]] = (),
     *,
@@ -155,7 +155,7 @@ def make_block(
     counted: np.ndarray | None = None,
     joint: int = 0,
     intercept: bool = True,
-) -> Block:
+) -> RegressionBlock:
     """Build the regression of the outcome on features (treatment coding, first level is the base)."""
     # Without an intercept the only feature keeps a column for each level.
     everywhere = np.ones(cells.n_cells, dtype=bool)
@@ -174,10 +174,12 @@ def make_block(
     design = np.zeros((cells.n_cells, len(terms)))
     for column, term in enumerate(terms):
         design[:, column] = np.logical_and.reduce([inside, *(codes[name] == level for name, level in term)])
-    return Block(design, tuple(terms), inside, everywhere if counted is None else counted, joint)
+    return RegressionBlock(design, tuple(terms), inside, everywhere if counted is None else counted, joint)
 
 
-def clusters_in(cells: Cells, clusters: Clusters, counted: np.ndarray, answered: bool = False) -> int:
+def clusters_in(
+    cells: AttributeCells, clusters: RowClusters, counted: np.ndarray, answered: bool = False
+) -> int:
     """Count the clusters that have a row, or one with an answer, in some cells given as flags (C,)."""
     rows = counted[cells.cell]
     if answered:
@@ -191,7 +193,7 @@ def clusters_in(cells: Cells, clusters: Clusters, counted: np.ndarray, answered:
     return int(present.sum())
 
 
-def groups_of(cells: Cells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np.ndarray]]:
+def groups_of(cells: AttributeCells, by: Sequence[str]) -> list[tuple[tuple[Any, ...], np.ndarray]]:
     """List the groups that occur: their levels, and flags of the cells in them, shape (C,)."""
     codes = np.stack([cells.code(name) for name in by], axis=1)
     groups = []
@@ -211,7 +213,7 @@ def warn_of_missing_groups(missing: Mapping[str, int], n_rows: int) -> None:
             )
 
 
-def level_rows(request: Request, cells: Cells) -> Iterator[tuple[str, int]]:
+def level_rows(request: EstimateRequest, cells: AttributeCells) -> Iterator[tuple[str, int]]:
     """Yield (feature, level code) in the order of the output."""
     for feature in request.features:
         codes = range(len(cells.levels[feature]))
@@ -219,7 +221,7 @@ def level_rows(request: Request, cells: Cells) -> Iterator[tuple[str, int]]:
 
 
 def key_frame(
-    request: Request, cells: Cells, statistic: str, rows: Sequence[tuple[str, int]]
+    request: EstimateRequest, cells: AttributeCells, statistic: str, rows: Sequence[tuple[str, int]]
 ) -> pd.DataFrame:
     """Name the rows: outcome, statistic, feature, level, as categories in display order."""
     position = {name: number for number, name in enumerate(request.features)}
@@ -239,7 +241,7 @@ def key_frame(
     )
 
 
-def base_level(cells: Cells, feature: str, inside: np.ndarray) -> int:
+def base_level(cells: AttributeCells, feature: str, inside: np.ndarray) -> int:
     """The first level that occurs; warns if the feature's first level never does."""
     mask = flag_levels(cells, feature, inside)
     if not mask.any():
@@ -253,14 +255,14 @@ def base_level(cells: Cells, feature: str, inside: np.ndarray) -> int:
     return base
 
 
-def flag_levels(cells: Cells, feature: str, inside: np.ndarray) -> np.ndarray:
+def flag_levels(cells: AttributeCells, feature: str, inside: np.ndarray) -> np.ndarray:
     """Flag the levels of a feature that occur with positive weight in some cells."""
     mask = inside & (cells.cell_weight > 0)
     return np.bincount(cells.code(feature)[mask], minlength=len(cells.levels[feature])) > 0
 
 
 def level_contrast(
-    cells: Cells, block: Block, feature: str, level: int, base: int, partner: str | None
+    cells: AttributeCells, block: RegressionBlock, feature: str, level: int, base: int, partner: str | None
 ) -> np.ndarray:
     """Contrast (k,) of a level with a base, averaged over the partner's levels that both meet, else NaN."""
     compared = level_profiles(cells, block, feature, level, base, partner)
@@ -272,7 +274,7 @@ def level_contrast(
 
 
 def level_profiles(
-    cells: Cells, block: Block, feature: str, level: int, base: int, partner: str | None
+    cells: AttributeCells, block: RegressionBlock, feature: str, level: int, base: int, partner: str | None
 ) -> list[tuple[dict[str, int], dict[str, int]]]:
     """Levels, with those of a partner if there is one, that a contrast compares: with level, with base."""
     if partner is None:

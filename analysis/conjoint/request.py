@@ -40,7 +40,7 @@ _ACCEPTED = {
 
 
 @dataclass(frozen=True)
-class Request:
+class EstimateRequest:
     """A verb, its formula and its options, as the verbs name them; ``clusters`` are the columns of ``id``."""
 
     verb: str
@@ -75,13 +75,13 @@ class Request:
         """The feature's label in the output."""
         return (self.feature_labels or {}).get(feature, feature)
 
-    def with_verb(self, verb: str, **changes: Any) -> Request:
+    def with_verb(self, verb: str, **changes: Any) -> EstimateRequest:
         """The same request put to another verb."""
         return replace(self, verb=verb, **changes)
 
 
-def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
-    """Check the options that all verbs share and put them into a `Request`."""
+def make_request(verb: str, formula: str | Formula, **options: Any) -> EstimateRequest:
+    """Check the options that all verbs share and put them into a `EstimateRequest`."""
     if not isinstance(formula, str | Formula):
         raise InputError(f"formula is {formula!r}; give a string such as 'chosen ~ slur + identity'.")
     parsed = formula if isinstance(formula, Formula) else parse(formula)
@@ -118,11 +118,11 @@ def make_request(verb: str, formula: str | Formula, **options: Any) -> Request:
         raise InputError(f"family is {options['family']!r}; give 'gaussian' or 'quasibinomial'.")
     _check_vcov(options)
     check_alpha(options.get("alpha", 0.05))
-    return Request(verb, parsed, feature_order=tuple(order) if order is not None else None, **options)
+    return EstimateRequest(verb, parsed, feature_order=tuple(order) if order is not None else None, **options)
 
 
 def _check_accepted(verb: str, options: Mapping[str, Any]) -> None:
-    defaults = {field.name: field.default for field in fields(Request)} | {"id": None, "h0": 0.0}
+    defaults = {field.name: field.default for field in fields(EstimateRequest)} | {"id": None, "h0": 0.0}
     for name, value in options.items():
         if name not in defaults:
             raise InputError(f"{verb} has no option {name!r}; omit it.")
@@ -189,14 +189,14 @@ def _column_name(value: Any, option: str) -> str | None:
 MEANS = ("mm", "cj_mm")
 
 
-def with_chance(request: Request, chance: float) -> Request:
+def with_chance(request: EstimateRequest, chance: float) -> EstimateRequest:
     """The request with chance as its null value, on the scale of the estimates."""
     if request.family != "gaussian" and chance:
         chance = math.log(chance / (1 - chance))
     return replace(request, h0=chance)
 
 
-def with_null(request: Request, data: pd.DataFrame) -> Request:
+def with_null(request: EstimateRequest, data: pd.DataFrame) -> EstimateRequest:
     """The request with its null value: the one that was given, else chance, on the scale of the estimates."""
     if request.h0 is not None or request.verb not in MEANS:
         return request

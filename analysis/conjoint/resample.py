@@ -18,19 +18,19 @@ from conjury.inference.tables.frames import any_frame
 from ..frames.stored import is_stored, open_stored
 from ..frames.variables import Formula, check_pairs, unit_codes, warn_caller
 from ..numerics import intervals
-from ..numerics.bootstrap import Units, check_method, cross, names_of, pigeonhole_weights
+from ..numerics.bootstrap import ResamplingUnits, check_method, cross, names_of, pigeonhole_weights
 from ..numerics.intervals import check_draws, cut, vary
 from ..numerics.linear import one_thread
-from ..numerics.panel import Clusters, Entries
+from ..numerics.panel import Entries, RowClusters
 from ..results import row_labels
 from .engines.coverage import notes_of_coverage
 from .engines.native import coefficients
-from .engines.replicates import Drawn, influence_moments, processors, replicate, standard_errors
+from .engines.replicates import ReplicateEstimates, influence_moments, processors, replicate, standard_errors
 from .engines.solution import estimates, provenance, warn
 from .estimands import PLANS
 from .estimates import Estimates
-from .plan import CountPlan, Plan
-from .request import Request, make_request
+from .plan import CountPlan, EstimationPlan
+from .request import EstimateRequest, make_request
 from .run import Data, frame_of, plan_for
 from .verbs.cj import verb_of
 from .verbs.frequencies import counted_cells, freqs_plan, props_plan
@@ -176,11 +176,11 @@ def bootstrap(
         estimate = estimates(plan, coefficients(plan))
         tested = ~np.isnan(estimate) & ~plan.is_reference
     replicates[:, np.isnan(estimate)] = np.nan
-    if isinstance(plan, Plan):
+    if isinstance(plan, EstimationPlan):
         _warn_of_separated_draws(plan, np.isnan(replicates) & tested)
     scale = 1.0 if isinstance(plan, CountPlan) else float(np.abs(plan.cells.span).max())
     varies = vary(replicates, scale)
-    sample = intervals.Sample(estimate, replicates, tested & varies, scale)
+    sample = intervals.BootstrapSample(estimate, replicates, tested & varies, scale)
     if resamples.moments is not None:
         interval = intervals.bca(sample, resamples.moments, alpha, null)
     elif resamples.errors is not None:
@@ -204,14 +204,14 @@ def bootstrap(
 
 
 def _draw_rows(
-    request: Request,
+    request: EstimateRequest,
     data: pd.DataFrame,
     names: Sequence[str],
     draws: int,
     seed: int | None,
     method: Method,
     progress: Callable[[int], None] | None,
-) -> Drawn:
+) -> ReplicateEstimates:
     """Draw units of rows in memory."""
     plan = (
         _COUNTED[request.verb](request, counted_cells(request, data))
@@ -224,20 +224,20 @@ def _draw_rows(
     check_method(method, len(names))
     entries = plan.cells.entries(units.code, units.n)
     replicates, errors = _draw(plan, entries, draw_weights(units, draws, seed), method, progress)
-    resamples = Drawn(plan, replicates, units.fewest, None)
-    if isinstance(plan, Plan) and len(names) == 1:
+    resamples = ReplicateEstimates(plan, replicates, units.fewest, None)
+    if isinstance(plan, EstimationPlan) and len(names) == 1:
         notes = notes_of_coverage(plan, f"bootstrap {request.verb}", method, cluster=units.code)
         resamples = replace(resamples, notes=tuple(notes))
-    if method == "bca" and isinstance(plan, Plan):
+    if method == "bca" and isinstance(plan, EstimationPlan):
         return replace(resamples, moments=influence_moments(plan, entries))
-    if method == "studentized" and isinstance(plan, Plan):
+    if method == "studentized" and isinstance(plan, EstimationPlan):
         return replace(resamples, errors=(standard_errors(plan, entries, np.ones((1, units.n)))[0], errors))
     return resamples
 
 
 def _draw_stored(
-    request: Request, data: Data, names: Sequence[str], draws: int, seed: int | None, method: Method
-) -> Drawn:
+    request: EstimateRequest, data: Data, names: Sequence[str], draws: int, seed: int | None, method: Method
+) -> ReplicateEstimates:
     """Draw units of a table that stays in its engine."""
     from ..frames.unit_batches import limit_memory
     from .engines.unit_sums import check_stored_pairs, draw_stored
@@ -266,7 +266,7 @@ def _draw_stored(
     )
 
 
-def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
+def draw_weights(units: ResamplingUnits, draws: int, seed: int | None) -> Iterator[Callable[[], np.ndarray]]:
     """Yield a function per block of draws, with a generator of its own, for weights of shape (draws, U)."""
     size = max(1, min(_DRAWS_AT_A_TIME, _WEIGHTS_AT_A_TIME // units.n))
     starts = range(0, draws, size)
@@ -277,7 +277,7 @@ def draw_weights(units: Units, draws: int, seed: int | None) -> Iterator[Callabl
 
 
 def _draw(
-    plan: Plan | CountPlan,
+    plan: EstimationPlan | CountPlan,
     entries: Entries,
     blocks: Iterator[Callable[[], np.ndarray]],
     method: Method,
@@ -293,7 +293,7 @@ def _draw(
         columns = counts.T.astype(float, order="C")
         values = replicate(plan, weight.T @ columns, chosen.T @ columns)
         errors = values[:0]
-        if method == "studentized" and isinstance(plan, Plan):
+        if method == "studentized" and isinstance(plan, EstimationPlan):
             errors = standard_errors(plan, entries, counts)
         if progress is not None:
             progress(len(values))
@@ -306,7 +306,7 @@ def _draw(
 
 def _request(
     estimator: Callable[..., Estimates], formula: str | Formula, alpha: float, options: dict[str, Any]
-) -> Request:
+) -> EstimateRequest:
     if options.get("strata"):
         raise InputError("The bootstrap draws units from the whole sample; omit strata.")
     name = getattr(estimator, "__name__", repr(estimator))
@@ -324,7 +324,7 @@ def _request(
     return make_request(name, formula, alpha=alpha, **options)
 
 
-def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:
+def _warn_of_separated_draws(plan: EstimationPlan, missing: np.ndarray) -> None:
     """Warn of logits that are missing in some draws, flags of shape (draws, m)."""
     counts = missing.sum(axis=0)
     if plan.request.family == "quasibinomial" and counts.any():
@@ -336,13 +336,13 @@ def _warn_of_separated_draws(plan: Plan, missing: np.ndarray) -> None:
         )
 
 
-def _factor(data: pd.DataFrame, unit: str) -> Clusters:
+def _factor(data: pd.DataFrame, unit: str) -> RowClusters:
     if unit == "row":
-        return Clusters.of_rows(len(data))
+        return RowClusters.of_rows(len(data))
     column = _unit_column(data.columns, unit)
     if column in UNIT_COLUMNS["pair"]:
         check_pairs(data, column)
-    return Clusters(*unit_codes(data, column))
+    return RowClusters(*unit_codes(data, column))
 
 
 def _unit_column(columns: Collection[str], unit: str) -> str:
@@ -357,7 +357,10 @@ def _unit_column(columns: Collection[str], unit: str) -> str:
 
 
 def _assemble(
-    resamples: Drawn, sample: intervals.Sample, interval: intervals.Interval, record: dict[str, Any]
+    resamples: ReplicateEstimates,
+    sample: intervals.BootstrapSample,
+    interval: intervals.BootstrapInterval,
+    record: dict[str, Any],
 ) -> Bootstrap:
     plan, tested = resamples.plan, sample.tested
     std_error = interval.std_error

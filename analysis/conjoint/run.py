@@ -16,13 +16,13 @@ from .engines.few_clusters import warn_of_few_clusters
 from .engines.solution import assemble, solve
 from .estimands import PLANS, plan_of
 from .estimates import Estimates
-from .plan import Plan
-from .request import MEANS, Request, require_frame
+from .plan import EstimationPlan
+from .request import MEANS, EstimateRequest, require_frame
 
 Data = pd.DataFrame | str | Path
 
 
-def frame_of(request: Request, data: Data, *, full: bool = False) -> pd.DataFrame:
+def frame_of(request: EstimateRequest, data: Data, *, full: bool = False) -> pd.DataFrame:
     """Rows of a request, repeats excluded unless it names them; of a file its columns, or the ``full``."""
     formula = request.formula
     texts = [*formula.features, *request.by, *request.clusters]
@@ -48,7 +48,7 @@ def frame_of(request: Request, data: Data, *, full: bool = False) -> pd.DataFram
     return _rows_without_repeats(frame, request, named).drop(columns=marks)
 
 
-def _with_levels(data: pd.DataFrame, request: Request, path: Path) -> pd.DataFrame:
+def _with_levels(data: pd.DataFrame, request: EstimateRequest, path: Path) -> pd.DataFrame:
     """The rows of a file; refuse attributes in numbers, whose levels other programs do not store."""
     for name in request.formula.features:
         kind = data[name].dtype
@@ -62,7 +62,7 @@ def _with_levels(data: pd.DataFrame, request: Request, path: Path) -> pd.DataFra
 
 
 def _rows_without_repeats(
-    data: pd.DataFrame, request: Request, named: Collection[str | None]
+    data: pd.DataFrame, request: EstimateRequest, named: Collection[str | None]
 ) -> pd.DataFrame:
     """Rows without repeats; warn of rows that repeat others because tables are numbered alike."""
     rows = without_repeats(data, named)
@@ -70,12 +70,12 @@ def _rows_without_repeats(
     return rows
 
 
-def plan_for(request: Request, data: Data) -> Plan:
+def plan_for(request: EstimateRequest, data: Data) -> EstimationPlan:
     """Build the plan of a request."""
     return plan_of(request, frame_of(request, data))
 
 
-def estimate(request: Request, data: Data) -> Estimates:
+def estimate(request: EstimateRequest, data: Data) -> Estimates:
     """Estimate what a request asks for."""
     if request.engine == "cregg":
         from .engines.cregg import estimate_with_cregg

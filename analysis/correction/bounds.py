@@ -32,7 +32,7 @@ def answered(n_answered: int, n_asked: int, counted: str, who: str = "") -> str:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class EstimateErrors:
     """m estimates with standard errors; every array has shape (m,)."""
 
     estimate: Floats
@@ -78,15 +78,15 @@ def index_of_bound(estimate: Floats, least: Floats, largest: Floats, end: Direct
 
 
 def bounds_by_direction(
-    estimates: Numbers, least: Numbers, largest: Numbers, direction: Direction | None
-) -> tuple[Numbers, Numbers]:
+    estimates: EstimateErrors, least: EstimateErrors, largest: EstimateErrors, direction: Direction | None
+) -> tuple[EstimateErrors, EstimateErrors]:
     """Bounds where missing answers move no estimate down ("for") or none up ("against")."""
     if direction is None:
         return least, largest
     chosen = index_of_bound(estimates.estimate, least.estimate, largest.estimate, direction)
     three = (least, estimates, largest)
     dfs = [numbers.df for numbers in three if numbers.df is not None]
-    bound = Numbers(
+    bound = EstimateErrors(
         np.choose(chosen, [numbers.estimate for numbers in three]),
         np.choose(chosen, [numbers.std_error for numbers in three]),
         np.choose(chosen, dfs) if len(dfs) == len(three) else None,
@@ -95,9 +95,9 @@ def bounds_by_direction(
 
 
 def columns_by_errors(
-    estimates: Numbers,
-    least: Numbers,
-    largest: Numbers,
+    estimates: EstimateErrors,
+    least: EstimateErrors,
+    largest: EstimateErrors,
     alpha: float,
     null: float = np.nan,
     support: tuple[Floats | float, Floats | float] = UNBOUNDED,
@@ -109,7 +109,7 @@ def columns_by_errors(
     flat = np.maximum(least.std_error, largest.std_error) <= _NO_ERROR * size
     none = flat & (alike | (largest.estimate - least.estimate <= _NO_ERROR * size))
 
-    def ends(of: Numbers, std_error: Floats) -> Ends:
+    def ends(of: EstimateErrors, std_error: Floats) -> Ends:
         interval = inference(of.estimate, std_error, alpha, 0.0, of.df)
         return Ends(of.estimate, std_error, interval.lower, interval.upper)
 

@@ -14,7 +14,7 @@ from conjury.inference.errors import listed
 from ..figures.labels import p_text
 from ..numerics.bootstrap import unequal_clusters
 from ..numerics.intervals import SAME, SHARE, cut, inference, jeffreys, level_of_t
-from ..numerics.panel import Clusters
+from ..numerics.panel import RowClusters
 from ..numerics.types import Codes, Floats
 from .selection import SELECTED, selection_p
 
@@ -25,12 +25,12 @@ _OUTSIDE = 1e-9
 
 
 @dataclass(frozen=True)
-class Units:
+class RateUnits:
     """n units of one group, with K classes, of which m are labelled, and the J categories of a judge."""
 
     labels: Floats  # (n, K): share of a unit's labels by people in each class, 0 where they gave none
     judged: Codes  # (n,): category of the judge
-    cluster: Clusters  # of units
+    cluster: RowClusters  # of units
     classes: tuple[str, ...]
     categories: tuple[str, ...]  # the classes first
 
@@ -89,7 +89,7 @@ class Rates:
     upper: Floats
 
 
-def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFrame, list[str]]:
+def all_rates(units: RateUnits, alpha: float) -> tuple[dict[str, Rates], pd.DataFrame, list[str]]:
     """Rates by every method, with the informedness of the judge, and what to note."""
     unlabelled, size = ~units.labelled, len(units.classes)
     judge_labels = units.given(unlabelled)[:, :size]
@@ -109,7 +109,7 @@ def all_rates(units: Units, alpha: float) -> tuple[dict[str, Rates], pd.DataFram
     return rates, informedness, [*notes, *more, *lacking, *_selection_notes(units)]
 
 
-def _selection_notes(units: Units) -> list[str]:
+def _selection_notes(units: RateUnits) -> list[str]:
     """A note where the judge labels units with a human label otherwise than others."""
     p = selection_p(units.given(np.ones(len(units.judged), dtype=bool)), units.labelled, units.cluster)
     if p >= SELECTED:
@@ -122,7 +122,7 @@ def _selection_notes(units: Units) -> list[str]:
     ]
 
 
-def confusion(units: Units) -> pd.DataFrame:
+def confusion(units: RateUnits) -> pd.DataFrame:
     """Labelled units by class and the judge's category, and their shares of the class."""
     counts = units.counts
     with np.errstate(invalid="ignore"):
@@ -137,7 +137,7 @@ def confusion(units: Units) -> pd.DataFrame:
     )
 
 
-def _informedness(units: Units, alpha: float) -> tuple[pd.DataFrame, list[str]]:
+def _informedness(units: RateUnits, alpha: float) -> tuple[pd.DataFrame, list[str]]:
     """Sensitivity plus specificity minus 1 of each class, and a note where it is hardly above 0."""
     counts, size = units.counts, len(units.classes)
     of_class = counts.sum(axis=0)
@@ -164,7 +164,7 @@ def _informedness(units: Units, alpha: float) -> tuple[pd.DataFrame, list[str]]:
     ]
 
 
-def _share(units: Units, indicators: Floats, rows: np.ndarray, alpha: float) -> Rates:
+def _share(units: RateUnits, indicators: Floats, rows: np.ndarray, alpha: float) -> Rates:
     """Shares of indicators, shape (rows, K), with Jeffreys' intervals for the effective number of units."""
     estimate = indicators.mean(axis=0)
     influence = np.zeros((len(rows), indicators.shape[1]))
@@ -180,7 +180,7 @@ def _missing_if_zero(error: Floats) -> Floats:
 
 
 def _stratified_rates(
-    units: Units, counts: Floats, share: Floats, estimate: Floats, influence: Floats, alpha: float
+    units: RateUnits, counts: Floats, share: Floats, estimate: Floats, influence: Floats, alpha: float
 ) -> Rates:
     """Rates with limits from the labelled units in each category of the judge."""
     # Limits are at the root of the summed squared distances of Jeffreys' limits of each category's share
@@ -198,7 +198,7 @@ def _stratified_rates(
     return Rates(estimate, _missing_if_zero(units.error(influence)), lower, upper)
 
 
-def _rogan_gladen(units: Units, alpha: float) -> tuple[Rates, list[str]]:
+def _rogan_gladen(units: RateUnits, alpha: float) -> tuple[Rates, list[str]]:
     """Rates that solve p = C pi, by least squares where the judge has more categories than classes."""
     counts, size = units.counts, len(units.classes)
     of_class, unlabelled = counts.sum(axis=0), ~units.labelled
@@ -307,7 +307,7 @@ def _maximum_likelihood_rates(counts: Floats, unlabelled_counts: Floats) -> Floa
     return share
 
 
-def _efficient(units: Units, alpha: float) -> Rates:
+def _efficient(units: RateUnits, alpha: float) -> Rates:
     """Human rates, corrected by the judge's labels with the weights of least variance."""
     # The judge's labels spread as among all units, unless a rate then leaves 0 to 1 (as where labelled units
     # contain most of a rare class): then as among labelled ones, which makes every rate an average of shares.
@@ -338,7 +338,7 @@ def _efficient(units: Units, alpha: float) -> Rates:
     return _stratified_rates(units, counts[~lacks_labels], share[~lacks_labels], estimate, influence, alpha)
 
 
-def _double_sampling(units: Units, alpha: float) -> tuple[Rates, list[str]]:
+def _double_sampling(units: RateUnits, alpha: float) -> tuple[Rates, list[str]]:
     """Maximum likelihood rates where labelled units are a random sample within each category of the judge."""
     counts, size = units.counts, len(units.classes)
     of_category = counts.sum(axis=1)

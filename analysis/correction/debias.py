@@ -29,7 +29,7 @@ import numpy as np
 from conjury.inference.errors import InputError
 
 from ..numerics.operating import satterthwaite
-from ..numerics.panel import Clusters, cross_clusters, intersections
+from ..numerics.panel import RowClusters, cross_clusters, intersections
 from ..numerics.sandwich import positive_semidefinite
 
 Tuning = Literal["coefficient", "scalar", "matrix", "none"]
@@ -53,9 +53,9 @@ class Influence:
     unlabelled: np.ndarray  # (G, J, m): the models on the other tasks
 
     @cached_property
-    def shared(self) -> Clusters:
+    def shared(self) -> RowClusters:
         """The clusters with labelled rows, G_L, numbered; of units."""
-        return Clusters.numbered(self.cluster)
+        return RowClusters.numbered(self.cluster)
 
     def summed(self, of_units: np.ndarray) -> np.ndarray:
         """Sum values of units (U, ...) by cluster with labelled rows, shape (G_L, ...)."""
@@ -80,7 +80,7 @@ class Influence:
 
 
 @dataclass(frozen=True)
-class Sources:
+class SourceEstimates:
     """Estimates of people and models, with the influence of every cluster on them."""
 
     human: np.ndarray  # (m,)
@@ -94,7 +94,7 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Debiased:
+class DebiasedEstimates:
     """Corrected estimates."""
 
     estimate: np.ndarray  # shape (m,)
@@ -127,15 +127,15 @@ def assign_folds(clusters: int, folds: int, seed: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Units:
+class LabelledClusters:
     """One clustering of n labelled rows above other rows, and its labelled clusters by fold."""
 
     sign: int  # among crossed clusterings
     n: int  # clusters of all rows, G
-    labelled: Clusters  # of the labelled rows
-    other: Clusters  # of the other rows
+    labelled: RowClusters  # of the labelled rows
+    other: RowClusters  # of the other rows
     place: np.ndarray  # which of the G clusters each cluster of the other rows is
-    units: Clusters  # of the labelled rows: cluster and fold
+    units: RowClusters  # of the labelled rows: cluster and fold
     # which of the G clusters, and which fold, each unit is in
     cluster: np.ndarray
     fold: np.ndarray
@@ -148,29 +148,34 @@ class Units:
 
 
 def units_of(
-    clusterings: Mapping[str, Clusters], n: int, folds: int, seed: int
-) -> tuple[Clusters, list[Units]]:
+    clusterings: Mapping[str, RowClusters], n: int, folds: int, seed: int
+) -> tuple[RowClusters, list[LabelledClusters]]:
     """Assign the first clustering's labelled clusters to folds; folds of n rows, and all units."""
-    first = Clusters.numbered(next(iter(clusterings.values())).code[:n])
+    first = RowClusters.numbered(next(iter(clusterings.values())).code[:n])
     if first.n < 2:
         raise InputError(
             "People's answers are in one cluster, but standard errors need two; add answers of further "
             "people."
         )
-    fold = Clusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
+    fold = RowClusters(assign_folds(first.n, folds, seed)[first.code], n_folds(first.n, folds))
     all_units = []
     for sign, clusters in intersections(clusterings):
-        labelled, unlabelled = Clusters.numbered(clusters.code[:n]), Clusters.numbered(clusters.code[n:])
-        units = Clusters.numbered(cross_clusters(labelled, fold).code)
+        labelled, unlabelled = (
+            RowClusters.numbered(clusters.code[:n]),
+            RowClusters.numbered(clusters.code[n:]),
+        )
+        units = RowClusters.numbered(cross_clusters(labelled, fold).code)
         place = np.zeros(unlabelled.n, dtype=np.int64)
         place[unlabelled.code] = clusters.code[n:]
         cluster, of_fold = np.zeros((2, units.n), dtype=np.int64)
         cluster[units.code], of_fold[units.code] = clusters.code[:n], fold.code
-        all_units.append(Units(sign, clusters.n, labelled, unlabelled, place, units, cluster, of_fold))
+        all_units.append(
+            LabelledClusters(sign, clusters.n, labelled, unlabelled, place, units, cluster, of_fold)
+        )
     return fold, all_units
 
 
-def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
+def debias(sources: SourceEstimates, tuning: Tuning = "coefficient") -> DebiasedEstimates:
     """Correct people's estimates by models."""
     # A fold's lambda comes from the other folds, shrunk towards zero by what chance would give at zero
     # correlation, and zero with too few clusters; with one fold it comes from all clusters, unshrunk.
@@ -206,7 +211,9 @@ def debias(sources: Sources, tuning: Tuning = "coefficient") -> Debiased:
         total, labelled, human = (
             positive_semidefinite(np.asarray(part))[0] for part in (total, labelled, human)
         )
-    return Debiased(np.asarray(estimate), np.asarray(total), np.asarray(labelled), np.asarray(human), mean)
+    return DebiasedEstimates(
+        np.asarray(estimate), np.asarray(total), np.asarray(labelled), np.asarray(human), mean
+    )
 
 
 def least_correlation(clusters: int) -> float:
@@ -220,7 +227,7 @@ def joint_df(total: np.ndarray, labelled: np.ndarray, df_labelled: np.ndarray, d
     return satterthwaite((labelled, remainder), (df_labelled, np.full(len(remainder), max(df_other, 1.0))))
 
 
-def _fold_shares(sources: Sources, folds: int) -> np.ndarray:
+def _fold_shares(sources: SourceEstimates, folds: int) -> np.ndarray:
     first = sources.influences[0]
     counts = np.bincount(first.fold, minlength=folds).astype(float)
     return np.asarray(counts / counts.sum())
@@ -245,7 +252,7 @@ def _gram(values: np.ndarray) -> np.ndarray:
     return np.asarray(values.T @ values)
 
 
-def _weights(sources: Sources, left_out: int | None, tuning: Tuning) -> np.ndarray:
+def _weights(sources: SourceEstimates, left_out: int | None, tuning: Tuning) -> np.ndarray:
     """Lambda, shape (m, J, m), from all folds but one."""
     j, m = sources.labelled.shape
     weights = np.zeros((m, j, m))
@@ -288,7 +295,7 @@ def _shrinkage(explained: np.ndarray, spread: np.ndarray, clusters: int, j: int)
     return np.asarray(np.clip(np.nan_to_num(factor, nan=0.0, neginf=0.0), 0.0, 1.0))
 
 
-def _n_remaining_clusters(sources: Sources, left_out: int) -> int:
+def _n_remaining_clusters(sources: SourceEstimates, left_out: int) -> int:
     first = sources.influences[0]
     return len(np.unique(first.cluster[first.fold != left_out]))
 
@@ -305,7 +312,7 @@ def _differences(influence: Influence, left_out: int | None) -> tuple[np.ndarray
     return human, influence.beside - labelled
 
 
-def _own_moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _own_moments(sources: SourceEstimates, left_out: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Each estimate's covariance with the differences, (m, J), their variance, (m, J, J), its own, (m,)."""
     j, m = sources.labelled.shape
     cov, var, spread = np.zeros((m, j)), np.zeros((m, j, j)), np.zeros(m)
@@ -317,7 +324,7 @@ def _own_moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np
     return cov, var, spread
 
 
-def _moments(sources: Sources, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _moments(sources: SourceEstimates, left_out: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Covariance of estimates with all differences, (m, J m), and variance of the latter, (J m, J m)."""
     j, m = sources.labelled.shape
     cov, var = np.zeros((m, j * m)), np.zeros((j * m, j * m))
@@ -349,7 +356,7 @@ def _inverse(matrix: np.ndarray, spread: float) -> np.ndarray:
     return np.asarray(unit[:, None] * inner * unit)
 
 
-def correlation(sources: Sources, contrasts: np.ndarray | None = None) -> np.ndarray:
+def correlation(sources: SourceEstimates, contrasts: np.ndarray | None = None) -> np.ndarray:
     """Multiple correlation of people's with the models' influence on each estimate, shape (m,)."""
     # With contrasts (q, m) it is that on each contrast, shape (q,).
     j, m = sources.labelled.shape

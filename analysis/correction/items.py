@@ -19,10 +19,10 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ..frames.vocabulary import CORRECTED_BY_MODELS
 from ..numerics.intervals import SAME, UNBOUNDED, Support, inference, wilson
-from ..numerics.panel import Clusters
+from ..numerics.panel import RowClusters
 from ..numerics.sandwich import small_sample_scale
 from ..numerics.types import Floats
-from .debias import Sources, Tuning, correlation, debias, joint_df, units_of
+from .debias import SourceEstimates, Tuning, correlation, debias, joint_df, units_of
 from .sources import weight_columns
 
 UNLIKE = 1e-6  # p value below which tasks or items are no random sample
@@ -31,7 +31,7 @@ _AT = 1e-9  # shares that differ by less are equal
 
 
 @dataclass(frozen=True)
-class Estimated:
+class InfluenceEstimates:
     """m estimates from n rows, and what each row adds to their errors, zero where it has no part."""
 
     estimate: Floats  # (m,)
@@ -40,21 +40,21 @@ class Estimated:
 
 
 @dataclass(frozen=True)
-class Rows:
+class EstimateRows:
     """m estimates by people and J models, with the clusters of the n labelled rows above the N other rows."""
 
-    human: Estimated  # of n rows
-    labelled: Sequence[Estimated]  # J, of n rows
-    other: Sequence[Estimated]  # J, of N rows
-    clusterings: Mapping[str, Clusters]  # of n + N rows; folds are of the first
+    human: InfluenceEstimates  # of n rows
+    labelled: Sequence[InfluenceEstimates]  # J, of n rows
+    other: Sequence[InfluenceEstimates]  # J, of N rows
+    clusterings: Mapping[str, RowClusters]  # of n + N rows; folds are of the first
 
-    def chosen(self, mask: np.ndarray) -> Rows:
+    def chosen(self, mask: np.ndarray) -> EstimateRows:
         """The same for some of the estimates, given as flags of shape (m,)."""
 
-        def of(estimates: Estimated) -> Estimated:
-            return Estimated(estimates.estimate[mask], estimates.influence[:, mask], estimates.used)
+        def of(estimates: InfluenceEstimates) -> InfluenceEstimates:
+            return InfluenceEstimates(estimates.estimate[mask], estimates.influence[:, mask], estimates.used)
 
-        return Rows(
+        return EstimateRows(
             of(self.human),
             [of(estimates) for estimates in self.labelled],
             [of(estimates) for estimates in self.other],
@@ -73,30 +73,32 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class EstimateVariances:
     """m estimates; every array has shape (m,)."""
 
     estimate: Floats
     variance: Floats
     df: Floats
 
-    def filled(self, mask: np.ndarray) -> Numbers:
+    def filled(self, mask: np.ndarray) -> EstimateVariances:
         """The numbers at some of the places that ``mask`` flags, NaN elsewhere."""
-        return Numbers(*(_filled(values, mask) for values in (self.estimate, self.variance, self.df)))
+        return EstimateVariances(
+            *(_filled(values, mask) for values in (self.estimate, self.variance, self.df))
+        )
 
 
 @dataclass(frozen=True)
-class Corrected:
+class CorrectedEstimates:
     """m estimates by people alone and corrected, and what the models add to each."""
 
-    human: Numbers
-    corrected: Numbers
+    human: EstimateVariances
+    corrected: EstimateVariances
     rho: Floats  # (m,)
     weights: Floats  # (m, J)
     gain: Floats  # (m,)
 
 
-def weighted_mean(values: Floats, weight: Floats) -> Estimated:
+def weighted_mean(values: Floats, weight: Floats) -> InfluenceEstimates:
     """Weighted means of m columns of values (n, m); rows with a missing value or weight 0 have no part."""
     mask = np.isfinite(values).all(axis=1) & (weight > 0)
     share = np.where(mask, weight, 0.0)
@@ -104,29 +106,31 @@ def weighted_mean(values: Floats, weight: Floats) -> Estimated:
         share = share / share.sum()
     filled = np.where(mask[:, None], values, 0.0)
     estimate = share @ filled
-    return Estimated(estimate, share[:, None] * np.where(mask[:, None], filled - estimate, 0.0), mask)
+    return InfluenceEstimates(
+        estimate, share[:, None] * np.where(mask[:, None], filled - estimate, 0.0), mask
+    )
 
 
-def clustered_numbers(estimates: Estimated, cluster: np.ndarray) -> Numbers:
+def clustered_numbers(estimates: InfluenceEstimates, cluster: np.ndarray) -> EstimateVariances:
     """Estimates from one source alone, rows in clusters."""
-    clusters = Clusters.numbered(cluster)
+    clusters = RowClusters.numbered(cluster)
     g = _distinct(clusters.code[estimates.used])
     sums = _summed(estimates.influence, clusters.code, clusters.n)
-    return Numbers(
+    return EstimateVariances(
         estimates.estimate, _factor(g) ** 2 * (sums**2).sum(axis=0), np.full(len(estimates.estimate), g - 1.0)
     )
 
 
-def concatenate_numbers(parts: Sequence[Numbers]) -> Numbers:
+def concatenate_numbers(parts: Sequence[EstimateVariances]) -> EstimateVariances:
     """Estimates of several calls, one after the other."""
-    return Numbers(
+    return EstimateVariances(
         np.concatenate([part.estimate for part in parts]),
         np.concatenate([part.variance for part in parts]),
         np.concatenate([part.df for part in parts]),
     )
 
 
-def correct(rows: Rows, tuning: Tuning, folds: int, seed: int) -> Corrected:
+def correct(rows: EstimateRows, tuning: Tuning, folds: int, seed: int) -> CorrectedEstimates:
     """Correct people's estimates by the models; estimates that some source lacks are NaN."""
     # The variance from G clusters has the factor G / (G - 1), so that people alone get the ordinary t
     # interval of a mean.
@@ -138,17 +142,19 @@ def correct(rows: Rows, tuning: Tuning, folds: int, seed: int) -> Corrected:
     df = np.full(m, n_labelled - 1.0)
     if not m:
         empty = np.full(len(is_finite), np.nan)
-        nothing = Numbers(empty, empty, empty)
-        return Corrected(nothing, nothing, empty, np.full((len(is_finite), len(rows.other)), np.nan), empty)
+        nothing = EstimateVariances(empty, empty, empty)
+        return CorrectedEstimates(
+            nothing, nothing, empty, np.full((len(is_finite), len(rows.other)), np.nan), empty
+        )
     sources = _sources(subset, folds, seed)
     result = debias(sources, tuning)
     human, total, part = (np.diag(vcov) for vcov in (result.vcov_human, result.vcov, result.vcov_labelled))
     gain = np.where((human > SAME**2) & (total > SAME**2), result.gain, np.nan)
     joint = joint_df(total, part, df, n_other - 1.0)
     each = np.arange(m)
-    return Corrected(
-        Numbers(subset.human.estimate, human, df).filled(is_finite),
-        Numbers(result.estimate, total, np.where(total > SAME**2, joint, df)).filled(is_finite),
+    return CorrectedEstimates(
+        EstimateVariances(subset.human.estimate, human, df).filled(is_finite),
+        EstimateVariances(result.estimate, total, np.where(total > SAME**2, joint, df)).filled(is_finite),
         _filled(correlation(sources), is_finite),
         np.stack([_filled(result.weights[each, j, each], is_finite) for j in range(len(rows.other))], axis=1),
         _filled(gain, is_finite),
@@ -156,7 +162,7 @@ def correct(rows: Rows, tuning: Tuning, folds: int, seed: int) -> Corrected:
 
 
 def interval_table(
-    numbers: Numbers, alpha: float, support: Support = UNBOUNDED, share: np.ndarray | bool = False
+    numbers: EstimateVariances, alpha: float, support: Support = UNBOUNDED, share: np.ndarray | bool = False
 ) -> pd.DataFrame:
     """Standard errors, degrees of freedom and t intervals of estimates, a row each."""
     # A share of 0 or 1 without variance has Wilson's interval, with the clusters as trials; other estimates
@@ -178,7 +184,7 @@ def interval_table(
     )
 
 
-def quantile(below: Numbers, values: Floats, q: float, alpha: float) -> tuple[int, float, float]:
+def quantile(below: EstimateVariances, values: Floats, q: float, alpha: float) -> tuple[int, float, float]:
     """Invert estimates of the shares of answers up to m rising values: place, lower and upper limit."""
     # The least value with a share of at least `q`; its limits are where the t interval of the share leaves
     # `q`, which needs no density and is valid for few categories.
@@ -191,7 +197,7 @@ def quantile(below: Numbers, values: Floats, q: float, alpha: float) -> tuple[in
 
 
 def p_of_difference(
-    labelled: Estimated, pool: Estimated, cluster: np.ndarray, cluster_other: np.ndarray
+    labelled: InfluenceEstimates, pool: InfluenceEstimates, cluster: np.ndarray, cluster_other: np.ndarray
 ) -> Floats:
     """P values, shape (m,), of no difference between a model's estimates on labelled and on other rows."""
     first, second = clustered_numbers(labelled, cluster), clustered_numbers(pool, cluster_other)
@@ -225,7 +231,10 @@ def doubt_of(probability: pd.Series[Any]) -> Floats:
 
 
 def answers_differ(
-    labelled: Sequence[Estimated], pool: Sequence[Estimated], cluster: np.ndarray, cluster_other: np.ndarray
+    labelled: Sequence[InfluenceEstimates],
+    pool: Sequence[InfluenceEstimates],
+    cluster: np.ndarray,
+    cluster_other: np.ndarray,
 ) -> bool:
     """Whether some model answers labelled rows otherwise than other rows, by more than chance."""
     return any(
@@ -266,14 +275,14 @@ def stack_sources(
     return table[[*keys.columns, "source", *columns, *counts, *gains.columns]]
 
 
-def gains_of(corrected: Corrected, models: Sequence[str]) -> pd.DataFrame:
+def gains_of(corrected: CorrectedEstimates, models: Sequence[str]) -> pd.DataFrame:
     """Correlation, weights and gain of m corrected estimates."""
     return pd.DataFrame(
         {"rho": corrected.rho, **weight_columns(corrected.weights, models), "gain": corrected.gain}
     )
 
 
-def _sources(rows: Rows, folds: int, seed: int) -> Sources:
+def _sources(rows: EstimateRows, folds: int, seed: int) -> SourceEstimates:
     """What clusters add to the errors of estimates by people and models."""
     inner = np.stack([estimates.influence for estimates in rows.labelled], axis=1)
     outer = np.stack([estimates.influence for estimates in rows.other], axis=1)
@@ -289,7 +298,7 @@ def _sources(rows: Rows, folds: int, seed: int) -> Sources:
             )
         )
     n_labelled, n_other = rows.n_clusters
-    return Sources(
+    return SourceEstimates(
         rows.human.estimate,
         np.array([estimates.estimate for estimates in rows.labelled]),
         np.array([estimates.estimate for estimates in rows.other]),

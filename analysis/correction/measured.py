@@ -11,13 +11,13 @@ from scipy.special import ndtri
 from conjury.inference.errors import InputError
 
 from ..results import Result
-from .planning import Precision, adjusted, precision
+from .planning import CorrectionPrecision, adjusted, precision
 
 _NUMBERS = ("estimate", "std_error", "df", "z", "p", "lower", "upper")
 
 
 @dataclass(frozen=True)
-class Measured:
+class PilotEstimates:
     """What a first study has shown of m estimates."""
 
     keys: pd.DataFrame
@@ -38,7 +38,7 @@ class Measured:
         """Variance of people alone at numbers of people."""
         return np.asarray(self.sd**2 / people)
 
-    def precision(self, people: np.ndarray) -> Precision:
+    def precision(self, people: np.ndarray) -> CorrectionPrecision:
         """Precision of the corrected estimates at numbers of people."""
         return precision(self.adjusted, people, self.tasks, self.other)
 
@@ -53,7 +53,9 @@ class Measured:
         return np.tanh(z - half), np.tanh(z + half)
 
 
-def measured_of(measured: Result | pd.DataFrame, tasks: float | None, other_tasks: float | None) -> Measured:
+def measured_of(
+    measured: Result | pd.DataFrame, tasks: float | None, other_tasks: float | None
+) -> PilotEstimates:
     """Take what a plan needs from a result or a table, with the numbers of tasks where they are given."""
     for name, value in (("tasks", tasks), ("other", other_tasks)):
         if value is not None and not value > 0:
@@ -80,7 +82,7 @@ def measured_of(measured: Result | pd.DataFrame, tasks: float | None, other_task
     keys = human.drop(columns=[name for name in _NUMBERS if name in human])
     df = human["df"] if "df" in human else pd.Series(clusters - 1, index=human.index)
     rho = gains["rho"].to_numpy(float)[tested]
-    return Measured(
+    return PilotEstimates(
         keys[tested].reset_index(drop=True),
         rho,
         adjusted(rho, clusters, len(settings["model"])),
@@ -93,7 +95,7 @@ def measured_of(measured: Result | pd.DataFrame, tasks: float | None, other_task
     )
 
 
-def _from_table(table: pd.DataFrame, tasks: float | None, other_tasks: float | None) -> Measured:
+def _from_table(table: pd.DataFrame, tasks: float | None, other_tasks: float | None) -> PilotEstimates:
     for column in ("rho", "sd"):
         if column not in table:
             raise InputError(f"The table has no column {column!r}; add it for each estimate.")
@@ -105,4 +107,6 @@ def _from_table(table: pd.DataFrame, tasks: float | None, other_tasks: float | N
         raise InputError("rho is from -1 to 1 and sd above 0 in each row; correct the table.")
     keys = table.drop(columns=["rho", "sd"]).reset_index(drop=True)
     rate = np.ones(len(table))
-    return Measured(keys, rho, rho, sd, rate, np.nan, float(tasks or 0), float(other_tasks or 0), ("model",))
+    return PilotEstimates(
+        keys, rho, rho, sd, rate, np.nan, float(tasks or 0), float(other_tasks or 0), ("model",)
+    )

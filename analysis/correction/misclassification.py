@@ -17,9 +17,9 @@ from conjury.inference.tables.items import copies
 
 from ..frames.passport import coverage_notes, situation_of
 from ..numerics.intervals import check_alpha
-from ..numerics.panel import Clusters
+from ..numerics.panel import RowClusters
 from ..results import Result
-from .class_rates import Rates, Units, all_rates, confusion
+from .class_rates import Rates, RateUnits, all_rates, confusion
 
 NO_LABEL = "no label"  # category of a judge's missing labels
 
@@ -163,7 +163,7 @@ def rates(
     return Result(_joined(rows), "rates", tuple(dict.fromkeys(notes)), settings, extra)
 
 
-def _coverage_notes(units: Units, rates_by_method: Mapping[str, Rates], alpha: float) -> list[str]:
+def _coverage_notes(units: RateUnits, rates_by_method: Mapping[str, Rates], alpha: float) -> list[str]:
     """State which rates have intervals that were measured to cover too rarely in tables like this one."""
     labelled = units.labelled
     situation = situation_of(
@@ -212,7 +212,7 @@ def _units(
     classes: tuple[str, ...],
     cluster: str | None,
     where: str,
-) -> Units:
+) -> RateUnits:
     judge_labels = as_text(part[judge]).fillna(NO_LABEL)
     extra_categories = sorted(str(name) for name in judge_labels.unique() if name not in classes)
     categories = (*classes, *extra_categories)
@@ -224,15 +224,15 @@ def _units(
     if not labelled.any() or labelled.all():
         lacking = "without a human label" if labelled.any() else "labelled by people"
         raise InputError(f"{where}No unit is {lacking}; a correction needs units of both kinds.")
-    clusters = Clusters.of_rows(len(part))
+    clusters = RowClusters.of_rows(len(part))
     if cluster is not None:
         codes, levels = pd.factorize(part[cluster])
         if (codes < 0).any() or len(levels) < 2:
             raise InputError(
                 f"{where}Column '{cluster}' is empty in some rows or has one cluster; fill it in."
             )
-        clusters = Clusters(codes.astype(np.int64), len(levels))
-    return Units(labels, judged.astype(np.int64), clusters, classes, categories)
+        clusters = RowClusters(codes.astype(np.int64), len(levels))
+    return RateUnits(labels, judged.astype(np.int64), clusters, classes, categories)
 
 
 def _tidy(rates_by_method: dict[str, Rates], classes: tuple[str, ...]) -> pd.DataFrame:

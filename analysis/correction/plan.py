@@ -16,8 +16,8 @@ from conjury.inference.tables.frames import any_frame
 from ..numerics.intervals import check_alpha
 from ..numerics.operating import operating, solve_increasing
 from ..results import Result, stack
-from .measured import Measured, measured_of
-from .planning import Costs, largest_ratio, split_budget
+from .measured import PilotEstimates, measured_of
+from .planning import UnitCosts, largest_ratio, split_budget
 from .sources import low_correlation
 from .strata import PRIOR, precision_gain, strata_plan
 
@@ -189,7 +189,7 @@ def _effects(effect: float | Sequence[float] | None) -> np.ndarray:
     return effects
 
 
-def _costs(person: float | None, task: float | None, tasks: float, budget: float | None) -> Costs | None:
+def _costs(person: float | None, task: float | None, tasks: float, budget: float | None) -> UnitCosts | None:
     for name, value in (("cost_person", person), ("cost_task", task), ("budget", budget)):
         if value is not None and not 0 <= value < np.inf:
             raise InputError(f"{name} is {value:g}; give a cost of 0 or more.")
@@ -201,7 +201,7 @@ def _costs(person: float | None, task: float | None, tasks: float, budget: float
         raise InputError("cost_person is 0, so the budget buys any number of people; give their cost.")
     if budget is not None and budget < 2 * person:
         raise InputError(f"A budget of {budget:g} is enough for fewer than two people; give a larger one.")
-    return Costs(person, task, tasks)
+    return UnitCosts(person, task, tasks)
 
 
 def _strata(
@@ -241,7 +241,7 @@ def _strata_notes(table: pd.DataFrame, has_costs: bool) -> list[str]:
 
 
 def _table_by_people(
-    inputs: Measured, sizes: np.ndarray, effects: np.ndarray, costs: Costs | None, alpha: float
+    inputs: PilotEstimates, sizes: np.ndarray, effects: np.ndarray, costs: UnitCosts | None, alpha: float
 ) -> pd.DataFrame:
     """A row for each estimate, number of people and effect."""
     parts = []
@@ -276,13 +276,13 @@ def _table_by_people(
     return stack(parts) if len(inputs.keys.columns) else pd.concat(parts, ignore_index=True)
 
 
-def _cost(costs: Costs, people: Any, other_tasks: Any) -> Any:
+def _cost(costs: UnitCosts, people: Any, other_tasks: Any) -> Any:
     """Cost of people, and of a model that answers their tasks and others."""
     model = costs.task * (other_tasks + people * costs.tasks) if costs.task else 0.0
     return costs.person * people + model
 
 
-def _table_of_inputs(inputs: Measured, alpha: float) -> pd.DataFrame:
+def _table_of_inputs(inputs: PilotEstimates, alpha: float) -> pd.DataFrame:
     """What was measured of each estimate, and what follows from it."""
     lower, upper = inputs.interval(alpha)
     with np.errstate(divide="ignore"):
@@ -299,7 +299,7 @@ def _table_of_inputs(inputs: Measured, alpha: float) -> pd.DataFrame:
 
 
 def _people_for_power(
-    inputs: Measured, effects: np.ndarray, costs: Costs | None, power: float, alpha: float
+    inputs: PilotEstimates, effects: np.ndarray, costs: UnitCosts | None, power: float, alpha: float
 ) -> pd.DataFrame:
     """People for the power at each effect, rounded up; infinite beyond any number that can be asked."""
     ones = np.ones(len(inputs.rho))
@@ -339,7 +339,7 @@ def _people_for_power(
     )  # fmt: skip
 
 
-def _split(inputs: Measured, budget: float, costs: Costs, alpha: float) -> pd.DataFrame:
+def _split(inputs: PilotEstimates, budget: float, costs: UnitCosts, alpha: float) -> pd.DataFrame:
     """The best split for each estimate, and in the first row for all together."""
     splits = split_budget(inputs.adjusted, budget, costs)
     joint_split = split_budget(inputs.adjusted, budget, costs, together=True)
@@ -366,13 +366,13 @@ def _split(inputs: Measured, budget: float, costs: Costs, alpha: float) -> pd.Da
     return pd.concat([pd.DataFrame([first]).reindex(columns=table.columns), table], ignore_index=True)
 
 
-def _cost_of_split(costs: Costs, people: np.ndarray, other_tasks: np.ndarray) -> np.ndarray:
+def _cost_of_split(costs: UnitCosts, people: np.ndarray, other_tasks: np.ndarray) -> np.ndarray:
     """Cost of a split; where it has no other tasks, the model is not asked at all."""
     cost = np.asarray(_cost(costs, people, other_tasks), dtype=float)
     return np.where(other_tasks > 0, cost, costs.person * people)
 
 
-def _notes(inputs: Measured) -> list[str]:
+def _notes(inputs: PilotEstimates) -> list[str]:
     notes = []
     if inputs.people < FEW:
         lower, upper = inputs.interval(0.05)
@@ -388,7 +388,7 @@ def _notes(inputs: Measured) -> list[str]:
     return notes
 
 
-def _price_notes(inputs: Measured, costs: Costs) -> list[str]:
+def _price_notes(inputs: PilotEstimates, costs: UnitCosts) -> list[str]:
     ratio = costs.task * costs.tasks / costs.person
     dear = int((largest_ratio(inputs.adjusted) <= ratio).sum())
     if not dear:

@@ -32,7 +32,7 @@ FEWEST = 2  # people
 
 
 @dataclass(frozen=True)
-class Precision:
+class CorrectionPrecision:
     """Variances and degrees of freedom of corrected estimates; arrays of one shape."""
 
     # `ratio` is the variance over that of people alone, `labelled` the part of it from the labelled tasks.
@@ -48,13 +48,13 @@ class Precision:
 
 def precision(
     rho: np.ndarray, people: np.ndarray, tasks: float, other_tasks: np.ndarray | float
-) -> Precision:
+) -> CorrectionPrecision:
     """Precision at numbers of people and other tasks, with weights that are estimated from other folds."""
     share = share_of_others(people, tasks, other_tasks)
     explained = rho**2 * share
     loss = tuning_loss(rho, share, people)
     labelled = np.where(_without_weight(people), 1.0, 1 - explained * (2 - share) + loss)
-    return Precision(1 - explained + loss, labelled)
+    return CorrectionPrecision(1 - explained + loss, labelled)
 
 
 def share_of_others(people: np.ndarray, tasks: float, other_tasks: np.ndarray | float) -> np.ndarray:
@@ -104,7 +104,7 @@ def largest_ratio(rho: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Costs:
+class UnitCosts:
     """What one person and one task of the model cost, and how many tasks a person answers."""
 
     person: float
@@ -130,7 +130,7 @@ class Split:
     ratio: np.ndarray
 
 
-def split_budget(rho: np.ndarray, budget: float, costs: Costs, together: bool = False) -> Split:
+def split_budget(rho: np.ndarray, budget: float, costs: UnitCosts, together: bool = False) -> Split:
     """Split a budget between people and a model so that variances (m,) are smallest."""
     # With `together` one split is found for all, which makes the mean of the ratios smallest.
     most = int(np.floor(budget / costs.person + 1e-9))

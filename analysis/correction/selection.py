@@ -6,13 +6,13 @@ import numpy as np
 from scipy.special import gammaln, ndtr
 
 from ..numerics.intervals import SAME
-from ..numerics.panel import Clusters
+from ..numerics.panel import RowClusters
 from ..numerics.types import Codes, Floats
 
 SELECTED = 0.05  # p value below which labelled units count as selected
 
 
-def selection_p(values: Floats, labelled: np.ndarray, cluster: Clusters) -> float:
+def selection_p(values: Floats, labelled: np.ndarray, cluster: RowClusters) -> float:
     """P value of no relation of S values of n units, shape (n, S), with being labelled, flags (n,)."""
     # Fisher's exact test (twice the smaller tail) for indicators of independent units, else the score test
     # with permutation variance; Bonferroni over S values, two complementary indicators counting as one.
@@ -41,7 +41,7 @@ def _log_choose(n: int, k: Codes) -> Floats:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0), dtype=float)
 
 
-def _score(value: Floats, labelled: np.ndarray, cluster: Clusters) -> float:
+def _score(value: Floats, labelled: np.ndarray, cluster: RowClusters) -> float:
     x, y = value - value.mean(), labelled - labelled.mean()
     product = x * y
     variance = float((x**2).sum() * (y**2).sum()) / (len(x) - 1)

@@ -22,7 +22,7 @@ AT_MOST_HALF = (
 )
 
 
-class Tuned(TypedDict, total=False):
+class ModelWeighting(TypedDict, total=False):
     """How the models' answers are weighted."""
 
     # whether the weight of the models is chosen for each estimate (default), for all together, as a matrix
@@ -33,14 +33,8 @@ class Tuned(TypedDict, total=False):
     folds: int
 
 
-class Judged(Tuned, total=False):
-    """Who answered, and how the models' answers are weighted.
-
-    Attributes
-    ----------
-    human, model : str or sequence of str
-        Values of ``judge_id``, ``panel`` or ``judge_kind``. By default all people and all models.
-    """
+class JudgmentSources(ModelWeighting, total=False):
+    """Who answered (values of judge_id, panel or judge_kind; by default all), and how models are weighted."""
 
     human: str | Sequence[str]
     model: str | Sequence[str]

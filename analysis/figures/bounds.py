@@ -14,10 +14,10 @@ from conjury.inference.errors import InputError
 from ..frames.sentences import agreeing_with_part, out_of
 from .benchmark.panels import label_rows, metric_in_words
 from .conjoint.effects import axis_label, is_reference, series_in_words
-from .dots import Levels, draw_dots, levels, table_of
+from .dots import LevelPanels, draw_dots, levels, table_of
 from .fitting import Drawable
 from .labels import display_order, level_of, series_labels, strata_columns
-from .registry import Style, figure
+from .registry import FigureStyle, figure
 from .theme import Theme
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ APART = 0.042  # inches between the answers given and the bounds of a row, and t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounded(Levels):
+class BoundsPlot(LevelPanels):
     """Two lines for each row: the answers given with their interval, and the bounds with theirs."""
 
     # The table has the columns `bound_lower, bound_upper, ci_lower, ci_upper`, too.
@@ -67,7 +67,7 @@ class Bounded(Levels):
         return super()._limits(panels, [*hold, *panel_rows[BOUNDS].to_numpy(float).ravel()], least)
 
 
-def bounds_in_words(result: Drawable, style: Style) -> pd.DataFrame:
+def bounds_in_words(result: Drawable, style: FigureStyle) -> pd.DataFrame:
     """The table of a result with ``panel, row, series`` in words, in display order."""
     frame, words, names = result.frame, style.words, style.names
     if "metric" in frame:
@@ -132,7 +132,7 @@ def _rows(estimates: pd.DataFrame, frame: pd.DataFrame) -> dict[str, list[str]]:
 
 
 @figure("bounds")
-def bounds(result: Drawable, style: Style, *, judges: Sequence[str] | None = None) -> Bounded:
+def bounds(result: Drawable, style: FigureStyle, *, judges: Sequence[str] | None = None) -> BoundsPlot:
     """Estimates from the answers given above their bounds: a panel for each attribute, dimension or score.
 
     Of many judges those with the smallest shares of answers are drawn, and of scores accuracy and balanced
@@ -163,7 +163,7 @@ def bounds(result: Drawable, style: Style, *, judges: Sequence[str] | None = Non
         share_x="feature" in frame,
         digits=2 if "feature" not in frame else 3,
     )
-    return Bounded(**vars(plot))
+    return BoundsPlot(**vars(plot))
 
 
 def _quantity(frame: pd.DataFrame, result: Drawable) -> str:
@@ -174,7 +174,7 @@ def _quantity(frame: pd.DataFrame, result: Drawable) -> str:
     return "Mean rating" if result.settings.get("statistic") == "mean" else "Share"
 
 
-def _places(estimates: pd.DataFrame, column: str | None, style: Style) -> list[int]:
+def _places(estimates: pd.DataFrame, column: str | None, style: FigureStyle) -> list[int]:
     """Colours of the judges, where each has one series."""
     if column != "group":
         return style.names.places(estimates, estimates["series"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from .labels import Names, level_of
+from .labels import ColumnNames, level_of
 from .theme import distinct_colors
 
 PEOPLE, CORRECTED = "People only", "Corrected"
@@ -49,7 +49,7 @@ def bounds_of(settings: Mapping[str, Any]) -> str:
     return f"{level_of(settings)} intervals"
 
 
-def model_in_words(name: str, names: Names) -> str:
+def model_in_words(name: str, names: ColumnNames) -> str:
     """Label of a model, with that of its prompt where it is under one of several."""
     prompted = _PROMPTED.fullmatch(name)
     if prompted is None:
@@ -57,18 +57,18 @@ def model_in_words(name: str, names: Names) -> str:
     return f"{names.of('judge', prompted['judge'])}, {names.of('prompts', prompted['prompt'])}"
 
 
-def models_in_words(models: Sequence[str], names: Names) -> dict[str, str]:
+def models_in_words(models: Sequence[str], names: ColumnNames) -> dict[str, str]:
     """Labels of models, with the identifier where two have the same."""
     labels = {name: model_in_words(name, names) for name in models}
     duplicate_labels = {text for text in labels.values() if list(labels.values()).count(text) > 1}
     return {name: f"{text} ({name})" if text in duplicate_labels else text for name, text in labels.items()}
 
 
-def alone_in_words(models: Sequence[str], names: Names) -> dict[str, str]:
+def alone_in_words(models: Sequence[str], names: ColumnNames) -> dict[str, str]:
     """What the estimates of each model alone are called in a legend."""
     return {name: f"{text} only" for name, text in models_in_words(models, names).items()}
 
 
-def places_of(models: Sequence[str], names: Names) -> list[int]:
+def places_of(models: Sequence[str], names: ColumnNames) -> list[int]:
     """Colours of people, of corrected estimates and of the models, which have their usual ones."""
     return distinct_colors([0, CORRECTED_PLACE, *(names.place(name, models) for name in models)])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .registry import Style
+    from .registry import FigureStyle
 
 NUMBERS = ["estimate", "lower", "upper"]
 MOST_LISTED = 24  # estimates that an alternative text lists one by one
@@ -129,7 +129,7 @@ def table_of(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Levels(Dots):
+class LevelPanels(Dots):
     """Panels one below the other, each with rows of its own: attributes with their levels."""
 
     rows: Mapping[str, Sequence[str]]  # rows of each panel from top to bottom
@@ -150,7 +150,7 @@ class Levels(Dots):
         n = len(self.series)
         return 0.15 if n <= 2 else 0.11 if n <= 4 else 0.085 if n <= 7 else 0.042
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw one panel for each attribute, with heights proportional to the number of levels."""
         look = style.look
         layout = arrange(
@@ -277,7 +277,7 @@ def levels(
     places: Sequence[int] | None = None,
     baseline: float | Mapping[str, float] | None = 0.0,
     **options: Any,
-) -> Levels:
+) -> LevelPanels:
     """Lay a table of `table_of` out as levels; panels, rows and series in display order."""
     if table.empty:
         raise InputError("There is nothing to draw: the table of estimates has no rows.")
@@ -286,7 +286,7 @@ def levels(
         rows = {name: display_order(table.loc[table["panel"] == name, "row"]) for name in panels}
     series = display_order(table["series"])
     lines = {} if baseline is None else baseline
-    return Levels(
+    return LevelPanels(
         table=table,
         panels=list(rows),
         rows=rows,

@@ -194,36 +194,19 @@ PANEL_TITLE = 9.5
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Texts of panels, broken into lines, and the room that they need.
+class PanelLayout:
+    """Texts of panels, broken into lines, and the room that they need."""
 
-    Attributes
-    ----------
-    texts : dict of str to dict of str to str
-        Tick label of each row of each panel.
-    titles : dict of str to str
-        Heading of each panel.
-    rows, heights : list of float
-        Inches of each panel's rows, and of these with the heading and axis.
-    columns : list of list of int
-        Panels of each column.
-    outdent : list of float
-        Inches by which the headings of each column start left of the axes: 0, or the tick
-        labels' width where a heading would not fit above the axes.
-    width : float
-        Inches of the figure.
-    is_wrapped : bool
-        Whether any text takes more lines than one, or starts left of the axes.
-    """
-
-    texts: dict[str, dict[str, str]]
-    titles: dict[str, str]
-    rows: list[float]
-    heights: list[float]
-    columns: list[list[int]]
-    outdent: list[float]
-    width: float
-    is_wrapped: bool
+    texts: dict[str, dict[str, str]]  # tick label of each row of each panel
+    titles: dict[str, str]  # heading of each panel
+    rows: list[float]  # inches of each panel's rows
+    heights: list[float]  # inches of these with the heading and axis
+    columns: list[list[int]]  # panels of each column
+    outdent: list[
+        float
+    ]  # inches by which a column's headings start left of the axes: 0, or its tick labels' width
+    width: float  # inches of the figure
+    is_wrapped: bool  # whether any text takes more lines than one, or starts left of the axes
 
     @property
     def body(self) -> float:
@@ -238,7 +221,7 @@ def arrange(
     *,
     furniture: float,
     width: float,
-) -> Layout:
+) -> PanelLayout:
     """Break tick labels and headings of panels into lines, in one column or, past a wide page, two."""
     room = width
     for n_columns in (1, 2):
@@ -263,7 +246,7 @@ def arrange(
     is_wrapped = is_tight or any(texts[panel] != dict(names[panel]) for panel in panels)
     rows = [measure(panel, texts[panel]) for panel in panels]
     beyond = [more_lines(titles[panel], PANEL_TITLE) for panel in panels]
-    return Layout(
+    return PanelLayout(
         texts=texts,
         titles=titles,
         rows=rows,

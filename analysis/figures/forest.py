@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .registry import Style
+    from .registry import FigureStyle
 
 DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.2, 1.6)), (0, (5, 1.5, 1, 1.5)))
 
@@ -64,7 +64,7 @@ class Forest(Dots):
         ]
         return " ".join([super().describe(), *([f"Lines: {'; '.join(texts)}."] if texts else [])])
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the panels with one legend above."""
         from matplotlib.lines import Line2D
 

@@ -27,7 +27,7 @@ STEPS = 60  # of a bar of colours
 
 
 @dataclass(frozen=True)
-class Grid:
+class DotGrid:
     """Dots of one panel."""
 
     table: pd.DataFrame  # `row, column` (labels), `estimate`, `state` (filled, half or hollow)
@@ -58,7 +58,7 @@ class Grid:
         return max(map(inches, self.texts), default=0.0)
 
 
-def draw_grid(axes: Axes, grid: Grid, look: Theme, largest: float, outdent: float = 0.0) -> None:
+def draw_grid(axes: Axes, grid: DotGrid, look: Theme, largest: float, outdent: float = 0.0) -> None:
     """Draw a grid of dots with their estimates below."""
     # `largest` is the estimate with the largest dot; the heading starts `outdent` inches left.
     place = {

@@ -94,7 +94,7 @@ def task_in_words(study: ItemStudy, task: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-class Labels:
+class LevelLabels:
     """Labels of features and levels, with words made from the identifiers where none is given."""
 
     def __init__(self, labels: Mapping[LabelKey, str] | None = None) -> None:
@@ -272,7 +272,7 @@ RATERS = ("judges", "judge", "group")
 DASHES = ("solid", (0, (4, 1.5)), (0, (1.2, 1.2)))
 
 
-class Names:
+class ColumnNames:
     """Labels of identifiers by the column that contains them, in figures, tables and text alike."""
 
     # Names without an underscore, such as gpt-4o, stay as they are; all other ids without a label become
@@ -280,7 +280,7 @@ class Names:
 
     def __init__(self, labels: Mapping[LabelKey, str] | None) -> None:
         self._given = dict(labels or {})
-        self._labels = Labels(labels)
+        self._labels = LevelLabels(labels)
         raters = {
             key[1]: text for key, text in self._given.items() if isinstance(key, tuple) and key[0] in RATERS
         }

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..numerics.types import Floats
 from .fitting import PANEL_TITLE, Drawable, add_legend, lines_high, room_above, wrap
-from .registry import Style, figure
+from .registry import FigureStyle, figure
 from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Bars:
             texts.append(f"{panel}, {row}: {', '.join(parts)}")
         return f"Published numbers by verdict. {'; '.join(texts)}."
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw stacked bars with counts."""
         from matplotlib.patches import Patch
 
@@ -135,7 +135,7 @@ def _patch(color: str, verdict: str, look: Theme) -> dict[str, Any]:
 
 
 @figure("published_numbers")
-def published_numbers(result: Drawable, style: Style) -> Bars:
+def published_numbers(result: Drawable, style: FigureStyle) -> Bars:
     """Shares of numbers by verdict: a panel for each file, a bar for each check."""
     frame = result.frame
     if frame.empty:
@@ -172,7 +172,7 @@ class Umbrellas:
             f"that ratings on the scale can have. {'; '.join(texts)}."
         )
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the possible range as an area, and published pairs as points."""
         from matplotlib.lines import Line2D
 
@@ -247,7 +247,7 @@ def _has_pairs(result: Drawable) -> bool:
 
 
 @figure("published_numbers", part="means", when=_has_pairs)
-def published_means(result: Drawable, style: Style) -> Umbrellas:
+def published_means(result: Drawable, style: FigureStyle) -> Umbrellas:
     """Published pairs of mean and standard deviation, with the limits of the scale."""
     pairs = result.extra.get("pairs")
     if pairs is None or pairs.empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .fitting import Drawable
 from .forest import Forest, forest
 from .labels import display_order, level_of
-from .registry import Style, figure
+from .registry import FigureStyle, figure
 
 METHODS = {
     "naive": "As the judge reports",
@@ -22,7 +22,7 @@ def method_in_words(method: object) -> str:
 
 
 @figure("rates")
-def rates(result: Drawable, style: Style) -> Forest:
+def rates(result: Drawable, style: FigureStyle) -> Forest:
     """A panel for each class, a row for each method, and a series for each group."""
     frame, names = result.frame, style.names
     by = [str(name) for name in result.settings.get("by") or () if name in frame]

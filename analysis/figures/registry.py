@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from conjury.inference.errors import InputError
 
 from .journal import fit_to_width
-from .labels import LabelKey, Labels, Names, resolve_labels, true_minus
+from .labels import ColumnNames, LabelKey, LevelLabels, resolve_labels, true_minus
 from .theme import LIGHT, Theme, column_width, sized, styled, theme_named
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Style:
+class FigureStyle:
     """What all figures share: colours, labels of identifiers, and the heading."""
 
     look: Theme
@@ -32,9 +32,9 @@ class Style:
     title: str | None = None
 
     @property
-    def names(self) -> Names:
+    def names(self) -> ColumnNames:
         """Labels of judges, dimensions and strata by the column that contains them."""
-        return Names(self.labels)
+        return ColumnNames(self.labels)
 
     def series_label(self, column: str, name: str) -> str:
         """Label of a judge or prompt in a series; other identifiers stay as they are."""
@@ -48,15 +48,15 @@ class Style:
         )
 
     @property
-    def words(self) -> Labels:
+    def words(self) -> LevelLabels:
         """Labels of attributes and their levels."""
-        return Labels(self.labels)
+        return LevelLabels(self.labels)
 
 
 class Plot(Protocol):
     """What a kind of figure gives: a drawing that describes itself."""
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the figure."""
 
     def describe(self) -> str:
@@ -67,10 +67,10 @@ class Plot(Protocol):
 class Picture:
     """A plot of a function that draws and a text that describes."""
 
-    function: Callable[[Style], Figure]
+    function: Callable[[FigureStyle], Figure]
     text: Callable[[], str]
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the figure."""
         return self.function(style)
 
@@ -80,11 +80,11 @@ class Picture:
 
 
 Function = TypeVar("Function", bound="Callable[..., Figure | Plot]")
-Describe = Callable[[Any, Style], str]
+Describe = Callable[[Any, FigureStyle], str]
 
 
 @dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """A registered figure; ``alt`` where its function draws instead of returning a plot."""
 
     function: Callable[..., Figure | Plot]
@@ -92,7 +92,9 @@ class Kind:
     when: Callable[[Drawable], bool]
 
 
-_KINDS: dict[str, dict[str, list[Kind]]] = {}  # kind of result -> part ("" for the main figure) -> figures
+_KINDS: dict[
+    str, dict[str, list[FigureKind]]
+] = {}  # kind of result -> part ("" for the main figure) -> figures
 
 
 def figure(
@@ -107,7 +109,7 @@ def figure(
 
     def register(function: Function) -> Function:
         for kind in kinds:
-            _KINDS.setdefault(kind, {}).setdefault(part, []).append(Kind(function, alt, when))
+            _KINDS.setdefault(kind, {}).setdefault(part, []).append(FigureKind(function, alt, when))
         return function
 
     return register
@@ -164,7 +166,7 @@ def draw(
     >>> len(draw(Result(frame, "amce"), title="Effects").axes)
     1
     """
-    style = Style(theme_named(theme), resolve_labels(labels), title)
+    style = FigureStyle(theme_named(theme), resolve_labels(labels), title)
     kind = _find_kind(result, part)
     with sized(size), styled(style.look):
         drawing: Any = kind.function(result, style, **options)
@@ -201,7 +203,7 @@ def alt(
     >>> "Agree 0.100 [0.050, 0.150]" in alt(Result(frame, "amce"))
     True
     """
-    style = Style(LIGHT, resolve_labels(labels))
+    style = FigureStyle(LIGHT, resolve_labels(labels))
     kind = _find_kind(result, part)
     if kind.alt is not None:
         return true_minus(kind.alt(result, style))
@@ -258,7 +260,7 @@ def has_figure(result: Drawable) -> bool:
 
 
 @cache
-def _kinds() -> Mapping[str, Mapping[str, list[Kind]]]:
+def _kinds() -> Mapping[str, Mapping[str, list[FigureKind]]]:
     """All figures: the modules of this room register them when they are imported, without matplotlib."""
     package = __name__.rpartition(".")[0]
     for module in walk_packages(import_module(package).__path__, f"{package}."):
@@ -266,7 +268,7 @@ def _kinds() -> Mapping[str, Mapping[str, list[Kind]]]:
     return _KINDS
 
 
-def _find_kind(result: Drawable, requested_part: str | None) -> Kind:
+def _find_kind(result: Drawable, requested_part: str | None) -> FigureKind:
     part, kinds_by_part = requested_part or "", _kinds().get(result.kind, {})
     if "" not in kinds_by_part:
         raise InputError(f"Results of kind {result.kind!r} have no figure; print their table with .frame.")

@@ -15,7 +15,7 @@ from .dots import tidy
 from .fitting import Drawable, add_legend, more_lines, room_above, wrap
 from .labels import COEFFICIENTS, WEIGHTS, level_of, words
 from .raters.agreement import compared_in_words
-from .registry import Style, figure
+from .registry import FigureStyle, figure
 from .theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Paths:
             )
         return " ".join(texts)
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw small panels with one legend above."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
@@ -116,7 +116,7 @@ class Paths:
 
 
 @figure("confidence_sequence")
-def confidence_sequence(result: Drawable, style: Style) -> Paths:
+def confidence_sequence(result: Drawable, style: FigureStyle) -> Paths:
     """Estimates over the number of units, a panel for each term that has a standard error."""
     frame = result.frame[result.frame["std_error"].notna()]
     if frame.empty:
@@ -138,7 +138,7 @@ def _what(frame: pd.DataFrame, result: Drawable) -> str:
     return ", ".join(filter(None, texts)) or ("Mean rating" if verb == "means" else "Estimate")
 
 
-def _terms(frame: pd.DataFrame, style: Style) -> list[str]:
+def _terms(frame: pd.DataFrame, style: FigureStyle) -> list[str]:
     """Label of the term of each row, from the columns in which terms differ."""
     keys = list(
         frame.columns[: min(list(frame.columns).index(name) for name in FIRST_COUNT if name in frame)]
@@ -157,7 +157,7 @@ def _terms(frame: pd.DataFrame, style: Style) -> list[str]:
     return [", ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
 
-def _label(column: str, text: str, style: Style) -> str:
+def _label(column: str, text: str, style: FigureStyle) -> str:
     if column in WORDS:
         return WORDS[column].get(text, text)
     return text if column == "among" or not text else style.names.of(column, text)

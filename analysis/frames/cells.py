@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import coerce
 from conjury.inference.tables.schema import INSTRUMENT, KEYS, SUM_TOLERANCE
 
-from ..numerics.panel import Clusters, Entries
+from ..numerics.panel import Entries, RowClusters
 from .variables import (
     factor_codes,
     listed,
@@ -206,7 +206,7 @@ _DENSE_CODES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Cells:
+class AttributeCells:
     """Attribute cells of n data rows in G clusters."""
 
     levels: dict[str, tuple[Any, ...]]  # levels of each feature, in order; F features
@@ -218,9 +218,9 @@ class Cells:
     outcome: np.ndarray
     # cluster of each row by each cluster column; clusters whose outcomes are all missing are counted. Empty
     # where rows are independent
-    clusterings: dict[str, Clusters]
+    clusterings: dict[str, RowClusters]
     # stratum of each row; every cluster lies in one, and every stratum has two clusters or more
-    strata: Clusters | None = None
+    strata: RowClusters | None = None
     # (n,): how many rows of data each row stands for, with their sum of weights; None where it is one
     counts: np.ndarray | None = None
     limits: tuple[float, float] | None = None  # of outcomes, where those of cells are means
@@ -240,16 +240,16 @@ class Cells:
         return self.limits or (float(self.outcome.min()), float(self.outcome.max()))
 
     @cached_property
-    def clusters(self) -> Clusters:
+    def clusters(self) -> RowClusters:
         """Clusters of the first cluster column; without one, every row is a cluster."""
-        return next(iter(self.clusterings.values()), Clusters(np.arange(len(self.cell)), self.n_rows))
+        return next(iter(self.clusterings.values()), RowClusters(np.arange(len(self.cell)), self.n_rows))
 
     @property
     def is_aggregated(self) -> bool:
         """Whether neither rows nor clusters are at hand: both stay in the engine of their table."""
         return self.counts is not None and not self.clusterings
 
-    def is_rows(self, clusters: Clusters) -> bool:
+    def is_rows(self, clusters: RowClusters) -> bool:
         """Whether every row of data is a cluster of its own."""
         if self.counts is None:
             return clusters.is_rows
@@ -296,7 +296,7 @@ def build_cells(
     weights: str | None = None,
     strata: str | None = None,
     reference: Mapping[str, Any] | None = None,
-) -> Cells:
+) -> AttributeCells:
     """Reduce a table of profiles to attribute cells."""
     if len(data) == 0:
         raise InputError("The data have no rows; give a table with one row per profile.")
@@ -319,14 +319,14 @@ def build_cells(
     missing = np.isnan(values)
     if missing.any():
         weight, values = np.where(missing, 0.0, weight), np.where(missing, 0.0, values)
-    units = {name: Clusters(*unit_codes(data, name)) for name in clusters}
-    cells = Cells(levels, codes, cell, weight, values, units)
+    units = {name: RowClusters(*unit_codes(data, name)) for name in clusters}
+    cells = AttributeCells(levels, codes, cell, weight, values, units)
     return cells if strata is None else replace(cells, strata=_strata(data, strata, cells.clusters))
 
 
-def _strata(data: pd.DataFrame, name: str, clusters: Clusters) -> Clusters:
+def _strata(data: pd.DataFrame, name: str, clusters: RowClusters) -> RowClusters:
     """Number the strata; as in R's survey, no cluster may lie in two, and none may have a single cluster."""
-    strata = Clusters(*unit_codes(data, name))
+    strata = RowClusters(*unit_codes(data, name))
     cluster_strata = np.empty(clusters.n, dtype=np.int64)
     cluster_strata[clusters.code] = strata.code
     conflicts = cluster_strata[clusters.code] != strata.code

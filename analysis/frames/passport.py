@@ -39,7 +39,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class PassportRow:
     """A row of the passport."""
 
     method: str
@@ -58,11 +58,11 @@ class Measurement:
 
 
 @cache
-def measurements() -> dict[tuple[str, str], tuple[Measurement, ...]]:
+def measurements() -> dict[tuple[str, str], tuple[PassportRow, ...]]:
     """Rows of the shipped passport by method and quantity; read once, where a result first asks."""
     from conjury.inference.tables.files import PASSPORT_TABLE  # here, since an import alone reads no tables
 
-    groups: dict[tuple[str, str], list[Measurement]] = {}
+    groups: dict[tuple[str, str], list[PassportRow]] = {}
     if not PASSPORT_TABLE.is_file():
         return {}
     with PASSPORT_TABLE.open(encoding="utf-8", newline="") as file:
@@ -73,11 +73,11 @@ def measurements() -> dict[tuple[str, str], tuple[Measurement, ...]]:
     return {key: tuple(rows) for key, rows in groups.items()}
 
 
-def _measurement(row: dict[str, str]) -> Measurement:
+def _measurement(row: dict[str, str]) -> PassportRow:
     def number(name: str) -> float:
         return float(row[name]) if row[name] else math.nan
 
-    return Measurement(
+    return PassportRow(
         row["method"],
         row["quantity"],
         row["situation"],
@@ -89,7 +89,7 @@ def _measurement(row: dict[str, str]) -> Measurement:
     )
 
 
-def measured_coverage(method: str, quantity: str, situation: Situation) -> Measurement | None:
+def measured_coverage(method: str, quantity: str, situation: Situation) -> PassportRow | None:
     """The measurement in the situation nearest to one's own."""
     # Returns: None where the quantity was not measured, or in no situation within a factor of two.
     rows = measurements().get((method, quantity), ())
@@ -120,7 +120,7 @@ def coverage_notes(method: str, queries: Iterable[tuple[str, str, Situation]], a
     # one note per situation of the passport, and none at another level than 95%.
     if not math.isclose(alpha, NOMINAL):
         return []
-    failing: dict[str, dict[str, Measurement]] = {}
+    failing: dict[str, dict[str, PassportRow]] = {}
     for quantity, words, situation in queries:
         measurement = measured_coverage(method, quantity, situation)
         if measurement is not None and measurement.fails:
@@ -165,7 +165,7 @@ def quantities_of_metrics(
     return result
 
 
-def _note(label: str, rows: dict[str, Measurement]) -> str:
+def _note(label: str, rows: dict[str, PassportRow]) -> str:
     worst = sorted(rows.items(), key=lambda pair: pair[1].coverage)
     draws = max(row.draws for row in rows.values())
     shares = [f"{name} ({row.coverage:.0%})" for name, row in worst]

@@ -29,7 +29,7 @@ BY_DUCKDB = ("s3", "s3a", "s3n", "gs", "gcs", "r2", "http", "https", "hf")  # by
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredTable:
     """A table of an engine, and the levels that its files note, by column."""
 
     table: Table
@@ -59,11 +59,11 @@ def is_stored(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] == "ibis"
 
 
-def open_stored(data: Any) -> Stored:
+def open_stored(data: Any) -> StoredTable:
     """Open a table of Ibis, or by DuckDB files of Parquet, or a Delta or Iceberg table in a folder."""
     require_installed(("ibis", "duckdb"), NEEDED)
     if not isinstance(data, str | Path):
-        return Stored(data, {})
+        return StoredTable(data, {})
     import ibis
 
     text, engine = str(data), ibis.duckdb.connect()
@@ -74,7 +74,7 @@ def open_stored(data: Any) -> Stored:
 
             engine.register_filesystem(fsspec.filesystem(scheme))
         if not address and (lake := _open_lake(engine, Path(text))) is not None:
-            return Stored(lake, {})
+            return StoredTable(lake, {})
         files = text if address or not Path(text).is_dir() else f"{text.rstrip('/')}/**/*.parquet"
         table = _read(engine, files, folders=True)
     except Exception as error:
@@ -87,9 +87,9 @@ def open_stored(data: Any) -> Stored:
             f"{text}: no Parquet files can be read there ({reason}); check the address."
         ) from None
     if address:
-        return Stored(table, {})
+        return StoredTable(table, {})
     first = min(engine.con.execute("SELECT file FROM glob(?)", [files]).fetchall())[0]
-    return Stored(table, levels_of_file(Path(first)))
+    return StoredTable(table, levels_of_file(Path(first)))
 
 
 def _open_lake(engine: Any, folder: Path) -> Table | None:
@@ -133,7 +133,7 @@ def _version(metadata: Path) -> tuple[int, str]:
     return int(digits[1]) if digits else -1, metadata.name
 
 
-def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Stored:
+def without_stored_repeats(stored: StoredTable, named: Sequence[str | None]) -> StoredTable:
     """Exclude rows of repeated pairs as `without_repeats` does."""
     table = stored.table
     if REPEAT not in table.columns or REPEAT in named:
@@ -147,7 +147,7 @@ def without_stored_repeats(stored: Stored, named: Sequence[str | None]) -> Store
     return replace(stored, table=table.filter(~table[REPEAT].isin(values).fill_null(False)))
 
 
-def stored_chance(stored: Stored, outcome: str, clusters: Sequence[str]) -> float:
+def stored_chance(stored: StoredTable, outcome: str, clusters: Sequence[str]) -> float:
     """Mean outcome if levels do not matter, as `chance_of` has it."""
     table, numbers = stored.table, number_of(stored.table, outcome)
     answered = numbers.notnull()

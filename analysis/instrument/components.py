@@ -16,7 +16,7 @@ from conjury.inference.tables.frames import any_frame
 from ..numerics.intervals import check_alpha, check_draws, vary
 from ..numerics.types import Floats
 from ..numerics.variance_components import (
-    Precision,
+    ScoreVariances,
     Term,
     anova,
     expected_mean_squares,
@@ -39,7 +39,7 @@ ANOVA, REML = "anova", "reml"
 
 
 @dataclass(frozen=True)
-class Model:
+class DecisionVariances:
     """Variances of one judge's decisions, as estimated, and what intervals need."""
 
     facets: tuple[str, ...]
@@ -67,7 +67,7 @@ class Model:
         matrix = expected_mean_squares(self.terms, self.per_level)
         return generalised_draws(self.mean_square, self.df, matrix, draws, seed)
 
-    def precision(self, variances: Floats, counts: Mapping[str, float], repeats: float) -> Precision:
+    def precision(self, variances: Floats, counts: Mapping[str, float], repeats: float) -> ScoreVariances:
         """Precision of means over so many levels of facets and repeats of each cell."""
         universe = [size if name in EXHAUSTED else inf for name, size in self.with_sizes]
         return precision(variances, self.terms, [*(counts[name] for name in self.facets), repeats], universe)
@@ -205,11 +205,11 @@ def _keep_first_levels(answers: Decisions, crossed: Sequence[str]) -> Decisions:
     return replace(answers, frame=frame)
 
 
-def model_of(result: Result, judge: str) -> Model:
+def model_of(result: Result, judge: str) -> DecisionVariances:
     """The model behind one judge's rows of a result."""
     entry = result.settings["models"][judge]
     rows = result.frame[result.frame["judge"] == judge]
-    return Model(
+    return DecisionVariances(
         tuple(entry["facets"]),
         tuple(tuple(int(k) for k in term) for term in entry["terms"]),
         tuple(entry["sizes"]),
@@ -222,7 +222,9 @@ def model_of(result: Result, judge: str) -> Model:
     )
 
 
-def _fit_model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) -> tuple[Model, list[str]]:
+def _fit_model(
+    rows: pd.DataFrame, facets: Sequence[str], method: str | None
+) -> tuple[DecisionVariances, list[str]]:
     """Estimate the variances of one judge's decisions."""
     rows, notes = rows[rows["value"].notna()], list[str]()
     facets = [name for name in facets if rows[name].nunique() > 1]
@@ -263,7 +265,9 @@ def _fit_model(rows: pd.DataFrame, facets: Sequence[str], method: str | None) ->
     else:
         variance = restricted_variances(codes, sizes, values, terms)
         mean_square, name = matrix @ variance, REML
-    return Model(*shape, name, tuple(design.per_level.tolist()), variance, design.df, mean_square), notes
+    return DecisionVariances(
+        *shape, name, tuple(design.per_level.tolist()), variance, design.df, mean_square
+    ), notes
 
 
 def _names(facets: Sequence[str], terms: Sequence[Term]) -> list[str]:
@@ -277,7 +281,7 @@ def _codes(rows: pd.DataFrame, facets: Sequence[str]) -> tuple[np.ndarray, list[
     return np.stack(columns, axis=1), [int(code.max(initial=-1)) + 1 for code in columns]
 
 
-def _frame(judge: str, model: Model, variance_draws: Floats, alpha: float) -> pd.DataFrame:
+def _frame(judge: str, model: DecisionVariances, variance_draws: Floats, alpha: float) -> pd.DataFrame:
     lower, upper = limits_of(variance_draws, alpha, float(model.variance.sum()))
     shares = limits_of(variance_draws / variance_draws.sum(axis=1, keepdims=True), alpha)
     sizes = [int(np.prod([model.sizes[k] for k in term])) for term in model.terms]
@@ -305,7 +309,9 @@ def limits_of(values: Floats, alpha: float, scale: float = 1.0) -> Floats:
     return np.where(vary(limits, scale), limits, np.nan)
 
 
-def _coefficients(judge: str, model: Model, variance_draws: Floats, alpha: float) -> list[dict[str, Any]]:
+def _coefficients(
+    judge: str, model: DecisionVariances, variance_draws: Floats, alpha: float
+) -> list[dict[str, Any]]:
     """Phi and generalisability of one answer, and of the mean over the design as observed."""
     ones = dict.fromkeys(model.facets, 1)
     designs = {"one answer": (ones, 1), "as observed": (dict(model.with_sizes), model.replicates)}

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError, listed, not_percent
 
 from ..numerics.types import Floats
 from ..results import Result
-from .components import EXHAUSTED, Model, limits_of, model_of
+from .components import EXHAUSTED, DecisionVariances, limits_of, model_of
 
 REPEATS = "repeats"
 USUAL_REPEATS = (1, 2, 4, 8)
@@ -28,7 +28,7 @@ class _Study:
     """The model of one judge, with draws of its variances."""
 
     judge: str
-    model: Model
+    model: DecisionVariances
     drawn: Floats
 
 
@@ -126,7 +126,7 @@ def _facets(result: Result) -> list[str]:
     return [name for entry in result.settings["models"].values() for name in entry["facets"]]
 
 
-def _plans(model: Model, plans: Sequence[Plan] | None) -> list[dict[str, int]]:
+def _plans(model: DecisionVariances, plans: Sequence[Plan] | None) -> list[dict[str, int]]:
     """Plans in full: given ones checked, or all numbers up to those observed."""
     if plans is None:
         grids = [*(range(1, size + 1) for _, size in model.with_sizes), USUAL_REPEATS]
@@ -134,7 +134,7 @@ def _plans(model: Model, plans: Sequence[Plan] | None) -> list[dict[str, int]]:
     return [_check_plan(model, plan) for plan in plans]
 
 
-def _check_plan(model: Model, plan: Plan) -> dict[str, int]:
+def _check_plan(model: DecisionVariances, plan: Plan) -> dict[str, int]:
     names, sizes = (*model.facets, REPEATS), dict(model.with_sizes)
     for name, count in plan.items():
         if name not in names:
@@ -172,7 +172,7 @@ def _row(study: _Study, plan: Plan, cost: float, alpha: float) -> dict[str, Any]
     }
 
 
-def _repeats_worth(model: Model, error: float) -> float:
+def _repeats_worth(model: DecisionVariances, error: float) -> float:
     """Repeats of a single condition whose mean has an absolute error variance; NaN where none have."""
     residual = float(model.variance[-1])
     once = float(model.precision(model.variance[None], dict.fromkeys(model.facets, 1), 1).absolute[0])
@@ -213,7 +213,7 @@ def _describe(plan: Plan) -> str:
     return " x ".join([*parts, f"{plan[REPEATS]} repeat{'s' * (plan[REPEATS] != 1)}"])
 
 
-def _note_on_worth(frame: pd.DataFrame, model: Model) -> str:
+def _note_on_worth(frame: pd.DataFrame, model: DecisionVariances) -> str:
     """What the plan with the most conditions and one repeat is worth in repeats of a single condition."""
     single = frame[(frame[REPEATS] == frame[REPEATS].min()) & ~frame["cheapest"]]
     row = single.iloc[int(single["requests"].to_numpy().argmax())]

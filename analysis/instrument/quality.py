@@ -25,7 +25,7 @@ _DETERMINED = 1e-9  # share of a residual that is left where a fit goes through 
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _DecisionRegression:
     """Decisions of one judge as a regression: one row per choice or rating."""
 
     y: Floats  # (n,): a choice as 1 for the first profile less 1/2, or a rating
@@ -196,7 +196,7 @@ def _attribute(data: pd.DataFrame, name: str, log: bool) -> Floats:
 
 def _scored(
     judge_rows: pd.DataFrame, answers: Decisions, x: Floats, quality: Floats, attribute: str, margin: float
-) -> _Scored:
+) -> _DecisionRegression:
     """Rows of a judge that have an answer, the attribute and a judgment by people."""
     if answers.kind == CHOICE:
         a, b = judge_rows["row_a"].to_numpy(), judge_rows["row_b"].to_numpy()
@@ -215,7 +215,7 @@ def _scored(
         binned = np.round(difference / margin) if margin else difference
         stratum = pd.factorize(pd.Series(binned))[0]
     is_complete = np.isfinite(y) & np.isfinite(difference) & np.isfinite(slope)
-    return _Scored(
+    return _DecisionRegression(
         y[is_complete],
         people[is_complete],
         slope[is_complete],
@@ -226,7 +226,7 @@ def _scored(
     )
 
 
-def _rows(scored: _Scored, alpha: float) -> Iterator[dict[str, Any]]:
+def _rows(scored: _DecisionRegression, alpha: float) -> Iterator[dict[str, Any]]:
     """One row for each comparison that can be made."""
     every = np.ones(len(scored.y), dtype=bool)
     ones = every.astype(float)[:, None] if scored.intercept else np.empty((len(every), 0))
@@ -246,7 +246,9 @@ def _stratum_indicators(stratum: np.ndarray) -> Floats:
     return np.asarray(np.eye(int(stratum.max()) + 1)[stratum])
 
 
-def _slope(scored: _Scored, y: Floats, controls: Floats, mask: np.ndarray, alpha: float) -> dict[str, Any]:
+def _slope(
+    scored: _DecisionRegression, y: Floats, controls: Floats, mask: np.ndarray, alpha: float
+) -> dict[str, Any]:
     """Slope of y on the attribute with controls, clustered; NaN where the attribute follows from them."""
     y, x, controls = y[mask], scored.x[mask], controls[mask]
     if controls.shape[1]:

@@ -18,8 +18,8 @@ from scipy.sparse import csr_array
 
 from conjury.inference.errors import InputError
 
-from .intervals import UNBOUNDED, Interval, Sample, Support, inference, percentile, vary
-from .panel import Clusters, cross_clusters, effective_clusters
+from .intervals import UNBOUNDED, BootstrapInterval, BootstrapSample, Support, inference, percentile, vary
+from .panel import RowClusters, cross_clusters, effective_clusters
 from .types import Codes, Floats
 
 FIXED_PEOPLE = "Intervals resample items (by cluster); the people who rated them are treated as fixed."
@@ -38,7 +38,7 @@ def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Draws:
+class ItemWeightings:
     """Weightings of I items by clusters."""
 
     weights: Floats  # (1 + B, C): as from `cluster_weights`
@@ -65,7 +65,7 @@ def intervals(
     correlation: bool = False,
     clusters: Codes | int = FEW,
     support: Support = UNBOUNDED,
-) -> Interval:
+) -> BootstrapInterval:
     """Bound m statistics of which ``values``, shape (1 + B, m), contains the estimate and then the draws."""
     # Estimate plus and minus normal quantiles of the bootstrap error (correlations on Fisher's scale), so p
     # is not bounded by the number of draws. With fewer than 2 `clusters` there is no error.
@@ -81,7 +81,7 @@ def intervals(
     if correlation:
         lower, upper = np.tanh(lower), np.tanh(upper)
         error = np.where(several & ~alike, _spread(values[1:]), np.nan)
-    return Interval(values[0], error, lower, upper, interval.p, alike)
+    return BootstrapInterval(values[0], error, lower, upper, interval.p, alike)
 
 
 def notes_on_equal_draws(alike: ArrayLike) -> list[str]:
@@ -184,7 +184,7 @@ def percentile_limits(estimate: Floats, replicates: Floats, alpha: float) -> tup
         return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
     is_finite = np.isfinite(replicates)
     tested = np.isfinite(estimate) & (is_finite.mean(axis=0) >= 0.5)
-    interval = percentile(Sample(estimate, np.where(is_finite, replicates, np.nan), tested), alpha)
+    interval = percentile(BootstrapSample(estimate, np.where(is_finite, replicates, np.nan), tested), alpha)
     return interval.lower, interval.upper
 
 
@@ -203,13 +203,13 @@ def clustered_errors(influence: Floats, cluster: Codes) -> tuple[Floats, int]:
 
 
 @dataclass(frozen=True)
-class Units:
+class ResamplingUnits:
     """What is drawn."""
 
     code: np.ndarray  # (n,): unit of each row; of crossed factors, their combination
     n: int  # units, U
     # unit of each of the U units in each factor, (U,) each; a single one is drawn itself
-    factors: tuple[Clusters, ...]
+    factors: tuple[RowClusters, ...]
 
     @property
     def fewest(self) -> int:
@@ -225,18 +225,20 @@ def names_of(unit: str | Sequence[str]) -> list[str]:
     return names
 
 
-def cross(factors: Sequence[Clusters]) -> Units:
+def cross(factors: Sequence[RowClusters]) -> ResamplingUnits:
     """Number the combinations of factors that occur, from the unit of each row, (n,), in each factor."""
     if len(factors) == 1:
         (only,) = factors
-        return Units(only.code, only.n, (Clusters.of_rows(only.n),))
+        return ResamplingUnits(only.code, only.n, (RowClusters.of_rows(only.n),))
     joint = reduce(cross_clusters, factors)
     first = np.full(joint.n, -1)
     first[joint.code[::-1]] = np.arange(len(joint.code))[::-1]
-    return Units(joint.code, joint.n, tuple(Clusters(factor.code[first], factor.n) for factor in factors))
+    return ResamplingUnits(
+        joint.code, joint.n, tuple(RowClusters(factor.code[first], factor.n) for factor in factors)
+    )
 
 
-def pigeonhole_weights(units: Units, draws: int, random: np.random.Generator) -> np.ndarray:
+def pigeonhole_weights(units: ResamplingUnits, draws: int, random: np.random.Generator) -> np.ndarray:
     """Draw weights, shape (draws, U): multinomial, of crossed factors the product of them (Owen 2007)."""
     if len(units.factors) == 1:
         return _multinomial(units.n, draws, random)
@@ -268,7 +270,7 @@ _STEPS = 40
 
 
 @dataclass(frozen=True)
-class Moments:
+class TestMoments:
     """Test statistics of B draws for one contrast, as polynomials in its distance from the null value."""
 
     # At a distance d a draw's squared statistic is (n0 + d n1)^2 / (s00 + 2 d s01 + d^2 s11), the observed
@@ -326,7 +328,7 @@ def moments(
     weights: np.ndarray,
     restricted: bool = True,
     enumerated: bool = False,
-) -> Moments:
+) -> TestMoments:
     """Statistics of all draws for one contrast."""
     # `direction` (K,) is the bread times the contrast; `scores` (G, K) are sums of weight * residual *
     # design, `pull` (G, K) cross products of the design times `direction`; `restricted` draws hold the null.
@@ -342,15 +344,15 @@ def moments(
         squares = [(constant**2).sum(axis=1), (constant * linear).sum(axis=1), (linear**2).sum(axis=1)]
         parts.append(np.array([batch @ contributions, batch @ shifted, *squares]))
     n0, n1, s00, s01, s11 = np.hstack(parts)
-    return Moments(n0, n1, s00, s01, s11, float(contributions @ contributions), int(not enumerated))
+    return TestMoments(n0, n1, s00, s01, s11, float(contributions @ contributions), int(not enumerated))
 
 
-def limits(statistics: Moments, alpha: float) -> tuple[float, float]:
+def limits(statistics: TestMoments, alpha: float) -> tuple[float, float]:
     """Invert the test: the largest distances from the estimate, one on each side, with p above alpha."""
     return _limit_on_side(statistics, alpha, 1.0), _limit_on_side(statistics, alpha, -1.0)
 
 
-def _limit_on_side(statistics: Moments, alpha: float, sign: float) -> float:
+def _limit_on_side(statistics: TestMoments, alpha: float, sign: float) -> float:
     scale = np.sqrt(statistics.variance)
     outer = scale
     while statistics.p(sign * outer) > alpha:

@@ -24,7 +24,7 @@ _NEWTON_STEPS = 8
 
 
 @dataclass(frozen=True)
-class Products:
+class CrossProducts:
     """Cross products of n rows: k independent fixed columns, q levels of J grouping factors, the outcome."""
 
     xx: np.ndarray  # (k, k)
@@ -73,7 +73,7 @@ class MixedFit:
 
 
 @dataclass(frozen=True)
-class _State:
+class _ModelState:
     """The profiled model at given relative standard deviations, shape (J,)."""
 
     theta: np.ndarray
@@ -86,7 +86,7 @@ class _State:
     criterion: float
 
 
-def fit(products: Products) -> MixedFit:
+def fit(products: CrossProducts) -> MixedFit:
     """Fit by restricted maximum likelihood (Bates et al. 2015): scoring steps, then Newton steps."""
     state = _state_at(products, np.full(len(products.factors), _START))
     for _ in range(_SCORING_STEPS):
@@ -96,7 +96,7 @@ def fit(products: Products) -> MixedFit:
     return _fit_from_state(products, _state_at(products, _refine_by_newton(products, state.theta)))
 
 
-def _scoring_step(products: Products, state: _State) -> _State:
+def _scoring_step(products: CrossProducts, state: _ModelState) -> _ModelState:
     """Move variances by score over information while the criterion falls; zeros only where it gains."""
     variance = state.residual * np.append(state.theta**2, 1.0)
     hat = _projected(products, state)
@@ -115,7 +115,7 @@ def _scoring_step(products: Products, state: _State) -> _State:
     return state
 
 
-def _score(products: Products, state: _State, hat: np.ndarray) -> np.ndarray:
+def _score(products: CrossProducts, state: _ModelState, hat: np.ndarray) -> np.ndarray:
     """Derivative of the restricted log likelihood by each variance, the residual's last, shape (J + 1,)."""
     z_residuals = products.zy - products.xz.T @ state.coef
     z_residuals -= products.zz @ (products.spread(state.theta) * state.modes)
@@ -126,7 +126,7 @@ def _score(products: Products, state: _State, hat: np.ndarray) -> np.ndarray:
     return np.asarray((squares / residual - traces) / (2 * residual))
 
 
-def _state_at(products: Products, theta: np.ndarray) -> _State:
+def _state_at(products: CrossProducts, theta: np.ndarray) -> _ModelState:
     scale = products.spread(theta)
     system = scale[:, None] * products.zz * scale
     system[np.diag_indices_from(system)] += 1.0
@@ -141,23 +141,23 @@ def _state_at(products: Products, theta: np.ndarray) -> _State:
     residual = rss / products.residual_df
     determinants = 2 * np.log(np.diag(factor[0])).sum() + np.linalg.slogdet(gram)[1]
     criterion = determinants + products.residual_df * (1 + np.log(2 * np.pi * residual))
-    return _State(theta, factor, solved[:, :-1], gram, coef, modes, float(residual), float(criterion))
+    return _ModelState(theta, factor, solved[:, :-1], gram, coef, modes, float(residual), float(criterion))
 
 
-def _inverse(state: _State) -> np.ndarray:
+def _inverse(state: _ModelState) -> np.ndarray:
     """Inverse of the random part of the system once the fixed part is swept out, shape (q, q)."""
     inverse, _ = lapack.dpotri(state.factor[0], lower=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     return np.asarray(inverse + state.solved @ np.linalg.solve(state.gram, state.solved.T))
 
 
-def _slopes(products: Products, state: _State) -> np.ndarray:
+def _slopes(products: CrossProducts, state: _ModelState) -> np.ndarray:
     """Derivative of the criterion by theta, shape (J,); 0 where theta is."""
     shrunk = products.sums(1 - np.diag(_inverse(state))) - products.sums(state.modes**2) / state.residual
     return np.asarray(np.divide(2 * shrunk, state.theta, out=np.zeros_like(shrunk), where=state.theta > 0))
 
 
-def _refine_by_newton(products: Products, theta: np.ndarray) -> np.ndarray:
+def _refine_by_newton(products: CrossProducts, theta: np.ndarray) -> np.ndarray:
     """Put tiny values on the boundary, and bring the others to full precision by Newton steps."""
     theta = np.where(theta > _ZERO, theta, 0.0)
     inside = np.flatnonzero(theta)
@@ -183,7 +183,7 @@ def _refine_by_newton(products: Products, theta: np.ndarray) -> np.ndarray:
     return theta
 
 
-def _fit_from_state(products: Products, state: _State) -> MixedFit:
+def _fit_from_state(products: CrossProducts, state: _ModelState) -> MixedFit:
     inverse = np.linalg.inv(state.gram)
     ratio = state.theta**2
     hat = _projected(products, state)
@@ -206,7 +206,7 @@ def _fit_from_state(products: Products, state: _State) -> MixedFit:
     )
 
 
-def _projected(products: Products, state: _State) -> np.ndarray:
+def _projected(products: CrossProducts, state: _ModelState) -> np.ndarray:
     """Z'PZ at unit residual variance, P the projection that restricts the likelihood, shape (q, q)."""
     scale = products.spread(state.theta)
     scaled = products.zz * scale
@@ -215,7 +215,7 @@ def _projected(products: Products, state: _State) -> np.ndarray:
     return np.asarray(within - reached @ np.linalg.solve(state.gram, reached.T))
 
 
-def _information(products: Products, ratio: np.ndarray, hat: np.ndarray) -> np.ndarray:
+def _information(products: CrossProducts, ratio: np.ndarray, hat: np.ndarray) -> np.ndarray:
     """Traces of PV_iPV_j for all variances, the residual's last, shape (J + 1, J + 1)."""
     squares = products.sums(products.sums(hat**2).T)
     traces = products.sums(np.diag(hat))

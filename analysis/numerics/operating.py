@@ -15,7 +15,7 @@ MANY = 1e7
 
 
 @dataclass(frozen=True)
-class Operating:
+class OperatingCharacteristics:
     """How a test behaves; every array has shape (m,)."""
 
     power: np.ndarray  # probability that the estimate is significant, whatever its sign
@@ -36,7 +36,7 @@ def satterthwaite(parts: tuple[np.ndarray, ...], dfs: tuple[np.ndarray, ...]) ->
 
 def operating(
     effect: np.ndarray, std_error: np.ndarray, alpha: np.ndarray | float, df: np.ndarray
-) -> Operating:
+) -> OperatingCharacteristics:
     """Power, type S and type M error of a two-sided test."""
     effect, std_error, alpha, df = (
         np.asarray(part, dtype=float) for part in np.broadcast_arrays(effect, std_error, alpha, df)
@@ -53,7 +53,9 @@ def operating(
             total[~exact] = (values * weights).sum(axis=1)
     right, wrong, size = sums
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Operating(right + wrong, right, wrong / (right + wrong), size / (z * (right + wrong)))
+        return OperatingCharacteristics(
+            right + wrong, right, wrong / (right + wrong), size / (z * (right + wrong))
+        )
 
 
 def solve_increasing(

@@ -31,22 +31,22 @@ def effective_clusters(cluster: np.ndarray, weight: np.ndarray | None = None) ->
 
 
 @dataclass(frozen=True)
-class Clusters:
+class RowClusters:
     """A clustering of n rows."""
 
     code: np.ndarray  # (n,): cluster of each row, 0 to G-1
     n: int  # clusters, G
 
     @staticmethod
-    def of_rows(n: int) -> Clusters:
+    def of_rows(n: int) -> RowClusters:
         """Every row a cluster of its own."""
-        return Clusters(np.arange(n), n)
+        return RowClusters(np.arange(n), n)
 
     @staticmethod
-    def numbered(code: np.ndarray) -> Clusters:
+    def numbered(code: np.ndarray) -> RowClusters:
         """Clusters by any integers, numbered from 0 in their order."""
         values, codes = np.unique(code, return_inverse=True)
-        return Clusters(codes, len(values))
+        return RowClusters(codes, len(values))
 
     @property
     def is_rows(self) -> bool:
@@ -54,20 +54,20 @@ class Clusters:
         return self.n == len(self.code)
 
 
-def cross_clusters(first: Clusters, second: Clusters) -> Clusters:
+def cross_clusters(first: RowClusters, second: RowClusters) -> RowClusters:
     """Group rows that share both clusters."""
     if first.is_rows or second.is_rows:
-        return Clusters.of_rows(len(first.code))
+        return RowClusters.of_rows(len(first.code))
     joint = first.code * np.int64(second.n) + second.code
     span = first.n * second.n
     if span < 4 * len(joint) + 1024:
         present = np.bincount(joint, minlength=span) > 0
-        return Clusters((np.cumsum(present) - 1)[joint], int(present.sum()))
+        return RowClusters((np.cumsum(present) - 1)[joint], int(present.sum()))
     codes, levels = pd.factorize(joint)
-    return Clusters(codes.astype(np.int64), len(levels))
+    return RowClusters(codes.astype(np.int64), len(levels))
 
 
-def intersections(clusterings: Mapping[str, Clusters]) -> Iterator[tuple[int, Clusters]]:
+def intersections(clusterings: Mapping[str, RowClusters]) -> Iterator[tuple[int, RowClusters]]:
     """Yield intersections of clusterings with the signs of inclusion and exclusion (Cameron et al. 2011)."""
     for sign, names in signed_subsets(clusterings):
         yield sign, reduce(cross_clusters, [clusterings[name] for name in names])
@@ -117,7 +117,7 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Panel:
+class RatingPanel:
     """n ratings of I items by J raters in q categories, one at most for each item and rater."""
 
     item: Codes  # shape (n,)
@@ -178,11 +178,11 @@ class Panel:
         """Share of an item's ratings in each category, shape (I, q)."""
         return self.counts / self.per_item[:, None]
 
-    def rows(self, mask: NDArray[np.bool_]) -> Panel:
+    def rows(self, mask: NDArray[np.bool_]) -> RatingPanel:
         """The panel of the ratings where ``mask``, shape (n,), is true."""
         item, items = pd.factorize(self.item[mask], sort=True)
         rater, raters = pd.factorize(self.rater[mask], sort=True)
-        return Panel(
+        return RatingPanel(
             item=item.astype(np.int64),
             rater=rater.astype(np.int64),
             category=self.category[mask],
@@ -196,13 +196,15 @@ class Panel:
         )
 
 
-def panel_from(table: Sequence[Sequence[float]] | Floats, scale: Sequence[float] | None = None) -> Panel:
+def panel_from(
+    table: Sequence[Sequence[float]] | Floats, scale: Sequence[float] | None = None
+) -> RatingPanel:
     """The panel of a table of numbers with one row per item and one column per rater, NaN for no rating."""
     values = np.asarray(table, dtype=float)
     item, rater = np.nonzero(~np.isnan(values))
     rated = values[item, rater]
     categories = np.unique(rated if scale is None else np.array(list(scale), dtype=float))
-    panel = Panel(
+    panel = RatingPanel(
         item=item.astype(np.int64),
         rater=rater.astype(np.int64),
         category=np.searchsorted(categories, rated).astype(np.int64),

@@ -30,7 +30,7 @@ ENOUGH = 1e-3  # of deviance
 
 
 @dataclass(frozen=True)
-class Sums:
+class LikelihoodSums:
     """What the likelihood needs of a sample of items rated by J raters."""
 
     size: Floats  # (s,): the numbers of ratings of an item that occur
@@ -45,7 +45,7 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Cells:
+class PanelRatings:
     """The ratings of a panel, arranged for `sums_of`: centred values and pairs of ratings of one item."""
 
     # item, rater, value, total: (n,): of each rating; ``total`` is the sum of all ratings of its item
@@ -68,7 +68,7 @@ def _totals(code: Codes, weights: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(code, weights, minlength=size), dtype=float)
 
 
-def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], crossed: bool) -> Cells:
+def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], crossed: bool) -> PanelRatings:
     """Arrange n ratings of I items by J raters, ``shape``; without ``crossed`` raters count as one."""
     n_items, n_raters = shape[0], shape[1] if crossed else 1
     rater = rater if crossed else np.zeros_like(rater)
@@ -78,7 +78,7 @@ def cells_of(item: Codes, rater: Codes, value: Floats, shape: tuple[int, int], c
     sizes, class_of = np.unique(per_item, return_inverse=True)
     first, second = _ordered_pairs(item, per_item) if crossed else (item[:0], item[:0])
     code = (class_of[item[first]] * n_raters + rater[first]) * n_raters + rater[second]
-    return Cells(
+    return PanelRatings(
         item=item,
         rater=rater,
         value=value,
@@ -103,14 +103,14 @@ def _ordered_pairs(item: Codes, counts: Codes) -> tuple[Codes, Codes]:
     return first, order[np.repeat(start[item[order]], sizes) + within]
 
 
-def sums_of(cells: Cells, weights: Floats) -> Sums:
+def sums_of(cells: PanelRatings, weights: Floats) -> LikelihoodSums:
     """Sums over a sample, from how often each item counts in it, shape (I,)."""
     s, j = len(cells.sizes), cells.n_raters
     of_rating = weights[cells.item]
     sums = np.zeros(cells.n_items)
     sums[cells.item] = cells.total
     code = cells.class_of[cells.item] * j + cells.rater
-    return Sums(
+    return LikelihoodSums(
         size=cells.sizes,
         items=_totals(cells.class_of, weights, s),
         item_squares=_totals(cells.class_of, weights * sums**2, s),
@@ -131,7 +131,7 @@ class Likelihood:
     residual: float
 
 
-def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
+def likelihood(sums: LikelihoodSums, item: float, rater: float) -> Likelihood:
     """The likelihood where items and raters have these variances, relative to the residual one."""
     # With `V` the covariance of ratings over the residual variance, `H` its part without raters and `A = I +
     # rater Z'H^-1 Z`, all follows from `A` and from products with the columns of ones and ratings.
@@ -178,13 +178,13 @@ def likelihood(sums: Sums, item: float, rater: float) -> Likelihood:
     return Likelihood(deviance, (slope(by_item, squares), slope(by_rater, rater_squares)), residual)
 
 
-def _loss(sums: Sums, theta: Floats) -> tuple[float, Floats]:
+def _loss(sums: LikelihoodSums, theta: Floats) -> tuple[float, Floats]:
     """Deviance and its gradient at relative standard deviations of items and, if there are two, raters."""
     result = likelihood(sums, theta[0] ** 2, theta[1] ** 2 if len(theta) > 1 else 0.0)
     return result.deviance, 2 * theta * np.array(result.slopes)[: len(theta)]
 
 
-def fit(sums: Sums, crossed: bool, start: Floats | None = None) -> Floats:
+def fit(sums: LikelihoodSums, crossed: bool, start: Floats | None = None) -> Floats:
     """Relative standard deviations at the greatest restricted likelihood, shape (1,) or (2,)."""
     # Those of items and, where they are `crossed` with items, of raters. With a `start`, such as the fit of a
     # similar sample, they are right up to a small part of their standard errors.
@@ -199,7 +199,7 @@ def fit(sums: Sums, crossed: bool, start: Floats | None = None) -> Floats:
     return _descend(sums, np.array([max(alone[0], NEAR_ZERO), first[1]]), precise)
 
 
-def _descend(sums: Sums, start: Floats, precise: bool) -> Floats:
+def _descend(sums: LikelihoodSums, start: Floats, precise: bool) -> Floats:
     """Go down from a start; where a value ends at zero, where there is no slope, from a small one too."""
     optimum = _minimum(sums, start, precise)
     if (optimum.x < ZERO).any():
@@ -208,7 +208,7 @@ def _descend(sums: Sums, start: Floats, precise: bool) -> Floats:
     return np.where(optimum.x < ZERO, 0.0, optimum.x)
 
 
-def _minimum(sums: Sums, start: Floats, precise: bool) -> Any:
+def _minimum(sums: LikelihoodSums, start: Floats, precise: bool) -> Any:
     options: Any = {"ftol": 1e-14, "gtol": 1e-6} if precise else {"ftol": 1e-8, "gtol": 0.1}
     loss: Any = partial(_loss, sums)
     bounds = [(0.0, LARGEST)] * len(start)
@@ -225,14 +225,14 @@ class Refit:
     inverse: Floats  # (1, 1): inverse of the second derivatives of the deviance there
 
     @staticmethod
-    def at(sums: Sums, theta: Floats) -> Refit:
+    def at(sums: LikelihoodSums, theta: Floats) -> Refit:
         """Measure the curvature of the deviance at its least value."""
         steps = DIFFERENCE * np.eye(len(theta))
         slopes = [(_loss(sums, theta + step)[1] - _loss(sums, theta - step)[1]) for step in steps]
         curvature = np.array(slopes) / (2 * DIFFERENCE)
         return Refit(theta, np.asarray(np.linalg.pinv((curvature + curvature.T) / 2)))
 
-    def __call__(self, sums: Sums) -> Floats:
+    def __call__(self, sums: LikelihoodSums) -> Floats:
         """Fit a sample up to a small part of its standard errors; by descent where steps do not get there."""
         theta = self.theta.copy()
         if (theta > NEAR_ZERO).all():
@@ -247,7 +247,7 @@ class Refit:
         return fit(sums, len(theta) > 1, self.theta)
 
 
-def variances_at(sums: Sums, theta: Floats) -> Floats:
+def variances_at(sums: LikelihoodSums, theta: Floats) -> Floats:
     """Variances of items, raters and residual, shape (3,), at relative standard deviations."""
     item, rater = float(theta[0] ** 2), float(theta[1] ** 2) if len(theta) > 1 else 0.0
     return np.array([item, rater, 1.0]) * likelihood(sums, item, rater).residual

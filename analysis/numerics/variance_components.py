@@ -93,14 +93,14 @@ def expected_mean_squares(terms: Sequence[Term], per_level: Sequence[float]) -> 
 
 
 @dataclass(frozen=True)
-class Layout:
+class TermLayout:
     """How n observations lie on the levels of T terms."""
 
     per_level: Floats  # (T,): observations of a level; where levels differ, that of the analysis of variance
     df: Floats  # (T + 1,): degrees of freedom of terms and residual
 
 
-def layout(codes: Codes, sizes: Sequence[int], terms: Sequence[Term]) -> Layout:
+def layout(codes: Codes, sizes: Sequence[int], terms: Sequence[Term]) -> TermLayout:
     """Observations of a level and degrees of freedom of terms, from codes (n, F); exact if balanced."""
     # The effective number is (n - sum n_i^2 / n) / (levels - 1), as in one unbalanced factor's analysis of
     # variance (Searle, Casella & McCulloch 1992, doi:10.1002/9780470316856).
@@ -113,7 +113,7 @@ def layout(codes: Codes, sizes: Sequence[int], terms: Sequence[Term]) -> Layout:
         per_level.append((n - (counts**2).sum() / n) / (len(counts) - 1.0))
         df[term] = max(len(counts) - 1.0 - smaller, 1.0)
     residual = max(n - 1.0 - sum(df.values()), 1.0)
-    return Layout(np.array(per_level), np.array([*df.values(), residual]))
+    return TermLayout(np.array(per_level), np.array([*df.values(), residual]))
 
 
 def generalised_draws(mean_square: Floats, df: Floats, matrix: Floats, draws: int, seed: int) -> Floats:
@@ -131,7 +131,7 @@ def is_replicated(codes: Codes, sizes: Sequence[int]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Pattern:
+class _CellPattern:
     """Objects that were observed in the same k cells."""
 
     shared: Floats  # (terms with the object, k, k): whether two observations share an effect
@@ -220,7 +220,7 @@ def _minimum(loss: Callable[..., float], start: Floats) -> Any:
 
 def _patterns(
     codes: Codes, sizes: Sequence[int], values: Floats, terms: Sequence[Term]
-) -> tuple[list[_Pattern], Codes]:
+) -> tuple[list[_CellPattern], Codes]:
     """Objects by the cells in which they were observed; and the term of each column of the designs, (q,)."""
     facet_terms = [term for term in terms if 0 not in term]
     levels = [int(np.prod([sizes[k] for k in term])) for term in facet_terms]
@@ -248,7 +248,7 @@ def _patterns(
             joint = np.ravel_multi_index(tuple(cells[:, list(term)].T), [sizes[k] for k in term])
             design[np.arange(len(cells)), 1 + start + joint] = 1.0
         result.append(
-            _Pattern(
+            _CellPattern(
                 np.array(shared, dtype=float),
                 design,
                 len(responses),
@@ -259,7 +259,9 @@ def _patterns(
     return result, owner
 
 
-def _deviance(variance: Floats, patterns: Sequence[_Pattern], terms: Sequence[Term], owner: Codes) -> float:
+def _deviance(
+    variance: Floats, patterns: Sequence[_CellPattern], terms: Sequence[Term], owner: Codes
+) -> float:
     """-2 log of the restricted likelihood, up to a constant."""
     within = variance[[k for k, term in enumerate(terms) if 0 in term]]
     determinant, squares = 0.0, 0.0
@@ -285,7 +287,7 @@ def _deviance(variance: Floats, patterns: Sequence[_Pattern], terms: Sequence[Te
 
 
 @dataclass(frozen=True)
-class Precision:
+class ScoreVariances:
     """Variance of universe scores, and the error variances of a mean over conditions, each of shape (b,)."""
 
     universe: Floats
@@ -305,7 +307,7 @@ class Precision:
 
 def precision(
     variances: Floats, terms: Sequence[Term], counts: Sequence[float], universe: Sequence[float]
-) -> Precision:
+) -> ScoreVariances:
     """Precision of object means over ``counts`` levels of each facet and, last, repeats of each cell."""
     # `universe` (F - 1,) has the levels of each facet, infinite for random ones: facets whose levels are
     # exhausted add no error (Brennan 2001, chapters 3 and 4).
@@ -320,7 +322,7 @@ def precision(
             relative = relative + (sample_weight - universe_weight) * variance
         absolute = absolute + (sample_weight - universe_weight) * variance * bool(facets)
     residual = variances[:, -1] / float(np.prod(counts))
-    return Precision(score, relative + residual, absolute + residual)
+    return ScoreVariances(score, relative + residual, absolute + residual)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -10,14 +10,14 @@ from ..results import Result
 from .fitting import Draw, add_notes, command
 from .manifest import describe_file, describe_run, entries_of
 from .results_folder import FORMAT, ResultsFolder
-from .run import Fitted, Named
+from .run import FittedResults, NamedResult
 
 TABLES_PART = "published_numbers"  # of `conjury check-table`
 
 
 def write_trial(folder: Path, name: str, result: Result, seconds: float, draw: Draw) -> None:
     """Write tables and figures of a trial; those of other trials, and blocks of draws, stay."""
-    named = Named(name, str(result.settings["title"]), result, seconds)
+    named = NamedResult(name, str(result.settings["title"]), result, seconds)
     _write(folder, named, {"study": "trials", "title": "Simulation studies of estimators"}, {}, draw)
 
 
@@ -25,7 +25,7 @@ def write_checked_tables(
     folder: Path, result: Result, files: Sequence[Path], seconds: float, draw: Draw
 ) -> None:
     """Write checks of published tables, in place of earlier ones of the folder."""
-    named = Named(TABLES_PART, "Published numbers checked against each other", result, seconds)
+    named = NamedResult(TABLES_PART, "Published numbers checked against each other", result, seconds)
     rows = result.settings["rows"]
     data = [describe_file(file, rows[file.name], "", rows[file.name], "published table") for file in files]
     described = {"study": "published_tables", "title": "Published tables"}
@@ -33,10 +33,10 @@ def write_checked_tables(
 
 
 def _write(
-    folder: Path, named: Named, described: Mapping[str, Any], record: Mapping[str, Any], draw: Draw
+    folder: Path, named: NamedResult, described: Mapping[str, Any], record: Mapping[str, Any], draw: Draw
 ) -> None:
     """Write one result as a part of a folder, with its figures."""
-    fitted = Fitted([named])
+    fitted = FittedResults([named])
     run = describe_run(command())
     part = {key: run[key] for key in ("created", "command", "packages", "r")}
     results = ResultsFolder(folder)

@@ -17,8 +17,8 @@ from conjury.inference.tables.schema import KEYS
 
 from .. import conjoint
 from ..frames.passport import is_of_coverage
-from ..results import Result, Step, stack
-from .run import FitOptions, Group, arguments_of, name_groups, unused_name
+from ..results import AnalysisStep, Result, stack
+from .run import FitOptions, JudgeGroup, arguments_of, name_groups, unused_name
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -28,20 +28,20 @@ BOUNDED = ("amce", "mm")
 CHOICE = [name for name in KEYS["choices"] if name != "position"]  # columns that name a choice
 
 
-def bounds_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Iterator[Step]:
+def bounds_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> Iterator[AnalysisStep]:
     """Plan the bounds of each analysis of effects and means in which answers are missing."""
     # The refusal policy decides what is missing: an answer that counts as not chosen is none.
     table_names = {part.name for part in study.analyses} | set(RESERVED_TABLES)
     for part in study.analyses:
         if part.verb in BOUNDED and any(_lacks_some(study, part, group) for group in split):
-            yield Step(
+            yield AnalysisStep(
                 unused_name(f"{part.name}_bounds", table_names),
                 f"{part.title}: bounds",
                 partial(_bound_all, study, part, split, options),
             )
 
 
-def _lacks_some(study: Study, analysis: Analysis, group: Group) -> bool:
+def _lacks_some(study: Study, analysis: Analysis, group: JudgeGroup) -> bool:
     """Whether some answers of a group are missing, and others are not."""
     is_missing = group.choices[study.outcome].isna()
     if not is_missing.any() or is_missing.all():
@@ -50,7 +50,7 @@ def _lacks_some(study: Study, analysis: Analysis, group: Group) -> bool:
     return bool(is_missing.any() and not is_missing.all())
 
 
-def _bound_all(study: Study, analysis: Analysis, split: Sequence[Group], options: FitOptions) -> Result:
+def _bound_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:
     """Bound one analysis of every group with missing answers; groups that have no bounds are noted."""
     frames: list[pd.DataFrame] = []
     notes: list[str] = []
@@ -94,7 +94,9 @@ def _count_answers(rows: pd.DataFrame, is_missing: NDArray[np.bool_]) -> dict[st
     return {"n_answered": n_asked - n_lost, "n_asked": n_asked}
 
 
-def _columns_for_bounds(study: Study, analysis: Analysis, group: Group, options: FitOptions) -> pd.DataFrame:
+def _columns_for_bounds(
+    study: Study, analysis: Analysis, group: JudgeGroup, options: FitOptions
+) -> pd.DataFrame:
     """The columns of a group's choices that bounds need."""
     columns = {study.outcome, "position", *CHOICE, *analysis.features, *analysis.exclude}
     columns |= set(options.id or study.clusters.of(group.kind))
@@ -102,7 +104,7 @@ def _columns_for_bounds(study: Study, analysis: Analysis, group: Group, options:
 
 
 def _bounds(
-    study: Study, analysis: Analysis, group: Group, rows: pd.DataFrame, options: FitOptions
+    study: Study, analysis: Analysis, group: JudgeGroup, rows: pd.DataFrame, options: FitOptions
 ) -> Result:
     """Bounds of one analysis of one group."""
     arguments = arguments_of(study, analysis, group.kind, options)

@@ -13,9 +13,9 @@ from ..checks.output.findings import Findings
 from ..checks.output.results import summary
 from ..checks.registry import Check
 from .fitting import Addition, Draw, add_results
-from .loading import CHOICES, JUDGMENTS, Loaded, Source
+from .loading import CHOICES, JUDGMENTS, LoadedStudy, SourceFile
 from .results_folder import ResultsFolder
-from .run import Fitted
+from .run import FittedResults
 
 PART, PREFIX = "checked", "checked_"  # of `conjury check`
 MOST_ROWS = 1_000  # rows of evidence that are kept
@@ -35,7 +35,7 @@ def tables_of(checks: Sequence[Check], prefix: str) -> dict[str, pd.DataFrame]:
 def add_checks(folder: ResultsFolder, findings: Findings, collected: CollectedData, draw_all: Draw) -> None:
     """Add the checks to a results folder as its part "checked"."""
     settings = {"alpha": findings.alpha, "seed": findings.seed}
-    fitted = Fitted()
+    fitted = FittedResults()
     fitted.add("battery", "Checks", summary(findings.checks, settings))
     record = {**settings, "checks": [check.code for check in findings.checks]}
     loaded = _loaded(collected)
@@ -45,20 +45,20 @@ def add_checks(folder: ResultsFolder, findings: Findings, collected: CollectedDa
     add_results(folder, added, draw_all)
 
 
-def _loaded(collected: CollectedData) -> Loaded:
+def _loaded(collected: CollectedData) -> LoadedStudy:
     tables = {role: getattr(collected, role) for role in (CHOICES, JUDGMENTS)}
     judged_tables = {
         role: table for role, table in tables.items() if table is not None and "judge_kind" in table
     }
     files = [
-        Source(path, len(table), len(table), role)
+        SourceFile(path, len(table), len(table), role)
         for role, path in collected.files.items()
         if role in ROLES and (table := getattr(collected, role)) is not None
     ]
-    return Loaded(collected.study, judged_tables, tuple(files))
+    return LoadedStudy(collected.study, judged_tables, tuple(files))
 
 
-def _source(loaded: Loaded, notes: Sequence[str]) -> dict[str, Any]:
+def _source(loaded: LoadedStudy, notes: Sequence[str]) -> dict[str, Any]:
     """What the manifest records of the data; a study without answers has none that are simulated."""
     if loaded.tables:
         source = loaded.source()

@@ -24,15 +24,15 @@ from ..conjoint.verbs.people import PairCounts, people_diffs
 from ..correction.sources import AT_MOST_HALF
 from ..frames.cells import is_repeat
 from ..frames.vocabulary import HUMAN
-from ..results import Result, Step, stack
+from ..results import AnalysisStep, Result, stack
 from .bounds import bounds_steps
 from .corrections import check_sources, title_of
 from .run import (
     BOOTSTRAPPED,
     COUNTS,
     FitOptions,
-    Group,
-    Plan,
+    JudgeGroup,
+    StudySteps,
     arguments_of,
     name_groups,
     resampled_unit,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 BOOT_COLUMNS = ("std_error", "p", "lower", "upper")
 
 
-def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[Group]:
+def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[JudgeGroup]:
     """Split choices by variant, judge and prompt, in order of appearance; swapped repeats are excluded."""
     for variant, choices in variants.items():
         repeat = is_repeat(choices)
@@ -57,7 +57,7 @@ def groups(variants: Mapping[str, pd.DataFrame]) -> Iterator[Group]:
         for key, rows in originals.groupby(_judge_and_prompt(originals), sort=False, observed=True):
             judge, prompt = map(str, key)
             kind = str(rows["judge_kind"].iloc[0])
-            yield Group(variant, judge, prompt, kind, rows, int(repeats.get((judge, prompt), 0)))
+            yield JudgeGroup(variant, judge, prompt, kind, rows, int(repeats.get((judge, prompt), 0)))
 
 
 def _judge_and_prompt(choices: pd.DataFrame) -> list[pd.Series[str]]:
@@ -71,7 +71,7 @@ def answers(choices: pd.DataFrame) -> pd.DataFrame:
     return counted.rename("n").reset_index()
 
 
-def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> Plan:
+def plan_conjoint(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> StudySteps:
     """Plan every analysis of a study for the groups of its choices."""
     options = options.with_draws(study.bootstrap.draws)
     options.check_clusters(options.vcov or study.clusters.vcov)
@@ -85,7 +85,7 @@ def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> 
             "check that column and the statuses, or choose another refusal policy."
         )
     steps = [
-        Step(
+        AnalysisStep(
             part.name,
             part.title,
             partial(_fit_all, study, part, answered, options),
@@ -97,12 +97,12 @@ def plan_conjoint(study: Study, split: Sequence[Group], options: FitOptions) -> 
     compared = people_steps(study, answered, options)
     corrected = correction_steps(study, split, options)
     bounded = bounds_steps(study, split, options)
-    return Plan((*corrected, *steps, *compared.steps, *bounded), (*notes, *compared.notes))
+    return StudySteps((*corrected, *steps, *compared.steps, *bounded), (*notes, *compared.notes))
 
 
-def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: FitOptions) -> Result:
+def _fit_all(study: Study, analysis: Analysis, split: Sequence[JudgeGroup], options: FitOptions) -> Result:
     """Run one analysis on all groups; those that it cannot use are noted, with the reason."""
-    fitted: list[tuple[Group, pd.DataFrame, Estimates]] = []
+    fitted: list[tuple[JudgeGroup, pd.DataFrame, Estimates]] = []
     notes: list[str] = []
     refused: list[str] = []
     for group in split:
@@ -130,7 +130,7 @@ def _fit_all(study: Study, analysis: Analysis, split: Sequence[Group], options: 
 
 
 def fit_group(
-    study: Study, analysis: Analysis, group: Group, options: FitOptions
+    study: Study, analysis: Analysis, group: JudgeGroup, options: FitOptions
 ) -> tuple[pd.DataFrame, Estimates]:
     """Run one analysis on one group; the table has judge, prompt and variant."""
     options = options.with_draws(study.bootstrap.draws)
@@ -169,7 +169,7 @@ def _bootstrap(
     rows: pd.DataFrame,
     study: Study,
     analysis: Analysis,
-    group: Group,
+    group: JudgeGroup,
     options: FitOptions,
 ) -> conjoint.Bootstrap:
     arguments = arguments_of(study, analysis, group.kind, options)
@@ -191,7 +191,9 @@ def _bootstrap(
 _CORRECTED = ("amce", "mm", "amce_diffs", "mm_diffs")
 
 
-def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) -> tuple[Step, ...]:
+def correction_steps(
+    study: Study, split: Sequence[JudgeGroup], options: FitOptions
+) -> tuple[AnalysisStep, ...]:
     """Plan the estimates among people with the help of models, for every analysis that has them."""
     # The first of them is required, since what the data lack for one they most often lack for all.
     if options.sources is None:
@@ -214,7 +216,7 @@ def correction_steps(study: Study, split: Sequence[Group], options: FitOptions) 
     table_names = {part.name for part in study.analyses} | set(RESERVED_TABLES)
     repeats = sum(group.repeats for group in split if group.kind == HUMAN and not group.variant)
     return tuple(
-        Step(
+        AnalysisStep(
             unused_name(f"{part.name}_corrected", table_names),
             title_of(part.title),
             partial(_correct, study, part, choices, repeats, options),
@@ -243,7 +245,7 @@ def _correct(
             **({"seed": options.seed} if options.sources.correct == PPI else {}),
         )
     provenance = result.provenance.extra
-    people = Group("", ", ".join(provenance["human"]), "", HUMAN, rows, repeats)
+    people = JudgeGroup("", ", ".join(provenance["human"]), "", HUMAN, rows, repeats)
     settings = settings_of(study, analysis, [(people, result)], replace(options, draws=0))
     verb_notes = [
         note if note == AT_MOST_HALF else f"{analysis.name}, corrected: {note}" for note in result.notes
@@ -273,7 +275,7 @@ def people_analyses(study: Study) -> list[Analysis]:
     return compared
 
 
-def people_steps(study: Study, split: Sequence[Group], options: FitOptions) -> Plan:
+def people_steps(study: Study, split: Sequence[JudgeGroup], options: FitOptions) -> StudySteps:
     """Plan what each model minus people comes to, under each prompt in each variant."""
     humans = [group for group in split if group.kind == "human"]
     people = {
@@ -287,7 +289,7 @@ def people_steps(study: Study, split: Sequence[Group], options: FitOptions) -> P
             for analysis in study.analyses
             if analysis.compares_people
         ]
-        return Plan((), tuple(notes))
+        return StudySteps((), tuple(notes))
     panels = list(dict.fromkeys(group.judge for group in humans))
     notes = (
         [f"The panels {listed(panels)} are pooled as one group of people for the comparison with models."]
@@ -295,21 +297,21 @@ def people_steps(study: Study, split: Sequence[Group], options: FitOptions) -> P
         else []
     )
     steps = [
-        Step(part.name, part.title, partial(_compare_all, study, part, people, models, options))
+        AnalysisStep(part.name, part.title, partial(_compare_all, study, part, people, models, options))
         for part in people_analyses(study)
     ]
-    return Plan(tuple(steps), tuple(notes))
+    return StudySteps(tuple(steps), tuple(notes))
 
 
 def _compare_all(
     study: Study,
     analysis: Analysis,
     people: Mapping[str, pd.DataFrame],
-    models: Sequence[Group],
+    models: Sequence[JudgeGroup],
     options: FitOptions,
 ) -> Result:
     """Compare every model with the people of its variant; those that cannot be compared are noted."""
-    compared: list[tuple[Group, Estimates]] = []
+    compared: list[tuple[JudgeGroup, Estimates]] = []
     notes: list[str] = []
     refused: list[str] = []
     for group in models:
@@ -330,7 +332,7 @@ def _compare_all(
 
 
 def _compare(
-    study: Study, analysis: Analysis, people: pd.DataFrame, group: Group, options: FitOptions
+    study: Study, analysis: Analysis, people: pd.DataFrame, group: JudgeGroup, options: FitOptions
 ) -> Estimates:
     return people_diffs(
         analysis.select(pd.concat([people, group.choices])),
@@ -346,7 +348,7 @@ def _compare(
 
 
 def _settings(
-    study: Study, analysis: Analysis, compared: Sequence[tuple[Group, Estimates]], options: FitOptions
+    study: Study, analysis: Analysis, compared: Sequence[tuple[JudgeGroup, Estimates]], options: FitOptions
 ) -> dict[str, Any]:
     """Settings of a comparison; rows of people count in every group."""
     settings = settings_of(study, analysis, compared, replace(options, draws=0))

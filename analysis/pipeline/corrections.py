@@ -26,8 +26,8 @@ from ..correction.sources import AT_MOST_HALF, PPI
 from ..frames.vocabulary import HUMAN
 from ..raters.descriptive import means, prediction_powered
 from ..raters.scales import dimension_names, with_items
-from ..results import Result, Step
-from .run import FitOptions, Sources
+from ..results import AnalysisStep, Result
+from .run import CorrectionSources, FitOptions
 
 NAMED_IN = ("judge_id", "panel", "judge_kind")
 GOLD = "gold"  # judge of gold labels, where no person is among the judges
@@ -39,7 +39,7 @@ def title_of(title: str) -> str:
     return f"{title}: people, corrected by models"
 
 
-def check_sources(table: pd.DataFrame, sources: Sources, what: str, remedy: str) -> None:
+def check_sources(table: pd.DataFrame, sources: CorrectionSources, what: str, remedy: str) -> None:
     """Refuse names that no row of choices or judgments (``what``) has, or that are of the other kind."""
     judges = [str(name) for name in judge_of(table).unique()]
     all_names = [*judges, *as_text(table["judge_id"]).dropna().unique()]
@@ -77,7 +77,7 @@ class _Helpers:
     notes: list[str]
 
 
-def _find_helpers(judgments: pd.DataFrame, sources: Sources) -> _Helpers:
+def _find_helpers(judgments: pd.DataFrame, sources: CorrectionSources) -> _Helpers:
     """Find the models that answered items of people and others, on every dimension that people answered."""
     # A model that is named by its id is never excluded, so that the estimator refuses it with the reason.
     people, of_models = _rows_named(judgments, sources.human), _rows_named(judgments, sources.model)
@@ -121,17 +121,21 @@ def means_steps(
     options: FitOptions,
     title: str,
     **where: Any,
-) -> tuple[Step, ...]:
+) -> tuple[AnalysisStep, ...]:
     """Plan people's mean ratings with the help of models; ``where`` has options of `means`."""
     if options.sources is None:
         return ()
     check_sources(judgments, options.sources, "judgments", "add them with --data")
     call = partial(_means, judgments, items, options, options.sources, cluster=study.cluster, **where)
-    return (Step("means_corrected", title_of(title), call, required=True),)
+    return (AnalysisStep("means_corrected", title_of(title), call, required=True),)
 
 
 def _means(
-    judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions, sources: Sources, **where: Any
+    judgments: pd.DataFrame,
+    items: pd.DataFrame | None,
+    options: FitOptions,
+    sources: CorrectionSources,
+    **where: Any,
 ) -> Result:
     helped = _find_helpers(judgments, sources)
     result = means(
@@ -155,7 +159,7 @@ def label_steps(
     items: pd.DataFrame | None,
     gold: pd.DataFrame | None,
     options: FitOptions,
-) -> tuple[Step, ...]:
+) -> tuple[AnalysisStep, ...]:
     """Plan shares of labels among people, and scores of judges against people's labels."""
     # Where no person is among the judges, the gold labels are those of people.
     sources = options.sources
@@ -163,19 +167,23 @@ def label_steps(
         return ()
     is_unperturbed = conditions_of(judgments, items).eq(UNPERTURBED).to_numpy(dtype=bool)
     table = _without_prompts(_in_classes(judgments[is_unperturbed], study))
-    if gold is not None and sources.human == Sources.human and not _rows_named(table, sources.human).any():
+    if (
+        gold is not None
+        and sources.human == CorrectionSources.human
+        and not _rows_named(table, sources.human).any()
+    ):
         table = pd.concat([table, _as_judgments(gold, study)], ignore_index=True)
     check_sources(table, sources, "judgments", "add them with --data")
     labels = partial(_shares, study, table, items, options, sources)
     judged = partial(_scores, study, table, _with_probabilities(items, table, sources), options, sources)
     return (
-        Step("shares_corrected", title_of("Shares of labels"), labels, required=True),
-        Step("scores_corrected", title_of("Scores of judges"), judged),
+        AnalysisStep("shares_corrected", title_of("Shares of labels"), labels, required=True),
+        AnalysisStep("scores_corrected", title_of("Scores of judges"), judged),
     )
 
 
 def _with_probabilities(
-    items: pd.DataFrame | None, table: pd.DataFrame, sources: Sources
+    items: pd.DataFrame | None, table: pd.DataFrame, sources: CorrectionSources
 ) -> pd.DataFrame | None:
     """Items with the sampling probabilities that people's judgments state, where the items have none."""
     if SAMPLING not in table or (items is not None and SAMPLING in items):
@@ -219,7 +227,7 @@ def _shares(
     table: pd.DataFrame,
     items: pd.DataFrame | None,
     options: FitOptions,
-    sources: Sources,
+    sources: CorrectionSources,
 ) -> Result:
     """Shares of each label among people; lines of an item are units of their own, clustered by item."""
     if items is not None and SAMPLING in items:
@@ -274,7 +282,7 @@ def _scores(
     table: pd.DataFrame,
     items: pd.DataFrame | None,
     options: FitOptions,
-    sources: Sources,
+    sources: CorrectionSources,
 ) -> Result:
     """Scores of each judge against people's labels, with the help of the labels of the other models."""
     judge = as_text(table["judge_id"])

@@ -16,7 +16,7 @@ from ..conjoint.engines.solution import ENGINES
 from ..conjoint.preferences.by_formula import PREFERENCES
 from ..results import Result
 from .conjoint import fit_group
-from .run import BOOTSTRAPPED, COUNTS, FitOptions, Group
+from .run import BOOTSTRAPPED, COUNTS, FitOptions, JudgeGroup
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -26,7 +26,7 @@ NUMBERS = ["estimate", "std_error"]
 
 
 def compare_engines(
-    study: Study, analysis: Analysis, group: Group, engines: Sequence[str], alpha: float = 0.05
+    study: Study, analysis: Analysis, group: JudgeGroup, engines: Sequence[str], alpha: float = 0.05
 ) -> Result:
     """Run one analysis of one group with each engine, timed after a first run that loads the engine."""
     # The result has a row per level, and in its further table `summary` a row per engine.

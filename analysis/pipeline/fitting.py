@@ -22,17 +22,17 @@ from conjury.inference.tables.schema import PAIR_KIND
 
 from ..audit import compare_moderation, compare_oogiri
 from ..audit.recovery import effect_recovery, label_recovery, rating_recovery
-from ..benchmark.data.answered import Answered
+from ..benchmark.data.answered import LabelAnswers
 from ..frames.participation import people_flow
 from ..frames.reported import reported
 from ..frames.vocabulary import HUMAN
-from ..results import Result, Step
+from ..results import AnalysisStep, Result
 from .conjoint import answers, groups, plan_conjoint
 from .items import LABEL_DRAWS, RATING_DRAWS, add_printed_numbers, plan_labels, plan_ratings, with_gold
-from .loading import CHOICES, JUDGMENTS, Loaded
+from .loading import CHOICES, JUDGMENTS, LoadedStudy
 from .manifest import FIT, SAMPLERS, describe_labels, describe_run, describe_study, entries_of, results_of
 from .results_folder import FORMAT, ResultsFolder
-from .run import FitOptions, Fitted, Group, Plan, fit
+from .run import FitOptions, FittedResults, JudgeGroup, StudySteps, fit
 
 Tables = dict[str, pd.DataFrame]
 FLOW = "people_flow"
@@ -40,38 +40,40 @@ OF_INSTRUMENTS = ("option_order", "option_labels", "scale_direction", "parser", 
 
 
 @dataclass(frozen=True)
-class Work:
+class PlannedFit:
     """A fit that is planned: its data, its steps, and the tables that follow from their results."""
 
     # `described` is what the manifest states about the study; `groups` are those of choices.
 
-    loaded: Loaded
-    plan: Plan
+    loaded: LoadedStudy
+    plan: StudySteps
     draws: int
-    follow: Callable[[Fitted], Tables]
+    follow: Callable[[FittedResults], Tables]
     described: dict[str, Any]
-    groups: Sequence[Group] = ()
+    groups: Sequence[JudgeGroup] = ()
 
-    def run(self, progress: Callable[[str], None] | None = None) -> tuple[Fitted, Tables]:
+    def run(self, progress: Callable[[str], None] | None = None) -> tuple[FittedResults, Tables]:
         """Run all steps; return results, and the tables that follow from them."""
         fitted = fit(self.plan, progress)
         return fitted, self.follow(fitted)
 
 
 def work_of(
-    loaded: Loaded, options: FitOptions, gold: Path | None = None, readings: Sequence[Path] = ()
-) -> Work:
+    loaded: LoadedStudy, options: FitOptions, gold: Path | None = None, readings: Sequence[Path] = ()
+) -> PlannedFit:
     """Plan the fit of a study: a conjoint, ratings, or labels with gold labels; people are counted last."""
     work = _work_of(loaded, options, gold, readings)
     data = loaded.variants[""] if isinstance(loaded.study, Study) else loaded.judgments
     flow = people_flow(data, loaded.respondents)
     if flow is None:
         return work
-    step = Step(FLOW, "People from recruited to analysed", partial(Result, flow, FLOW))
+    step = AnalysisStep(FLOW, "People from recruited to analysed", partial(Result, flow, FLOW))
     return replace(work, plan=replace(work.plan, steps=(*work.plan.steps, step)))
 
 
-def _work_of(loaded: Loaded, options: FitOptions, gold: Path | None, readings: Sequence[Path]) -> Work:
+def _work_of(
+    loaded: LoadedStudy, options: FitOptions, gold: Path | None, readings: Sequence[Path]
+) -> PlannedFit:
     study = loaded.study
     if isinstance(study, Study):
         split = list(groups(loaded.variants))
@@ -80,19 +82,19 @@ def _work_of(loaded: Loaded, options: FitOptions, gold: Path | None, readings: S
         instrument_data = loaded.variants[""] if loaded.asked is None else loaded.asked
         plan = replace(plan, steps=(*plan.steps, *_steps_of_facets(study, instrument_data, options)))
         follow = partial(_tables_of_choices, study, loaded)
-        return Work(loaded, plan, options.draws or 0, follow, describe_study(study), split)
+        return PlannedFit(loaded, plan, options.draws or 0, follow, describe_study(study), split)
     assert isinstance(study, ItemStudy)
     if has_gold(study, gold):
         loaded, answered = with_gold(loaded, gold, readings)
         options = options.with_draws(LABEL_DRAWS)
         plan = plan_labels(answered, options)
         follow = partial(_tables_of_labels, answered, loaded)
-        return Work(loaded, plan, options.draws or 0, follow, describe_labels(study))
+        return PlannedFit(loaded, plan, options.draws or 0, follow, describe_labels(study))
     options = options.with_draws(RATING_DRAWS)
     plan = plan_ratings(study, loaded.judgments, loaded.items, options)
     instrument_data = loaded.judgments if loaded.asked is None else loaded.asked
     plan = replace(plan, steps=(*plan.steps, *_steps_of_facets(study, instrument_data, options)))
-    return Work(
+    return PlannedFit(
         loaded, plan, options.draws or 0, partial(_tables_of_ratings, study, loaded), describe_study(study)
     )
 
@@ -102,7 +104,9 @@ def has_facets(data: pd.DataFrame) -> bool:
     return any(name in data and data[name].nunique() > 1 for name in OF_INSTRUMENTS)
 
 
-def _steps_of_facets(study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions) -> Iterator[Step]:
+def _steps_of_facets(
+    study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions
+) -> Iterator[AnalysisStep]:
     """Analyses of judges as instruments; none, and nothing loaded, where the data have no facets."""
     if has_facets(data):
         from .instruments import instrument_steps
@@ -115,7 +119,7 @@ def has_gold(study: ItemStudy, gold: Path | None) -> bool:
     return bool(study.label_sets) and (gold is not None or study.gold is not None)
 
 
-def _tables_of_choices(study: Study, loaded: Loaded, fitted: Fitted) -> Tables:
+def _tables_of_choices(study: Study, loaded: LoadedStudy, fitted: FittedResults) -> Tables:
     """Counts of answers, true values with estimates, and published numbers of judges that are real."""
     tables: Tables = {"answers": answers(loaded.variants[""])}
     if loaded.truth is not None:
@@ -133,7 +137,7 @@ def _tables_of_choices(study: Study, loaded: Loaded, fitted: Fitted) -> Tables:
     return tables if source["simulated"] else tables | {"published": printed}
 
 
-def _tables_of_ratings(study: ItemStudy, loaded: Loaded, fitted: Fitted) -> Tables:
+def _tables_of_ratings(study: ItemStudy, loaded: LoadedStudy, fitted: FittedResults) -> Tables:
     """Published numbers with ours, of raters that are real, and true values with estimates."""
     simulated, real = judges_by_origin(loaded.judgments)
     people = loaded.judgments.loc[as_text(loaded.judgments["judge_kind"]).eq(HUMAN), "judge_id"]
@@ -147,7 +151,7 @@ def _tables_of_ratings(study: ItemStudy, loaded: Loaded, fitted: Fitted) -> Tabl
     return tables | {"truth": loaded.truth} | ({} if recovered.empty else {"recovery": recovered})
 
 
-def _tables_of_labels(answered: Answered, loaded: Loaded, fitted: Fitted) -> Tables:
+def _tables_of_labels(answered: LabelAnswers, loaded: LoadedStudy, fitted: FittedResults) -> Tables:
     """Adds published numbers to the results; returns true values with estimates."""
     add_printed_numbers(answered, fitted, loaded.source())
     if loaded.truth is None:
@@ -166,8 +170,8 @@ class Addition:
     # `record` is what the manifest lists of the run besides its data and software.
 
     part: str
-    loaded: Loaded
-    fitted: Fitted
+    loaded: LoadedStudy
+    fitted: FittedResults
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     source: Mapping[str, Any] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -179,7 +183,7 @@ def command() -> list[str]:
     return ["conjury", *sys.argv[1:]]
 
 
-def fit_manifest(work: Work, fitted: Fitted, engine: str) -> dict[str, Any]:
+def fit_manifest(work: PlannedFit, fitted: FittedResults, engine: str) -> dict[str, Any]:
     """The manifest of a fit: study, software, data, results and notes."""
     source = work.loaded.source()
     return {
@@ -194,7 +198,7 @@ def fit_manifest(work: Work, fitted: Fitted, engine: str) -> dict[str, Any]:
 
 def write_fit(
     draft: ResultsFolder,
-    loaded: Loaded,
+    loaded: LoadedStudy,
     tables: Mapping[str, pd.DataFrame],
     manifest: Mapping[str, Any],
 ) -> None:
@@ -240,7 +244,7 @@ def add_results(folder: ResultsFolder, added: Addition, draw: Draw) -> None:
         add_notes(draft, draw(draft.path, added.part), added.part)
 
 
-def _described(loaded: Loaded) -> dict[str, Any]:
+def _described(loaded: LoadedStudy) -> dict[str, Any]:
     if loaded.study is not None:
         return describe_study(loaded.study)
     judges = {name: name for name in loaded.models} if JUDGMENTS in loaded.tables else {}
@@ -256,7 +260,7 @@ def _to_keep(folder: ResultsFolder, added: Addition) -> dict[str, pd.DataFrame]:
     return {} if has_judgments else added.loaded.tables
 
 
-def refuse_other_data(folder: ResultsFolder, loaded: Loaded) -> None:
+def refuse_other_data(folder: ResultsFolder, loaded: LoadedStudy) -> None:
     """Refuse to add results on a file of judgments to a folder that rests on others."""
     # Files are identified by their checksums and numbers of judgments; where rows are selected or columns
     # renamed, the judgments themselves are compared.

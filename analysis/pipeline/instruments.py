@@ -20,21 +20,25 @@ from ..instrument import (
     variance_components,
 )
 from ..instrument.decisions import FACETS
-from ..results import Result, Step
+from ..results import AnalysisStep, Result
 from .robustness import analysis_of_effects
 from .run import FitOptions, unused_name, warnings_noted
 
 OCCASION = "occasion"
 
 
-def instrument_steps(study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions) -> Iterator[Step]:
+def instrument_steps(
+    study: Study | ItemStudy, data: pd.DataFrame, options: FitOptions
+) -> Iterator[AnalysisStep]:
     """Plan the analyses of facets of choices or ratings."""
     table_names = {part.name for part in study.analyses} if isinstance(study, Study) else set[str]()
     table_names |= set(RESERVED_TABLES)
     draw_options: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
 
-    def step(name: str, title: str, call: Callable[..., Result], *arguments: Any, **options: Any) -> Step:
-        return Step(
+    def step(
+        name: str, title: str, call: Callable[..., Result], *arguments: Any, **options: Any
+    ) -> AnalysisStep:
+        return AnalysisStep(
             unused_name(name, table_names),
             title,
             partial(_call_with_notes, title, call, *arguments, **options),

@@ -26,7 +26,7 @@ from .. import benchmark
 from ..audit.compare import HARM, JOKES, KIND
 from ..audit.harm_or_humor import compare_harm
 from ..audit.multiturn import READ_BY, compare_multiturn
-from ..benchmark.data.answered import Answered, in_order, missing_in_words
+from ..benchmark.data.answered import LabelAnswers, in_order, missing_in_words
 from ..benchmark.data.units import conditions_of
 from ..correction.bounds import only_missing
 from ..frames.vocabulary import HUMAN
@@ -46,17 +46,17 @@ from ..raters.reading import read_ratings
 from ..raters.replacement import alt_test
 from ..raters.replacement.decide import with_curve
 from ..raters.scales import dimension_names
-from ..results import Result, Step, steps_of
+from ..results import AnalysisStep, Result, steps_of
 from .corrections import label_steps, means_steps
-from .loading import Loaded, Source, read_judgments_of
-from .run import FitOptions, Fitted, Plan
+from .loading import LoadedStudy, SourceFile, read_judgments_of
+from .run import FitOptions, FittedResults, StudySteps
 
 RATING_DRAWS = 1_000  # of the bootstrap, where no number is given
 
 
 def plan_ratings(
     study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
-) -> Plan:
+) -> StudySteps:
     """Plan the analyses that a study and its judgments allow, in the order of a report."""
     options, scales = options.with_draws(RATING_DRAWS), scales_of(study)
     names = dimension_names(judgments)  # ratings off the scale are refused before anything is computed
@@ -64,22 +64,22 @@ def plan_ratings(
     kinds = set(judgments["judge_kind"].astype(str))
     has_both_kinds = kinds >= {HUMAN, "model"}
     planned = [*_corrected(study, judgments, items, options)]
-    planned.append(Step("coverage", "Judges, items and ratings", partial(coverage, judgments)))
+    planned.append(AnalysisStep("coverage", "Judges, items and ratings", partial(coverage, judgments)))
     if study.response.form == "ratings":
         planned += _descriptive(study, judgments, items, options, has_both_kinds)
         planned += _bounded(study, judgments, items, options) if any(len(r.unanswered) for r in read) else ()
     common: dict[str, Any] = {"items": items, "cluster": study.cluster, **options.drawn}
     call: Callable[[], Result] = partial(agreement, judgments, scale=scales, **common)
-    planned.append(Step("agreement", "Agreement of people, and of people with each model", call))
+    planned.append(AnalysisStep("agreement", "Agreement of people, and of people with each model", call))
     if has_both_kinds:
         call = partial(_replacement, judgments, epsilon=options.epsilon, **common)
-        planned.append(Step("alt_test", "May a model replace a person of the panel?", call))
-    return Plan(tuple(planned))
+        planned.append(AnalysisStep("alt_test", "May a model replace a person of the panel?", call))
+    return StudySteps(tuple(planned))
 
 
 def _corrected(
     study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
-) -> tuple[Step, ...]:
+) -> tuple[AnalysisStep, ...]:
     """Ratings or labels among people with the help of models, if asked for."""
     if study.response.form != "ratings":
         return label_steps(study, judgments, items, None, options)
@@ -104,15 +104,15 @@ def _descriptive(
     items: pd.DataFrame | None,
     options: FitOptions,
     has_both_kinds: bool,
-) -> Iterator[Step]:
+) -> Iterator[AnalysisStep]:
     """Means, correlations, order of tiers, biases: what ratings on scales allow."""
     strata = [stratum.id for stratum in study.strata]
     scale = _one_scale(study)
     where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scale}
     first, title = _first_stratum(study)
 
-    def step(name: str, title: str, compute: Callable[..., Result], **arguments: Any) -> Step:
-        return Step(name, title, partial(compute, judgments, items, **arguments))
+    def step(name: str, title: str, compute: Callable[..., Result], **arguments: Any) -> AnalysisStep:
+        return AnalysisStep(name, title, partial(compute, judgments, items, **arguments))
 
     yield step("means", title, means, by=first, **where)
     if len(strata) > 1:
@@ -132,12 +132,12 @@ def _descriptive(
         yield step("tiers", "Do ratings recover the order of the tiers?", tier_accuracy, **tier_options)
     if has_both_kinds:
         compared = "How models differ from people"
-        yield Step("biases", compared, partial(_biases, study, judgments, items, where))
+        yield AnalysisStep("biases", compared, partial(_biases, study, judgments, items, where))
 
 
 def _bounded(
     study: ItemStudy, judgments: pd.DataFrame, items: pd.DataFrame | None, options: FitOptions
-) -> Iterator[Step]:
+) -> Iterator[AnalysisStep]:
     """What missing ratings may do to the means, of those with missing ratings."""
     where: dict[str, Any] = {**options.drawn, "cluster": study.cluster, "scale": scales_of(study)}
     by = tuple(stratum.id for stratum in study.strata[:1])
@@ -145,7 +145,7 @@ def _bounded(
     def call() -> Result:
         return only_missing(bounds(judgments, items, by=by, **where), ["dimension", "group"])
 
-    yield Step("means_bounds", "Mean ratings: bounds", call)
+    yield AnalysisStep("means_bounds", "Mean ratings: bounds", call)
 
 
 def _one_scale(study: ItemStudy) -> Sequence[float] | None:
@@ -181,7 +181,7 @@ LABELS = "labels"
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldLabels:
     """Gold labels, the file that they are from, and notes on them."""
 
     labels: pd.DataFrame
@@ -190,15 +190,15 @@ class Gold:
 
 
 def with_gold(
-    loaded: Loaded, gold: Path | None = None, readings: Sequence[Path] = ()
-) -> tuple[Loaded, Answered]:
+    loaded: LoadedStudy, gold: Path | None = None, readings: Sequence[Path] = ()
+) -> tuple[LoadedStudy, LabelAnswers]:
     """Join the judgments of a study of labels with gold labels, and with other readings of the answers."""
     study = loaded.study
     assert isinstance(study, ItemStudy)
     reading_tables = [read_judgments_of(None, [file]).judgments for file in readings]
     gold_labels = find_gold(study, loaded, gold)
     data = [source.file for source in loaded.files]
-    answered = Answered(
+    answered = LabelAnswers(
         study,
         loaded.judgments,
         gold_labels.labels,
@@ -209,9 +209,9 @@ def with_gold(
     )
     files = list(loaded.files)
     if gold_labels.file is not None:
-        files.append(Source(gold_labels.file, len(gold_labels.labels), len(gold_labels.labels), LABELS))
+        files.append(SourceFile(gold_labels.file, len(gold_labels.labels), len(gold_labels.labels), LABELS))
     files += [
-        Source(file, len(table), len(table), "readings")
+        SourceFile(file, len(table), len(table), "readings")
         for file, table in zip(readings, reading_tables, strict=True)
     ]
     loaded_with_gold = replace(
@@ -223,7 +223,7 @@ def with_gold(
     return loaded_with_gold, answered
 
 
-def find_gold(study: ItemStudy, loaded: Loaded, path: Path | None) -> Gold:
+def find_gold(study: ItemStudy, loaded: LoadedStudy, path: Path | None) -> GoldLabels:
     """Gold labels from the file that is named, else beside the data, of the study, or by most people."""
     # Those beside the data, NAME.labels.parquet, are of a simulation. The study's labels are used where they
     # are about the judged items; people's votes where there are three and more of them.
@@ -234,7 +234,7 @@ def find_gold(study: ItemStudy, loaded: Loaded, path: Path | None) -> Gold:
         notes: list[str] = []
         labels = read_labels(file, study, notes)
         if path is not None or as_text(labels["item_id"]).isin(_base_item_ids(loaded)).any():
-            return Gold(labels, file, tuple(notes))
+            return GoldLabels(labels, file, tuple(notes))
     elif path is not None:
         raise InputError(f"There is no file {path}; name the gold labels with --gold.")
     judgments = loaded.judgments
@@ -249,10 +249,10 @@ def find_gold(study: ItemStudy, loaded: Loaded, path: Path | None) -> Gold:
     votes = pd.concat([majority_labels(people, task, covers=covers) for task in tasks], ignore_index=True)
     first = f"Gold labels are those of the majority of {people['judge_id'].nunique():,} people."
     labels = votes[votes["label"].notna()].reset_index(drop=True)
-    return Gold(labels, None, (first, *notes_of_majority(votes)))
+    return GoldLabels(labels, None, (first, *notes_of_majority(votes)))
 
 
-def _labels_beside(study: ItemStudy, loaded: Loaded) -> Gold | None:
+def _labels_beside(study: ItemStudy, loaded: LoadedStudy) -> GoldLabels | None:
     """Gold labels beside the data, each once; None where no file of data has any."""
     files = [file for source in loaded.files if (file := companion(source.file, LABELS)).is_file()]
     if not files:
@@ -260,7 +260,7 @@ def _labels_beside(study: ItemStudy, loaded: Loaded) -> Gold | None:
     notes = [f"Gold labels are from the files next to the data, {listed([file.name for file in files])}."]
     tables = [read_labels(file, study, notes) for file in files]
     labels = pd.concat(tables, ignore_index=True).drop_duplicates()
-    return Gold(labels, files[0], tuple(dict.fromkeys(notes)))
+    return GoldLabels(labels, files[0], tuple(dict.fromkeys(notes)))
 
 
 def _responses(data: Sequence[Path]) -> pd.DataFrame | None:
@@ -270,7 +270,7 @@ def _responses(data: Sequence[Path]) -> pd.DataFrame | None:
     return pd.concat(tables, ignore_index=True) if tables else None
 
 
-def _annotations(study: ItemStudy, loaded: Loaded) -> pd.DataFrame | None:
+def _annotations(study: ItemStudy, loaded: LoadedStudy) -> pd.DataFrame | None:
     """Annotations that ship with a study, of the judged items; None where there are none."""
     file = study.file(ANNOTATIONS)
     if not file.is_file():
@@ -280,7 +280,7 @@ def _annotations(study: ItemStudy, loaded: Loaded) -> pd.DataFrame | None:
     return table[mask] if mask.any() else None
 
 
-def _base_item_ids(loaded: Loaded) -> set[str]:
+def _base_item_ids(loaded: LoadedStudy) -> set[str]:
     """Ids of judged items, and of the originals of copies."""
     ids = set(as_text(loaded.judgments["item_id"]).dropna())
     for table in (loaded.judgments, loaded.items):
@@ -292,9 +292,9 @@ def _base_item_ids(loaded: Loaded) -> set[str]:
 LABEL_DRAWS = 2_000  # of the bootstrap, where no number is given
 
 
-def plan_labels(answered: Answered, options: FitOptions) -> Plan:
+def plan_labels(answered: LabelAnswers, options: FitOptions) -> StudySteps:
     """Plan every registered analysis that a study and its judgments allow, in the order of a report."""
-    corrected: tuple[Step, ...] = ()
+    corrected: tuple[AnalysisStep, ...] = ()
     if options.sources is not None:
         if not answered.is_scored:
             raise InputError(
@@ -310,16 +310,16 @@ def plan_labels(answered: Answered, options: FitOptions) -> Plan:
     published = by_published_rules(answered)
     if published and answered.study.name == JOKES:
         call = partial(compare_multiturn, published, answered.labels, answered.items)
-        steps.append(Step(KIND, "Published and recomputed numbers", call))
+        steps.append(AnalysisStep(KIND, "Published and recomputed numbers", call))
     ordered = [replace(step, call=partial(_ordered, step, answered)) for step in steps]
-    return Plan((*corrected, *ordered), tuple(_notes(answered)))
+    return StudySteps((*corrected, *ordered), tuple(_notes(answered)))
 
 
-def _ordered(step: Step, answered: Answered) -> Result:
+def _ordered(step: AnalysisStep, answered: LabelAnswers) -> Result:
     return in_order(step.call(), answered.study)
 
 
-def _notes(answered: Answered) -> list[str]:
+def _notes(answered: LabelAnswers) -> list[str]:
     notes = []
     if len(answered.of_models) < len(answered.judgments):
         notes.append("Only models are scored, since gold labels are the votes of people.")
@@ -330,7 +330,7 @@ def _notes(answered: Answered) -> list[str]:
     return notes + list(answered.scored.notes) if answered.is_scored else notes
 
 
-def by_published_rules(answered: Answered) -> dict[str, pd.DataFrame]:
+def by_published_rules(answered: LabelAnswers) -> dict[str, pd.DataFrame]:
     """Judgments that are the strings of a published evaluation, by its rules, with their condition."""
     rules = {rule: name for name, rule in READ_BY.items()}
     return {
@@ -340,7 +340,7 @@ def by_published_rules(answered: Answered) -> dict[str, pd.DataFrame]:
     }
 
 
-def add_printed_numbers(answered: Answered, fitted: Fitted, source: Mapping[str, Any]) -> None:
+def add_printed_numbers(answered: LabelAnswers, fitted: FittedResults, source: Mapping[str, Any]) -> None:
     """Add the printed numbers of the harm paper on judges and people that are not simulated."""
     # Notes on printed numbers are about the whole fit.
     study = answered.study

@@ -38,7 +38,7 @@ CHOICES, JUDGMENTS, ITEMS = "choices", "judgments", "items"
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file of data: its kind, its rows, how many of them are used, and of which variant they are."""
 
     file: Path
@@ -49,7 +49,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Selection:
+class FileSelection:
     """Which columns and rows of files are read, and under which names."""
 
     renames: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedStudy:
     """The data of a study."""
 
     # None where judgments are analysed without a study
@@ -68,7 +68,7 @@ class Loaded:
     # `choices`, and `choices.NAME` for a variant of them; or `judgments` and `items`
     tables: dict[str, pd.DataFrame]
     # the files that were read; empty for the data of a results folder
-    files: tuple[Source, ...] = ()
+    files: tuple[SourceFile, ...] = ()
     # what was assumed in reading
     notes: tuple[str, ...] = ()
     # true values of simulated data, from the file beside them
@@ -125,7 +125,7 @@ class Loaded:
                 )
         return self.judgments[names.isin(list(dimensions)).to_numpy(dtype=bool)]
 
-    def about(self, outcome: str | None) -> Loaded:
+    def about(self, outcome: str | None) -> LoadedStudy:
         """The same choices with analyses of another outcome: the probability of being chosen."""
         study = self.study
         if outcome is None or not isinstance(study, Study) or outcome == study.outcome:
@@ -193,12 +193,12 @@ def read_choices_of(
     study: Study,
     data: Sequence[Path],
     variants: Mapping[str, Path] | None = None,
-    selection: Selection | None = None,
-) -> Loaded:
+    selection: FileSelection | None = None,
+) -> LoadedStudy:
     """Read the main choices, stacked where they are in several files, and any variants of them."""
-    selection = selection or Selection()
+    selection = selection or FileSelection()
     tables: dict[str, pd.DataFrame] = {}
-    sources: list[Source] = []
+    sources: list[SourceFile] = []
     notes: list[str] = []
     for variant, files in {
         "": list(data),
@@ -212,7 +212,7 @@ def read_choices_of(
         tables[name], read, assumed = _read_variant(study, variant, files, selection)
         sources += read
         notes += assumed
-    loaded = Loaded(study, tables, tuple(sources), tuple(dict.fromkeys([*notes, *advice(study)])))
+    loaded = LoadedStudy(study, tables, tuple(sources), tuple(dict.fromkeys([*notes, *advice(study)])))
     return replace(
         loaded,
         truth=_truth_of_choices(loaded),
@@ -229,7 +229,7 @@ def _respondents(data: Sequence[Path]) -> pd.DataFrame | None:
     return pd.concat(respondents, ignore_index=True) if respondents else None
 
 
-def _choices_with_facets(study: Study, data: Sequence[Path], selection: Selection) -> pd.DataFrame | None:
+def _choices_with_facets(study: Study, data: Sequence[Path], selection: FileSelection) -> pd.DataFrame | None:
     """The main choices with their facets, where the study has an instrument."""
     if study.instrument is None:
         return None
@@ -239,8 +239,8 @@ def _choices_with_facets(study: Study, data: Sequence[Path], selection: Selectio
 
 
 def _read_variant(
-    study: Study, variant: str, files: Sequence[Path], selection: Selection
-) -> tuple[pd.DataFrame, list[Source], list[str]]:
+    study: Study, variant: str, files: Sequence[Path], selection: FileSelection
+) -> tuple[pd.DataFrame, list[SourceFile], list[str]]:
     """Read the files of one variant and keep the selected rows, with how many these are of each file."""
     _refuse_duplicate_files(files)
     assumed: dict[str, list[str]] = {str(file): [] for file in files}
@@ -258,10 +258,10 @@ def _read_variant(
     ends = np.cumsum([len(table) for table in tables.values()])
     n_rows = np.diff(np.searchsorted(rows.index, ends), prepend=0)
     counted = zip(files, tables.values(), n_rows, strict=True)
-    return rows, [Source(file, len(table), int(n), CHOICES, variant) for file, table, n in counted], notes
+    return rows, [SourceFile(file, len(table), int(n), CHOICES, variant) for file, table, n in counted], notes
 
 
-def _truth_of_choices(loaded: Loaded) -> pd.DataFrame | None:
+def _truth_of_choices(loaded: LoadedStudy) -> pd.DataFrame | None:
     """True values beside the main choices, of the judges whose choices are simulated."""
     simulated, _ = judges_by_origin(loaded.variants[""])
     files = [companion(source.file, "truth") for source in loaded.files if source.variant == ""]
@@ -278,10 +278,10 @@ def read_judgments_of(
     study: ItemStudy | None,
     data: Sequence[Path],
     items: Path | None = None,
-    selection: Selection | None = None,
-) -> Loaded:
+    selection: FileSelection | None = None,
+) -> LoadedStudy:
     """Read judgments of one or several files, the items beside them, and true values of a simulation."""
-    selection = selection or Selection()
+    selection = selection or FileSelection()
     _refuse_duplicate_files(data)
     notes: list[str] = []
     tables = {
@@ -301,11 +301,11 @@ def read_judgments_of(
         instrument_data = stack_judgments({str(file): load_judgments(file, **read) for file in data})
     truths = [read_table(file) for path in data if (file := companion(path, "truth")).is_file()]
     item_table = _items(data, study, items)
-    return Loaded(
+    return LoadedStudy(
         study,
         {JUDGMENTS: stack_judgments(tables)} | ({} if item_table is None else {ITEMS: item_table}),
         tuple(
-            Source(file, len(table), len(table), JUDGMENTS)
+            SourceFile(file, len(table), len(table), JUDGMENTS)
             for file, table in zip(data, tables.values(), strict=True)
         ),
         tuple(notes),
@@ -332,15 +332,15 @@ def _refuse_duplicate_files(files: Sequence[Path]) -> None:
         raise InputError(f"{twice} is named twice; name each file once.")
 
 
-def stored_choices(study: Study, results: Path, selection: Selection) -> Loaded:
+def stored_choices(study: Study, results: Path, selection: FileSelection) -> LoadedStudy:
     """The main choices of a results folder."""
     if selection.levels is not None or selection.renames:
         raise InputError("--levels and --rename apply to the columns of a file; give it by --data.")
     choices = select_rows(ResultsFolder(results).choices(), selection.judge, selection.prompt)
-    return Loaded(study, {CHOICES: choices})
+    return LoadedStudy(study, {CHOICES: choices})
 
 
-def stored_judgments(results: Path) -> Loaded:
+def stored_judgments(results: Path) -> LoadedStudy:
     """The judgments of a results folder."""
     folder = ResultsFolder(results)
     judgments = folder.held(JUDGMENTS)
@@ -351,4 +351,4 @@ def stored_judgments(results: Path) -> Loaded:
         )
     items, truth = folder.held(ITEMS), results / "tables" / "truth.parquet"
     tables = {JUDGMENTS: judgments} | ({} if items is None else {ITEMS: items})
-    return Loaded(None, tables, truth=read_table(truth) if truth.is_file() else None)
+    return LoadedStudy(None, tables, truth=read_table(truth) if truth.is_file() else None)

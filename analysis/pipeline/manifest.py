@@ -20,7 +20,7 @@ from conjury.inference.tables.files import ROOT
 
 from ..figures.labels import task_in_words
 from .results_folder import FORMAT
-from .run import Named
+from .run import NamedResult
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -41,7 +41,7 @@ ROBUSTNESS = {  # table of `conjury diagnose` -> kind of result
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedResult:
     """A result as the manifest lists it; its tables are in the folder under its name."""
 
     # name, kind, title: The name of its table, which exhibit and figure it has, and its title.
@@ -95,7 +95,7 @@ def _is_run(name: str, part: object) -> bool:
     return isinstance(part, dict) and (name in ("compared", "diagnosed") or "results" in part)
 
 
-def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
+def results_of(manifest: Mapping[str, Any]) -> list[RecordedResult]:
     """All results that a manifest lists, in order; a later run of the same name takes the earlier's place."""
     if _is_current(manifest):
         recorded = [_recorded(entry) for entry in manifest.get("results") or []]
@@ -107,22 +107,24 @@ def results_of(manifest: Mapping[str, Any]) -> list[Recorded]:
         notes = tuple(compared.get("notes") or ())
         title = str(compared.get("title") or compared.get("analysis") or "")
         results.append(
-            Recorded("engines", "engines", title, compared, notes=notes, extra=("summary",), part="compared")
+            RecordedResult(
+                "engines", "engines", title, compared, notes=notes, extra=("summary",), part="compared"
+            )
         )
     if diagnosed := manifest.get("diagnosed"):
         settings = {name: diagnosed.get(name) for name in ("alpha", "seed")}
-        results.append(Recorded("diagnosis", "diagnosis", "Checks", settings, part="diagnosed"))
+        results.append(RecordedResult("diagnosis", "diagnosis", "Checks", settings, part="diagnosed"))
         results += [
-            Recorded(table, ROBUSTNESS[table], table, settings, part="diagnosed")
+            RecordedResult(table, ROBUSTNESS[table], table, settings, part="diagnosed")
             for table in diagnosed.get("robustness") or []
             if table in ROBUSTNESS
         ]
     return list({result.name: result for result in results}.values())
 
 
-def _recorded(entry: Mapping[str, Any]) -> Recorded:
+def _recorded(entry: Mapping[str, Any]) -> RecordedResult:
     groups = tuple(entry.get("groups") or ())
-    return Recorded(
+    return RecordedResult(
         entry["name"],
         entry["kind"],
         entry.get("title") or "",
@@ -135,8 +137,8 @@ def _recorded(entry: Mapping[str, Any]) -> Recorded:
     )
 
 
-def _record_of_analysis(entry: Mapping[str, Any]) -> Recorded:
-    return Recorded(
+def _record_of_analysis(entry: Mapping[str, Any]) -> RecordedResult:
+    return RecordedResult(
         str(entry["name"]),
         "people" if entry.get("figure") == "people" else str(entry.get("verb")),
         str(entry.get("title") or ""),
@@ -146,9 +148,9 @@ def _record_of_analysis(entry: Mapping[str, Any]) -> Recorded:
     )
 
 
-def _record_of_result(entry: Mapping[str, Any], part: str) -> Recorded:
+def _record_of_result(entry: Mapping[str, Any], part: str) -> RecordedResult:
     judged = {name: entry[name] for name in ("verdict", "passed") if name in entry}
-    return Recorded(
+    return RecordedResult(
         str(entry["name"]),
         RENAMED.get(entry["kind"], str(entry["kind"])),
         str(entry.get("title") or ""),
@@ -160,13 +162,13 @@ def _record_of_result(entry: Mapping[str, Any], part: str) -> Recorded:
     )
 
 
-def entry_of(named: Named, part: str = FIT) -> dict[str, Any]:
+def entry_of(named: NamedResult, part: str = FIT) -> dict[str, Any]:
     """What the manifest lists of a result; with its tables, `saved.read_result` makes it again."""
     result = named.result
     settings = result.recorded_settings
     groups = settings.pop("groups") if isinstance(settings.get("groups"), list) else ()
     return asdict(
-        Recorded(
+        RecordedResult(
             named.name,
             result.kind,
             named.title,
@@ -180,7 +182,7 @@ def entry_of(named: Named, part: str = FIT) -> dict[str, Any]:
     )
 
 
-def entries_of(results: Iterable[Named], part: str = FIT) -> list[dict[str, Any]]:
+def entries_of(results: Iterable[NamedResult], part: str = FIT) -> list[dict[str, Any]]:
     """What the manifest lists of several results."""
     return [entry_of(named, part) for named in results]
 

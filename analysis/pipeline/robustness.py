@@ -14,7 +14,7 @@ from scipy.special import ndtri, stdtrit
 from conjury.inference.errors import InputError
 
 from ..conjoint.power.closed_form import power as plan_power
-from ..conjoint.reliability.correction import Corrected
+from ..conjoint.reliability.correction import SwapCorrectedEstimates
 from ..conjoint.reliability.estimate import reliability
 from ..conjoint.standard_errors.error_choices import errors_under_choices
 from ..conjoint.verbs.amce import amce
@@ -22,7 +22,7 @@ from ..frames.passport import is_of_coverage
 from ..numerics.intervals import check_alpha
 from ..results import Result
 from .conjoint import groups
-from .run import Fitted, Group, Named, resampled_unit
+from .run import FittedResults, JudgeGroup, NamedResult, resampled_unit
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -47,7 +47,7 @@ def robustness(
     draws: int = 999,
     seed: int = 1,
     progress: Callable[[str], None] | None = None,
-) -> Fitted:
+) -> FittedResults:
     """Compute standard errors under every choice, reliability, corrected effects and detectable effects.
 
     Standard errors and detectable effects are those of the study's first analysis of effects that excludes
@@ -85,18 +85,25 @@ def robustness(
         notes += [f"{group.name}, standard errors: {note}" for note in errors.notes]
     if progress is not None:
         progress("Reliability")
-    repeated, reasons = _tables_of_repeats(study, analysis, choices, split, Drawn(alpha, 10 * draws, seed))
+    repeated, reasons = _tables_of_repeats(
+        study, analysis, choices, split, BootstrapSettings(alpha, 10 * draws, seed)
+    )
     stacked_tables = {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items() if frames}
     settings = {"alpha": alpha, "seed": seed}
     named = [
-        Named(name, KINDS[name][1], Result(frame, KINDS[name][0], (), settings))
+        NamedResult(name, KINDS[name][1], Result(frame, KINDS[name][0], (), settings))
         for name, frame in (stacked_tables | repeated).items()
     ]
-    return Fitted(named, list(dict.fromkeys(notes + reasons)))
+    return FittedResults(named, list(dict.fromkeys(notes + reasons)))
 
 
 def detectable_effects(
-    study: Study, analysis: Analysis, group: Group, errors: pd.DataFrame, alpha: float, target_power: float
+    study: Study,
+    analysis: Analysis,
+    group: JudgeGroup,
+    errors: pd.DataFrame,
+    alpha: float,
+    target_power: float,
 ) -> pd.DataFrame:
     """Set each effect beside the smallest that could be found, by the design and by the errors found."""
     answered = group.choices[group.choices[study.outcome].notna()]
@@ -167,10 +174,10 @@ def _slopes(study: Study, analysis: Analysis) -> str | None:
     return next((name for name in analysis.features if name not in rendered), None)
 
 
-def _one_prompt(study: Study, split: Sequence[Group]) -> list[Group]:
+def _one_prompt(study: Study, split: Sequence[JudgeGroup]) -> list[JudgeGroup]:
     """Groups with answers: one prompt per judge, the first that the study names."""
     order = [prompt.id for prompt in study.prompts]
-    best: dict[str, Group] = {}
+    best: dict[str, JudgeGroup] = {}
     for group in split:
         if not group.choices[study.outcome].notna().any():
             continue
@@ -184,7 +191,7 @@ def _place(order: Sequence[str], prompt: str) -> int:
     return order.index(prompt) if prompt in order else len(order)
 
 
-def _with_group_names(group: Group, frame: pd.DataFrame) -> pd.DataFrame:
+def _with_group_names(group: JudgeGroup, frame: pd.DataFrame) -> pd.DataFrame:
     named = frame.assign(
         judge=pd.array([group.judge] * len(frame), dtype="string"),
         prompt=pd.array([group.prompt] * len(frame), dtype="string"),
@@ -193,7 +200,7 @@ def _with_group_names(group: Group, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class BootstrapSettings:
     """Confidence, draws and seed of a bootstrap."""
 
     alpha: float
@@ -205,8 +212,8 @@ def _tables_of_repeats(
     study: Study,
     analysis: Analysis,
     choices: pd.DataFrame,
-    split: Sequence[Group],
-    sampling: Drawn,
+    split: Sequence[JudgeGroup],
+    sampling: BootstrapSettings,
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Tables that need repeated tasks, and why there are none."""
     try:
@@ -240,7 +247,7 @@ def _tables_of_repeats(
         except InputError as error:
             notes.append(f"{group.name}, effects were not corrected: {error}")
             continue
-        if isinstance(fitted, Corrected):
+        if isinstance(fitted, SwapCorrectedEstimates):
             frames.append(_with_group_names(group, fitted.beside))
     if frames:
         tables["corrected"] = pd.concat(frames, ignore_index=True)

@@ -17,7 +17,7 @@ from ..conjoint.engines.solution import ENGINES
 from ..conjoint.estimates import Estimates
 from ..conjoint.request import VCOVS, is_independent
 from ..numerics.intervals import METHODS, check_alpha
-from ..results import Result, Step
+from ..results import AnalysisStep, Result
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -28,18 +28,15 @@ COUNTS = ("cj_freqs", "cj_props")
 
 
 @dataclass(frozen=True)
-class Group:
-    """The choices of one judge under one prompt in one variant of the data.
-
-    ``repeats`` counts the rows of swapped repeats, which are not among them.
-    """
+class JudgeGroup:
+    """The choices of one judge under one prompt in one variant of the data."""
 
     variant: str
     judge: str
     prompt: str
     kind: str
     choices: pd.DataFrame
-    repeats: int = 0
+    repeats: int = 0  # rows of swapped repeats, which are not among the choices
 
     @property
     def name(self) -> str:
@@ -47,7 +44,7 @@ class Group:
         return " ".join(part for part in (self.judge, self.prompt, self.variant) if part)
 
 
-def name_groups(frame: pd.DataFrame, group: Group) -> pd.DataFrame:
+def name_groups(frame: pd.DataFrame, group: JudgeGroup) -> pd.DataFrame:
     """A copy of a table that begins with the judge, prompt and variant of a group."""
     named = frame.copy()
     for position, name in enumerate(("judge", "prompt", "variant")):
@@ -70,7 +67,7 @@ def resampled_unit(study: Study, kind: str) -> str:
 
 
 def settings_of(
-    study: Study, analysis: Analysis, estimated: Sequence[tuple[Group, Estimates]], options: FitOptions
+    study: Study, analysis: Analysis, estimated: Sequence[tuple[JudgeGroup, Estimates]], options: FitOptions
 ) -> dict[str, Any]:
     """Settings of an analysis of one or more groups, and the ``groups`` themselves."""
     # `n_clusters` is missing where groups differ in it; counts and tests have no clusters.
@@ -124,7 +121,7 @@ PART = "__"  # between the name of a result and that of a further table of it
 
 
 @dataclass(frozen=True)
-class Sources:
+class CorrectionSources:
     """People to estimate and models that help: values of ``judge_id``, ``panel`` or ``judge_kind``."""
 
     # `correct` is "ppi", with tasks of models beyond people's, or "covariate", without.
@@ -149,7 +146,7 @@ class FitOptions:
     vcov: str | None = None
     interval: str = "percentile"
     epsilon: float = 0.1
-    sources: Sources | None = None
+    sources: CorrectionSources | None = None
 
     def __post_init__(self) -> None:
         """Refuse what nothing could be fitted with, before any work is done."""
@@ -198,7 +195,7 @@ class FitOptions:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedResult:
     """A result with its name in the results folder, its title and the time that it took."""
 
     name: str
@@ -208,18 +205,18 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudySteps:
     """The steps of a study in the order of a report, and what is known before they run."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[AnalysisStep, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass
-class Fitted:
+class FittedResults:
     """Results in the order of a report, and notes that are about no single one of them."""
 
-    results: list[Named] = field(default_factory=list)
+    results: list[NamedResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -239,25 +236,25 @@ class Fitted:
 
     def add(self, name: str, title: str, result: Result) -> None:
         """Add a result that follows from others."""
-        self.results.append(Named(name, title, result))
+        self.results.append(NamedResult(name, title, result))
 
 
-def tables_of(named: Named) -> dict[str, pd.DataFrame]:
+def tables_of(named: NamedResult) -> dict[str, pd.DataFrame]:
     """Tables of a result, as a results folder names them: NAME, and NAME__PART for further ones."""
     further = {f"{named.name}{PART}{part}": table for part, table in named.result.further_tables.items()}
     return {named.name: named.result.frame} | further
 
 
-def fit(plan: Plan, progress: Callable[[str], None] | None = None) -> Fitted:
+def fit(plan: StudySteps, progress: Callable[[str], None] | None = None) -> FittedResults:
     """Run a plan; its notes come first."""
     fitted = run(plan.steps, progress)
     fitted.notes = [*plan.notes, *fitted.notes]
     return fitted
 
 
-def run(steps: Iterable[Step], progress: Callable[[str], None] | None = None) -> Fitted:
+def run(steps: Iterable[AnalysisStep], progress: Callable[[str], None] | None = None) -> FittedResults:
     """Run steps in order; one that the data do not allow is excluded, and a note gives the reason."""
-    fitted = Fitted()
+    fitted = FittedResults()
     for step in steps:
         if progress is not None:
             progress(step.title)
@@ -269,7 +266,7 @@ def run(steps: Iterable[Step], progress: Callable[[str], None] | None = None) ->
                 raise
             fitted.notes.append(f"{step.title}: not computed. {error}")
             continue
-        fitted.results.append(Named(step.name, step.title, result, time.perf_counter() - start))
+        fitted.results.append(NamedResult(step.name, step.title, result, time.perf_counter() - start))
     return fitted
 
 

@@ -326,7 +326,7 @@ def item_clusters(item: Codes, column: pd.Series[Any], items: Sequence[str]) -> 
     return of_item
 
 
-class Clustered:
+class ClusteredItems:
     """Items in clusters."""
 
     cluster: Codes  # shape (I,): number of the cluster of each item; without clusters, the item itself

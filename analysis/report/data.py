@@ -18,8 +18,8 @@ from conjury.inference.tables.files import read_table
 from .. import figures
 from ..figures import has_figure, parts
 from ..figures.diagnostics.general import with_kind_of_figure
-from ..figures.labels import LabelKey, Names
-from ..pipeline.manifest import FIT, Recorded, results_of, runs_of
+from ..figures.labels import ColumnNames, LabelKey
+from ..pipeline.manifest import FIT, RecordedResult, results_of, runs_of
 from ..pipeline.results_folder import ResultsFolder
 from ..pipeline.run import PART
 from ..results import Result
@@ -181,7 +181,7 @@ class ReportData:
             )
 
     @cached_property
-    def results(self) -> list[Recorded]:
+    def results(self) -> list[RecordedResult]:
         """All results of the folder; only the main effects of a conjoint keep the kind ``"amce"``."""
         listed = results_of(self.manifest)
         effects = [record for record in listed if record.kind == "amce"]
@@ -192,7 +192,9 @@ class ReportData:
             for record in listed
         ]
         names = {record.name for record in listed}
-        return listed + [Recorded(name, name) for name in TABLES if name not in names and self.has(name)]
+        return listed + [
+            RecordedResult(name, name) for name in TABLES if name not in names and self.has(name)
+        ]
 
     @property
     def runs(self) -> dict[str, Mapping[str, Any]]:
@@ -215,9 +217,9 @@ class ReportData:
         return labels_of(self.manifest)
 
     @property
-    def names(self) -> Names:
+    def names(self) -> ColumnNames:
         """The same labels by column, with words where there is no label."""
-        return Names(self.labels)
+        return ColumnNames(self.labels)
 
     @property
     def study_argument(self) -> str:
@@ -257,11 +259,11 @@ class ReportData:
             )
         return read_table(folder / f"{name}.parquet")
 
-    def of_kind(self, *kinds: str) -> list[Recorded]:
+    def of_kind(self, *kinds: str) -> list[RecordedResult]:
         """The results of some kinds, in order."""
         return [record for record in self.results if record.kind in kinds]
 
-    def read(self, record: Recorded) -> Result:
+    def read(self, record: RecordedResult) -> Result:
         """Read a result with its further tables."""
         extra = {part: self.table(_table_of(self, record.name, part)) for part in record.extra}
         return Result(self.table(record.name), record.kind, record.notes, record.settings, extra)

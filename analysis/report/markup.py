@@ -20,7 +20,7 @@ CITATION = re.compile(r"\[@([\w-]+(?:; *@[\w-]+)*)\]")
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
 
-class Page:
+class MarkdownPage:
     """One page being converted: finished HTML waits behind tokens until the Markdown is done."""
 
     # Tokens begin with a `mark` that is drawn anew until it does not occur in `text`, so that no study can
@@ -58,7 +58,7 @@ def new_mark(text: str) -> str:
 
 def to_html(text: str, folder: Path, bibliography: str) -> str:
     """Convert the assembled Markdown of a report to the body of a page."""
-    page = Page(text)
+    page = MarkdownPage(text)
     text = RAW_BLOCK.sub(lambda match: page.token(match[1]), text)
     entries = read_bibliography(folder / bibliography)
     lines = _without_other_formats(text.splitlines())
@@ -92,7 +92,7 @@ def _without_other_formats(lines: list[str]) -> list[str]:
     return output
 
 
-def _number_labels(page: Page, lines: list[str]) -> None:
+def _number_labels(page: MarkdownPage, lines: list[str]) -> None:
     counts = {"fig": 0, "tbl": 0}
     sections = [0, 0, 0]
     for line in lines:
@@ -106,7 +106,7 @@ def _number_labels(page: Page, lines: list[str]) -> None:
                 page.numbers[label[1]] = "Section " + ".".join(str(n) for n in sections[: depth + 1])
 
 
-def _block_line(page: Page, lines: list[str]) -> list[str]:
+def _block_line(page: MarkdownPage, lines: list[str]) -> list[str]:
     """Turn block openings, closings and headings into tokens, line by line."""
     out: list[str] = []
     closings: list[str] = []
@@ -134,7 +134,7 @@ def _block_line(page: Page, lines: list[str]) -> list[str]:
     return out
 
 
-def _opening(page: Page, attributes: str) -> tuple[str, str]:
+def _opening(page: MarkdownPage, attributes: str) -> tuple[str, str]:
     """Return the opening and closing tags of a fenced block."""
     if label := re.match(r"#((?:fig|tbl)-[\w-]+)", attributes):
         return f'<figure id="{label[1]}">', f"</figure>{label[1]}"
@@ -146,7 +146,7 @@ def _opening(page: Page, attributes: str) -> tuple[str, str]:
     return f'<div class="{classes}">', "</div>"
 
 
-def _move_caption(page: Page, out: list[str], start: int, label: str) -> None:
+def _move_caption(page: MarkdownPage, out: list[str], start: int, label: str) -> None:
     """Make the last paragraph of a labelled block its numbered caption; tables carry it on top."""
     end = len(out)
     while end > start and not out[end - 1].strip():
@@ -162,7 +162,7 @@ def _move_caption(page: Page, out: list[str], start: int, label: str) -> None:
     out[place:place] = ["", figcaption, ""]
 
 
-def _heading(page: Page, depth: int, text: str, attributes: str) -> str:
+def _heading(page: MarkdownPage, depth: int, text: str, attributes: str) -> str:
     label = re.search(r"#([\w-]+)", attributes)
     anchor = label[1] if label else re.sub(r"\W+", "-", text.lower()).strip("-")
     number = page.numbers.get(anchor, "").removeprefix("Section ")
@@ -172,13 +172,13 @@ def _heading(page: Page, depth: int, text: str, attributes: str) -> str:
     return f'<h{depth} id="{anchor}">{numbered_title}</h{depth}>'
 
 
-def _reference(page: Page, label: str) -> str:
+def _reference(page: MarkdownPage, label: str) -> str:
     if label not in page.numbers:
         return label
     return page.token(f'<a href="#{label}">{page.numbers[label]}</a>')
 
 
-def _citation(page: Page, entries: dict[str, dict[str, str]], keys: str) -> str:
+def _citation(page: MarkdownPage, entries: dict[str, dict[str, str]], keys: str) -> str:
     """Cite one work or several: ``one; @other``."""
     cited = [_cited(entries, key) for key in re.split(r"; *@", keys)]
     return page.token(f"({'; '.join(cited)})")
@@ -221,7 +221,7 @@ def _reference_list(entries: dict[str, dict[str, str]], cited: list[str]) -> str
     return f'<ul class="references">{items}</ul>'
 
 
-def _contents(page: Page) -> str:
+def _contents(page: MarkdownPage) -> str:
     links = "".join(
         f'<li class="depth-{depth}"><a href="#{anchor}">{text}</a></li>'
         for depth, anchor, text in page.contents

@@ -193,7 +193,7 @@ BY = {"html": "Jupyter", "pdf": "pandoc and typst"}  # without Quarto
 
 
 @dataclass(frozen=True)
-class Rendered:
+class RenderedReport:
     """A report on disk."""
 
     path: Path  # the file that was written
@@ -227,7 +227,7 @@ def renderable(report: str, results: str | Path, to: str) -> Path:
 
 def render(
     report: str, results: str | Path, out: str | Path = "reports", to: Literal["html", "pdf"] = "html"
-) -> Rendered:
+) -> RenderedReport:
     """Render a report from a results folder; the page appears whole or not at all."""
     folder = renderable(report, results, to)
     quarto = shutil.which("quarto")
@@ -244,12 +244,12 @@ def render(
             document, warnings = _with_quarto(quarto, source / f"{report}.qmd", folder, to)
         target = _publish(document, Path(out).expanduser(), f"{report}.{to}")
     if quarto is None:
-        return Rendered(
+        return RenderedReport(
             target,
             BY[to],
             f"Quarto is not on the PATH, so {target} was rendered with {BY[to]}, in a simpler layout.",
         )
-    return Rendered(target, "quarto", f"Quarto rendered {target}.", warnings)
+    return RenderedReport(target, "quarto", f"Quarto rendered {target}.", warnings)
 
 
 def _open(source: Path, results: Path) -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 
 from ..frames.claims import Claims, claims_of
-from ..pipeline.manifest import FIT, Recorded
+from ..pipeline.manifest import FIT, RecordedResult
 from ..results import Result
 from .blocks import captioned, picture, slug, table_blocks, table_references
 from .data import CORRECTIONS, ReportData, describe, draw, has_figure
@@ -83,7 +83,7 @@ class Report(ReportData):
         for kind in kinds:
             spec = KINDS.get(kind, GENERAL)
             if spec.of == EVERY_STUDY:
-                records = [Recorded(kind, kind)]
+                records = [RecordedResult(kind, kind)]
             else:
                 records = self.of_kind(spec.of or kind)[: 1 if spec.of else None]
             if not records and spec.absent is not None:
@@ -138,7 +138,7 @@ class Report(ReportData):
                     titles.setdefault(record.title.rstrip("."), []).extend([who] if who else [])
         return note_list([self._note(note, titles) for note, titles in about.items()])
 
-    def _whose(self, record: Recorded, note: str) -> tuple[str, str]:
+    def _whose(self, record: RecordedResult, note: str) -> tuple[str, str]:
         """The judge that a note of an analysis is about, with its prompt, and the rest of the note."""
         start, gap, remainder = note.removeprefix(f"{record.name}, ").partition(": ")
         if not note.startswith(f"{record.name}, ") or not gap:
@@ -181,7 +181,7 @@ class Report(ReportData):
     def _drawn(self, figure: Drawn) -> Figure:
         return draw(figure.result, self.labels, part=figure.part)
 
-    def _own(self) -> list[Recorded]:
+    def _own(self) -> list[RecordedResult]:
         """The results that the document is about: those of its runs, or of a kind."""
         records = [record for record in self.results if record.part in self.runs]
         return (
@@ -206,7 +206,7 @@ class Report(ReportData):
         real = " and ".join(plain(self.label("judges", name)) for name in self.real_judges)
         return SIMULATED.format(but=f"of all judges except {real} " if real else "")
 
-    def method(self, record: Recorded) -> str:
+    def method(self, record: RecordedResult) -> str:
         """How a result was computed, in Markdown."""
         spec = KINDS.get(record.kind)
         if spec is not None and callable(spec.method):
@@ -231,7 +231,7 @@ class Report(ReportData):
     def _reason(self, error: ConjuryError) -> str:
         return plain(str(error).replace(str(self.path), "the results folder"))
 
-    def _shown(self, spec: Kind, record: Recorded, name: str) -> str:
+    def _shown(self, spec: Kind, record: RecordedResult, name: str) -> str:
         empty = Result(pd.DataFrame(), record.kind)
         result = empty if spec.of == EVERY_STUDY else self.read(record)
         title = ended(plain(record.title or record.name))
@@ -279,7 +279,7 @@ class Report(ReportData):
         return blocks, reasons
 
 
-def _general(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def _general(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """What is shown of a kind without an exhibit: its figure, if it has one, and its table as it is."""
     title = ended(plain(record.title or record.name))
     figures = [Drawn(result, title)] if has_figure(result) else []

@@ -17,9 +17,9 @@ import pandas as pd
 from ..figures.benchmark.panels import METRICS
 from ..figures.conjoint.effects import is_reference
 from ..figures.labels import (
+    ColumnNames,
     LabelKey,
-    Labels,
-    Names,
+    LevelLabels,
     display_order,
     level_of,
     series_labels,
@@ -165,7 +165,7 @@ def part_name(batch: pd.DataFrame) -> str:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class LimitNames:
     """What the limits of a table are called, and those of the bootstrap where one series has both."""
 
     name: str = "interval"
@@ -175,16 +175,16 @@ class Bounds:
 
 def estimates_table(
     frame: pd.DataFrame,
-    labels: Labels,
+    labels: LevelLabels,
     *,
-    bounds: Bounds | None = None,
+    bounds: LimitNames | None = None,
     verbatim: bool = False,
     row: str = "Level",
 ) -> GT:
     """Lay tidy estimates out for reading: attributes as groups, levels as rows, judges as columns."""
     # One series: estimate, standard error, intervals and p; up to three: estimates with intervals; more:
     # estimates. No stars for marginal means.
-    bounds = bounds or Bounds()
+    bounds = bounds or LimitNames()
     frame = frame.assign(_series=series_labels(frame).to_numpy(str))
     testing = "mm" not in set(frame.get("statistic", pd.Series(dtype=str)).astype(str))
     reference = is_reference(frame).to_numpy(bool)
@@ -227,7 +227,7 @@ def _in_one_cell(record: Row, is_zero: bool, testing: bool, with_interval: bool)
     return number(record["estimate"]) + mark
 
 
-def _in_columns(record: Row, is_zero: bool, bounds: Bounds, testing: bool) -> dict[str, str]:
+def _in_columns(record: Row, is_zero: bool, bounds: LimitNames, testing: bool) -> dict[str, str]:
     """Texts of one estimate, by column; without stars where there are two p values."""
     marked = testing and not bounds.beside
     columns = {"Estimate": _in_one_cell(record, is_zero, marked, with_interval=False)}
@@ -248,7 +248,7 @@ def _spans(rows: pd.DataFrame) -> dict[str, list[str]]:
     return {"Normal approximation": [name for name in names if name not in second], "Bootstrap": second}
 
 
-def dimension_of(names: Names, name: object) -> str:
+def dimension_of(names: ColumnNames, name: object) -> str:
     """A dimension in words; judgments that name none have one called "Rating"."""
     text = "" if name is None or pd.isna(name) else str(name)  # type: ignore[call-overload]
     return names.of("dimension", text) or "Rating"
@@ -328,7 +328,7 @@ def _ids_of(labels: Mapping[LabelKey, str], kind: str) -> list[str]:
 
 def _level_in_words(labels: Mapping[LabelKey, str], match: re.Match[str]) -> str:
     """A level that a text names as ``attribute=level``, where it has a label."""
-    return Labels(labels).both(match[1], match[2]) if (match[1], match[2]) in labels else match[0]
+    return LevelLabels(labels).both(match[1], match[2]) if (match[1], match[2]) in labels else match[0]
 
 
 def _whole(name: str) -> str:
@@ -357,7 +357,7 @@ def with_gaps(note: str, table: pd.DataFrame, why: str) -> str:
     )
 
 
-def any_table(frame: pd.DataFrame, names: Names) -> list[GT]:
+def any_table(frame: pd.DataFrame, names: ColumnNames) -> list[GT]:
     """Any table of keys and numbers, as it is, with names in words."""
     table = pd.DataFrame(index=frame.index)
     keys = 0
@@ -376,7 +376,7 @@ def any_table(frame: pd.DataFrame, names: Names) -> list[GT]:
     return [styled_table(table[filled].astype(str), n_left=max(keys, 1))]
 
 
-def _named(names: Names, column: str, value: object) -> str:
+def _named(names: ColumnNames, column: str, value: object) -> str:
     if value is None or pd.isna(value):  # type: ignore[call-overload]
         return ""
     if column in ("judge", "model", "group", "rater"):

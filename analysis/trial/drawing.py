@@ -14,7 +14,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, MissingDependency, listed
 
-from .file import Cell, Trial, Tried
+from .file import MethodVariant, ProcessCell, Trial
 from .parts import Drawn, find
 
 BLOCK = 100  # draws in one task, and in one file
@@ -35,7 +35,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Block:
+class MethodDraws:
     """What one method gave in a block: a row for each draw, estimand and quantity, and its seconds."""
 
     method: int
@@ -49,7 +49,7 @@ def seeded(seed: int, key: str, draw: int, *more: str) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*words, draw)))
 
 
-def draw_block(trial: Trial, task: Task) -> list[Block]:
+def draw_block(trial: Trial, task: Task) -> list[MethodDraws]:
     """Draw and analyse the data of one block."""
     cell = trial.cells[task.cell]
     tried = [trial.tried[number] for number in task.methods]
@@ -69,12 +69,12 @@ def draw_block(trial: Trial, task: Task) -> list[Block]:
                 seconds[place] += time.perf_counter() - begun
                 rows[place] += _rows(truth, numbers, failure, draw)
     return [
-        Block(number, pd.DataFrame(method_rows, columns=list(COLUMNS)), float(spent))
+        MethodDraws(number, pd.DataFrame(method_rows, columns=list(COLUMNS)), float(spent))
         for number, method_rows, spent in zip(task.methods, rows, seconds, strict=True)
     ]
 
 
-def draw_data(trial: Trial, cell: Cell, draw: int) -> Drawn:
+def draw_data(trial: Trial, cell: ProcessCell, draw: int) -> Drawn:
     """The data of one draw of a cell, the same for every method and every call."""
     process = find("process", cell.process, trial.folder)
     try:
@@ -106,7 +106,7 @@ def draw_data(trial: Trial, cell: Cell, draw: int) -> Drawn:
 Call = Callable[[Any, np.random.Generator], pd.DataFrame]
 
 
-def _bind_options(candidate: Tried, trial: Trial) -> Call:
+def _bind_options(candidate: MethodVariant, trial: Trial) -> Call:
     """A method with its options, as a function of the data and a generator."""
     function = find("method", candidate.method, trial.folder)
     parameters = inspect.signature(function).parameters
@@ -119,7 +119,7 @@ def _bind_options(candidate: Tried, trial: Trial) -> Call:
 
 
 def _estimates_or_failure(
-    call: Call, m: Tried, dataset: Drawn, rng: np.random.Generator
+    call: Call, m: MethodVariant, dataset: Drawn, rng: np.random.Generator
 ) -> tuple[dict[str, tuple[float, ...]], str]:
     """Numbers of each quantity by a method, or why there are none."""
     try:

@@ -34,7 +34,7 @@ MOST_CELLS = 10_000
 GIVEN = ("rng", "alpha")  # parameters that the trial fills in
 
 
-class Crossed(Part):
+class ParameterGrid(Part):
     """What processes and methods share: a name, a label in print, and a grid."""
 
     name: Identifier
@@ -42,7 +42,7 @@ class Crossed(Part):
     expand: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
 
 
-class Process(Crossed):
+class Process(ParameterGrid):
     """A data-generating process and the grid of its parameters."""
 
     process: Text
@@ -54,7 +54,7 @@ class Process(Crossed):
         return self.process, self.parameters
 
 
-class Method(Crossed):
+class Method(ParameterGrid):
     """An estimator with its options, and the grid of further options."""
 
     method: Text
@@ -127,10 +127,10 @@ class Trial(Part):
         return self._folder
 
     @cached_property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[ProcessCell]:
         """Every combination of a process and its parameters, in order of the file."""
         return [
-            Cell(
+            ProcessCell(
                 process.name, process.label or process.name, process.process, {**process.parameters, **chosen}
             )
             for process in self.processes
@@ -138,19 +138,21 @@ class Trial(Part):
         ]
 
     @cached_property
-    def tried(self) -> list[Tried]:
+    def tried(self) -> list[MethodVariant]:
         """Every combination of a method and its options, in order of the file."""
         candidates = []
         for method in self.methods:
             for chosen in grid(method.expand):
                 added = [f"{name}={value}" for name, value in chosen.items()]
                 label = ", ".join([method.label or method.name, *added])
-                candidates.append(Tried(method.name, label, method.method, {**method.options, **chosen}))
+                candidates.append(
+                    MethodVariant(method.name, label, method.method, {**method.options, **chosen})
+                )
         return candidates
 
 
 @dataclass(frozen=True)
-class Cell:
+class ProcessCell:
     """A process with its parameters; ``key`` identifies what is drawn, whatever else the file contains."""
 
     name: str
@@ -165,7 +167,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Tried:
+class MethodVariant:
     """A method with its options; ``name`` is shared by a grid, ``label`` is not."""
 
     name: str

@@ -18,15 +18,15 @@ from conjury.inference.tables.writing import atomic_write
 
 from ..numerics.workers import Run, workers_of
 from ..results import Result
-from .drawing import BLOCK, Block, Task, available_methods, draw_block
+from .drawing import BLOCK, MethodDraws, Task, available_methods, draw_block
 from .file import Trial, digest
 from .parts import find
-from .summary import Kept, is_precise_enough, result_of
+from .summary import CellDraws, is_precise_enough, result_of
 
 ROUND = 2 * BLOCK  # draws between two checks of the stopping rule
 BACKENDS = ("local", "ray")
 Progress = Callable[[int, int], None]  # of draws done and draws in all
-Started = Callable[["Expected"], None]
+Started = Callable[["ExpectedWork"], None]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedWork:
     """What a run will do, stated before it starts."""
 
     cells: int
@@ -120,7 +120,7 @@ def run_trial(
 
 def draws_of_trial(
     trial: Trial, out: str | Path | None, execution: Execution
-) -> tuple[list[Kept], tuple[str, ...]]:
+) -> tuple[list[CellDraws], tuple[str, ...]]:
     """Draws of every method in every cell, with notes on methods that were excluded."""
     n_draws = trial.draws if execution.draws is None else execution.draws
     workers, backend = execution.workers, execution.backend
@@ -142,11 +142,11 @@ def draws_of_trial(
     if started is not None:
         time = sum(size * seconds[cell] for cell, size in absent) / workers
         sizes = sum(size for _, size in absent)
-        started(Expected(len(trial.cells), len(numbers), sizes, time, tuple(notes)))
+        started(ExpectedWork(len(trial.cells), len(numbers), sizes, time, tuple(notes)))
     pool = _ray_workers(draw_block, trial) if backend == "ray" else workers_of(draw_block, trial, workers)
     reached = _run(trial, store, numbers, n_draws, pool, lambda done: progress and progress(done, total))
     blocks = [
-        Kept(cell, method, *store.read(cell, method, reached[cell]))
+        CellDraws(cell, method, *store.read(cell, method, reached[cell]))
         for cell in range(len(trial.cells))
         for method in numbers
     ]
@@ -227,7 +227,7 @@ class Store:
 
     def __init__(self, trial: Trial, out: Path | None) -> None:
         self._out = out
-        self._memory: dict[tuple[int, int, int], Block] = {}
+        self._memory: dict[tuple[int, int, int], MethodDraws] = {}
         base = [
             version("conjury"),
             trial.seed,
@@ -259,7 +259,7 @@ class Store:
         file = self._file(cell, method, first)
         return int(pd.read_parquet(file, columns=["draw"])["draw"].max()) + 1 if file.is_file() else first
 
-    def add(self, task: Task, blocks: Sequence[Block]) -> None:
+    def add(self, task: Task, blocks: Sequence[MethodDraws]) -> None:
         """Keep the blocks of a finished task."""
         for block in blocks:
             if self._out is None:
@@ -280,7 +280,7 @@ class Store:
                 file = self._file(cell, method, first)
                 spent = file.with_suffix(".seconds")
                 took = float(spent.read_text()) if spent.is_file() else 0.0
-                block = Block(method, read_table(file), took)
+                block = MethodDraws(method, read_table(file), took)
             frames.append(block.frame)
             seconds += block.seconds
         table = pd.concat(frames, ignore_index=True)
@@ -320,7 +320,7 @@ def _ray_workers(function: Callable[[Any, Any], Any], shared: Any) -> Iterator[R
         ray.shutdown()
 
 
-def expected_in_words(expected: Expected, workers: int) -> str:
+def expected_in_words(expected: ExpectedWork, workers: int) -> str:
     """What a run will do, without its time."""
     return (
         f"{counted(expected.cells, 'cell')}, {counted(expected.methods, 'method')}, "

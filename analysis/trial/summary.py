@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..numerics.performance import MEASURES, Draws, Measure
 from ..results import Result
-from .file import Cell, Trial
+from .file import ProcessCell, Trial
 from .parts import find
 
 CENTILES = 100  # intervals of each method that a zip plot shows
@@ -19,7 +19,7 @@ LEAST = 0.5  # pseudo-draws on each side where a share is 0 or 1
 
 
 @dataclass(frozen=True)
-class Kept:
+class CellDraws:
     """The draws of a method in a cell, and its seconds per draw."""
 
     cell: int
@@ -99,7 +99,7 @@ def is_precise_enough(trial: Trial, frame: pd.DataFrame) -> bool:
     return True
 
 
-def result_of(trial: Trial, blocks: Sequence[Kept], notes: tuple[str, ...]) -> Result:
+def result_of(trial: Trial, blocks: Sequence[CellDraws], notes: tuple[str, ...]) -> Result:
     """The result of a trial from the draws of every method in every cell."""
     measures, rows, zipped, seconds = measures_of(trial), [], [], []
     names = list(dict.fromkeys(name for process in trial.processes for name in process.expand))
@@ -144,7 +144,7 @@ def result_of(trial: Trial, blocks: Sequence[Kept], notes: tuple[str, ...]) -> R
     return Result(pd.DataFrame(rows), "trial", every, settings, extra)
 
 
-def _keys(cell: Cell, names: Sequence[str]) -> dict[str, Any]:
+def _keys(cell: ProcessCell, names: Sequence[str]) -> dict[str, Any]:
     """Process and expanded parameters of a cell; lists as text."""
     values = {name: cell.parameters.get(name) for name in names}
     return {

@@ -35,7 +35,7 @@ What = Annotated[
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """What is read, and how."""
 
     study: Annotated[
@@ -58,7 +58,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Choosing:
+class CheckSelection:
     """Which checks are run, and how."""
 
     select: Annotated[
@@ -80,7 +80,7 @@ class Choosing:
 
 
 @dataclass(frozen=True)
-class Writing:
+class CheckOutput:
     """Where findings go, and which end the command with exit code 1."""
 
     out: Annotated[
@@ -101,7 +101,7 @@ class Writing:
 
 
 @grouped
-def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) -> None:
+def check(what: What, reading: ReadingOptions, choosing: CheckSelection, writing: CheckOutput) -> None:
     """Check what was collected: design, people, answers, files and provenance.
 
     Exit code 0: no finding at or above --fail-on; 1: at least one; 2: the input cannot be read.
@@ -138,7 +138,7 @@ def check(what: What, reading: Reading, choosing: Choosing, writing: Writing) ->
         raise typer.Exit(1)
 
 
-def _refuse_unknown(writing: Writing) -> None:
+def _refuse_unknown(writing: CheckOutput) -> None:
     for option, word, names in (
         ("--output", writing.output, OUTPUTS),
         ("--fail-on", writing.fail_on, LIMITS),
@@ -151,7 +151,7 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _read(what: list[str], reading: Reading) -> CollectedData:
+def _read(what: list[str], reading: ReadingOptions) -> CollectedData:
     from conjury.inference.readers.collected import read_collected
 
     columns = ("ratings", "value", "dimension", "item", "judge", "people")
@@ -179,7 +179,7 @@ def _read(what: list[str], reading: Reading) -> CollectedData:
     )
 
 
-def _refuse_filters(collected: CollectedData, choosing: Choosing) -> None:
+def _refuse_filters(collected: CollectedData, choosing: CheckSelection) -> None:
     for name in choosing.filter or ():
         if collected.choices is None or name not in collected.choices:
             raise InputError(
@@ -187,7 +187,9 @@ def _refuse_filters(collected: CollectedData, choosing: Choosing) -> None:
             )
 
 
-def _findings(collected: CollectedData, checks: list[Check], what: list[str], choosing: Choosing) -> Findings:
+def _findings(
+    collected: CollectedData, checks: list[Check], what: list[str], choosing: CheckSelection
+) -> Findings:
     from conjury.analysis.checks.output.findings import Findings
     from conjury.inference.readers.collected import ROLES
 
@@ -208,7 +210,7 @@ def _sizes(tables: Mapping[str, object]) -> dict[str, int]:
     return {role: len(table) for role, table in tables.items() if table is not None}  # type: ignore[arg-type]
 
 
-def _print(findings: Findings, writing: Writing) -> None:
+def _print(findings: Findings, writing: CheckOutput) -> None:
     if writing.output == "text":
         from conjury.analysis.checks.output.text import lines
 

@@ -17,12 +17,12 @@ from ..printing import console
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.inference.study.models import Study
 
 
 @dataclass(frozen=True)
-class Choices:
+class ChoiceSelection:
     """Which choices are analysed."""
 
     results: ResultsPath = Path("results")
@@ -47,13 +47,13 @@ class Comparing:
 
 
 @grouped
-def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
+def compare(study: StudyName, choices: ChoiceSelection, comparing: Comparing) -> None:
     """Run one analysis with several engines and write their differences to the results folder."""
     from conjury.analysis.pipeline.conjoint import groups
     from conjury.analysis.pipeline.engines import compare_engines
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.run import Fitted
+    from conjury.analysis.pipeline.run import FittedResults
     from conjury.inference.study import load_study
 
     loaded_study = load_study(study)
@@ -72,7 +72,7 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     )
     result = compare_engines(loaded_study, analysis, group, engines, comparing.alpha)
     summary = result.extra["summary"]
-    fitted = Fitted()
+    fitted = FittedResults()
     fitted.add("engines", analysis.title, result)
     ran = [str(name) for name in summary.loc[summary["available"], "engine"]]
     added = Addition("compared", loaded, fitted, source=source, engines=ran)
@@ -85,13 +85,13 @@ def compare(study: StudyName, choices: Choices, comparing: Comparing) -> None:
     )
 
 
-def load_choices_of(study: Study, choices: Choices) -> tuple[Loaded, dict[str, object]]:
+def load_choices_of(study: Study, choices: ChoiceSelection) -> tuple[LoadedStudy, dict[str, object]]:
     """Read choices from a file, or those of a folder, with what manifests record of them."""
-    from conjury.analysis.pipeline.loading import Selection, read_choices_of, stored_choices
+    from conjury.analysis.pipeline.loading import FileSelection, read_choices_of, stored_choices
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     renames = read_pairs("--rename", choices.rename)
-    selection = Selection(renames, {}, choices.levels, choices.judge, choices.prompt)
+    selection = FileSelection(renames, {}, choices.levels, choices.judge, choices.prompt)
     if choices.data is not None:
         loaded = read_choices_of(study, [choices.data], None, selection)
         return loaded, loaded.source()

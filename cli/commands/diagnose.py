@@ -15,21 +15,21 @@ from conjury.inference.errors import InputError, counted, did_you_mean
 from ..automation import record
 from ..options import StudyName, grouped
 from ..printing import console, draw_figures, save_figures, show_steps
-from .compare import Choices, load_choices_of
+from .compare import ChoiceSelection, load_choices_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from conjury.analysis.checks import Check
-    from conjury.analysis.pipeline.loading import Loaded
-    from conjury.analysis.pipeline.run import Fitted
+    from conjury.analysis.pipeline.loading import LoadedStudy
+    from conjury.analysis.pipeline.run import FittedResults
     from conjury.inference.study.models import Study
 
 PREFIX = "check_"  # of the names of tables and figures
 
 
 @dataclass(frozen=True)
-class CheckedChoices(Choices):
+class CheckedChoices(ChoiceSelection):
     """Which choices are checked."""
 
     judge: Annotated[str | None, typer.Option(help="Only this judge.")] = None
@@ -37,7 +37,7 @@ class CheckedChoices(Choices):
 
 
 @dataclass(frozen=True)
-class Checking:
+class CheckingOptions:
     """How choices are checked."""
 
     filter: Annotated[
@@ -49,7 +49,7 @@ class Checking:
 
 
 @grouped
-def diagnose(study: StudyName, choices: CheckedChoices, checking: Checking) -> None:
+def diagnose(study: StudyName, choices: CheckedChoices, checking: CheckingOptions) -> None:
     """Check a conjoint's choices; add standard errors, reliability and detectable effects to the results."""
     from conjury.analysis.checks.output.findings import Findings
     from conjury.analysis.checks.output.findings import record as record_of
@@ -115,10 +115,10 @@ def _check_filters(choices: pd.DataFrame, filters: Sequence[str] | None) -> None
         )
 
 
-def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
+def _robustness(loaded: LoadedStudy, checking: CheckingOptions) -> FittedResults:
     """Standard errors under every choice, reliability and detectable effects, or why there are none."""
     from conjury.analysis.pipeline.robustness import robustness
-    from conjury.analysis.pipeline.run import Fitted
+    from conjury.analysis.pipeline.run import FittedResults
     from conjury.inference.readers.prepare import judge_of
     from conjury.inference.study.models import Study as Conjoint
 
@@ -128,7 +128,7 @@ def _robustness(loaded: Loaded, checking: Checking) -> Fitted:
         try:
             return robustness(loaded.study, choices, alpha=checking.alpha, seed=checking.seed, progress=step)
         except InputError as error:
-            return Fitted([], [f"Standard errors, reliability and power were not estimated: {error}"])
+            return FittedResults([], [f"Standard errors, reliability and power were not estimated: {error}"])
 
 
 def _draw(study: Study, checks: Sequence[Check], folder: Path, part: str) -> list[str]:

@@ -16,9 +16,9 @@ from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, r
 from ..printing import console, print_notes, print_place, show_steps
 
 if TYPE_CHECKING:
-    from conjury.analysis.pipeline.fitting import Tables, Work
-    from conjury.analysis.pipeline.loading import Loaded
-    from conjury.analysis.pipeline.run import Fitted, Sources
+    from conjury.analysis.pipeline.fitting import PlannedFit, Tables
+    from conjury.analysis.pipeline.loading import LoadedStudy
+    from conjury.analysis.pipeline.run import CorrectionSources, FittedResults
     from conjury.inference.study.models import ItemStudy, Study
 
 Data = Annotated[
@@ -30,7 +30,7 @@ CORRECTIONS = ("ppi", "covariate")
 
 
 @dataclass(frozen=True)
-class Files:
+class FitFiles:
     """Which data are read, and where results go."""
 
     out: Annotated[Path, typer.Option("--out", help="Results folder; created if missing.")] = Path("results")
@@ -63,7 +63,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Fitting:
+class EstimationOptions:
     """How analyses are fitted."""
 
     engine: Annotated[str, typer.Option(help="native, survey, cregg, statsmodels or linearmodels.")] = (
@@ -93,7 +93,7 @@ class Fitting:
 
 
 @dataclass(frozen=True)
-class Correcting:
+class CorrectionOptions:
     """Estimates among people, made more precise by models."""
 
     correct: Annotated[
@@ -116,9 +116,9 @@ class Correcting:
     ] = None
 
     @property
-    def sources(self) -> Sources | None:
+    def sources(self) -> CorrectionSources | None:
         """People and models of a correction; None without one."""
-        from conjury.analysis.pipeline.run import Sources
+        from conjury.analysis.pipeline.run import CorrectionSources
 
         if self.correct is None:
             stray = next((name for name in ("human", "model") if getattr(self, name)), None)
@@ -130,11 +130,13 @@ class Correcting:
                 f"--correct {self.correct}: there is no such correction; use {' or '.join(CORRECTIONS)}."
             )
         raters = {name: tuple(names) for name in ("human", "model") if (names := getattr(self, name))}
-        return Sources(**raters, correct=self.correct)
+        return CorrectionSources(**raters, correct=self.correct)
 
 
 @grouped
-def fit(study: StudyName, data: Data, files: Files, fitting: Fitting, correcting: Correcting) -> None:
+def fit(
+    study: StudyName, data: Data, files: FitFiles, fitting: EstimationOptions, correcting: CorrectionOptions
+) -> None:
     """Run a study's analyses on its choices or judgments and write tables, figures and a manifest."""
     from conjury.analysis.pipeline.fitting import add_notes, fit_manifest, work_of, write_fit
     from conjury.analysis.pipeline.results_folder import ResultsFolder
@@ -176,7 +178,9 @@ def fit(study: StudyName, data: Data, files: Files, fitting: Fitting, correcting
     print_place(files.out, before)
 
 
-def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, correcting: Correcting) -> None:
+def _refuse_stray(
+    study: Study | ItemStudy, files: FitFiles, fitting: EstimationOptions, correcting: CorrectionOptions
+) -> None:
     """Refuse options that the kind of study does not take."""
     from conjury.analysis.pipeline.fitting import has_gold
     from conjury.inference.study.models import ItemStudy
@@ -220,19 +224,19 @@ def _refuse_stray(study: Study | ItemStudy, files: Files, fitting: Fitting, corr
         )
 
 
-def _load(study: Study | ItemStudy, data: list[Path], files: Files) -> Loaded:
-    from conjury.analysis.pipeline.loading import Selection, read_choices_of, read_judgments_of
+def _load(study: Study | ItemStudy, data: list[Path], files: FitFiles) -> LoadedStudy:
+    from conjury.analysis.pipeline.loading import FileSelection, read_choices_of, read_judgments_of
     from conjury.inference.study.models import ItemStudy
 
     renames = read_pairs("--rename", files.rename)
     if isinstance(study, ItemStudy):
-        return read_judgments_of(study, data, files.items, Selection(renames))
+        return read_judgments_of(study, data, files.items, FileSelection(renames))
     variants = {name: Path(file) for name, file in read_pairs("--variant", files.variant).items()}
-    selection = Selection(renames, {}, files.levels, files.judge, files.prompt)
+    selection = FileSelection(renames, {}, files.levels, files.judge, files.prompt)
     return read_choices_of(study, data, variants, selection)
 
 
-def _print_plan(work: Work) -> None:
+def _print_plan(work: PlannedFit) -> None:
     """Print how much there is to compute."""
     loaded = work.loaded
     steps = counted(len(work.plan.steps), "analysis", "analyses")
@@ -249,9 +253,9 @@ def _print_plan(work: Work) -> None:
     console.print(f"{title}: {data}, {steps}, {work.draws:,} bootstrap draws each.")
 
 
-def _print_tables(work: Work, fitted: Fitted, extra_tables: Tables) -> None:
+def _print_tables(work: PlannedFit, fitted: FittedResults, extra_tables: Tables) -> None:
     """Print the rows of each table, how many groups an analysis could not use, and what models add."""
-    from conjury.analysis.figures.labels import Names
+    from conjury.analysis.figures.labels import ColumnNames
     from conjury.analysis.report.data import CORRECTIONS, labels_of
     from conjury.analysis.report.exhibits.bounds import summary as of_bounds
     from conjury.analysis.report.exhibits.corrections import summary
@@ -266,7 +270,7 @@ def _print_tables(work: Work, fitted: Fitted, extra_tables: Tables) -> None:
     tables = {name: result.frame for name, result in fitted.by_name.items()}
     if work.groups:
         tables |= extra_tables
-    names = Names(labels_of(work.described))
+    names = ColumnNames(labels_of(work.described))
     for name, table in tables.items():
         absent = len(work.groups) - group_counts[name] if name in group_counts else 0
         left_out = f", {absent} of {len(work.groups)} groups EXCLUDED" if absent else ""

@@ -24,7 +24,7 @@ Out = Annotated[
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerOptions:
     """Who answers, and how often."""
 
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same choices.")] = 1
@@ -56,7 +56,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairOptions:
     """What a conjoint asks."""
 
     respondents: Annotated[
@@ -80,7 +80,7 @@ class Pairs:
 
 
 @grouped
-def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None:
+def simulate(study: StudyName, out: Out, answers: AnswerOptions, pairs: PairOptions) -> None:
     """Draw choices, ratings or labels of people and models from the study's truth table."""
     from conjury.inference.study import Study, load_any_study
     from conjury.inference.tables.files import check_ending
@@ -107,7 +107,7 @@ def simulate(study: StudyName, out: Out, answers: Answers, pairs: Pairs) -> None
     _judgments(loaded_study, out, answers)
 
 
-def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
+def _choices(study: Study, out: Path, answers: AnswerOptions, pairs: PairOptions) -> None:
     """Simulate choices and write them with the true values next to them."""
     from conjury.inference.simulation.conjoint.simulate import simulate as draw
     from conjury.inference.tables.columns import companion
@@ -138,7 +138,7 @@ def _choices(study: Study, out: Path, answers: Answers, pairs: Pairs) -> None:
     )
 
 
-def _design_of(study: Study, run: Path, pairs: Pairs) -> DrawnDesign:
+def _design_of(study: Study, run: Path, pairs: PairOptions) -> DrawnDesign:
     """Read the design of a run; refuse options that would draw another one."""
     from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.design.drawn import check_restrictions
@@ -158,7 +158,7 @@ def _design_of(study: Study, run: Path, pairs: Pairs) -> DrawnDesign:
     return design
 
 
-def _judgments(study: ItemStudy, out: Path, answers: Answers) -> None:
+def _judgments(study: ItemStudy, out: Path, answers: AnswerOptions) -> None:
     """Simulate ratings or labels and write them with items, gold labels and true values next to them."""
     from conjury.inference.simulation.labels import simulate_labels
     from conjury.inference.simulation.ratings import simulate_ratings

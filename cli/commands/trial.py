@@ -19,7 +19,7 @@ from ..printing import console, draw_figures, duration, print_frame, print_notes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.analysis.trial.running import Expected
+    from conjury.analysis.trial.running import ExpectedWork
 
 SHOWN = ("bias", "coverage", "width", "power")
 
@@ -35,7 +35,7 @@ File = Annotated[
 
 
 @dataclass(frozen=True)
-class Run:
+class TrialOptions:
     """How much is drawn, and where."""
 
     out: Annotated[
@@ -54,7 +54,7 @@ class Run:
 
 
 @grouped
-def trial(file: File, run: Run) -> None:
+def trial(file: File, run: TrialOptions) -> None:
     """Compare estimators on simulated data with known true values: bias, coverage, power and more."""
     from conjury.analysis.pipeline.apart import write_trial
     from conjury.analysis.trial import load_trial, run_trial
@@ -67,7 +67,7 @@ def trial(file: File, run: Run) -> None:
     workers = run.workers or os.cpu_count() or 1
     out = run.out
 
-    def say(expected: Expected) -> None:
+    def say(expected: ExpectedWork) -> None:
         about = f", about {duration(expected.seconds)}" if expected.draws else ""
         console.print(f"{loaded_trial.title}\n  {expected_in_words(expected, workers)}{about}")
 
@@ -101,7 +101,7 @@ def _warn_of_code(file: str, code: Sequence[str]) -> None:
     console.print(f"{file} is a program: it runs {listed(code)}. Ctrl-C stops it.")
 
 
-def measure_passport(run: Run) -> None:
+def measure_passport(run: TrialOptions) -> None:
     """Measure coverage and width of every interval, and write one table."""
     from conjury.analysis.frames.passport import RULE
     from conjury.analysis.trial.passport import run_passport, write_passport

@@ -17,7 +17,7 @@ from ..options import SERVER, at_most, grouped
 from ..printing import console
 
 if TYPE_CHECKING:
-    from conjury.inference.panel.view.filters import Fired
+    from conjury.inference.panel.view.filters import CheckAlarm
 
 EVIDENCE = "_evidence"
 CHECKED = "checked_"  # begins the names of tables of `conjury check --out`
@@ -125,9 +125,9 @@ def _run_of(folder: Path, roots: Sequence[Path]) -> int | None:
     return run_numbers[0] if len(run_numbers) == 1 else None
 
 
-def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterator[Fired]:
+def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterator[CheckAlarm]:
     """Yield the checks of a run with evidence in a results folder, or in one below the folder of the run."""
-    from conjury.inference.panel.view.filters import Fired
+    from conjury.inference.panel.view.filters import CheckAlarm
     from conjury.inference.tables.files import read_table
 
     places = [folder] if named else [folder, *sorted(path for path in folder.glob("*/") if path.is_dir())]
@@ -143,4 +143,4 @@ def _checks_with_evidence(folder: Path, run: int | None, named: bool) -> Iterato
             path = battery.with_name(f"{CHECKED}{row['name']}{EVIDENCE}.parquet")
             if path.is_file():
                 code, title, finding = (str(row[name]) for name in ("code", "title", "finding"))
-                yield Fired(code, title, finding, read_table(path), run)
+                yield CheckAlarm(code, title, finding, read_table(path), run)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
-from .batches.shards import Tally, open_atomic, open_lines, outcomes_of, writable
+from .batches.shards import LineTally, open_atomic, open_lines, outcomes_of, writable
 from .openai.lines import LINES
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ def export(requests: Iterable[Request], path: Path, recorder: Recorder) -> int:
     return written
 
 
-def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
+def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> LineTally:
     """Record the answers of a file of results, plain or gzip; return what its lines were."""
     # Lines of unknown requests are counted and skipped, and so is what the ledger has already, so that a file
     # may be read twice, or again when it has grown.
-    tally = Tally()
+    tally = LineTally()
     try:
-        for outcome in outcomes_of(open_lines(path), _Registered(ledger), tally, LINES):
+        for outcome in outcomes_of(open_lines(path), _RequestKeys(ledger), tally, LINES):
             if ledger.is_settled(outcome):
                 continue
             if outcome.body is None or outcome.body not in ledger.answer_bodies(outcome.key):
@@ -82,7 +82,7 @@ def read_results(path: Path, ledger: Ledger, recorder: Recorder) -> Tally:
     return tally
 
 
-class _Registered:
+class _RequestKeys:
     """The keys of all requests of a run."""
 
     def __init__(self, ledger: Ledger) -> None:

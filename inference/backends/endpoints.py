@@ -18,14 +18,14 @@ from .providers import ACCOUNTS, OPENAI, Account, is_known, is_own
 from .trusted import is_trusted
 
 
-class Named(NamedTuple):
+class EndpointChoice(NamedTuple):
     """What the user named, on the command line or in Python; everything else comes from a study file."""
 
     base_url: bool = True
     key_variable: bool = True
 
 
-BY_USER, BY_FILE = Named(), Named(False, False)
+BY_USER, BY_FILE = EndpointChoice(), EndpointChoice(False, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def key_variable_of(ask: Sampling) -> str:
     return account.key_variable if ask.key_variable == OPENAI.key_variable else ask.key_variable
 
 
-def destination_of(ask: Sampling, named: Named = BY_FILE) -> Destination | None:
+def destination_of(ask: Sampling, named: EndpointChoice = BY_FILE) -> Destination | None:
     """Return where a judge's requests go; None where they stay on this machine."""
     if ask.backend not in PAID:
         return None
@@ -102,7 +102,7 @@ def destination_of(ask: Sampling, named: Named = BY_FILE) -> Destination | None:
 
 
 def find_destination(
-    base_url: str | None, key_variable: str, account: Account = OPENAI, named: Named = BY_FILE
+    base_url: str | None, key_variable: str, account: Account = OPENAI, named: EndpointChoice = BY_FILE
 ) -> Destination:
     """Find the server, and whether the key in a variable may go there."""
     # The key of an `account` is not sent to another server than that of the account, without a word: a server
@@ -118,12 +118,12 @@ def find_destination(
     if key_variable == account.key_variable and not is_own_server:
         return Destination(address)
     problem, final = _problem(
-        address, key_variable, is_own_server, Named(named[0] or base_url is None, named[1])
+        address, key_variable, is_own_server, EndpointChoice(named[0] or base_url is None, named[1])
     )
     return Destination(address, key_variable, problem, final, is_own(address, account.key_variable))
 
 
-def _problem(address: Address, variable: str, is_own_server: bool, named: Named) -> tuple[str, bool]:
+def _problem(address: Address, variable: str, is_own_server: bool, named: EndpointChoice) -> tuple[str, bool]:
     """Say why a key may not go to a server, and whether that is final; an empty text where it may."""
     server = address.server
     if is_known(variable) and not is_own_server:
@@ -157,7 +157,7 @@ def _problem(address: Address, variable: str, is_own_server: bool, named: Named)
 
 
 def find_endpoint(
-    base_url: str | None, key_variable: str, account: Account = OPENAI, named: Named = BY_USER
+    base_url: str | None, key_variable: str, account: Account = OPENAI, named: EndpointChoice = BY_USER
 ) -> Endpoint:
     """Read the key from the environment where it may go to the server; a server of one's own needs none."""
     destination = find_destination(base_url, key_variable, account, named)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..design.drawn import DrawnDesign
-from ..design.factorial import Cell, asked_cells
+from ..design.factorial import FactorialCell, asked_cells
 from ..errors import InputError
 from ..ledger.exchanges import Outcome, Request
 from ..readers.choices import SIMULATED
@@ -30,7 +30,7 @@ from ..tables.schema import OPTION_ORDERS, STATUSES
 from .base import Recorder, completion
 
 
-class _Simulated(ABC):
+class _SimulatedJudge(ABC):
     """A judge with a text for each request, None where the simulation has none."""
 
     _seed: int
@@ -56,14 +56,14 @@ class _Simulated(ABC):
         """The answer to a request, None where the simulation has none."""
 
 
-class SimulatedRatingsBackend(_Simulated):
+class SimulatedRatingsBackend(_SimulatedJudge):
     """A model of the truth table that rates as in `conjury.inference.simulation.ratings.simulate_ratings`."""
 
     _missing = "the simulation contains no such item"
 
     def __init__(self, study: ItemStudy, judge_id: str, samples: int) -> None:
         self._seed = study.collect.seed
-        self._cells: list[Cell] = []
+        self._cells: list[FactorialCell] = []
         if study.instrument is not None:
             self._cells = asked_cells(study, samples)
             samples = len(self._cells)
@@ -80,7 +80,7 @@ class SimulatedRatingsBackend(_Simulated):
         subject, sample = split_occasion(request.subject_id)[0], request.sample
         if self._cells:
             order, labels, direction = (request.arrangement.get(name, "") for name in PUT)
-            sample = 1 + self._cells.index(Cell(request.prompt_id, order, labels, direction, sample))
+            sample = 1 + self._cells.index(FactorialCell(request.prompt_id, order, labels, direction, sample))
         ratings = self._ratings.get((subject, sample))
         return None if ratings is None else json.dumps(ratings)
 
@@ -90,7 +90,7 @@ OK = STATUSES[0]
 WITHOUT_A_LABEL = {"refused": "I cannot help with that.", "unparsed": "It depends."}  # texts by status
 
 
-class SimulatedItemsBackend(_Simulated):
+class SimulatedItemsBackend(_SimulatedJudge):
     """A judge that answers every prompt in the form that it asks for, by the truth table if that names it."""
 
     _missing = SimulatedRatingsBackend._missing
@@ -159,7 +159,7 @@ class SimulatedItemsBackend(_Simulated):
         return covers.get(label, [label])
 
 
-class SimulatedBackend(_Simulated):
+class SimulatedBackend(_SimulatedJudge):
     """A judge of the truth table that answers as in `conjury.inference.simulation.conjoint.simulate`."""
 
     _missing = "the truth table contains no such judge, prompt and task"

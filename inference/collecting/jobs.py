@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..backends.endpoints import BY_FILE, Destination, Named, destination_of
+from ..backends.endpoints import BY_FILE, Destination, EndpointChoice, destination_of
 from ..design.drawn import DrawnDesign
-from ..design.factorial import Cell, asked_cells
-from ..design.subjects import Shown, Subject, is_single
+from ..design.factorial import FactorialCell, asked_cells
+from ..design.subjects import PresentedSubject, Subject, is_single
 from ..ledger import Count, Ledger, Usage
 from ..ledger.exchanges import TRANSIENT, Request
 from ..requests.building import Builder, Media
@@ -64,7 +64,7 @@ class Job:
         Number of subjects that are pairs in exchanged positions.
     keys : collection of str, optional
         Only these requests.
-    named : Named
+    named : EndpointChoice
         Whether the user named server and variable of the key, or the study file did.
 
     Examples
@@ -87,7 +87,7 @@ class Job:
     names: Collection[str] | None = None
     n_swapped: int = 0
     keys: Collection[str] | None = None
-    named: Named = BY_FILE
+    named: EndpointChoice = BY_FILE
 
     @property
     def destination(self) -> Destination | None:
@@ -110,12 +110,12 @@ class Job:
         return sum(self._subjects(cell, subject_counts[cell.prompt]) for cell in self.cells)
 
     @property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[FactorialCell]:
         """Combinations of facets that the judge is asked under."""
         prompt_ids = {prompt.id for prompt in self.prompts}
         return [cell for cell in asked_cells(self.study, self.ask.samples) if cell.prompt in prompt_ids]
 
-    def _subjects(self, cell: Cell, n: int) -> int:
+    def _subjects(self, cell: FactorialCell, n: int) -> int:
         """How many of n subjects are asked under a combination of facets."""
         instrument = self.study.instrument
         if instrument is None or not instrument.swaps or is_single(self.study):
@@ -326,6 +326,6 @@ def _first_tasks(study: Study, design: DrawnDesign) -> tuple[pd.DataFrame, pd.Da
     return tasks, design.posts[design.posts["profile_id"].isin(profile_ids)], len(names)
 
 
-def _any_picture(stimulus: Shown, takes: Collection[Medium]) -> list[dict[str, Any]]:
+def _any_picture(stimulus: PresentedSubject, takes: Collection[Medium]) -> list[dict[str, Any]]:
     """Stand for a picture, which counts the same whatever it shows."""
     return [{"type": "image_url", "image_url": {"url": ""}}]

@@ -52,7 +52,7 @@ def asked_content(study: Study | ItemStudy, folder: RunFolder, ledger: Ledger) -
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedLedger:
     """A ledger that was read to its end."""
 
     # `unproven` is a sentence on what was stored before there were digests, `unlike` one on how the study
@@ -65,19 +65,19 @@ class Verified:
     unlike: str = ""
 
 
-def verify(study: str | Path | AnyStudy, out: str | Path | None = None) -> Verified:
+def verify(study: str | Path | AnyStudy, out: str | Path | None = None) -> VerifiedLedger:
     """Read all of a run's ledger; InputError where the folder contains none."""
     study_of_run, folder = open_run(study, out)
     with Ledger.open(folder.ledger, write=False) as ledger:
         problems, difference = ledger.problems(), ""
         requests = sum(count.n for count in ledger.counts())
         if problems:
-            return Verified(folder.ledger, requests, problems)
+            return VerifiedLedger(folder.ledger, requests, problems)
         try:
             asked_content(study_of_run, folder, ledger)
         except InputError as error:
             difference = str(error)
-        return Verified(folder.ledger, requests, problems, ledger.unproven(), difference)
+        return VerifiedLedger(folder.ledger, requests, problems, ledger.unproven(), difference)
 
 
 def has_outcomes(ledger: Ledger) -> bool:

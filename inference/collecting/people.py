@@ -19,7 +19,7 @@ from ..design.drawn import (
     with_panel,
 )
 from ..design.panels import (
-    Panel,
+    TaskPanel,
     draw_people,
     imported_people,
     panel_name,
@@ -159,7 +159,7 @@ def with_people(study: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesig
     profiles = enumerate_profiles(study)
     seed = facts["seed"]
     if plan.sample is None:
-        panel = Panel(draw_people(study, profiles, plan.people, seed), facts)
+        panel = TaskPanel(draw_people(study, profiles, plan.people, seed), facts)
         return with_panel(study, design, profiles, panel)
     tasks = design_pairs(design.first_pairs(plan.pairs))
     pairs = tasks[~tasks["repeat"].to_numpy(bool)]
@@ -184,7 +184,7 @@ def with_people(study: Study, plan: PeoplePlan, folder: RunFolder) -> DrawnDesig
     sampled = DrawnDesign(
         design.tasks.assign(**{SAMPLING: chances}), design.profiles, design.posts, design.drawn
     )
-    return with_panel(study, sampled, profiles, Panel(tasks, facts))
+    return with_panel(study, sampled, profiles, TaskPanel(tasks, facts))
 
 
 def add_survey(
@@ -240,7 +240,7 @@ def with_survey(study: Study, path: Path, folder: RunFolder) -> DrawnDesign:
         "sample": "imported",
         "choices": path.name,
     }
-    panel = Panel(tasks, facts)
+    panel = TaskPanel(tasks, facts)
     if design.panel is not None:
         if design.panel.sha256() != panel.sha256():
             raise _other_people(design.panel, folder)
@@ -396,7 +396,7 @@ def _answers_of(study: Study, folder: RunFolder, plan: PeoplePlan) -> tuple[str,
     return str(path), models[(models["judge_id"] == plan.judge).to_numpy(bool)]
 
 
-def _other_people(panel: Panel, folder: RunFolder) -> InputError:
+def _other_people(panel: TaskPanel, folder: RunFolder) -> InputError:
     return InputError(
         f"{folder.path}: the design has other tasks of people already ({panel_summary(panel)}); draw the new "
         "ones into another folder with --out."

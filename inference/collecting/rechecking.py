@@ -29,7 +29,7 @@ PARSED = ["dimension", "parser", "status", "value"]
 
 
 @dataclass(frozen=True)
-class Rechecked:
+class RecheckedAnswers:
     """Both answers to each request that was answered twice."""
 
     # one row per request: what it is about, `text_first, text_second`, `text_changed` and `parsed_changed`
@@ -102,11 +102,11 @@ def keys_to_ask_again(
 
 def compare_again(
     study: Study | ItemStudy, run: RunFolder, second: Ledger, content: RunContent, rule: str, judge_id: str
-) -> Rechecked:
+) -> RecheckedAnswers:
     """Compare the second answers of a judge with the run's, by one parsing rule; write the comparisons."""
     with Ledger.open(run.ledger, write=False) as first:
         pairs = _answer_pairs(study, first, second, content, rule, judge_id)
-        rechecked = Rechecked(pairs, *(_invariance(ledger, judge_id) for ledger in (first, second)))
+        rechecked = RecheckedAnswers(pairs, *(_invariance(ledger, judge_id) for ledger in (first, second)))
     write_table(pairs, second.path.parent / PAIRS)
     return rechecked
 

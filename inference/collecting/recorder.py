@@ -20,7 +20,7 @@ from ..ledger.usage import counted_sound
 from .jobs import EXCESS, Job, Plan
 from .options import remember_engine
 from .prices import Budget, Spending, stated_tokens
-from .stopping import Stopping
+from .stopping import StoppingCheck
 
 PASSES = 3  # how often what failed for a passing reason is asked again before a run gives up on it
 
@@ -77,7 +77,7 @@ class Tally:
     met: bool = False
 
 
-class Recorder:
+class RunRecorder:
     """Between a backend and the ledger: records outcomes, counts what is on disk, decides when to stop."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Recorder:
         planned: Plan,
         stop: threading.Event,
         watch: Callable[[Tally], None],
-        until: Stopping | None = None,
+        until: StoppingCheck | None = None,
     ) -> None:
         self._until = until
         self.tally = Tally(spent=planned.spent or 0.0, unstated=planned.unstated)
@@ -134,7 +134,7 @@ class Recorder:
             self._until.check()
             self._take_known(self._until)
 
-    def _take_known(self, until: Stopping) -> None:
+    def _take_known(self, until: StoppingCheck) -> None:
         self.tally.known, self.tally.n_tasks, self.tally.met = until.text, until.n_tasks, until.met
 
     @property
@@ -220,7 +220,7 @@ def ask(
     budget: Budget,
     planned: Plan,
     watch: Callable[[Tally], None],
-    until: Stopping | None = None,
+    until: StoppingCheck | None = None,
 ) -> Tally:
     """Ask what has no answer yet; passing failures again, until all is answered or the run is stopped."""
     with interruptible() as stop, _recording(job, ledger, planned, stop, budget, watch, until) as recorder:
@@ -246,11 +246,11 @@ def _recording(
     stop: threading.Event | None = None,
     budget: Budget | None = None,
     watch: Callable[[Tally], None] = lambda tally: None,
-    until: Stopping | None = None,
-) -> Iterator[Recorder]:
+    until: StoppingCheck | None = None,
+) -> Iterator[RunRecorder]:
     """Record what comes until the end of the block, and leave all of it on disk."""
     stop, budget = stop or threading.Event(), budget or Budget()
-    recorder = Recorder(ledger, job.judge_id, budget, planned, stop, watch, until)
+    recorder = RunRecorder(ledger, job.judge_id, budget, planned, stop, watch, until)
     try:
         yield recorder
     finally:
@@ -258,7 +258,7 @@ def _recording(
         recorder.close()
 
 
-def _cut_clips(job: Job, recorder: Recorder) -> None:
+def _cut_clips(job: Job, recorder: RunRecorder) -> None:
     """Cut clips before anything is sent: cutting one takes seconds, in which no answer would be received."""
     for subject in job.subjects():
         if any(takes(prompt, subject.strata) for prompt in job.prompts):

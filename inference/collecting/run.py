@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..backends.base import Backend
-from ..backends.endpoints import Named
+from ..backends.endpoints import EndpointChoice
 from ..design.drawn import check_posts
 from ..errors import ConjuryError, InputError
 from ..ledger import Ledger
@@ -24,10 +24,10 @@ from .occasions import check_anchors, check_occasion
 from .options import Asking, Running, check_engine, check_route, find_judge, find_prompts, remember_engine
 from .past_runs import has_outcomes, run_folder, write_tables
 from .prices import Budget, Prices, read_prices
-from .rechecking import Rechecked, check_recheck, compare_again, keys_to_ask_again, recheck_folder
+from .rechecking import RecheckedAnswers, check_recheck, compare_again, keys_to_ask_again, recheck_folder
 from .recorder import Tally, ask, collect_by_batch, export_requests, import_results, release_unsent
 from .runs import RunFolder, begun_facts, merged_facts, run_facts
-from .stopping import Rule, Stopping
+from .stopping import Rule, StoppingCheck
 
 if TYPE_CHECKING:
     from ..vignettes.pictures import Pictures
@@ -139,7 +139,7 @@ class Collected:
         Tables written: ``responses``, ``judgments`` and, for pairs, ``choices``.
     exported : int or None
         Number of requests written for a batch runner; None where they were sent.
-    rechecked : Rechecked or None
+    rechecked : RecheckedAnswers or None
         With ``recheck``, both answers to each request that was answered twice.
 
     Examples
@@ -158,7 +158,7 @@ class Collected:
     waiting: int = 0
     files: Sequence[Path] = ()
     exported: int | None = None
-    rechecked: Rechecked | None = None
+    rechecked: RecheckedAnswers | None = None
 
 
 def preview(
@@ -374,7 +374,7 @@ def _open_run(
         media = run_folder(loaded_study, out).media(loaded_study, ledger if write else None, pictures)
         subjects = (content.subjects, content.count, media)
         names, n_swapped = content.names, content.n_swapped
-        by_user = Named(asking.base_url is not None, asking.key_variable is not None)
+        by_user = EndpointChoice(asking.base_url is not None, asking.key_variable is not None)
         job = Job(
             loaded_study, judge, sampling, chosen, *subjects, content.put_to, names, n_swapped, keys, by_user
         )
@@ -420,7 +420,7 @@ def _send(
         return collect_by_batch(job, ledger, folder, setup.budget, setup.plan, watch, wait=running.wait)
     backend = backend or choose_backend(job, setup.folder, running, ledger)
     remember_engine(ledger, job.judge_id, backend.settings())
-    stopping = None if until is None else Stopping(until, job, ledger, content, running.rule)
+    stopping = None if until is None else StoppingCheck(until, job, ledger, content, running.rule)
     return ask(job, ledger, backend, setup.budget, setup.plan, watch, stopping)
 
 

@@ -23,7 +23,7 @@ Rule = Callable[[pd.DataFrame, pd.DataFrame | None, int], tuple[bool, str]]
 tasks of the design; returns whether they suffice, and in words what is known."""
 
 
-class Stopping:
+class StoppingCheck:
     """Checks a rule on the longest series of tasks, as they were drawn, of which all requests have ended."""
 
     # The order was drawn before anything was sent, so slow tasks are never passed over. Failed requests count

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..backends.endpoints import destination_of
 from ..design.drawn import assign_raters, draw_design
-from ..design.subjects import Shown, Subject, takes
+from ..design.subjects import PresentedSubject, Subject, takes
 from ..errors import ConjuryError, InputError, did_you_mean, listed
 from ..readers.judgments import load_judgments, read_labels, scales_of
 from ..readers.prepare import load_choices
@@ -44,7 +44,7 @@ NAMED = 3  # missing files that a sentence names
 
 
 @dataclass(frozen=True)
-class Validated:
+class ValidatedStudy:
     """What a study file is, and what is wrong with it and the files beside it."""
 
     # without the fields that are wrong; None where the rest is no study
@@ -58,7 +58,7 @@ class Validated:
     items: int = 0
 
 
-def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
+def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> ValidatedStudy:
     """Find all that is wrong with a study, its prompts, items, gold labels and truth, and with tables for it.
 
     Parameters
@@ -82,7 +82,7 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     marked, study = examined.marked, examined.study
     problems = [str(marked.error(problem.location, problem.sentence)) for problem in examined.problems]
     if study is None:
-        return Validated(None, tuple(problems), False)
+        return ValidatedStudy(None, tuple(problems), False)
     subjects: list[Subject] = []
     truths: list[str] = []
     steps: list[Callable[[], None]] = [lambda: subjects.extend(_subjects(study))]
@@ -99,7 +99,7 @@ def validate(name_or_path: str | Path, files: Sequence[Path] = ()) -> Validated:
     problems += filter(None, map(_problem, steps))
     problems += _prompt_problems(study, subjects or [_example_subject(study)])
     items = len(subjects) if isinstance(study, ItemStudy) else 0
-    return Validated(study, tuple(dict.fromkeys(problems)), examined.is_complete, tuple(truths), items)
+    return ValidatedStudy(study, tuple(dict.fromkeys(problems)), examined.is_complete, tuple(truths), items)
 
 
 def _problem(step: Callable[[], None]) -> str:
@@ -150,9 +150,9 @@ def _subjects(study: Study | ItemStudy) -> Iterator[Subject]:
 def _example_subject(study: Study | ItemStudy) -> Subject:
     """A subject by which prompts are filled where there is none to be read."""
     if isinstance(study, Study):
-        return Subject("pair", (Shown("A", {"text": "A"}), Shown("B", {"text": "B"})))
+        return Subject("pair", (PresentedSubject("A", {"text": "A"}), PresentedSubject("B", {"text": "B"})))
     strata = {name: next(iter(levels)) for name, levels in study.level_labels.items()}
-    return Subject("item", (Shown("", {"text": "Text"}),), strata=strata)
+    return Subject("item", (PresentedSubject("", {"text": "Text"}),), strata=strata)
 
 
 def _subject_for_prompt(subject: Subject, prompt: Prompt) -> Subject:

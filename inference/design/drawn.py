@@ -21,7 +21,7 @@ from ..tables.frames import any_frame
 from ..tables.limits import read_json
 from ..tables.schema import PAIR_KIND, POSITIONS, SAMPLING, SWAPPED_SUFFIX, fields_of, require_columns
 from ..tables.writing import atomic_write
-from .panels import Panel, check_asked, check_same_pairs, no_people_error
+from .panels import TaskPanel, check_asked, check_same_pairs, no_people_error
 from .profiles import draw_shared_pairs, enumerate_profiles, shared_table
 from .stimuli import load_posts, profile_values
 from .subjects import label_fields
@@ -183,7 +183,7 @@ class DrawnDesign:
     # `pairs, swapped_share, seed`, and `restrictions` and `instrument` where there are any
     drawn: dict[str, Any]
     # the tasks of people, where there are any
-    panel: Panel | None = None
+    panel: TaskPanel | None = None
 
     def asked(self, which: str = "models") -> pd.DataFrame:
         """Tasks that models are asked about: the pairs drawn for models, those of the panel, or all."""
@@ -317,7 +317,7 @@ def _posts(study: Study, profiles: pd.DataFrame, seed: int) -> pd.DataFrame:
     return kit.posts(profiles, seed)
 
 
-def with_panel(study: Study, design: DrawnDesign, profiles: pd.DataFrame, panel: Panel) -> DrawnDesign:
+def with_panel(study: Study, design: DrawnDesign, profiles: pd.DataFrame, panel: TaskPanel) -> DrawnDesign:
     """Add tasks of people to a design, and what they show to its profiles and posts."""
     # `profiles` are all of the study, as from `enumerate_profiles`.
     check_same_pairs(design.tasks, panel.tasks, "The tasks of people")
@@ -345,7 +345,7 @@ def save_design(design: DrawnDesign, folder: Path) -> None:
         file.write((json.dumps(facts, indent=2) + "\n").encode("utf-8"))
 
 
-def _choice_sheet(design: DrawnDesign, panel: Panel) -> pd.DataFrame:
+def _choice_sheet(design: DrawnDesign, panel: TaskPanel) -> pd.DataFrame:
     """Tasks of people with what their profiles show, in the columns of choices; ``chosen`` is to be added."""
     sheet = panel.tasks.merge(design.profiles, on="profile_id", how="left")
     sheet = sheet.rename(columns={"task_id": "pair_id"})
@@ -375,7 +375,7 @@ def load_design(folder: Path) -> DrawnDesign | None:
         tasks["repeat_of"] = original.where(tasks["repeat"].to_numpy(bool))
     facts, panel = design_facts.pop("panel", None), None
     if isinstance(facts, dict):
-        panel = Panel(_panel_tasks(folder / f"{PANEL}.parquet"), facts)
+        panel = TaskPanel(_panel_tasks(folder / f"{PANEL}.parquet"), facts)
     return DrawnDesign(tasks, tables["profiles"], tables["posts"], design_facts, panel)
 
 

@@ -19,7 +19,7 @@ MAIN = 10  # weight of levels against pairs of levels
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class FactorialCell:
     """One combination of facets; those that an answer's form does not have are empty."""
 
     prompt: str
@@ -39,13 +39,15 @@ class Cell:
         return {name: level for name, level in levels.items() if level}
 
 
-def asked_cells(study: AnyStudy, samples: int) -> list[Cell]:
+def asked_cells(study: AnyStudy, samples: int) -> list[FactorialCell]:
     """Return the combinations that a study asks, samples varying fastest, ``samples`` for each other one."""
     # Without a section `instrument` they are prompts by samples. The fraction depends on the study alone, not
     # on the judge, so that all judges answer the same combinations.
     numbers = range(1, samples + 1)
     if study.instrument is None:
-        return [Cell(prompt.id, "", "", "", number) for prompt in study.prompts for number in numbers]
+        return [
+            FactorialCell(prompt.id, "", "", "", number) for prompt in study.prompts for number in numbers
+        ]
     facets, prompts = study.instrument.facets, study.instrument_prompts
     response = (prompts[0].response if prompts else None) or study.response
     levels = (
@@ -55,7 +57,7 @@ def asked_cells(study: AnyStudy, samples: int) -> list[Cell]:
         facets.scale_direction if isinstance(response, Ratings) else [""],
         list(numbers),
     )
-    cells = [Cell(*combination) for combination in product(*levels)]
+    cells = [FactorialCell(*combination) for combination in product(*levels)]
     n = round(study.instrument.fraction * len(cells))
     if n == len(cells):
         return cells

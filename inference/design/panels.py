@@ -43,7 +43,7 @@ def no_people_error(which: str = "panel") -> InputError:
 
 
 @dataclass(frozen=True)
-class Panel:
+class TaskPanel:
     """The tasks of people in a design."""
 
     # two rows per respondent and task: `judge_id, task_id, task, position, profile_id, repeat, repeat_of,
@@ -209,7 +209,7 @@ def _profile_numbers(profiles: pd.DataFrame, people: pd.DataFrame, varied: Seque
     )
 
 
-def panel_summary(panel: Panel) -> str:
+def panel_summary(panel: TaskPanel) -> str:
     """Who judges how many tasks, and how these were chosen, in words."""
     facts, n = panel.drawn, panel.tasks["judge_id"].nunique()
     distinct = len(panel.distinct()) // len(POSITIONS)

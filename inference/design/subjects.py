@@ -21,7 +21,7 @@ UNSHOWN = ("profile_id", "item_id", "modality", "media", "media_sha256", "alt")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PresentedSubject:
     """One profile or item: its position ("A", "B", or empty), the fields shown, its image or clip if any."""
 
     # `versions` are its pictures by the cues that they show, where there are several.
@@ -32,7 +32,7 @@ class Shown:
     kind: str = "image"
     versions: Mapping[str, str] = field(default_factory=dict)
 
-    def under(self, prompt: Prompt) -> Shown:
+    def under(self, prompt: Prompt) -> PresentedSubject:
         """Return this with the picture that a prompt shows."""
         return replace(self, media=self.versions[prompt.cues]) if self.versions else self
 
@@ -44,7 +44,7 @@ class Subject:
     # `order` is "given" or "swapped" for a pair, `kind` and `occasion` as in the contract of answers.
 
     id: str
-    shown: tuple[Shown, ...]
+    shown: tuple[PresentedSubject, ...]
     arrangement: dict[str, Any] = field(default_factory=dict)
     strata: Mapping[str, str] = field(default_factory=dict)
     order: str = ""
@@ -84,19 +84,19 @@ class SubjectTable:
         self._media = _deduplicated_values(table["media"]) if by_column else [None] * len(table)
         self._beside = beside
 
-    def show(self, name: Any, position: str = "") -> Shown:
+    def show(self, name: Any, position: str = "") -> PresentedSubject:
         """Return what is shown of one of them."""
         row = self._rows[name]
         kind = self._kinds[row]
         if self._versions:
             versions = {cues: files[row] for cues, files in self._versions.items()}
-            return Shown(position, {}, next(iter(versions.values())), kind, versions)
+            return PresentedSubject(position, {}, next(iter(versions.values())), kind, versions)
         media = self._media[row] if kind else None
         if media is not None and not self._beside:
-            return Shown(position, {}, media, kind)
+            return PresentedSubject(position, {}, media, kind)
         values = ((field, column[row]) for field, column in self._columns.items())
         fields = {field: value for field, value in values if value is not None}
-        return Shown(position, fields, media, kind or "image")
+        return PresentedSubject(position, fields, media, kind or "image")
 
 
 def label_fields(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
@@ -157,7 +157,7 @@ def takes(prompt: Prompt, strata: Mapping[str, str]) -> bool:
     return all(strata.get(column) in values for column, values in prompt.only.items())
 
 
-def write_fields(stimulus: Shown, form: str, salt: str) -> str:
+def write_fields(stimulus: PresentedSubject, form: str, salt: str) -> str:
     """Write judged text so that a model reads it as data."""
     # `json` makes one JSON object, in which quotes and line ends are escaped; `delimited` puts each field
     # between tags that end in a number which the text does not contain.

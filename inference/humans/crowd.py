@@ -27,7 +27,7 @@ from .texts import (
     require_column,
     text_key,
 )
-from .wide import Answers, to_judgments
+from .wide import WideExport, to_judgments
 
 ANSWER = "Answer."
 PACKED = "Answer.taskAnswers"
@@ -151,7 +151,7 @@ def read_crowd(
     rejected = status is not None and table[status].fillna("").map(text_key).isin(refused)
     reasons = pd.DataFrame({"rejected": rejected}, index=table.index)
     notes = [*assumed, *notes]
-    answers = Answers(source, table, judge, reasons, times, mixed=spec.mixed, notes=tuple(notes))
+    answers = WideExport(source, table, judge, reasons, times, mixed=spec.mixed, notes=tuple(notes))
     return to_judgments(answers, layout, rules)
 
 

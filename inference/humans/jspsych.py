@@ -16,7 +16,7 @@ from .imported import Imported
 from .layout import Layout
 from .rules import Rules
 from .texts import decode, first_present, read_bytes, read_text_table, require_column
-from .wide import Answers, to_judgments
+from .wide import WideExport, to_judgments
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".csv")
 JUDGES = ("visit", "subject_id", "subject", "participant_id", "participant", "PROLIFIC_PID", "run_id")
@@ -101,7 +101,7 @@ def read_jspsych(path: str | Path, layout: Layout, rules: Rules | None = None) -
         require_column(table, item, source, "--item")
         table = table[table[item].notna()].reset_index(drop=True)
     nothing = pd.DataFrame(index=table.index)
-    answers = Answers(source, table, judge, nothing, nothing)
+    answers = WideExport(source, table, judge, nothing, nothing)
     return to_judgments(answers, replace(layout, item=item), rules or Rules())
 
 

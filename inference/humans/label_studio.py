@@ -32,7 +32,7 @@ Task = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Work:
+class TaskAnnotation:
     """One annotation or prediction of one task: its answers by control, and how it came about."""
 
     task: int
@@ -118,7 +118,7 @@ def read_label_studio(path: str | Path, layout: Layout | None = None, rules: Rul
     return finish_log_import(long, layout, rules, source, notes)
 
 
-def read_works(path: str | Path, layout: Layout) -> tuple[list[Task], list[Work]]:
+def read_works(path: str | Path, layout: Layout) -> tuple[list[Task], list[TaskAnnotation]]:
     """Read the tasks of an export, and their annotations and predictions one by one."""
     source = str(path)
     tasks = _tasks(path, layout, source)
@@ -207,7 +207,7 @@ def _check_type(value: Any, kind: str, what: str, where: str) -> Any:
     return value
 
 
-def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[Work]:
+def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[TaskAnnotation]:
     for number, task in enumerate(tasks, start=1):
         where = f"{source}: task {number}"
         data = {
@@ -220,7 +220,7 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[Work]:
         for annotation in _check_type(task.get("annotations"), "list", "annotations", where) or ():
             annotation = _check_type(annotation, "fields", "an annotation", where) or {}
             here = f"{where}, annotation {annotation.get('id')}"
-            yield Work(
+            yield TaskAnnotation(
                 number,
                 _annotator(annotation.get("completed_by"), layout, here),
                 "human",
@@ -236,7 +236,7 @@ def _works(tasks: list[Task], layout: Layout, source: str) -> Iterator[Work]:
                 here = f"{where}, prediction {prediction.get('id')}"
                 judge = _name(prediction.get("model_version") or "prediction", "model_version", here)
                 answers = _answers(prediction.get("result"), layout, here)
-                yield Work(number, judge, "model", data, answers, ended=_end_time(prediction, here))
+                yield TaskAnnotation(number, judge, "model", data, answers, ended=_end_time(prediction, here))
 
 
 def _end_time(entry: Task, where: str) -> str | None:
@@ -304,7 +304,7 @@ def _answers(results: Any, layout: Layout, where: str) -> dict[str, str]:
     return answers
 
 
-def _rows(work: Work, names: list[str], layout: Layout, source: str) -> Iterator[dict[str, Any]]:
+def _rows(work: TaskAnnotation, names: list[str], layout: Layout, source: str) -> Iterator[dict[str, Any]]:
     item = layout.item or "id"
     for option, name in (("--item", item), *(("--covariates", name) for name in layout.covariates)):
         if name not in work.data or (option == "--item" and work.data[name] in (None, "")):
@@ -332,7 +332,7 @@ def _rows(work: Work, names: list[str], layout: Layout, source: str) -> Iterator
         }
 
 
-def _dimensions(works: list[Work], source: str) -> dict[str, list[str]]:
+def _dimensions(works: list[TaskAnnotation], source: str) -> dict[str, list[str]]:
     """Controls that people, or one model, have used anywhere, in order of appearance."""
     controls_by_user: dict[str, dict[str, None]] = {}
     for work in works:

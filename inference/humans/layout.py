@@ -74,7 +74,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Place:
+class RatingColumn:
     """A column of ratings, and the parts of its name; None where the name lacks a part."""
 
     column: str
@@ -85,12 +85,12 @@ class Place:
     judge: str | None = None
 
 
-def find_places(table: pd.DataFrame, layout: Layout, ignored: set[str], source: str) -> list[Place]:
+def find_places(table: pd.DataFrame, layout: Layout, ignored: set[str], source: str) -> list[RatingColumn]:
     """Find the rating columns of a table; InputError where a pattern matches none, or in several ways."""
     columns = [str(name) for name in table if str(name) not in ignored]
-    places: dict[str, Place] = {}
+    places: dict[str, RatingColumn] = {}
     for text in layout.ratings:
-        pattern = _Pattern(text, layout, source)
+        pattern = _ColumnPattern(text, layout, source)
         matches = [place for column in columns if (place := pattern.place(column))]
         if not matches:
             pattern.refuse_no_match(columns)
@@ -111,7 +111,7 @@ def find_places(table: pd.DataFrame, layout: Layout, ignored: set[str], source: 
     return list(places.values())
 
 
-def odd_columns(places: Sequence[Place], layout: Layout) -> list[str]:
+def odd_columns(places: Sequence[RatingColumn], layout: Layout) -> list[str]:
     """Note columns whose dimension is that of a single item, while other dimensions have several items."""
     items: dict[str, set[str]] = {}
     for place in places:
@@ -201,7 +201,7 @@ def _refuse_item(where: str, item: str, layout: Layout, source: str) -> NoReturn
     )
 
 
-class _Pattern:
+class _ColumnPattern:
     """A pattern of --ratings, checked, and the parts of the column names that match it."""
 
     def __init__(self, text: str, layout: Layout, source: str) -> None:
@@ -243,7 +243,7 @@ class _Pattern:
         match = re.fullmatch(expression, column, re.DOTALL)
         return None if match is None else match.groupdict()
 
-    def place(self, column: str) -> Place | None:
+    def place(self, column: str) -> RatingColumn | None:
         """The parts of a column name; None where it does not match, InputError where it is ambiguous."""
         dimensions, items = self.layout.dimensions, self.layout.items
         if self.name is not None and dimensions and self.name not in dimensions:
@@ -263,7 +263,7 @@ class _Pattern:
                 f"{self.source}: column '{column}' can be read as {' or '.join(ways)}; name the dimensions "
                 "with --dimensions wit,clarity or write more of the column names into --ratings."
             )
-        return Place(column, **{"dimension": self.name, **parts})
+        return RatingColumn(column, **{"dimension": self.name, **parts})
 
     def refuse_no_match(self, columns: Sequence[str]) -> NoReturn:
         matches = [column for column in columns if self._parts(column, {}) is not None]

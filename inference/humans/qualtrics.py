@@ -15,7 +15,7 @@ from .imported import Imported
 from .layout import Layout
 from .rules import Rules
 from .texts import read_text_table, read_times, require_column, text_key, to_numbers
-from .wide import Answers, to_judgments
+from .wide import WideExport, to_judgments
 
 IMPORT_ID = '{"ImportId"'  # begins the cells of the second row below the column names
 ID_TEXTS = ("response id", "responseid")
@@ -136,7 +136,7 @@ def read_qualtrics_ratings(
     if nameless.any() and judge != id and id in table:
         notes.append(f"Responses without {judge}, identified by {id}: {int(nameless.sum()):,}.")
         table = table.assign(**{judge: table[judge].fillna(table[id])})
-    answers = Answers(source, table, judge, reasons, times, technical, notes=tuple(notes))
+    answers = WideExport(source, table, judge, reasons, times, technical, notes=tuple(notes))
     rules = rules or Rules()
     scale = replace(rules.scale, missing=(*rules.scale.missing, SKIPPED))
     return to_judgments(answers, layout, replace(rules, scale=scale))

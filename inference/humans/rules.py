@@ -20,7 +20,7 @@ CHECK_ITEM = "check item"
 
 
 @dataclass(frozen=True)
-class Scale:
+class AnchorScale:
     """How cells become values: by anchors, in ``by_dimension`` by a dimension's own; numbers need none."""
 
     # Cells of `missing`, such as -99 or "Don't know", count as no answer.
@@ -31,7 +31,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Check:
+class GoldQuestion:
     """A question with known right answers: a column of the export, or an item."""
 
     name: str
@@ -52,9 +52,9 @@ class Rules:
 
     Parameters
     ----------
-    scale : Scale
+    scale : AnchorScale
         Anchors and codes of skipped answers, see ``read_scale``.
-    checks, check_items : sequence of Check
+    checks, check_items : sequence of GoldQuestion
         Columns and items with known right answers, see ``read_checks``.
     min_seconds : float, optional
         Ratings of respondents who took less are marked.
@@ -67,18 +67,18 @@ class Rules:
     Examples
     --------
     >>> Rules(checks=read_checks(["Q9=4|5"]), ignore=["unfinished"]).checks
-    [Check(name='Q9', right=('4', '5'))]
+    [GoldQuestion(name='Q9', right=('4', '5'))]
     """
 
-    scale: Scale = field(default_factory=Scale)
-    checks: Sequence[Check] = ()
-    check_items: Sequence[Check] = ()
+    scale: AnchorScale = field(default_factory=AnchorScale)
+    checks: Sequence[GoldQuestion] = ()
+    check_items: Sequence[GoldQuestion] = ()
     min_seconds: float | None = None
     again: str = "refuse"
     ignore: Sequence[str] = ()
 
 
-def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
+def read_checks(texts: Sequence[str], option: str = "--check") -> list[GoldQuestion]:
     """Read checks of columns or items with one or several right answers.
 
     Parameters
@@ -90,13 +90,13 @@ def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
 
     Returns
     -------
-    list of Check
+    list of GoldQuestion
         One check for each text.
 
     Examples
     --------
     >>> read_checks(["Q9=4|5"])
-    [Check(name='Q9', right=('4', '5'))]
+    [GoldQuestion(name='Q9', right=('4', '5'))]
     """
     checks = []
     for text in texts:
@@ -107,11 +107,11 @@ def read_checks(texts: Sequence[str], option: str = "--check") -> list[Check]:
             raise InputError(
                 f"{option} '{text}' is incomplete; write {what}=ANSWER, or {what}=ANSWER|ANSWER."
             )
-        checks.append(Check(name.strip(), words))
+        checks.append(GoldQuestion(name.strip(), words))
     return checks
 
 
-def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
+def read_scale(text: str | None, missing: Sequence[str] = ()) -> AnchorScale:
     """Read the numbers for the words of an export.
 
     Parameters
@@ -123,7 +123,7 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
 
     Returns
     -------
-    Scale
+    AnchorScale
         Anchors and codes of skipped answers.
 
     Examples
@@ -132,10 +132,10 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
     {'No, never': 0.0, 'Yes': 1.0}
     """
     if text is None:
-        return Scale(missing=missing)
+        return AnchorScale(missing=missing)
     if "=" not in text:
         common, special = _anchors_from_file(text)
-        return Scale(common, special, missing)
+        return AnchorScale(common, special, missing)
     anchors: dict[str, Value] = {}
     waiting = ""  # a label may contain commas, so a part without "=" belongs to the next one
     for part in text.split(","):
@@ -149,10 +149,10 @@ def read_scale(text: str | None, missing: Sequence[str] = ()) -> Scale:
             f"--anchors: '{waiting.strip()}' has no value; write LABEL=VALUE,LABEL=VALUE, or name a CSV with "
             "label and value."
         )
-    return Scale(anchors, {}, missing)
+    return AnchorScale(anchors, {}, missing)
 
 
-def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[Any], list[str]]:
+def to_values(long: pd.DataFrame, scale: AnchorScale, source: str) -> tuple[pd.Series[Any], list[str]]:
     """Values of raw cells, dimension by dimension, and notes; missing where nothing was answered."""
     # Int64 or Float64 where all dimensions are numbers, else text. InputError where a cell is neither a
     # number nor an anchor, or numbers and words are mixed.
@@ -183,7 +183,7 @@ def to_values(long: pd.DataFrame, scale: Scale, source: str) -> tuple[pd.Series[
     return _convert_values(pd.Series(values, index=long.index, dtype=object)), notes
 
 
-def failed_checks(table: pd.DataFrame, checks: Sequence[Check], source: str) -> pd.Series[Any]:
+def failed_checks(table: pd.DataFrame, checks: Sequence[GoldQuestion], source: str) -> pd.Series[Any]:
     """Reasons by row of an export: which checks were failed, missing where none."""
     reasons = []
     for check in checks:
@@ -198,7 +198,7 @@ def failed_checks(table: pd.DataFrame, checks: Sequence[Check], source: str) -> 
     return join_reasons(reasons, table.index)
 
 
-def failed_items(long: pd.DataFrame, checks: Sequence[Check], source: str) -> pd.Series[Any]:
+def failed_items(long: pd.DataFrame, checks: Sequence[GoldQuestion], source: str) -> pd.Series[Any]:
     """Reasons by rating: all ratings by judges who failed a check item, and the item itself."""
     reasons = []
     for check in checks:

@@ -14,7 +14,7 @@ from ..readers.judgments import like_models
 from ..tables.columns import refuse
 from ..tables.schema import JUDGE_KINDS
 from .imported import PERSON, TAKEN, Imported, finish_import
-from .layout import Layout, Place, find_places, odd_columns, rename_ids
+from .layout import Layout, RatingColumn, find_places, odd_columns, rename_ids
 from .rules import Rules, failed_checks, join_reasons, reason_where
 from .texts import numbers_or_text, require_column, text_key, to_numbers
 
@@ -28,7 +28,7 @@ KIND_COLUMN = "judge_kind"
 
 
 @dataclass(frozen=True)
-class Answers:
+class WideExport:
     """An export as its program wrote it."""
 
     source: str
@@ -44,7 +44,7 @@ class Answers:
     notes: tuple[str, ...] = ()
 
 
-def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
+def to_judgments(answers: WideExport, layout: Layout, rules: Rules) -> Imported:
     """Find the ratings of an export and turn them into judgments."""
     # A person's item without any rating counts as not shown and has no row, unless `layout.all_shown`; an
     # item that a column of the export names was shown, and what is empty there is missing.
@@ -73,7 +73,7 @@ def to_judgments(answers: Answers, layout: Layout, rules: Rules) -> Imported:
     return finish_import(long, rules, source, notes)
 
 
-def _places(answers: Answers, layout: Layout) -> list[Place]:
+def _places(answers: WideExport, layout: Layout) -> list[RatingColumn]:
     if layout.value and layout.ratings:
         raise InputError("--value and --ratings both name rating columns; use one of them.")
     if layout.value:
@@ -82,7 +82,7 @@ def _places(answers: Answers, layout: Layout) -> list[Place]:
         if layout.dimension is not None and len(layout.value) > 1:
             raise InputError("--dimension names a column, so there is one --value; give one of them.")
         return [
-            Place(column, None if layout.dimension is not None else name)
+            RatingColumn(column, None if layout.dimension is not None else name)
             for name, column in layout.value.items()
         ]
     named = (answers.judge, layout.item, layout.dimension, layout.sample, layout.panel, layout.duration)
@@ -91,7 +91,7 @@ def _places(answers: Answers, layout: Layout) -> list[Place]:
     return find_places(answers.table, layout, ignored, answers.source)
 
 
-def _check_columns(answers: Answers, layout: Layout, places: Sequence[Place]) -> None:
+def _check_columns(answers: WideExport, layout: Layout, places: Sequence[RatingColumn]) -> None:
     table, source = answers.table, answers.source
     named = {"--dimension": layout.dimension, "--sample": layout.sample, "--panel": layout.panel}
     for option, column in named.items():
@@ -118,7 +118,7 @@ def _check_columns(answers: Answers, layout: Layout, places: Sequence[Place]) ->
         )
 
 
-def _long(answers: Answers, layout: Layout, places: Sequence[Place]) -> pd.DataFrame:
+def _long(answers: WideExport, layout: Layout, places: Sequence[RatingColumn]) -> pd.DataFrame:
     """One row per cell of the rating columns, respondent by respondent; ``_row`` is the row of the table."""
     table, n, width = answers.table, len(answers.table), len(places)
     row = np.repeat(np.arange(n), width)
@@ -152,7 +152,7 @@ def _long(answers: Answers, layout: Layout, places: Sequence[Place]) -> pd.DataF
     return rename_ids(long, layout, answers.source)
 
 
-def _item_column(answers: Answers, item: str, place: Place) -> str:
+def _item_column(answers: WideExport, item: str, place: RatingColumn) -> str:
     """Column that names the item of a place."""
     column = item
     if "{" in item:
@@ -166,14 +166,14 @@ def _item_column(answers: Answers, item: str, place: Place) -> str:
     return column
 
 
-def _names_in_column(answers: Answers, column: str) -> Any:
+def _names_in_column(answers: WideExport, column: str) -> Any:
     empty = answers.table[column].isna().to_numpy()
     if empty.any():
         refuse(answers.source, column, empty, "is empty", "fill it in, or name another column")
     return answers.table[column].to_numpy(dtype=object)
 
 
-def _whole_numbers(answers: Answers, column: str) -> pd.Series[Any]:
+def _whole_numbers(answers: WideExport, column: str) -> pd.Series[Any]:
     numbers = to_numbers(answers.table[column])
     bad = (numbers.isna() | (numbers % 1 != 0)).fillna(True).to_numpy(dtype=bool)
     if bad.any():
@@ -182,7 +182,7 @@ def _whole_numbers(answers: Answers, column: str) -> pd.Series[Any]:
 
 
 def _drop_unseen(
-    long: pd.DataFrame, layout: Layout, places: Sequence[Place], source: str
+    long: pd.DataFrame, layout: Layout, places: Sequence[RatingColumn], source: str
 ) -> tuple[pd.DataFrame, list[str]]:
     """Drop what was not shown: items that are not named, or that have no rating at all."""
     unseen = long["item_id"].isna()
@@ -215,7 +215,7 @@ def _drop_unseen(
     return long[~unseen].reset_index(drop=True), notes
 
 
-def _row_columns(answers: Answers, layout: Layout, rules: Rules) -> pd.DataFrame:
+def _row_columns(answers: WideExport, layout: Layout, rules: Rules) -> pd.DataFrame:
     """Marks, times and further columns of each row of the export."""
     table, source = answers.table, answers.source
     marks = [str(name) for name in answers.reasons]

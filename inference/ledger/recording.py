@@ -16,7 +16,7 @@ from .registering import number_requests
 from .rows import row_digest, write_digest
 from .schema import LIVE, OVER
 from .usage import counted_tokens
-from .writer import Connection, Panel, digest, pack
+from .writer import Connection, JudgePrompt, digest, pack
 
 FIELDS = ("state", "file_id", "batch_id", "output_file_id", "error_file_id", "detail")
 
@@ -177,7 +177,7 @@ REPEATED = "repeated"  # kind of an attempt that brought the same answer once mo
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _RequestStanding:
     request: int
     panel: int
     round: int
@@ -196,7 +196,7 @@ def check(outcome: Outcome) -> None:
 
 def write_outcome(connection: Connection, request: int, outcome: Outcome, created: int) -> Outcome | None:
     """Write an outcome; return it if it changed where the request stands, None for a late or repeated one."""
-    standing = _Standing(
+    standing = _RequestStanding(
         *connection.db.execute(
             "SELECT request, panel, round, state, waiting, response FROM standings WHERE request = ?",
             (request,),
@@ -235,7 +235,9 @@ def _last_row(connection: Connection) -> int:
     return int(connection.db.execute("SELECT last_insert_rowid()").fetchone()[0])
 
 
-def _write_attempts(connection: Connection, standing: _Standing, outcome: Outcome, created: int) -> int:
+def _write_attempts(
+    connection: Connection, standing: _RequestStanding, outcome: Outcome, created: int
+) -> int:
     """Write failed exchanges, the one that ended the request last; return how many."""
     rows = [("", attempt) for attempt in outcome.attempts]
     if outcome.body is None:
@@ -259,7 +261,7 @@ def _is_end(attempt: Attempt, error: str) -> bool:
 
 def _write_attempt(
     connection: Connection,
-    standing: _Standing,
+    standing: _RequestStanding,
     kind: str,
     attempt: Attempt,
     outcome: Outcome,
@@ -284,7 +286,7 @@ def _write_attempt(
 
 
 def _write_response(
-    connection: Connection, standing: _Standing, outcome: Outcome, usage: tuple[int, int], created: int
+    connection: Connection, standing: _RequestStanding, outcome: Outcome, usage: tuple[int, int], created: int
 ) -> bool:
     """Write an answer; return False, and note an attempt, where it is the one that is already there."""
     body = outcome.body or b""
@@ -294,7 +296,7 @@ def _write_response(
         attempt = Attempt(0, "the same answer came again", outcome.seconds)
         _write_attempt(connection, standing, REPEATED, attempt, outcome, created)
         return False
-    panel: Panel = connection.panels.at(standing.panel)
+    panel: JudgePrompt = connection.panels.at(standing.panel)
     row = (
         *(standing.round, int(is_spare), name, *usage),
         *(_seconds(outcome.seconds), outcome.batch, created),

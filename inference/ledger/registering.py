@@ -120,16 +120,16 @@ def _last_number(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT coalesce(max(id), 0) FROM requests").fetchone()[0])
 
 
-class _Standing(NamedTuple):
+class _RequestState(NamedTuple):
     number: int
     state: str
     waiting: int | None
 
 
-def _standings(db: sqlite3.Connection, keys: list[str]) -> dict[str, _Standing]:
+def _standings(db: sqlite3.Connection, keys: list[str]) -> dict[str, _RequestState]:
     rows = db.execute(
         "SELECT r.key, r.id, s.state, s.waiting FROM json_each(?) k "
         "CROSS JOIN requests r ON r.key = k.value JOIN standings s ON s.request = r.id",
         (json.dumps(keys),),
     )
-    return {key: _Standing(*standing) for key, *standing in rows}
+    return {key: _RequestState(*standing) for key, *standing in rows}

@@ -27,7 +27,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(slots=True)
-class Panel:
+class JudgePrompt:
     """A judge under a prompt, with the dictionary of their responses."""
 
     id: int
@@ -41,21 +41,21 @@ class Panels:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._by_id: dict[int, Panel] = {}
-        self._by_name: dict[tuple[str, str], Panel] = {}
+        self._by_id: dict[int, JudgePrompt] = {}
+        self._by_name: dict[tuple[str, str], JudgePrompt] = {}
 
     def forget(self) -> None:
         """Read them again, since a transaction that may have added some was undone."""
         self._by_id.clear()
         self._by_name.clear()
 
-    def at(self, number: int) -> Panel:
+    def at(self, number: int) -> JudgePrompt:
         """Return a panel by its number."""
         if number not in self._by_id:
             self._read()
         return self._by_id[number]
 
-    def of(self, judge_id: str, prompt_id: str) -> Panel:
+    def of(self, judge_id: str, prompt_id: str) -> JudgePrompt:
         """Return the panel of a judge and a prompt, made where it is new."""
         panel = self._by_name.get((judge_id, prompt_id))
         if panel is None:
@@ -67,7 +67,7 @@ class Panels:
             panel = self._by_name[judge_id, prompt_id]
         return panel
 
-    def response_dictionary(self, panel: Panel, body: bytes) -> bytes:
+    def response_dictionary(self, panel: JudgePrompt, body: bytes) -> bytes:
         """Return the dictionary of a panel's responses, which is ``body`` where it is the first."""
         if panel.response_dictionary is None:
             panel.response_dictionary = body[-WINDOW:]
@@ -79,7 +79,7 @@ class Panels:
 
     def _read(self) -> None:
         for row in self._db.execute("SELECT id, judge_id, prompt_id, response_dictionary FROM panels"):
-            panel = Panel(*row)
+            panel = JudgePrompt(*row)
             self._by_id[panel.id] = panel
             self._by_name[panel.judge_id, panel.prompt_id] = panel
 
@@ -249,7 +249,7 @@ class Writer:
         for job, result in zip(group, results, strict=True):
             if job.done is None:
                 continue
-            if isinstance(result, _Refused):
+            if isinstance(result, _RefusedRequest):
                 job.done.set_exception(result.error)
             else:
                 job.done.set_result(result)
@@ -268,7 +268,7 @@ class Writer:
         except (InputError, ValueError) as error:
             db.execute("ROLLBACK TO job")
             self._desk.panels.forget()
-            result = _Refused(error)
+            result = _RefusedRequest(error)
         db.execute("RELEASE job")
         return result
 
@@ -289,5 +289,5 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
+class _RefusedRequest:
     error: Exception

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .answered import ACTIVE, FINISHED, LEFT
 from .plan import PanelPlan, panel_name_of
-from .storage.reading import Stored
+from .storage.reading import DatabaseState
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Participations:
         return self.answers[mask].reset_index(drop=True)
 
 
-def participations_of(plan: PanelPlan, stored: Stored, now: float) -> Participations:
+def participations_of(plan: PanelPlan, stored: DatabaseState, now: float) -> Participations:
     """Name visits and find their states."""
     # A person who finished has the name of the slot, as in the design. Anybody else has the number of the
     # visit in the name, since their slot is somebody else's or may become so.
@@ -52,7 +52,7 @@ def participations_of(plan: PanelPlan, stored: Stored, now: float) -> Participat
     return Participations(people, stored.answers.assign(judge_id=who["judge_id"], state=who["state"]))
 
 
-def _states(stored: Stored, people: pd.DataFrame, now: float, patience: float) -> np.ndarray:
+def _states(stored: DatabaseState, people: pd.DataFrame, now: float, patience: float) -> np.ndarray:
     """State of each visit, shape (visits,): its end, or whether it goes on, was left, or lost its slot."""
     slot_ends = stored.slots.dropna(subset="visit").set_index("visit")["until"].astype(float)
     until = people["number"].map(slot_ends).to_numpy(dtype=float, na_value=np.nan)

@@ -34,7 +34,7 @@ CLIPS = {".mp4": "video/mp4", ".webm": "video/webm"}
 
 
 @dataclass(frozen=True)
-class Shown:
+class SubjectDisplay:
     """Fields in words, and the name of a picture or clip with what it is described by."""
 
     fields: tuple[tuple[str, str], ...]
@@ -48,10 +48,10 @@ class Shown:
 class ShownItems:
     """What is shown, by the number of a profile or the id of an item, and the files of pictures by name."""
 
-    shown: Mapping[str, Shown]
+    shown: Mapping[str, SubjectDisplay]
     files: Mapping[str, tuple[Path, str]]  # name on a page: file and media type
 
-    def of(self, name: str) -> Shown:
+    def of(self, name: str) -> SubjectDisplay:
         """What is shown of one profile or item."""
         return self.shown[name]
 
@@ -92,11 +92,11 @@ def shown_posts(study: Study | None, posts: pd.DataFrame, media: Mapping[Any, st
         fields = _fields(row, names)
         if number in media:
             name, kind = _file(root, str(media[number]), files, f"profile {number}")
-            displays[str(number)] = Shown(
+            displays[str(number)] = SubjectDisplay(
                 (), name, kind, "; ".join(f"{key}: {value}" for key, value in fields)
             )
         else:
-            displays[str(number)] = Shown(fields)
+            displays[str(number)] = SubjectDisplay(fields)
     return ShownItems(displays, files)
 
 
@@ -127,7 +127,7 @@ def shown_items(study: ItemStudy, items: pd.DataFrame, lines: str | None = None)
             name, kind = _file(study.folder, str(row["media"]), files, f"item '{item}'")
             alt = str(row["alt"]) if _is_text(row.get("alt")) else ""
         texts = tuple(_lines(row.get(lines))) if lines is not None else ()
-        displays[item] = Shown(fields, name, kind, alt, texts)
+        displays[item] = SubjectDisplay(fields, name, kind, alt, texts)
     return ShownItems(displays, files)
 
 

@@ -17,7 +17,7 @@ from ..tables.schema import POSITIONS
 from .answered import ACTIVE, FINISHED, LEFT
 from .participations import Participations, participations_of
 from .plan import PanelPlan
-from .storage.reading import Stored
+from .storage.reading import DatabaseState
 from .tables import PanelTables, ratings_agree, repeats_agree, straight_lines, tables_of
 
 
@@ -64,7 +64,7 @@ class PanelFigures:
     straight: pd.DataFrame
 
 
-def figures_of(plan: PanelPlan, stored: Stored, now: float) -> PanelFigures:
+def figures_of(plan: PanelPlan, stored: DatabaseState, now: float) -> PanelFigures:
     """Compute the figures of one state of the database."""
     participations = participations_of(plan, stored, now)
     states = participations.people["state"]
@@ -93,7 +93,7 @@ def figures_of(plan: PanelPlan, stored: Stored, now: float) -> PanelFigures:
     )
 
 
-def _quotas(plan: PanelPlan, stored: Stored, participations: Participations) -> list[QuotaFigure]:
+def _quotas(plan: PanelPlan, stored: DatabaseState, participations: Participations) -> list[QuotaFigure]:
     taking_part = participations.people["state"].isin([FINISHED, ACTIVE])
     counted = stored.quotas[stored.quotas["visit"].map(taking_part).fillna(False).to_numpy(bool)]
     people = Counter(zip(counted["question"], counted["option"], strict=True))

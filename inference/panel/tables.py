@@ -28,7 +28,7 @@ from .answered import (
 )
 from .participations import Participations, participations_of
 from .plan import PanelPlan, panel_name_of
-from .storage.reading import Stored
+from .storage.reading import DatabaseState
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class PanelTables:
         return files
 
 
-def tables_of(plan: PanelPlan, stored: Stored, now: float, origin: str | None = None) -> PanelTables:
+def tables_of(plan: PanelPlan, stored: DatabaseState, now: float, origin: str | None = None) -> PanelTables:
     """Make the tables of one state of the database; ``origin`` is "simulated" for simulated people."""
     participations = participations_of(plan, stored, now)
     answered = answered_tasks(plan.study, participations.tasks(), origin)

@@ -13,15 +13,15 @@ from functools import lru_cache
 from typing import Any
 
 from ..tables.columns import fold, plain
-from .names import Names, exact_names, first_token, label_names, masses, share, token_at
+from .names import ValueNames, exact_names, first_token, label_names, masses, share, token_at
 from .quoted import Record, is_placeholder, records_with_key, strict_object, unquoted_content
-from .spec import Answer, Finding, ResponseSpec
+from .spec import Answer, ResponseSpec, RuleFinding
 from .verdicts import FALLBACK_KEYS, find_verdict, named_by
 
 
 def strict(
     answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Read a label alone, or a JSON object with exactly the keys asked for, as the study spells the label."""
     text = answer.text.strip()
     record = strict_object(text, (response.json_key, *response.further))
@@ -32,7 +32,7 @@ def strict(
 
 def lenient(
     answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Read the one label that the answer gives, by its id, its label or an alias."""
     # Where the judged texts are known and none of them contains a verdict, the first JSON object counts, and
     # what an answer that does not end writes on is passed over.
@@ -41,14 +41,14 @@ def lenient(
     return [_finding(answer, response, verdict.value, verdict.note)]
 
 
-def _finding(answer: Answer, response: ResponseSpec, value: str | None, note: str) -> Finding:
+def _finding(answer: Answer, response: ResponseSpec, value: str | None, note: str) -> RuleFinding:
     entry = token_at(answer, response.json_key) or first_token(answer)
     if value is None or entry is None:
-        return Finding("label", value, note)
+        return RuleFinding("label", value, note)
     names = label_names(response.labels)
     if names.word(str(entry.get("token"))) != value:
-        return Finding("label", value, note)
-    return Finding("label", value, note, share(masses(entry, names.word), value))
+        return RuleFinding("label", value, note)
+    return RuleFinding("label", value, note, share(masses(entry, names.word), value))
 
 
 Labels = dict[int, str | None]  # by number of the line, from 1; None for what is no label
@@ -63,7 +63,7 @@ _PARTS = re.compile(r"\s*[,;\n]\s*")
 
 def strict_line_labels(
     answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Read a JSON object with exactly the keys asked for and a list of labels, as the study spells them."""
     record = strict_object(answer.text.strip(), (response.json_key, *response.further))
     labels = record[response.json_key] if record else None
@@ -78,7 +78,7 @@ def strict_line_labels(
 
 def lenient_line_labels(
     answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Read the labels from JSON, from numbered lines, or from a list of nothing but labels."""
     # Two lists that differ leave all lines unread, unless none of the judged texts contains a list: then the
     # first counts, and what an unfinished answer writes on is ignored.
@@ -101,7 +101,7 @@ def lenient_line_labels(
     return _findings(candidates[0], response, "" if content.pure else "the list stands amid other text")
 
 
-def _labels_in_json(values: Sequence[object], response: ResponseSpec, names: Names) -> list[Labels]:
+def _labels_in_json(values: Sequence[object], response: ResponseSpec, names: ValueNames) -> list[Labels]:
     key = frozenset({plain(response.json_key)})
     pairs = list(records_with_key(values, key)) or list(records_with_key(values, FALLBACK_KEYS))
     pairs = [(record, name) for record, name in pairs if not is_placeholder(record[name])]
@@ -109,7 +109,7 @@ def _labels_in_json(values: Sequence[object], response: ResponseSpec, names: Nam
     return [labels for value in entries or values if (labels := _labels(value, names)) or entries]
 
 
-def _labels(value: object, names: Names) -> Labels:
+def _labels(value: object, names: ValueNames) -> Labels:
     if isinstance(value, list):
         entries = [_entry(item) for item in value]
         numbers = [number for number, _ in entries]
@@ -140,7 +140,7 @@ def _entry(item: object) -> tuple[int | None, object]:
     return (int(number) if isinstance(number, float) and number.is_integer() else None), label
 
 
-def _numbered_labels(prose: str, names: Names) -> Labels:
+def _numbered_labels(prose: str, names: ValueNames) -> Labels:
     labels: Labels = {}
     for match in _LISTED.finditer(prose):
         line, value = int(match[1]), names.bare(match[2])
@@ -148,7 +148,7 @@ def _numbered_labels(prose: str, names: Names) -> Labels:
     return labels if any(labels.values()) else {}
 
 
-def _enumerated_labels(prose: str, names: Names) -> Labels:
+def _enumerated_labels(prose: str, names: ValueNames) -> Labels:
     text = prose.strip().strip("[]().` ")
     first = _PARTS.split(text, maxsplit=1)[0]
     if first and names.bare(first) is None:
@@ -164,7 +164,7 @@ def _enumerated_labels(prose: str, names: Names) -> Labels:
 
 
 @lru_cache(maxsize=10_000)
-def _holds_lists(texts: tuple[str, ...], names: Names) -> bool:
+def _holds_lists(texts: tuple[str, ...], names: ValueNames) -> bool:
     """Whether a judged text contains what could be read as labels of lines."""
     folded_texts = map(fold, texts)
     return any(
@@ -173,7 +173,7 @@ def _holds_lists(texts: tuple[str, ...], names: Names) -> bool:
     )
 
 
-def _findings(labels: Labels, response: ResponseSpec, note: str = "") -> list[Finding]:
+def _findings(labels: Labels, response: ResponseSpec, note: str = "") -> list[RuleFinding]:
     labels = {line: label for line, label in labels.items() if line <= MOST_LINES}
     unshown = sorted(line for line in labels if not 1 <= line <= response.lines)
     if labels and response.lines and len(labels) != response.lines:
@@ -187,7 +187,7 @@ def _findings(labels: Labels, response: ResponseSpec, note: str = "") -> list[Fi
         missing = "no label for this line" if line not in labels else "not a known label"
         lacking = [] if label is not None or not labels else [missing]
         text = "; ".join(filter(None, [*lacking, note]))
-        findings.append(Finding(f"line_{line}", label, text, given=len(labels)))
+        findings.append(RuleFinding(f"line_{line}", label, text, given=len(labels)))
     return findings
 
 
@@ -252,21 +252,21 @@ def line_purpose(label: str, version: int = 2) -> str:
     return label.strip() if version == 1 else label.strip().lower()
 
 
-def label_by(extract: Extraction, version: int) -> Callable[..., list[Finding]]:
+def label_by(extract: Extraction, version: int) -> Callable[..., list[RuleFinding]]:
     """Make the reader of one label."""
 
-    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
+    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[RuleFinding]:
         value = extract(answer.text.strip(), response.json_key)
         name = joke_type(value, version) if isinstance(value, str) else ""
-        return [Finding("label", name or None, "" if name else _note_on_value(value))]
+        return [RuleFinding("label", name or None, "" if name else _note_on_value(value))]
 
     return read
 
 
-def line_labels_by(extract: Extraction, version: int) -> Callable[..., list[Finding]]:
+def line_labels_by(extract: Extraction, version: int) -> Callable[..., list[RuleFinding]]:
     """Make the reader of one label for each line: all labels that the answer gives, also for no line."""
 
-    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
+    def read(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[RuleFinding]:
         values = extract(answer.text.strip(), response.json_key)
         labels = values[:MOST_LABELS] if isinstance(values, list) else []
         names = [line_purpose(value, version) if isinstance(value, str) else "" for value in labels]
@@ -275,7 +275,7 @@ def line_labels_by(extract: Extraction, version: int) -> Callable[..., list[Find
             note = f"{len(names)} labels for {response.lines} lines"
         padded = names + [""] * (max(response.lines, 1) - len(names))
         return [
-            Finding(f"line_{line}", name or None, note, given=len(names))
+            RuleFinding(f"line_{line}", name or None, note, given=len(names))
             for line, name in enumerate(padded, 1)
         ]
 

@@ -99,7 +99,7 @@ def is_blank(token: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Names:
+class ValueNames:
     """Names of several values."""
 
     values: Mapping[str, str]  # value by plain name
@@ -129,13 +129,13 @@ class Names:
 
 
 @lru_cache(maxsize=256)
-def option_names(options: tuple[str, ...], noun: str = "") -> Names:
+def option_names(options: tuple[str, ...], noun: str = "") -> ValueNames:
     """Names of the options of a choice."""
     return _names(((option, (option,)) for option in options), noun)
 
 
 @lru_cache(maxsize=256)
-def label_names(labels: tuple[LabelSpec, ...]) -> Names:
+def label_names(labels: tuple[LabelSpec, ...]) -> ValueNames:
     """Names of labels: their ids, what they are called, and their aliases."""
     return _names(((each.id, (each.id, each.label, *each.aliases)) for each in labels), "")
 
@@ -148,7 +148,7 @@ def exact_names(labels: tuple[LabelSpec, ...]) -> Mapping[str, str]:
     }
 
 
-def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> Names:
+def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> ValueNames:
     values: dict[str, str] = {}
     for value, names in pairs:
         for name in map(plain, names):
@@ -161,7 +161,7 @@ def _names(pairs: Iterable[tuple[str, tuple[str, ...]]], noun: str) -> Names:
     pattern = "|".join(r"[\s_/-]{1,3}".join(map(re.escape, name.split())) for name in longest_first)
     nouns = _before_name({*SUBJECTS, plain(noun)} - {""})
     titles = re.compile(_before_name({*SUBJECTS, *TITLES, plain(noun)} - {""}))
-    return Names(values, rf"(?:{pattern})(?!\w)", nouns, titles)
+    return ValueNames(values, rf"(?:{pattern})(?!\w)", nouns, titles)
 
 
 def _before_name(words: Iterable[str]) -> str:

@@ -135,7 +135,7 @@ _ANSWER_TAG = re.compile(
 
 
 @dataclass(slots=True)
-class Content:
+class UnquotedAnswer:
     """An answer without its quotations."""
 
     # the JSON objects and lists in it
@@ -148,14 +148,14 @@ class Content:
     text: str = ""
 
 
-def unquoted_content(text: str, keep: Callable[[str], bool], texts: Sequence[str] = ()) -> Content:
+def unquoted_content(text: str, keep: Callable[[str], bool], texts: Sequence[str] = ()) -> UnquotedAnswer:
     """Take out of an answer what it quotes, and decode the JSON that it gives itself."""
     # Quotations are between quotation marks, backticks or foreign tags, lines with `>`, and copies of
     # `texts`; an answer that is one quotation is unwrapped. Work per character is bounded.
     text = visible(text).strip()
     document = decode_whole(text)
     if isinstance(document, dict | list):
-        return Content([document], pure=True)
+        return UnquotedAnswer([document], pure=True)
     text = _without_copies(_unwrapped(text), texts)
     if ">" in text:
         text = _without_tags(_BLOCKQUOTE.sub(GAP + "\n", text))
@@ -219,13 +219,13 @@ class _Scanner:
         self.failures = 0
         self.closed_nowhere_before: dict[str, int] = {}
 
-    def content(self) -> Content:
+    def content(self) -> UnquotedAnswer:
         text, values, pieces = self.text, list[Any](), list[str]()
         position = signs = 0
         while sign := _SIGNS.search(text, position):
             signs += 1
             if signs > MOST_SIGNS or self.failures > MOST_FAILURES:
-                return Content()
+                return UnquotedAnswer()
             start, mark = sign.start(), sign.group()
             pieces.append(text[position:start])
             position = sign.end()
@@ -238,7 +238,7 @@ class _Scanner:
                 passage = text[start:end]
                 pieces.append(passage if self.keep(passage) else GAP)
                 position = end
-        return Content(values, "".join([*pieces, text[position:]]))
+        return UnquotedAnswer(values, "".join([*pieces, text[position:]]))
 
     def decode(self, start: int) -> tuple[Any, int, bool]:
         value, end, valid = decode_at(self.text, start)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ..tables.columns import fold, plain
 from .names import ORNAMENT, first_token, masses, share, token_at, token_word
 from .quoted import DOUBLED, Record, records_with_key, strict_object, unquoted_content
-from .spec import Answer, Finding, Mass, ResponseSpec, ScaleSpec
+from .spec import Answer, Mass, ResponseSpec, RuleFinding, ScaleSpec
 
 WORDS = {
     word: float(number)
@@ -88,7 +88,7 @@ class _Ratings:
 
 def strict(
     answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Read a JSON object with a number in range for each scale, or, of a single scale, the number alone."""
     text = answer.text.strip()
     record = strict_object(text, [scale.id for scale in response.scales])
@@ -103,7 +103,7 @@ def strict(
 
 def lenient(
     answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Read numbers, fractions of the maximum and words for numbers, from JSON or from named lines."""
     # A scale that is missing, out of range, or given twice with different numbers is not read; the others
     # are.
@@ -171,14 +171,14 @@ def _numbers(prose: str, scale: ScaleSpec, pattern: re.Pattern[str]) -> Iterator
         yield rating((groups.get("alone") or groups["named"]).strip(ORNAMENT), scale)
 
 
-def _finding(answer: Answer, scale: ScaleSpec, ratings: _Ratings) -> Finding:
+def _finding(answer: Answer, scale: ScaleSpec, ratings: _Ratings) -> RuleFinding:
     numbers = [value for value in ratings.values if isinstance(value, float)]
     if len(ratings.values) != 1 or not numbers:
         several = f"contradicting ratings: {', '.join(f'{n:g}' for n in sorted(numbers))}"
         reasons = [value for value in ratings.values if isinstance(value, str)]
         note = several if len(numbers) > 1 else "; ".join(reasons) or "the scale is missing"
-        return Finding(scale.id, None, note)
-    return Finding(scale.id, numbers[0], "; ".join(ratings.notes), _mass(answer, scale, numbers[0]))
+        return RuleFinding(scale.id, None, note)
+    return RuleFinding(scale.id, numbers[0], "; ".join(ratings.notes), _mass(answer, scale, numbers[0]))
 
 
 def _mass(answer: Answer, scale: ScaleSpec, value: float) -> Mass:

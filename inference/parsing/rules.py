@@ -18,7 +18,7 @@ from ..tables.columns import fold
 from ..tables.files import ROOT
 from . import labels, ratings
 from . import verdicts as choice
-from .spec import Answer, Finding, Form, LabelSpec, Reading, ResponseSpec, ScaleSpec, Status, dimensions
+from .spec import Answer, Form, LabelSpec, Reading, ResponseSpec, RuleFinding, ScaleSpec, Status, dimensions
 
 PHRASES = ROOT / "data" / "refusals.yaml"
 SEARCHED = 400
@@ -79,11 +79,11 @@ def refusal_version() -> str:
     return load_phrases().version
 
 
-Reader = Callable[[Answer, ResponseSpec, Sequence[str], Sequence[str]], list[Finding]]
+Reader = Callable[[Answer, ResponseSpec, Sequence[str], Sequence[str]], list[RuleFinding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ParsingRule:
     """One way to read answers of one form; its version changes with what it reads."""
 
     form: str
@@ -106,7 +106,7 @@ _PUBLISHED = "As the published evaluation of jokes had it"
 _GREEDY = "the key of the JSON object from the first to the last curly bracket"
 _FIRST = "the key of the first JSON object that can be decoded and holds it"
 RULES = (
-    Rule(
+    ParsingRule(
         "choice",
         "token",
         1,
@@ -114,9 +114,11 @@ RULES = (
         "The option is the first token of an answer that says nothing else, with its probability against "
         "the other option from the log-probabilities.",
     ),
-    Rule("choice", "lenient", 1, choice.lenient, f"The option is {_LENIENT}."),
-    Rule("choice", "strict", 1, choice.strict, "The option stands alone or in JSON with nothing else."),
-    Rule(
+    ParsingRule("choice", "lenient", 1, choice.lenient, f"The option is {_LENIENT}."),
+    ParsingRule(
+        "choice", "strict", 1, choice.strict, "The option stands alone or in JSON with nothing else."
+    ),
+    ParsingRule(
         "ratings",
         "lenient",
         1,
@@ -124,7 +126,7 @@ RULES = (
         "Ratings are numbers, fractions of the maximum or words for numbers, from JSON or named lines; "
         "those missing, out of range or contradicting are not read.",
     ),
-    Rule(
+    ParsingRule(
         "ratings",
         "strict",
         1,
@@ -132,7 +134,7 @@ RULES = (
         "Ratings are numbers in range in a JSON object with exactly the scales, or, of a single scale, the "
         "number alone.",
     ),
-    Rule(
+    ParsingRule(
         "label",
         "lenient",
         2,
@@ -140,14 +142,14 @@ RULES = (
         f"The label, or an alias of it, is {_LENIENT}; of several JSON objects the first counts where the "
         "judged text holds no verdict.",
     ),
-    Rule(
+    ParsingRule(
         "label",
         "strict",
         2,
         labels.strict,
         "The label, as the study spells it, stands alone or in JSON with exactly the keys asked for.",
     ),
-    Rule(
+    ParsingRule(
         "line_labels",
         "lenient",
         2,
@@ -156,7 +158,7 @@ RULES = (
         "are not read, surplus labels are noted; of several lists that differ the first counts where the "
         "judged text holds none.",
     ),
-    Rule(
+    ParsingRule(
         "line_labels",
         "strict",
         2,
@@ -165,7 +167,7 @@ RULES = (
         "lines without a label are not read, surplus labels are noted.",
     ),
     *(
-        Rule(form, name, 1, reader(extract, version), f"{_PUBLISHED}: {location}, {words}{merged}.")
+        ParsingRule(form, name, 1, reader(extract, version), f"{_PUBLISHED}: {location}, {words}{merged}.")
         for form, reader, merged in (
             ("label", labels.label_by, ", similar types of jokes taken together"),
             ("line_labels", labels.line_labels_by, ", also for lines that were not shown"),
@@ -176,7 +178,9 @@ RULES = (
             ("published_first", labels.first_object, 2, _FIRST, "in small letters"),
         )
     ),
-    Rule("text", "whole", 1, choice.whole_answer, "The text is taken as it is, without blanks around it."),
+    ParsingRule(
+        "text", "whole", 1, choice.whole_answer, "The text is taken as it is, without blanks around it."
+    ),
 )
 _BY_NAME = {each.full_name: each for each in RULES} | {f"{each.form}/{each.name}": each for each in RULES}
 _ANY_FORM = ("strict", "lenient")
@@ -293,7 +297,7 @@ def read_answer(
     return [_reading(finding, chosen.full_name, status, note, cut) for finding in findings]
 
 
-def _reading(finding: Finding, rule: str, status: Status, note: str, cut: bool) -> Reading:
+def _reading(finding: RuleFinding, rule: str, status: Status, note: str, cut: bool) -> Reading:
     mass = finding.mass
     value = None if status == "refused" else finding.value
     if status == "ok" and value is None:
@@ -330,7 +334,7 @@ def _same_readings(response: ResponseSpec, rule: str, status: Status, note: str)
 
 
 @lru_cache(maxsize=256)
-def find_rule(form: str, name: str) -> Rule:
+def find_rule(form: str, name: str) -> ParsingRule:
     """Return the rule of a form by its short or full name; InputError where there is none."""
     if name == "default" or (form == "text" and name in _ANY_FORM):
         name = "whole" if form == "text" else "lenient"

@@ -129,17 +129,14 @@ class Mass:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a rule found for one dimension; ``value`` is None where it found nothing valid.
-
-    ``given`` is how many labels the answer has for lines.
-    """
+class RuleFinding:
+    """What a rule found for one dimension; ``value`` is None where it found nothing valid."""
 
     dimension: str
     value: str | float | None
     note: str = ""
     mass: Mass = Mass()
-    given: int | None = None
+    given: int | None = None  # how many labels the answer has for lines
 
 
 @dataclass(frozen=True, slots=True)

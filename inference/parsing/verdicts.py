@@ -19,49 +19,49 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..tables.columns import fold, plain
-from .names import ORNAMENT, TITLES, Names, first_token, masses, option_names, share, token_at
+from .names import ORNAMENT, TITLES, ValueNames, first_token, masses, option_names, share, token_at
 from .quoted import DOUBLED, GAP, is_placeholder, records_with_key, strict_object, unquoted_content
-from .spec import Answer, Finding, Mass, ResponseSpec
+from .spec import Answer, Mass, ResponseSpec, RuleFinding
 
 
 def whole_answer(
     answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Sequence[str]
-) -> list[Finding]:
+) -> list[RuleFinding]:
     """Take the text as it is, without blanks around it."""
-    return [Finding("text", answer.text.strip() or None)]
+    return [RuleFinding("text", answer.text.strip() or None)]
 
 
 Shown = Sequence[str]
 
 
-def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
+def strict(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[RuleFinding]:
     """Read an option alone, or a JSON object that contains nothing but the key with an option."""
     text = answer.text.strip()
     record = strict_object(text, (response.json_key,))
     value = record[response.json_key] if record else text
     valid = isinstance(value, str) and value in response.options
-    return [_with_probability(Finding("choice", value if valid else None), answer, response, order)]
+    return [_with_probability(RuleFinding("choice", value if valid else None), answer, response, order)]
 
 
-def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
+def lenient(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[RuleFinding]:
     """Read the one verdict of the answer as the module describes."""
     verdict = find_verdict(answer.text, _names(response), response.json_key, texts)
-    return [_with_probability(Finding("choice", verdict.value, verdict.note), answer, response, order)]
+    return [_with_probability(RuleFinding("choice", verdict.value, verdict.note), answer, response, order)]
 
 
-def token(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[Finding]:
+def token(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: Shown) -> list[RuleFinding]:
     """Read the first token, if nothing else follows in the answer."""
     # The probability is that of the option shown first, `P(first) / (P(first) + P(second))`, with tokens that
     # differ in case or in a leading space summed; `outside` is the mass on neither.
     names = _names(response)
     first = first_token(answer)
     if first is None:
-        return [Finding("choice", None, "no log-probabilities came")]
+        return [RuleFinding("choice", None, "no log-probabilities came")]
     mass = _mass(first, names, order)
     word = first.get("token")
     value = names.word(str(word))
     if value is None:
-        return [Finding("choice", None, f"the first token is {str(word)[:20]!r}", mass)]
+        return [RuleFinding("choice", None, f"the first token is {str(word)[:20]!r}", mass)]
     if names.bare(answer.text) != value:
         verdict = find_verdict(answer.text, names, response.json_key, texts)
         if verdict.value != value:
@@ -70,8 +70,8 @@ def token(answer: Answer, response: ResponseSpec, order: Sequence[str], texts: S
                 if verdict.value is None
                 else f"the first token says {value}, the text {verdict.value}"
             )
-            return [Finding("choice", None, note, mass)]
-    return [Finding("choice", value, mass=mass)]
+            return [RuleFinding("choice", None, note, mass)]
+    return [RuleFinding("choice", value, mass=mass)]
 
 
 def default_rule(answer: Answer, response: ResponseSpec) -> str:
@@ -81,17 +81,17 @@ def default_rule(answer: Answer, response: ResponseSpec) -> str:
     return "token" if is_option else "lenient"
 
 
-def _names(response: ResponseSpec) -> Names:
+def _names(response: ResponseSpec) -> ValueNames:
     return option_names(response.options, response.noun)
 
 
-def _mass(entry: Mapping[str, object], names: Names, order: Sequence[str]) -> Mass:
+def _mass(entry: Mapping[str, object], names: ValueNames, order: Sequence[str]) -> Mass:
     return share(masses(entry, names.word), order[0])
 
 
 def _with_probability(
-    finding: Finding, answer: Answer, response: ResponseSpec, order: Sequence[str]
-) -> Finding:
+    finding: RuleFinding, answer: Answer, response: ResponseSpec, order: Sequence[str]
+) -> RuleFinding:
     names = _names(response)
     entry = token_at(answer, response.json_key) or first_token(answer)
     if finding.value is None or entry is None:
@@ -133,7 +133,7 @@ class _Patterns:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ParsedValue:
     """One value, or None with the reason."""
 
     value: str | None
@@ -141,7 +141,7 @@ class Verdict:
 
 
 @lru_cache(maxsize=256)
-def _patterns(names: Names, keys: frozenset[str]) -> _Patterns:
+def _patterns(names: ValueNames, keys: frozenset[str]) -> _Patterns:
     marks = "|".join([MARKED, *(re.escape(key).replace(r"\ ", r"[\s_-]") for key in sorted(keys))])
     several = rf"(?!{_MORE}(?:{names.nouns})?{names.pattern})"
     unsure = r"(?![\s*_`\"')\]]{0,4}(?:\?|(?:if|when|unless|si|cuando|اذا)\b))"
@@ -162,12 +162,12 @@ def _patterns(names: Names, keys: frozenset[str]) -> _Patterns:
 
 
 def find_verdict(
-    text: str, names: Names, key: str, texts: Sequence[str] = (), first: bool = False
-) -> Verdict:
+    text: str, names: ValueNames, key: str, texts: Sequence[str] = (), first: bool = False
+) -> ParsedValue:
     """Find the verdict of an answer."""
     value = None if text.lstrip().startswith("{") else names.bare(text)
     if value is not None:
-        return Verdict(value, "" if value == text.strip() else "without what adorns the name")
+        return ParsedValue(value, "" if value == text.strip() else "without what adorns the name")
     content = unquoted_content(text, lambda passage: _is_word(passage, names), texts)
     keys = frozenset({plain(key)})
     pairs = list(records_with_key(content.values, keys)) or list(
@@ -178,7 +178,7 @@ def find_verdict(
         if pairs and texts and not _holds_verdict(tuple(texts), names, keys):
             pairs, content.prose = pairs[:1], ""
         if not pairs and len(_in_broken_json(content.text, key, names)) > 1:
-            return Verdict(None, "contradicting verdicts in broken JSON")
+            return ParsedValue(None, "contradicting verdicts in broken JSON")
     candidates: list[str | None] = []
     notes: list[str] = []
     for record, name in pairs:
@@ -195,7 +195,7 @@ def find_verdict(
 
 
 @lru_cache(maxsize=10_000)
-def _holds_verdict(texts: tuple[str, ...], names: Names, keys: frozenset[str]) -> bool:
+def _holds_verdict(texts: tuple[str, ...], names: ValueNames, keys: frozenset[str]) -> bool:
     """Whether a judged text contains what could be read as a verdict."""
     return any(
         "{" in passage or any(_verdicts_in_prose(fold(passage), names, keys | FALLBACK_KEYS))
@@ -203,38 +203,38 @@ def _holds_verdict(texts: tuple[str, ...], names: Names, keys: frozenset[str]) -
     )
 
 
-def _in_broken_json(text: str, key: str, names: Names) -> set[str | None]:
+def _in_broken_json(text: str, key: str, names: ValueNames) -> set[str | None]:
     """Values that stand behind the key in text that looks like JSON and cannot be decoded."""
     pairs = re.finditer(rf'"{re.escape(key)}"\s{{0,9}}:\s{{0,9}}"([^"\n]{{1,120}})"', text)
     return {names.bare(pair[1]) for pair in pairs if not is_placeholder(pair[1])}
 
 
-def named_by(value: object, names: Names) -> str | None:
+def named_by(value: object, names: ValueNames) -> str | None:
     """Find the value that a JSON string or number names; None for anything else."""
     if isinstance(value, float) and value == value:
         value = f"{value:g}"
     return names.bare(value) if isinstance(value, str) else None
 
 
-def _agreed_verdict(candidates: Sequence[str | None], notes: Sequence[str]) -> Verdict:
+def _agreed_verdict(candidates: Sequence[str | None], notes: Sequence[str]) -> ParsedValue:
     if not candidates:
-        return Verdict(None, "no verdict found")
+        return ParsedValue(None, "no verdict found")
     if None in candidates:
-        return Verdict(None, "; ".join(dict.fromkeys([*notes, "the key holds no valid name"])))
+        return ParsedValue(None, "; ".join(dict.fromkeys([*notes, "the key holds no valid name"])))
     values = sorted({value for value in candidates if value is not None})
     if len(values) > 1:
-        return Verdict(None, f"contradicting verdicts: {', '.join(values)}")
-    return Verdict(values[0], "; ".join(dict.fromkeys(notes)))
+        return ParsedValue(None, f"contradicting verdicts: {', '.join(values)}")
+    return ParsedValue(values[0], "; ".join(dict.fromkeys(notes)))
 
 
-def _is_word(passage: str, names: Names) -> bool:
+def _is_word(passage: str, names: ValueNames) -> bool:
     inside = passage.strip("\"'`“”«»„\u2039\u203a「」")
     if len(inside) > 60 or _STRUCTURE.search(inside):
         return False
     return " " not in inside or (names.bare(inside) is not None and not _TITLE.match(fold(inside)))
 
 
-def _verdicts_in_prose(prose: str, names: Names, keys: frozenset[str]) -> Iterator[str]:
+def _verdicts_in_prose(prose: str, names: ValueNames, keys: frozenset[str]) -> Iterator[str]:
     patterns = _patterns(names, keys)
     for statement in patterns.statement.finditer(prose):
         start = statement.start()
@@ -248,7 +248,7 @@ def _verdicts_in_prose(prose: str, names: Names, keys: frozenset[str]) -> Iterat
     yield from _verdicts_at_ends(prose, names, patterns)
 
 
-def _verdicts_at_ends(prose: str, names: Names, patterns: _Patterns) -> Iterator[str]:
+def _verdicts_at_ends(prose: str, names: ValueNames, patterns: _Patterns) -> Iterator[str]:
     text = prose.strip()
     first, last = text.partition("\n")[0], text.rpartition("\n")[2]
     closing = names.bare(last)

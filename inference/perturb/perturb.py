@@ -16,7 +16,7 @@ from ..tables.columns import stream
 from .lexicon import Lexicon, load_lexicon
 from .spans import (
     Segment,
-    Word,
+    SpanWord,
     are_adjacent,
     capitalised,
     key_of,
@@ -246,7 +246,7 @@ def _select_candidates(
     return sorted(selection, key=lambda candidate: candidate.first)
 
 
-def _change(text: str, words: Sequence[Word], candidate: Candidate) -> Change:
+def _change(text: str, words: Sequence[SpanWord], candidate: Candidate) -> Change:
     first, last = words[candidate.first], words[candidate.first + candidate.n - 1]
     return Change(
         first.line, first.start, last.end, text[first.start : last.end], candidate.new, candidate.how
@@ -276,7 +276,7 @@ class Context:
 
 
 def candidates(
-    kind: str, words: Sequence[Word], context: Context, rng: np.random.Generator
+    kind: str, words: Sequence[SpanWord], context: Context, rng: np.random.Generator
 ) -> list[Candidate]:
     """List what one kind of perturbation could change in the words of a span, in the order of the text."""
     if kind == "orthographic":
@@ -286,7 +286,7 @@ def candidates(
     return _substitutions(words, context, lexicon, rng) + swaps
 
 
-def _orthographic(words: Sequence[Word], context: Context, rng: np.random.Generator) -> list[Candidate]:
+def _orthographic(words: Sequence[SpanWord], context: Context, rng: np.random.Generator) -> list[Candidate]:
     """One slip per word, of a kind drawn first; short words come last."""
     proposals = []
     for place, word in enumerate(words):
@@ -365,7 +365,7 @@ def _with_case_of(pattern: str, letter: str) -> str:
 
 
 def _substitutions(
-    words: Sequence[Word], context: Context, lexicon: Lexicon, rng: np.random.Generator
+    words: Sequence[SpanWord], context: Context, lexicon: Lexicon, rng: np.random.Generator
 ) -> list[Candidate]:
     keys = [key_of(word.text) for word in words]
     joined = [*(are_adjacent(context.text, *pair) for pair in pairwise(words)), False]
@@ -394,7 +394,7 @@ def _keeps_form(before: str, old: str, new: str, language: str) -> bool:
     return sound is None or (sound.match(old) is None) == (sound.match(new) is None)
 
 
-def _swaps(words: Sequence[Word], text: str) -> list[Candidate]:
+def _swaps(words: Sequence[SpanWord], text: str) -> list[Candidate]:
     """Exchanges of two neighbouring words that differ; a sentence still begins with a capital."""
     proposals = []
     for place, (word, next_word) in enumerate(pairwise(words)):

@@ -181,7 +181,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Word:
+class SpanWord:
     """A word of a text, with its segment and its characters."""
 
     segment: int
@@ -191,7 +191,7 @@ class Word:
     text: str
 
 
-def words_of(text: str, segments: Sequence[Segment]) -> list[Word]:
+def words_of(text: str, segments: Sequence[Segment]) -> list[SpanWord]:
     """Words that are wholly inside the segments; a word that a segment cuts is not among them."""
     words = []
     lines = _line_bounds(text)
@@ -199,7 +199,7 @@ def words_of(text: str, segments: Sequence[Segment]) -> list[Word]:
         start, end = lines[segment.line - 1]
         for match in WORD.finditer(text, start, end):
             if match.start() >= segment.start and match.end() <= segment.end:
-                words.append(Word(place, segment.line, match.start(), match.end(), match.group()))
+                words.append(SpanWord(place, segment.line, match.start(), match.end(), match.group()))
     return words
 
 
@@ -239,7 +239,7 @@ def _line_bounds(text: str) -> list[tuple[int, int]]:
     return bounds
 
 
-def are_adjacent(text: str, first: Word, second: Word) -> bool:
+def are_adjacent(text: str, first: SpanWord, second: SpanWord) -> bool:
     """Whether only blanks separate two words of one segment."""
     between = text[first.end : second.start]
     return first.segment == second.segment and between != "" and not between.strip(" \t\u00a0")

@@ -26,7 +26,7 @@ _NESTED = re.compile(r"\{[^{}]*:[^{}]*\{")  # a width that is computed
 _STAR = re.compile(r"%[-+ #0-9.]*\*")
 
 
-class TooMuch(Exception):
+class BudgetExceeded(Exception):
     """A template computes more than the limits allow."""
 
 
@@ -39,7 +39,7 @@ class _Budget:
 
     def look(self) -> None:
         if time.thread_time() > self.until:
-            raise TooMuch(f"{TEMPLATE_SECONDS:g} seconds of computing")
+            raise BudgetExceeded(f"{TEMPLATE_SECONDS:g} seconds of computing")
 
 
 _budget: ContextVar[_Budget | None] = ContextVar("budget", default=None)
@@ -63,7 +63,7 @@ def pass_through(steps: int = 1) -> None:
         return
     budget.steps -= steps
     if budget.steps < 0:
-        raise TooMuch(f"{TEMPLATE_STEPS:,} passes through loops")
+        raise BudgetExceeded(f"{TEMPLATE_STEPS:,} passes through loops")
     budget.look()
 
 
@@ -75,14 +75,14 @@ def spend(size: int) -> None:
         return
     budget.work -= size
     if budget.work < 0:
-        raise TooMuch(f"{TEMPLATE_WORK:,} characters, those between included")
+        raise BudgetExceeded(f"{TEMPLATE_WORK:,} characters, those between included")
     budget.look()
 
 
 def fits(size: int) -> None:
     """Refuse what would be longer than the limit, before it is made."""
     if size > TEMPLATE_CHARACTERS:
-        raise TooMuch(f"{TEMPLATE_CHARACTERS:,} characters")
+        raise BudgetExceeded(f"{TEMPLATE_CHARACTERS:,} characters")
 
 
 def measured(value: Any) -> Any:
@@ -97,7 +97,7 @@ def weight(value: Any) -> int:
         return len(value)
     if isinstance(value, int):
         if value.bit_length() > TEMPLATE_BITS:
-            raise TooMuch(f"numbers of {TEMPLATE_BITS:,} bits")
+            raise BudgetExceeded(f"numbers of {TEMPLATE_BITS:,} bits")
         return 1
     if isinstance(value, list | tuple | dict | set | frozenset):
         return _weight(value, {})
@@ -137,7 +137,7 @@ def check_operation(operator: str, first: Any, second: Any) -> None:
             "+": max(first.bit_length(), second.bit_length()),
         }.get(operator, 0)
         if bits > TEMPLATE_BITS and abs(first) > 1:
-            raise TooMuch(f"numbers of {TEMPLATE_BITS:,} bits")
+            raise BudgetExceeded(f"numbers of {TEMPLATE_BITS:,} bits")
 
 
 def check_arguments(name: str, text: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -145,14 +145,14 @@ def check_arguments(name: str, text: Any, arguments: Sequence[Any], keywords: Ma
     values = (*arguments, *keywords.values())
     numbers = [abs(value) for value in values if isinstance(value, int)]
     if name in _NUMBERED and any(number > _NUMBERED[name] for number in numbers):
-        raise TooMuch(f"{_NUMBERED[name]:,} as an argument of {name}")
+        raise BudgetExceeded(f"{_NUMBERED[name]:,} as an argument of {name}")
     if name in _LISTING and isinstance(text, str):
         fits(ELEMENT * len(text))
     longest = max([len(value) for value in values if isinstance(value, str)], default=0)
     if name in ("strip", "lstrip", "rstrip", "trim") and longest > CHARACTERS_TO_STRIP:
-        raise TooMuch(f"{CHARACTERS_TO_STRIP:,} characters to strip")
+        raise BudgetExceeded(f"{CHARACTERS_TO_STRIP:,} characters to strip")
     if name == "sum" and any(not isinstance(value, int | float | str) for value in values):
-        raise TooMuch("a sum of anything but numbers")
+        raise BudgetExceeded("a sum of anything but numbers")
     if isinstance(text, str):
         lines = text.count("\n") + 1
         if name == "replace" and len(values) > 1:
@@ -174,13 +174,13 @@ def check_arguments(name: str, text: Any, arguments: Sequence[Any], keywords: Ma
 def check_braces(text: str, arguments: Sequence[Any]) -> None:
     """Refuse a format in braces whose result could be beyond the limits."""
     if _NESTED.search(text):
-        raise TooMuch(WIDE)
+        raise BudgetExceeded(WIDE)
     _check_format(text, "{", arguments)
 
 
 def _check_percent(text: str, values: Any) -> None:
     if _STAR.search(text):
-        raise TooMuch(WIDE)
+        raise BudgetExceeded(WIDE)
     _check_format(text, "%", values if isinstance(values, tuple) else (values,))
 
 
@@ -188,7 +188,7 @@ def _check_format(text: str, mark: str, values: Sequence[Any]) -> None:
     longest = max(map(weight, values), default=0)
     widths = sum(int(digits) if len(digits) < 9 else TEMPLATE_CHARACTERS for digits in _DIGITS.findall(text))
     if text.count(mark) * longest + widths + len(text) > TEMPLATE_CHARACTERS:
-        raise TooMuch(WIDE)
+        raise BudgetExceeded(WIDE)
 
 
 def _first_collection(values: Sequence[Any]) -> Collection[Any]:

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..design.factorial import Cell, asked_cells
-from ..design.subjects import Shown, Subject, takes, write_fields
+from ..design.factorial import FactorialCell, asked_cells
+from ..design.subjects import PresentedSubject, Subject, takes, write_fields
 from ..errors import InputError
 from ..ledger.exchanges import Body, Request, request_key
 from ..study.asking import (
@@ -28,7 +28,7 @@ from ..study.parts import Prompt
 from ..tables.schema import OPTION_LABELS, OPTION_ORDERS, PAIR_KIND, POSITIONS, SCALE_DIRECTIONS
 from .templates import Templates
 
-Media = Callable[[Shown, Collection[Medium]], list[dict[str, Any]]]
+Media = Callable[[PresentedSubject, Collection[Medium]], list[dict[str, Any]]]
 ALIKE = {"question", "options", "scales", "labels"}  # values that say nothing of a subject
 SHOWS = {  # values of templates by which a prompt shows the level of a facet
     "option_order": "{{ labels }}",
@@ -85,7 +85,7 @@ class Builder:
         """Refuse prompts whose messages are the same under two levels of a facet."""
         for prompt in self._prompts:
             self._check_options(prompt)
-            read: dict[str, Cell] = {}
+            read: dict[str, FactorialCell] = {}
             for cell in cells_of(self._study, subject, self._cells[prompt.id]):
                 order = self._option_order(subject, prompt, cell)
                 values = self._values(subject, prompt, order, cell, self._written(subject, cell))
@@ -110,7 +110,7 @@ class Builder:
         )
 
     def _request(
-        self, subject: Subject, prompt: Prompt, cell: Cell, order: list[str], values: dict[str, Any]
+        self, subject: Subject, prompt: Prompt, cell: FactorialCell, order: list[str], values: dict[str, Any]
     ) -> Request:
         body: Body = {
             "model": self._ask.model,
@@ -125,7 +125,7 @@ class Builder:
         key = request_key(self._judge, prompt.id, subject.name, cell.sample, body)
         return Request(key, self._judge, prompt.id, subject.name, cell.sample, body, arrangement)
 
-    def _option_order(self, subject: Subject, prompt: Prompt, cell: Cell) -> list[str]:
+    def _option_order(self, subject: Subject, prompt: Prompt, cell: FactorialCell) -> list[str]:
         """Return the answers that can be given, in the order in which this request names them."""
         response = self._asked[prompt.id]
         options = answer_options(response)
@@ -138,7 +138,7 @@ class Builder:
             random.Random(seed).shuffle(options)
         return options
 
-    def _settings(self, subject: Subject, prompt: Prompt, cell: Cell) -> dict[str, Any]:
+    def _settings(self, subject: Subject, prompt: Prompt, cell: FactorialCell) -> dict[str, Any]:
         """Return the judge's settings with a seed of this request, so that no two share their noise."""
         # Asked again on a later occasion, a request has the seed of the first.
         settings = dict(self._ask.settings)
@@ -195,7 +195,7 @@ class Builder:
         parts = [{"type": "text", "text": text}] if text or prompt.user is not None else []
         return [*parts, *(part for stimulus in pictured for part in self._media(stimulus, self._ask.takes))]
 
-    def _written(self, subject: Subject, cell: Cell) -> dict[str, str]:
+    def _written(self, subject: Subject, cell: FactorialCell) -> dict[str, str]:
         """Write what is shown of a subject, by what it is called."""
         collect = self._study.collect
         return {
@@ -211,7 +211,7 @@ class Builder:
         return self._values(subject, prompt, order, cell, self._written(subject, cell))
 
     def _values(
-        self, subject: Subject, prompt: Prompt, order: list[str], cell: Cell, written: dict[str, str]
+        self, subject: Subject, prompt: Prompt, order: list[str], cell: FactorialCell, written: dict[str, str]
     ) -> dict[str, Any]:
         """Return what a template may use."""
         response = self._asked[prompt.id]
@@ -233,14 +233,16 @@ class Builder:
         return values
 
 
-def cells_of(study: Study | ItemStudy, subject: Subject, cells: Sequence[Cell]) -> Sequence[Cell]:
+def cells_of(
+    study: Study | ItemStudy, subject: Subject, cells: Sequence[FactorialCell]
+) -> Sequence[FactorialCell]:
     """Select the combinations of facets that a subject is asked under: for a pair those of its order."""
     if study.instrument is None or not study.instrument.swaps or not subject.order:
         return cells
     return [cell for cell in cells if cell.option_order == subject.order]
 
 
-def _title(noun: str, position: str, cell: Cell) -> str:
+def _title(noun: str, position: str, cell: FactorialCell) -> str:
     """Name what is shown in a position, as the options are called: Profile A, Profile 1, First profile."""
     if position not in POSITIONS or cell.option_labels in USUAL:
         return f"{noun} {position}".strip()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..design.subjects import Shown
+from ..design.subjects import PresentedSubject
 from ..errors import InputError, listed
 from ..ledger import Ledger
 from ..ledger.exchanges import MEDIA
@@ -105,7 +105,7 @@ class MediaParts:
         self._ledger, self._cuts = ledger, cuts
         self._known: dict[tuple[str, str, tuple[str, ...]], tuple[str, list[Part]]] = {}
 
-    def __call__(self, stimulus: Shown, takes: Collection[Kind]) -> list[Part]:
+    def __call__(self, stimulus: PresentedSubject, takes: Collection[Kind]) -> list[Part]:
         """Return the parts that show one image or clip, after words that say what follows."""
         media = str(stimulus.media)
         key = (media, stimulus.kind, tuple(takes))

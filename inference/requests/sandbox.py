@@ -18,7 +18,7 @@ from jinja2.utils import Cycler, Joiner, Namespace
 from ..errors import InputError
 from ..tables.limits import TEMPLATE_CHARACTERS
 from . import budget
-from .budget import TooMuch, measured, pass_through
+from .budget import BudgetExceeded, measured, pass_through
 
 METHODS = {  # of values that templates may call; all others could make very much, or change something
     str: {
@@ -138,7 +138,7 @@ def gathered(pieces: Iterator[str], source: object) -> str:
                 texts.append(piece)
                 length += len(piece)
                 budget.fits(length)
-    except (TooMuch, MemoryError) as error:
+    except (BudgetExceeded, MemoryError) as error:
         limit = str(error) or "memory"
         raise InputError(
             f"{source}: the template cannot be filled: it exceeds a limit ({limit}); make it compute less."

@@ -45,7 +45,7 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class VideoFrame:
     """What a clip shows at one moment: seconds from its start, as JPEG."""
 
     seconds: float
@@ -90,7 +90,7 @@ def moments(seconds: float, rate: float, most: int) -> list[float]:
     return [number * seconds / most for number in range(most)]
 
 
-def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterator[Frame]:
+def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterator[VideoFrame]:
     """Yield what a clip shows at each of its :func:`moments`, turned upright and scaled down, never up."""
     times = iter(moments(clip.seconds, rate, most))
     due = next(times, None)
@@ -108,7 +108,7 @@ def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterato
             if last_frame is not None and due is not None and frame.time - start > due + TINY:
                 content = _jpeg(last_frame, float(shape or 1), longest_side)
                 while due is not None and frame.time - start > due + TINY:
-                    yield Frame(due, content)
+                    yield VideoFrame(due, content)
                     due = next(times, None)
             if due is None:
                 return
@@ -117,7 +117,7 @@ def cut_frames(clip: Clip, rate: float, most: int, longest_side: int) -> Iterato
             raise InputError(f"{clip.path}: the clip has no frame that can be decoded; save it anew as MP4.")
         content = _jpeg(last_frame, float(shape or 1), longest_side)
     while due is not None:
-        yield Frame(due, content)
+        yield VideoFrame(due, content)
         due = next(times, None)
 
 

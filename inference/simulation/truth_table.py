@@ -27,7 +27,7 @@ Values = dict[str, dict[tuple[str, str], float]]
 
 
 @dataclass(frozen=True)
-class Rule:
+class ParameterRule:
     """What rows of a parameter may contain."""
 
     # lowest, highest: Range of the value.
@@ -78,7 +78,7 @@ class TruthTable:
 def read_rows(
     source: Path | pd.DataFrame,
     columns: Sequence[str],
-    rules: Mapping[str, Rule],
+    rules: Mapping[str, ParameterRule],
     choices: Mapping[str, Collection[str]],
     everywhere: Sequence[str] = EVERYWHERE,
 ) -> TruthTable:
@@ -111,7 +111,7 @@ def read_rows(
 def _check_cells(
     at: str,
     parameter: str,
-    rule: Rule,
+    rule: ParameterRule,
     cells: Mapping[str, str],
     choices: Mapping[str, Collection[str]],
     everywhere: Sequence[str],
@@ -131,7 +131,9 @@ def _check_cells(
             raise InputError(f"{at}: {parameter} needs a {name}; {remedy}.")
 
 
-def _check_kind(at: str, parameter: str, rule: Rule, cells: Mapping[str, str], kinds: dict[str, str]) -> None:
+def _check_kind(
+    at: str, parameter: str, rule: ParameterRule, cells: Mapping[str, str], kinds: dict[str, str]
+) -> None:
     kind, judge = cells.get("judge_kind", ""), cells.get("judge")
     if (kind or judge) and kind not in JUDGE_KINDS:
         raise InputError(f"{at}: column 'judge_kind' contains '{kind}'; write human or model.")
@@ -141,7 +143,7 @@ def _check_kind(at: str, parameter: str, rule: Rule, cells: Mapping[str, str], k
         raise InputError(f"{at}: {parameter} belongs to a {rule.kind}, not to a {kind}; remove the row.")
 
 
-def _number(at: str, parameter: str, rule: Rule, text: str) -> float:
+def _number(at: str, parameter: str, rule: ParameterRule, text: str) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -19,7 +19,7 @@ FILES = (("items",), ("gold", "file"), ("panel", "consent"), ("panel", "instruct
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminedStudy:
     """A study file that was read as far as it can be."""
 
     marked: MarkedYaml  # the file as it is
@@ -31,7 +31,7 @@ class Examined:
     is_complete: bool
 
 
-def examine(name_or_path: str | Path) -> Examined:
+def examine(name_or_path: str | Path) -> ExaminedStudy:
     """Read a study file and find all that is wrong with it."""
     marked = read_study_file(name_or_path)
     content, problems = _known_fields(marked)
@@ -40,13 +40,15 @@ def examine(name_or_path: str | Path) -> Examined:
     study = _study(marked, _remove_fields(content, errors))
     if study is None:
         problems += _missing_files(marked)
-        return Examined(marked, None, _sort_problems(marked, problems), is_complete=False)
+        return ExaminedStudy(marked, None, _sort_problems(marked, problems), is_complete=False)
     wrong = {location_of(content, error)[:2] for error in errors}
     group_problems = [problem for group in contradictions(study) for problem in group]
     if isinstance(study, ItemStudy):
         group_problems += missing_file(study.folder, ("items",), "items", study.items)
     problems += [problem for problem in group_problems if problem.location[:2] not in wrong]
-    return Examined(marked, complete_study(study), _sort_problems(marked, problems), is_complete=not wrong)
+    return ExaminedStudy(
+        marked, complete_study(study), _sort_problems(marked, problems), is_complete=not wrong
+    )
 
 
 def _known_fields(marked: MarkedYaml) -> tuple[Any, list[Problem]]:

@@ -60,7 +60,7 @@ class Settings(TypedDict, total=False):
     vcov: str | None
 
 
-class Group(TypedDict, total=False):
+class ManifestGroup(TypedDict, total=False):
     """Judgments that were estimated by themselves, with their numbers of rows and clusters."""
 
     __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
@@ -86,7 +86,7 @@ class Entry(TypedDict, total=False):
     kind: Required[str]
     title: str | None
     settings: Settings | None
-    groups: list[Group] | None
+    groups: list[ManifestGroup] | None
     notes: list[str] | None
     extra: list[str] | None
     seconds: float

@@ -55,7 +55,7 @@ def _place(location: Sequence[int | str]) -> str:
     return text
 
 
-class Served(TypedDict):
+class ServedVersion(TypedDict):
     """Answers of one version of a judge."""
 
     __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
@@ -68,7 +68,7 @@ class Served(TypedDict):
     last: str
 
 
-class Since(TypedDict):
+class SettingsPeriod(TypedDict):
     """Settings of a judge's backend, and since when they held."""
 
     __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
@@ -82,8 +82,8 @@ class Provenance(TypedDict):
 
     __pydantic_config__ = AS_WRITTEN  # type: ignore[misc]
 
-    served: list[Served]
-    settings: dict[str, list[Since]]
+    served: list[ServedVersion]
+    settings: dict[str, list[SettingsPeriod]]
 
 
 PROVENANCE: TypeAdapter[Any] = TypeAdapter(Provenance)

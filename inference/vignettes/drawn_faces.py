@@ -136,7 +136,7 @@ class ByNumber(Part):
     mouth: Names
 
 
-class Group(Part):
+class FaceGroup(Part):
     """Attributes that the faces of a group may have; no value of a list repeats before all were dealt."""
 
     figure: Literal["man", "woman"]
@@ -153,7 +153,7 @@ class FacesFile(Part):
 
     seed: Annotated[int, Field(ge=0)]
     by_number: ByNumber
-    groups: dict[str, Group] = Field(default_factory=dict)
+    groups: dict[str, FaceGroup] = Field(default_factory=dict)
 
 
 def read_drawn_faces(path: Path, authors: Iterable[str]) -> dict[str, Portrait]:
@@ -216,7 +216,7 @@ def _check_names(part: Part, at: Location, marked: MarkedYaml) -> None:
                 raise marked.error((*at, field, position), f"{field}: {suggestion(name, form_names(field))}")
 
 
-def _deal_faces(file: FacesFile, group: Group, count: int) -> list[Portrait]:
+def _deal_faces(file: FacesFile, group: FaceGroup, count: int) -> list[Portrait]:
     """Return ``count`` faces; lists of equal length are dealt in the same order in all groups."""
     dealt: dict[str, list[str]] = {}
     for field in DEALT:

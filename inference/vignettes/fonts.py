@@ -102,7 +102,7 @@ def find_emoji(files: Sequence[str], folders: Sequence[str], named: Path | None)
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class FontFamily:
     """A family of the stack: its files, and how its weight and optical size are set."""
 
     name: str
@@ -114,7 +114,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class MissingFamily:
     """A family that is not installed: its scripts, and the extra that installs it."""
 
     name: str
@@ -122,14 +122,14 @@ class Absent:
     extra: str
 
 
-class _Listed(TypedDict, total=False):
+class _FontEntry(TypedDict, total=False):
     """An entry of the file of fonts."""
 
     name: str
     package: str
     file: str
     axes: dict[str, str | float]
-    bold: _Listed
+    bold: _FontEntry
     scripts: list[str]
     extra: str
 
@@ -140,7 +140,7 @@ class Fonts:
 
     Parameters
     ----------
-    families : sequence of Family
+    families : sequence of FontFamily
         In the order in which they are tried.
     emoji : EmojiFont or None
         Without one (None), text with emoji is refused.
@@ -148,7 +148,7 @@ class Fonts:
         Whether text can be shaped (Raqm and FriBidi are installed).
     shaped : sequence of str
         Scripts that are unreadable without shaping.
-    absent : sequence of Absent
+    absent : sequence of MissingFamily
         Families that are not installed, named in the message when a text needs one.
     pixels_per_point : float
         Pixels of a picture per typographic point, for the optical size.
@@ -160,11 +160,11 @@ class Fonts:
     'Inter'
     """
 
-    families: Sequence[Family]
+    families: Sequence[FontFamily]
     emoji: EmojiFont | None
     shaping: bool = True
     shaped: Sequence[str] = ()
-    absent: Sequence[Absent] = ()
+    absent: Sequence[MissingFamily] = ()
     pixels_per_point: float = 2.0
     _faces: dict[tuple[int, int, int], ImageFont.FreeTypeFont] = field(default_factory=dict, init=False)
     _characters: dict[int, frozenset[int]] = field(default_factory=dict, init=False)
@@ -265,15 +265,15 @@ def can_shape() -> bool:
     return bool(features.check("raqm") and features.check("fribidi") and fribidi())
 
 
-def _find_families(listed: Sequence[_Listed]) -> tuple[list[Family], list[Absent]]:
+def _find_families(listed: Sequence[_FontEntry]) -> tuple[list[FontFamily], list[MissingFamily]]:
     families, absent, missing = [], [], []
     for entry in listed:
         regular, bold = _file(entry), _file(entry.get("bold", entry))
         if regular and bold:
             axes = tuple(entry.get("axes", {}).values())
-            families.append(Family(entry["name"], regular, bold, axes))
+            families.append(FontFamily(entry["name"], regular, bold, axes))
         elif "extra" in entry:
-            absent.append(Absent(entry["name"], tuple(entry["scripts"]), entry["extra"]))
+            absent.append(MissingFamily(entry["name"], tuple(entry["scripts"]), entry["extra"]))
         else:
             missing.append(entry["package"].replace("_", "-"))
     if missing:
@@ -284,7 +284,7 @@ def _find_families(listed: Sequence[_Listed]) -> tuple[list[Family], list[Absent
     return families, absent
 
 
-def _file(entry: _Listed) -> Path | None:
+def _file(entry: _FontEntry) -> Path | None:
     spec = find_spec(entry["package"])
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -292,7 +292,7 @@ def _file(entry: _Listed) -> Path | None:
     return path if path.is_file() else None
 
 
-def _face(family: Family, size: int, weight: int, points: float, shaping: bool) -> ImageFont.FreeTypeFont:
+def _face(family: FontFamily, size: int, weight: int, points: float, shaping: bool) -> ImageFont.FreeTypeFont:
     layout = ImageFont.Layout.RAQM if shaping else ImageFont.Layout.BASIC
     face = ImageFont.truetype(family.bold if weight >= BOLD else family.regular, size, layout_engine=layout)
     if family.axes:

@@ -26,7 +26,7 @@ COLUMN, GAP, CAPTION = 520, 28, 19  # pixels of the sheet
 
 
 @dataclass(frozen=True)
-class Entry:
+class GalleryProfile:
     """One profile of a gallery."""
 
     profile_id: int
@@ -85,7 +85,7 @@ def choose_profiles(study: Study, profiles: pd.DataFrame, n: int, seed: int) -> 
 
 def draw_profiles(
     study: Study, profiles: pd.DataFrame, renderers: Sequence[Renderer], progress: Callable[[int], None]
-) -> list[Entry]:
+) -> list[GalleryProfile]:
     """Draw each profile with each renderer (they differ in the cues), and report the pictures drawn."""
     records = {renderer.job.cues: renderer.records(profiles) for renderer in renderers}
     table = label_fields(study, profiles).drop(columns="profile_id")
@@ -95,7 +95,7 @@ def draw_profiles(
         for row in range(len(levels))
     ]
     entries = [
-        Entry(number, level, {}, alt)
+        GalleryProfile(number, level, {}, alt)
         for number, level, alt in zip(profiles["profile_id"].tolist(), levels, alts, strict=True)
     ]
     n_drawn = 0
@@ -107,7 +107,7 @@ def draw_profiles(
     return entries
 
 
-def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str]) -> str:
+def gallery_page(study: Study, entries: Sequence[GalleryProfile], facts: Mapping[str, str]) -> str:
     """Return the gallery as an HTML document without other files; ``facts`` label how it was drawn."""
     figures = [
         {
@@ -136,7 +136,9 @@ def gallery_page(study: Study, entries: Sequence[Entry], facts: Mapping[str, str
     )
 
 
-def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, columns: int = 4) -> Picture:
+def gallery_sheet(
+    entries: Sequence[GalleryProfile], typesetter: Typesetter, title: str, columns: int = 4
+) -> Picture:
     """Draw profiles as one picture, cues side by side, each in the column that is the shortest so far."""
     blocks = [_block(entry, typesetter) for entry in entries]
     across = len(entries[0].pictures) if _has_several_pictures(entries) else 1
@@ -156,7 +158,7 @@ def gallery_sheet(entries: Sequence[Entry], typesetter: Typesetter, title: str, 
     return sheet
 
 
-def _block(entry: Entry, typesetter: Typesetter) -> Picture:
+def _block(entry: GalleryProfile, typesetter: Typesetter) -> Picture:
     """Draw the pictures of a profile side by side, and their caption below."""
     small = [
         picture.resize((COLUMN, round(picture.height * COLUMN / picture.width)), Image.Resampling.LANCZOS)
@@ -173,11 +175,11 @@ def _block(entry: Entry, typesetter: Typesetter) -> Picture:
     return block
 
 
-def _has_several_pictures(entries: Sequence[Entry]) -> bool:
+def _has_several_pictures(entries: Sequence[GalleryProfile]) -> bool:
     return any(len(entry.pictures) > 1 for entry in entries)
 
 
-def _counts(study: Study, entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+def _counts(study: Study, entries: Sequence[GalleryProfile]) -> dict[str, dict[str, int]]:
     """Count the profiles with each level, by attribute, both by label."""
     return {
         name: {

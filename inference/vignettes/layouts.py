@@ -98,7 +98,7 @@ class LayoutFile(Part):
 
 
 @dataclass(frozen=True)
-class Layout:
+class VignetteLayout:
     """A layout, checked."""
 
     path: Path
@@ -110,7 +110,7 @@ class Layout:
     fields: tuple[str, ...]  # columns of a record that the layout names; `each` shows all others as well
 
 
-def load_layout(name_or_path: str, folder: Path | None = None) -> Layout:
+def load_layout(name_or_path: str, folder: Path | None = None) -> VignetteLayout:
     """Load a layout that ships, or a layout file of a study.
 
     Parameters
@@ -122,7 +122,7 @@ def load_layout(name_or_path: str, folder: Path | None = None) -> Layout:
 
     Returns
     -------
-    Layout
+    VignetteLayout
         The layout, checked.
 
     Raises
@@ -143,7 +143,9 @@ def load_layout(name_or_path: str, folder: Path | None = None) -> Layout:
     if problems:
         location, sentence = min(problems, key=lambda problem: marked.line(problem[0]))
         raise marked.error(location, sentence)
-    return Layout(path, file.width, file.themes, file.styles, icons, file.content, _fields(file.content))
+    return VignetteLayout(
+        path, file.width, file.themes, file.styles, icons, file.content, _fields(file.content)
+    )
 
 
 def is_shipped(name: str) -> bool:

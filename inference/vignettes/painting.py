@@ -15,9 +15,9 @@ from PIL import Image, ImageChops, ImageDraw
 
 from ..errors import InputError
 from ..study.base import suggestion
-from .layouts import BACKGROUND, ICON_UNITS, Icon, Layout
+from .layouts import BACKGROUND, ICON_UNITS, Icon, VignetteLayout
 from .parts import RGB, Column, Container, IconPiece, PicturePiece, Row, RulePiece, TextPiece
-from .placing import Box, Placed, Record, Size, place
+from .placing import PictureBox, PlacedBox, Record, Size, place
 from .typesetting import TextBlock, Typesetter
 
 FINER = 4  # pixels drawn along each final pixel, for smooth edges
@@ -51,11 +51,11 @@ class ImageCache:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PaintedPicture:
     """A picture, and the box of each thing drawn in it."""
 
     image: Image.Image
-    boxes: tuple[Box, ...]
+    boxes: tuple[PictureBox, ...]
 
 
 class Painter:
@@ -63,7 +63,7 @@ class Painter:
 
     Parameters
     ----------
-    layout : Layout
+    layout : VignetteLayout
         Where fields stand, and their styles.
     theme : str
         One of the themes of the layout.
@@ -96,7 +96,7 @@ class Painter:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: VignetteLayout,
         theme: str,
         typesetter: Typesetter,
         pictures: Pictures,
@@ -118,16 +118,16 @@ class Painter:
         """Bytes of pixels of texts in the cache."""
         return self._texts.size
 
-    def place(self, record: Record) -> tuple[tuple[Box, ...], Size]:
+    def place(self, record: Record) -> tuple[tuple[PictureBox, ...], Size]:
         """Return the boxes of a record and the size of its picture, without drawing it."""
         placed, size = place(self._layout, record, self._set_text)
         return tuple(part.box for part in placed), size
 
-    def draw(self, record: Record) -> Drawing:
+    def draw(self, record: Record) -> PaintedPicture:
         """Draw a record: values by column, None if missing; an InputError names record, field and remedy."""
         placed, size = place(self._layout, record, self._set_text)
         image = Image.new("RGB", size, self._colours[BACKGROUND])
-        extending: list[tuple[TextPiece, Box, TextBlock]] = []
+        extending: list[tuple[TextPiece, PictureBox, TextBlock]] = []
         for part in placed:
             piece = part.piece
             if type(piece) is Row or type(piece) is Column:
@@ -145,9 +145,9 @@ class Painter:
         for piece, box, block in extending:
             colour = self._colours[self._layout.styles[piece.style].colour]
             self._typesetter.paint(image, block, colour, box.x, box.y)
-        return Drawing(image, tuple(part.box for part in placed))
+        return PaintedPicture(image, tuple(part.box for part in placed))
 
-    def _image_of(self, part: Placed) -> Image.Image:
+    def _image_of(self, part: PlacedBox) -> Image.Image:
         ground = self._colours[part.background]
         text = part.box.text or ""
         match part.piece:
@@ -170,7 +170,7 @@ class Painter:
                 )
         raise TypeError(f"nothing draws {part.piece!r}")
 
-    def _paint_area(self, image: Image.Image, box: Box, area: Container, background: str) -> None:
+    def _paint_area(self, image: Image.Image, box: PictureBox, area: Container, background: str) -> None:
         """Fill and frame an area: two rectangles, and four cached corners."""
         ground = self._colours[background]
         fill = self._colours[area.fill or background]
@@ -190,7 +190,7 @@ class Painter:
             image.paste(corner_image.transpose(Image.Transpose.ROTATE_180), (right - radius, bottom - radius))
 
 
-def _corners(box: Box) -> tuple[int, int, int, int]:
+def _corners(box: PictureBox) -> tuple[int, int, int, int]:
     return box.x, box.y, box.x + box.width, box.y + box.height
 
 

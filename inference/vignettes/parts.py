@@ -27,7 +27,7 @@ UNITS = ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "K"))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FieldPlace:
     """Where the value of a field stands in a text, and the filter it goes through."""
 
     field: str
@@ -36,30 +36,30 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class TextTemplate:
     """A text with places, as alternating words and places."""
 
-    parts: tuple[str | Place, ...]
+    parts: tuple[str | FieldPlace, ...]
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Fields in order of appearance, each once."""
-        return tuple(dict.fromkeys(part.field for part in self.parts if isinstance(part, Place)))
+        return tuple(dict.fromkeys(part.field for part in self.parts if isinstance(part, FieldPlace)))
 
     def fill(self, record: Mapping[str, object]) -> str:
         """Put the values of a record into the places."""
         return "".join(part if isinstance(part, str) else _format_value(part, record) for part in self.parts)
 
 
-def parse_template(text: str) -> Template:
+def parse_template(text: str) -> TextTemplate:
     """Parse ``{field}``, ``{field:filter}`` and ``{field:filter(a,b)}`` in a text; ``{{`` is a brace."""
-    parts: list[str | Place] = []
+    parts: list[str | FieldPlace] = []
     end = 0
     for place in PLACE.finditer(text):
         parts += [_check_braces(text[end : place.start()], text), _part(place, text)]
         end = place.end()
     parts.append(_check_braces(text[end:], text))
-    return Template(tuple(part for part in parts if part != ""))
+    return TextTemplate(tuple(part for part in parts if part != ""))
 
 
 def time_of_day(value: object) -> str:
@@ -101,7 +101,7 @@ def _check_braces(part: str, text: str) -> str:
     return part
 
 
-def _part(place: re.Match[str], text: str) -> str | Place:
+def _part(place: re.Match[str], text: str) -> str | FieldPlace:
     if place.group() in ("{{", "}}"):
         return place.group()[0]
     field, name, arguments = place.groups()
@@ -111,10 +111,10 @@ def _part(place: re.Match[str], text: str) -> str | Place:
     if name is not None and len(values) != (needed := FILTERS[name][1]):
         takes = f"{needed} arguments, as in {name}(one,many)" if needed else "no arguments"
         raise ValueError(f"'{text}': {name} takes {takes}; correct the places.")
-    return Place(field, name, values)
+    return FieldPlace(field, name, values)
 
 
-def _format_value(place: Place, record: Mapping[str, object]) -> str:
+def _format_value(place: FieldPlace, record: Mapping[str, object]) -> str:
     value = record.get(place.field)
     if value is None:
         raise KeyError(place.field)
@@ -203,7 +203,7 @@ def _as_sides(value: object) -> Sides:
     return top, right, bottom, left
 
 
-TemplateText = Annotated[Template, parsed_by(parse_template)]
+TemplateText = Annotated[TextTemplate, parsed_by(parse_template)]
 Width = Annotated[int | Literal["fill", "natural"], _pixels_or("fill", "natural")]
 
 
@@ -218,10 +218,10 @@ class Piece(Part):
     cue: Cue | None = None  # of a person's identity that it shows, with all parts inside it
 
     @property
-    def template(self) -> Template | None:
+    def template(self) -> TextTemplate | None:
         """Text of a text piece, or the name of a picture."""
         value = getattr(self, self.KIND)
-        return value if isinstance(value, Template) else None
+        return value if isinstance(value, TextTemplate) else None
 
     @property
     def parts(self) -> list[AnyPiece]:

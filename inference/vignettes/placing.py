@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import InputError, did_you_mean
-from .layouts import BACKGROUND, FIELD, VALUE, Layout
+from .layouts import BACKGROUND, FIELD, VALUE, VignetteLayout
 from .parts import (
     BoxKind,
     Column,
@@ -19,8 +19,8 @@ from .parts import (
     Row,
     RulePiece,
     SpacePiece,
-    Template,
     TextPiece,
+    TextTemplate,
     Width,
 )
 from .typesetting import TextBlock, TextStyle
@@ -30,7 +30,7 @@ NEVER_SHOWN = ("profile_id", "alt")  # the number of a record and its descriptio
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FilledPart:
     """A part of a layout, filled from a record."""
 
     piece: Piece
@@ -38,10 +38,10 @@ class Content:
     cue: Cue | None = None
     fields: tuple[str, ...] = ()  # columns of the record that it shows
     text: str | None = None  # of a picture, its name
-    inside: tuple[Content, ...] = ()
+    inside: tuple[FilledPart, ...] = ()
 
 
-def contents(layout: Layout, record: Record) -> Content:
+def contents(layout: VignetteLayout, record: Record) -> FilledPart:
     """Fill a layout from a record, whose missing values are None."""
     content = next(_fill_piece(layout, layout.content, record, None, None), None)
     if content is None:
@@ -56,8 +56,8 @@ def record_name(record: Record) -> str:
 
 
 def _fill_piece(
-    layout: Layout, piece: Piece, record: Record, cue: Cue | None, field: str | None
-) -> Iterator[Content]:
+    layout: VignetteLayout, piece: Piece, record: Record, cue: Cue | None, field: str | None
+) -> Iterator[FilledPart]:
     """Fill a part; ``field`` is the current field of ``each``."""
     if piece.when is not None and record.get(piece.when) is None:
         return
@@ -66,7 +66,7 @@ def _fill_piece(
     if template is not None:
         fields = _columns(template, field)
         name = piece.name or "_".join(fields) or piece.KIND
-        yield Content(piece, name, cue, fields, _text_of(layout, template, record))
+        yield FilledPart(piece, name, cue, fields, _text_of(layout, template, record))
     elif type(piece) is Each:
         yield from _repeat_piece(layout, piece, record, cue)
     elif piece.parts:
@@ -74,13 +74,15 @@ def _fill_piece(
             part for child in piece.parts for part in _fill_piece(layout, child, record, cue, field)
         )
         if inside:
-            yield Content(piece, piece.name or piece.KIND, cue, inside=inside)
+            yield FilledPart(piece, piece.name or piece.KIND, cue, inside=inside)
     else:
         name = piece.icon if type(piece) is IconPiece else piece.KIND
-        yield Content(piece, piece.name or name, cue)
+        yield FilledPart(piece, piece.name or name, cue)
 
 
-def _repeat_piece(layout: Layout, piece: Each, record: Record, cue: Cue | None) -> Iterator[Content]:
+def _repeat_piece(
+    layout: VignetteLayout, piece: Each, record: Record, cue: Cue | None
+) -> Iterator[FilledPart]:
     named = {*layout.fields, *piece.without, *NEVER_SHOWN}
     for field, value in record.items():
         if field not in named and value is not None:
@@ -88,14 +90,14 @@ def _repeat_piece(layout: Layout, piece: Each, record: Record, cue: Cue | None) 
             yield from _fill_piece(layout, piece.each, scope, cue, field)
 
 
-def _columns(template: Template, field: str | None) -> tuple[str, ...]:
+def _columns(template: TextTemplate, field: str | None) -> tuple[str, ...]:
     """Return the columns whose values a text shows; within ``each`` its placeholders are resolved."""
     if field is None:
         return template.fields
     return tuple(field if name == VALUE else name for name in template.fields if name != FIELD)
 
 
-def _text_of(layout: Layout, template: Template, record: Record) -> str:
+def _text_of(layout: VignetteLayout, template: TextTemplate, record: Record) -> str:
     try:
         return template.fill(record)
     except KeyError as missing:
@@ -115,24 +117,24 @@ HALVES = {"start": 0, "center": 1, "end": 2}  # halves of the remaining room bef
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PartFrame:
     """A part with its size in pixels, and the frames inside it with their distances from its corner."""
 
-    content: Content
+    content: FilledPart
     width: int
     height: int
     block: TextBlock | None = None
-    inside: tuple[tuple[int, int, Frame], ...] = ()
+    inside: tuple[tuple[int, int, PartFrame], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TextSetting:
     """The styles of a layout, and the function that breaks a text into lines."""
 
-    layout: Layout
+    layout: VignetteLayout
     set_text: SetText
 
-    def block(self, content: Content, piece: TextPiece, width: int | None) -> TextBlock:
+    def block(self, content: FilledPart, piece: TextPiece, width: int | None) -> TextBlock:
         """Set a text in its style."""
         style = self.layout.styles[piece.style]
         align = "start" if piece.align == "left" else piece.align
@@ -141,7 +143,7 @@ class Setting:
         )
 
 
-def arrange(content: Content, width: int, setting: Setting, tight: bool = False) -> Frame:
+def arrange(content: FilledPart, width: int, setting: TextSetting, tight: bool = False) -> PartFrame:
     """Compute the size of a part and the positions of the parts inside it."""
     piece = content.piece
     if type(piece) is TextPiece:
@@ -153,10 +155,12 @@ def arrange(content: Content, width: int, setting: Setting, tight: bool = False)
     if type(piece) is PicturePiece or type(piece) is IconPiece:
         if width < piece.size:
             raise _no_room(content, width, piece.size, setting)
-        return Frame(content, piece.size, piece.size)
+        return PartFrame(content, piece.size, piece.size)
     if type(piece) is RulePiece:
-        return Frame(content, width, piece.thickness)
-    return Frame(content, width, piece.space if type(piece) is SpacePiece and piece.space != "fill" else 0)
+        return PartFrame(content, width, piece.thickness)
+    return PartFrame(
+        content, width, piece.space if type(piece) is SpacePiece and piece.space != "fill" else 0
+    )
 
 
 def fair_shares(wants: Sequence[int | None], room: int) -> list[int]:
@@ -171,7 +175,7 @@ def fair_shares(wants: Sequence[int | None], room: int) -> list[int]:
     return shares
 
 
-def natural_width(content: Content, setting: Setting) -> int:
+def natural_width(content: FilledPart, setting: TextSetting) -> int:
     """Return the width of a part whose texts are in one line each."""
     piece = content.piece
     if type(piece) is TextPiece:
@@ -187,19 +191,19 @@ def natural_width(content: Content, setting: Setting) -> int:
     return piece.space if type(piece) is SpacePiece and piece.space != "fill" else 0
 
 
-def _text(content: Content, piece: TextPiece, width: int, setting: Setting, tight: bool) -> Frame:
+def _text(content: FilledPart, piece: TextPiece, width: int, setting: TextSetting, tight: bool) -> PartFrame:
     if tight or piece.align == "left":
         block = setting.block(content, piece, None)
         if block.width <= width:
-            return Frame(content, width, block.height, block)
+            return PartFrame(content, width, block.height, block)
     least = NARROWEST * setting.layout.styles[piece.style].size
     if width < least and setting.block(content, piece, None).width > width:
         raise _no_room(content, width, least, setting)
     block = setting.block(content, piece, width)
-    return Frame(content, width, block.height, block)
+    return PartFrame(content, width, block.height, block)
 
 
-def _column(content: Content, piece: Container, width: int, setting: Setting) -> Frame:
+def _column(content: FilledPart, piece: Container, width: int, setting: TextSetting) -> PartFrame:
     top, right, bottom, left = piece.padding
     room = width - left - right
     y = top
@@ -213,14 +217,14 @@ def _column(content: Content, piece: Container, width: int, setting: Setting) ->
         frame = arrange(part, width_of_part, setting, tight)
         placed.append((left + _space_before(room - frame.width, piece.align), y, frame))
         y += frame.height + piece.gap
-    return Frame(content, width, y - piece.gap + bottom, inside=tuple(placed))
+    return PartFrame(content, width, y - piece.gap + bottom, inside=tuple(placed))
 
 
-def _row(content: Content, piece: Row, width: int, setting: Setting) -> Frame:
+def _row(content: FilledPart, piece: Row, width: int, setting: TextSetting) -> PartFrame:
     top, right, bottom, left = piece.padding
     room = width - left - right - piece.gap * (len(content.inside) - 1)
     frames = [
-        Frame(part, share, 0) if type(part.piece) is SpacePiece else arrange(part, share, setting, tight)
+        PartFrame(part, share, 0) if type(part.piece) is SpacePiece else arrange(part, share, setting, tight)
         for part, (share, tight) in zip(content.inside, _shares(content, room, setting), strict=True)
     ]
     height = max(frame.height for frame in frames)
@@ -229,14 +233,14 @@ def _row(content: Content, piece: Row, width: int, setting: Setting) -> Frame:
     for frame in frames:
         placed.append((x, top + _space_before(height - frame.height, piece.align), frame))
         x += frame.width + piece.gap
-    return Frame(content, width, top + height + bottom, inside=tuple(placed))
+    return PartFrame(content, width, top + height + bottom, inside=tuple(placed))
 
 
 def _space_before(remaining: int, align: str) -> int:
     return remaining * HALVES[align] // 2
 
 
-def _shares(content: Content, room: int, setting: Setting) -> list[tuple[int, bool]]:
+def _shares(content: FilledPart, room: int, setting: TextSetting) -> list[tuple[int, bool]]:
     """Split the width of a row; the flag of a part is True if it has its natural width."""
     widths = [_wanted_width(part, in_row=True) for part in content.inside]
     fixed = sum(width for width in widths if isinstance(width, int))
@@ -255,7 +259,7 @@ def _shares(content: Content, room: int, setting: Setting) -> list[tuple[int, bo
     return [(width if isinstance(width, int) else shares[at], at in tight) for at, width in enumerate(widths)]
 
 
-def _wanted_width(content: Content, in_row: bool) -> Width:
+def _wanted_width(content: FilledPart, in_row: bool) -> Width:
     """Return the width of a part: pixels, all the room, or the natural width of its text."""
     piece = content.piece
     if type(piece) is PicturePiece or type(piece) is IconPiece:
@@ -265,7 +269,7 @@ def _wanted_width(content: Content, in_row: bool) -> Width:
     return piece.space if type(piece) is SpacePiece and in_row else "fill"
 
 
-def _no_room(content: Content, room: int, needed: int, setting: Setting) -> InputError:
+def _no_room(content: FilledPart, room: int, needed: int, setting: TextSetting) -> InputError:
     return InputError(
         f"{setting.layout.path}: '{content.name}' needs {needed:,} pixels across and has {max(room, 0):,}; "
         "make it smaller, or the parts next to it."
@@ -276,7 +280,7 @@ Size = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class PictureBox:
     """One drawn thing and its position in pixels from the upper left corner of the picture."""
 
     name: str  # as in the layout, such as ``text`` or ``likes``
@@ -292,29 +296,29 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBox:
     """A box, its part of the layout, the name of the colour behind it, and its text as set."""
 
-    box: Box
+    box: PictureBox
     piece: Piece
     background: str
     block: TextBlock | None = None
 
 
-def place(layout: Layout, record: Record, set_text: SetText) -> tuple[tuple[Placed, ...], Size]:
+def place(layout: VignetteLayout, record: Record, set_text: SetText) -> tuple[tuple[PlacedBox, ...], Size]:
     """Place all parts of a layout for one record; return them in drawing order, with the picture's size."""
     try:
-        frame = arrange(contents(layout, record), layout.width, Setting(layout, set_text))
+        frame = arrange(contents(layout, record), layout.width, TextSetting(layout, set_text))
     except InputError as problem:
         raise InputError(f"{record_name(record)}: {problem}") from None
-    placed: list[Placed] = []
+    placed: list[PlacedBox] = []
     _place(frame, 0, 0, BACKGROUND, placed)
     for part in placed:
         _check_edges(layout, record, part, frame.height)
     return tuple(placed), (layout.width, frame.height)
 
 
-def _check_edges(layout: Layout, record: Record, one: Placed, height: int) -> None:
+def _check_edges(layout: VignetteLayout, record: Record, one: PlacedBox, height: int) -> None:
     """Refuse a text whose ink extends beyond the upper or the lower edge of the picture."""
     if one.block is None:
         return
@@ -326,21 +330,21 @@ def _check_edges(layout: Layout, record: Record, one: Placed, height: int) -> No
         )
 
 
-def _place(frame: Frame, x: int, y: int, background: str, placed: list[Placed]) -> None:
+def _place(frame: PartFrame, x: int, y: int, background: str, placed: list[PlacedBox]) -> None:
     """Add a frame and the frames inside it, from back to front."""
     piece = frame.content.piece
     kind = piece.box
     if kind is not None:
-        placed.append(Placed(_box(frame, kind, x, y), piece, background, frame.block))
+        placed.append(PlacedBox(_box(frame, kind, x, y), piece, background, frame.block))
     if type(piece) is Row or type(piece) is Column:
         background = piece.fill or background
     for right, down, part in frame.inside:
         _place(part, x + right, y + down, background, placed)
 
 
-def _box(frame: Frame, kind: BoxKind, x: int, y: int) -> Box:
+def _box(frame: PartFrame, kind: BoxKind, x: int, y: int) -> PictureBox:
     content = frame.content
     lines = () if frame.block is None else tuple(line.text for line in frame.block.lines)
-    return Box(
+    return PictureBox(
         content.name, kind, content.fields, content.cue, x, y, frame.width, frame.height, content.text, lines
     )

@@ -13,7 +13,7 @@ DASHES = "\N{EN DASH}\N{EM DASH}"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextRun:
     """A cluster (a character as readers count them), or several of one font and direction."""
 
     text: str
@@ -23,19 +23,19 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class UnbrokenText:
     """Text between two places where a line may break."""
 
-    clusters: tuple[Piece, ...]  # without white space; empty for white space that begins a paragraph
-    pieces: tuple[Piece, ...]  # the same, as it is shaped
-    blanks: tuple[Piece, ...]  # the white space after it
+    clusters: tuple[TextRun, ...]  # without white space; empty for white space that begins a paragraph
+    pieces: tuple[TextRun, ...]  # the same, as it is shaped
+    blanks: tuple[TextRun, ...]  # the white space after it
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """Words of a paragraph, and whether it runs from right to left."""
 
-    words: tuple[Word, ...]
+    words: tuple[UnbrokenText, ...]
     rtl: bool
 
 
@@ -44,16 +44,16 @@ def paragraphs(text: str, fonts: Fonts) -> list[Paragraph]:
     return [_paragraph(part, fonts) for part in NEWLINES.split(text)]
 
 
-def word_beginning(word: Word, count: int) -> Word:
+def word_beginning(word: UnbrokenText, count: int) -> UnbrokenText:
     """Return the first clusters of a word as a word without white space after it."""
     clusters = word.clusters[:count]
-    return Word(clusters, _pieces(clusters), ())
+    return UnbrokenText(clusters, _pieces(clusters), ())
 
 
-def split_word(word: Word, count: int) -> tuple[Word, Word]:
+def split_word(word: UnbrokenText, count: int) -> tuple[UnbrokenText, UnbrokenText]:
     """Cut a word after a number of clusters."""
     clusters = word.clusters[count:]
-    return word_beginning(word, count), Word(clusters, _pieces(clusters), word.blanks)
+    return word_beginning(word, count), UnbrokenText(clusters, _pieces(clusters), word.blanks)
 
 
 def _paragraph(text: str, fonts: Fonts) -> Paragraph:
@@ -62,7 +62,7 @@ def _paragraph(text: str, fonts: Fonts) -> Paragraph:
     by_character, rtl = levels(text)
     clusters, start = [], 0
     for cluster, family in zip(texts, families, strict=True):
-        clusters.append(Piece(cluster, family, by_character[start], traits(cluster).space))
+        clusters.append(TextRun(cluster, family, by_character[start], traits(cluster).space))
         start += len(cluster)
     return Paragraph(tuple(_words(clusters)), rtl)
 
@@ -95,7 +95,7 @@ def _families(texts: Sequence[str], fonts: Fonts) -> list[int]:
     return chosen
 
 
-def _words(clusters: Sequence[Piece]) -> Iterator[Word]:
+def _words(clusters: Sequence[TextRun]) -> Iterator[UnbrokenText]:
     start = 0
     for end in range(1, len(clusters) + 1):
         if end == len(clusters) or _breaks(clusters, end):
@@ -103,29 +103,29 @@ def _words(clusters: Sequence[Piece]) -> Iterator[Word]:
             while visible > start and clusters[visible - 1].space:
                 visible -= 1
             visible_part = tuple(clusters[start:visible])
-            yield Word(visible_part, _pieces(visible_part), _pieces(clusters[visible:end]))
+            yield UnbrokenText(visible_part, _pieces(visible_part), _pieces(clusters[visible:end]))
             start = end
 
 
-def _pieces(clusters: Sequence[Piece]) -> tuple[Piece, ...]:
+def _pieces(clusters: Sequence[TextRun]) -> tuple[TextRun, ...]:
     """Join neighbouring clusters of one font and direction; each emoji stays alone."""
-    joined: list[Piece] = []
+    joined: list[TextRun] = []
     start = 0
     for end in range(1, len(clusters) + 1):
         first = clusters[start]
         if end < len(clusters) and first.family != EMOJI and _can_join(first, clusters[end]):
             continue
         text = "".join([cluster.text for cluster in clusters[start:end]])
-        joined.append(Piece(text, first.family, first.level, first.space))
+        joined.append(TextRun(text, first.family, first.level, first.space))
         start = end
     return tuple(joined)
 
 
-def _can_join(first: Piece, second: Piece) -> bool:
+def _can_join(first: TextRun, second: TextRun) -> bool:
     return (first.family, first.level, first.space) == (second.family, second.level, second.space)
 
 
-def _breaks(clusters: Sequence[Piece], position: int) -> bool:
+def _breaks(clusters: Sequence[TextRun], position: int) -> bool:
     """Return whether a line may end before a cluster, in the spirit of Unicode Standard Annex 14."""
     last, following = clusters[position - 1], clusters[position]
     before, after = traits(last.text), traits(following.text)

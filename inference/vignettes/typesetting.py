@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ..errors import InputError
 from .characters import UNDRAWN, as_at_level, visual_order
 from .fonts import EMOJI, Fonts
-from .segments import Paragraph, Piece, Word, paragraphs, split_word, word_beginning
+from .segments import Paragraph, TextRun, UnbrokenText, paragraphs, split_word, word_beginning
 
 CACHED_WORDS = 4096
 CACHED_PAIRS = 4096  # of letters, and their distances
@@ -50,7 +50,7 @@ class Sprites:
         self._cached = lru_cache(maxsize=CACHED_WORDS)(self._draw)
         self._kerning = lru_cache(maxsize=CACHED_PAIRS)(self._measure_pair)
 
-    def of(self, piece: Piece, size: int, weight: int) -> Sprite:
+    def of(self, piece: TextRun, size: int, weight: int) -> Sprite:
         """Return the picture of a piece; ``size`` in pixels."""
         return self._cached(piece.text, piece.family, piece.level % 2, piece.space, size, weight)
 
@@ -145,7 +145,7 @@ class TextStyle:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """A line: its text as in the source, without white space at its end, and its position in the block."""
 
     text: str
@@ -159,7 +159,7 @@ class Line:
 class TextBlock:
     """A text in lines, in pixels."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     width: int
     height: int  # of the lines, whatever their ink
     above: int  # ink above the first line
@@ -215,11 +215,11 @@ class Typesetter:
                     corners = (left, top, left + sprite.image.width, top + sprite.image.height)
                     image.paste(colour if letters else sprite.image, corners, sprite.image)
 
-    def _rows(self, paragraph: Paragraph, style: TextStyle, width: int | None) -> list[Line]:
+    def _rows(self, paragraph: Paragraph, style: TextStyle, width: int | None) -> list[TextLine]:
         if width is None:
             return [self._row(paragraph.words, style)]
         words = [part for word in paragraph.words for part in self._cut(word, style, width)]
-        rows: list[Line] = []
+        rows: list[TextLine] = []
         start = 0
         while start < len(words) or not rows:
             count = self._count_that_may_fit(words, start, style, width)
@@ -231,7 +231,9 @@ class Typesetter:
             start += count
         return rows
 
-    def _count_that_may_fit(self, words: Sequence[Word], start: int, style: TextStyle, width: int) -> int:
+    def _count_that_may_fit(
+        self, words: Sequence[UnbrokenText], start: int, style: TextStyle, width: int
+    ) -> int:
         """Count the words whose advances together are at most the width of a line."""
         pen = 0.0
         for position in range(start, len(words)):
@@ -241,7 +243,7 @@ class Typesetter:
             pen += self._advance(words[position].blanks, style)
         return len(words) - start
 
-    def _cut(self, word: Word, style: TextStyle, width: int) -> Iterator[Word]:
+    def _cut(self, word: UnbrokenText, style: TextStyle, width: int) -> Iterator[UnbrokenText]:
         """Yield a word, or its parts if it is longer than a line."""
         while (fitting := self._fitting(word, style, width)) < len(word.clusters):
             if not fitting:
@@ -253,7 +255,7 @@ class Typesetter:
             yield head
         yield word
 
-    def _fitting(self, word: Word, style: TextStyle, width: int) -> int:
+    def _fitting(self, word: UnbrokenText, style: TextStyle, width: int) -> int:
         """Count the clusters at the beginning of a word that fit in a line."""
         length = len(word.clusters)
         fitting, beyond = 0, min(LONG, length)
@@ -269,11 +271,11 @@ class Typesetter:
                 beyond = middle
         return fitting
 
-    def _fits(self, word: Word, count: int, style: TextStyle, width: int) -> bool:
+    def _fits(self, word: UnbrokenText, count: int, style: TextStyle, width: int) -> bool:
         head = word if count == len(word.clusters) else word_beginning(word, count)
         return self._row([head], style).width <= width
 
-    def _row(self, words: Sequence[Word], style: TextStyle) -> Line:
+    def _row(self, words: Sequence[UnbrokenText], style: TextStyle) -> TextLine:
         pieces = [piece for word in words for piece in (*word.pieces, *word.blanks)]
         while pieces and pieces[-1].space:
             pieces.pop()
@@ -287,13 +289,15 @@ class Typesetter:
                 right = max(right, at + sprite.left + sprite.image.width)
         text = "".join([piece.text for piece in pieces])
         width = max(right, math.ceil(pen)) - left
-        return Line(text, 0, 0, width, tuple((sprite, pen - left) for sprite, pen in sprites))
+        return TextLine(text, 0, 0, width, tuple((sprite, pen - left) for sprite, pen in sprites))
 
-    def _advance(self, pieces: Sequence[Piece], style: TextStyle) -> float:
+    def _advance(self, pieces: Sequence[TextRun], style: TextStyle) -> float:
         return sum([self._sprites.of(piece, style.size, style.weight).advance for piece in pieces])
 
 
-def _block(rows: Sequence[tuple[Line, bool]], style: TextStyle, width: int | None, fonts: Fonts) -> TextBlock:
+def _block(
+    rows: Sequence[tuple[TextLine, bool]], style: TextStyle, width: int | None, fonts: Fonts
+) -> TextBlock:
     height = round(style.size * style.leading)
     ascent, descent = fonts.face(0, style.size, style.weight).getmetrics()
     baseline = round((height - ascent - descent) / 2) + ascent
@@ -318,8 +322,8 @@ def _block(rows: Sequence[tuple[Line, bool]], style: TextStyle, width: int | Non
     )
 
 
-def _move_line(line: Line, x: int, y: int) -> Line:
-    return Line(line.text, x, y, line.width, tuple((sprite, x + pen) for sprite, pen in line.sprites))
+def _move_line(line: TextLine, x: int, y: int) -> TextLine:
+    return TextLine(line.text, x, y, line.width, tuple((sprite, x + pen) for sprite, pen in line.sprites))
 
 
 def _start(free: int, style: TextStyle, rtl: bool) -> int:

@@ -16,7 +16,7 @@ from conjury.analysis.pipeline.fitting import unused_result_name
 from conjury.analysis.pipeline.results_folder import ResultsFolder
 from conjury.analysis.raters import ModelFit
 from conjury.analysis.raters.models.fitted import Prior, override_priors
-from conjury.cli.commands.judges.raters import Assuming, file_names
+from conjury.cli.commands.judges.raters import ModelAssumptions, file_names
 from conjury.inference.errors import InputError
 from conjury.inference.tables import read_table
 
@@ -142,17 +142,17 @@ def test_judgments_of_any_file_need_no_study(done: Told, refused: Told, tmp_path
 
 
 def test_priors_link_and_scale_are_read() -> None:
-    given = Assuming(prior=["severity_sd=0.5", "bias = 0, 0.3"], link="probit", scale="1, 2,3").read()
+    given = ModelAssumptions(prior=["severity_sd=0.5", "bias = 0, 0.3"], link="probit", scale="1, 2,3").read()
     priors = {"severity_sd": (0.5,), "bias": (0.0, 0.3)}
     assert given.given(link=True, scale=True) == {
         "priors": priors,
         "link": "probit",
         "scale": (1.0, 2.0, 3.0),
     }
-    assert Assuming().read().given(link=False, scale=False) == {}
+    assert ModelAssumptions().read().given(link=False, scale=False) == {}
     for one in ({"link": "probit"}, {"scale": "1,2"}):
         with pytest.raises(InputError, match="omit it"):
-            Assuming(**one).read().given(link=False, scale=False)
+            ModelAssumptions(**one).read().given(link=False, scale=False)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_priors_link_and_scale_are_read() -> None:
 )
 def test_what_cannot_be_read_is_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        Assuming(**given).read()
+        ModelAssumptions(**given).read()
 
 
 def test_the_model_gets_what_was_assumed_and_the_manifest_says_so(

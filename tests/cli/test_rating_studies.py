@@ -13,7 +13,7 @@ from conjury.analysis.benchmark import scores
 from conjury.analysis.benchmark.data.answered import score_study
 from conjury.analysis.pipeline.items import add_printed_numbers, find_gold, with_gold
 from conjury.analysis.pipeline.loading import read_judgments_of
-from conjury.analysis.pipeline.run import Fitted
+from conjury.analysis.pipeline.run import FittedResults
 from conjury.inference.study import ItemStudy, load_any_study
 from conjury.inference.tables import read_table, validate
 
@@ -112,7 +112,7 @@ def test_a_simulation_is_not_compared_with_published_numbers(ran: Ran) -> None:
     known = item_study("harm_or_humor")
     ran("simulate harm_or_humor --out j.parquet --items 40 --judge gpt_4o --judge human")
     loaded, answered = with_gold(read_judgments_of(known, [Path("j.parquet")]))
-    fitted = Fitted()
+    fitted = FittedResults()
     fitted.add("scores_modality", "Scores", scores(score_study(answered, answered.of_models), draws=0))
     add_printed_numbers(answered, fitted, loaded.source())
     assert "published_scores" not in fitted.by_name

@@ -28,8 +28,8 @@ from fakes.server import TESTS, FakeServer
 from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.anthropic.lines import message_params
 from conjury.inference.backends.batches.backend import KEPT, BatchBackend
-from conjury.inference.backends.batches.service import Busy, Waits
-from conjury.inference.backends.batches.shards import Limits
+from conjury.inference.backends.batches.service import ProviderBusy, Waits
+from conjury.inference.backends.batches.shards import ShardLimits
 from conjury.inference.backends.endpoints import find_endpoint
 from conjury.inference.backends.google.batch_service import GoogleBatches
 from conjury.inference.backends.google.lines import content_request
@@ -66,7 +66,7 @@ SERVICES: dict[str, Any] = {
 def make_backend(url: str, folder: Path, requests: int = 4, **settings: Any) -> BatchBackend:
     given = {name: settings.pop(name) for name in ("pause", "timeout", "max_retries") if name in settings}
     waits = Waits(**{"pause": 0.01, "timeout": 10.0, **given})
-    limits = settings.pop("limits", Limits(requests=requests))
+    limits = settings.pop("limits", ShardLimits(requests=requests))
     endpoint = find_endpoint(url, settings.pop("key_variable", OPENAI.key_variable))
     service = SERVICES[settings.pop("provider", "openai")](endpoint, "m", waits, **settings)
     return BatchBackend("judge", "m", folder / "batches", service, limits=limits)
@@ -143,7 +143,7 @@ def _die_at(step: str, provider: str) -> None:
 
 
 def _limited(*_: Any, **__: Any) -> Any:
-    raise Busy("the list of batches is limited")
+    raise ProviderBusy("the list of batches is limited")
 
 
 def _process(work: Callable[[], None]) -> int:

@@ -6,18 +6,20 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from conjury.analysis.benchmark.data.answered import Answered
+from conjury.analysis.benchmark.data.answered import LabelAnswers
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
 from conjury.analysis.pipeline.items import plan_labels
-from conjury.analysis.pipeline.run import FitOptions, Fitted, fit
+from conjury.analysis.pipeline.run import FitOptions, FittedResults, fit
 from conjury.inference.study import Study
 
 QUICK = FitOptions(draws=0)
 
 
-def fit_study(study: Study, variants: Mapping[str, pd.DataFrame], options: FitOptions = QUICK) -> Fitted:
+def fit_study(
+    study: Study, variants: Mapping[str, pd.DataFrame], options: FitOptions = QUICK
+) -> FittedResults:
     return fit(plan_conjoint(study, list(groups(variants)), options))
 
 
-def fit_labels(answered: Answered, options: FitOptions = QUICK) -> Fitted:
+def fit_labels(answered: LabelAnswers, options: FitOptions = QUICK) -> FittedResults:
     return fit(plan_labels(answered, options))

@@ -22,7 +22,7 @@ ROLES = ("estimate", "std_error", "lower", "upper", "statistic", "p", "p_below",
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearBound:
     """A bound on the estimate that is linear in its standard error: a + b se, from above or below."""
 
     a: Fraction
@@ -30,7 +30,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Reading:
+class IntervalReading:
     """How numbers belong together: confidence level, degrees of freedom and sides of the p value."""
 
     level: float = 0.95
@@ -74,7 +74,7 @@ def check_effect(group: Group) -> Iterator[Finding]:
     numbers = group.numbers
     roles = tuple(role for role in ROLES if role in numbers)
     method = one_of(group, "method", ("analytic", "bootstrap"), "analytic")
-    stated_reading = Reading(
+    stated_reading = IntervalReading(
         float(group.settings.get("level", 0.95)),
         float(group.settings.get("df", inf)),
         int(group.settings.get("sides", 2)),
@@ -123,8 +123,8 @@ def check_effect(group: Group) -> Iterator[Finding]:
     yield finding
 
 
-def _readings(reading: Reading) -> dict[str, tuple[Reading, Rounding]]:
-    readings: dict[str, tuple[Reading, Rounding]] = {"as stated": (reading, "nearest")}
+def _readings(reading: IntervalReading) -> dict[str, tuple[IntervalReading, Rounding]]:
+    readings: dict[str, tuple[IntervalReading, Rounding]] = {"as stated": (reading, "nearest")}
     for level in (0.9, 0.95, 0.99, 0.999):
         if level != reading.level:
             readings[f"{100 * level:g}% interval"] = (replace(reading, level=level), "nearest")
@@ -158,7 +158,7 @@ def _is_outside_interval(group: Group) -> bool:
     return estimate.upper < lower.lower or estimate.lower > upper.upper or lower.lower > upper.upper
 
 
-def _fits(group: Group, roles: Sequence[str], reading: Reading, rounding: Rounding) -> bool:
+def _fits(group: Group, roles: Sequence[str], reading: IntervalReading, rounding: Rounding) -> bool:
     """Whether an estimate and a standard error exist."""
     # Every claim bounds the estimate by lines in the standard error, so that eliminating the estimate leaves
     # bounds of the standard error (Fourier and Motzkin): exact in rational arithmetic.
@@ -167,15 +167,15 @@ def _fits(group: Group, roles: Sequence[str], reading: Reading, rounding: Roundi
 
 
 def _lines(
-    group: Group, roles: Sequence[str], reading: Reading, rounding: Rounding, sign: int
-) -> tuple[list[Line], list[Line], Fraction, Fraction]:
+    group: Group, roles: Sequence[str], reading: IntervalReading, rounding: Rounding, sign: int
+) -> tuple[list[LinearBound], list[LinearBound], Fraction, Fraction]:
     """Lines below and above an estimate of a sign, and the least and largest standard error."""
     below, above = [], []
     least, largest = Fraction(0), Fraction(10**9)
 
     def bound(interval: Interval, slopes: tuple[Fraction, Fraction]) -> None:
-        below.append(Line(interval.lower, min(slopes)))
-        above.append(Line(interval.upper, max(slopes)))
+        below.append(LinearBound(interval.lower, min(slopes)))
+        above.append(LinearBound(interval.upper, max(slopes)))
 
     zero = (Fraction(0), Fraction(0))
     for role in roles:
@@ -192,15 +192,17 @@ def _lines(
         else:
             low, high = _statistic(group, role, reading, rounding)
             if role == "statistic" or sign > 0:
-                below.append(Line(Fraction(0), low))
-                above.append(Line(Fraction(0), high))
+                below.append(LinearBound(Fraction(0), low))
+                above.append(LinearBound(Fraction(0), high))
             else:
-                below.append(Line(Fraction(0), -high))
-                above.append(Line(Fraction(0), -low))
+                below.append(LinearBound(Fraction(0), -high))
+                above.append(LinearBound(Fraction(0), -low))
     return below, above, least, largest
 
 
-def _statistic(group: Group, role: str, reading: Reading, rounding: Rounding) -> tuple[Fraction, Fraction]:
+def _statistic(
+    group: Group, role: str, reading: IntervalReading, rounding: Rounding
+) -> tuple[Fraction, Fraction]:
     """Bounds of the estimate over its standard error: signed of a statistic, otherwise of its magnitude."""
     number = group.numbers[role]
     if role == "statistic":
@@ -222,7 +224,9 @@ def _statistic(group: Group, role: str, reading: Reading, rounding: Rounding) ->
     return reading.statistic(levels[stars])[0], reading.statistic(levels[stars + 1])[1]
 
 
-def _feasible(below: Sequence[Line], above: Sequence[Line], least: Fraction, largest: Fraction) -> bool:
+def _feasible(
+    below: Sequence[LinearBound], above: Sequence[LinearBound], least: Fraction, largest: Fraction
+) -> bool:
     for low in below:
         for high in above:
             slope, gap = low.b - high.b, high.a - low.a  # slope * se <= gap
@@ -235,7 +239,7 @@ def _feasible(below: Sequence[Line], above: Sequence[Line], least: Fraction, lar
     return least <= largest and largest >= 0
 
 
-def _expected(group: Group, roles: Sequence[str], reading: Reading) -> str:
+def _expected(group: Group, roles: Sequence[str], reading: IntervalReading) -> str:
     """The numbers that follow from the published estimate and standard error, in words."""
     estimate = float(group.numbers["estimate"].exact)
     quantile = float(sum(reading.quantile()) / 2)
@@ -266,7 +270,7 @@ def _expected(group: Group, roles: Sequence[str], reading: Reading) -> str:
     return ", ".join(parts[name] for name in names) or parts["p"]
 
 
-def _chance(group: Group, roles: Sequence[str], reading: Reading) -> float:
+def _chance(group: Group, roles: Sequence[str], reading: IntervalReading) -> float:
     """Share of 100 random groups that are consistent, each number being 0.5 to 1.5 times itself."""
     rng = random.Random(SEED)
     passed = sum(

@@ -94,7 +94,7 @@ Check = Callable[[Group], Iterable[Finding]]
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredCheck:
     """A check of published numbers: roles that it needs, roles and settings that it can use."""
 
     name: str
@@ -105,7 +105,7 @@ class Registered:
     settings: tuple[str, ...]
 
 
-REGISTERED: dict[str, Registered] = {}
+REGISTERED: dict[str, RegisteredCheck] = {}
 
 
 def arithmetic(
@@ -148,7 +148,7 @@ def arithmetic(
     """
 
     def register(run: Check) -> Check:
-        REGISTERED[name] = Registered(name, title, run, tuple(needs), tuple(uses), tuple(settings))
+        REGISTERED[name] = RegisteredCheck(name, title, run, tuple(needs), tuple(uses), tuple(settings))
         return run
 
     return register

@@ -15,7 +15,7 @@ from .ratings import (
     DIVISORS,
     LARGEST_N,
     Divisor,
-    Scale,
+    RatingGrid,
     fits,
     fitting_sizes,
     index_of,
@@ -31,12 +31,12 @@ EXACT, DRAWS, SEED = 5000, 1000, 1  # of random numbers where there are more tha
 
 
 @dataclass(frozen=True)
-class Definition:
+class MeanDefinition:
     """One way in which a mean and a standard deviation may have been computed and rounded."""
 
     name: str
     sizes: tuple[int, ...]
-    scale: Scale
+    scale: RatingGrid
     divisor: Divisor
     rounding: Rounding
 
@@ -71,13 +71,13 @@ def check_mean_sd(group: Group) -> Iterator[Finding]:
         )
 
 
-def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[Definition, ...]:
+def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[MeanDefinition, ...]:
     """Both divisors under each rounding, the stated divisor and rounding to the nearest first."""
     scale = scale_of(group, _ratings_per_score(group))
     first = one_of(group, "divisor", DIVISORS, DIVISORS[0]) == DIVISORS[0]
     stated_divisor, other_divisor = DIVISORS if first else DIVISORS[::-1]
     return tuple(
-        Definition(
+        MeanDefinition(
             _definition_name(rounding, divisor, stated_divisor), tuple(sizes), scale, divisor, rounding
         )
         for rounding in ROUNDINGS
@@ -85,7 +85,7 @@ def definitions(group: Group, sizes: Sequence[int], with_sd: bool) -> tuple[Defi
     )
 
 
-def other_samples(group: Group, definition: Definition, with_sd: bool) -> Iterator[Definition]:
+def other_samples(group: Group, definition: MeanDefinition, with_sd: bool) -> Iterator[MeanDefinition]:
     """The stated definition for single ratings in place of averages, and for sample sizes near it."""
     per = _ratings_per_score(group)
     if with_sd and per > 1:
@@ -179,7 +179,7 @@ def _subject(mean: Printed, sd: Printed | None) -> str:
     return f"mean {mean.text}" if sd is None else f"mean {mean.text} with the standard deviation {sd.text}"
 
 
-def _fitting(definition: Definition, mean: Printed, sd: Printed | None) -> list[int]:
+def _fitting(definition: MeanDefinition, mean: Printed, sd: Printed | None) -> list[int]:
     spread = None if sd is None else sd.interval(definition.rounding)
     return list(
         fitting_sizes(
@@ -188,7 +188,7 @@ def _fitting(definition: Definition, mean: Printed, sd: Printed | None) -> list[
     )
 
 
-def _nearest(definition: Definition, mean: Printed, sd: Printed | None) -> str:
+def _nearest(definition: MeanDefinition, mean: Printed, sd: Printed | None) -> str:
     """The possible mean, or pair of mean and standard deviation, that is fewest last digits away."""
     if sd is None:
         return " or ".join(number.text for number in nearest_means(definition, mean))
@@ -196,7 +196,7 @@ def _nearest(definition: Definition, mean: Printed, sd: Printed | None) -> str:
     return "" if pair is None else f"mean {pair[0].text} with standard deviation {pair[1].text}"
 
 
-def nearest_means(definition: Definition, mean: Printed) -> list[Printed]:
+def nearest_means(definition: MeanDefinition, mean: Printed) -> list[Printed]:
     """The possible published means nearest to a mean: one, or two as far away as each other."""
     grid = mean_grid(definition.scale, mean.digits, mean.unit)
     if not grid:
@@ -210,7 +210,7 @@ def nearest_means(definition: Definition, mean: Printed) -> list[Printed]:
     return []
 
 
-def nearest_pair(definition: Definition, mean: Printed, sd: Printed) -> tuple[Printed, Printed] | None:
+def nearest_pair(definition: MeanDefinition, mean: Printed, sd: Printed) -> tuple[Printed, Printed] | None:
     """The possible published pair with the least sum of differences in last digits."""
     grid = mean_grid(definition.scale, mean.digits, mean.unit)
     if not grid or may_be_single(definition):
@@ -234,7 +234,7 @@ def nearest_pair(definition: Definition, mean: Printed, sd: Printed) -> tuple[Pr
     return pair
 
 
-def _spreads(definition: Definition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
+def _spreads(definition: MeanDefinition, mean: Printed, sd: Printed) -> Iterator[tuple[int, Printed]]:
     """Standard deviations up to the largest for a mean, with their differences from one, in order."""
     at, highest = index_of(sd), max(most_sd(definition, mean, n, sd) for n in definition.sizes)
     for gap in range(max(at - highest, -at, 0), max(at, highest - at) + 1):
@@ -243,7 +243,7 @@ def _spreads(definition: Definition, mean: Printed, sd: Printed) -> Iterator[tup
                 yield gap, printed(i, sd.digits, sd.unit)
 
 
-def most_sd(definition: Definition, mean: Printed, n: int, sd: Printed) -> int:
+def most_sd(definition: MeanDefinition, mean: Printed, n: int, sd: Printed) -> int:
     """A bound of the standard deviations with a mean, in units of the last digit of a published one."""
     inside, scale = mean.interval(definition.rounding), definition.scale
     middle = min(max((scale.lowest + scale.highest) / 2, inside.lower), inside.upper)
@@ -254,7 +254,7 @@ def most_sd(definition: Definition, mean: Printed, n: int, sd: Printed) -> int:
 
 
 def _chance(
-    tried: tuple[Definition, ...], verdict: Verdict, mean: Printed, sd: Printed | None
+    tried: tuple[MeanDefinition, ...], verdict: Verdict, mean: Printed, sd: Printed | None
 ) -> tuple[float, bool] | None:
     if sd is not None and may_be_single(tried[0]):
         return None
@@ -262,14 +262,14 @@ def _chance(
     return chance(candidates, (mean.digits, mean.unit), None if sd is None else (sd.digits, sd.unit))
 
 
-def may_be_single(definition: Definition) -> bool:
+def may_be_single(definition: MeanDefinition) -> bool:
     """Whether a sample may be of one rating, which has no standard deviation with the divisor n - 1."""
     return definition.divisor == "n-1" and min(definition.sizes) < 2
 
 
 @lru_cache(maxsize=4096)
 def chance(
-    tried: tuple[Definition, ...], mean: tuple[int, Fraction], sd: tuple[int, Fraction] | None
+    tried: tuple[MeanDefinition, ...], mean: tuple[int, Fraction], sd: tuple[int, Fraction] | None
 ) -> tuple[float, bool] | None:
     """The probability that random published numbers are possible under one of some definitions."""
     # The mean is uniform over published numbers on the scale, the standard deviation over those possible for

@@ -11,7 +11,7 @@ from .ratings import (
     LARGEST_N,
     Divisor,
     Number,
-    Scale,
+    RatingGrid,
     fits,
     fitting_sizes,
     printed,
@@ -86,7 +86,7 @@ def mean_is_possible(
     (True, False)
     """
     return fits(
-        as_published(mean, "mean").interval(rounding), None, check_size(n), Scale.of(scale, step, items)
+        as_published(mean, "mean").interval(rounding), None, check_size(n), RatingGrid.of(scale, step, items)
     )
 
 
@@ -147,7 +147,7 @@ def mean_sd_is_possible(
     >>> mean_sd_is_possible("3.44", "1.19", 25, [1, 5]), mean_sd_is_possible("3.44", "1.20", 25, [1, 5])
     (True, False)
     """
-    values = Scale.of(scale, step, items)
+    values = RatingGrid.of(scale, step, items)
     mean_in = as_published(mean, "mean").interval(rounding)
     return fits(mean_in, as_published(sd, "sd").interval(rounding), check_size(n), values, divisor)
 
@@ -189,7 +189,7 @@ def possible_sds(
     >>> possible_sds("1.25", 4, [1, 5])
     ['0.50']
     """
-    values = Scale.of(scale, step, items)
+    values = RatingGrid.of(scale, step, items)
     inside = as_published(mean, "mean").interval(rounding)
     totals = sums(inside, check_size(n), values)
     if not totals or (n == 1 and divisor == "n-1"):
@@ -243,7 +243,7 @@ def sample_sizes(
     >>> sample_sizes([("3.44", "1.19"), ("2.96", "1.06"), ("4.08", "0.86")], [1, 5], largest=60)
     [25]
     """
-    values = Scale.of(scale, step, items)
+    values = RatingGrid.of(scale, step, items)
     sizes = list(range(1, largest + 1))
     for mean, sd in pairs:
         inside = as_published(mean, "mean").interval(rounding)

@@ -20,7 +20,7 @@ Number = int | str | Fraction
 
 
 @dataclass(frozen=True)
-class Scale:
+class RatingGrid:
     """Values from ``lowest`` in equal steps: those that one rating, or the average of several, can have."""
 
     lowest: Fraction
@@ -28,7 +28,7 @@ class Scale:
     top: int  # how many steps the highest value is above the lowest
 
     @classmethod
-    def of(cls, scale: Sequence[Number], step: Number = 1, items: int = 1) -> Scale:
+    def of(cls, scale: Sequence[Number], step: Number = 1, items: int = 1) -> RatingGrid:
         """The scale from its ends, for averages over a number of items or raters."""
         if isinstance(scale, str) or len(scale) != 2:
             raise InputError(f"scale is {scale!r}; give its two ends, such as [1, 5].")
@@ -62,7 +62,7 @@ def as_fraction(value: Number | float) -> Fraction:
         raise InputError(f"{value!r} is not a number.") from None
 
 
-def sums(mean: Interval, n: int, scale: Scale) -> range:
+def sums(mean: Interval, n: int, scale: RatingGrid) -> range:
     """Sums of n ratings, in steps above the lowest, with a mean in an interval."""
     first, over = _steps(mean.lower, n, scale)
     first += over or not mean.has_lower
@@ -71,7 +71,7 @@ def sums(mean: Interval, n: int, scale: Scale) -> range:
     return range(max(first, 0), min(last, n * scale.top) + 1)
 
 
-def _steps(mean: Fraction, n: int, scale: Scale) -> tuple[int, bool]:
+def _steps(mean: Fraction, n: int, scale: RatingGrid) -> tuple[int, bool]:
     """The sum of n ratings with a mean in whole steps above the lowest, and whether some is left."""
     # Fractions would reduce the ratio each time, at twenty times the cost.
     low, step = scale.lowest, scale.step
@@ -80,7 +80,7 @@ def _steps(mean: Fraction, n: int, scale: Scale) -> tuple[int, bool]:
     return steps, surplus > 0
 
 
-def variances(sd: Interval, scale: Scale) -> Interval | None:
+def variances(sd: Interval, scale: RatingGrid) -> Interval | None:
     """Squares of the standard deviations in an interval, in squared steps; None where all are negative."""
     if sd.upper < 0 or (sd.upper == 0 and not sd.has_upper):
         return None
@@ -89,7 +89,7 @@ def variances(sd: Interval, scale: Scale) -> Interval | None:
     return Interval(lower**2 / unit, sd.upper**2 / unit, closed, sd.has_upper)
 
 
-def fits(mean: Interval, sd: Interval | None, n: int, scale: Scale, divisor: Divisor = "n-1") -> bool:
+def fits(mean: Interval, sd: Interval | None, n: int, scale: RatingGrid, divisor: Divisor = "n-1") -> bool:
     """Whether n ratings can have a mean and a standard deviation in intervals."""
     totals = sums(mean, n, scale)
     if sd is None or not totals:
@@ -111,7 +111,7 @@ def _fits(total: int, squared: Interval, n: int, degrees: int, top: int) -> bool
     return occurs(n, total, top, first, last)
 
 
-def variance_bounds(mean: Fraction, n: int, scale: Scale, divisor: Divisor = "n-1") -> Interval:
+def variance_bounds(mean: Fraction, n: int, scale: RatingGrid, divisor: Divisor = "n-1") -> Interval:
     """The least and the largest variance of n ratings with a mean on the scale."""
     # Where the sum of ratings is not a whole number, the bounds are interpolated between its neighbours.
     position = (mean - scale.lowest) / scale.step
@@ -139,13 +139,13 @@ def _least_shortfall(total: int, top: int) -> int:
 
 
 def fitting_sizes(
-    mean: Interval, sd: Interval | None, scale: Scale, sizes: Sequence[int], divisor: Divisor
+    mean: Interval, sd: Interval | None, scale: RatingGrid, sizes: Sequence[int], divisor: Divisor
 ) -> Iterator[int]:
     """Those of some sample sizes under which a mean and a standard deviation are possible."""
     return (n for n in sizes if fits(mean, sd, n, scale, divisor))
 
 
-def sd_grid(mean: Printed, n: int, scale: Scale, divisor: Divisor, digits: int, unit: Fraction) -> range:
+def sd_grid(mean: Printed, n: int, scale: RatingGrid, divisor: Divisor, digits: int, unit: Fraction) -> range:
     """Standard deviations, in units of their last digit, between the least and the largest for a mean."""
     step = unit / 10**digits
     at = min(max(mean.exact, scale.lowest), scale.highest)
@@ -172,7 +172,7 @@ def index_of(number: Printed) -> int:
     return int(number.value * 10**number.digits)
 
 
-def mean_grid(scale: Scale, digits: int, unit: Fraction = Fraction(1)) -> range:
+def mean_grid(scale: RatingGrid, digits: int, unit: Fraction = Fraction(1)) -> range:
     """Published means on a scale, in units of their last digit."""
     step = unit / 10**digits
     return range(ceil(scale.lowest / step), floor(scale.highest / step) + 1)

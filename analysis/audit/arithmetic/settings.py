@@ -9,7 +9,7 @@ from conjury.inference.errors import InputError
 
 from .findings import Group
 from .numbers import Printed
-from .ratings import Scale
+from .ratings import RatingGrid
 
 
 def refuse(group: Group, sentence: str) -> InputError:
@@ -60,12 +60,12 @@ def one_of(group: Group, name: str, allowed: Sequence[str], default: str) -> str
     return str(value)
 
 
-def scale_of(group: Group, items: int = 1) -> Scale:
+def scale_of(group: Group, items: int = 1) -> RatingGrid:
     """The scale of single ratings, or of averages over items, from the settings ``scale`` and ``step``."""
     if "scale" not in group.settings:
         raise refuse(group, "scale is missing; give the lowest and the highest rating, such as [1, 5].")
     try:
-        return Scale.of(group.settings["scale"], group.settings.get("step", 1), items)
+        return RatingGrid.of(group.settings["scale"], group.settings.get("step", 1), items)
     except InputError as error:
         raise refuse(group, str(error)) from None
 

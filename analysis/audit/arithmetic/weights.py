@@ -10,7 +10,7 @@ from math import ceil, floor
 
 from .findings import Finding, Group, arithmetic, decide
 from .numbers import ROUNDINGS, Interval, Printed, Rounding
-from .ratings import Scale, printed, sums
+from .ratings import RatingGrid, printed, sums
 from .settings import listed, one_of, parts_of, refuse, scale_of, size_list, whole
 
 KINDS = ("means", "percentages", "counts")
@@ -86,7 +86,7 @@ def mean_range(parts: Sequence[Interval], weights: Sequence[int]) -> Interval:
 
 
 def is_weighted_mean(
-    total: Interval, parts: Sequence[Interval], weights: Sequence[int], scale: Scale | None = None
+    total: Interval, parts: Sequence[Interval], weights: Sequence[int], scale: RatingGrid | None = None
 ) -> bool:
     """Whether a value in an interval is the weighted mean of values in intervals."""
     # With a scale, weights are sample sizes, and each mean is one of as many ratings.
@@ -101,12 +101,12 @@ def is_weighted_mean(
 
 
 @dataclass(frozen=True)
-class Rule:
+class TotalRule:
     """One way in which a total may have been computed from its parts and rounded."""
 
     rounding: Rounding
     weights: tuple[int, ...]
-    scale: Scale | None
+    scale: RatingGrid | None
 
     def holds(self, total: Printed, parts: Sequence[Printed]) -> bool:
         """Whether the published numbers are possible."""
@@ -132,7 +132,7 @@ def shares(total: Interval, first: Interval, second: Interval) -> tuple[Fraction
     return (least, largest) if least <= largest else None
 
 
-def chance(total: Printed, parts: Sequence[Printed], rules: Sequence[Rule]) -> float:
+def chance(total: Printed, parts: Sequence[Printed], rules: Sequence[TotalRule]) -> float:
     """The share of published numbers from the least to the largest part that would be consistent."""
     ends = [part.exact / total.step for part in parts]
     least, largest = floor(min(ends)), ceil(max(ends))
@@ -157,10 +157,10 @@ def _weighted_finding(
     scale = scale_of(group) if "scale" in group.settings else None
     sizes = tuple(weights.values())
 
-    tried = {"as stated": Rule("nearest", sizes, scale)}
-    tried |= {rounding: Rule(rounding, sizes, scale) for rounding in ROUNDINGS[1:]}
+    tried = {"as stated": TotalRule("nearest", sizes, scale)}
+    tried |= {rounding: TotalRule(rounding, sizes, scale) for rounding in ROUNDINGS[1:]}
     if len(set(sizes)) > 1:
-        tried["equal weights"] = Rule("nearest", (1,) * len(sizes), None)
+        tried["equal weights"] = TotalRule("nearest", (1,) * len(sizes), None)
     published = list(parts.values())
     possible = mean_range([part.interval() for part in parts.values()], sizes)
     reason = (

@@ -15,9 +15,9 @@ from conjury.inference.tables.writing import atomic_write
 
 from ...results import Result
 from ..arithmetic.findings import REGISTERED, Finding, Verdict
-from .description import Described, Description, read_description
+from .description import Description, GroupDescription, read_description
 from .grid import Table
-from .groups import Place, Selection, Source, groups_of
+from .groups import FilePlace, NumberSelection, NumberSource, groups_of
 from .guessing import guess
 from .tables import locate, read_tables
 
@@ -32,10 +32,10 @@ NUMBER = ["file", "table", "row", "column", "part"]  # what identifies a publish
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedGroup:
     """A finding on a group."""
 
-    taken: Selection
+    taken: NumberSelection
     finding: Finding
 
 
@@ -92,8 +92,8 @@ def check_table(
     path = locate(path)
     tables = read_tables(path)
     details, file, notes = _find_description(path, tables, description)
-    place = Place(path, file)
-    checked: list[Checked] = []
+    place = FilePlace(path, file)
+    checked: list[CheckedGroup] = []
     skipped: dict[tuple[str, str], int] = {}
     groups = [
         (described, selection)
@@ -108,7 +108,7 @@ def check_table(
             missing = (REGISTERED[described.check].title, listed(lacking) or "every number")
             skipped[missing] = skipped.get(missing, 0) + 1
             continue
-        checked += [Checked(selection, finding) for finding in _run(described, selection, file)]
+        checked += [CheckedGroup(selection, finding) for finding in _run(described, selection, file)]
     notes += [
         f"{title}: {counted(number, 'group')} of {path.name} not checked, since {what} is missing."
         for (title, what), number in skipped.items()
@@ -240,7 +240,7 @@ def _find_description(
     return guessed.description, None, notes
 
 
-def _run(described: Described, selection: Selection, file: Path | None) -> list[Finding]:
+def _run(described: GroupDescription, selection: NumberSelection, file: Path | None) -> list[Finding]:
     """What a check finds; a guessed description that lacks a setting leaves the numbers untested."""
     run = REGISTERED[described.check].run
     try:
@@ -289,7 +289,7 @@ def under_alternative(
     return result
 
 
-def _frame(path: Path, tables: Sequence[Table], checked: Sequence[Checked]) -> pd.DataFrame:
+def _frame(path: Path, tables: Sequence[Table], checked: Sequence[CheckedGroup]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for number, entry in enumerate(checked):
         finding = entry.finding
@@ -320,12 +320,12 @@ def _frame(path: Path, tables: Sequence[Table], checked: Sequence[Checked]) -> p
     return frame.assign(chance=frame["chance"].astype(float), finding=frame["finding"].astype(int))
 
 
-def _place(tables: Sequence[Table], source: Source) -> Mapping[str, Any]:
+def _place(tables: Sequence[Table], source: NumberSource) -> Mapping[str, Any]:
     table = tables[source.table]
     return {"table": table.name, "row": table.lines[source.row], "column": source.column}
 
 
-def _pairs(path: Path, checked: Sequence[Checked]) -> pd.DataFrame:
+def _pairs(path: Path, checked: Sequence[CheckedGroup]) -> pd.DataFrame:
     """Means with standard deviations on a scale, for the picture of which are possible."""
     rows: list[dict[str, Any]] = []
     for entry in checked:

@@ -62,7 +62,7 @@ class Setting(Part):
     values: dict[Any, Any] = Field(default_factory=dict)
 
 
-class Described(Part):
+class GroupDescription(Part):
     """Groups of numbers that belong together, and the check that is made of each."""
 
     check: Text  # name of a registered check
@@ -93,7 +93,7 @@ class Description(Part):
         What the tables are, for reports.
     source : str
         Where they were published.
-    groups : list of Described
+    groups : list of GroupDescription
         Groups of numbers that belong together, each with the check that is made of it; one or more.
 
     Examples
@@ -105,7 +105,7 @@ class Description(Part):
 
     title: str = ""
     source: str = ""
-    groups: Annotated[list[Described], Field(min_length=1)]
+    groups: Annotated[list[GroupDescription], Field(min_length=1)]
 
 
 def read_description(path: str | Path) -> Description:
@@ -153,7 +153,7 @@ def is_setting(value: object) -> bool:
     return isinstance(value, Mapping) and ("column" in value or ("by" in value and "values" in value))
 
 
-def _problem(group: Described) -> tuple[tuple[str, ...], str] | None:
+def _problem(group: GroupDescription) -> tuple[tuple[str, ...], str] | None:
     """What of a group no check knows, with its place in the file."""
     check = REGISTERED.get(group.check)
     if check is None:
@@ -181,7 +181,7 @@ def _problem(group: Described) -> tuple[tuple[str, ...], str] | None:
     return None
 
 
-def _settings(group: Described) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+def _settings(group: GroupDescription) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
     """Settings with their place: those stated, and those of each alternative."""
     yield ("settings",), group.settings
     for name, settings in group.alternatives.items():

@@ -14,7 +14,7 @@ SECTION = "section"
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """The text of a cell, and how many columns and rows it spans."""
 
     text: str
@@ -23,20 +23,20 @@ class Cell:
 
 
 @dataclass
-class Row:
+class TableRow:
     """Cells of one row, and whether it belongs to the head."""
 
-    cells: list[Cell]
+    cells: list[TableCell]
     is_head: bool = False
     has_placeholders: bool = False  # an empty cell stands below a cell that spans rows, as in LaTeX
 
 
 @dataclass
-class Grid:
+class TableGrid:
     """A table as it was published: its name, and its rows."""
 
     name: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TableRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Table:
     lines: tuple[int, ...]
 
 
-def table_of_grid(grid: Grid, source: object) -> Table | None:
+def table_of_grid(grid: TableGrid, source: object) -> Table | None:
     """A table with named columns; None without a row below the head."""
     # Names of several head rows are joined by a colon. Rows that contain one text only name a section, which
     # becomes the first column; rows of parentheses alone belong to the numbers above them.
@@ -97,7 +97,7 @@ def unique(columns: Sequence[str]) -> Iterator[str]:
         yield name if counts[name] == 1 else f"{name} ({counts[name]})"
 
 
-def _cell_texts(rows: Sequence[Row], source: object) -> list[list[str]]:
+def _cell_texts(rows: Sequence[TableRow], source: object) -> list[list[str]]:
     """Texts of all cells; a cell that spans several is repeated."""
     texts: dict[tuple[int, int], str] = {}
     width = 0
@@ -146,7 +146,7 @@ def _names(head: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _body(
-    body: Sequence[Sequence[str]], spans: Sequence[Row]
+    body: Sequence[Sequence[str]], spans: Sequence[TableRow]
 ) -> tuple[list[list[str]], list[str], list[int]]:
     rows: list[list[str]] = []
     sections: list[str] = []

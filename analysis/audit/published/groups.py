@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 from ..arithmetic.findings import Group
 from ..arithmetic.numbers import Printed
 from .cells import CellPart, is_missing, parts_of
-from .description import Described, Filter, Number, Setting, is_setting
+from .description import Filter, GroupDescription, Number, Setting, is_setting
 from .grid import Table
 
 OTHER = "other"
@@ -21,7 +21,7 @@ _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True)
-class Source:
+class NumberSource:
     """Where a published number stands: table of the file (from 0), row (from 0), column, part of the cell."""
 
     table: int
@@ -31,17 +31,17 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Selection:
+class NumberSelection:
     """A group for a check: its kind in words, places of its numbers, the same under other definitions."""
 
     name: str
     group: Group
-    sources: Mapping[str, Source]
+    sources: Mapping[str, NumberSource]
     alternatives: Mapping[str, Group]
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """Where a sentence about a file and its description points to."""
 
     file: Path
@@ -52,7 +52,9 @@ class Place:
         return InputError(f"{self.description or self.file}: {sentence}")
 
 
-def groups_of(tables: Sequence[Table], described: Described, place: Place) -> Iterator[Selection]:
+def groups_of(
+    tables: Sequence[Table], described: GroupDescription, place: FilePlace
+) -> Iterator[NumberSelection]:
     """Every group that a description defines, in the order of the table."""
     chosen = _tables(tables, described, place)
     _refuse_unknown_values([tables[at] for at in chosen], described, place)
@@ -71,7 +73,7 @@ def groups_of(tables: Sequence[Table], described: Described, place: Place) -> It
             yield where.taken(described, numbers, name)
 
 
-def columns_of(described: Described) -> list[str]:
+def columns_of(described: GroupDescription) -> list[str]:
     """All columns that a description of groups names."""
     names = [*(described.by or ()), *described.rows]
     for role, number in described.numbers.items():
@@ -85,7 +87,7 @@ def columns_of(described: Described) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _tables(tables: Sequence[Table], described: Described, place: Place) -> list[int]:
+def _tables(tables: Sequence[Table], described: GroupDescription, place: FilePlace) -> list[int]:
     """Positions of the tables that a description is about."""
     if described.tables:
         beyond = [number for number in described.tables if number > len(tables)]
@@ -104,7 +106,7 @@ def _tables(tables: Sequence[Table], described: Described, place: Place) -> list
     return having
 
 
-def _refuse_unknown_values(tables: Sequence[Table], described: Described, place: Place) -> None:
+def _refuse_unknown_values(tables: Sequence[Table], described: GroupDescription, place: FilePlace) -> None:
     """Refuse values of ``rows`` and ``where`` that no row has."""
     filters = [described.rows, *(number.where for number in described.numbers.values())]
     for column, values in (
@@ -135,7 +137,7 @@ def _matches(row: Sequence[str], index: Mapping[str, int], conditions: Filter) -
     return all(row[index[name]] in values for name, values in conditions.items())
 
 
-def _in_words(described: Described, key: Sequence[str], table: Table, row: int) -> str:
+def _in_words(described: GroupDescription, key: Sequence[str], table: Table, row: int) -> str:
     """A group in words: its keys, with the name of the column where a key is a number."""
     if described.by is None:
         texts = [cell for cell in table.rows[row] if cell and not parts_of(cell)]
@@ -156,12 +158,12 @@ class _Rows:
     table: Table
     rows: Sequence[tuple[str, ...]]
     index: Mapping[str, int]
-    place: Place
+    place: FilePlace
 
-    def taken(self, described: Described, members: Sequence[int], name: str) -> Selection:
+    def taken(self, described: GroupDescription, members: Sequence[int], name: str) -> NumberSelection:
         """The group of some rows."""
         printed: dict[str, Printed] = {}
-        sources: dict[str, Source] = {}
+        sources: dict[str, NumberSource] = {}
         for role, number in described.numbers.items():
             for filled, source in self._cells(role, number, members):
                 text = self._text(source)
@@ -183,13 +185,13 @@ class _Rows:
             alternative: Group(printed, group_settings | self._known(settings, members, name), name)
             for alternative, settings in described.alternatives.items()
         }
-        return Selection(described.name, Group(printed, group_settings, name), sources, alternatives)
+        return NumberSelection(described.name, Group(printed, group_settings, name), sources, alternatives)
 
     def _known(self, settings: Mapping[str, Any], members: Sequence[int], name: str) -> dict[str, Any]:
         values = {key: self._setting(key, value, members, name) for key, value in settings.items()}
         return {key: value for key, value in values.items() if value is not None}
 
-    def _cells(self, role: str, number: Number, members: Sequence[int]) -> Iterator[tuple[str, Source]]:
+    def _cells(self, role: str, number: Number, members: Sequence[int]) -> Iterator[tuple[str, NumberSource]]:
         for row in members:
             cells = self.rows[row]
             if not _matches(cells, self.index, number.where):
@@ -200,12 +202,12 @@ class _Rows:
                     **{n: cells[self.index[n]] for n in _FIELD.findall(role) if n in self.index},
                 }
                 filled = _FIELD.sub(lambda match, values=values: values[match[1]], role)  # type: ignore[misc]
-                yield filled, Source(self.at, row, column, number.part)
+                yield filled, NumberSource(self.at, row, column, number.part)
 
-    def _text(self, source: Source) -> str:
+    def _text(self, source: NumberSource) -> str:
         return self.table.rows[source.row][self.index[source.column]]
 
-    def _printed(self, digits: str | None, number: Number, source: Source) -> Printed:
+    def _printed(self, digits: str | None, number: Number, source: NumberSource) -> Printed:
         try:
             if digits is None:
                 raise InputError(

@@ -11,7 +11,7 @@ from conjury.inference.errors import InputError, listed
 
 from ..arithmetic.findings import REGISTERED
 from .cells import is_missing, parts_of
-from .description import Described, Description, Number, as_yaml
+from .description import Description, GroupDescription, Number, as_yaml
 from .grid import Table
 
 _ROLES: dict[str, tuple[str, str]] = {  # role -> pattern of the whole name, meaning in words
@@ -63,7 +63,7 @@ class Guess:
 
 def guess(tables: Sequence[Table], path: Path) -> Guess:
     """Guess what the columns of tables are."""
-    groups: list[Described] = []
+    groups: list[GroupDescription] = []
     sentences: list[str] = []
     for number, table in enumerate(tables, 1):
         numbers, by = dict(_numbers(table)), None
@@ -75,7 +75,9 @@ def guess(tables: Sequence[Table], path: Path) -> Guess:
             if check.name == "counts":
                 places |= dict(_parts_of_total(table, numbers["total"]))
             groups.append(
-                Described(check=check.name, tables=[number] if len(tables) > 1 else [], by=by, numbers=places)
+                GroupDescription(
+                    check=check.name, tables=[number] if len(tables) > 1 else [], by=by, numbers=places
+                )
             )
             sentences += [_sentence(role, place) for role, place in places.items()]
     if not groups:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from conjury.inference.errors import InputError
 
-from .grid import Cell, Grid, Row
+from .grid import TableCell, TableGrid, TableRow
 
 _BEGIN = re.compile(
     r"\\begin\{(tabular[xy]?\*?|longtable\*?|longtabu|tabu|tblr|array|supertabular|xltabular)\}"
@@ -67,7 +67,7 @@ _ARGUMENT_DROPPED = re.compile(
 )
 
 
-def latex_grids(text: str, source: object) -> Iterator[Grid]:
+def latex_grids(text: str, source: object) -> Iterator[TableGrid]:
     """Every table of a LaTeX text."""
     text = _COMMENT.sub("", text)
     at = 0
@@ -83,7 +83,7 @@ def latex_grids(text: str, source: object) -> Iterator[Grid]:
                 f"{source}:{line}: \\begin{{{name}}} has no \\end{{{name}}}; complete the table."
             )
         body = _without_preamble(text[begin.end() : end], name)
-        yield Grid(_caption(text, begin.start(), end) or f"table {number}", _rows(body))
+        yield TableGrid(_caption(text, begin.start(), end) or f"table {number}", _rows(body))
         at = end
 
 
@@ -138,10 +138,10 @@ def _braced(text: str, at: int) -> tuple[str, int]:
     return text[at + 1 :], len(text)
 
 
-def _rows(body: str) -> list[Row]:
+def _rows(body: str) -> list[TableRow]:
     """Rows of cells; rows above the first rule between rows are the head."""
     lines = _split(body, r"\\")
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     head = 0
     for line in lines:
         line = re.sub(r"^\s*\*?(?:\[[^\]]*\])?", "", line) if rows else line
@@ -152,7 +152,7 @@ def _rows(body: str) -> list[Row]:
             head = len(rows)
         text = _RULES.sub("", _MIDRULE.sub("", line))
         if text.strip():
-            rows.append(Row([_cell(part) for part in _split(text, "&")], has_placeholders=True))
+            rows.append(TableRow([_cell(part) for part in _split(text, "&")], has_placeholders=True))
     for row in rows[: head or 1]:
         row.is_head = True
     return rows
@@ -175,7 +175,7 @@ def _split(text: str, by: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _cell(text: str) -> Cell:
+def _cell(text: str) -> TableCell:
     """A cell with the columns and rows that it spans."""
     across = down = 1
     for _ in range(2):
@@ -191,4 +191,4 @@ def _cell(text: str) -> Cell:
             across = int(match[2])
         else:
             down = int(match[2])
-    return Cell(plain(text), across, down)
+    return TableCell(plain(text), across, down)

@@ -23,7 +23,7 @@ from conjury.inference.tables.limits import (
     reading,
 )
 
-from .grid import Cell, Grid, Row, Table, table_of_grid, unique
+from .grid import Table, TableCell, TableGrid, TableRow, table_of_grid, unique
 from .latex import latex_grids, plain
 
 if TYPE_CHECKING:
@@ -185,14 +185,14 @@ def _latex(text: str, path: Path) -> Iterator[Table]:
     yield from _tables_of_grids(latex_grids(text, path), path)
 
 
-def _tables_of_grids(grids: Iterator[Grid], path: Path) -> Iterator[Table]:
+def _tables_of_grids(grids: Iterator[TableGrid], path: Path) -> Iterator[Table]:
     for grid in grids:
         table = table_of_grid(grid, path)
         if table is not None:
             yield table
 
 
-def _html_grids(text: str, path: Path) -> Iterator[Grid]:
+def _html_grids(text: str, path: Path) -> Iterator[TableGrid]:
     """Every table of an HTML text that contains no other table."""
     require_installed(("bs4",), NEEDED)
     from bs4 import BeautifulSoup
@@ -207,7 +207,7 @@ def _html_grids(text: str, path: Path) -> Iterator[Grid]:
             continue
         caption = table.find("caption")
         name = " ".join(caption.get_text().split()) if caption is not None else ""
-        grid = Grid(name or f"table {number}")
+        grid = TableGrid(name or f"table {number}")
         for row in table.find_all("tr"):
             cells = row.find_all(["td", "th"], recursive=False)
             above = row.parent is not None and row.parent.name == "thead"
@@ -215,7 +215,7 @@ def _html_grids(text: str, path: Path) -> Iterator[Grid]:
                 all(row.is_head for row in grid.rows) and all(cell.name == "th" for cell in cells)
             )
             if cells:
-                grid.rows.append(Row([_html_cell(cell) for cell in cells], head))
+                grid.rows.append(TableRow([_html_cell(cell) for cell in cells], head))
         if grid.rows and not grid.rows[0].is_head:
             grid.rows[0].is_head = True
         yield grid
@@ -230,7 +230,7 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _html_cell(cell: Tag) -> Cell:
+def _html_cell(cell: Tag) -> TableCell:
     for math in cell.find_all("math"):
         math.replace_with(plain(str(math.get("alttext") or math.get_text())))
     for part in cell.find_all("br"):
@@ -240,7 +240,7 @@ def _html_cell(cell: Tag) -> Cell:
         mark.replace_with(text if set(text) <= set("*\u2020\u2021\u00a7\u00b6#") else f"^{text}")
     text = " ".join(cell.get_text().split())
     text = _MATH.sub(lambda match: plain(match[0]), text)
-    return Cell(text, _span(cell, "colspan"), _span(cell, "rowspan"))
+    return TableCell(text, _span(cell, "colspan"), _span(cell, "rowspan"))
 
 
 def _span(cell: Tag, name: str) -> int:

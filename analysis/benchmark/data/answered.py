@@ -26,34 +26,16 @@ PUBLISHED = "published"  # start of rules whose judgments are the strings of a p
 
 
 @dataclass(frozen=True)
-class Answered:
-    """Answers to a study of labels.
+class LabelAnswers:
+    """Answers to a study of labels."""
 
-    Attributes
-    ----------
-    study : ItemStudy
-        With a response of form label or line_labels.
-    judgments : DataFrame
-        The judgments contract.
-    labels : DataFrame
-        ``item_id, label_set, label``, and ``raw`` with the label as it was written.
-    items : DataFrame or None
-        Texts and strata of the items.
-    others : sequence of DataFrame
-        The same answers parsed by other rules.
-    responses : DataFrame or None
-        Raw answers: ``judge_id, item_id, prompt_id, sample, text``.
-    annotations : DataFrame or None
-        Judgments of the people behind the gold labels, where they are not among ``judgments``.
-    """
-
-    study: ItemStudy
-    judgments: pd.DataFrame
-    labels: pd.DataFrame
-    items: pd.DataFrame | None = None
-    others: Sequence[pd.DataFrame] = field(default_factory=tuple)
-    responses: pd.DataFrame | None = None
-    annotations: pd.DataFrame | None = None
+    study: ItemStudy  # with a response of form label or line_labels
+    judgments: pd.DataFrame  # the judgments contract
+    labels: pd.DataFrame  # ``item_id, label_set, label``, and ``raw`` with the label as it was written
+    items: pd.DataFrame | None = None  # texts and strata of the items
+    others: Sequence[pd.DataFrame] = field(default_factory=tuple)  # the same answers by other rules
+    responses: pd.DataFrame | None = None  # raw answers: ``judge_id, item_id, prompt_id, sample, text``
+    annotations: pd.DataFrame | None = None  # by those behind the gold labels, if not in ``judgments``
 
     @cached_property
     def of_models(self) -> pd.DataFrame:
@@ -123,10 +105,8 @@ class Answered:
 
     @cached_property
     def splits(self) -> list[tuple[str, str, tuple[str, ...]]]:
-        """Name, title and columns of each way to split items: not at all, by each stratum, by all.
-
-        A stratum that has a prompt of its own for each level splits every table, and is split by always.
-        """
+        """Name, title and columns of each way to split items: not at all, by each stratum, by all."""
+        # A stratum that has a prompt of its own for each level splits every table, and is split by always.
         labels, scored = self.study.feature_labels, self.plain_scores
         levels = scored.frame.groupby("prompt", observed=True)
         bound = [name for name in self.strata if len(levels) > 1 and (levels[name].nunique() == 1).all()]
@@ -141,7 +121,7 @@ class Answered:
         return (split for split in self.splits if split[2])
 
 
-def score_study(answered: Answered, judgments: pd.DataFrame) -> Scored:
+def score_study(answered: LabelAnswers, judgments: pd.DataFrame) -> Scored:
     """Join judgments with the gold labels of a study, in its classes."""
     study = answered.study
     return score(

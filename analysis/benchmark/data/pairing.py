@@ -18,7 +18,7 @@ from conjury.inference.tables.schema import require_columns
 from ...numerics.types import Codes, Floats
 from ..intervals import cluster_codes
 from ..parse_status import outcome
-from .scoring import Cell, Scored
+from .scoring import Scored, TaskCell
 
 JUDGE, CONDITION = "judge", "condition"
 ACCURACY, LOG_ODDS = "accuracy", "log_odds"
@@ -26,13 +26,13 @@ UNIT = ("item_id", "line", "unit", "task")
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedAnswers:
     """Answers of two sides to the same n units, or n units and samples."""
 
     keys: Mapping[str, str]  # Judge, prompt, task and strata, as far as they are not what is compared
     left: str  # what is compared
     right: str
-    cell: Cell  # classes and levels of the task
+    cell: TaskCell  # classes and levels of the task
     left_frame: pd.DataFrame  # the rows of `Scored.frame`, one answer a row, in the order of the pairs
     right_frame: pd.DataFrame
     predicted: tuple[Codes, Codes]  # answers under the policy for missing ones, a row of either frame each
@@ -106,7 +106,7 @@ class Matched:
             "n_missing": self.n_missing,
         }
 
-    def first_samples(self) -> Matched:
+    def first_samples(self) -> MatchedAnswers:
         """The same with one pair a unit: the first sample that both have; pairs are of two answers."""
         mask = (~self.left_frame.duplicated(["item_id", "line"])).to_numpy()
         pair = np.arange(int(mask.sum()))
@@ -147,7 +147,7 @@ def comparable(scored: Scored, between: str, by: Sequence[str]) -> tuple[Scored,
     return replace(scored, frame=frame[~perturbed].reset_index(drop=True)), [note]
 
 
-def groups(scored: Scored, between: str, by: Sequence[str]) -> Iterator[tuple[dict[str, str], Cell]]:
+def groups(scored: Scored, between: str, by: Sequence[str]) -> Iterator[tuple[dict[str, str], TaskCell]]:
     """Answers to compare with each other: the keys that they share, and the answers of all sides."""
     names = [name for name in (JUDGE, "prompt", "task", *by) if name != between]
     classes = {cell.keys["task"]: cell for cell in scored.cells(judges=False)}
@@ -177,7 +177,7 @@ def sides_of(frame: pd.DataFrame, between: str) -> list[str]:
 
 def matched_pairs(
     scored: Scored, between: str, by: Sequence[str], against: str | None, missing: str
-) -> Iterator[Matched]:
+) -> Iterator[MatchedAnswers]:
     """Bring every two sides together, or each with ``against``, in order of appearance."""
     # Samples of two conditions have nothing in common, so conditions pair by unit, with all answers of it.
     check_against(scored.frame, between, against)
@@ -210,13 +210,13 @@ def check_against(frame: pd.DataFrame, between: str, against: str | None) -> Non
 def _match_sides(
     scored: Scored,
     keys: dict[str, str],
-    cell: Cell,
+    cell: TaskCell,
     sides: tuple[str, str],
     text: pd.Series[str],
     between: str,
     pair: Codes,
     missing: str,
-) -> Matched:
+) -> MatchedAnswers:
     unit = [name for name in ("item_id", "line", "sample") if name != between]
     side_masks = [(text == side).to_numpy(dtype=bool) for side in sides]
     frames = [cell.frame[side_mask] for side_mask in side_masks]
@@ -238,7 +238,7 @@ def _match_sides(
         positions = np.flatnonzero(mask & np.isin(own_pair, shared_pairs))
         rows.append(positions[np.argsort(own_pair[positions], kind="stable")])
     first, second = (frame.iloc[row].reset_index(drop=True) for frame, row in zip(frames, rows, strict=True))
-    return Matched(
+    return MatchedAnswers(
         keys,
         *sides,
         cell,

@@ -60,7 +60,7 @@ def _stack_tables(tables: Sequence[pd.DataFrame], rule: str) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TaskCell:
     """Answers of one judge with one prompt to one task, in one stratum."""
 
     keys: Mapping[str, str]  # ``judge, judge_kind, prompt, task`` and the columns of the strata
@@ -156,7 +156,7 @@ class Scored:
             mask &= here
         return self.where(mask)
 
-    def cells(self, by: Sequence[str] = (), *, judges: bool = True) -> Iterator[Cell]:
+    def cells(self, by: Sequence[str] = (), *, judges: bool = True) -> Iterator[TaskCell]:
         """One cell a judge, prompt, task and stratum, in order of appearance."""
         require_columns(self.frame, list(by), "scored judgments")
         frame = self.frame.dropna(subset=list(by)) if by else self.frame
@@ -169,7 +169,7 @@ class Scored:
         for values, rows in frame.groupby(names, sort=False, observed=True):
             keys = {**blank, **{name: str(value) for name, value in zip(names, values, strict=True)}}
             names_of, levels = self.classes[keys["task"]], self.levels[keys["task"]]
-            yield Cell(keys, rows, names_of, levels, class_codes(names_of, levels, self.covers))
+            yield TaskCell(keys, rows, names_of, levels, class_codes(names_of, levels, self.covers))
 
 
 def tasks_with_labels(tasks: Sequence[str], gold: pd.DataFrame) -> list[str]:

@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import UNPERTURBED
 from conjury.inference.tables.parquet import read_parquet
 
-from ...frames.stored import NEEDS_MEMORY, Stored, fetched, is_stored, null_for_nan, open_stored
+from ...frames.stored import NEEDS_MEMORY, StoredTable, fetched, is_stored, null_for_nan, open_stored
 from ..parse_status import NO_ANSWER, check_policy
 from .scoring import Scored, classes_of, covered_labels, levels_of, note_on_other_labels, tasks_with_labels
 from .units import BASE, CONDITION, KEPT, LINE, filled_text, gold_table, strata_table
@@ -125,7 +125,7 @@ def text(column: Column) -> Column:
     return column.cast("string")
 
 
-def _answers(stored: Stored) -> Table:
+def _answers(stored: StoredTable) -> Table:
     """The columns of `Scored.frame` that judgments have, text as text."""
     import ibis
 
@@ -182,7 +182,7 @@ def _whole_items(answers: Table, gold: pd.DataFrame) -> Table:
     return answers.filter(~of_lines)
 
 
-def _refuse_copies(stored: Stored, items: pd.DataFrame | None) -> None:
+def _refuse_copies(stored: StoredTable, items: pd.DataFrame | None) -> None:
     """Refuse perturbed items, which are clustered with their originals."""
     table, n = stored.table, 0
     for name, usual in ((CONDITION, UNPERTURBED), (BASE, None)):

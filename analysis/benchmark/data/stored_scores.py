@@ -23,7 +23,7 @@ from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ...numerics.linear import one_thread
 from ...numerics.poisson import poisson_weights
 from ...numerics.types import Codes, Floats
-from ..intervals import Bounds, Plan, as_row, bounds_of
+from ..intervals import IntervalPlan, StatisticInterval, as_row, bounds_of
 from ..metrics import (
     OVERALL,
     Margins,
@@ -36,7 +36,7 @@ from ..metrics import (
     random_expectation,
 )
 from ..parse_status import MISSING, NO_ANSWER, STUDY, WRONG
-from .scoring import Cell, class_codes
+from .scoring import TaskCell, class_codes
 from .stored import StoredScored, text
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 CLUSTER, AS_STUDY, N = "conjury_cluster", "conjury_study", "conjury_n"
 LEFT_OUT = -2  # code of an answer that a study counts as missing
 Rows = list[dict[str, Any]]
-AskedOf = Callable[[Cell], Sequence[str]]
+AskedOf = Callable[[TaskCell], Sequence[str]]
 
 
 @dataclass
-class Drawn:
+class MarginSums:
     """Sums of the margins of clusters, and of how many clusters these rest on."""
 
     sums: Floats  # (1 + B, W): of the sample, then of B draws
@@ -58,12 +58,12 @@ class Drawn:
     clusters: Codes
 
     @classmethod
-    def empty(cls, cell: Cell, draws: int) -> Drawn:
+    def empty(cls, cell: TaskCell, draws: int) -> MarginSums:
         """Before any cluster is read."""
         width, n_classes = 3 * len(cell.levels) + len(cell.classes) + 1, len(cell.classes)
         return cls(np.zeros((1 + draws, width)), np.zeros(width + 2 * n_classes + 1, dtype=np.int64))
 
-    def add(self, margins: Floats, weights: Floats, cell: Cell) -> None:
+    def add(self, margins: Floats, weights: Floats, cell: TaskCell) -> None:
         """Add the margins of U clusters, shape (U, W), with their weights, shape (U, B)."""
         self.sums[0] += margins.sum(axis=0)
         self.sums[1:] += weights.T @ margins
@@ -73,11 +73,11 @@ class Drawn:
         present = np.hstack([margins, of_class, total - of_class, total]) > 0
         self.clusters += present.sum(axis=0)
 
-    def margins(self, cell: Cell) -> Margins:
+    def margins(self, cell: TaskCell) -> Margins:
         """Margins of the sample and of the draws."""
         return margins_of(self.sums, cell.class_of)
 
-    def rests_on(self, name: str, cell: Cell) -> int:
+    def rests_on(self, name: str, cell: TaskCell) -> int:
         """Clusters with units in the denominator of a metric, as `metrics.rests_on` has it."""
         n_levels, n_classes, width = len(cell.levels), len(cell.classes), self.sums.shape[1]
         kind, _, of = name.partition("_")
@@ -92,7 +92,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class OfClasses:
+class ClassCounts:
     """How much the numbers of K classes rest on; every array has shape (K,)."""
 
     units: Codes  # units whose gold label it is
@@ -104,17 +104,17 @@ class OfClasses:
 class _Judge:
     """One cell, with what its policies for missing answers count."""
 
-    cell: Cell
+    cell: TaskCell
     counts: dict[str, dict[str, int]]  # by policy: see `intervals.counts_of`
-    drawn: dict[str, Drawn]  # by policy, where they differ from "wrong"
+    drawn: dict[str, MarginSums]  # by policy, where they differ from "wrong"
 
-    def drawn_under(self, policy: str) -> Drawn:
+    def drawn_under(self, policy: str) -> MarginSums:
         """Sums under a policy; policies are alike where every answer is there."""
         return self.drawn.get(policy, self.drawn[WRONG])
 
 
 def scores_of_stored(
-    scored: StoredScored, by: Sequence[str], asked_of: AskedOf, policies: Sequence[str], plan: Plan
+    scored: StoredScored, by: Sequence[str], asked_of: AskedOf, policies: Sequence[str], plan: IntervalPlan
 ) -> tuple[Rows, Rows]:
     """Rows of the table of scores, and of that of accuracies beyond the most frequent label."""
     table = _prepared(scored, by, plan.cluster)
@@ -195,9 +195,9 @@ def _judges(
     for row in counts.to_dict("records"):
         keys = {"judge": "", "judge_kind": ""} | {name: str(row[name]) for name in names}
         classes, levels = scored.classes[keys["task"]], scored.levels[keys["task"]]
-        cell = Cell(keys, pd.DataFrame(), classes, levels, class_codes(classes, levels, scored.covers))
+        cell = TaskCell(keys, pd.DataFrame(), classes, levels, class_codes(classes, levels, scored.covers))
         further_policies = policies if row["unanswered"] else ()
-        sums = {policy: Drawn.empty(cell, draws) for policy in dict.fromkeys([WRONG, *further_policies])}
+        sums = {policy: MarginSums.empty(cell, draws) for policy in dict.fromkeys([WRONG, *further_policies])}
         counted = {policy: _counts(row, policy) for policy in policies}
         judges[tuple(str(row[name]) for name in names)] = _Judge(cell, counted, sums)
     return judges
@@ -220,7 +220,7 @@ def _add_margins(
     table: Table,
     names: Sequence[str],
     judges: Mapping[tuple[str, ...], _Judge],
-    plan: Plan,
+    plan: IntervalPlan,
     always: Mapping[tuple[str, ...], int] | None = None,
 ) -> None:
     """Add up the margins of all clusters; with ``always`` each cell gives this answer."""
@@ -256,7 +256,9 @@ def _outcome(policy: str, predicted: Codes, study: Codes) -> tuple[Codes, NDArra
     return predicted, (predicted != NO_ANSWER) | (policy == WRONG)
 
 
-def _blocks(table: Table, names: Sequence[str], plan: Plan) -> Iterator[tuple[pd.DataFrame, Codes, Floats]]:
+def _blocks(
+    table: Table, names: Sequence[str], plan: IntervalPlan
+) -> Iterator[tuple[pd.DataFrame, Codes, Floats]]:
     """Counts of answers of some clusters, the cluster of each, (n,), and weights of clusters, (U, B)."""
     by = [*names, "level", "predicted", AS_STUDY]
     if not plan.draws:
@@ -329,8 +331,8 @@ def _baseline_rows(group: _Judge, metric_names: Sequence[str], alpha: float) -> 
         expected = random_expectation(name, margins.class_gold[0], cell.levels, cell.classes)
         always = bounds_of(values, alpha, share=is_share(name), n_clusters=n)
         bounds = {
-            MAJORITY: Bounds.none(always.estimate) if is_fixed(name) else always,
-            RANDOM: Bounds.none(expected),
+            MAJORITY: StatisticInterval.none(always.estimate) if is_fixed(name) else always,
+            RANDOM: StatisticInterval.none(expected),
         }
         for judge, limits in bounds.items():
             keys = {**cell.keys, "judge": judge, "judge_kind": BASELINE}
@@ -339,8 +341,8 @@ def _baseline_rows(group: _Judge, metric_names: Sequence[str], alpha: float) -> 
 
 
 def labels_of_stored(
-    scored: StoredScored, by: Sequence[str], plan: Plan
-) -> Iterator[tuple[Cell, Margins, OfClasses]]:
+    scored: StoredScored, by: Sequence[str], plan: IntervalPlan
+) -> Iterator[tuple[TaskCell, Margins, ClassCounts]]:
     """Margins of each cell in the sample and in draws, and the units and clusters of each class."""
     table = _prepared(scored, by, plan.cluster)
     names = ["judge", "judge_kind", "prompt", "task", *by]
@@ -353,10 +355,10 @@ def labels_of_stored(
         n_levels, n_classes, width = len(cell.levels), len(cell.classes), draws.sums.shape[1]
         units = np.bincount(cell.class_of[rows["level"].to_numpy()], rows[N], n_classes).astype(np.int64)
         votes = draws.clusters[3 * n_levels : 3 * n_levels + n_classes]
-        yield cell, draws.margins(cell), OfClasses(units, draws.clusters[width : width + n_classes], votes)
+        yield cell, draws.margins(cell), ClassCounts(units, draws.clusters[width : width + n_classes], votes)
 
 
-def confusion_of_stored(scored: StoredScored, by: Sequence[str]) -> list[tuple[Cell, Codes]]:
+def confusion_of_stored(scored: StoredScored, by: Sequence[str]) -> list[tuple[TaskCell, Codes]]:
     """Answers of each cell by gold label and answer, shape (L, K + 2): the classes, another label, none."""
     table = _prepared(scored, by, "item_id")
     names = ["judge", "judge_kind", "prompt", "task", *by]

@@ -13,11 +13,11 @@ from conjury.inference.errors import InputError
 
 from ...numerics.intervals import SAME, wilson
 from ...numerics.types import Codes, Floats
-from ...results import Result, Step, analysis
-from ..data.scoring import Cell, Scored
+from ...results import AnalysisStep, Result, analysis
+from ..data.scoring import Scored, TaskCell
 from ..intervals import (
-    Bounds,
-    Plan,
+    IntervalPlan,
+    StatisticInterval,
     as_row,
     bounds_of,
     cluster_codes,
@@ -31,7 +31,7 @@ from .recalibration import binned, consistency_band, corp, equal_bins, isotonic,
 from .scores import CHUNK, PROBABILITY, NoProbabilities, class_probabilities, measured_notes
 
 if TYPE_CHECKING:
-    from ..data.answered import Answered
+    from ..data.answered import LabelAnswers
 
 BINS = 10
 SMALLEST = 1e-6  # probabilities are no closer to 0 and 1 than this in logits
@@ -136,7 +136,7 @@ def calibration(
     >>> float(table.loc["calibration_slope", "estimate"].round(3))  # log(3) / log(4)
     0.792
     """
-    plan = Plan(draws, seed, alpha, cluster)
+    plan = IntervalPlan(draws, seed, alpha, cluster)
     if bins < 2:
         raise InputError(f"bins is {bins}; give 2 or more.")
     rows: list[dict[str, Any]] = []
@@ -173,7 +173,7 @@ def calibration(
     return Result(frame, "calibration", all_notes, settings, tables)
 
 
-def events(cell: Cell) -> tuple[str, Floats, Floats]:
+def events(cell: TaskCell) -> tuple[str, Floats, Floats]:
     """The event, its probability by answer (NaN where it is not known) and whether it happened, each (n,)."""
     gold, k = cell.codes("gold"), len(cell.classes)
     if k == 2:
@@ -236,7 +236,7 @@ def drawn_metrics(p: Floats, y: Floats, cluster: Codes, weights: Floats, n_bins:
 
 
 def _rows(
-    keys: Mapping[str, str], p: Floats, y: Floats, frame: pd.DataFrame, n_bins: int, plan: Plan
+    keys: Mapping[str, str], p: Floats, y: Floats, frame: pd.DataFrame, n_bins: int, plan: IntervalPlan
 ) -> Iterator[dict[str, Any]]:
     codes, n_clusters = cluster_codes(frame, plan.cluster)
     replicates = drawn_metrics(p, y, codes, plan.weights(n_clusters), n_bins)
@@ -247,7 +247,11 @@ def _rows(
             lower, upper = 2 * bounds.estimate - bounds.upper, 2 * bounds.estimate - bounds.lower
             lower, upper = max(lower, least), max(upper, least)
             without = upper - lower <= SAME  # both limits are the least possible value
-            bounds = Bounds.none(bounds.estimate) if without else replace(bounds, lower=lower, upper=upper)
+            bounds = (
+                StatisticInterval.none(bounds.estimate)
+                if without
+                else replace(bounds, lower=lower, upper=upper)
+            )
         yield as_row(keys, MISSING, name, bounds, counts)
 
 
@@ -268,7 +272,9 @@ def _notes_on_judge(who: str, p: Floats, y: Floats, rows: Sequence[Mapping[str, 
         yield f"{who}: no calibration slope, since {why}."
 
 
-def _tables(p: Floats, y: Floats, frame: pd.DataFrame, n_bins: int, plan: Plan) -> dict[str, pd.DataFrame]:
+def _tables(
+    p: Floats, y: Floats, frame: pd.DataFrame, n_bins: int, plan: IntervalPlan
+) -> dict[str, pd.DataFrame]:
     """The isotonic curve with its consistency band, the bins, and the Brier score without bins."""
     values, fitted = isotonic(p, y)
     curve = pd.DataFrame({"probability": values, "estimate": fitted, "lower": np.nan, "upper": np.nan})
@@ -296,8 +302,10 @@ def _tables(p: Floats, y: Floats, frame: pd.DataFrame, n_bins: int, plan: Plan) 
 
 
 @analysis("benchmark", order=35, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     judgments = answered.unperturbed
     if PROBABILITY in judgments and judgments[PROBABILITY].notna().any():
         scored = answered.plain_scores
-        yield Step("calibration", "Calibration of probabilities", lambda: calibration(scored, **options))
+        yield AnalysisStep(
+            "calibration", "Calibration of probabilities", lambda: calibration(scored, **options)
+        )

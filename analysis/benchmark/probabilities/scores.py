@@ -14,11 +14,11 @@ from conjury.inference.errors import InputError, listed
 from ...frames.passport import coverage_notes, situation_of
 from ...frames.vocabulary import BASELINE, MAJORITY, RANDOM
 from ...numerics.types import Codes, Floats
-from ...results import Result, Step, analysis
-from ..data.scoring import Cell, Scored
+from ...results import AnalysisStep, Result, analysis
+from ..data.scoring import Scored, TaskCell
 from ..intervals import (
-    Bounds,
-    Plan,
+    IntervalPlan,
+    StatisticInterval,
     as_row,
     bounds_of,
     cluster_codes,
@@ -30,7 +30,7 @@ from ..intervals import (
 from ..parse_status import MISSING, NO_ANSWER
 
 if TYPE_CHECKING:
-    from ..data.answered import Answered
+    from ..data.answered import LabelAnswers
 
 LOG_LOSS, AUC = "log_loss", "auc"
 SMALLEST = 1e-15  # probabilities are no smaller than this for the log-loss
@@ -87,7 +87,7 @@ def probabilities(
     >>> table.loc[table["judge"] == "gpt"].set_index("metric")["estimate"].round(3).to_dict()
     {'log_loss': 0.415, 'auc': 1.0}
     """
-    plan = Plan(draws, seed, alpha, cluster)
+    plan = IntervalPlan(draws, seed, alpha, cluster)
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     refused: list[InputError] = []
@@ -129,7 +129,7 @@ def probabilities(
 
 
 def measured_notes(
-    method: str, metrics: Iterable[str], counts: Floats, frame: pd.DataFrame, plan: Plan
+    method: str, metrics: Iterable[str], counts: Floats, frame: pd.DataFrame, plan: IntervalPlan
 ) -> list[str]:
     """State which intervals were measured to cover too rarely, from answers and the counts of classes."""
     if not plan.draws:
@@ -138,7 +138,7 @@ def measured_notes(
     return coverage_notes(method, [(name, name, situation) for name in metrics], plan.alpha)
 
 
-def class_probabilities(cell: Cell) -> Floats:
+def class_probabilities(cell: TaskCell) -> Floats:
     """Probability of each class by answer, shape (n, K); NaN where it is not known."""
     frame, k = cell.frame, len(cell.classes)
     columns = [f"{PROBABILITY}_{name}" for name in cell.classes]
@@ -208,7 +208,7 @@ def mean_auc(probability: Floats, gold: Codes, weights: Floats, cluster: Codes) 
 
 
 def _rows(
-    keys: Mapping[str, str], probability: Floats, frame: pd.DataFrame, plan: Plan
+    keys: Mapping[str, str], probability: Floats, frame: pd.DataFrame, plan: IntervalPlan
 ) -> Iterator[dict[str, Any]]:
     gold = frame["gold"].to_numpy(dtype=np.int64)
     codes, n_clusters = cluster_codes(frame, plan.cluster)
@@ -221,7 +221,7 @@ def _rows(
         yield as_row(keys, MISSING, name, bounds, counts)
 
 
-def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
+def _baselines(cell: TaskCell, plan: IntervalPlan) -> Iterator[dict[str, Any]]:
     """The shares of the classes in gold for every unit, and the same probability for each class."""
     units = cell.frame.drop_duplicates("unit")
     gold = units["gold"].to_numpy(dtype=np.int64)
@@ -232,12 +232,14 @@ def _baselines(cell: Cell, plan: Plan) -> Iterator[dict[str, Any]]:
     codes, _ = cluster_codes(units, plan.cluster)
     counts = counts_of(units, np.ones(len(units), dtype=bool), codes)
     for name, value in {LOG_LOSS: float(np.log(k)), AUC: 0.5}.items():
-        yield as_row({**keys, "judge": RANDOM}, MISSING, name, Bounds.none(value), counts)
+        yield as_row({**keys, "judge": RANDOM}, MISSING, name, StatisticInterval.none(value), counts)
 
 
 @analysis("benchmark", order=30, when=lambda answered: answered.is_scored)
-def _steps(answered: Answered, options: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(answered: LabelAnswers, options: Mapping[str, Any]) -> Iterator[AnalysisStep]:
     judgments = answered.unperturbed
     if "probability" in judgments and judgments["probability"].notna().any():
         scored = answered.plain_scores
-        yield Step("probabilities", "Scores of probabilities", lambda: probabilities(scored, **options))
+        yield AnalysisStep(
+            "probabilities", "Scores of probabilities", lambda: probabilities(scored, **options)
+        )

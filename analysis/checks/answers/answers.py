@@ -10,7 +10,7 @@ import pandas as pd
 from conjury.inference.tables.schema import STATUSES
 
 from ...frames.rounding import percentage
-from ..judged import Judged, tidy
+from ..judged import JudgedChoices, tidy
 from ..registry import Check, Question, check, exceeds, groups, highest, who
 
 ANSWERS = Question(
@@ -28,7 +28,7 @@ TIE = "tie"
 
 
 @check(ANSWERS)
-def answers(judged: Sequence[Judged]) -> Check:
+def answers(judged: Sequence[JudgedChoices]) -> Check:
     """Count pairs by status, for every judge and prompt."""
     table = tidy((group, _answer_rows(group)) for group in judged)
     without = table[table["answer"] != "ok"].groupby(["judge", "prompt"], sort=False)["n"].sum()
@@ -59,7 +59,7 @@ def answer_of_pairs(status: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return np.where(reason != "ok", reason, np.where(single, "ok", failure))
 
 
-def _answer_rows(group: Judged) -> pd.DataFrame:
+def _answer_rows(group: JudgedChoices) -> pd.DataFrame:
     status = group.rows["status"].astype("string").to_numpy(dtype=str).reshape(-1, 2)
     chosen = group.rows[group.outcome].to_numpy(dtype=float, na_value=np.nan).reshape(-1, 2)
     counted = pd.Series(answer_of_pairs(status, chosen)).value_counts()

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError, counted
 
 from ...frames.rounding import percentage
 from ...numerics.intervals import SAME, inference
-from ..judged import Judged, NotApplicableError, attempt, tidy
+from ..judged import JudgedChoices, NotApplicableError, attempt, tidy
 from ..registry import Check, Question, adjusted, check, groups, highest, lowest, show_p, who
 
 MISSING_CHOICES = Question(
@@ -45,7 +45,7 @@ class Missingness:
 
 
 @check(MISSING_CHOICES)
-def missing_choices(judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+def missing_choices(judged: Sequence[JudgedChoices], alpha: float, seed: int) -> Check:
     """Test jointly whether attributes differ between answered and other pairs, for every judge and prompt."""
     lossy = [group for group in judged if np.isnan(group.first_chosen).any()]
     if not lossy:
@@ -129,7 +129,7 @@ def _flags(stratum: np.ndarray, hits: np.ndarray, draws: int, rng: np.random.Gen
     return [np.lexsort((rng.random(len(stratum)), stratum))[mask] for _ in range(draws)]
 
 
-def _missing_rows(group: Judged, alpha: float, rng: np.random.Generator) -> pd.DataFrame:
+def _missing_rows(group: JudgedChoices, alpha: float, rng: np.random.Generator) -> pd.DataFrame:
     flag = np.isnan(group.first_chosen)
     if flag.all():
         raise InputError("no pair has a choice.")
@@ -164,6 +164,6 @@ def _missing_rows(group: Judged, alpha: float, rng: np.random.Generator) -> pd.D
     )
 
 
-def _empty_table(judged: Sequence[Judged]) -> pd.DataFrame:
+def _empty_table(judged: Sequence[JudgedChoices]) -> pd.DataFrame:
     counts = [(g.judge, g.prompt, len(g.first_chosen), 0, 0.0) for g in judged]
     return pd.DataFrame(counts, columns=["judge", "prompt", "pairs", "missing", "share_missing"])

@@ -33,7 +33,7 @@ LONGEST = 5  # shorter runs are no outage
 
 
 @dataclass(frozen=True)
-class Run:
+class OutcomeRun:
     """The least probable run of one outcome in a series: where it begins, its length and its p value."""
 
     value: str
@@ -85,7 +85,7 @@ def outages(
     )  # fmt: skip
 
 
-def least_probable_run(outcome: np.ndarray, reference: np.ndarray) -> Run | None:
+def least_probable_run(outcome: np.ndarray, reference: np.ndarray) -> OutcomeRun | None:
     """Find the least probable run of one outcome, shape (n,), given each item's reference, shape (n,)."""
     # The product of the outcome's shares among other answers with the same reference, each at most (count +
     # 1) / (number + 1), bounds a run's probability; times n and the outcomes, that of any run (Bonferroni).
@@ -93,7 +93,7 @@ def least_probable_run(outcome: np.ndarray, reference: np.ndarray) -> Run | None
     kind, _ = pd.factorize(reference)
     starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
     ends = np.append(starts[1:], len(codes))
-    best: Run | None = None
+    best: OutcomeRun | None = None
     sizes = np.bincount(kind)
     for start, end in zip(starts[ends - starts >= LONGEST], ends[ends - starts >= LONGEST], strict=True):
         inside = np.zeros(len(codes), dtype=bool)
@@ -103,13 +103,13 @@ def least_probable_run(outcome: np.ndarray, reference: np.ndarray) -> Run | None
         log = np.log((same + 1) / (of + 1))[kind[start:end]].sum()
         p = float(min(1.0, np.exp(log + np.log(len(codes)) + np.log(len(names)))))
         if best is None or p < best.p:
-            best = Run(str(names[codes[start]]), int(start), int(end - start), p)
+            best = OutcomeRun(str(names[codes[start]]), int(start), int(end - start), p)
     return best
 
 
 def _series(
     answers: pd.DataFrame, responses: pd.DataFrame | None
-) -> Iterator[tuple[dict[str, str], Run, pd.DataFrame]]:
+) -> Iterator[tuple[dict[str, str], OutcomeRun, pd.DataFrame]]:
     """The least probable run of each series of a model, in the order of responses where it is known."""
     models = answers[answers["kind"].ne("human") & ~answers["task"].str.fullmatch(r"line_\d+")]
     when = None
@@ -140,7 +140,7 @@ def _series(
         run = least_probable_run(outcome, reference)
         key = {"judge": str(judge), "prompt": str(prompt), "panel": f"{task}, sample {sample}"}
         if run is None:
-            yield key, Run("none", 0, 0, 1.0), ordered.iloc[:0]
+            yield key, OutcomeRun("none", 0, 0, 1.0), ordered.iloc[:0]
         else:
             rows = ordered.iloc[run.start : run.start + run.length]
             yield (

@@ -12,12 +12,12 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import joint_shares
 
-from ..judged import Judged, codes, designs, tidy
+from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p, who
 from .drawing import (
     DRAWS,
-    Comparison,
     Draw,
+    RandomizationTest,
     compare_with_draws,
     dependence,
     draw_counts,
@@ -42,7 +42,7 @@ CLOSER = "If profiles were drawn by a quota or block design, report it with the 
 
 def independence_of(
     table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
-) -> Comparison:
+) -> RandomizationTest:
     """Test a table of two attributes, shape (a, b), for independence."""
     tables = draw_counts(probability.ravel(), draw, DRAWS, rng).reshape(-1, *table.shape)
     df = (table.shape[0] - 1) * (table.shape[1] - 1)
@@ -51,7 +51,7 @@ def independence_of(
 
 def agreement_of(
     table: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
-) -> Comparison:
+) -> RandomizationTest:
     """Test a table of two attributes that restrictions tie, shape (a, b), against its design."""
     # Parameters and result are those of `independence_of`; combinations of probability 0 are excluded.
     possible = probability > 0
@@ -63,7 +63,7 @@ def agreement_of(
 
 
 @check(ATTRIBUTE_INDEPENDENCE)
-def attribute_independence(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+def attribute_independence(study: Study, judged: Sequence[JudgedChoices], alpha: float, seed: int) -> Check:
     """Test every pair of attributes in every design."""
     if len(study.attributes) < 2:
         return ATTRIBUTE_INDEPENDENCE.not_applicable("The study varies a single attribute.")
@@ -112,7 +112,7 @@ def _remedy(pair: pd.Series) -> str:
     )
 
 
-def _independence_rows(study: Study, group: Judged, rng: np.random.Generator) -> pd.DataFrame:
+def _independence_rows(study: Study, group: JudgedChoices, rng: np.random.Generator) -> pd.DataFrame:
     draw = infer_draw(study, group.shown)
     rows = []
     shares = {name: np.array(list(each.values())) for name, each in probabilities(study).items()}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ..judged import Judged, codes, tidy
+from ..judged import JudgedChoices, codes, tidy
 from ..registry import Check, Question, check, lowest, who
 from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
 
@@ -26,7 +26,7 @@ CLUSTERS_WHY = (
 
 
 @check(CLUSTERS)
-def clusters(judged: Sequence[Judged]) -> Check:
+def clusters(judged: Sequence[JudgedChoices]) -> Check:
     """Count clusters of every level, for every judge and prompt."""
     table = tidy((group, _cluster_rows(group)) for group in judged)
     rows = table[table["clusters"] > 0]
@@ -41,7 +41,7 @@ def clusters(judged: Sequence[Judged]) -> Check:
     return CLUSTERS.answer(table, verdict, finding if verdict == "pass" else f"{finding} {CLUSTERS_WHY}")
 
 
-def _cluster_rows(group: Judged) -> pd.DataFrame:
+def _cluster_rows(group: JudgedChoices) -> pd.DataFrame:
     rows = [
         {
             "unit": unit,

@@ -11,7 +11,7 @@ from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells
 
 from ...conjoint import amce
-from ..judged import Judged, attempt, tidy
+from ..judged import JudgedChoices, attempt, tidy
 from ..registry import (
     Check,
     Question,
@@ -36,7 +36,7 @@ FEW = 200
 
 
 @check(DESIGN_CARD)
-def design_card(study: Study, judged: Sequence[Judged]) -> Check:
+def design_card(study: Study, judged: Sequence[JudgedChoices]) -> Check:
     """Lay out the design and count rows and effective rows of each contrast with the reference."""
     done, notes = attempt(judged, lambda group: _card_rows(study, group))
     table = tidy(done)
@@ -68,7 +68,7 @@ def effective_rows(rows: np.ndarray, clustered: np.ndarray, independent: np.ndar
         return np.asarray(rows * independent / clustered)
 
 
-def _card_rows(study: Study, group: Judged) -> pd.DataFrame:
+def _card_rows(study: Study, group: JudgedChoices) -> pd.DataFrame:
     without_replacement = infer_draw(study, group.shown).population is not None
     frames = []
     for name, shares in probabilities(study).items():

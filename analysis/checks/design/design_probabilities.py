@@ -11,7 +11,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 
 from ...numerics.intervals import inference
-from ..judged import Judged, designs, tidy
+from ..judged import JudgedChoices, designs, tidy
 from ..registry import (
     Check,
     Question,
@@ -26,8 +26,8 @@ from ..registry import (
 )
 from .drawing import (
     DRAWS,
-    Comparison,
     Draw,
+    RandomizationTest,
     compare_with_draws,
     draw_counts,
     infer_draw,
@@ -50,7 +50,7 @@ DESIGN_PROBABILITIES = Question(
 
 def fit_of_levels(
     counts: np.ndarray, probability: np.ndarray, draw: Draw, rng: np.random.Generator
-) -> Comparison:
+) -> RandomizationTest:
     """Test counts of levels, shape (levels,), against their probabilities, shape (levels,)."""
     # Random designs are drawn independently (multinomial) or without replacement (multivariate
     # hypergeometric), which leaves less variation.
@@ -60,7 +60,7 @@ def fit_of_levels(
 
 
 @check(DESIGN_PROBABILITIES)
-def design_probabilities(study: Study, judged: Sequence[Judged], alpha: float, seed: int) -> Check:
+def design_probabilities(study: Study, judged: Sequence[JudgedChoices], alpha: float, seed: int) -> Check:
     """Test the levels of every attribute in every design."""
     rng = np.random.default_rng(seed)
     groups = designs(judged)
@@ -90,7 +90,7 @@ def _verdict(test: object, alpha: float) -> Verdict:
     return "error" if worse < closer and level < min(0.001, alpha) else "warning"
 
 
-def _level_rows(study: Study, group: Judged, rng: np.random.Generator, alpha: float) -> pd.DataFrame:
+def _level_rows(study: Study, group: JudgedChoices, rng: np.random.Generator, alpha: float) -> pd.DataFrame:
     draw = infer_draw(study, group.shown)
     frames = []
     for name, shares in probabilities(study).items():

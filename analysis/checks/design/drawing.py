@@ -34,7 +34,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RandomizationTest:
     """A statistic against designs drawn at random."""
 
     # `expected`, `lower` and `upper` are mean and 2.5% and 97.5% points of the draws; `p` is two-sided,
@@ -106,7 +106,7 @@ def dependence(tables: np.ndarray) -> np.ndarray:
     return np.asarray(parts.sum(axis=(-2, -1)))
 
 
-def compare_with_draws(statistic: float, draws: np.ndarray, df: int, factor: float) -> Comparison:
+def compare_with_draws(statistic: float, draws: np.ndarray, df: int, factor: float) -> RandomizationTest:
     """Compare a statistic with those of random designs, shape (draws,)."""
     # p is (b + 1) / (draws + 1), both sides counted; in a tail that draws do not resolve, that of chi-square
     # with `df` degrees of freedom, scaled by the variance `factor`.
@@ -122,4 +122,4 @@ def compare_with_draws(statistic: float, draws: np.ndarray, df: int, factor: flo
     lower, upper = np.quantile(draws, [0.025, 0.975])
     p = min(2 * min(sides.values()), 1.0)
     mean = float(draws.mean())
-    return Comparison(statistic, mean, float(lower), float(upper), p, sides["worse"], sides["closer"])
+    return RandomizationTest(statistic, mean, float(lower), float(upper), p, sides["worse"], sides["closer"])

@@ -13,7 +13,7 @@ from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import is_allowed
 
-from ..judged import Judged, codes, designs, tidy
+from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import Check, Question, adjusted, check, highest, show_p, who
 from .drawing import probabilities
 
@@ -45,7 +45,7 @@ STIMULUS = "Correct the join of texts and authors to profiles, or their ids, whi
 
 
 @check(IMPOSSIBLE_PROFILES)
-def impossible_profiles(study: Study, judged: Sequence[Judged], alpha: float) -> Check:
+def impossible_profiles(study: Study, judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Count what breaks the rules of the design, in every design."""
     # Two independent profiles are equal now and then, so pairs of equal ones count only where they are more
     # frequent than the design's probabilities imply (Poisson test); all other rules expect no case.
@@ -131,7 +131,7 @@ def rules_broken(study: Study, profiles: pd.DataFrame) -> dict[str, np.ndarray]:
     return broken
 
 
-def _rule_rows(study: Study, group: Judged) -> pd.DataFrame:
+def _rule_rows(study: Study, group: JudgedChoices) -> pd.DataFrame:
     chance = expected_same(study, group.stimuli)
     rows = []
     for rule, flags in rules_broken(study, group.shown).items():

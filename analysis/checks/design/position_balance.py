@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import binomtest, chi2
 
 from ...numerics.intervals import inference
-from ..judged import Judged, codes, designs, tidy
+from ..judged import JudgedChoices, codes, designs, tidy
 from ..registry import (
     Check,
     Question,
@@ -73,7 +73,7 @@ def marginal_homogeneity(first: np.ndarray, second: np.ndarray, levels: int) -> 
 
 
 @check(POSITION_BALANCE)
-def position_balance(judged: Sequence[Judged], alpha: float) -> Check:
+def position_balance(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Compare levels between positions for every design."""
     groups = designs(judged)
     tables = adjusted_by_feature([_position_rows(members[0], alpha) for members in groups])
@@ -91,7 +91,7 @@ def position_balance(judged: Sequence[Judged], alpha: float) -> Check:
     return POSITION_BALANCE.answer(table, verdict, finding, p=p)
 
 
-def _position_rows(group: Judged, alpha: float) -> pd.DataFrame:
+def _position_rows(group: JudgedChoices, alpha: float) -> pd.DataFrame:
     frames = []
     for name in group.attributes:
         levels = group.shown[name].astype("category").cat.categories

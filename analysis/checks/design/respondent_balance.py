@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gamma
 
-from ..judged import Judged, codes, people_of, tidy
+from ..judged import JudgedChoices, codes, people_of, tidy
 from ..registry import (
     Check,
     Question,
@@ -35,7 +35,7 @@ MODELS = "A model sees all pairs of the design, so there are no respondents to b
 
 
 @dataclass(frozen=True)
-class Spread:
+class BalanceTest:
     """Chi-square statistic of a units-by-levels table, against its exact moments under permutation."""
 
     # `lower` and `upper` hold the middle 95% of statistics, as multiples of the expected one.
@@ -47,14 +47,14 @@ class Spread:
     p: float
 
 
-def spread_over_units(unit: np.ndarray, level: np.ndarray) -> Spread:
+def spread_over_units(unit: np.ndarray, level: np.ndarray) -> BalanceTest:
     """Test whether levels depend on units, both margins given."""
     mask = level >= 0
     _, unit = np.unique(unit[mask], return_inverse=True)
     _, level = np.unique(level[mask], return_inverse=True)
     rows, columns, n = int(unit.max(initial=0)) + 1, int(level.max(initial=0)) + 1, len(unit)
     if rows < 2 or columns < 2 or n < 4:
-        return Spread(np.nan, np.nan, np.nan, np.nan, np.nan)
+        return BalanceTest(np.nan, np.nan, np.nan, np.nan, np.nan)
     table = np.bincount(unit * columns + level, minlength=rows * columns).reshape(rows, columns)
     by_row, by_column = table.sum(axis=1), table.sum(axis=0)
     statistic = n * float((table**2 / np.outer(by_row, by_column)).sum() - 1)
@@ -63,14 +63,14 @@ def spread_over_units(unit: np.ndarray, level: np.ndarray) -> Spread:
     w1, w2 = ((n * float((1 / m).sum()) - k**2) / (n - 2) for m, k in ((by_row, rows), (by_column, columns)))
     variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
     if variance <= 0:
-        return Spread(statistic, mean, np.nan, np.nan, np.nan)
+        return BalanceTest(statistic, mean, np.nan, np.nan, np.nan)
     null = gamma(mean**2 / variance, scale=variance / mean)
     low, high = null.ppf([0.025, 0.975]) / mean
-    return Spread(statistic, mean, float(low), float(high), float(null.sf(statistic)))
+    return BalanceTest(statistic, mean, float(low), float(high), float(null.sf(statistic)))
 
 
 @check(RESPONDENT_BALANCE)
-def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
+def respondent_balance(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Compare levels between the respondents of every panel."""
     panels = people_of(judged, MODELS)
     table = tidy((group, _respondent_rows(group)) for group in panels)
@@ -88,7 +88,7 @@ def respondent_balance(judged: Sequence[Judged], alpha: float) -> Check:
     return RESPONDENT_BALANCE.answer(table, verdict, finding, p=p)
 
 
-def _respondent_rows(group: Judged) -> pd.DataFrame:
+def _respondent_rows(group: JudgedChoices) -> pd.DataFrame:
     unit = codes(group.shown["judge_id"])
     spreads = {name: spread_over_units(unit, codes(group.shown[name])) for name in group.attributes}
     return pd.DataFrame(

@@ -12,7 +12,7 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...conjoint.verbs.people import pair_codes
 from ...frames.rounding import percentage
-from ..judged import Judged, NotApplicableError, people_of, tidy
+from ..judged import JudgedChoices, NotApplicableError, people_of, tidy
 from ..registry import Check, Question, Verdict, check, exceeds, groups, highest, lowest, who
 
 SHARED_TASKS = Question(
@@ -36,7 +36,7 @@ SOME, MANY_LOST = 0.01, 0.1
 
 
 @check(SHARED_TASKS)
-def shared_tasks(judged: Sequence[Judged]) -> Check:
+def shared_tasks(judged: Sequence[JudgedChoices]) -> Check:
     """Count the tasks of people that each model was asked about, and its missing answers among them."""
     people = people_of(judged, NO_PEOPLE)
     models = [group for group in judged if group.kind != "human"]
@@ -72,7 +72,7 @@ def shared_tasks(judged: Sequence[Judged]) -> Check:
     return SHARED_TASKS.answer(table, verdict, finding, notes)
 
 
-def _count_shared_tasks(people: Sequence[Judged], model: Judged) -> pd.DataFrame:
+def _count_shared_tasks(people: Sequence[JudgedChoices], model: JudgedChoices) -> pd.DataFrame:
     """One row: tasks of people, of the model and of both, answers among the latter, and people's choices."""
     judges = [*people, model]
     columns = [name for name in (*model.attributes, *model.stimuli) if all(name in g.rows for g in judges)]
@@ -102,7 +102,7 @@ def _count_shared_tasks(people: Sequence[Judged], model: Judged) -> pd.DataFrame
     return pd.DataFrame({name: [int(value)] for name, value in counts.items()} | {"estimate": [share]})
 
 
-def _has_sampling_probability(group: Judged) -> np.ndarray:
+def _has_sampling_probability(group: JudgedChoices) -> np.ndarray:
     """Whether the sampling probability of each pair is known, shape (pairs,)."""
     if SAMPLING not in group.rows:
         return np.zeros(len(group.first_chosen), dtype=bool)

@@ -9,7 +9,7 @@ import pandas as pd
 from conjury.inference.study.models import Study
 
 from ...conjoint import amce
-from ..judged import Judged, attempt, codes, tidy
+from ..judged import JudgedChoices, attempt, codes, tidy
 from ..registry import Check, Question, check, highest, lowest, who
 from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
 
@@ -31,7 +31,7 @@ STIMULI_WHY = (
 
 
 @check(STIMULI)
-def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
+def stimuli(study: Study, judged: Sequence[JudgedChoices]) -> Check:
     """Count stimuli of each level and compare standard errors clustered by them with those by unit."""
     if not study.stimuli:
         return STIMULI.not_applicable("The study has no stimuli; profiles consist of attributes only.")
@@ -56,7 +56,7 @@ def stimuli(study: Study, judged: Sequence[Judged]) -> Check:
     return STIMULI.answer(table, verdict, finding if verdict == "pass" else f"{finding} {STIMULI_WHY}", notes)
 
 
-def _stimulus_rows(study: Study, group: Judged) -> pd.DataFrame:
+def _stimulus_rows(study: Study, group: JudgedChoices) -> pd.DataFrame:
     frames = []
     for stimulus in study.stimuli:
         if stimulus.id not in group.stimuli:
@@ -81,7 +81,7 @@ def _errors(frame: pd.DataFrame) -> pd.Series:
     return pd.Series(frame["std_error"].to_numpy(), index=index)
 
 
-def _levels(group: Judged, stimulus: str, owner: str) -> pd.DataFrame:
+def _levels(group: JudgedChoices, stimulus: str, owner: str) -> pd.DataFrame:
     rows = [
         {
             "stimulus": stimulus,

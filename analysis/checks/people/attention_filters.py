@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.rounding import percentage
 from ..effects import difference_frame, group_effects, judge_differences
-from ..judged import Judged, attempt, codes, people_of, tidy
+from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, highest
 
 ATTENTION_FILTERS = Question(
@@ -35,7 +35,9 @@ MANY_FAILED = 0.2  # share that is significantly exceeded where many failed
 
 
 @check(ATTENTION_FILTERS)
-def attention_filters(judged: Sequence[Judged], alpha: float, filters: Sequence[str] | None = None) -> Check:
+def attention_filters(
+    judged: Sequence[JudgedChoices], alpha: float, filters: Sequence[str] | None = None
+) -> Check:
     """Compare AMCEs of those who passed with those of all, for every filter and panel."""
     people = people_of(judged, NO_FILTERS)
     columns = people[0].rows.columns
@@ -74,11 +76,11 @@ def filter_flags(column: pd.Series, name: str) -> np.ndarray:
     return text.map(values).to_numpy(dtype=float, na_value=np.nan)
 
 
-def _filter_rows(group: Judged, names: Sequence[str], alpha: float) -> pd.DataFrame:
+def _filter_rows(group: JudgedChoices, names: Sequence[str], alpha: float) -> pd.DataFrame:
     return pd.concat([_filter_differences(group, name, alpha) for name in names], ignore_index=True)
 
 
-def _filter_differences(group: Judged, name: str, alpha: float) -> pd.DataFrame:
+def _filter_differences(group: JudgedChoices, name: str, alpha: float) -> pd.DataFrame:
     flags = filter_flags(group.rows[name], name)
     by_respondent = pd.Series(flags).groupby(codes(group.rows["judge_id"])).min().dropna()
     failed = int((by_respondent == 0).sum())

@@ -15,7 +15,7 @@ from ...conjoint.reliability.repeats import SWAPPED, find_repeats
 from ...figures.labels import level_at
 from ...frames.rounding import percentage
 from ...numerics.intervals import SAME
-from ..judged import Judged, attempt, tidy
+from ..judged import JudgedChoices, attempt, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, groups, lowest, who
 
 REPEAT_AGREEMENT = Question(
@@ -38,7 +38,7 @@ LOW = 0.75  # agreement of repeats in surveys is about this (Clayton et al. 2025
 
 
 @check(REPEAT_AGREEMENT)
-def repeat_agreement(judged: Sequence[Judged], alpha: float) -> Check:
+def repeat_agreement(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Share of repeated pairs with the same choice, and the most inattention it allows."""
     repeated = [group for group in judged if len(group.repeats) or len(group.shown) < len(group.rows)]
     if not repeated:
@@ -87,7 +87,7 @@ def _remedy(low: pd.DataFrame) -> str:
     return " ".join(parts)
 
 
-def _repeat_rows(group: Judged, alpha: float) -> pd.DataFrame:
+def _repeat_rows(group: JudgedChoices, alpha: float) -> pd.DataFrame:
     rows = pd.concat([group.rows, group.repeats])
     identified = rows["profile_id"].notna().all()
     content = None if identified else [*group.attributes, *group.stimuli]

@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, counted
 
 from ...frames.rounding import percentage
-from ..judged import Judged, attempt, codes, people_of, tidy
+from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, who
 
 RESPONSE_TIMES = Question(
@@ -44,7 +44,7 @@ class Times:
 
 
 @check(RESPONSE_TIMES)
-def response_times(judged: Sequence[Judged]) -> Check:
+def response_times(judged: Sequence[JudgedChoices]) -> Check:
     """Flag respondents whose median time is an outlier, for every panel."""
     people = people_of(judged, NO_TIMES)
     column = next((name for name in COLUMNS if name in people[0].rows), None)
@@ -99,7 +99,7 @@ def outlying_times(seconds: np.ndarray, respondent: np.ndarray) -> Times:
     return Times(median, z, fast, z > OUTLYING)
 
 
-def _time_rows(group: Judged, column: str) -> pd.DataFrame:
+def _time_rows(group: JudgedChoices, column: str) -> pd.DataFrame:
     try:
         values = pd.to_numeric(group.rows[column]).to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from conjury.inference.errors import InputError
 
 from ...frames.rounding import percentage
-from ..judged import Judged, attempt, codes, people_of, tidy
+from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, highest, show_p, who
 
 STRAIGHT_LINING = Question(
@@ -30,7 +30,7 @@ MANY = 0.05
 
 
 @check(STRAIGHT_LINING)
-def straight_lining(judged: Sequence[Judged], alpha: float) -> Check:
+def straight_lining(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Compare longest runs of one side with their exact distribution, for every panel."""
     people = people_of(judged, MODELS)
     done, notes = attempt(people, _run_rows)
@@ -81,7 +81,7 @@ def longest_run_distribution(n: int, share: float) -> np.ndarray:
     return np.diff(at_most, prepend=0.0)
 
 
-def _run_rows(group: Judged) -> pd.DataFrame:
+def _run_rows(group: JudgedChoices) -> pd.DataFrame:
     respondent = codes(group.rows["judge_id"]).reshape(-1, 2)[:, 0]
     longest, choices = longest_runs(group.first_chosen, respondent)
     enough = choices >= 3

@@ -18,8 +18,8 @@ from ...numerics.intervals import check_alpha
 from ...results import row_labels, tidy
 from ..engines.solution import assemble
 from ..estimates import Estimates
-from ..plan import Plan, flag_levels, groups_of, level_contrast
-from ..reliability.correction import Corrected
+from ..plan import EstimationPlan, flag_levels, groups_of, level_contrast
+from ..reliability.correction import SwapCorrectedEstimates
 
 Level = str | bool
 GroupName = str | Sequence[str]
@@ -39,7 +39,7 @@ class Space:
     is_mean: bool  # whether a level has a mean of its own, and not only an effect against a base
     is_difference: bool  # whether all groups are compared with the first
     base: int  # the first level that occurs, or whose row is a reference
-    plan: Plan | None  # where vectors are of coefficients
+    plan: EstimationPlan | None  # where vectors are of coefficients
     vector: Callable[[int, int, int | None], np.ndarray]  # of a group, a level and the base, if there is one
 
 
@@ -255,7 +255,7 @@ def _df_of_rows(fit: Estimates, contrasts: np.ndarray) -> np.ndarray | None:
     """Degrees of freedom, shape (r,), of combinations of a table's m rows; None if it has none."""
     if "df" not in fit.frame:
         return None
-    if isinstance(fit, Corrected) and fit.uncorrected.fitted is not None:
+    if isinstance(fit, SwapCorrectedEstimates) and fit.uncorrected.fitted is not None:
         fitted = fit.uncorrected.fitted
         if fitted.solution.df is not None:
             return np.asarray(fitted.solution.df(contrasts @ np.nan_to_num(fitted.plan.contrasts)))
@@ -290,7 +290,7 @@ def _refuse_uncontrastable(fit: Estimates) -> None:
     """Refuse results whose contrasts would be of something else than the result is."""
     if fit.provenance.interval == "wild":
         raise InputError("Contrasts of a wild bootstrap need their own draws; use wild(contrast(fit, ...)).")
-    if isinstance(fit, Corrected) and len(fit.tau) > 1:
+    if isinstance(fit, SwapCorrectedEstimates) and len(fit.tau) > 1:
         raise InputError(
             "These estimates are corrected by several swapping errors, which a contrast cannot combine; "
             "correct again with reference={feature: level}, or by one swapping error."
@@ -302,7 +302,7 @@ def _refuse_uncontrastable(fit: Estimates) -> None:
         )
 
 
-def _plan_space(plan: Plan, name: str) -> Space:
+def _plan_space(plan: EstimationPlan, name: str) -> Space:
     groups = groups_of(plan.cells, plan.request.by) if plan.request.by else []
     names = tuple(tuple(map(str, group[0])) for group in groups) or ((),)
     inside = np.logical_or.reduce([block.inside for block in plan.blocks])
@@ -326,7 +326,7 @@ def _plan_space(plan: Plan, name: str) -> Space:
 
 
 def _coefficients(
-    plan: Plan, name: str, size: int, is_mean: bool, group: int, level: int, base: int | None
+    plan: EstimationPlan, name: str, size: int, is_mean: bool, group: int, level: int, base: int | None
 ) -> np.ndarray:
     """Vector of coefficients, shape (K,), within a group of ``size`` blocks."""
     vector = np.zeros(plan.contrasts.shape[1])
@@ -343,7 +343,7 @@ def _coefficients(
     return vector
 
 
-def _row_space(fit: Estimates, feature: str, plan: Plan | None) -> Space:
+def _row_space(fit: Estimates, feature: str, plan: EstimationPlan | None) -> Space:
     provenance = fit.provenance
     if any(feature in pair for pair in parse(provenance.formula).restrictions):
         raise InputError(

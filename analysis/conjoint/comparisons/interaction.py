@@ -21,11 +21,11 @@ from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimands import plan_of
 from ..estimates import Estimates
-from ..plan import Block, Plan, flag_levels
+from ..plan import EstimationPlan, RegressionBlock, flag_levels
 from ..prediction_powered.covariate import COVARIATE
 from ..prediction_powered.estimate import DSL, estimate_prediction_powered, pop_sources
 from ..prediction_powered.tasks import SOURCES
-from ..request import Request, make_request
+from ..request import EstimateRequest, make_request
 from ..run import Data, frame_of
 from ..verbs.cj import cj
 
@@ -107,7 +107,7 @@ def interaction(
     correct, sources = options.pop("correct", None), pop_sources(options)
     request = make_request("amce", crossed, id=id, **options)
 
-    def make_plan(plan_request: Request, rows: pd.DataFrame) -> Plan:
+    def make_plan(plan_request: EstimateRequest, rows: pd.DataFrame) -> EstimationPlan:
         plan = plan_of(plan_request, rows)
         return _acie(plan, first, second) if kind == "acie" else _amie(plan, first, second, distribution)
 
@@ -217,7 +217,7 @@ def _crossed_formula(formula: Formula, first: str, second: str) -> Formula:
     return Formula(formula.outcome, formula.features, (*restrictions, (first, second)))
 
 
-def _acie(plan: Plan, first: str, second: str) -> Plan:
+def _acie(plan: EstimationPlan, first: str, second: str) -> EstimationPlan:
     """Differences of differences of combination means against both references."""
     (block,) = plan.blocks
     base, second_base = (_base(plan, name) for name in (first, second))
@@ -237,7 +237,7 @@ def _acie(plan: Plan, first: str, second: str) -> Plan:
     return _interaction_plan(plan, first, second, pairs, np.array(contrasts), "acie")
 
 
-def _amie(plan: Plan, first: str, second: str, distribution: Distribution) -> Plan:
+def _amie(plan: EstimationPlan, first: str, second: str, distribution: Distribution) -> EstimationPlan:
     """Combination means minus both margins, plus the grand mean."""
     (block,), cells = plan.blocks, plan.cells
     levels = [np.flatnonzero(flag_levels(cells, name, block.inside)) for name in (first, second)]
@@ -260,15 +260,15 @@ def _amie(plan: Plan, first: str, second: str, distribution: Distribution) -> Pl
     return _interaction_plan(plan, first, second, pairs, contrasts, "amie")
 
 
-def _mean(block: Block, first: str, second: str, a: int, b: int) -> np.ndarray:
+def _mean(block: RegressionBlock, first: str, second: str, a: int, b: int) -> np.ndarray:
     return block.row({first: a, second: b})
 
 
-def _base(plan: Plan, feature: str) -> int:
+def _base(plan: EstimationPlan, feature: str) -> int:
     return int(flag_levels(plan.cells, feature, plan.blocks[0].inside).argmax())
 
 
-def _shares(plan: Plan, feature: str, distribution: Distribution) -> np.ndarray:
+def _shares(plan: EstimationPlan, feature: str, distribution: Distribution) -> np.ndarray:
     """Shares of a feature's levels, shape (levels,)."""
     cells, inside = plan.cells, plan.blocks[0].inside
     levels = [str(level) for level in cells.levels[feature]]
@@ -294,8 +294,13 @@ def _shares(plan: Plan, feature: str, distribution: Distribution) -> np.ndarray:
 
 
 def _interaction_plan(
-    plan: Plan, first: str, second: str, pairs: list[tuple[int, int]], contrasts: np.ndarray, statistic: str
-) -> Plan:
+    plan: EstimationPlan,
+    first: str,
+    second: str,
+    pairs: list[tuple[int, int]],
+    contrasts: np.ndarray,
+    statistic: str,
+) -> EstimationPlan:
     """The plan with interactions as its rows."""
     levels = [str(level) for level in plan.cells.levels[first]]
     label = plan.request.label(first)

@@ -18,9 +18,9 @@ from ...numerics.intervals import check_draws
 from ...numerics.significance import adjust_p_values
 from ..engines.native import regress
 from ..estimates import Estimates
-from ..plan import Plan
+from ..plan import EstimationPlan
 from ..resample import Bootstrap
-from ..standard_errors.wild import Wild, draw_ratios, regressions_of
+from ..standard_errors.wild import WildEstimates, draw_ratios, regressions_of
 from .wald import clusters_of
 
 FEW_CLUSTERS, VERY_FEW = 100, 40
@@ -29,7 +29,7 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class Draws:
+class TestRatios:
     """t ratios of m tested estimates."""
 
     statistic: np.ndarray  # (m,): in the data
@@ -38,16 +38,20 @@ class Draws:
     observed: int = 1  # 1 if the data count as one more draw, 0 if they are among the draws
 
 
-def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -> Draws:
+def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -> TestRatios:
     """Draw t ratios of the tested estimates, flags of shape (m,), under the null hypothesis."""
     statistic = fit.frame["z"].to_numpy(float, na_value=np.nan)[tested]
-    if isinstance(fit, Wild):
-        return Draws(statistic, fit.ratios[:, tested], "wild", int(not fit.provenance.extra["enumerated"]))
+    if isinstance(fit, WildEstimates):
+        return TestRatios(
+            statistic, fit.ratios[:, tested], "wild", int(not fit.provenance.extra["enumerated"])
+        )
     if isinstance(fit, Bootstrap):
         _warn_of_few(fit)
         replicates = fit.replicates[:, tested]
         estimate = fit.frame["estimate"].to_numpy(float)[tested]
-        return Draws(statistic, (replicates - estimate) / np.nanstd(replicates, axis=0, ddof=1), "replicates")
+        return TestRatios(
+            statistic, (replicates - estimate) / np.nanstd(replicates, axis=0, ddof=1), "replicates"
+        )
     check_draws(draws, seed, 100, "give at least 100, and 2000 or more for small p values")
     fitted = regressions_of(fit)
     clusters = clusters_of(fit)
@@ -59,20 +63,20 @@ def draws_of(fit: Estimates, tested: np.ndarray, draws: int, seed: int | None) -
     if plan is not None and has_few_clusters and not is_complex and plan.request.family == "gaussian":
         value = fit.frame["estimate"].to_numpy(float)[tested] - fit.provenance.null
         wild_draws = draw_ratios(plan, plan.contrasts[tested], value, draws, seed)
-        return Draws(wild_draws.statistic, wild_draws.ratios, "wild", wild_draws.observed)
+        return TestRatios(wild_draws.statistic, wild_draws.ratios, "wild", wild_draws.observed)
     if "df" in fit.frame:
         statistic = -ndtri(fit.frame["p"].to_numpy(float, na_value=np.nan)[tested] / 2)
     elif has_few_clusters:
         _warn_of_few(fit)
     if plan is not None and not is_complex and not has_few_clusters:
         ratios = signed_scores(cluster_influence(plan, tested), draws, seed)
-        return Draws(statistic, ratios, "scores")
+        return TestRatios(statistic, ratios, "scores")
     if fit.vcov is None or fit.vcov.isna().to_numpy().any():
         raise InputError(
             f"The engine {fit.provenance.engine} gives no covariance between all estimates; fit with "
             "engine='native', or adjust within a family by 'holm'."
         )
-    return Draws(statistic, normal_ratios(fit.vcov.to_numpy(float), draws, seed), "normal")
+    return TestRatios(statistic, normal_ratios(fit.vcov.to_numpy(float), draws, seed), "normal")
 
 
 def _warn_of_few(fit: Estimates) -> None:
@@ -109,7 +113,7 @@ def signed_scores(influence: Iterator[np.ndarray], draws: int, seed: int | None)
     return np.asarray(sums / np.sqrt(squares))
 
 
-def cluster_influence(plan: Plan, rows: np.ndarray) -> Iterator[np.ndarray]:
+def cluster_influence(plan: EstimationPlan, rows: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the influence of some thousand clusters at a time on estimates, shape (clusters, rows)."""
     cells, contrasts = plan.cells, plan.contrasts[rows]
     entries = cells.entries()
@@ -170,7 +174,7 @@ def adjust(
         Columns that set families apart: "feature", "judge", or several; by default
         all rows are one family.
     draws : int
-        Draws of "romano_wolf". A `Bootstrap` or `Wild` brings its own, which are used instead;
+        Draws of "romano_wolf". A `Bootstrap` or `WildEstimates` brings its own, which are used instead;
         where signs have no more combinations, each is used once.
     seed : int, optional
         Same seed, same draws.
@@ -198,7 +202,8 @@ def adjust(
 
     - "wild", for linear fits with one cluster column of fewer than 100 clusters: restricted wild
       draws, whose t ratios have errors of their own, with a factor G/(G-1), whatever the fit's
-      errors. Weights are signs, or Webb's six points with fewer than 8 clusters. A `Wild` brings its own.
+      errors. Weights are signs, or Webb's six points with fewer than 8 clusters. A `WildEstimates`
+      brings its own.
     - "scores", for fits with more clusters or none: sums of the clusters' influence with
       random signs, over the root of its sum of squares, which is the same in every draw.
     - "replicates" of a `Bootstrap`, centred and over their standard deviation.
@@ -234,7 +239,7 @@ def adjust(
     if "p" not in frame:
         raise InputError("The table has no column 'p'; give a result that tests its estimates.")
     families = list(_families(frame, family))
-    made_by: Draws | None = None
+    made_by: TestRatios | None = None
     corrected = np.full(len(frame), np.nan)
     p = frame["p"].to_numpy(float, na_value=np.nan)
     if method == "romano_wolf":

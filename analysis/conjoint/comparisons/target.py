@@ -18,8 +18,8 @@ from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
-from ..plan import Plan
-from ..request import Request, make_request, require_frame, with_null
+from ..plan import EstimationPlan
+from ..request import EstimateRequest, make_request, require_frame, with_null
 from ..run import plan_for
 from .target_weights import Distribution, TargetWeights, pair_columns, target_weights
 
@@ -260,7 +260,9 @@ def _parse_unrestricted(formula: str | Formula) -> Formula:
     return parsed
 
 
-def _solve_contrasts(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.ndarray) -> Estimates:
+def _solve_contrasts(
+    plan: EstimationPlan, contrasts: np.ndarray, keys: pd.DataFrame, flags: np.ndarray
+) -> Estimates:
     plan = replace(
         plan,
         contrasts=contrasts,
@@ -271,7 +273,7 @@ def _solve_contrasts(plan: Plan, contrasts: np.ndarray, keys: pd.DataFrame, flag
     return assemble(plan, solve(plan, "native"))
 
 
-def _with_coverage(estimates: Estimates, stacked: Plan, reported: str) -> Estimates:
+def _with_coverage(estimates: Estimates, stacked: EstimationPlan, reported: str) -> Estimates:
     """Estimates with notes of their coverage, for which each of the stacked rows of data counts once."""
     assert estimates.fitted is not None
     cells = stacked.cells
@@ -330,7 +332,7 @@ def stacked_request(
     clusters: Any,
     by: Sequence[str],
     options: dict[str, Any],
-) -> Request:
+) -> EstimateRequest:
     """Make the request that is put to the stacked rows."""
     if options.get("engine", "native") != "native":
         raise InputError("Only the native engine gives the covariance of stacked rows; omit engine.")
@@ -340,7 +342,7 @@ def stacked_request(
 
 
 def stack_rows(
-    data: pd.DataFrame, request: Request, weights: dict[str, np.ndarray], weights_name: str | None
+    data: pd.DataFrame, request: EstimateRequest, weights: dict[str, np.ndarray], weights_name: str | None
 ) -> pd.DataFrame:
     """Stack the rows once for each feature and distribution, with the weights that are meant for it."""
     features, added = request.formula.features, (WEIGHTED_FOR, WEIGHTED_TO, TARGET_WEIGHT, ROW_OF_DATA)
@@ -368,7 +370,7 @@ def stack_rows(
     return stacked
 
 
-def flag_weighted_feature(plan: Plan) -> np.ndarray:
+def flag_weighted_feature(plan: EstimationPlan) -> np.ndarray:
     """Flag the rows, shape (m,), about the feature that their weights are for."""
     meant = plan.keys[WEIGHTED_FOR].astype(str).map(plan.request.label).to_numpy()
     return np.asarray(plan.keys["feature"].astype(str).to_numpy() == meant)

@@ -15,7 +15,7 @@ from ...frames.variables import listed, warn_caller
 from ...numerics.sandwich import Parts, Wishart, leverages, parts, root_of, standardising_matrix
 from ..engines.native import regress
 from ..estimates import Estimates
-from ..plan import Plan
+from ..plan import EstimationPlan
 from ..standard_errors.wild import regressions_of
 
 
@@ -29,7 +29,7 @@ class Reference:
     eta: float
 
 
-def references(plan: Plan, tests: Sequence[np.ndarray]) -> list[Reference]:
+def references(plan: EstimationPlan, tests: Sequence[np.ndarray]) -> list[Reference]:
     """Reference distributions of joint tests in a CR2 fit, each of contrasts of shape (q, K)."""
     test_contrasts = [np.nan_to_num(contrasts) for contrasts in tests]
     touched = [
@@ -54,7 +54,10 @@ def references(plan: Plan, tests: Sequence[np.ndarray]) -> list[Reference]:
 
 
 def _cluster_batches(
-    plan: Plan, tests: Sequence[np.ndarray], touched: Sequence[list[int]], chosen: Sequence[int] | None = None
+    plan: EstimationPlan,
+    tests: Sequence[np.ndarray],
+    touched: Sequence[list[int]],
+    chosen: Sequence[int] | None = None,
 ) -> Iterator[tuple[int, Parts]]:
     """Pass through the clusters: the number of a test, and what some thousand of them add to it."""
     numbers = range(len(tests)) if chosen is None else chosen

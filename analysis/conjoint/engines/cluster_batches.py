@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ...frames.stored import fetched
 from ...numerics.panel import Entries
-from ..plan import Plan
+from ..plan import EstimationPlan
 from .conditions import CellColumns, keys_of
 from .stored_rows import ANSWERED, CHANGING, KEY, ROWS, TOTAL, WEIGHT, StoredRows, parts_of, with_totals
 
@@ -24,7 +24,7 @@ MOST_ENTRIES = 2_000_000  # rows of a table whose clusters are read at a time
 class ClusterBatches:
     """Answers by cluster and cell, and the largest cluster, known once all are read."""
 
-    plan: Plan
+    plan: EstimationPlan
     rows: StoredRows
     largest: int = 0  # answers of the largest cluster
 

@@ -17,10 +17,10 @@ from conjury.inference.errors import InputError
 
 from ...frames.stored import fetched
 from ...numerics.linear import Regression
-from ..plan import Plan
+from ..plan import EstimationPlan
 from . import native
 from .conditions import CellColumns, keys_of, number
-from .few_clusters import FEW_CLUSTERS, Level, LevelWeights, rare_levels
+from .few_clusters import FEW_CLUSTERS, FewClusterLevel, LevelWeights, rare_levels
 from .stored_rows import CHANGING, KEY, OUTCOME, WEIGHT, StoredRows, approximate_number, parts_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MOST_SUMS = 50_000_000  # sums of clusters that an engine holds at a time, of 16
 
 
 @dataclass(frozen=True)
-class Sums:
+class ClusterSums:
     """What the clusters of some columns add up to."""
 
     meat: np.ndarray  # (K, K)
@@ -41,10 +41,10 @@ class Sums:
     largest: int  # rows of the largest cluster
 
 
-class Scores:
+class ClusterScores:
     """Sums of weight times residual times design by cluster."""
 
-    def __init__(self, plan: Plan, fits: list[Regression], rows: StoredRows) -> None:
+    def __init__(self, plan: EstimationPlan, fits: list[Regression], rows: StoredRows) -> None:
         self._plan, self._fits, self._rows = plan, fits, rows
         self._joint = [block.joint for block in plan.blocks]
         self._answered = bool((plan.cells.weight > 0).all())  # whether every row is
@@ -62,7 +62,7 @@ class Scores:
             columns = {f"m{r}": mean for r, mean in enumerate(means)}
             self._means = ibis.memtable(pa.table({KEY: keys_of(plan.cells), **columns}))
 
-    def by_clusters(self, names: tuple[str, ...]) -> Sums:
+    def by_clusters(self, names: tuple[str, ...]) -> ClusterSums:
         """Sum the products of the scores of all clusters, and count the clusters."""
         k = self._plan.contrasts.shape[1]
         products, counts = np.zeros((k, k)), defaultdict[str, int](int)
@@ -70,7 +70,7 @@ class Scores:
             self._add(part, self._rows.columns(names), products, counts)
         if counts["n_rows"] != self._plan.cells.n_rows:
             raise InputError(CHANGING.format(self._plan.cells.n_rows, counts["n_rows"]))
-        return Sums(
+        return ClusterSums(
             products + np.tril(products, -1).T,
             self._plan.by_coefficient(counts[f"rows{counted}"] for _, counted in self._pattern),
             self._plan.by_coefficient(counts[f"answers{inside}"] for inside, _ in self._pattern),
@@ -158,7 +158,7 @@ class Scores:
     def _conditions(self, view: CellColumns) -> list[list[BooleanValue]]:
         return [view.within(self._plan.cells, flags) for flags in self._flags]
 
-    def levels_in_few(self, column: str, largest: int) -> set[Level]:
+    def levels_in_few(self, column: str, largest: int) -> set[FewClusterLevel]:
         """Levels in use that are seen in few clusters, or effectively few; the largest has so many rows."""
         cells = self._plan.cells
         rows = np.ones(len(cells.cell)) if cells.counts is None else cells.counts

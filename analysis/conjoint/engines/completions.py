@@ -6,14 +6,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ...numerics.linear import Regression, one_thread
-from ..plan import Plan
+from ..plan import EstimationPlan
 from .native import OneWay
 
 _AT_ONCE = 32  # tables; each takes a number for every cluster
 
 
 def solve_completed(
-    plan: Plan,  # of the whole table, with outcome 0 in the L missing rows
+    plan: EstimationPlan,  # of the whole table, with outcome 0 in the L missing rows
     fits: list[Regression],  # those of the plan; their outcomes are not used
     errors: OneWay,  # how standard errors are scaled
     rows: np.ndarray,  # shape (t,): Contrast of each table
@@ -41,7 +41,7 @@ def solve_completed(
 
 
 def _solve(
-    plan: Plan, fits: list[Regression], scale: np.ndarray, contrasts: np.ndarray, totals: np.ndarray
+    plan: EstimationPlan, fits: list[Regression], scale: np.ndarray, contrasts: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Estimates (t,); the error gets ``slope`` times the outcome less ``mean`` from a row, both (C, t)."""
     weight = plan.cells.cell_weight[:, None]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...frames.cells import Cells
-from ..plan import Block, Term
+from ...frames.cells import AttributeCells
+from ..plan import RegressionBlock, Term
 
 if TYPE_CHECKING:
     from ibis.expr.types import BooleanValue, Column, NumericValue, Table
@@ -50,7 +50,7 @@ class CellColumns:
             parts.append(ibis.cases(*codes, else_=0).cast("int64"))
         return reduce(add, parts)
 
-    def within(self, cells: Cells, flags: np.ndarray) -> list[BooleanValue]:
+    def within(self, cells: AttributeCells, flags: np.ndarray) -> list[BooleanValue]:
         """Conditions, all of which hold for the rows of some cells, given as flags (C,)."""
         import ibis
 
@@ -69,7 +69,7 @@ class CellColumns:
         """Conditions, all of which hold for the rows in which a dummy column is 1."""
         return [self.table[self.names[name]] == self.levels[name][code] for name, code in term]
 
-    def mean(self, block: Block, coef: np.ndarray) -> NumericValue:
+    def mean(self, block: RegressionBlock, coef: np.ndarray) -> NumericValue:
         """Fitted mean, from coefficients (k,), of a row inside a block."""
         import ibis
 
@@ -103,7 +103,7 @@ def radix_of(levels: Mapping[str, Sequence[object]]) -> np.ndarray:
     return np.cumprod([1, *sizes[:-1]], dtype=np.int64)
 
 
-def keys_of(cells: Cells) -> np.ndarray:
+def keys_of(cells: AttributeCells) -> np.ndarray:
     """One number for the levels of each cell, shape (C,)."""
     return np.asarray((cells.codes.astype(np.int64) + 1) @ radix_of(cells.levels))
 

@@ -11,7 +11,7 @@ from ...frames.passport import NOMINAL, Situation, coverage_notes, may_fail
 from ...numerics.panel import effective_clusters
 from ...numerics.types import Codes, Floats
 from ..estimates import Estimates
-from ..plan import Plan
+from ..plan import EstimationPlan
 
 PROFILES = 2  # rows of a pair
 _EVEN = 0.25  # share above which a level is not a rare one
@@ -38,14 +38,16 @@ _METHODS = {
 }
 
 
-def with_coverage(estimates: Estimates, plan: Plan, reported: str = "", option: str = "") -> Estimates:
+def with_coverage(
+    estimates: Estimates, plan: EstimationPlan, reported: str = "", option: str = ""
+) -> Estimates:
     """Estimates with notes of intervals that were measured to cover too rarely; see `notes_of_coverage`."""
     notes = notes_of_coverage(plan, reported or plan.request.verb, option, n_rows=estimates.provenance.n_used)
     return replace(estimates, notes=(*estimates.notes, *notes)) if notes else estimates
 
 
 def notes_of_coverage(
-    plan: Plan,
+    plan: EstimationPlan,
     reported: str,
     option: str = "",
     *,
@@ -76,7 +78,7 @@ def notes_of_coverage(
     return coverage_notes(method, quantities, request.alpha)
 
 
-def _shares(plan: Plan, mask: np.ndarray) -> dict[str, Floats]:
+def _shares(plan: EstimationPlan, mask: np.ndarray) -> dict[str, Floats]:
     """Share of the rows with each level of each attribute."""
     cells = plan.cells
     rows = np.bincount(cells.cell[mask], minlength=cells.n_cells).astype(float)
@@ -89,7 +91,9 @@ def _shares(plan: Plan, mask: np.ndarray) -> dict[str, Floats]:
     return shares
 
 
-def _names(plan: Plan, shares: dict[str, Floats], rarest: float, reported: str) -> list[tuple[str, str]]:
+def _names(
+    plan: EstimationPlan, shares: dict[str, Floats], rarest: float, reported: str
+) -> list[tuple[str, str]]:
     """Words for each reported row, and what the passport calls a row like it."""
     # Groups of the passport are x and y, and levels of another attribute kind and rude.
     features = {plan.request.label(name): name for name in shares}

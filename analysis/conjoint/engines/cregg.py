@@ -15,7 +15,7 @@ from ... import r
 from ...frames.variables import as_category, require_column, unit_codes
 from ..estimates import Estimates
 from ..plan import warn_of_missing_groups
-from ..request import Request, with_null
+from ..request import EstimateRequest, with_null
 from .solution import provenance_of
 
 COLUMN_NAMES = {
@@ -67,7 +67,7 @@ def run(verb: str, data: pd.DataFrame, formula: str | None = None, **options: An
     return renamed
 
 
-def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
+def estimate_with_cregg(request: EstimateRequest, data: pd.DataFrame) -> Estimates:
     """Run a request with cregg; the table contains cregg's numbers, its defects included."""
     request = with_null(request, data)
     verb = "cj" if request.verb in _GROUPED else request.verb
@@ -101,7 +101,7 @@ def estimate_with_cregg(request: Request, data: pd.DataFrame) -> Estimates:
     return Estimates(frame, None, provenance_of(request, len(data), n_used, clusters))
 
 
-def _sort_differences(request: Request, data: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+def _sort_differences(request: EstimateRequest, data: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """Sort differences as the native engine does; cregg sorts effects by its names of coefficients."""
     groups = as_category(data, request.by[0]).cat.remove_unused_categories().cat.categories
     first, *groups_compared = map(str, groups)
@@ -119,7 +119,7 @@ def _sort_differences(request: Request, data: pd.DataFrame, frame: pd.DataFrame)
     return frame.iloc[order].reset_index(drop=True)
 
 
-def _flag_rows(request: Request, data: pd.DataFrame) -> np.ndarray:
+def _flag_rows(request: EstimateRequest, data: pd.DataFrame) -> np.ndarray:
     """Flag the rows, shape (n,), that cregg uses; means and counts take each feature alone."""
     has_value = data[list(request.formula.features)].notna().to_numpy()
     alone = _GROUPED.get(request.verb, request.verb) in ("mm", "mm_diffs", "cj_freqs")

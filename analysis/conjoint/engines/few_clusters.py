@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from ...frames.cells import Cells
+from ...frames.cells import AttributeCells
 from ...frames.variables import warn_caller
-from ...numerics.panel import Clusters, effective_number
-from ..plan import Block, Plan
-from ..request import Request
+from ...numerics.panel import RowClusters, effective_number
+from ..plan import EstimationPlan, RegressionBlock
+from ..request import EstimateRequest
 
 FEW_CLUSTERS, FEW_FOR_CR2 = 20, 5
 REMEDY = "give vcov='CR2' or use p values from `wild`"
@@ -22,7 +22,7 @@ REMEDY_CROSSED = "compare them with the pigeonhole bootstrap and with `mixed`"
 
 
 @dataclass(frozen=True, order=True)
-class Level:
+class FewClusterLevel:
     """A level whose standard error rests on few clusters, or on few of many."""
 
     effective: float  # number of equal clusters that weigh the same
@@ -49,13 +49,13 @@ class FewClusters(UserWarning):
     """
 
 
-def warn_of_few_clusters(plan: Plan) -> None:
+def warn_of_few_clusters(plan: EstimationPlan) -> None:
     """Warn, once for each cluster column, of levels that are seen in few of its clusters, or unequally."""
     for name, clusters in plan.cells.clusterings.items():
         warn_of_levels(plan.request, name, set(few_clusters(plan.cells, plan.blocks, clusters)))
 
 
-def warn_of_levels(request: Request, name: str, levels: Collection[Level]) -> None:
+def warn_of_levels(request: EstimateRequest, name: str, levels: Collection[FewClusterLevel]) -> None:
     """Warn of those levels that rest on too few clusters of a column for the standard errors requested."""
     # The effective number counts, since a few clusters with most rows are as bad as few clusters; CR2's
     # degrees of freedom already contain that, so there only the number counts.
@@ -69,7 +69,7 @@ def warn_of_levels(request: Request, name: str, levels: Collection[Level]) -> No
         warn_caller(_note_on_unequal(request, name, unequal, enough), FewClusters)
 
 
-def _note_on_few(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
+def _note_on_few(request: EstimateRequest, name: str, levels: Sequence[FewClusterLevel], enough: int) -> str:
     """A sentence about levels in few clusters."""
     least = min(levels, key=lambda level: (level.clusters, level.feature, level.level))
     subject = f"{least.feature}={least.level} has"
@@ -84,7 +84,9 @@ def _note_on_few(request: Request, name: str, levels: Sequence[Level], enough: i
     return f"Few clusters of {name!r}: {what}; {remedy}, or use more values of {name!r}."
 
 
-def _note_on_unequal(request: Request, name: str, levels: Sequence[Level], enough: int) -> str:
+def _note_on_unequal(
+    request: EstimateRequest, name: str, levels: Sequence[FewClusterLevel], enough: int
+) -> str:
     """A sentence about levels in many clusters of which few have most rows."""
     least = min(levels)
     return (
@@ -95,14 +97,14 @@ def _note_on_unequal(request: Request, name: str, levels: Sequence[Level], enoug
     )
 
 
-def _remedy_of_unequal(request: Request) -> str:
+def _remedy_of_unequal(request: EstimateRequest) -> str:
     """What helps where few clusters have most rows; CV3 does not."""
     if request.strata is not None or len(request.clusters) > 1:
         return "analyse the largest clusters apart, or give clusters equal weight by weights="
     return "give vcov='CR2' (CV3 does not repair this) or use `wild`, or analyse the largest clusters apart"
 
 
-def _remedy(request: Request) -> str:
+def _remedy(request: EstimateRequest) -> str:
     if request.strata is not None:
         return REMEDY_STRATA
     if len(request.clusters) > 1:
@@ -110,7 +112,9 @@ def _remedy(request: Request) -> str:
     return REMEDY_CR2 if request.vcov == "CR2" else REMEDY
 
 
-def few_clusters(cells: Cells, blocks: Sequence[Block], clusters: Clusters) -> Iterator[Level]:
+def few_clusters(
+    cells: AttributeCells, blocks: Sequence[RegressionBlock], clusters: RowClusters
+) -> Iterator[FewClusterLevel]:
     """Yield levels in use in regressions that are seen in few clusters, or effectively few."""
     weight = cells.weight
     if not weight.min(initial=0.0) >= 0:  # also where some are missing
@@ -140,16 +144,16 @@ class LevelWeights:
     squares: float
     largest: float
 
-    def level(self, feature: str, level: str) -> Iterator[Level]:
+    def level(self, feature: str, level: str) -> Iterator[FewClusterLevel]:
         """Yield the level if its clusters are effectively few."""
         if self.clusters:
             effective = float(effective_number(np.array(self.total), np.array(self.squares)))
             if effective < FEW_CLUSTERS:
-                yield Level(effective, self.clusters, feature, level, self.largest / self.total)
+                yield FewClusterLevel(effective, self.clusters, feature, level, self.largest / self.total)
 
 
 def rare_levels(
-    cells: Cells, block: Block, answered: np.ndarray, enough: float
+    cells: AttributeCells, block: RegressionBlock, answered: np.ndarray, enough: float
 ) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield feature, level and its cells (C,) where the weight ``answered`` (C,) is less than ``enough``."""
     # So much weight lies in effectively enough clusters, as none has more than the largest.

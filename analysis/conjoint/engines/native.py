@@ -11,7 +11,7 @@ from scipy.linalg import block_diag
 
 from ...frames.variables import warn_caller
 from ...numerics.linear import Regression, least_squares, logistic, one_thread
-from ...numerics.panel import Clusters, Entries, effective_number, intersections
+from ...numerics.panel import Entries, RowClusters, effective_number, intersections
 from ...numerics.sandwich import (
     Satterthwaite,
     adjusted_scores,
@@ -26,14 +26,14 @@ from ...numerics.sandwich import (
     small_sample_scale,
 )
 from ..estimates import Solution
-from ..plan import Block, Plan
-from ..request import Request
+from ..plan import EstimationPlan, RegressionBlock
+from ..request import EstimateRequest
 
 Df = Callable[[np.ndarray], np.ndarray]
 MOST_NESTED = 1_000  # clusters of a crossing column that are decomposed for its degrees of freedom
 
 
-def covariance(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, Df | None]:
+def covariance(plan: EstimationPlan, fits: list[Regression]) -> tuple[np.ndarray, Df | None]:
     """Covariance (K, K), and the degrees of freedom of contrasts; None for the normal distribution."""
     kind = plan.request.vcov
     if kind == "CV3":
@@ -56,7 +56,7 @@ class OneWay:
     df: Df | None  # degrees of freedom of contrasts; None for the normal distribution
 
 
-def one_way(plan: Plan, fits: list[Regression]) -> OneWay | None:
+def one_way(plan: EstimationPlan, fits: list[Regression]) -> OneWay | None:
     """Factors of errors by one column of clusters; None where errors need all coefficients together."""
     kind, cells = plan.request.vcov, plan.cells
     if kind not in ("survey", "CR0", "CR1", "CR1S") or len(cells.clusterings) > 1 or cells.strata is not None:
@@ -66,7 +66,11 @@ def one_way(plan: Plan, fits: list[Regression]) -> OneWay | None:
 
 
 def influence(
-    plan: Plan, fits: list[Regression], kind: str, units: Clusters, clusters: Clusters | None = None
+    plan: EstimationPlan,
+    fits: list[Regression],
+    kind: str,
+    units: RowClusters,
+    clusters: RowClusters | None = None,
 ) -> np.ndarray:
     """What each of U units adds to the errors of all coefficients, (U, K), so that squares add up."""
     # Units may be parts of clusters, whose number counts for the small-sample factor.
@@ -76,7 +80,7 @@ def influence(
     return np.asarray(raw_influence(plan, fits, units) * _scale(plan, fits, kind, clusters or units))
 
 
-def raw_influence(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
+def raw_influence(plan: EstimationPlan, fits: list[Regression], clusters: RowClusters) -> np.ndarray:
     """Influence of G clusters without any small-sample factor, (G, K); it adds up to zero."""
     entries = plan.cells.entries(clusters.code, clusters.n)
     influences = np.empty((clusters.n, plan.slices[-1].stop))
@@ -86,7 +90,7 @@ def raw_influence(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.
     return influences
 
 
-def jackknifed(plan: Plan, fits: list[Regression], batches: Iterable[Entries]) -> Solution:
+def jackknifed(plan: EstimationPlan, fits: list[Regression], batches: Iterable[Entries]) -> Solution:
     """CV3: squared changes of coefficients when each cluster is left out, times (G-1)/G."""
     # Batches are what clusters put into cells, some clusters at a time.
     k, counts = plan.contrasts.shape[1], np.zeros(len(plan.blocks))
@@ -106,7 +110,7 @@ def jackknifed(plan: Plan, fits: list[Regression], batches: Iterable[Entries]) -
     return Solution(coef, vcov, least_df([of_coefficient], []), effective_number(*shares))
 
 
-def _direction(plan: Plan, fits: list[Regression]) -> np.ndarray:
+def _direction(plan: EstimationPlan, fits: list[Regression]) -> np.ndarray:
     """What a unit of each cell's outcome adds to what a plan reports, shape (C, m)."""
     direction = np.zeros((plan.cells.n_cells, len(plan.contrasts)))
     for block, fit, columns in zip(plan.blocks, fits, plan.slices, strict=True):
@@ -120,11 +124,11 @@ def _n_answered_units(entries: Entries, inside: np.ndarray) -> int:
     return int((np.diff(np.concatenate([[0], np.cumsum(answers)])[entries.starts]) > 0).sum())
 
 
-def _entries(plan: Plan, clusters: Clusters) -> Entries:
+def _entries(plan: EstimationPlan, clusters: RowClusters) -> Entries:
     return plan.cells.entries(clusters.code, clusters.n)
 
 
-def _multiway_covariance(plan: Plan, fits: list[Regression], kind: str) -> np.ndarray:
+def _multiway_covariance(plan: EstimationPlan, fits: list[Regression], kind: str) -> np.ndarray:
     """Sum the signed covariances over all intersections of the cluster columns."""
     bread = block_diag(*[fit.bread for fit in fits])
     if plan.cells.strata is not None:
@@ -150,11 +154,11 @@ def repair_covariance(vcov: np.ndarray, columns: str | None) -> np.ndarray:
     return positive
 
 
-def _scale(plan: Plan, fits: list[Regression], kind: str, clusters: Clusters) -> np.ndarray:
+def _scale(plan: EstimationPlan, fits: list[Regression], kind: str, clusters: RowClusters) -> np.ndarray:
     return scale_of(plan, fits, kind, plan.cluster_counts(clusters, answered=kind != "survey"))
 
 
-def scale_of(plan: Plan, fits: list[Regression], kind: str, counts: np.ndarray) -> np.ndarray:
+def scale_of(plan: EstimationPlan, fits: list[Regression], kind: str, counts: np.ndarray) -> np.ndarray:
     """Root of the small-sample factor of each coefficient, from the clusters of its block, both (K,)."""
     if kind == "CR0":
         return np.ones(len(counts))
@@ -165,7 +169,7 @@ def scale_of(plan: Plan, fits: list[Regression], kind: str, counts: np.ndarray) 
     return scale
 
 
-def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
+def _meat(plan: EstimationPlan, fits: list[Regression], clusters: RowClusters) -> np.ndarray:
     """Meat of all K coefficients; blocks that share no cell go through the data together."""
     designs, fitted, place = joint_regressions(plan, fits)
     if plan.cells.is_rows(clusters):
@@ -175,14 +179,14 @@ def _meat(plan: Plan, fits: list[Regression], clusters: Clusters) -> np.ndarray:
     return np.asarray(matrix[np.ix_(place, place)])
 
 
-def _stratified_meat(plan: Plan, fits: list[Regression], strata: Clusters) -> np.ndarray:
+def _stratified_meat(plan: EstimationPlan, fits: list[Regression], strata: RowClusters) -> np.ndarray:
     """Meat of clusters centred within strata, each stratum with its factor n/(n-1), as R's survey has it."""
     cells, clusters = plan.cells, plan.cells.clusters
     stratum = np.empty(clusters.n, dtype=np.int64)
     stratum[clusters.code] = strata.code
     n = np.bincount(stratum)[strata.code].astype(float)
 
-    def scaled(variance: np.ndarray) -> Plan:
+    def scaled(variance: np.ndarray) -> EstimationPlan:
         return replace(plan, cells=replace(cells, weight=cells.weight * np.sqrt(variance)))
 
     within = _meat(scaled(n / (n - 1)), fits, clusters) - _meat(scaled(1 / (n - 1)), fits, strata)
@@ -190,7 +194,7 @@ def _stratified_meat(plan: Plan, fits: list[Regression], strata: Clusters) -> np
 
 
 def joint_regressions(
-    plan: Plan, fits: list[Regression]
+    plan: EstimationPlan, fits: list[Regression]
 ) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
     """Designs (C, k_r) and fitted means (C,) of joint regressions, and where each coefficient is in them."""
     designs, fitted, columns = [], [], []
@@ -202,7 +206,7 @@ def joint_regressions(
     return designs, fitted, np.argsort(np.concatenate(columns))
 
 
-def _residuals(plan: Plan, means: np.ndarray) -> np.ndarray:
+def _residuals(plan: EstimationPlan, means: np.ndarray) -> np.ndarray:
     """Weight times residual of each row, shape (n,), from fitted means of cells (C,)."""
     # Where a row stands for several, which are alike, the squares of these are the sum of their squares.
     cells = plan.cells
@@ -210,7 +214,7 @@ def _residuals(plan: Plan, means: np.ndarray) -> np.ndarray:
     return np.asarray(weight * (cells.outcome - means[cells.cell]))
 
 
-def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.ndarray, Df]:
+def _heteroskedastic(plan: EstimationPlan, fits: list[Regression], kind: str) -> tuple[np.ndarray, Df]:
     """HC0 to HC3; a row with weight w has leverage w x' M x."""
     cells = plan.cells
     designs, fitted, place = joint_regressions(plan, fits)
@@ -241,7 +245,7 @@ def _heteroskedastic(plan: Plan, fits: list[Regression], kind: str) -> tuple[np.
     return vcov, df
 
 
-def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.ndarray]:
+def _rows_and_ranks(plan: EstimationPlan, fits: list[Regression]) -> tuple[np.ndarray, np.ndarray]:
     """Rows in use, and independent columns, of each coefficient's block, both of shape (K,)."""
     cells, answered = plan.cells, plan.cells.weight > 0
     each = None if cells.counts is None else cells.counts[answered]
@@ -251,7 +255,7 @@ def _rows_and_ranks(plan: Plan, fits: list[Regression]) -> tuple[np.ndarray, np.
     return rows, ranks
 
 
-def _least_df(plan: Plan, fits: list[Regression]) -> Df:
+def _least_df(plan: EstimationPlan, fits: list[Regression]) -> Df:
     """Degrees of freedom by clusters: the least over the cluster columns."""
     # Crossed columns have Satterthwaite's degrees of freedom each, since stimuli are mostly nested in levels
     # and few bear on a contrast; with very many clusters or weights it is clusters less one.
@@ -261,7 +265,7 @@ def _least_df(plan: Plan, fits: list[Regression]) -> Df:
     return least_df(counts, [partial(satterthwaite, plan, fits, clusterings[name]) for name in nested])
 
 
-def nested_columns(request: Request, n_clusters: Mapping[str, int]) -> list[str]:
+def nested_columns(request: EstimateRequest, n_clusters: Mapping[str, int]) -> list[str]:
     """Cluster columns whose degrees of freedom are Satterthwaite's, of all with their numbers of clusters."""
     if len(n_clusters) < 2 or request.weights or request.family != "gaussian":
         return []
@@ -280,7 +284,7 @@ def least_df(counts: Sequence[np.ndarray], further: Sequence[Df]) -> Df:
 
 
 def satterthwaite(
-    plan: Plan, fits: list[Regression], clusters: Clusters, contrasts: np.ndarray
+    plan: EstimationPlan, fits: list[Regression], clusters: RowClusters, contrasts: np.ndarray
 ) -> np.ndarray:
     """Satterthwaite's degrees of freedom of contrasts (m, K) by one clustering, shape (m,)."""
     return _BiasReduced(plan, fits, _entries(plan, clusters)).df(contrasts)
@@ -289,7 +293,9 @@ def satterthwaite(
 class _BiasReduced:
     """CR2 or CV3 by one clustering, with the former's degrees of freedom; leverage is of each block alone."""
 
-    def __init__(self, plan: Plan, fits: list[Regression], entries: Entries, kind: str = "CR2") -> None:
+    def __init__(
+        self, plan: EstimationPlan, fits: list[Regression], entries: Entries, kind: str = "CR2"
+    ) -> None:
         self._change = adjusted_scores if kind == "CR2" else deletion_changes
         self._slices, self._n_units = plan.slices, entries.n_units
         self._parts = [entries.within(block.inside) for block in plan.blocks]
@@ -344,7 +350,7 @@ def _scores(entries: Entries, design: np.ndarray, mean: np.ndarray, first: int, 
     return np.asarray(entries.matrix(residual, first, last) @ design)
 
 
-def solve(plan: Plan) -> Solution:
+def solve(plan: EstimationPlan) -> Solution:
     """Fit every regression of a plan on its cells; all covariances between regressions are known."""
     with one_thread():
         fits = fits_of(plan)
@@ -354,18 +360,18 @@ def solve(plan: Plan) -> Solution:
     return Solution(np.concatenate([fit.coef for fit in fits]), vcov, df)
 
 
-def coefficients(plan: Plan) -> np.ndarray:
+def coefficients(plan: EstimationPlan) -> np.ndarray:
     """Coefficients alone, shape (K,)."""
     return np.concatenate([fit.coef for fit in fits_of(plan)])
 
 
-def fits_of(plan: Plan) -> list[Regression]:
+def fits_of(plan: EstimationPlan) -> list[Regression]:
     """Fit the regression of every block."""
     cells = plan.cells
     return [regress(b, plan.request.family, cells.cell_weight, cells.cell_total) for b in plan.blocks]
 
 
-def regress(block: Block, family: str, weight: np.ndarray, total: np.ndarray) -> Regression:
+def regress(block: RegressionBlock, family: str, weight: np.ndarray, total: np.ndarray) -> Regression:
     """Fit one regression to sums by cell, each of shape (C,)."""
     fit = logistic if family == "quasibinomial" else least_squares
     return fit(block.design, np.where(block.inside, weight, 0.0), np.where(block.inside, total, 0.0))

@@ -17,17 +17,17 @@ from scipy.linalg import block_diag
 
 from conjury.inference.errors import InputError
 
-from ...frames.stored import Stored
+from ...frames.stored import StoredTable
 from ...numerics.linear import Regression, one_thread
 from ...numerics.panel import signed_subsets
 from ...numerics.sandwich import sandwich
 from ..estimands import PLANS
 from ..estimates import Estimates, Solution
-from ..plan import Plan
-from ..request import Request
+from ..plan import EstimationPlan
+from ..request import EstimateRequest
 from . import native
 from .cluster_batches import ClusterBatches
-from .cluster_sums import Scores
+from .cluster_sums import ClusterScores
 from .few_clusters import warn_of_few_clusters, warn_of_levels
 from .solution import assemble
 from .stored_rows import (
@@ -53,7 +53,7 @@ BY_SUMS, BY_COUNTS, BY_MOMENTS, BY_SCORES, BY_BATCHES = (
 )
 
 
-def estimate_stored(request: Request, stored: Stored) -> Estimates:
+def estimate_stored(request: EstimateRequest, stored: StoredTable) -> Estimates:
     """Estimate what a request asks for, by queries."""
     if request.engine != "native":
         raise InputError(f"Engine {request.engine!r} needs rows in memory; read them, or leave engine out.")
@@ -72,7 +72,7 @@ def _with_method(estimates: Estimates, how: str) -> Estimates:
     return replace(estimates, provenance=replace(estimates.provenance, extra=extra))
 
 
-def _estimate_by_scores(request: Request, rows: StoredRows) -> Estimates:
+def _estimate_by_scores(request: EstimateRequest, rows: StoredRows) -> Estimates:
     what = _unsummable_option(request)
     if what is not None:
         raise InputError(
@@ -99,7 +99,7 @@ def _estimate_by_scores(request: Request, rows: StoredRows) -> Estimates:
     return _with_method(replace(estimates, provenance=record), BY_BATCHES if jackknife else BY_SCORES)
 
 
-def _unsummable_option(request: Request) -> str | None:
+def _unsummable_option(request: EstimateRequest) -> str | None:
     """What of a request sums over clusters do not give; None if they give all."""
     if request.strata is not None:
         return "strata"
@@ -108,19 +108,19 @@ def _unsummable_option(request: Request) -> str | None:
     return None if request.vcov in (*SUMMED, JACKKNIFED) else f"vcov={request.vcov!r}"
 
 
-def _jackknife_solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
+def _jackknife_solution(plan: EstimationPlan, fits: list[Regression], rows: StoredRows) -> Solution:
     """CV3 of batches of clusters, with a warning of levels that few clusters have."""
     batches = ClusterBatches(plan, rows)
     solution = native.jackknifed(plan, fits, batches)
     (name,) = plan.request.clusters
-    levels = Scores(plan, fits, rows).levels_in_few(name, batches.largest)
+    levels = ClusterScores(plan, fits, rows).levels_in_few(name, batches.largest)
     warn_of_levels(plan.request, name, levels)
     return solution
 
 
-def _solution(plan: Plan, fits: list[Regression], rows: StoredRows) -> Solution:
+def _solution(plan: EstimationPlan, fits: list[Regression], rows: StoredRows) -> Solution:
     """Coefficients with their covariance by clusters, crossed columns by inclusion and exclusion."""
-    request, scores = plan.request, Scores(plan, fits, rows)
+    request, scores = plan.request, ClusterScores(plan, fits, rows)
     bread = block_diag(*[fit.bread for fit in fits])
     total, counts_by_column = np.zeros_like(bread), []
     for sign, names in signed_subsets(request.clusters):

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from ...numerics.intervals import Moments
+from ...numerics.intervals import InfluenceMoments
 from ...numerics.linear import independent_columns, invert_in_order, logistic
 from ...numerics.panel import Entries
-from ..plan import Block, CountPlan, Plan
+from ..plan import CountPlan, EstimationPlan, RegressionBlock
 from .native import regress
 from .solution import estimable
 
@@ -21,13 +21,13 @@ _SINGULAR = 1e-10
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ReplicateEstimates:
     """Estimates of B draws of units, and what intervals need besides."""
 
-    plan: Plan | CountPlan
+    plan: EstimationPlan | CountPlan
     replicates: np.ndarray  # (B, m)
     n_units: int
-    moments: Moments | None  # of the influence of units, for method "bca"
+    moments: InfluenceMoments | None  # of the influence of units, for method "bca"
     # (m,) and (B, m): standard errors of the estimates and of those of draws, for method "studentized"
     errors: tuple[np.ndarray, np.ndarray] | None = None
     n_clusters: int | None = None  # of a table that stays in its engine
@@ -41,7 +41,7 @@ def processors() -> int:
     return min(available, 8)
 
 
-def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> np.ndarray:
+def replicate(plan: EstimationPlan | CountPlan, weight: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Estimate from each of B draws."""
     if isinstance(plan, CountPlan):
         return plan.estimate(weight).T
@@ -57,7 +57,7 @@ def replicate(plan: Plan | CountPlan, weight: np.ndarray, total: np.ndarray) -> 
 
 
 @dataclass(frozen=True)
-class Products:
+class WeightedProducts:
     """Weighted products of a block's design columns, and of these with the outcome, in each of B draws."""
 
     pairs: np.ndarray  # (B, k (k + 1) / 2): upper triangle
@@ -73,7 +73,7 @@ class Products:
         return gram
 
 
-def replicate_products(plan: Plan, products: Sequence[Products]) -> np.ndarray:
+def replicate_products(plan: EstimationPlan, products: Sequence[WeightedProducts]) -> np.ndarray:
     """Estimate by least squares from each of B draws, by the products of each block."""
     parts = [
         _least_squares_draws(block, plan.cells.cell_weight, sums)
@@ -82,13 +82,13 @@ def replicate_products(plan: Plan, products: Sequence[Products]) -> np.ndarray:
     return _contrasts(plan, parts, lambda draw: plan.null_of([sums.gram[draw] for sums in products]))
 
 
-def _products(block: Block, weight: np.ndarray, total: np.ndarray) -> Products:
+def _products(block: RegressionBlock, weight: np.ndarray, total: np.ndarray) -> WeightedProducts:
     pairs = (block.products @ weight[block.inside]).T
-    return Products(pairs, (block.design[block.inside].T @ total[block.inside]).T)
+    return WeightedProducts(pairs, (block.design[block.inside].T @ total[block.inside]).T)
 
 
 def _contrasts(
-    plan: Plan, parts: Sequence[tuple[np.ndarray, np.ndarray]], null_of: Callable[[int], np.ndarray]
+    plan: EstimationPlan, parts: Sequence[tuple[np.ndarray, np.ndarray]], null_of: Callable[[int], np.ndarray]
 ) -> np.ndarray:
     """Contrasts of the coefficients (B, k) of each block, NaN where a draw lost (B,) what they need."""
     coef = np.hstack([coef for coef, _ in parts])
@@ -99,13 +99,13 @@ def _contrasts(
     return estimates
 
 
-def influence_moments(plan: Plan, entries: Entries) -> Moments:
+def influence_moments(plan: EstimationPlan, entries: Entries) -> InfluenceMoments:
     """Second and third moments of the units' influence on each estimate, by linearisation."""
     influence = _influence(plan, entries, entries.matrices(), plan.cells.cell_weight, plan.cells.cell_total)
-    return Moments((influence**2).sum(axis=0), (influence**3).sum(axis=0))
+    return InfluenceMoments((influence**2).sum(axis=0), (influence**3).sum(axis=0))
 
 
-def standard_errors(plan: Plan, entries: Entries, counts: np.ndarray) -> np.ndarray:
+def standard_errors(plan: EstimationPlan, entries: Entries, counts: np.ndarray) -> np.ndarray:
     """Linearised standard errors of each draw, units as clusters."""
     matrices = entries.matrices()
     errors = []
@@ -117,7 +117,7 @@ def standard_errors(plan: Plan, entries: Entries, counts: np.ndarray) -> np.ndar
 
 
 def _influence(
-    plan: Plan,
+    plan: EstimationPlan,
     entries: Entries,
     matrices: tuple[csr_array, csr_array],
     weight: np.ndarray,
@@ -128,7 +128,7 @@ def _influence(
     return np.asarray(matrices[1] @ of_total - matrices[0] @ of_weight)
 
 
-def directions(plan: Plan, weight: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def directions(plan: EstimationPlan, weight: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Influence on each estimate of a weight in each cell, to be subtracted, and of a total: (C, m) each."""
     of_weight = np.zeros((plan.cells.n_cells, len(plan.contrasts)))
     of_total = np.zeros_like(of_weight)
@@ -140,7 +140,9 @@ def directions(plan: Plan, weight: np.ndarray, total: np.ndarray) -> tuple[np.nd
     return of_weight, of_total
 
 
-def _least_squares_draws(block: Block, full: np.ndarray, products: Products) -> tuple[np.ndarray, np.ndarray]:
+def _least_squares_draws(
+    block: RegressionBlock, full: np.ndarray, products: WeightedProducts
+) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of each draw, shape (B, k), and which draws lost a column, shape (B,)."""
     design = block.design[block.inside]
     n_draws, k = products.moments.shape
@@ -157,7 +159,7 @@ def _least_squares_draws(block: Block, full: np.ndarray, products: Products) -> 
 
 
 def _logistic_draws(
-    block: Block, full: np.ndarray, weight: np.ndarray, total: np.ndarray
+    block: RegressionBlock, full: np.ndarray, weight: np.ndarray, total: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Coefficients of each draw, shape (B, k), which draws lost a column, and cells in use, shape (C, B)."""
     fits = [

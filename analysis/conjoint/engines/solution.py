@@ -16,9 +16,9 @@ from ...frames.variables import warn_caller
 from ...numerics.linear import independent_columns
 from ...numerics.sandwich import small_sample_scale
 from ...results import row_labels, tidy
-from ..estimates import Estimates, Fitted, Provenance, Solution
-from ..plan import CountPlan, Plan
-from ..request import Request
+from ..estimates import EstimateProvenance, Estimates, FittedPlan, Solution
+from ..plan import CountPlan, EstimationPlan
+from ..request import EstimateRequest
 from . import native
 
 
@@ -40,7 +40,7 @@ class RowRegression:
 RowFit = Callable[[RowRegression], tuple[np.ndarray, np.ndarray]]
 
 
-def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
+def solve_on_rows(plan: EstimationPlan, fit: RowFit) -> Solution:
     """Solve a plan with ``fit``: coefficients (k,) and covariance (k, k), with no factors but of strata."""
     n_coef = plan.contrasts.shape[1]
     counts = plan.cluster_counts(plan.cells.clusters)
@@ -59,7 +59,7 @@ def solve_on_rows(plan: Plan, fit: RowFit) -> Solution:
     return Solution(coef, vcov)
 
 
-def _row_regression(plan: Plan, chosen: list[int]) -> tuple[RowRegression, np.ndarray]:
+def _row_regression(plan: EstimationPlan, chosen: list[int]) -> tuple[RowRegression, np.ndarray]:
     cells = plan.cells
     design = np.hstack([plan.blocks[i].design for i in chosen])
     inside = np.asarray(plan.used[chosen].any(axis=0))
@@ -165,7 +165,7 @@ _SEPARATED = (
 
 
 @dataclass(frozen=True)
-class Contrasted:
+class LinearCombinations:
     """Linear combinations of coefficients."""
 
     # estimate, std_error: (m,)
@@ -175,7 +175,7 @@ class Contrasted:
     df: np.ndarray | None  # (m,): degrees of freedom of Student's t; None for the normal distribution
 
 
-def solve(plan: Plan, engine: str) -> Solution:
+def solve(plan: EstimationPlan, engine: str) -> Solution:
     """Solve a plan with the named engine."""
     if engine not in SOLVERS:
         raise InputError(f"There is no engine {engine!r}; the engines are {', '.join(ENGINES)}.")
@@ -186,13 +186,13 @@ def solve(plan: Plan, engine: str) -> Solution:
     return native.solve(plan) if engine == "native" else solve_on_rows(plan, FITS[engine])
 
 
-def infer(fitted: Fitted, contrasts: np.ndarray) -> Contrasted:
+def infer(fitted: FittedPlan, contrasts: np.ndarray) -> LinearCombinations:
     """Estimate contrasts (m, K) of a fit's coefficients with their errors."""
     solution = fitted.solution
     vcov = _quadratic(contrasts, solution.vcov)
     std_error = np.sqrt(np.clip(np.diag(vcov), 0, None))
     df = None if solution.df is None else solution.df(contrasts)
-    return Contrasted(contrasts @ solution.coef, std_error, vcov, df)
+    return LinearCombinations(contrasts @ solution.coef, std_error, vcov, df)
 
 
 def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -201,7 +201,7 @@ def estimable(contrasts: np.ndarray, null: np.ndarray) -> np.ndarray:
         return np.asarray(np.all(np.abs(contrasts @ null) < 1e-6, axis=1) & ~np.isnan(contrasts).any(axis=1))
 
 
-def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
+def estimates(plan: EstimationPlan, coef: np.ndarray) -> np.ndarray:
     """Contrasts of the coefficients, shape (m,); NaN, with a warning, where the data do not determine one."""
     is_estimable = estimable(plan.contrasts, plan.null_space(plan.cells.cell_weight))
     warn(
@@ -217,14 +217,14 @@ def estimates(plan: Plan, coef: np.ndarray) -> np.ndarray:
     return np.where(is_estimable, np.nan_to_num(plan.contrasts) @ coef, np.nan)
 
 
-def assemble(plan: Plan, solution: Solution) -> Estimates:
+def assemble(plan: EstimationPlan, solution: Solution) -> Estimates:
     """Turn coefficients into the tidy rows of a plan."""
     estimate = estimates(plan, solution.coef)
     tested = ~np.isnan(estimate) & ~plan.is_reference
     varies = _has_variance(plan, solution.vcov)
     warn(plan, tested & ~varies, "standard error", "its rows lie in one cluster or leave no residual.")
     tested &= varies
-    fitted = Fitted(plan, solution)
+    fitted = FittedPlan(plan, solution)
     inference = infer(fitted, plan.contrasts[tested])
     std_error = _fill_flagged(inference.std_error, tested)
     df = None if inference.df is None else _fill_flagged(inference.df, tested)
@@ -235,7 +235,7 @@ def assemble(plan: Plan, solution: Solution) -> Estimates:
     return Estimates(frame, vcov, record, fitted=fitted, extra=_effective_clusters(plan, solution))
 
 
-def _effective_clusters(plan: Plan, solution: Solution) -> dict[str, pd.DataFrame]:
+def _effective_clusters(plan: EstimationPlan, solution: Solution) -> dict[str, pd.DataFrame]:
     """Effective numbers of clusters of what a plan reports, where its solution has them."""
     if solution.effective is None:
         return {}
@@ -250,19 +250,21 @@ def _fill_flagged(values: np.ndarray, flags: np.ndarray) -> np.ndarray:
     return full
 
 
-def provenance(plan: Plan | CountPlan) -> Provenance:
+def provenance(plan: EstimationPlan | CountPlan) -> EstimateProvenance:
     """State what was run and on how much data."""
     request, cells = plan.request, plan.cells
     inside = np.ones(cells.n_cells, dtype=bool)
-    if isinstance(plan, Plan):
+    if isinstance(plan, EstimationPlan):
         inside = np.logical_or.reduce([block.inside for block in plan.blocks])
     n_used = cells.number(inside[cells.cell] & (cells.weight > 0))
     return provenance_of(request, cells.n_rows, n_used, {n: c.n for n, c in cells.clusterings.items()})
 
 
-def provenance_of(request: Request, n_rows: int, n_used: int, clusters: Mapping[str, int]) -> Provenance:
+def provenance_of(
+    request: EstimateRequest, n_rows: int, n_used: int, clusters: Mapping[str, int]
+) -> EstimateProvenance:
     """Put a request and the counts of its data on record; of crossed clusters the fewest count."""
-    return Provenance(
+    return EstimateProvenance(
         verb=request.verb,
         formula=str(request.formula),
         engine=request.engine,
@@ -281,7 +283,7 @@ def provenance_of(request: Request, n_rows: int, n_used: int, clusters: Mapping[
     )
 
 
-def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> None:
+def warn(plan: EstimationPlan | CountPlan, rows: np.ndarray, what: str, reason: str) -> None:
     """Warn that the flagged rows, shape (m,), lack something, and why."""
     if rows.any():
         keys = plan.keys.drop(columns=["outcome", "statistic"], errors="ignore")
@@ -290,7 +292,7 @@ def warn(plan: Plan | CountPlan, rows: np.ndarray, what: str, reason: str) -> No
         warn_caller(f"No {what} for {', '.join(dict.fromkeys(named))}: {reason}")
 
 
-def _has_variance(plan: Plan, vcov: np.ndarray) -> np.ndarray:
+def _has_variance(plan: EstimationPlan, vcov: np.ndarray) -> np.ndarray:
     """Flag the contrasts, shape (m,), that have a sampling error in every block that they touch."""
     smallest = (_NO_ERROR * np.abs(plan.cells.span).max()) ** 2
     flags = np.ones(len(plan.contrasts), dtype=bool)

@@ -15,11 +15,18 @@ import pyarrow as pa
 
 from conjury.inference.errors import InputError
 
-from ...frames.cells import Cells, build_cells
-from ...frames.stored import Stored, fetched, null_for_nan, number_of, stored_chance, without_stored_repeats
+from ...frames.cells import AttributeCells, build_cells
+from ...frames.stored import (
+    StoredTable,
+    fetched,
+    null_for_nan,
+    number_of,
+    stored_chance,
+    without_stored_repeats,
+)
 from ...frames.variables import as_category
 from ..estimands import check_cells, check_groups, unchecked_cells
-from ..request import MEANS, Request, with_chance
+from ..request import MEANS, EstimateRequest, with_chance
 from .conditions import CellColumns, codes_of
 
 if TYPE_CHECKING:
@@ -71,7 +78,7 @@ class StoredRows:
         return frame
 
 
-def open_rows(request: Request, stored: Stored) -> tuple[Request, StoredRows]:
+def open_rows(request: EstimateRequest, stored: StoredTable) -> tuple[EstimateRequest, StoredRows]:
     """The request with its groups taken apart and its null value, and the rows that it is about."""
     formula = request.formula
     named = [formula.outcome, *formula.features, *request.by, *unit_columns(request)]
@@ -84,17 +91,17 @@ def open_rows(request: Request, stored: Stored) -> tuple[Request, StoredRows]:
     return request, _count_units(request, _rename_columns(request, stored))
 
 
-def cell_columns(request: Request) -> list[str]:
+def cell_columns(request: EstimateRequest) -> list[str]:
     """Attributes, and columns of groups."""
     return list(dict.fromkeys([*request.formula.features, *request.by]))
 
 
-def unit_columns(request: Request) -> list[str]:
+def unit_columns(request: EstimateRequest) -> list[str]:
     """Columns of clusters and of strata."""
     return [*request.clusters, *([request.strata] if request.strata is not None else [])]
 
 
-def _rename_columns(request: Request, stored: Stored) -> StoredRows:
+def _rename_columns(request: EstimateRequest, stored: StoredTable) -> StoredRows:
     table = stored.table
     names = dict.fromkeys([*cell_columns(request), *unit_columns(request)])
     clash = next((name for name in names if name.startswith(OURS)), None)
@@ -116,7 +123,7 @@ def _rename_columns(request: Request, stored: Stored) -> StoredRows:
     return StoredRows(rows if request.weights else rows.mutate(**{WEIGHT: 1.0}), inner, stored.levels)
 
 
-def _count_units(request: Request, rows: StoredRows) -> StoredRows:
+def _count_units(request: EstimateRequest, rows: StoredRows) -> StoredRows:
     """Count rows and clusters, and refuse units and weights that cannot be."""
     table, clusters = rows.table, rows.columns(request.clusters)
     expressions: dict[str, Any] = {"n_rows": table.count(), "infinite": table[OUTCOME].isinf().sum()}
@@ -166,7 +173,7 @@ def approximate_number(table: Table, columns: Sequence[str]) -> int:
     return int(joined.approx_nunique().to_pyarrow().as_py())
 
 
-def combinations_of(request: Request, rows: StoredRows) -> int:
+def combinations_of(request: EstimateRequest, rows: StoredRows) -> int:
     """About how many combinations occur that `counted_cells` counts."""
     names = rows.columns([*cell_columns(request), *unit_columns(request)])
     number_columns = [] if request.clusters else [OUTCOME, *([WEIGHT] if request.weights is not None else [])]
@@ -191,7 +198,7 @@ def parts_of(rows: StoredRows, cluster: str, n: int) -> list[Table]:
     return [table.filter(part == number) for number in range(n)]
 
 
-def counted_cells(request: Request, rows: StoredRows) -> Cells:
+def counted_cells(request: EstimateRequest, rows: StoredRows) -> AttributeCells:
     """Cells of rows that stand for all that agree in cell and units, or in cell, outcome and weight."""
     names = rows.columns(list(dict.fromkeys([*cell_columns(request), *unit_columns(request)])))
     if request.clusters:
@@ -206,7 +213,7 @@ def counted_cells(request: Request, rows: StoredRows) -> Cells:
     return _checked(request, _cells(request, frame, counts))
 
 
-def cells_by_cluster(request: Request, rows: StoredRows, cluster: str, most: int) -> Cells:
+def cells_by_cluster(request: EstimateRequest, rows: StoredRows, cluster: str, most: int) -> AttributeCells:
     """Cells of rows that stand for the answers of one cluster in one cell, their outcomes left out."""
     names = rows.columns([*cell_columns(request), cluster])
     answered = rows.table[OUTCOME].notnull() & (rows.table[WEIGHT] > 0)
@@ -217,7 +224,7 @@ def cells_by_cluster(request: Request, rows: StoredRows, cluster: str, most: int
     return _cells(replace(request, clusters=(cluster,), strata=None), frame, counts)
 
 
-def summed_cells(request: Request, rows: StoredRows) -> Cells:
+def summed_cells(request: EstimateRequest, rows: StoredRows) -> AttributeCells:
     """Cells of few rows each: one has the unanswered rows, the others the answered ones."""
     # Of rows with weights or clusters one stands for all, with their mean. Without, two stand for half of
     # them each, a standard deviation below and above the mean, which leaves sums of squares as they are.
@@ -234,7 +241,7 @@ def summed_cells(request: Request, rows: StoredRows) -> Cells:
     return _checked(request, replace(cells, limits=rows.limits))
 
 
-def _fetched_cells(request: Request, rows: StoredRows, *, spread: bool) -> pd.DataFrame:
+def _fetched_cells(request: EstimateRequest, rows: StoredRows, *, spread: bool) -> pd.DataFrame:
     """Sums by cell: by one number for its levels where these are few, which engines group faster."""
     table, names = rows.table, rows.columns(cell_columns(request))
     levels = _few_levels(table, names)
@@ -268,7 +275,7 @@ def _few_levels(table: Table, names: Sequence[str]) -> dict[str, pa.Array] | Non
 
 
 def _sum_cells(
-    request: Request, rows: StoredRows, table: Table, names: Sequence[str], *, spread: bool = False
+    request: EstimateRequest, rows: StoredRows, table: Table, names: Sequence[str], *, spread: bool = False
 ) -> Table:
     """Rows, weights and weighted outcomes of what agrees in some columns, answered and unanswered apart."""
     table = with_totals(request, table)
@@ -279,7 +286,7 @@ def _sum_cells(
     return table.group_by([*names, ANSWERED]).agg(**sums)
 
 
-def with_totals(request: Request, table: Table) -> Table:
+def with_totals(request: EstimateRequest, table: Table) -> Table:
     """Whether each row is answered, and its weighted outcome."""
     answered, total = table[OUTCOME].notnull(), table[OUTCOME]
     if request.weights is not None:
@@ -294,24 +301,24 @@ def _with_means(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{OUTCOME: np.where(frame[ANSWERED], np.nan_to_num(mean), np.nan)})
 
 
-def _cells(request: Request, frame: pd.DataFrame, counts: np.ndarray) -> Cells:
+def _cells(request: EstimateRequest, frame: pd.DataFrame, counts: np.ndarray) -> AttributeCells:
     formula = replace(request.formula, outcome=OUTCOME)
     cells = unchecked_cells(replace(request, formula=formula, weights=WEIGHT), frame)
     return replace(cells, counts=counts)
 
 
-def _checked(request: Request, cells: Cells) -> Cells:
+def _checked(request: EstimateRequest, cells: AttributeCells) -> AttributeCells:
     check_cells(request, cells)
     return cells
 
 
-def count_stored(request: Request, stored: Stored) -> Cells:
+def count_stored(request: EstimateRequest, stored: StoredTable) -> AttributeCells:
     """Cells of a request that counts rows, or adds their weights."""
     alone = replace(request, clusters=())
     return count_cells(alone, open_counted(alone, stored))
 
 
-def open_counted(request: Request, stored: Stored) -> StoredRows:
+def open_counted(request: EstimateRequest, stored: StoredTable) -> StoredRows:
     """The rows that a request counts, without outcomes."""
     names = [*cell_columns(request), *request.clusters]
     stored.require([*names, *([request.weights] if request.weights is not None else [])])
@@ -320,7 +327,7 @@ def open_counted(request: Request, stored: Stored) -> StoredRows:
     return _count_units(alone, _rename_columns(alone, stored))
 
 
-def count_cells(request: Request, rows: StoredRows) -> Cells:
+def count_cells(request: EstimateRequest, rows: StoredRows) -> AttributeCells:
     """Count rows by cell, or add their weights."""
     names = cell_columns(request)
     table = rows.table.mutate(**{ANSWERED: rows.table[WEIGHT] > 0})

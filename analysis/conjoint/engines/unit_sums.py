@@ -20,17 +20,24 @@ from scipy.sparse import csr_array, hstack
 
 from conjury.inference.errors import InputError
 
-from ...frames.stored import Stored, fetched, stored_chance, without_stored_repeats
+from ...frames.stored import StoredTable, fetched, stored_chance, without_stored_repeats
 from ...frames.unit_batches import UNITS_AT_A_TIME, relative_sizes, unit_batches
 from ...frames.variables import refuse_shared_pair
-from ...numerics.intervals import Moments
+from ...numerics.intervals import InfluenceMoments
 from ...numerics.linear import one_thread
 from ...numerics.poisson import States, crossed_weights
 from ..estimands import PLANS
-from ..plan import CountPlan, Plan
-from ..request import MEANS, Request, with_chance
+from ..plan import CountPlan, EstimationPlan
+from ..request import MEANS, EstimateRequest, with_chance
 from .conditions import CellColumns, keys_of
-from .replicates import Drawn, Products, directions, processors, replicate, replicate_products
+from .replicates import (
+    ReplicateEstimates,
+    WeightedProducts,
+    directions,
+    processors,
+    replicate,
+    replicate_products,
+)
 from .stored_rows import (
     KEY,
     OUTCOME,
@@ -54,19 +61,19 @@ BY_CELLS, BY_PRODUCTS, BY_COUNTS = (
     "counts of units",
 )
 OfUnits = Callable[[csr_array, csr_array], np.ndarray | csr_array]
-MakeCounts = Callable[[Request, Any], CountPlan]
+MakeCounts = Callable[[EstimateRequest, Any], CountPlan]
 
 
 def draw_stored(
-    request: Request,
-    stored: Stored,
+    request: EstimateRequest,
+    stored: StoredTable,
     units: Sequence[str],
     draws: int,
     seed: int,
     *,
     acceleration: bool,
     make_counts: MakeCounts | None,
-) -> Drawn:
+) -> ReplicateEstimates:
     """Estimate from draws of units; of a request that counts, ``make_counts`` builds the plan."""
     stored.require([name for name in (*units, *cell_columns(request), request.formula.outcome) if name])
     named = [request.formula.outcome, *cell_columns(request), *request.clusters, request.weights]
@@ -78,7 +85,7 @@ def draw_stored(
     drawn_by = replace(request, clusters=tuple(dict.fromkeys([*units, *request.clusters])))
     if make_counts is not None:
         rows = open_counted(drawn_by, stored)
-        plan: Plan | CountPlan = make_counts(request, count_cells(request, rows))
+        plan: EstimationPlan | CountPlan = make_counts(request, count_cells(request, rows))
     else:
         prepared, rows = open_rows(drawn_by, stored)
         request = replace(prepared, clusters=request.clusters)
@@ -96,17 +103,17 @@ def draw_stored(
     if isinstance(plan, CountPlan) and plan.whole is None:
         replicates *= relative_sizes(rows.table, rows.columns(units), draws, seed)[:, None]
     clusters = {name: rows.n_clusters[name] for name in request.clusters}
-    return Drawn(
+    return ReplicateEstimates(
         plan,
         replicates,
         min(rows.n_clusters[name] for name in units),
-        Moments(total.squares, total.cubes) if acceleration else None,
+        InfluenceMoments(total.squares, total.cubes) if acceleration else None,
         n_clusters=min(clusters.values(), default=None),
         computed_from=sums.how,
     )
 
 
-def check_stored_pairs(stored: Stored, column: str) -> None:
+def check_stored_pairs(stored: StoredTable, column: str) -> None:
     """Refuse pairs of people that belong to several of them, as `check_pairs` does."""
     table = stored.table
     if not {"judge_id", "judge_kind", column} <= set(table.columns):
@@ -128,7 +135,7 @@ class UnitRows:
 
 
 def _rows_of_units(
-    plan: Plan | CountPlan, rows: StoredRows, units: Sequence[str], seed: int
+    plan: EstimationPlan | CountPlan, rows: StoredRows, units: Sequence[str], seed: int
 ) -> Iterator[UnitRows]:
     """Read the rows of all units; those that agree in cell are summed in the engine where they are many."""
     n_cells, columns, cell_of = plan.cells.n_cells, rows.columns(units), _lookup(keys_of(plan.cells))
@@ -208,7 +215,7 @@ class _Sums:
         return Total(sums, *moments, float(rows.weight.sum()))
 
 
-def _sums_of(plan: Plan | CountPlan, draws: int, acceleration: bool) -> _Sums:
+def _sums_of(plan: EstimationPlan | CountPlan, draws: int, acceleration: bool) -> _Sums:
     """Choose the fewer sums: by cell, or of products of design columns."""
     if isinstance(plan, CountPlan):
         return _sums_of_counts(plan, draws)
@@ -245,7 +252,7 @@ def _by_cell(weight: csr_array, total: csr_array) -> np.ndarray | csr_array:
     return sums.toarray() if sums.shape[1] <= MOST_DENSE else sums
 
 
-def _by_products(plan: Plan) -> tuple[OfUnits, Callable[[np.ndarray], np.ndarray]]:
+def _by_products(plan: EstimationPlan) -> tuple[OfUnits, Callable[[np.ndarray], np.ndarray]]:
     # Columns of a design are dummies, of a byte each.
     designs = [block.design.astype(np.int8) for block in plan.blocks]
     sizes = np.array([design.shape[1] for design in designs])
@@ -257,7 +264,7 @@ def _by_products(plan: Plan) -> tuple[OfUnits, Callable[[np.ndarray], np.ndarray
     def replicates(sums: np.ndarray) -> np.ndarray:
         parts = np.split(sums, ends, axis=1)
         return replicate_products(
-            plan, [Products(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+            plan, [WeightedProducts(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
         )
 
     return of_units, replicates

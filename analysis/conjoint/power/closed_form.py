@@ -13,7 +13,7 @@ from conjury.inference.tables.frames import any_frame
 
 from ...numerics.intervals import check_alpha
 from .design import ByFeature, Design, Shares, as_levels, contrasts, level_shares
-from .model import Setting, Target
+from .model import PowerSetting, Target
 from .regressions import cell_contrasts, design_cells, is_restricted
 from .result import Numbers, Power, answer, numbers, two_of_three
 
@@ -180,7 +180,7 @@ def power(
     effect, target = one_question(
         {"amce": amce, "difference": difference, "interaction": interaction}, of, by is not None
     )
-    setting = Setting(
+    setting = PowerSetting(
         of=target,
         alpha=alpha,
         tests=tests,
@@ -251,7 +251,9 @@ def one_question(effects: Mapping[str, Any], of: Target | None, crossed: bool) -
     return (effects[names[0]] if names else None), target
 
 
-def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary: bool, cells: bool) -> None:
+def check_setting(
+    setting: PowerSetting, estimand: str, convention: str, stimuli_vary: bool, cells: bool
+) -> None:
     """Raise InputError for the first value out of its range, or without a meaning here."""
     check_alpha(setting.alpha)
     if estimand not in ("observed", "corrected"):
@@ -295,7 +297,7 @@ def check_setting(setting: Setting, estimand: str, convention: str, stimuli_vary
     _check_meaning(setting, stimuli_vary)
 
 
-def _check_meaning(setting: Setting, stimuli_vary: bool) -> None:
+def _check_meaning(setting: PowerSetting, stimuli_vary: bool) -> None:
     if (setting.icc or setting.effect_sd) and setting.tasks is None:
         raise InputError("icc and effect_sd are about the tasks of one respondent; give tasks.")
     if setting.icc and setting.effect_sd:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from .model import Levels
+from .model import PowerContrasts
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
@@ -95,7 +95,9 @@ def _contrast_weights(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**shares, own_weight=1 / shares["share"], rest_weight=remainder)
 
 
-def as_levels(table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_sd: ByFeature) -> Levels:
+def as_levels(
+    table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_sd: ByFeature
+) -> PowerContrasts:
     """Numbers of the contrasts, with the stimuli that the design or the caller names for each feature."""
     missing = pd.Series(np.nan, table.index)
     counts = _study_stimuli(design) if stimuli is None else _by_feature(stimuli, table, "stimuli")
@@ -118,7 +120,7 @@ def as_levels(table: pd.DataFrame, design: Design, stimuli: ByFeature, stimulus_
         raise InputError(
             "stimulus_sd is outside 0 to 0.5; it is a standard deviation of choice probabilities."
         )
-    return Levels(
+    return PowerContrasts(
         table["share"].to_numpy(float),
         table["reference_share"].to_numpy(float),
         table.get("other_share", missing).to_numpy(float),

@@ -42,7 +42,7 @@ USUAL_POWER = 0.8
 
 
 @dataclass(frozen=True)
-class Plan:
+class PairPlan:
     """Who judges how many pairs: all models, or a panel."""
 
     # name, label: what tables and what people call them
@@ -74,7 +74,7 @@ class DesignCard:
     n_pairs: int  # pairs that were drawn
 
 
-def make_card(study: Study, profiles: pd.DataFrame, plans: Sequence[Plan]) -> DesignCard:
+def make_card(study: Study, profiles: pd.DataFrame, plans: Sequence[PairPlan]) -> DesignCard:
     """Work out the numbers of a design card."""
     joined = joins(study)
     powers = tuple(
@@ -137,7 +137,7 @@ def _levels(study: Study, profiles: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _contrasts(study: Study, profiles: pd.DataFrame, plan: Plan, result: Power) -> pd.DataFrame:
+def _contrasts(study: Study, profiles: pd.DataFrame, plan: PairPlan, result: Power) -> pd.DataFrame:
     idle = result.at(effect=NEGLIGIBLE, pairs=plan.pairs).frame
     small = result.at(effect=SMALL, pairs=plan.pairs).frame
     table = result.frame[KEYS].astype(str)

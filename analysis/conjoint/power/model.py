@@ -25,13 +25,13 @@ from typing import Literal
 
 import numpy as np
 
-from ...numerics.operating import Operating, operating, satterthwaite, solve_increasing
+from ...numerics.operating import OperatingCharacteristics, operating, satterthwaite, solve_increasing
 
 LARGEST = 1e14
 
 
 @dataclass(frozen=True)
-class Spread:
+class ProfileVariance:
     """Variance of an estimate from n profiles: ``per_profile / n + lasting``; both have shape (m,)."""
 
     per_profile: np.ndarray
@@ -97,7 +97,7 @@ SMALLEST = 1e-9
 
 
 @dataclass(frozen=True)
-class Levels:
+class PowerContrasts:
     """The m contrasts of a design; every array has shape (m,)."""
 
     share: np.ndarray  # of profiles with the level; for an interaction with that of the second feature too
@@ -111,7 +111,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Setting:
+class PowerSetting:
     """What holds for all contrasts of a planned study; see `conjury.analysis.conjoint.power.power`."""
 
     of: Target = "amce"
@@ -167,7 +167,7 @@ class Test:
     df: np.ndarray
 
 
-def per_profile(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndarray:
+def per_profile(levels: PowerContrasts, setting: PowerSetting, effect: np.ndarray) -> np.ndarray:
     """Variance per profile of an effect in the observed choices, shape (m,), before clusters and stimuli."""
     if setting.cjpowr and setting.of == "interaction":
         cells = (levels.share, levels.other, levels.reference, levels.other_reference)
@@ -186,7 +186,7 @@ def per_profile(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndar
     return np.asarray(first / setting.groups[0] + second / setting.groups[1])
 
 
-def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.ndarray) -> Test:
+def test_at(levels: PowerContrasts, setting: PowerSetting, effect: np.ndarray, profiles: np.ndarray) -> Test:
     """Standard error and degrees of freedom of each contrast."""
     observed = effect * setting.factor
     tasks = 1.0 if setting.tasks is None else setting.tasks
@@ -213,20 +213,24 @@ def test_at(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.n
     return Test(observed, np.sqrt(variance), df)
 
 
-def behaviour(levels: Levels, setting: Setting, effect: np.ndarray, profiles: np.ndarray) -> Operating:
+def behaviour(
+    levels: PowerContrasts, setting: PowerSetting, effect: np.ndarray, profiles: np.ndarray
+) -> OperatingCharacteristics:
     """Power, type S and type M error of each contrast."""
     test = test_at(levels, setting, effect, profiles)
     return operating(test.effect, test.std_error, setting.level_alpha, test.df)
 
 
-def power_limit(levels: Levels, setting: Setting, effect: np.ndarray) -> np.ndarray:
+def power_limit(levels: PowerContrasts, setting: PowerSetting, effect: np.ndarray) -> np.ndarray:
     """Power that is approached, and never passed, as the number of profiles grows; shape (m,)."""
     return np.where(
         levels.stimulus_sd > 0, behaviour(levels, setting, effect, np.full(len(effect), np.inf)).power, 1.0
     )
 
 
-def needed_profiles(levels: Levels, setting: Setting, effect: np.ndarray, power: np.ndarray) -> np.ndarray:
+def needed_profiles(
+    levels: PowerContrasts, setting: PowerSetting, effect: np.ndarray, power: np.ndarray
+) -> np.ndarray:
     """Profiles at which each contrast reaches its power, shape (m,); infinite where none suffice."""
     low = np.full(len(effect), 2.0)
     with np.errstate(invalid="ignore"):
@@ -238,7 +242,7 @@ def needed_profiles(levels: Levels, setting: Setting, effect: np.ndarray, power:
 
 
 def detectable_effect(
-    levels: Levels, setting: Setting, profiles: np.ndarray, power: np.ndarray
+    levels: PowerContrasts, setting: PowerSetting, profiles: np.ndarray, power: np.ndarray
 ) -> np.ndarray:
     """Smallest effect that each contrast finds with its power, shape (m,); infinite where none is."""
     return solve_increasing(
@@ -249,7 +253,7 @@ def detectable_effect(
 
 
 def _shortfall(
-    setting: Setting, power: np.ndarray, at: Callable[[np.ndarray], Operating]
+    setting: PowerSetting, power: np.ndarray, at: Callable[[np.ndarray], OperatingCharacteristics]
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Power less the wanted one; cjpowR counts significant estimates of the right sign only."""
 

@@ -18,20 +18,20 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.cells import Cells, build_cells
+from ...frames.cells import AttributeCells, build_cells
 from ...numerics.linear import invert_in_order
-from ..plan import Block, base_level, level_contrast, make_block
+from ..plan import RegressionBlock, base_level, level_contrast, make_block
 from .design import Shares, categories_in_order, unknown_attribute
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import Study
 
 PROBABILITY = "probability"
-Solved = tuple[Block, np.ndarray, np.ndarray]
+Solved = tuple[RegressionBlock, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Group:
+class InteractionGroup:
     """The profiles with one level, by its code, of the other feature of an interaction."""
 
     by: str
@@ -42,25 +42,27 @@ class Group:
 class Regressions:
     """The regressions that estimate AMCEs in a design of C cells."""
 
-    cells: Cells  # the attributes, and the cells that occur
+    cells: AttributeCells  # the attributes, and the cells that occur
     probability: np.ndarray  # (C,): sums to one
     # features whose effects depend on each other in the regression
     restrictions: tuple[tuple[str, str], ...] = ()
-    _solved: dict[tuple[tuple[str, ...], Group | None], Solved] = field(default_factory=dict, repr=False)
+    _solved: dict[tuple[tuple[str, ...], InteractionGroup | None], Solved] = field(
+        default_factory=dict, repr=False
+    )
 
-    def partner(self, feature: str, group: Group | None = None) -> str | None:
+    def partner(self, feature: str, group: InteractionGroup | None = None) -> str | None:
         """The feature that restricts another one; within a group of it there is none."""
         pairs = (pair for first, second in self.restrictions for pair in ((first, second), (second, first)))
         name = dict(pairs).get(feature)
         return None if group is not None and name == group.by else name
 
-    def inside(self, group: Group | None) -> np.ndarray:
+    def inside(self, group: InteractionGroup | None) -> np.ndarray:
         """Flag the cells of a group, shape (C,)."""
         if group is None:
             return np.ones(self.cells.n_cells, dtype=bool)
         return np.asarray(self.cells.code(group.by) == group.level)
 
-    def meeting(self, feature: str, partner: str, group: Group | None = None) -> np.ndarray:
+    def meeting(self, feature: str, partner: str, group: InteractionGroup | None = None) -> np.ndarray:
         """Flag the combinations of two features that occur, shape (levels, levels of the partner)."""
         met = np.zeros((len(self.cells.levels[feature]), len(self.cells.levels[partner])), dtype=bool)
         inside = self.inside(group)
@@ -80,7 +82,9 @@ class Regressions:
                 pairs.append((second, first))
         return tuple(pairs)
 
-    def weights(self, feature: str, level: int, base: int, group: Group | None = None) -> np.ndarray | None:
+    def weights(
+        self, feature: str, level: int, base: int, group: InteractionGroup | None = None
+    ) -> np.ndarray | None:
         """Weight of the outcomes of each cell in an AMCE, shape (C,); None where it is not identified."""
         block, bread, null = self._solve(feature, group)
         contrast = level_contrast(self.cells, block, feature, level, base, self.partner(feature, group))
@@ -88,7 +92,7 @@ class Regressions:
             return None
         return np.asarray(block.design @ (bread @ contrast))
 
-    def _solve(self, feature: str, group: Group | None) -> Solved:
+    def _solve(self, feature: str, group: InteractionGroup | None) -> Solved:
         """The regression of a feature without those nested with it, its inverse, what is undetermined."""
         exclusions = {name for pair in self.nested if feature in pair for name in pair}
         exclusions -= {feature, self.partner(feature)}
@@ -118,7 +122,7 @@ def regressions(design: pd.DataFrame, restrictions: Sequence[tuple[str, str]] = 
     return Regressions(cells, cells.cell_weight / cells.cell_weight.sum(), tuple(restrictions))
 
 
-Compared = tuple[Group | None, ...]
+Compared = tuple[InteractionGroup | None, ...]
 
 
 def is_restricted(design: object) -> bool:
@@ -159,8 +163,8 @@ def cell_contrasts(
         if not isinstance(by, str) or by not in levels:
             raise InputError(f"by: {unknown_attribute(str(by), levels)}")
         names = [name for name in names if name != by]
-        first = Group(by, _base(fit, by))
-        compared = [(Group(by, i), first) for i in range(len(levels[by])) if i != first.level]
+        first = InteractionGroup(by, _base(fit, by))
+        compared = [(InteractionGroup(by, i), first) for i in range(len(levels[by])) if i != first.level]
     rows: list[dict[str, Any]] = []
     failures: dict[tuple[str, str], list[str]] = {}
     for name, level, groups in product(names, range(max(map(len, levels.values()))), compared):
@@ -234,7 +238,9 @@ def _contrast_row(
     return {**texts, **shares, "own_weight": level_weight, "rest_weight": rest_weight}
 
 
-def _reason_unidentified(fit: Regressions, feature: str, level: int, base: int, group: Group | None) -> str:
+def _reason_unidentified(
+    fit: Regressions, feature: str, level: int, base: int, group: InteractionGroup | None
+) -> str:
     """Why an AMCE is not identified."""
     levels, partner = fit.cells.levels, fit.partner(feature, group)
     where = "" if group is None else f" where {group.by} is {levels[group.by][group.level]}"

@@ -13,7 +13,15 @@ import pandas as pd
 from conjury.inference.errors import InputError, not_percent
 
 from ...results import Result
-from .model import Levels, Setting, behaviour, detectable_effect, needed_profiles, power_limit, test_at
+from .model import (
+    PowerContrasts,
+    PowerSetting,
+    behaviour,
+    detectable_effect,
+    needed_profiles,
+    power_limit,
+    test_at,
+)
 
 Numbers = float | Sequence[float] | None
 Solved = Literal["power", "pairs", "effect"]
@@ -39,7 +47,7 @@ class Power(Result):
         What a reader must know about the rows; which levels have none, and why.
     settings, extra
         As in `conjury.analysis.results.Result`.
-    setting : Setting
+    setting : PowerSetting
         All that was assumed, also in ``settings``.
     contrasts, levels, design_notes
         The contrasts of the design with their numbers, and the notes about them.
@@ -54,9 +62,9 @@ class Power(Result):
     [1562.0]
     """
 
-    setting: Setting = field(kw_only=True)
+    setting: PowerSetting = field(kw_only=True)
     contrasts: pd.DataFrame = field(kw_only=True)
-    levels: Levels = field(kw_only=True)
+    levels: PowerContrasts = field(kw_only=True)
     design_notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
@@ -110,8 +118,8 @@ def numbers(name: str, value: Any) -> np.ndarray:
 
 def answer(
     table: pd.DataFrame,
-    levels: Levels,
-    setting: Setting,
+    levels: PowerContrasts,
+    setting: PowerSetting,
     inputs: dict[str, np.ndarray],
     design_notes: tuple[str, ...] = (),
 ) -> Power:
@@ -144,7 +152,7 @@ def answer(
     )
 
 
-def _refuse_large(effect: np.ndarray, setting: Setting) -> None:
+def _refuse_large(effect: np.ndarray, setting: PowerSetting) -> None:
     large = np.abs(effect) > setting.largest
     if large.any():
         raise InputError(
@@ -154,7 +162,7 @@ def _refuse_large(effect: np.ndarray, setting: Setting) -> None:
 
 
 def _frame(
-    keys: pd.DataFrame, levels: Levels, setting: Setting, values: dict[str, np.ndarray]
+    keys: pd.DataFrame, levels: PowerContrasts, setting: PowerSetting, values: dict[str, np.ndarray]
 ) -> pd.DataFrame:
     effect, profiles = values["effect"], 2 * values["pairs"]
     tasks = np.nan if setting.tasks is None else setting.tasks
@@ -186,7 +194,9 @@ def _frame(
     return named.assign(**columns)
 
 
-def _notes(frame: pd.DataFrame, levels: Levels, solved: Solved, setting: Setting) -> tuple[str, ...]:
+def _notes(
+    frame: pd.DataFrame, levels: PowerContrasts, solved: Solved, setting: PowerSetting
+) -> tuple[str, ...]:
     notes = (
         _limits_of_effects(frame, levels, setting) if solved == "effect" else _limits_of_power(frame, levels)
     )
@@ -203,7 +213,7 @@ def _notes(frame: pd.DataFrame, levels: Levels, solved: Solved, setting: Setting
     return tuple(notes)
 
 
-def _limits_of_power(frame: pd.DataFrame, levels: Levels) -> list[str]:
+def _limits_of_power(frame: pd.DataFrame, levels: PowerContrasts) -> list[str]:
     """State which power stays out of reach, however many pairs there are."""
     limited = frame.assign(k=levels.stimuli)[frame["power_limit"] < 0.999]
     notes = []
@@ -216,7 +226,7 @@ def _limits_of_power(frame: pd.DataFrame, levels: Levels) -> list[str]:
     return notes
 
 
-def _limits_of_effects(frame: pd.DataFrame, levels: Levels, setting: Setting) -> list[str]:
+def _limits_of_effects(frame: pd.DataFrame, levels: PowerContrasts, setting: PowerSetting) -> list[str]:
     """State which effects stay out of reach, however many pairs there are."""
     limited = levels.stimulus_sd > 0
     if not limited.any():

@@ -32,7 +32,7 @@ CHUNKS = 8
 
 
 @dataclass(frozen=True)
-class Plan:
+class PowerPlan:
     """What every process needs to draw and analyse a study."""
 
     study: Study
@@ -145,7 +145,7 @@ def power_by_simulation(
     if feature is not None and level is not None and effect is not None:
         table = scaled_table(study, table, feature, level, effect)
     rater = read_truth_table(table, study)[0]
-    plan = Plan(
+    plan = PowerPlan(
         study,
         table,
         judge,
@@ -174,7 +174,7 @@ def _amce_of_first_answers(choices: pd.DataFrame, **options: Any) -> Estimates:
 
 
 def _draw_all(
-    plan: Plan, n_sims: int, seed: int, workers: int, progress: Callable[[int, int], None] | None
+    plan: PowerPlan, n_sims: int, seed: int, workers: int, progress: Callable[[int, int], None] | None
 ) -> pd.DataFrame:
     seeds = list(enumerate(np.random.SeedSequence(seed).generate_state(n_sims).tolist()))
     size = max(1, min(25, -(-n_sims // (workers * CHUNKS))))
@@ -188,11 +188,11 @@ def _draw_all(
     return pd.concat([frames[number] for number in sorted(frames)], ignore_index=True)
 
 
-def _draw_chunk(plan: Plan, chunk: Sequence[tuple[int, int]]) -> pd.DataFrame:
+def _draw_chunk(plan: PowerPlan, chunk: Sequence[tuple[int, int]]) -> pd.DataFrame:
     return pd.concat([_one_study(plan, seed).assign(sim=sim) for sim, seed in chunk], ignore_index=True)
 
 
-def _one_study(plan: Plan, seed: int) -> pd.DataFrame:
+def _one_study(plan: PowerPlan, seed: int) -> pd.DataFrame:
     """Draw one study and return its estimates that have a standard error."""
     from conjury.inference.simulation.conjoint.simulate import simulate
 

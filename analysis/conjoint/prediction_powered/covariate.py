@@ -48,18 +48,18 @@ from scipy.special import chdtrc
 
 from conjury.inference.errors import InputError
 
-from ...correction.debias import Sources, units_of
+from ...correction.debias import SourceEstimates, units_of
 from ...frames.variables import listed
 from ...numerics.linear import Regression, least_squares
-from ...numerics.panel import Clusters
+from ...numerics.panel import RowClusters
 from ...numerics.sandwich import small_sample_scale
 from ..engines.native import fits_of, influence, raw_influence
-from ..request import Request
+from ..request import EstimateRequest
 from .tasks import (
     PAIR,
+    CorrectionTasks,
     MakePlan,
     Plans,
-    Tasks,
     coefficients_of,
     people_plan,
     stack_models,
@@ -97,11 +97,14 @@ class Adjustment:
         return np.asarray((self.covariate * self.slope).sum(axis=0))
 
 
-def adjusted_plans(request: Request, tasks: Tasks, make_plan: MakePlan) -> tuple[Plans, Adjustment]:
+def adjusted_plans(
+    request: EstimateRequest, tasks: CorrectionTasks, make_plan: MakePlan
+) -> tuple[Plans, Adjustment]:
     """The regression of people's answers, and the same of what the covariates explain of them."""
     plan, clusterings, weights = people_plan(request, tasks, make_plan)
     of_people = {
-        name: Clusters.numbered(clusters.code[: len(tasks.human)]) for name, clusters in clusterings.items()
+        name: RowClusters.numbered(clusters.code[: len(tasks.human)])
+        for name, clusters in clusterings.items()
     }
     covariate, levels, left_out = covariates(request, tasks, plan.cells.weight)
     outcome = tasks.human[request.formula.outcome].to_numpy(dtype=float)
@@ -111,8 +114,8 @@ def adjusted_plans(request: Request, tasks: Tasks, make_plan: MakePlan) -> tuple
 
 
 def adjusted_sources(
-    tasks: Tasks, plans: Plans, fits: Sequence[Regression], adjustment: Adjustment
-) -> Sources:
+    tasks: CorrectionTasks, plans: Plans, fits: Sequence[Regression], adjustment: Adjustment
+) -> SourceEstimates:
     """People's estimates and what is taken from them, with the influence of people's clusters."""
     # Covariates are centred in the sample; the influence of their means stands in the place of further tasks.
     human, kind = plans.human, plans.human.request.vcov
@@ -136,7 +139,9 @@ def adjusted_sources(
         influences.append(replace(parts, unlabelled=(means.T @ of_slopes)[:, None]))
     people, total = clusterings[0].labelled.n, coefficients_of(of_explained)[None]
     moved = stack_models([raw_influence(explained, of_explained, fold)])
-    return Sources(coefficients_of(fits), total, np.zeros_like(total), influences, moved, people, people)
+    return SourceEstimates(
+        coefficients_of(fits), total, np.zeros_like(total), influences, moved, people, people
+    )
 
 
 def adjust(covariate: np.ndarray, levels: np.ndarray, outcome: np.ndarray, weight: np.ndarray) -> Adjustment:
@@ -176,7 +181,7 @@ class _PairedProfiles:
 
 
 def covariates(
-    request: Request, tasks: Tasks, weight: np.ndarray
+    request: EstimateRequest, tasks: CorrectionTasks, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """What each model says of the other profile in the pair of each of people's rows, (J, n), centred."""
     # It is 0 where the table lacks the other profile. With it come the dummies of the row's levels, (n, k),

@@ -15,8 +15,8 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.debias import (
     FOLDS,
-    Debiased,
-    Sources,
+    DebiasedEstimates,
+    SourceEstimates,
     assign_folds,
     correlation,
     debias,
@@ -26,7 +26,7 @@ from ...correction.debias import (
 from ...correction.sources import AT_MOST_HALF, PPI, check_correct, low_correlation, weight_columns
 from ...frames.variables import listed
 from ...numerics.linear import Regression, one_thread
-from ...numerics.panel import Clusters
+from ...numerics.panel import RowClusters
 from ...numerics.sandwich import variances
 from ...results import stack
 from ..engines.coverage import notes_of_coverage
@@ -34,7 +34,7 @@ from ..engines.native import covariance, fits_of, influence, raw_influence, solv
 from ..engines.solution import assemble
 from ..estimands import plan_of
 from ..estimates import Estimates, Solution
-from ..plan import Plan
+from ..plan import EstimationPlan
 from ..reliability.correction import estimate_corrected, pieces_of, undone, whole_table
 from ..reliability.estimate import Reliability
 from ..reliability.swapping_errors import (
@@ -45,7 +45,7 @@ from ..reliability.swapping_errors import (
     table_of,
     taus_of,
 )
-from ..request import Request
+from ..request import EstimateRequest
 from ..run import Data, estimate, frame_of
 from .covariate import (
     COVARIATE,
@@ -59,10 +59,10 @@ from .tasks import (
     PAIR,
     SOURCES,
     Correct,
+    CorrectionTasks,
     MakePlan,
     ModelSources,
     Plans,
-    Tasks,
     coefficients_of,
     columns_to_read,
     determined_coefficients,
@@ -126,7 +126,9 @@ class PredictionPowered(Estimates):
         object.__setattr__(self, "extra", {**self.extra, **tables})
 
 
-def estimate_as(request: Request, data: Data, correct: Correct | None, sources: ModelSources) -> Estimates:
+def estimate_as(
+    request: EstimateRequest, data: Data, correct: Correct | None, sources: ModelSources
+) -> Estimates:
     """Estimate what a request asks for, corrected as ``correct`` says."""
     if correct in (PPI, DSL, COVARIATE) or isinstance(correct, list | tuple):
         return estimate_prediction_powered(request, data, correct, sources)
@@ -143,7 +145,7 @@ def pop_sources(options: dict[str, Any]) -> ModelSources:
 
 @any_frame
 def estimate_prediction_powered(
-    request: Request,
+    request: EstimateRequest,
     data: Data,
     correct: Correct,
     sources: ModelSources,
@@ -226,7 +228,7 @@ def _names(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _check(request: Request, correct: Correct, sources: ModelSources) -> None:
+def _check(request: EstimateRequest, correct: Correct, sources: ModelSources) -> None:
     check_correct(correct, sources, SOURCES, (PPI, COVARIATE, DSL, BOTH))
     stray = next((name for name in ("tuning", "folds", "seed") if name in sources), None)
     if correct == COVARIATE and stray is not None:
@@ -244,11 +246,11 @@ def _check(request: Request, correct: Correct, sources: ModelSources) -> None:
 
 
 def _correct_swapping(
-    request: Request,
+    request: EstimateRequest,
     people: pd.DataFrame,
-    tasks: Tasks,
+    tasks: CorrectionTasks,
     plans: Plans,
-    result: Debiased,
+    result: DebiasedEstimates,
     human: Estimates,
     estimates: Estimates,
 ) -> tuple[Estimates, Estimates, pd.DataFrame]:
@@ -265,20 +267,20 @@ def _correct_swapping(
     return undone(human, pieces, alone, table), undone(estimates, pieces, together, table), table
 
 
-def _is_sampled(tasks: Tasks) -> bool:
+def _is_sampled(tasks: CorrectionTasks) -> bool:
     """Whether the probabilities with which people's tasks were sampled are in the data."""
     return SAMPLING in tasks.human and not tasks.human[SAMPLING].isna().all()
 
 
 def _by_pseudo_outcomes(
-    request: Request,
-    tasks: Tasks,
+    request: EstimateRequest,
+    tasks: CorrectionTasks,
     plans: Plans,
-    inputs: Sources,
-    result: Debiased,
+    inputs: SourceEstimates,
+    result: DebiasedEstimates,
     options: ModelSources,
     make_plan: MakePlan,
-) -> Debiased:
+) -> DebiasedEstimates:
     """Coefficients from pseudo-outcomes of all tasks of the models, clustered by people and pairs."""
     from ...correction.pseudo_outcomes import cross_fitted, pseudo_outcomes  # here: for correct="dsl" alone
 
@@ -305,7 +307,7 @@ def _by_pseudo_outcomes(
         probability[has_label] = has_label.mean()
     cluster = ("pair " + frame[PAIR].astype("string")).to_numpy(dtype=object)
     cluster[has_label] = tasks.human[request.clusters[0]].astype("string").to_numpy(dtype=object)[row]
-    clusters = Clusters(*pd.factorize(cluster)[:1], len(pd.unique(cluster)))
+    clusters = RowClusters(*pd.factorize(cluster)[:1], len(pd.unique(cluster)))
     fold = assign_folds(clusters.n, options.get("folds", FOLDS), options.get("seed", 1))[clusters.code]
     answers, silent = tasks.of_other, np.isnan(tasks.of_other)
     answers = np.where(silent, np.nanmean(answers, axis=1, keepdims=True), answers)
@@ -331,7 +333,9 @@ def _by_pseudo_outcomes(
     )
 
 
-def _sources(tasks: Tasks, plans: Plans, fits: list[Regression], options: ModelSources) -> Sources:
+def _sources(
+    tasks: CorrectionTasks, plans: Plans, fits: list[Regression], options: ModelSources
+) -> SourceEstimates:
     """Estimates of all coefficients by people and models, and what clusters add to their errors."""
     of_labelled = [fits_of(plan) for plan in plans.labelled]
     of_other = [fits_of(plan) for plan in plans.other]
@@ -353,7 +357,7 @@ def _sources(tasks: Tasks, plans: Plans, fits: list[Regression], options: ModelS
         )
         for clustering in clusterings
     ]
-    return Sources(
+    return SourceEstimates(
         coefficients_of(fits),
         np.array([mask * coefficients_of(model_fits) for model_fits in of_labelled]),
         np.array([mask * coefficients_of(model_fits) for model_fits in of_other]),
@@ -364,7 +368,9 @@ def _sources(tasks: Tasks, plans: Plans, fits: list[Regression], options: ModelS
     )
 
 
-def _gains(plan: Plan, inputs: Sources, result: Debiased, models: Sequence[str]) -> pd.DataFrame:
+def _gains(
+    plan: EstimationPlan, inputs: SourceEstimates, result: DebiasedEstimates, models: Sequence[str]
+) -> pd.DataFrame:
     """What the models add to each reported row."""
     contrasts = np.nan_to_num(plan.contrasts)
     tested = ~plan.is_reference & ~np.isnan(plan.contrasts).any(axis=1)
@@ -383,7 +389,9 @@ def _gains(plan: Plan, inputs: Sources, result: Debiased, models: Sequence[str])
     )
 
 
-def _models_alone(request: Request, tasks: Tasks, plans: Plans, make_plan: MakePlan) -> pd.DataFrame:
+def _models_alone(
+    request: EstimateRequest, tasks: CorrectionTasks, plans: Plans, make_plan: MakePlan
+) -> pd.DataFrame:
     """Estimates from the answers of each model alone, pairs as clusters."""
     model_request = replace(request, clusters=(PAIR,), weights=plans.weights, vcov="survey")
     names = tasks.model_rows["judge_id"].astype(str)
@@ -396,7 +404,11 @@ def _models_alone(request: Request, tasks: Tasks, plans: Plans, make_plan: MakeP
 
 
 def _notes(
-    correct: Correct, inputs: Sources, gains: pd.DataFrame, tasks: Tasks, adjusted: Adjustment | None
+    correct: Correct,
+    inputs: SourceEstimates,
+    gains: pd.DataFrame,
+    tasks: CorrectionTasks,
+    adjusted: Adjustment | None,
 ) -> tuple[str, ...]:
     unanswered = [
         f"{name} gave no usable answer in {count:,} rows; these are kept and count as its mean answer."
@@ -410,7 +422,7 @@ def _notes(
     return (*low, *unanswered, AT_MOST_HALF, *of_dsl)
 
 
-def _notes_of_dsl(gains: pd.DataFrame, tasks: Tasks) -> list[str]:
+def _notes_of_dsl(gains: pd.DataFrame, tasks: CorrectionTasks) -> list[str]:
     """What pseudo-outcomes assume of sampling, and where they are less precise than people alone."""
     notes = []
     if not _is_sampled(tasks):

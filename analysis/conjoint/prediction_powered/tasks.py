@@ -12,15 +12,21 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import POSITIONS, PROBABILITY, SAMPLING
 
 from ...correction.items import doubt_of, refuse_chosen
-from ...correction.sources import Judged, Tuned, check_overlap, people_and_models, sampling_weights
-from ...frames.cells import Cells, needed_columns
+from ...correction.sources import (
+    JudgmentSources,
+    ModelWeighting,
+    check_overlap,
+    people_and_models,
+    sampling_weights,
+)
+from ...frames.cells import AttributeCells, needed_columns
 from ...frames.variables import factor_codes, listed
 from ...numerics.linear import Regression
-from ...numerics.panel import Clusters
-from ..plan import Plan
+from ...numerics.panel import RowClusters
+from ..plan import EstimationPlan
 from ..reliability.estimate import Reliability
 from ..reliability.repeats import first_answers
-from ..request import Request
+from ..request import EstimateRequest
 
 PAIR = "pair_id"
 NAMED_IN = ("judge_id", "panel", "judge_kind")
@@ -28,10 +34,10 @@ REMEDIES = (("them", "panel"), ("more tasks", "all"))
 # Up to so many clusters of people have CR2 errors; with more, decomposing each costs more than it changes
 MOST_REDUCED = 200
 Correct = float | str | Reliability | Sequence[str]
-MakePlan = Callable[[Request, pd.DataFrame], Plan]
+MakePlan = Callable[[EstimateRequest, pd.DataFrame], EstimationPlan]
 
 
-class ModelSources(Judged, total=False):
+class ModelSources(JudgmentSources, total=False):
     """Who answered, and how the models' answers are weighted, for ``correct="ppi"``.
 
     A model's answers under several prompts or in several samples count with their mean.
@@ -59,11 +65,11 @@ class ModelSources(Judged, total=False):
     seed: int
 
 
-SOURCES = (*Judged.__annotations__, *Tuned.__annotations__, "seed")
+SOURCES = (*JudgmentSources.__annotations__, *ModelWeighting.__annotations__, "seed")
 
 
 @dataclass(frozen=True)
-class Tasks:
+class CorrectionTasks:
     """Rows that people answered, and other rows that models answered, both with the models' answers."""
 
     human: pd.DataFrame
@@ -89,7 +95,7 @@ def flag_people_and_models(table: pd.DataFrame, sources: ModelSources) -> tuple[
     return people_and_models(table, human, model, NAMED_IN)
 
 
-def columns_to_read(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
+def columns_to_read(request: EstimateRequest, frame: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table that a correction reads, so that others are not copied."""
     formula = request.formula
     names = [formula.outcome, *formula.features, *request.by, *request.clusters, request.weights]
@@ -98,14 +104,14 @@ def columns_to_read(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def tasks_of(
-    request: Request,
+    request: EstimateRequest,
     frame: pd.DataFrame,
     sources: ModelSources,
     choices: pd.DataFrame | None = None,
     *,
     everything: bool = False,
     compared: bool = True,
-) -> Tasks:
+) -> CorrectionTasks:
     """Find the tasks: of ``choices`` people's first answers; of models other tasks, or ``everything``."""
     # Where answers are `compared` between tasks, models must have answered people's and others.
     for column in ("judge_id", "judge_kind", PAIR, "position"):
@@ -137,7 +143,7 @@ def tasks_of(
         _refuse_chosen(model, key[is_model], models, labelled)
     rows = first if weight is not None or everything else first[~labelled[key[is_model][first]]]
     missing = model[outcome].isna().groupby(model["judge_id"].astype(str)).sum()
-    return Tasks(
+    return CorrectionTasks(
         human,
         model.iloc[rows],
         models,
@@ -201,14 +207,14 @@ def _answers(model: pd.DataFrame, key: np.ndarray, outcome: str, models: Sequenc
     return answers
 
 
-def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
+def clusterings_of(request: EstimateRequest, tasks: CorrectionTasks) -> dict[str, RowClusters]:
     """Clusters of people's rows and, in the same numbers, of the models' other rows."""
     # A column that names people has no values of use in models' rows; these are clustered by pair instead.
     names = list(request.clusters)
     if tasks.weight is not None and PAIR not in names:
         names.append(PAIR)
     clusterings = {}
-    pairs = Clusters.numbered(tasks.key_of_other // 2)
+    pairs = RowClusters.numbered(tasks.key_of_other // 2)
     for name in names:
         if name not in tasks.human:
             raise InputError(f"There is no column {name!r}; name another id.")
@@ -218,10 +224,10 @@ def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
         if levels.count() <= len(tasks.models) and not levels.isin(people.drop_duplicates()).any():
             codes, values = pd.factorize(people, sort=True, use_na_sentinel=False)
             joint_codes = np.concatenate([codes, len(values) + pairs.code])
-            clusterings[name] = Clusters(joint_codes.astype(np.int64), len(values) + pairs.n)
+            clusterings[name] = RowClusters(joint_codes.astype(np.int64), len(values) + pairs.n)
             continue
         codes, values = pd.factorize(pd.concat([people, model_values]), sort=True, use_na_sentinel=False)
-        clusterings[name] = Clusters(codes.astype(np.int64), len(values))
+        clusterings[name] = RowClusters(codes.astype(np.int64), len(values))
     return clusterings
 
 
@@ -229,16 +235,16 @@ def clusterings_of(request: Request, tasks: Tasks) -> dict[str, Clusters]:
 class Plans:
     """Regressions of people's answers and of each model's, to the same and to other tasks."""
 
-    human: Plan
-    labelled: tuple[Plan, ...]
-    other: tuple[Plan, ...]
-    clusterings: Mapping[str, Clusters]  # of people's rows above the other rows
+    human: EstimationPlan
+    labelled: tuple[EstimationPlan, ...]
+    other: tuple[EstimationPlan, ...]
+    clusterings: Mapping[str, RowClusters]  # of people's rows above the other rows
     weights: str | None  # column of weights that models' rows have, too
 
 
 def people_plan(
-    request: Request, tasks: Tasks, make_plan: MakePlan
-) -> tuple[Plan, dict[str, Clusters], str | None]:
+    request: EstimateRequest, tasks: CorrectionTasks, make_plan: MakePlan
+) -> tuple[EstimationPlan, dict[str, RowClusters], str | None]:
     """Build the regression of people's answers, with errors that suit so many clusters of people."""
     # With it come the clusters of people's rows above the other rows, and the column of models' weights.
     use_cr2 = len(request.clusters) == 1 and not request.weights and request.family == "gaussian"
@@ -257,7 +263,7 @@ def people_plan(
     return make_plan(people_request, human), clusterings, _weights_of_models(request, tasks)
 
 
-def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
+def plans_of(request: EstimateRequest, tasks: CorrectionTasks, make_plan: MakePlan) -> Plans:
     """Build the regressions of people's and models' answers."""
     plan, clusterings, weights = people_plan(request, tasks, make_plan)
     alone = replace(request, clusters=(), weights=weights, vcov=plan.request.vcov)
@@ -277,7 +283,7 @@ def plans_of(request: Request, tasks: Tasks, make_plan: MakePlan) -> Plans:
     )
 
 
-def _weights_of_models(request: Request, tasks: Tasks) -> str | None:
+def _weights_of_models(request: EstimateRequest, tasks: CorrectionTasks) -> str | None:
     """Column of weights if models' rows have it, too; without it, weights must be those of people."""
     name = request.weights
     if name is None or tasks.other[name].notna().all():
@@ -290,10 +296,10 @@ def _weights_of_models(request: Request, tasks: Tasks) -> str | None:
     return None
 
 
-def with_outcome(plan: Plan, answers: np.ndarray) -> Plan:
+def with_outcome(plan: EstimationPlan, answers: np.ndarray) -> EstimationPlan:
     """The same regressions of a model's answers, on the rows that it was asked about."""
     has_answer = ~np.isnan(answers)
-    cells: Cells = replace(
+    cells: AttributeCells = replace(
         plan.cells,
         weight=np.where(has_answer, plan.cells.weight, 0.0),
         outcome=np.where(has_answer, answers, 0.0),

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ...results import Result
-from ..estimates import Estimates, Provenance
+from ..estimates import EstimateProvenance, Estimates
 from ..verbs.amce import amce
 from .afcp import afcp
 from .choice_level import choice_level
@@ -18,7 +18,7 @@ from .importance import importance
 from .share_preferring import share_preferring
 
 ByFormula = Callable[..., Estimates]
-RECORDED = {part.name for part in fields(Provenance)} - {"verb", "extra"}
+RECORDED = {part.name for part in fields(EstimateProvenance)} - {"verb", "extra"}
 
 
 def _with_formula(function: Callable[..., Result]) -> ByFormula:
@@ -41,7 +41,7 @@ def _estimates(result: Result, settings: Mapping[str, Any]) -> Estimates:
     """A result with its settings as a provenance."""
     further = {name: value for name, value in settings.items() if name not in RECORDED}
     recorded = {name: value for name, value in settings.items() if name in RECORDED}
-    provenance = Provenance(result.kind, **recorded, extra=further)
+    provenance = EstimateProvenance(result.kind, **recorded, extra=further)
     return Estimates(result.frame, None, provenance, notes=result.notes, extra=result.extra)
 
 

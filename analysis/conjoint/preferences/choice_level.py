@@ -19,14 +19,14 @@ from ..comparisons.contrast import contrast
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import assemble, solve
 from ..estimates import Estimates
-from ..plan import Plan, key_frame, level_rows, make_block
-from ..request import Request, Vcov, is_independent, make_request
+from ..plan import EstimationPlan, key_frame, level_rows, make_block
+from ..request import EstimateRequest, Vcov, is_independent, make_request
 from .tasks import (
     TASK,
-    Comparison,
+    ChoiceTasks,
     Levels,
+    ProfileComparison,
     Side,
-    Tasks,
     Ties,
     attribute_of,
     check_ties,
@@ -149,7 +149,7 @@ def _check_sides(sides: Any) -> tuple[Side, Side]:
     return sides[0], sides[1]
 
 
-def _refuse_unmet(comparisons: Sequence[Comparison], query: ComparisonQuery) -> None:
+def _refuse_unmet(comparisons: Sequence[ProfileComparison], query: ComparisonQuery) -> None:
     """Refuse comparisons that no answered task makes, and those that are given twice."""
     labels = [pair.label for pair in comparisons]
     if not labels or len(set(labels)) < len(labels):
@@ -167,8 +167,8 @@ def _refuse_unmet(comparisons: Sequence[Comparison], query: ComparisonQuery) -> 
 class ComparisonQuery:
     """Tasks, and what is asked of them."""
 
-    tasks: Tasks
-    request: Request
+    tasks: ChoiceTasks
+    request: EstimateRequest
     feature: str
     where: np.ndarray  # (T,): flags of the tasks whose profiles are as ``same`` and ``given`` demand
     ties: Ties
@@ -202,7 +202,7 @@ def make_query(
     return ComparisonQuery(tasks, request, feature, flag_tasks(tasks, shared_names, at), ties, settings)
 
 
-def level_pairs(query: ComparisonQuery) -> list[Comparison]:
+def level_pairs(query: ComparisonQuery) -> list[ProfileComparison]:
     """All pairs of levels of the attribute that meet in an answered task, the later against the earlier."""
     tasks, feature = query.tasks, query.feature
     names = list(map(str, tasks.levels(feature)[2]))
@@ -215,7 +215,7 @@ def level_pairs(query: ComparisonQuery) -> list[Comparison]:
     return met
 
 
-def fit_comparisons(query: ComparisonQuery, comparisons: Sequence[Comparison]) -> Estimates:
+def fit_comparisons(query: ComparisonQuery, comparisons: Sequence[ProfileComparison]) -> Estimates:
     """Estimate the mean of each comparison, and count its tasks and ties."""
     tasks, request = query.tasks, query.request
     outcome = request.formula.outcome
@@ -238,7 +238,7 @@ def fit_comparisons(query: ComparisonQuery, comparisons: Sequence[Comparison]) -
     return replace(estimates, frame=frame, notes=_notes(query, comparisons, counts), extra={"tasks": counts})
 
 
-def _plan(request: Request, rows: pd.DataFrame) -> Plan:
+def _plan(request: EstimateRequest, rows: pd.DataFrame) -> EstimationPlan:
     """The mean of each comparison, of which there may be one."""
     formula = request.formula
     cells = build_cells(
@@ -246,10 +246,12 @@ def _plan(request: Request, rows: pd.DataFrame) -> Plan:
     )
     block = make_block(cells, formula.features, intercept=False)
     keys = key_frame(request, cells, "mm", list(level_rows(request, cells)))
-    return Plan(cells, (block,), np.eye(len(keys)), keys, np.zeros(len(keys), dtype=bool), request)
+    return EstimationPlan(cells, (block,), np.eye(len(keys)), keys, np.zeros(len(keys), dtype=bool), request)
 
 
-def _counts(query: ComparisonQuery, comparisons: Sequence[Comparison], rows: pd.DataFrame) -> pd.DataFrame:
+def _counts(
+    query: ComparisonQuery, comparisons: Sequence[ProfileComparison], rows: pd.DataFrame
+) -> pd.DataFrame:
     """Tasks, answers and ties of each comparison, and the share of ties with an interval."""
     tasks, request = query.tasks, query.request
     masks = np.array([comparison.used for comparison in comparisons])
@@ -271,7 +273,7 @@ def _counts(query: ComparisonQuery, comparisons: Sequence[Comparison], rows: pd.
 
 
 def _notes(
-    query: ComparisonQuery, comparisons: Sequence[Comparison], counts: pd.DataFrame
+    query: ComparisonQuery, comparisons: Sequence[ProfileComparison], counts: pd.DataFrame
 ) -> tuple[str, ...]:
     """How ties count, and which tasks are excluded."""
     notes, tasks = [], query.tasks

@@ -11,13 +11,13 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ...frames.cells import Cells, build_cells
+from ...frames.cells import AttributeCells, build_cells
 from ...frames.variables import Formula, listed, unit_codes, weights_column
-from ...numerics.panel import Clusters
+from ...numerics.panel import RowClusters
 from ..engines.native import solve
 from ..engines.solution import estimable
 from ..estimates import Solution
-from ..plan import Block, Plan, make_block
+from ..plan import EstimationPlan, RegressionBlock, make_block
 from ..request import Family, Vcov, is_independent, make_request
 from .tasks import TASK, named_clusters, tasks_of
 
@@ -28,9 +28,9 @@ _HALF = 0.5
 class PairedFit:
     """A regression of T choices on differences between two profiles, k coefficients."""
 
-    profiles: Cells  # levels of the attributes
-    block: Block  # what the coefficients are, after an intercept that differences do not have
-    plan: Plan
+    profiles: AttributeCells  # levels of the attributes
+    block: RegressionBlock  # what the coefficients are, after an intercept that differences do not have
+    plan: EstimationPlan
     solution: Solution
 
     def row(self, profile: Mapping[str, Any]) -> np.ndarray:
@@ -95,19 +95,19 @@ def fit_pairs(
     columns = {name: tasks.column(name) for name in [*cluster_names, *filter(None, [weights])]}
     shared = pd.DataFrame({TASK: np.arange(len(is_complete))} | columns).iloc[rows]
     weight = np.ones(len(rows)) if weights is None else weights_column(shared, weights)
-    cells = Cells(
+    cells = AttributeCells(
         {},
         np.zeros((len(rows), 0), dtype=np.int64),
         np.arange(len(rows)),
         weight,
         outcome[rows] - (_HALF if family == "gaussian" else 0.0),
-        {name: Clusters(*unit_codes(shared, name)) for name in request.clusters},
+        {name: RowClusters(*unit_codes(shared, name)) for name in request.clusters},
     )
     if any(clustering.n < 2 for clustering in cells.clusterings.values()):
         raise InputError("The choices lie in a single cluster; standard errors need at least two.")
     everything = np.ones(len(rows), dtype=bool)
-    pairs = Block(first - second, block.terms[1:], everything, everything)
-    plan = Plan(
+    pairs = RegressionBlock(first - second, block.terms[1:], everything, everything)
+    plan = EstimationPlan(
         cells, (pairs,), np.eye(len(pairs.terms)), pd.DataFrame(), np.zeros(len(pairs.terms), bool), request
     )
     return PairedFit(profiles, block, plan, solve(plan))

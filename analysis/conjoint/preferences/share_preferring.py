@@ -13,8 +13,8 @@ from ...correction.bounds import covering_interval
 from ...numerics.intervals import check_alpha
 from ...results import Result
 from ..estimates import Estimates
-from ..plan import Plan
-from ..reliability.correction import Corrected
+from ..plan import EstimationPlan
+from ..reliability.correction import SwapCorrectedEstimates
 from .part_worths import PartWorths, part_worths
 
 _HALF = 0.5
@@ -84,7 +84,7 @@ def share_preferring(fit: Estimates, *, equal: float | None = None, alpha: float
     if equal is not None and (not isinstance(equal, Real) or not 0 <= equal <= 1):
         raise InputError(f"equal is {equal!r}; give a probability, or None to compute it.")
     worths = part_worths(fit, "share_preferring")
-    observed = fit.uncorrected if isinstance(fit, Corrected) else fit
+    observed = fit.uncorrected if isinstance(fit, SwapCorrectedEstimates) else fit
     if observed.fitted is None or fit.provenance.family != "gaussian":
         raise InputError("Bounds need AMCEs on the probability scale; fit with family='gaussian'.")
     shares = _level_shares(observed.fitted.plan)
@@ -105,7 +105,7 @@ def share_preferring(fit: Estimates, *, equal: float | None = None, alpha: float
     return Result(frame, "share_preferring", (), settings)
 
 
-def _level_shares(plan: Plan) -> dict[str, pd.Series[float]]:
+def _level_shares(plan: EstimationPlan) -> dict[str, pd.Series[float]]:
     """Share of each level of each attribute among the answered profiles."""
     cells, shares = plan.cells, {}
     for name, levels in cells.levels.items():

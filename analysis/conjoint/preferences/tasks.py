@@ -15,7 +15,7 @@ from conjury.inference.errors import InputError
 from ...frames.cells import choice_keys, without_repeats
 from ...frames.variables import Formula, factor_codes, listed, numeric_column, parse, require_column
 from ...numerics.intervals import SHARE
-from ..request import Request, require_frame
+from ..request import EstimateRequest, require_frame
 
 Ties = Literal["outcome", "half", "exclude"]
 Levels = Any  # a level, or a sequence of levels
@@ -26,7 +26,7 @@ _TIE_VALUES = {"outcome": 0.0, "half": _HALF, "exclude": np.nan}
 
 
 @dataclass(frozen=True)
-class Tasks:
+class ChoiceTasks:
     """Choices between two profiles; T tasks."""
 
     data: pd.DataFrame  # one row per profile, repeats excluded
@@ -66,7 +66,7 @@ class Tasks:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ProfileComparison:
     """Profiles of one kind against profiles of another."""
 
     label: str
@@ -96,7 +96,7 @@ def check_ties(ties: Ties) -> None:
         raise InputError(f"ties is {ties!r}; give 'outcome', 'half' or 'exclude'.")
 
 
-def named_clusters(request: Request) -> list[str]:
+def named_clusters(request: EstimateRequest) -> list[str]:
     """Columns of clusters that the data have, without the tasks themselves."""
     return [name for name in request.clusters if name != TASK]
 
@@ -111,7 +111,7 @@ def attribute_of(formula: str | Formula, verb: str) -> tuple[str, str]:
     return parsed.outcome, parsed.features[0]
 
 
-def tasks_of(data: Any, outcome: str, named: Sequence[str | None], clusters: Sequence[str]) -> Tasks:
+def tasks_of(data: Any, outcome: str, named: Sequence[str | None], clusters: Sequence[str]) -> ChoiceTasks:
     """Put the two profiles of each task together; a row whose ``status`` is not ok has no answer."""
     frame = without_repeats(require_frame(data), [outcome, *named, *clusters]).reset_index(drop=True)
     if len(frame) == 0:
@@ -139,7 +139,7 @@ def tasks_of(data: Any, outcome: str, named: Sequence[str | None], clusters: Seq
     is_discrete = np.isin(values[~np.isnan(values)], (0.0, _HALF, 1.0)).all()
     tied = (values[first] == values[second]) & is_discrete
     won = np.where(tied, np.nan, (1 + values[first] - values[second]) / 2)
-    return Tasks(frame, first, second, won, tied, int((size == 1).sum()))
+    return ChoiceTasks(frame, first, second, won, tied, int((size == 1).sum()))
 
 
 def _task_codes(frame: pd.DataFrame, clusters: Sequence[str]) -> np.ndarray:
@@ -158,7 +158,7 @@ def _task_codes(frame: pd.DataFrame, clusters: Sequence[str]) -> np.ndarray:
     raise InputError("No column identifies the two profiles of a task; add pair_id, or judge_id and task.")
 
 
-def compare(tasks: Tasks, feature: str, one: Side, other: Side, where: np.ndarray) -> Comparison:
+def compare(tasks: ChoiceTasks, feature: str, one: Side, other: Side, where: np.ndarray) -> ProfileComparison:
     """Compare two kinds of profiles in tasks that are flagged in ``where``, shape (T,)."""
     sides = [side if isinstance(side, Mapping) else {feature: side} for side in (one, other)]
     if not all(sides):
@@ -179,10 +179,10 @@ def compare(tasks: Tasks, feature: str, one: Side, other: Side, where: np.ndarra
             codes = tasks.levels(name)[:2]
             inside &= np.isin(np.stack(codes), list(positions))
         flags.append(inside)
-    return Comparison(f"{label_of(one)} against {label_of(other)}", *flags)
+    return ProfileComparison(f"{label_of(one)} against {label_of(other)}", *flags)
 
 
-def flag_tasks(tasks: Tasks, same: Sequence[str], conditions: Mapping[str, Levels]) -> np.ndarray:
+def flag_tasks(tasks: ChoiceTasks, same: Sequence[str], conditions: Mapping[str, Levels]) -> np.ndarray:
     """Flag tasks, shape (T,), whose profiles are equal on some attributes and both have given levels."""
     flags = np.ones(len(tasks.first), dtype=bool)
     for name in same:
@@ -205,7 +205,7 @@ def _as_list(levels: Levels) -> list[Any]:
     return list(levels) if isinstance(levels, list | tuple | set | frozenset) else [levels]
 
 
-def _positions(tasks: Tasks, name: str, levels: Levels) -> set[int]:
+def _positions(tasks: ChoiceTasks, name: str, levels: Levels) -> set[int]:
     names = [str(level) for level in tasks.levels(name)[2]]
     values = [str(level) for level in _as_list(levels)]
     stray = next((level for level in values if level not in names), None)
@@ -215,8 +215,8 @@ def _positions(tasks: Tasks, name: str, levels: Levels) -> set[int]:
 
 
 def stack_comparisons(
-    tasks: Tasks,
-    comparisons: Sequence[Comparison],
+    tasks: ChoiceTasks,
+    comparisons: Sequence[ProfileComparison],
     ties: Ties,
     names: tuple[str, str],
     shared: Sequence[str],

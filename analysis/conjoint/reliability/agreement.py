@@ -93,7 +93,7 @@ def _agreement_row(sides: str, pairs: pd.DataFrame, draws: np.ndarray, alpha: fl
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CorrectionVerdict:
     """What the agreement of a judge's repeats allows to conclude."""
 
     words: str
@@ -102,29 +102,31 @@ class Verdict:
     clear: bool = False
 
 
-def verdict(error: Swapping, n_repeats: int) -> Verdict:
+def verdict(error: Swapping, n_repeats: int) -> CorrectionVerdict:
     """State what an agreement allows to conclude: one verdict for a judge, from all of its repeats."""
     if not error.n_compared:
-        return Verdict(f"None of the {n_repeats} repeats is answered twice; reliability is unknown.")
+        return CorrectionVerdict(
+            f"None of the {n_repeats} repeats is answered twice; reliability is unknown."
+        )
     share, basis = error.agreement, ""
     if error.stable.estimate < share.estimate:
         share, basis = error.stable, f" after removing a preference for position {error.preferred}"
     if share.upper < 0.5:
-        return Verdict(
+        return CorrectionVerdict(
             f"Below chance{basis}: answers depend on a difference between the two presentations, such as the "
             "positions, rather than on noise; no swapping error can be corrected."
         )
     if share.estimate <= 0.5:
-        return Verdict(f"No better than chance{basis}: the answers show no stable preference.")
+        return CorrectionVerdict(f"No better than chance{basis}: the answers show no stable preference.")
     if share.lower <= 0.5 or error.n_units < 2:
         words = f"Not clearly above chance{basis}: collect more repeats before correcting effects."
-        return Verdict(words, correctable=error.n_units > 1)
+        return CorrectionVerdict(words, correctable=error.n_units > 1)
     if share.estimate == 1:
-        return Verdict(
+        return CorrectionVerdict(
             "Perfect agreement: there is no sign of noise, so no correction is needed.", True, True
         )
     words = f"Above chance{basis}: answers show a stable preference, so effects can be corrected."
-    return Verdict(words, correctable=True, clear=True)
+    return CorrectionVerdict(words, correctable=True, clear=True)
 
 
 def position_row(
@@ -181,7 +183,7 @@ ENOUGH = 30  # repeats of a kind from which on it carries half of an estimate th
 
 
 @dataclass(frozen=True)
-class Share:
+class ClusteredShare:
     """A share of trials that lie in units, with errors that allow for trials of one unit being alike."""
 
     # estimate, std_error: NaN without trials; the error is NaN with a single unit
@@ -196,8 +198,8 @@ class Share:
 class Swapping:
     """Swapping error of repeats, and what each repeat contributes to it."""
 
-    agreement: Share  # share of repeats that name the same profile, both kinds of repeats combined
-    stable: Share  # the same with a net bias set apart; ``agreement`` itself where none is
+    agreement: ClusteredShare  # share of repeats that name the same profile, both kinds of repeats combined
+    stable: ClusteredShare  # the same with a net bias set apart; ``agreement`` itself where none is
     net_bias: float  # preference for position A that is set apart: always A minus always B; 0 where none is
     # tau, std_error: swapping error; NaN where ``stable`` is below one half, its error also at one half
     tau: float
@@ -213,25 +215,25 @@ class Swapping:
         return "A" if self.net_bias > 0 else "B"
 
 
-def clustered_share(hits: np.ndarray, trials: np.ndarray, alpha: float = 0.05) -> Share:
+def clustered_share(hits: np.ndarray, trials: np.ndarray, alpha: float = 0.05) -> ClusteredShare:
     """Share of trials that hit, the trials of a unit being one cluster."""
     has_trials = trials > 0
     hits, trials = hits[has_trials], trials[has_trials]
     n, units = float(trials.sum()), len(trials)
     if not units:
-        return Share(*[np.nan] * 4)
+        return ClusteredShare(*[np.nan] * 4)
     share = float(hits.sum() / n)
     return _with_limits(share, (hits - share * trials) / n, n if trials.max() == 1 else np.nan, alpha)
 
 
-def _with_limits(share: float, influence: np.ndarray, trials: float, alpha: float) -> Share:
+def _with_limits(share: float, influence: np.ndarray, trials: float, alpha: float) -> ClusteredShare:
     units = len(influence)
     error = _root_sum(influence)
     if np.isnan(trials):
         spread = error**2 if np.isfinite(error) else 0.0
         trials = share * (1 - share) / spread if spread > 0 else units
     lower, upper = wilson(np.array([share]), np.array([trials]), alpha)
-    return Share(share, error, float(lower[0]), float(upper[0]))
+    return ClusteredShare(share, error, float(lower[0]), float(upper[0]))
 
 
 def swapping_error(agreement: np.ndarray) -> np.ndarray:
@@ -260,7 +262,7 @@ def swapping(
     is_compared = ~np.isnan(same)
     influence = np.zeros(len(same))
     if not is_compared.any():
-        unknown = Share(*[np.nan] * 4)
+        unknown = ClusteredShare(*[np.nan] * 4)
         return Swapping(unknown, unknown, 0.0, np.nan, np.nan, influence, 0, 0)
     hit, swapped = same[is_compared], is_swapped[is_compared]
     _, code = np.unique(unit[is_compared], return_inverse=True)
@@ -283,7 +285,7 @@ def swapping(
 
 def _combined_agreement(
     hit: np.ndarray, swapped: np.ndarray, code: np.ndarray, alpha: float
-) -> tuple[Share, float, np.ndarray]:
+) -> tuple[ClusteredShare, float, np.ndarray]:
     """Share of answered repeats that agree, the weight of swapped ones, and each one's influence on it."""
     n, n_swapped = len(hit), int(swapped.sum())
     if min(n_swapped, n - n_swapped) < ENOUGH:

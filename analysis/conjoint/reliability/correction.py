@@ -16,8 +16,8 @@ from ...frames.stored import NEEDS_MEMORY, is_stored
 from ...results import Result, row_labels, stack, tidy
 from ..engines.solution import infer
 from ..estimates import Estimates
-from ..plan import Plan
-from ..request import Request, require_frame
+from ..plan import EstimationPlan
+from ..request import EstimateRequest, require_frame
 from ..run import Data, estimate
 from .estimate import Reliability
 from .repeats import first_answers
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Corrected(Estimates):
+class SwapCorrectedEstimates(Estimates):
     """Estimates corrected for swapping errors."""
 
     # Errors contain those of the swapping errors and the covariance by common clusters. `fitted` is None, as
@@ -71,7 +71,7 @@ class Corrected(Estimates):
         return Result(self.beside, "corrected", settings=self.settings).plot(**options)
 
 
-def estimate_corrected(request: Request, data: Data, correct: Correct) -> Corrected:
+def estimate_corrected(request: EstimateRequest, data: Data, correct: Correct) -> SwapCorrectedEstimates:
     """Estimate what a request asks for from first answers, and correct it as ``correct`` says."""
     if request.engine == "cregg" or request.family != "gaussian":
         raise InputError("correct= applies to shares and differences of shares; omit engine and family.")
@@ -110,7 +110,7 @@ def whole_table(data: Data) -> pd.DataFrame:
     return require_frame(data)
 
 
-def _correction_by_known_tau(plan: Plan, tau: float) -> tuple[Pieces, Taus]:
+def _correction_by_known_tau(plan: EstimationPlan, tau: float) -> tuple[Pieces, Taus]:
     if not 0 <= tau < 0.5:
         raise InputError(f"correct is {tau:g}; a swapping error lies between 0 and one half, 0.5 excluded.")
     k = plan.contrasts.shape[1]
@@ -123,7 +123,7 @@ def _known_table(tau: float) -> pd.DataFrame:
     return pd.DataFrame({"group": ["given"], "tau": [tau], **unknown, "n_compared": [0], "n_units": [0]})
 
 
-def pieces_of(plan: Plan, number: np.ndarray, *, split: bool) -> Pieces:
+def pieces_of(plan: EstimationPlan, number: np.ndarray, *, split: bool) -> Pieces:
     """A row is one piece, or one of each of its two groups where these have swapping errors of their own."""
     contrasts = np.nan_to_num(plan.contrasts)
     if not split:
@@ -137,7 +137,7 @@ def pieces_of(plan: Plan, number: np.ndarray, *, split: bool) -> Pieces:
     return Pieces(np.stack([base, second]), np.stack([-share, share]), number)
 
 
-def undone(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFrame) -> Corrected:
+def undone(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFrame) -> SwapCorrectedEstimates:
     """Correct the rows of observed estimates by swapping errors, with the joint covariance."""
     fitted = observed.fitted
     assert fitted is not None
@@ -158,7 +158,7 @@ def undone(observed: Estimates, pieces: Pieces, taus: Taus, table: pd.DataFrame)
     value = (
         float(taus.value[0]) if len(taus.value) == 1 else dict(zip(table["group"], table["tau"], strict=True))
     )
-    return Corrected(
+    return SwapCorrectedEstimates(
         frame,
         pd.DataFrame(vcov, index=labels, columns=labels),
         replace(provenance, extra={**provenance.extra, "tau": value}),

@@ -13,8 +13,8 @@ from conjury.inference.errors import InputError
 from ...frames.rounding import percentage
 from ...frames.variables import warn_caller
 from ..engines.native import regress
-from ..plan import Plan
-from ..request import Request
+from ..plan import EstimationPlan
+from ..request import EstimateRequest
 from .agreement import ENOUGH, Swapping, swapping_of, verdict
 from .estimate import Reliability
 from .repeats import find_repeats, presentations
@@ -38,7 +38,7 @@ class Errors:
 
 
 def repeats_for(
-    choices: pd.DataFrame, first: pd.DataFrame, request: Request, correct: str | Reliability
+    choices: pd.DataFrame, first: pd.DataFrame, request: EstimateRequest, correct: str | Reliability
 ) -> pd.DataFrame:
     """Repeats that tau comes from: of the table itself, or of a result, the judges in the table if it can."""
     if isinstance(correct, Reliability):
@@ -64,7 +64,7 @@ def repeats_for(
     return pairs.reset_index(drop=True)
 
 
-def _attributes(choices: pd.DataFrame, request: Request) -> list[str] | None:
+def _attributes(choices: pd.DataFrame, request: EstimateRequest) -> list[str] | None:
     """Attributes that make a profile, where there are neither profile_id nor categories."""
     if "profile_id" in choices and choices["profile_id"].notna().all():
         return None
@@ -73,7 +73,7 @@ def _attributes(choices: pd.DataFrame, request: Request) -> list[str] | None:
 
 
 def groups_for(
-    correct: str | Reliability, plan: Plan, pairs: pd.DataFrame, choices: pd.DataFrame
+    correct: str | Reliability, plan: EstimationPlan, pairs: pd.DataFrame, choices: pd.DataFrame
 ) -> tuple[list[str], list[np.ndarray], np.ndarray]:
     """Names of T groups of repeats, which repeats lie in each (P,), and which one each row takes (J, m)."""
     everything = np.ones(len(pairs), dtype=bool)
@@ -85,7 +85,7 @@ def groups_for(
 
 
 def _by_group(
-    plan: Plan, pairs: pd.DataFrame, choices: pd.DataFrame, everything: np.ndarray
+    plan: EstimationPlan, pairs: pd.DataFrame, choices: pd.DataFrame, everything: np.ndarray
 ) -> tuple[list[str], list[np.ndarray], np.ndarray]:
     if len(plan.request.by) != 1 or "by" not in plan.keys:
         raise InputError("correct='by_group' is for amce_diffs and mm_diffs; give 'reliability' here.")
@@ -101,7 +101,7 @@ def _by_group(
 
 
 def _by_level(
-    plan: Plan, pairs: pd.DataFrame, choices: pd.DataFrame, everything: np.ndarray
+    plan: EstimationPlan, pairs: pd.DataFrame, choices: pd.DataFrame, everything: np.ndarray
 ) -> tuple[list[str], list[np.ndarray], np.ndarray]:
     """A level's repeats are those whose profiles differ in its feature, one showing it (or the reference)."""
     request, cells = plan.request, plan.cells
@@ -146,7 +146,7 @@ def _with_fallback(
 
 
 def swapping_errors(
-    plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame, names: list[str], masks: list[np.ndarray]
+    plan: EstimationPlan, first: pd.DataFrame, pairs: pd.DataFrame, names: list[str], masks: list[np.ndarray]
 ) -> Errors:
     """Estimate the swapping error of each group of repeats, net bias set apart, and number the clusters."""
     of_row, of_pair, n = _clusters(plan, first, pairs)
@@ -205,7 +205,9 @@ def _warn_of_net_bias(names: list[str], errors: list[Swapping]) -> None:
         )
 
 
-def _clusters(plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, int]:
+def _clusters(
+    plan: EstimationPlan, first: pd.DataFrame, pairs: pd.DataFrame
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Clusters of n rows and of P repeats, and how many there are among the rows."""
     # Of the cluster columns that keep the two profiles of a pair together the coarsest counts, else
     # respondents (for models, pairs). Repeats of pairs that are not in the table are clusters apart.
@@ -229,7 +231,7 @@ def _clusters(plan: Plan, first: pd.DataFrame, pairs: pd.DataFrame) -> tuple[np.
     return of_row, cluster_codes.fillna(of_unit).fillna(new_codes).to_numpy(dtype=np.int64), n
 
 
-def taus_of(plan: Plan, errors: Errors) -> Taus:
+def taus_of(plan: EstimationPlan, errors: Errors) -> Taus:
     """Swapping errors with their covariance, and that with the K coefficients, clusters in common."""
     n_codes = int(max(errors.cluster_of_pair.max() + 1, errors.n_clusters))
     summed = np.zeros((n_codes, len(errors.found)))
@@ -306,7 +308,7 @@ def joint_vcov(scaled: np.ndarray, slopes: Slopes, taus: Taus) -> np.ndarray:
     return np.asarray(scaled + cross + cross.T + slopes.by_tau @ taus.vcov @ slopes.by_tau.T)
 
 
-def covariance_with_coef(plan: Plan, of_row: np.ndarray) -> np.ndarray:
+def covariance_with_coef(plan: EstimationPlan, of_row: np.ndarray) -> np.ndarray:
     """Sum over clusters the influence on the coefficients times that on something else, shape (K, T)."""
     cells = plan.cells
     fits = [regress(b, plan.request.family, cells.cell_weight, cells.cell_total) for b in plan.blocks]

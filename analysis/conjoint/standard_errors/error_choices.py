@@ -29,7 +29,7 @@ NUMBERS = ["estimate", "std_error", "df", "lower", "upper"]
 
 
 @dataclass(frozen=True)
-class _Choice:
+class _ErrorChoice:
     """One way to get errors: its name in words, what it clusters by, and the fit."""
 
     words: str
@@ -155,13 +155,13 @@ def _choices(
     draws: int,
     seed: int | None,
     alpha: float,
-) -> Iterator[_Choice]:
+) -> Iterator[_ErrorChoice]:
     """Choices from independent rows to everything random, as far as there are columns for them."""
 
-    def clustered(names: Sequence[str], vcov: Any) -> _Choice:
+    def clustered(names: Sequence[str], vcov: Any) -> _ErrorChoice:
         words = " + ".join(WORDS.get(name, name) for name in names) or "rows"
         fit = partial(amce, data, formula, id=list(names) or None, vcov=vcov, alpha=alpha)
-        return _Choice(f"{words} ({vcov})", tuple(names), vcov, fit)
+        return _ErrorChoice(f"{words} ({vcov})", tuple(names), vcov, fit)
 
     yield clustered([], "HC0")
     yield clustered([pair], "survey")
@@ -171,7 +171,7 @@ def _choices(
     yield clustered([first], "CR1")
     for name in stimuli:
         yield clustered([name], "CR2")
-    yield _Choice(
+    yield _ErrorChoice(
         f"{first} (wild bootstrap)",
         (first,),
         "wild",
@@ -182,16 +182,16 @@ def _choices(
     yield clustered([pair, *stimuli], "CR1")
     if len(stimuli) > 1:
         pigeonhole = partial(bootstrap, unit=list(stimuli), draws=draws, seed=seed, alpha=alpha)
-        yield _Choice(
+        yield _ErrorChoice(
             f"{label} (pigeonhole)", tuple(stimuli), "pigeonhole", lambda: pigeonhole(amce, data, formula)
         )
     random = [*stimuli, *([f"{first}:{slopes}"] if slopes else [])]
-    yield _Choice(
+    yield _ErrorChoice(
         f"{label} (mixed model)", tuple(random), "mixed", lambda: mixed(data, formula, random, alpha=alpha)
     )
 
 
-def _tidy(choice: _Choice, fit: Estimates) -> pd.DataFrame:
+def _tidy(choice: _ErrorChoice, fit: Estimates) -> pd.DataFrame:
     """The rows of a fit that have an interval, with the choice in words."""
     frame = fit.frame[fit.frame["lower"].notna()].reset_index(drop=True)
     numbers = {name: frame[name].astype(float) if name in frame else float("nan") for name in NUMBERS}

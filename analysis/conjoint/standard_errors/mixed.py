@@ -16,11 +16,11 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.variables import Formula, warn_caller
 from ...numerics.linear import independent_columns, one_thread
-from ...numerics.mixed import MixedFit, Products, fit
-from ...numerics.panel import Clusters, cross_clusters
+from ...numerics.mixed import CrossProducts, MixedFit, fit
+from ...numerics.panel import RowClusters, cross_clusters
 from ..engines.solution import assemble
 from ..estimates import Estimates, Solution
-from ..plan import Plan
+from ..plan import EstimationPlan
 from ..request import LevelOrder, make_request
 from ..run import Data, plan_for
 
@@ -29,7 +29,7 @@ MOST_LEVELS = 3_000
 
 
 @dataclass(frozen=True)
-class Mixed(Estimates):
+class MixedEstimates(Estimates):
     """AMCEs of a mixed model."""
 
     # one row per random factor, the residual last: `factor, levels, variance, std_dev, share` (of the sum of
@@ -49,7 +49,7 @@ def mixed(
     feature_order: Sequence[str] | None = None,
     feature_labels: Mapping[str, str] | None = None,
     level_order: LevelOrder = "ascending",
-) -> Mixed:
+) -> MixedEstimates:
     """Estimate AMCEs with stimuli, raters or other factors as crossed random intercepts.
 
     A study shows some posts out of the many that it wants to speak about. Here each post, user or
@@ -71,7 +71,7 @@ def mixed(
 
     Returns
     -------
-    Mixed
+    MixedEstimates
         Statistic "amce". Tests and intervals use Student's t with Satterthwaite's degrees of
         freedom, by the expected information of the variances.
 
@@ -133,20 +133,20 @@ def mixed(
         "criterion": result.criterion,
     }
     made_by = replace(estimates.provenance, verb="mixed", engine=engine, vcov="REML", extra=extra)
-    return Mixed(estimates.frame, estimates.vcov, made_by, components, fitted=estimates.fitted)
+    return MixedEstimates(estimates.frame, estimates.vcov, made_by, components, fitted=estimates.fitted)
 
 
 @dataclass(frozen=True)
-class Rows:
+class CompleteRows:
     """Rows that have the outcome and every feature."""
 
     design: np.ndarray  # (n, k): independent columns
     kept: np.ndarray  # (K,): which columns of the plan these are
     outcome: np.ndarray  # (n,)
-    factors: tuple[Clusters, ...]  # level of each row in each random factor
+    factors: tuple[RowClusters, ...]  # level of each row in each random factor
 
 
-def _rows(plan: Plan, names: Sequence[str]) -> Rows:
+def _rows(plan: EstimationPlan, names: Sequence[str]) -> CompleteRows:
     cells, (block,) = plan.cells, plan.blocks
     mask = block.inside[cells.cell] & (cells.weight > 0)
     cell, outcome = cells.cell[mask], cells.outcome[mask]
@@ -154,7 +154,7 @@ def _rows(plan: Plan, names: Sequence[str]) -> Rows:
         raise InputError(
             f"Column {plan.request.formula.outcome!r} is the same in every row, so it has no variance."
         )
-    factors: list[Clusters] = []
+    factors: list[RowClusters] = []
     for name in names:
         codes = [
             cells.clusterings[part].code[mask] if part in cells.clusterings else cells.code(part)[cell]
@@ -172,19 +172,19 @@ def _rows(plan: Plan, names: Sequence[str]) -> Rows:
         factors.append(factor)
     weight = np.where(block.inside, cells.cell_weight, 0.0)
     columns = independent_columns(block.design.T @ (block.design * weight[:, None]))
-    return Rows(block.design[:, columns][cell], columns, outcome, tuple(factors))
+    return CompleteRows(block.design[:, columns][cell], columns, outcome, tuple(factors))
 
 
-def _is_same(first: Clusters, second: Clusters) -> bool:
+def _is_same(first: RowClusters, second: RowClusters) -> bool:
     return first.n == second.n == cross_clusters(first, second).n
 
 
-def _number_clusters(code: np.ndarray) -> Clusters:
+def _number_clusters(code: np.ndarray) -> RowClusters:
     levels, number = np.unique(code, return_inverse=True)
-    return Clusters(number.astype(np.int64), len(levels))
+    return RowClusters(number.astype(np.int64), len(levels))
 
 
-def products(rows: Rows) -> Products:
+def products(rows: CompleteRows) -> CrossProducts:
     """Cross products of rows."""
     n, sizes = len(rows.outcome), [factor.n for factor in rows.factors]
     ends = np.cumsum(sizes)
@@ -193,7 +193,7 @@ def products(rows: Rows) -> Products:
     indicator = csr_array(
         (np.ones(columns.size), columns.ravel(), np.arange(n + 1) * columns.shape[1]), shape=shape
     )
-    return Products(
+    return CrossProducts(
         xx=rows.design.T @ rows.design,
         xz=np.asarray((indicator.T @ rows.design).T),
         zz=(indicator.T @ indicator).toarray(),
@@ -214,7 +214,7 @@ class _Lme4Fit:
     criterion: float
 
 
-def _fit_natively(rows: Rows) -> MixedFit:
+def _fit_natively(rows: CompleteRows) -> MixedFit:
     levels = sum(factor.n for factor in rows.factors)
     if levels > MOST_LEVELS:
         raise InputError(
@@ -225,7 +225,7 @@ def _fit_natively(rows: Rows) -> MixedFit:
         return fit(products(rows))
 
 
-def _fit_with_lme4(rows: Rows) -> _Lme4Fit:
+def _fit_with_lme4(rows: CompleteRows) -> _Lme4Fit:
     from ... import r
 
     r.require("lme4")

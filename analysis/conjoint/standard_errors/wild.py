@@ -13,12 +13,12 @@ from scipy.linalg import block_diag
 from conjury.inference.errors import InputError
 
 from ...frames.variables import warn_caller
-from ...numerics.bootstrap import Moments, draw_weights, limits, moments, signs
+from ...numerics.bootstrap import TestMoments, draw_weights, limits, moments, signs
 from ...numerics.intervals import Support, check_draws, cut
 from ...numerics.linear import Regression
 from ..engines.native import regress
-from ..estimates import Estimates, Fitted
-from ..plan import Plan
+from ..estimates import Estimates, FittedPlan
+from ..plan import EstimationPlan
 
 Weights = Literal["rademacher", "webb", "mammen"]
 KINDS = ("rademacher", "webb", "mammen")
@@ -26,7 +26,7 @@ _FEW, _ENOUGH_SIGNS = 12, 8
 
 
 @dataclass(frozen=True)
-class Wild(Estimates):
+class WildEstimates(Estimates):
     """Estimates whose p values and intervals come from the wild cluster bootstrap."""
 
     # p is the share of draws at least as extreme (the observed statistic counts as one where draws are
@@ -46,7 +46,7 @@ class Ratios:
 
 
 def draw_ratios(
-    plan: Plan, contrasts: np.ndarray, distance: np.ndarray, draws: int, seed: int | None
+    plan: EstimationPlan, contrasts: np.ndarray, distance: np.ndarray, draws: int, seed: int | None
 ) -> Ratios:
     """Draw t statistics of contrasts (m, K) at distances (m,) from their null values; one cluster column."""
     system = _system(plan, next(iter(plan.cells.clusterings)))
@@ -68,7 +68,7 @@ def wild(
     seed: int | None = None,
     restricted: bool = True,
     cluster: str | None = None,
-) -> Wild:
+) -> WildEstimates:
     """Test and bound every estimate of a fit by the wild cluster bootstrap.
 
     Errors clustered on a dozen posts or raters are too small on average, and tests with them reject too
@@ -95,7 +95,7 @@ def wild(
 
     Returns
     -------
-    Wild
+    WildEstimates
         The estimates with wild bootstrap intervals and p values.
 
     Raises
@@ -157,7 +157,7 @@ def wild(
         np.flatnonzero(tested), contrast_moments, distance.tolist(), strict=True
     ):
         ratios[:, column] = scale * moment.ratios(offset)
-    return Wild(frame, None, made_by, fitted=fitted, ratios=ratios)
+    return WildEstimates(frame, None, made_by, fitted=fitted, ratios=ratios)
 
 
 def _weights(kind: str, draws: int, clusters: int, seed: int | None) -> tuple[np.ndarray, bool]:
@@ -177,7 +177,7 @@ class _System:
 
     def moments(
         self, contrast: np.ndarray, weights: np.ndarray, restricted: bool, enumerated: bool
-    ) -> Moments:
+    ) -> TestMoments:
         direction = self.bread @ contrast
         pull = np.zeros_like(self.scores)
         touched = np.zeros(len(contrast), dtype=bool)
@@ -189,7 +189,7 @@ class _System:
         return moments(direction[touched], scores, pull[:, touched], bread, weights, restricted, enumerated)
 
 
-def _system(plan: Plan, name: str) -> _System:
+def _system(plan: EstimationPlan, name: str) -> _System:
     cells = plan.cells
     clusters = cells.clusterings[name]
     weight, total = cells.entries(clusters.code, clusters.n).matrices()
@@ -207,7 +207,11 @@ def _system(plan: Plan, name: str) -> _System:
 
 
 def _frame(
-    fit: Estimates, tested: np.ndarray, contrast_moments: Sequence[Moments], n_clusters: int, support: Support
+    fit: Estimates,
+    tested: np.ndarray,
+    contrast_moments: Sequence[TestMoments],
+    n_clusters: int,
+    support: Support,
 ) -> pd.DataFrame:
     """The fit's rows with the bootstrap's numbers."""
     record = fit.provenance
@@ -238,7 +242,7 @@ def _frame(
     return keys.assign(**dict(zip(("std_error", "z", "p", "lower", "upper"), numbers, strict=True)))
 
 
-def regressions_of(fit: Estimates) -> Fitted | None:
+def regressions_of(fit: Estimates) -> FittedPlan | None:
     """The regressions that a result's rows are contrasts of, None where there are no such ones."""
     if fit.fitted is None:
         return None
@@ -253,7 +257,7 @@ def regressions_of(fit: Estimates) -> Fitted | None:
     )
 
 
-def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) -> Fitted:
+def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) -> FittedPlan:
     fitted = regressions_of(fit) if isinstance(fit, Estimates) else None
     if fitted is None:
         raise InputError(_reason_unavailable(fit))
@@ -267,7 +271,7 @@ def _checked(fit: Estimates, draws: int, weights: str | None, seed: int | None) 
     return fitted
 
 
-def _cluster_of(plan: Plan, cluster: str | None) -> str:
+def _cluster_of(plan: EstimationPlan, cluster: str | None) -> str:
     names = list(plan.cells.clusterings)
     if plan.cells.is_aggregated:
         raise InputError("The wild bootstrap draws clusters, which need rows in memory; read the table.")

@@ -16,7 +16,7 @@ from ...frames.variables import Formula
 from ...numerics.linear import least_squares
 from ..engines.solution import provenance, require_library
 from ..estimates import Estimates
-from ..plan import Block, Plan, make_block
+from ..plan import EstimationPlan, RegressionBlock, make_block
 from ..prediction_powered import Correct, ModelSources
 from ..prediction_powered.estimate import estimate_as, pop_sources
 from ..request import Family, LevelOrder, Vcov, make_request
@@ -301,7 +301,7 @@ def cj_anova(
     return Estimates(frame, None, provenance(plan))
 
 
-def _fit_native(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
+def _fit_native(plan: EstimationPlan, blocks: tuple[RegressionBlock, ...]) -> tuple[float, float]:
     """Residual degrees of freedom and residual sum of squares of unweighted least squares."""
     cells = plan.cells
     design, rows = _design(plan, blocks)
@@ -313,7 +313,7 @@ def _fit_native(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
     return float(rows.sum() - rank), float(residuals @ residuals)
 
 
-def _fit_statsmodels(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
+def _fit_statsmodels(plan: EstimationPlan, blocks: tuple[RegressionBlock, ...]) -> tuple[float, float]:
     require_library("statsmodels")
     import statsmodels.api as sm
 
@@ -322,7 +322,7 @@ def _fit_statsmodels(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, floa
     return float(fit.df_resid), float(fit.ssr)
 
 
-def _fit_r(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
+def _fit_r(plan: EstimationPlan, blocks: tuple[RegressionBlock, ...]) -> tuple[float, float]:
     from ... import r
 
     design, rows = _design(plan, blocks)
@@ -336,7 +336,7 @@ def _fit_r(plan: Plan, blocks: tuple[Block, ...]) -> tuple[float, float]:
 _FITS = {"native": _fit_native, "statsmodels": _fit_statsmodels, "survey": _fit_r}
 
 
-def _design(plan: Plan, blocks: tuple[Block, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _design(plan: EstimationPlan, blocks: tuple[RegressionBlock, ...]) -> tuple[np.ndarray, np.ndarray]:
     inside = np.logical_or.reduce([block.inside for block in blocks])
     rows = inside[plan.cells.cell] & (plan.cells.weight > 0)
     return np.hstack([block.design for block in blocks]), rows

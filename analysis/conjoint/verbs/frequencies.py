@@ -13,13 +13,13 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...frames.cells import Cells, build_cells
+from ...frames.cells import AttributeCells, build_cells
 from ...frames.stored import is_stored, open_stored
 from ...frames.variables import Formula, as_category
 from ..engines.solution import provenance
 from ..estimates import Estimates
 from ..plan import CountPlan, groups_of, key_frame, level_rows, warn_of_missing_groups
-from ..request import Request, make_request
+from ..request import EstimateRequest, make_request
 from ..run import Data, frame_of
 
 _MOST_COMBINATIONS = 20_000
@@ -142,7 +142,7 @@ def cj_table(
     return Estimates(frame, None, provenance(plan))
 
 
-def freqs_plan(request: Request, cells: Cells) -> CountPlan:
+def freqs_plan(request: EstimateRequest, cells: AttributeCells) -> CountPlan:
     """Count each level, in each group if there are any."""
     missing = {name: cells.number(cells.code(name)[cells.cell] < 0) for name in request.by}
     warn_of_missing_groups(missing, cells.n_rows)
@@ -159,7 +159,7 @@ def freqs_plan(request: Request, cells: Cells) -> CountPlan:
     return CountPlan(cells, np.array(parts, dtype=float), None, pd.concat(keys, ignore_index=True), request)
 
 
-def props_plan(request: Request, cells: Cells) -> CountPlan:
+def props_plan(request: EstimateRequest, cells: AttributeCells) -> CountPlan:
     """Count each combination of levels, as a share of all or of one feature's level."""
     features = request.formula.features
     n_rows = math.prod(len(levels) for levels in cells.levels.values())
@@ -185,7 +185,7 @@ def _counts(plan: CountPlan) -> Estimates:
     return Estimates(plan.keys.assign(**values), None, provenance(plan))
 
 
-def _cells(request: Request, data: Data) -> Cells:
+def _cells(request: EstimateRequest, data: Data) -> AttributeCells:
     if is_stored(data):
         from ..engines.stored_rows import count_stored
 
@@ -193,7 +193,7 @@ def _cells(request: Request, data: Data) -> Cells:
     return counted_cells(request, frame_of(request, data))
 
 
-def counted_cells(request: Request, data: pd.DataFrame) -> Cells:
+def counted_cells(request: EstimateRequest, data: pd.DataFrame) -> AttributeCells:
     """Cells of the rows of a request that counts."""
     present = [name for name in request.by if name in data.columns]
     data = data.assign(**{name: as_category(data, name) for name in present})
@@ -201,7 +201,7 @@ def counted_cells(request: Request, data: pd.DataFrame) -> Cells:
     return build_cells(data, None, list(columns), weights=request.weights)
 
 
-def _with_cregg(request: Request, data: Data) -> Estimates:
+def _with_cregg(request: EstimateRequest, data: Data) -> Estimates:
     from ..engines.cregg import estimate_with_cregg
 
     return estimate_with_cregg(request, frame_of(request, data))

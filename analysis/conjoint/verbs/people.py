@@ -16,14 +16,14 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.cells import without_repeats
 from ...frames.variables import Formula, listed, parse, require_column, unit_codes, warn_caller
-from ...numerics.panel import Clusters, cross_clusters
+from ...numerics.panel import RowClusters, cross_clusters
 from ..comparisons.multiplicity import adjust
 from ..engines.coverage import notes_of_coverage
 from ..engines.few_clusters import warn_of_few_clusters
 from ..engines.solution import SOLVERS, assemble, solve
 from ..estimands import MakePlan, amce_diffs_plan, mm_diffs_plan, plan_of
 from ..estimates import Estimates
-from ..plan import Plan
+from ..plan import EstimationPlan
 from ..request import Vcov, is_independent, make_request, require_frame
 
 PEOPLE, JUDGE, KIND, PAIR, SHARED = "people", "judge_id", "judge_kind", "pair_id", "shared pair"
@@ -206,7 +206,7 @@ def _clusters(
 
 def _drop_nested_clusterings(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Leave out clusterings that only divide the clusters of another: their signed covariances cancel."""
-    clusterings = {name: Clusters(*_factorized(code)) for name, code in columns.items()}
+    clusterings = {name: RowClusters(*_factorized(code)) for name, code in columns.items()}
     for name in reversed(columns):
         clustering = clusterings.pop(name)
         if all(cross_clusters(clustering, second).n > clustering.n for second in clusterings.values()):
@@ -219,7 +219,7 @@ def _factorized(code: np.ndarray) -> tuple[np.ndarray, int]:
     return codes.astype(np.int64), len(values)
 
 
-def _with_group_estimates(estimates: Estimates, plan: Plan) -> Estimates:
+def _with_group_estimates(estimates: Estimates, plan: EstimationPlan) -> Estimates:
     """Add the estimates of people and of the model that each difference is made of."""
     assert estimates.fitted is not None
     coef, contrasts = estimates.fitted.solution.coef, plan.contrasts

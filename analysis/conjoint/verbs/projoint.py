@@ -17,7 +17,7 @@ from ...numerics.intervals import SHARE, UNBOUNDED
 from ...results import stack, tidy
 from ..estimates import Estimates
 from ..reliability.agreement import Swapping, swapping
-from ..reliability.correction import Corrected
+from ..reliability.correction import SwapCorrectedEstimates
 from ..reliability.repeats import find_repeats, first_answers, presentations
 from ..request import make_request
 from .amce import amce
@@ -34,7 +34,7 @@ def projoint(
     *,
     estimand: Literal["mm", "amce"] = "amce",
     alpha: float = 0.05,
-) -> Corrected:
+) -> SwapCorrectedEstimates:
     """Estimate profile-level effects, corrected for swapping errors, as projoint 1.1.3 does.
 
     Five conventions set it apart from `amce` with ``correct="reliability"``. Each attribute is
@@ -59,7 +59,7 @@ def projoint(
 
     Returns
     -------
-    Corrected
+    SwapCorrectedEstimates
         Without ``vcov``.
 
     Raises
@@ -140,7 +140,7 @@ def _stack_fits(fits: list[Estimates], formula: str) -> Estimates:
     return Estimates(stack([fit.frame for fit in fits]), None, provenance)
 
 
-def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corrected:
+def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> SwapCorrectedEstimates:
     frame, tau = observed.frame, error.tau
     share = float((frame["statistic"] == "mm").all())
     estimate, std_error, df = (frame[name].to_numpy(float) for name in ("estimate", "std_error", "df"))
@@ -161,7 +161,7 @@ def _corrected(observed: Estimates, error: Swapping, cross: np.ndarray) -> Corre
     )
     table = {"group": "all", "tau": tau, "std_error": error.std_error, "agreement": error.agreement.estimate}
     counts = {"net_bias": error.net_bias, "n_compared": error.n_compared, "n_units": error.n_units}
-    return Corrected(
+    return SwapCorrectedEstimates(
         corrected,
         None,
         replace(observed.provenance, extra={**observed.provenance.extra, "tau": tau}),

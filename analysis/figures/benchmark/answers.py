@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
-from ..labels import COEFFICIENTS, Names, display_order
+from ..labels import COEFFICIENTS, ColumnNames, display_order
 from ..raters.points import diagonal
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 from .panels import READINGS, STATUSES, metric_in_words, names_of_judges, rule_in_words
 from .scores import distinction_in_words
@@ -52,7 +52,7 @@ class _Statuses:
             texts.append(f"{self.heads[str(prompt)]}: {'; '.join(parts)}.")
         return " ".join(texts)
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the bars with one legend above."""
         from matplotlib.patches import Patch
 
@@ -80,7 +80,7 @@ class _Statuses:
         return fig
 
 
-def _statuses(table: pd.DataFrame, names: Names, what: str) -> _Statuses:
+def _statuses(table: pd.DataFrame, names: ColumnNames, what: str) -> _Statuses:
     frame = table[table["n"] > 0]
     prompts = display_order(frame["prompt"].astype(object))
     frame = frame.assign(_row=_rows_in_words(frame, names))
@@ -88,18 +88,18 @@ def _statuses(table: pd.DataFrame, names: Names, what: str) -> _Statuses:
 
 
 @figure("readings")
-def readings(result: Drawable, style: Style) -> _Statuses:
+def readings(result: Drawable, style: FigureStyle) -> _Statuses:
     """Status of the answers after parsing: a panel for each prompt, a bar for each judge and rule."""
     return _statuses(result.frame, style.names, "Status of the answers after parsing")
 
 
 @figure("readings", part="compared", when=lambda result: "compared" in result.extra)
-def compared(result: Drawable, style: Style) -> _Statuses:
+def compared(result: Drawable, style: FigureStyle) -> _Statuses:
     """Labels of the same answers by two parsing rules."""
     return _statuses(result.extra["compared"], style.names, "Labels of the same answers by two parsing rules")
 
 
-def _rows_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
+def _rows_in_words(frame: pd.DataFrame, names: ColumnNames) -> list[str]:
     """Judge of each row, with the rule where there are several."""
     judges = names_of_judges(frame["judge"], names)
     if "rule" not in frame:
@@ -149,7 +149,7 @@ def _draw_bars(
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _print_alt(result: Drawable, style: Style) -> str:
+def _print_alt(result: Drawable, style: FigureStyle) -> str:
     """Give for each metric how many numbers are compared, and the largest difference."""
     texts = ["Published numbers and those computed here."]
     for metric, rows in result.frame.groupby(result.frame["metric"].astype(str), sort=False):
@@ -160,7 +160,7 @@ def _print_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("published_scores", alt=_print_alt)
-def published_scores(result: Drawable, style: Style) -> Figure:
+def published_scores(result: Drawable, style: FigureStyle) -> Figure:
     """Published numbers by those computed here, a panel per metric; on the diagonal both are the same."""
     from matplotlib.lines import Line2D
 
@@ -200,7 +200,7 @@ def published_scores(result: Drawable, style: Style) -> Figure:
     return fig
 
 
-def printed_metric(metric: str, names: Names) -> str:
+def printed_metric(metric: str, names: ColumnNames) -> str:
     """A metric in words; agreement names the distinction."""
     dimension, gap, coefficient = metric.partition(" ")
     if not gap:

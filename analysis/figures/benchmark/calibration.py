@@ -12,7 +12,7 @@ import pandas as pd
 from ..dots import tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..labels import level_of
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 from .panels import label_rows, rows_of_judges, strata_of
 
@@ -26,26 +26,14 @@ DASHED = (0, (3, 2))
 
 
 @dataclass(frozen=True)
-class Reliability:
-    """Panels of isotonic curves with consistency bands, and of bins with intervals.
+class ReliabilityDiagram:
+    """Panels of isotonic curves with consistency bands, and of bins with intervals."""
 
-    Attributes
-    ----------
-    curve, bins : DataFrame
-        ``panel`` (label), ``probability, estimate, lower, upper``.
-    slopes : dict of str to float
-        Calibration slope of each panel, NaN where there is none.
-    panels : list of str
-        In display order.
-    level : str
-        Level of bands and intervals in percent.
-    """
-
-    curve: pd.DataFrame
-    bins: pd.DataFrame
-    slopes: dict[str, float]
-    panels: list[str]
-    level: str
+    curve: pd.DataFrame  # ``panel`` (label), ``probability, estimate, lower, upper``
+    bins: pd.DataFrame  # with the same columns
+    slopes: dict[str, float]  # calibration slope of each panel, NaN where there is none
+    panels: list[str]  # in display order
+    level: str  # of bands and intervals, in percent
 
     def describe(self) -> str:
         """Give the lowest and the highest bin of each panel, and the slope."""
@@ -60,7 +48,7 @@ class Reliability:
             texts.append(f"{panel}: {range_text}" + (f", slope {slope:.2f}." if np.isfinite(slope) else "."))
         return " ".join(texts)
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw square panels with one legend above."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
@@ -120,7 +108,9 @@ class Reliability:
 
 
 @figure("calibration")
-def calibration(result: Drawable, style: Style, *, judges: Sequence[str] | None = None) -> Reliability:
+def calibration(
+    result: Drawable, style: FigureStyle, *, judges: Sequence[str] | None = None
+) -> ReliabilityDiagram:
     """Reliability curves, a panel for each judge, task and stratum."""
     tables = [
         rows_of_judges(table, judges) for table in (result.extra["curve"], result.extra["bins"], result.frame)
@@ -129,10 +119,10 @@ def calibration(result: Drawable, style: Style, *, judges: Sequence[str] | None 
     slope_rows = frame[frame["metric"] == "calibration_slope"]
     slopes = dict(zip(slope_rows["panel"].astype(str), slope_rows["estimate"].astype(float), strict=True))
     panels = list(dict.fromkeys(curve["panel"]))
-    return Reliability(curve, bins, slopes, panels, level_of(result.settings))
+    return ReliabilityDiagram(curve, bins, slopes, panels, level_of(result.settings))
 
 
-def _with_panels(table: pd.DataFrame, result: Drawable, style: Style) -> pd.DataFrame:
+def _with_panels(table: pd.DataFrame, result: Drawable, style: FigureStyle) -> pd.DataFrame:
     """Add the label of the panel: judge, task and stratum in words."""
     where = ["task", *strata_of(result.settings, table)]
     rows = label_rows(table.astype(dict.fromkeys(where, "string")), result.settings, style.names)[0]

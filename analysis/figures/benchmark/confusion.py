@@ -13,7 +13,7 @@ import pandas as pd
 from ..fitting import ColumnLabels, Drawable, add_legend, column_labels, inches, lines_high, room_above, wrap
 from ..grid import add_bar, outline, shade, write
 from ..labels import display_order, select_identifiers
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 from .panels import NO_ANSWER, OTHER_LABEL, judges_in_words, label_in_words, rows_of_judges, rows_of_task
 
@@ -81,7 +81,7 @@ class Confusions:
             return ""
         return f"; most frequent mistake: {self.rows[row]} called {self.columns[column]}"
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the matrices, a heading for each judge."""
         look, judges = style.look, list(self.values)
         rows = [wrap(row, LONGEST, TICK) for row in self.rows]
@@ -228,7 +228,7 @@ def _cells(
 
 @figure("confusion")
 def confusion(
-    result: Drawable, style: Style, *, judges: Sequence[str] | None = None, task: str | None = None
+    result: Drawable, style: FigureStyle, *, judges: Sequence[str] | None = None, task: str | None = None
 ) -> Confusions:
     """Shares of the answers to the units of each gold label, in one task: a matrix for each judge."""
     names = style.names
@@ -292,7 +292,7 @@ def _classes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str
 
 
 @figure("label_model")
-def label_model(result: Drawable, style: Style, *, groups: Sequence[str] | None = None) -> Confusions:
+def label_model(result: Drawable, style: FigureStyle, *, groups: Sequence[str] | None = None) -> Confusions:
     """Confusion matrices of people and models from the model of labels, with their intervals."""
     names, frame = style.names, result.extra["confusion"]
     classes = display_order(frame["truth"])

@@ -15,7 +15,7 @@ from ..dots import tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
 from ..forest import DASHES
 from ..labels import dash, display_order, level_of, select_identifiers
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 from .panels import BASELINES, label_rows, metric_in_words, places_of
 from .scores import policy_of
@@ -80,7 +80,7 @@ class Curves:
             texts.append(f"{across + ': ' if across else ''}{'; '.join(parts)}.")
         return " ".join(texts)
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the panels with one legend above."""
         from matplotlib.lines import Line2D
 
@@ -180,7 +180,7 @@ def _table(frame: pd.DataFrame, x: str) -> pd.DataFrame:
 
 
 @figure("passes")
-def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = None) -> Curves:
+def passes(result: Drawable, style: FigureStyle, *, metrics: Sequence[str] | None = None) -> Curves:
     """Scores over the number of answers k: a row of panels for each metric; baselines are bare lines."""
     names = style.names
     metric_names = select_identifiers(result.frame["metric"], metrics, "metric")
@@ -206,7 +206,7 @@ def passes(result: Drawable, style: Style, *, metrics: Sequence[str] | None = No
 
 
 @figure("errors")
-def errors(result: Drawable, style: Style) -> Curves:
+def errors(result: Drawable, style: FigureStyle) -> Curves:
     """Scores and missing answers over the length of items: a row of panels for each metric."""
     names = style.names
     frame, across = label_rows(result.frame[result.frame["estimate"].notna()], result.settings, names)

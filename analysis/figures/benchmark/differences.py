@@ -15,7 +15,7 @@ from ..fitting import Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import Shades, add_bar, shade
 from ..labels import level_of
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 from .panels import JUDGES, label_pairs, metric_in_words, names_of_judges, pairs_in_words
 from .scores import rows_of_metric
@@ -34,7 +34,7 @@ LEGEND = "row minus column, same items. Dot: adjusted p below {alpha:g}"
 
 
 @figure("differences")
-def differences(result: Drawable, style: Style, *, metric: str | None = None) -> Forest | Matrices:
+def differences(result: Drawable, style: FigureStyle, *, metric: str | None = None) -> Forest | Matrices:
     """Paired differences: a panel per task and stratum, a row per pair; of many judges matrices."""
     names = style.names
     frame, kind = rows_of_metric(result, metric)
@@ -101,7 +101,7 @@ def rows_of_first_test(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class DifferenceMatrix:
     """Differences of n judges."""
 
     judges: tuple[str, ...]  # from the one with the highest mean difference from the others to the lowest
@@ -109,7 +109,7 @@ class Matrix:
     differs: NDArray[np.bool_]  # shape (n, n): whether the difference stands out
 
 
-def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) -> Matrix:
+def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) -> DifferenceMatrix:
     """Arrange pairs, one per row of ``frame`` with ``left, right, estimate``, as a matrix."""
     left_judges, right_judges = frame["left"].astype(str), frame["right"].astype(str)
     names = list(dict.fromkeys([*left_judges, *right_judges]))
@@ -121,7 +121,7 @@ def matrix_of(frame: pd.DataFrame, differs: Sequence[bool] | NDArray[np.bool_]) 
     marked[i, j] = marked[j, i] = np.asarray(differs, dtype=bool)
     order = np.argsort(-np.nan_to_num(values).sum(axis=1), kind="stable")
     at = np.ix_(order, order)
-    return Matrix(tuple(names[k] for k in order), values[at], marked[at])
+    return DifferenceMatrix(tuple(names[k] for k in order), values[at], marked[at])
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Matrices:
             )
         return " ".join(texts)
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw a matrix for each place; places are known in inches, so that no layout is needed."""
         parts = {place: self.frame[self.frame["_where"] == place] for place in self.places}
         matrices = {
@@ -200,7 +200,9 @@ class Matrices:
         add_legend(fig, [], [], 1, title, style.look)
         return fig
 
-    def _draw_matrix(self, axes: Any, matrix: Matrix, reach: float, style: Style, cell: float) -> Shades:
+    def _draw_matrix(
+        self, axes: Any, matrix: DifferenceMatrix, reach: float, style: FigureStyle, cell: float
+    ) -> Shades:
         look, n = style.look, len(matrix.judges)
         shades = shade(axes, matrix.values, -reach, reach, look, 0.8)
         y, x = np.nonzero(matrix.differs)

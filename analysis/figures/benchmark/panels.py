@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..labels import Names, display_order, select_identifiers
+from ..labels import ColumnNames, display_order, select_identifiers
 
 METRICS = {
     "accuracy": "Accuracy",
@@ -120,13 +120,15 @@ def rows_of_judges(frame: pd.DataFrame, judges: Sequence[str] | None) -> pd.Data
     return frame[frame["judge"].astype(str).isin(select_identifiers(frame["judge"], judges, "judge"))]
 
 
-def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: Names) -> pd.Series[Any]:
+def panels_in_words(frame: pd.DataFrame, columns: Sequence[str], names: ColumnNames) -> pd.Series[Any]:
     """Task and strata of each row in words, without columns that hold one value only."""
     key_columns = [name for name in columns if frame[name].nunique(dropna=False) > 1]
     return pd.Series(names.joined(frame, key_columns), index=frame.index, dtype=object)
 
 
-def judges_in_words(frame: pd.DataFrame, names: Names, where: Sequence[str] = ("task",)) -> pd.Series[Any]:
+def judges_in_words(
+    frame: pd.DataFrame, names: ColumnNames, where: Sequence[str] = ("task",)
+) -> pd.Series[Any]:
     """Judge of each row in words, with the prompt where a judge has several in one task and stratum."""
     labels = names_of_judges(frame["judge"], names)
     if "prompt" not in frame:
@@ -142,7 +144,7 @@ def judges_in_words(frame: pd.DataFrame, names: Names, where: Sequence[str] = ("
     return pd.Series(texts, index=frame.index, dtype=object)
 
 
-def names_of_judges(column: pd.Series[Any], names: Names) -> pd.Series[Any]:
+def names_of_judges(column: pd.Series[Any], names: ColumnNames) -> pd.Series[Any]:
     """Judges in words; baselines have words of their own."""
     return column.astype(str).map(lambda name: BASELINES.get(name, names.of("judge", name)))
 
@@ -160,7 +162,7 @@ def texts_in_display_order(texts: pd.Series[Any], frame: pd.DataFrame, columns: 
 
 
 def label_rows(
-    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: ColumnNames
 ) -> tuple[pd.DataFrame, list[str]]:
     """Add to each row its task and stratum (``_where``) and its judge (``_who``) in words; and all places."""
     where = ["task", *strata_of(settings, frame)]
@@ -171,7 +173,7 @@ def label_rows(
 
 
 def label_pairs(
-    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: ColumnNames
 ) -> tuple[pd.DataFrame, list[str]]:
     """Add to each row its task, stratum and, of several, prompt in words (``_where``); and all places."""
     where = ["task", *strata_of(settings, frame)]
@@ -184,7 +186,7 @@ def label_pairs(
 
 
 def pairs_in_words(
-    frame: pd.DataFrame, settings: Mapping[str, Any], names: Names, sign: str = " \N{MINUS SIGN} "
+    frame: pd.DataFrame, settings: Mapping[str, Any], names: ColumnNames, sign: str = " \N{MINUS SIGN} "
 ) -> list[str]:
     """What is compared in each row: two judges, or one judge under two conditions."""
     between = str(settings.get("between", JUDGES))
@@ -202,14 +204,14 @@ def pairs_in_words(
     ]
 
 
-def label_in_words(task: str, label: str, names: Names) -> str:
+def label_in_words(task: str, label: str, names: ColumnNames) -> str:
     """A label of a task in words."""
     if label in (NO_ANSWER, OTHER_LABEL):
         return label.capitalize()
     return names.of(task, label)
 
 
-def places_of(frame: pd.DataFrame, names: Names) -> dict[str, int]:
+def places_of(frame: pd.DataFrame, names: ColumnNames) -> dict[str, int]:
     """Colours of the judges of a table (``judge``, in words ``_who``); none where one has several lines."""
     pairs = frame[["judge", "_who"]].astype(str).drop_duplicates()
     if pairs["judge"].duplicated().any():

@@ -13,8 +13,8 @@ from conjury.inference.errors import InputError
 from ...frames.vocabulary import BASELINE, FEWEST_GOLD, MAJORITY, MAJORITY_BY_STRATUM
 from ..fitting import Drawable
 from ..forest import Forest, forest
-from ..labels import COEFFICIENTS, Names, display_order, level_of, select_identifiers
-from ..registry import Style, figure
+from ..labels import COEFFICIENTS, ColumnNames, display_order, level_of, select_identifiers
+from ..registry import FigureStyle, figure
 from .panels import (
     BASELINES,
     MISSING,
@@ -44,7 +44,7 @@ FEWER_ODDS = (1 / 256, 1 / 16, 1, 16, 256)
 
 @figure("scores", "probabilities")
 def scores(
-    result: Drawable, style: Style, *, metrics: Sequence[str] | None = None, missing: str | None = None
+    result: Drawable, style: FigureStyle, *, metrics: Sequence[str] | None = None, missing: str | None = None
 ) -> Forest:
     """Scores: a panel for each metric, task and stratum, a row for each judge; lines are baselines.
 
@@ -131,7 +131,7 @@ def _rules_differ(result: Drawable) -> bool:
 
 
 @figure("scores", part="policies", when=_rules_differ)
-def policies(result: Drawable, style: Style) -> Forest:
+def policies(result: Drawable, style: FigureStyle) -> Forest:
     """The first score under every rule for missing answers: a colour for each rule."""
     frame, kinds = select_scores(result, None)
     frame = frame[(frame["judge_kind"] != BASELINE) & (frame["metric"] == kinds[0])]
@@ -167,7 +167,7 @@ def _has_recalls(result: Drawable) -> bool:
 
 
 @figure("scores", part="recalls", when=_has_recalls)
-def recalls(result: Drawable, style: Style, *, missing: str | None = None) -> Forest:
+def recalls(result: Drawable, style: FigureStyle, *, missing: str | None = None) -> Forest:
     """The share of each kind of gold label that judges detect: a colour for each kind."""
     names, metric = style.names, result.frame["metric"].astype(str)
     frame = result.frame[metric.str.startswith(PREFIX) & (result.frame["judge_kind"] != BASELINE)]
@@ -189,7 +189,7 @@ def recalls(result: Drawable, style: Style, *, missing: str | None = None) -> Fo
 
 
 @figure("robustness")
-def robustness(result: Drawable, style: Style, *, metric: str | None = None) -> Forest:
+def robustness(result: Drawable, style: FigureStyle, *, metric: str | None = None) -> Forest:
     """What perturbations of the items change: paired differences in a score, a colour for each kind."""
     names = style.names
     frame, kind = rows_of_metric(result, metric)
@@ -217,7 +217,7 @@ def rows_of_metric(result: Drawable, metric: str | None) -> tuple[pd.DataFrame, 
 
 @figure("by_label")
 def by_label(
-    result: Drawable, style: Style, *, judges: Sequence[str] | None = None, task: str | None = None
+    result: Drawable, style: FigureStyle, *, judges: Sequence[str] | None = None, task: str | None = None
 ) -> Forest:
     """How often each label is given relative to gold, in one task: a panel for each judge."""
     names = style.names
@@ -253,7 +253,7 @@ def select_label_rows(result: Drawable, task: str | None) -> tuple[pd.DataFrame,
 
 
 @figure("mixed", when=lambda result: "left" in result.frame)
-def mixed(result: Drawable, style: Style) -> Forest:
+def mixed(result: Drawable, style: FigureStyle) -> Forest:
     """Odds of a right answer by pair of judges, where every item has an intercept of its own."""
     names = style.names
     frame = result.frame[result.frame["estimate"].notna()]
@@ -280,7 +280,7 @@ def mixed(result: Drawable, style: Style) -> Forest:
 
 
 @figure("annotators")
-def annotators(result: Drawable, style: Style) -> Forest:
+def annotators(result: Drawable, style: FigureStyle) -> Forest:
     """Agreement of the people behind the gold labels: a panel for each distinction that gold makes."""
     frame, names = agreement_rows(result), style.names
     what = "Agreement of people among themselves"
@@ -304,7 +304,7 @@ def agreement_rows(result: Drawable) -> pd.DataFrame:
     return frame
 
 
-def distinction_in_words(name: object, names: Names) -> str:
+def distinction_in_words(name: object, names: ColumnNames) -> str:
     """The levels of gold that a dimension distinguishes."""
     text = str(name)
     if VERSUS not in text:

@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from ..dots import draw_dots, handles_of, stripe, table_of, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, lines_high, room_above, wrap
 from ..labels import words
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def source_names(sources: Iterable[str]) -> dict[str, str]:
     return labels if "as_published" in unique_sources else labels | {"": "Ours"}
 
 
-def _published_alt(result: Drawable, style: Style) -> str:
+def _published_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the largest difference of our estimates from the published ones."""
     estimates = result.frame
     names, texts = source_names(estimates["source"]), []
@@ -47,7 +47,7 @@ def _published_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("published", alt=_published_alt)
-def published(result: Drawable, style: Style, *, judge: str | None = None) -> Figure:
+def published(result: Drawable, style: FigureStyle, *, judge: str | None = None) -> Figure:
     """Published estimates and ours on the left, ours minus published on the right."""
     # By default the judge with most variants, else the first.
     estimates = result.frame
@@ -104,7 +104,7 @@ MEASURES = {
 }
 
 
-def _engines_alt(result: Drawable, style: Style) -> str:
+def _engines_alt(result: Drawable, style: FigureStyle) -> str:
     """Describe the comparison of engines in words."""
     summary = result.frame
     reference_engine = _reference_engine(result, None)
@@ -123,7 +123,7 @@ def _engines_alt(result: Drawable, style: Style) -> str:
 
 @figure("engines", alt=_engines_alt)
 def engines(
-    result: Drawable, style: Style, *, reference_engine: str | None = None, tolerance: float = TOLERANCE
+    result: Drawable, style: FigureStyle, *, reference_engine: str | None = None, tolerance: float = TOLERANCE
 ) -> Figure:
     """Draw the largest disagreement of each engine with the reference engine."""
     from matplotlib.transforms import blended_transform_factory
@@ -189,7 +189,7 @@ SIDES = {"swapped": "positions swapped", "same": "as before", "either": "both ki
 SHARES = {"same_profile": "Same profile", "always_a": "Always A", "always_b": "Always B"}
 
 
-def _reliability_alt(result: Drawable, style: Style) -> str:
+def _reliability_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the agreement of each judge."""
     names = _row_names(result.frame, style)
     texts = [
@@ -201,7 +201,7 @@ def _reliability_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("reliability", alt=_reliability_alt)
-def reliability(result: Drawable, style: Style) -> Figure:
+def reliability(result: Drawable, style: FigureStyle) -> Figure:
     """Agreement (left), and the decomposition of swapped repeats, ``extra["position"]`` (right)."""
     frame, position, look = result.frame, result.extra["position"], style.look
     if frame.empty:
@@ -232,7 +232,7 @@ def reliability(result: Drawable, style: Style) -> Figure:
     return fig
 
 
-def _row_names(table: pd.DataFrame, style: Style) -> list[str]:
+def _row_names(table: pd.DataFrame, style: FigureStyle) -> list[str]:
     """The judge of each row, with the prompt where there are several."""
     numbers = ("sides", "n_repeats", "n_swapped", "agreement", "same_profile")
     first = min(list(table.columns).index(name) for name in numbers if name in table)

@@ -18,10 +18,10 @@ from ..corrections import (
     places_of,
     typical_gain,
 )
-from ..dots import Levels
+from ..dots import LevelPanels
 from ..fitting import Drawable
-from ..labels import Labels, Names
-from ..registry import Style, figure
+from ..labels import ColumnNames, LevelLabels
+from ..registry import FigureStyle, figure
 from .effects import HALF, SERIES, axis_label, plot_levels, series_in_words, stack_tables
 
 UNIT = "people"
@@ -37,7 +37,7 @@ def _baseline(frame: pd.DataFrame) -> float:
 
 
 @figure("corrected")
-def corrected(result: Drawable, style: Style, **options: Any) -> Levels:
+def corrected(result: Drawable, style: FigureStyle, **options: Any) -> LevelPanels:
     """Observed estimates and those corrected for unreliable answers (column ``source``) side by side."""
     frame = result.frame
     series = frame["source"].map({"observed": "As observed", "corrected": "Corrected"})
@@ -53,7 +53,7 @@ def corrected(result: Drawable, style: Style, **options: Any) -> Levels:
     )
 
 
-def sources(result: Drawable, names: Names) -> dict[str, pd.DataFrame]:
+def sources(result: Drawable, names: ColumnNames) -> dict[str, pd.DataFrame]:
     """Estimates of people alone, corrected, and of each model alone, by their name in a legend."""
     groups = result.extra["models"].groupby("judge", sort=False, observed=True)
     models = {str(name): rows for name, rows in groups}
@@ -64,7 +64,7 @@ def sources(result: Drawable, names: Names) -> dict[str, pd.DataFrame]:
 
 
 @figure("prediction_powered")
-def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels:
+def prediction_powered(result: Drawable, style: FigureStyle, **options: Any) -> LevelPanels:
     """People alone, corrected and models alone, with the gain of each row at the right.
 
     Needs the tables ``human``, ``models`` and ``gains`` of the result. Differences between groups are those
@@ -85,7 +85,7 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
             )
             for table in (frame, gains)
         )
-        words = Labels(
+        words = LevelLabels(
             {
                 (group, level): style.words.level(feature, level)
                 for group, level in zip(frame["group"], frame["level"].astype(str), strict=True)
@@ -107,7 +107,7 @@ def prediction_powered(result: Drawable, style: Style, **options: Any) -> Levels
     return replace(plot, places=places, aside=_gains_of(gains, columns[0], words))
 
 
-def _gains_of(gains: pd.DataFrame, panel: str, words: Labels) -> dict[tuple[str, str], str]:
+def _gains_of(gains: pd.DataFrame, panel: str, words: LevelLabels) -> dict[tuple[str, str], str]:
     """The gain of each row of a figure as a factor."""
     texts = {}
     for row in gains[gains["gain"].notna()].astype({panel: str, "level": str}).to_dict("records"):

@@ -13,10 +13,10 @@ from conjury.inference.tables.schema import PROBABILITY
 
 from ...frames.reported import interval_kinds
 from ...frames.sentences import agreeing_with_part, out_of
-from ..dots import Levels, levels, table_of
+from ..dots import LevelPanels, levels, table_of
 from ..fitting import Drawable
-from ..labels import LabelKey, Labels, display_order, level_of, refuse_repeats, series_labels
-from ..registry import Style, figure
+from ..labels import LabelKey, LevelLabels, display_order, level_of, refuse_repeats, series_labels
+from ..registry import FigureStyle, figure
 
 Interval = Literal["normal", "bootstrap"]
 AXIS_LABELS = {
@@ -46,18 +46,18 @@ DETECTABLE = {
 
 def plot_levels(
     frame: pd.DataFrame,
-    style: Style,
+    style: FigureStyle,
     *,
     group: str | None = None,
     interval: Interval = "normal",
     bounds: str = "",
     label: str | None = None,
     what: str | None = None,
-    words: Labels | None = None,
+    words: LevelLabels | None = None,
     columns: tuple[str, str] = ("feature", "level"),
     share_x: bool = True,
     **options: Any,
-) -> Levels:
+) -> LevelPanels:
     """Lay tidy estimates out: ``columns`` name those that spread them over panels and rows."""
     panel, row = columns
     ends = ["boot_lower", "boot_upper"] if interval == "bootstrap" else ["lower", "upper"]
@@ -157,7 +157,7 @@ def is_reference(frame: pd.DataFrame) -> pd.Series[bool]:
     return (frame["estimate"] == 0) & frame[errors].isna().all(axis=1)
 
 
-def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> list[str]:
+def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: LevelLabels) -> list[str]:
     """Name the group of each row; the name of a difference also says from which group it is taken."""
     texts = []
     for row in frame[[*(["by"] if "by" in frame else []), *groups]].astype(str).to_dict("records"):
@@ -166,14 +166,13 @@ def series_in_words(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) 
         reference_id = row.get("by", group_id).removeprefix(group_id).removeprefix(" - ")
         if reference_id:
             base = labels.level(groups[0], reference_id)
-            text += (
-                f"{MINUS}{base[:1].lower() + base[1:] if base == Labels().level('', reference_id) else base}"
-            )
+            is_id = base == LevelLabels().level("", reference_id)
+            text += f"{MINUS}{base[:1].lower() + base[1:] if is_id else base}"
         texts.append(text)
     return texts
 
 
-def plot_by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: bool) -> Levels:
+def plot_by_reference(frame: pd.DataFrame, style: FigureStyle, bounds: str, share_x: bool) -> LevelPanels:
     """The attribute whose reference changes: a panel for each reference."""
     words = style.words
     turned = frame["level"].astype("string") == frame["reference"].astype("string")
@@ -194,7 +193,7 @@ def plot_by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: b
         style,
         bounds=bounds,
         label=label,
-        words=Labels(labels),
+        words=LevelLabels(labels),
         columns=("reference", "level"),
         share_x=share_x,
     )
@@ -202,14 +201,14 @@ def plot_by_reference(frame: pd.DataFrame, style: Style, bounds: str, share_x: b
 
 def interaction(
     frame: pd.DataFrame,
-    style: Style,
+    style: FigureStyle,
     feature: str,
     by: str,
     panels: str,
     group: str | None,
     interval: Interval,
     bounds: str,
-) -> Levels:
+) -> LevelPanels:
     """Differences in the effects of ``feature`` between the levels of ``by``."""
     for name in ("feature", by):
         if name not in frame.columns:
@@ -236,7 +235,7 @@ def interaction(
         bounds=bounds,
         label=label,
         what=f"Differences in {quantity(rows)} of {feature_label} by {by_label}",
-        words=Labels(labels),
+        words=LevelLabels(labels),
         columns=columns,
     )
 
@@ -248,7 +247,7 @@ def quantity(frame: pd.DataFrame) -> str:
 
 
 @figure("target")
-def target(result: Drawable, style: Style, *, bounds: str | None = None, **options: Any) -> Levels:
+def target(result: Drawable, style: FigureStyle, *, bounds: str | None = None, **options: Any) -> LevelPanels:
     """Effects under a target distribution of attributes, and those of the design (``extra["design"]``)."""
     tables = {"Target": result.frame, "Design": result.extra["design"]}
     estimates = stack_tables(tables, "distribution")
@@ -263,7 +262,7 @@ def target(result: Drawable, style: Style, *, bounds: str | None = None, **optio
     )
 
 
-def _truth_alt(result: Drawable, style: Style) -> str:
+def _truth_alt(result: Drawable, style: FigureStyle) -> str:
     """Count the intervals that contain the true value, and give the largest error."""
     frame = result.frame
     error = (frame["estimate"] - frame["true"]).to_numpy(float)
@@ -284,7 +283,7 @@ def _truth_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("truth", alt=_truth_alt)
-def truth(result: Drawable, style: Style, *, bounds: str | None = None, **options: Any) -> Any:
+def truth(result: Drawable, style: FigureStyle, *, bounds: str | None = None, **options: Any) -> Any:
     """Estimates minus true values (column ``true``): an interval that contains 0 contains the truth."""
     frame = result.frame
     if "true" not in frame:
@@ -301,7 +300,7 @@ def truth(result: Drawable, style: Style, *, bounds: str | None = None, **option
     return plot.draw(style)
 
 
-def _detectable_alt(result: Drawable, style: Style) -> str:
+def _detectable_alt(result: Drawable, style: FigureStyle) -> str:
     """Count the estimates that are smaller than the minimum detectable effect."""
     frame, words = result.frame, style.words
     rows = frame[frame["estimate"].abs() < frame["effect_found"]]
@@ -315,7 +314,7 @@ def _detectable_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("detectable", alt=_detectable_alt)
-def detectable(result: Drawable, style: Style) -> Any:
+def detectable(result: Drawable, style: FigureStyle) -> Any:
     """The size of each effect, and the minimum detectable one by design and with these standard errors."""
     frame, words = result.frame, style.words
     if frame.empty:

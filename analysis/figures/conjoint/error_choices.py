@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 
 from ..fitting import (
     Drawable,
-    Layout,
+    PanelLayout,
     add_legend,
     arrange,
     inches,
@@ -23,8 +23,8 @@ from ..fitting import (
     set_panel_title,
     wrap,
 )
-from ..labels import Labels, display_order, refuse_repeats
-from ..registry import Style, figure
+from ..labels import LevelLabels, display_order, refuse_repeats
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Style:
     marker: str
 
 
-def _alt(result: Drawable, style: Style) -> str:
+def _alt(result: Drawable, style: FigureStyle) -> str:
     """Describe the figure in words, with the largest standard errors of each feature."""
     frame, words = result.frame, style.words
     rows = frame[frame["ratio"].notna()]
@@ -69,7 +69,7 @@ def _alt(result: Drawable, style: Style) -> str:
 
 
 @figure("error_choices", "errors_under_choices", "standard_errors", alt=_alt)
-def error_choices(result: Drawable, style: Style) -> Figure:
+def error_choices(result: Drawable, style: FigureStyle) -> Figure:
     """Draw intervals of each effect under up to four choices, and below the ratios of errors under all."""
     # Intervals are drawn around the estimate of the first choice, whose value stands behind the level, so
     # that effects of very different size can be read alike; a short upright line marks zero where it is near.
@@ -132,7 +132,7 @@ def _row(choices: Sequence[str], texts: Iterable[str]) -> float:
     return max(ROW_MARGIN + STEP * len(choices), 0.05 + max(map(lines_high, texts)))
 
 
-def _tick_labels(rows: pd.DataFrame, words: Labels) -> dict[str, str]:
+def _tick_labels(rows: pd.DataFrame, words: LevelLabels) -> dict[str, str]:
     """Each level with its estimate in a line of its own."""
     feature, center = rows["feature"].iloc[0], _centers(rows)
     return {
@@ -180,8 +180,8 @@ def _draw_effects(
     fig: Figure,
     place: SubplotSpec,
     frame: pd.DataFrame,
-    layout: Layout,
-    words: Labels,
+    layout: PanelLayout,
+    words: LevelLabels,
     styles: dict[str, _Style],
     look: Theme,
 ) -> None:

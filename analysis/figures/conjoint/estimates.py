@@ -12,7 +12,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.reported import reported
-from ..dots import Levels
+from ..dots import LevelPanels
 from ..fitting import (
     PANEL_TITLE,
     Drawable,
@@ -25,10 +25,10 @@ from ..fitting import (
     set_panel_title,
     wrap,
 )
-from ..grid import FILLED, HOLLOW, Grid, add_key, draw_grid, signed, states_of
+from ..grid import FILLED, HOLLOW, DotGrid, add_key, draw_grid, signed, states_of
 from ..grid import HALF as HALF_DOT
-from ..labels import Labels, display_order, refuse_repeats, series_labels
-from ..registry import Picture, Style, figure
+from ..labels import LevelLabels, display_order, refuse_repeats, series_labels
+from ..registry import FigureStyle, Picture, figure
 from ..theme import Theme, new_figure, page_width
 from .effects import (
     HALF,
@@ -68,7 +68,7 @@ VERBS = (
 @figure(*VERBS)
 def effects(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     group: str | None = None,
     interval: Interval | None = None,
@@ -78,7 +78,7 @@ def effects(
     feature: str | None = None,
     by: str | None = None,
     panels: Literal["feature", "by"] = "feature",
-) -> Levels | Picture:
+) -> LevelPanels | Picture:
     """Estimates of a conjoint: a panel for each attribute, a row for each level, series side by side."""
     # One axis for all attributes, unless `share_x` is false. Marginal means stand around their null value
     # (0.5 where it was left at 0 and all means are shares); `feature` and `by` draw one attribute by another.
@@ -126,7 +126,7 @@ _ROW_LABELS = 1.5  # inches that labels of rows take where they are short
 BOUNDS = ("equivalence_lower", "equivalence_upper", "bound_lower", "bound_upper")
 
 
-def _contrast_alt(result: Drawable, style: Style) -> str:
+def _contrast_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the number of contrasts, the largest and the smallest."""
     words, rows = style.words, result.frame.dropna(subset="estimate")
     feature = str(rows["feature"].iloc[0])
@@ -142,7 +142,7 @@ def _contrast_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("contrast", alt=_contrast_alt)
-def contrast(result: Drawable, style: Style) -> Figure:
+def contrast(result: Drawable, style: FigureStyle) -> Figure:
     """Contrasts of levels: each row minus each column, one matrix for each group."""
     frame, look, words = result.frame, style.look, style.words
     _require(frame, "reference", "feature", "level", "estimate", "p")
@@ -169,7 +169,7 @@ def contrast(result: Drawable, style: Style) -> Figure:
     return fig
 
 
-def _significance_alt(result: Drawable, style: Style) -> str:
+def _significance_alt(result: Drawable, style: FigureStyle) -> str:
     """Count the effects that stay significant after adjustment."""
     frame, alpha = result.frame, float(result.settings.get("alpha", 0.05))
     before, after = int((frame["p"] < alpha).sum()), int((frame["p_adjusted"] < alpha).sum())
@@ -179,7 +179,7 @@ def _significance_alt(result: Drawable, style: Style) -> str:
 
 @figure("significance", alt=_significance_alt)
 @figure(*VERBS, part="significance", alt=_significance_alt, when=lambda result: "p_adjusted" in result.frame)
-def significance(result: Drawable, style: Style, *, group: str | None = None) -> Figure:
+def significance(result: Drawable, style: FigureStyle, *, group: str | None = None) -> Figure:
     """Effects with adjusted p values: levels down, judges across; dots show what stays significant."""
     frame, look, words = result.frame, style.look, style.words
     _require(frame, "feature", "level", "estimate", "p", "p_adjusted")
@@ -201,7 +201,7 @@ def significance(result: Drawable, style: Style, *, group: str | None = None) ->
     for feature in display_order(effect_rows["feature"]):
         order = display_order(effect_rows.loc[effect_rows["feature"].astype(str) == feature, "level"])
         rows = [words.level(feature, level) for level in order]
-        grids.append(Grid(table[table["feature"] == feature], rows, columns, words.feature(feature)))
+        grids.append(DotGrid(table[table["feature"] == feature], rows, columns, words.feature(feature)))
     left_margin = max(grid.left for grid in grids)
     wide = 2.6 + 0.8 * len(columns) + max(0.0, left_margin - _ROW_LABELS)
     width = page_width() if len(columns) > 4 else min(max(wide, 4.8), page_width())
@@ -221,7 +221,7 @@ def significance(result: Drawable, style: Style, *, group: str | None = None) ->
     return fig
 
 
-def _series(rows: pd.DataFrame, group: str | None, style: Style) -> pd.Series:
+def _series(rows: pd.DataFrame, group: str | None, style: FigureStyle) -> pd.Series:
     """The series of each row, which appears once for each level."""
     series = series_labels(rows, "by" if group is None and "by" in rows else group, style.series_label)
     keys = rows[["feature", "level"]].astype("string")
@@ -229,7 +229,7 @@ def _series(rows: pd.DataFrame, group: str | None, style: Style) -> pd.Series:
     return series
 
 
-def _matrices(frame: pd.DataFrame, words: Labels, alpha: float) -> list[Grid]:
+def _matrices(frame: pd.DataFrame, words: LevelLabels, alpha: float) -> list[DotGrid]:
     """One grid for each group."""
     feature = str(frame["feature"].iloc[0])
     order = display_order(frame["level"])
@@ -247,15 +247,15 @@ def _matrices(frame: pd.DataFrame, words: Labels, alpha: float) -> list[Grid]:
     rows = [words.level(feature, level) for level in order if level in level_names]
     columns = [words.level(feature, level) for level in order if level in references]
     if "by" not in frame:
-        return [Grid(table, rows, columns)]
+        return [DotGrid(table, rows, columns)]
     groups = dict.fromkeys(frame["by"].astype(str))
     return [
-        Grid(table[table["by"].astype(str) == name], rows, columns, words.level("by", name))
+        DotGrid(table[table["by"].astype(str) == name], rows, columns, words.level("by", name))
         for name in groups
     ]
 
 
-def _wrap_titles(grids: list[Grid], room: float, width: float) -> tuple[list[Grid], float]:
+def _wrap_titles(grids: list[DotGrid], room: float, width: float) -> tuple[list[DotGrid], float]:
     """Break headings that do not fit axes of ``width`` inches; they start left of these by the labels."""
     left_margin = max(grid.left for grid in grids)
     if left_margin <= _ROW_LABELS or all(
@@ -285,7 +285,9 @@ def _require(frame: pd.DataFrame, *names: str) -> None:
 
 
 @figure("equivalence")
-def equivalence(result: Drawable, style: Style, *, group: str | None = None, share_x: bool = True) -> Picture:
+def equivalence(
+    result: Drawable, style: FigureStyle, *, group: str | None = None, share_x: bool = True
+) -> Picture:
     """Intervals of level 1 - 2 alpha with the bounds of equivalence; colour and marker show the verdict."""
     return Picture(
         lambda style: _draw_equivalence(result.frame, style, group, share_x=share_x),
@@ -300,7 +302,7 @@ def _equivalence_alt(frame: pd.DataFrame) -> str:
     return f"Dot plot of {int(counts.sum())} estimates with intervals and bounds of equivalence: {verdicts}."
 
 
-def _draw_equivalence(frame: pd.DataFrame, style: Style, group: str | None, *, share_x: bool) -> Figure:
+def _draw_equivalence(frame: pd.DataFrame, style: FigureStyle, group: str | None, *, share_x: bool) -> Figure:
     from matplotlib.lines import Line2D
 
     _require(frame, "feature", "level", "estimate", *BOUNDS, "verdict")

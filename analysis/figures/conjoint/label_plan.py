@@ -16,7 +16,7 @@ from ..fitting import (
     more_lines,
     wrap,
 )
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 from .power import BELOW, BODY, LEFT, RIGHT, USUAL_POWER, dress_axes, frame_curves
 
@@ -41,7 +41,7 @@ def _rows_of_first_effect(result: Drawable) -> tuple[pd.DataFrame, float | None]
     return frame[frame["effect"] == effect], effect
 
 
-def _plan_alt(result: Drawable, style: Style) -> str:
+def _plan_alt(result: Drawable, style: FigureStyle) -> str:
     """Describe the medians at the smallest and the largest number of people in words."""
     frame, effect = _rows_of_first_effect(result)
     texts = ["Width of intervals over the number of people, from people alone and corrected by a model."]
@@ -60,7 +60,7 @@ def _plan_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("label_plan", alt=_plan_alt)
-def label_plan(result: Drawable, style: Style) -> Figure:
+def label_plan(result: Drawable, style: FigureStyle) -> Figure:
     """Draw the width of intervals, and the power for the first effect, over the number of people.
 
     Lines are medians over the estimates. The limit is the width with an unlimited number of

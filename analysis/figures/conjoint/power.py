@@ -22,8 +22,8 @@ from ..fitting import (
     room_above,
     wrap,
 )
-from ..labels import Labels
-from ..registry import Picture, Style, figure
+from ..labels import LevelLabels
+from ..registry import FigureStyle, Picture, figure
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -39,19 +39,19 @@ USUAL_POWER = 0.8
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (8, 2)))
 
 
-class Power(Drawable, Protocol):
+class DrawablePower(Drawable, Protocol):
     """Power of a design, which answers the same question for other sizes and effects."""
 
     @property
     def solved(self) -> str:
         """What was solved for: power, pairs or effect."""
 
-    def at(self, *, effect: Any = None, pairs: Any = None, power: Any = None) -> Power:
+    def at(self, *, effect: Any = None, pairs: Any = None, power: Any = None) -> DrawablePower:
         """Answer for other sizes and effects."""
 
 
 def hardest_curves(
-    result: Power, quantity: Show, sizes: Sequence[float] | None, power: float | None
+    result: DrawablePower, quantity: Show, sizes: Sequence[float] | None, power: float | None
 ) -> pd.DataFrame:
     """The hardest level of each feature over a grid of sizes."""
     finite_pairs = result.frame["pairs"][np.isfinite(result.frame["pairs"])]
@@ -74,7 +74,7 @@ def hardest_curves(
     return _hardest(pd.concat(parts, ignore_index=True), "effect", "max")
 
 
-def _powers(result: Power) -> list[float]:
+def _powers(result: DrawablePower) -> list[float]:
     return list(dict.fromkeys(result.frame["power"].round(6))) if result.solved == "effect" else [USUAL_POWER]
 
 
@@ -84,7 +84,7 @@ def _hardest(frame: pd.DataFrame, column: str, by: str) -> pd.DataFrame:
     return worst.rename("value").reset_index()
 
 
-def shared_lines(curves: pd.DataFrame, words: Labels) -> dict[str, str]:
+def shared_lines(curves: pd.DataFrame, words: LevelLabels) -> dict[str, str]:
     """Features that get a line, with the labels of all features that share it."""
     features_by_line: dict[bytes, list[str]] = {}
     for name, rows in curves.groupby("feature", sort=False, observed=True):
@@ -135,7 +135,7 @@ def dress_axes(ax: Axes, quantity: Show, look: Theme, reference_power: float) ->
     ax.yaxis.set_minor_locator(NullLocator())
 
 
-def _power_alt(result: Power, style: Style) -> str:
+def _power_alt(result: DrawablePower, style: FigureStyle) -> str:
     """Describe a figure of power in words: what is drawn, and the extremes of the result."""
     words, quantity = style.words, "effect" if result.solved == "effect" else "power"
     opening = {
@@ -158,8 +158,8 @@ def _power_alt(result: Power, style: Style) -> str:
 
 @figure("power", alt=_power_alt)
 def power_curves(
-    result: Power,
-    style: Style,
+    result: DrawablePower,
+    style: FigureStyle,
     *,
     show: Show | None = None,
     sizes: Sequence[float] | None = None,
@@ -194,7 +194,7 @@ def power_curves(
     return fig
 
 
-def _mark_sizes(ax: Axes, result: Power, quantity: Show, value: float, look: Theme) -> None:
+def _mark_sizes(ax: Axes, result: DrawablePower, quantity: Show, value: float, look: Theme) -> None:
     """Mark the sizes of the result."""
     at = result.frame
     if quantity == "power":
@@ -219,7 +219,7 @@ def _mark_sizes(ax: Axes, result: Power, quantity: Show, value: float, look: The
     )
 
 
-def _ylabel(result: Power, quantity: Show, panels: Sequence[float]) -> str:
+def _ylabel(result: DrawablePower, quantity: Show, panels: Sequence[float]) -> str:
     what = EFFECTS[str(result.frame["statistic"].iloc[0])]
     if quantity == "power":
         article = "a" if what.startswith("difference") else "an"
@@ -229,7 +229,7 @@ def _ylabel(result: Power, quantity: Show, panels: Sequence[float]) -> str:
     return f"Minimum detectable {what}{at}"
 
 
-def _plan_alt(result: Power, style: Style, effect: float) -> str:
+def _plan_alt(result: DrawablePower, style: FigureStyle, effect: float) -> str:
     """Describe the figure of the plan in words: extremes of detectable effects and of power."""
     words = style.words
     pairs = float(result.frame["pairs"].iloc[0])
@@ -249,14 +249,14 @@ def _plan_alt(result: Power, style: Style, effect: float) -> str:
 
 
 @figure("power", part="plan", when=lambda result: False)
-def plan_curves(result: Power, style: Style, *, effect: float, plan: float) -> Picture:
+def plan_curves(result: DrawablePower, style: FigureStyle, *, effect: float, plan: float) -> Picture:
     """Minimum detectable effects and the power for one effect over pairs, with the plan marked."""
     return Picture(
         lambda style: _draw_plan(result, style, effect, plan), lambda: _plan_alt(result, style, effect)
     )
 
 
-def _draw_plan(result: Power, style: Style, effect: float, plan: float) -> Figure:
+def _draw_plan(result: DrawablePower, style: FigureStyle, effect: float, plan: float) -> Figure:
     """Draw detectable effects, and the power for one effect, over the number of pairs; mark the plan."""
     # Each attribute has a line, that of its hardest level; attributes with the same line share it.
     look, words = style.look, style.words

@@ -14,7 +14,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...frames.sentences import count_excluding_in_words
-from ..bounds import Bounded
+from ..bounds import BoundsPlot
 from ..dots import levels, table_of
 from ..fitting import (
     LONGEST_LABEL,
@@ -29,8 +29,8 @@ from ..fitting import (
 )
 from ..forest import Forest, forest
 from ..grid import outline, shade, two_digits, write
-from ..labels import Labels, level_of, words
-from ..registry import Style, figure
+from ..labels import LevelLabels, level_of, words
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 from .effects import interval_words
 
@@ -48,7 +48,7 @@ CELL, WIDE = 0.5, 0.62  # inches
 SLANT = 35  # degrees of slanted labels
 
 
-def comparison_in_words(feature: object, comparison: object, labels: Labels) -> str:
+def comparison_in_words(feature: object, comparison: object, labels: LevelLabels) -> str:
     """Two kinds of profiles that are compared, by the labels of their levels."""
     sides = [
         OR.join(labels.level(feature, level) for level in side.split(OR))
@@ -61,7 +61,7 @@ def require_one_group(draw: Draw) -> Draw:
     """Refuse a result of several judges, prompts or variants, and draw one of a single one."""
 
     @wraps(draw)
-    def drawn(result: Drawable, style: Style) -> Any:
+    def drawn(result: Drawable, style: FigureStyle) -> Any:
         columns = [name for name in GROUPS if name in result.frame]
         if columns and len(result.frame[columns].drop_duplicates()) > 1:
             raise InputError(
@@ -73,7 +73,7 @@ def require_one_group(draw: Draw) -> Draw:
     return drawn  # type: ignore[return-value]
 
 
-class Wide(Forest):
+class WideForest(Forest):
     """A forest whose rows are named by several levels."""
 
     LONGEST_ROW = 2.6
@@ -81,7 +81,7 @@ class Wide(Forest):
 
 @figure("choice_level")
 @require_one_group
-def choice_level(result: Drawable, style: Style) -> Wide:
+def choice_level(result: Drawable, style: FigureStyle) -> WideForest:
     """A row for each comparison; shares of ties as a second series where they are an outcome."""
     frame, labels = result.frame, style.words
     feature = frame["feature"].iloc[0]
@@ -96,7 +96,7 @@ def choice_level(result: Drawable, style: Style) -> Wide:
             what=f"Differences between comparisons of {labels.feature(feature)}",
             baseline=0.0,
         )
-        return Wide(**vars(differences))
+        return WideForest(**vars(differences))
     rows = frame.assign(row=row, series="Chosen")
     counts = result.extra["tasks"]
     if result.settings.get("ties") == "outcome" and counts["n_ties"].any():
@@ -110,7 +110,7 @@ def choice_level(result: Drawable, style: Style) -> Wide:
         what=f"Comparisons of {labels.feature(feature)} across the two profiles of a task",
         baseline=HALF,
     )
-    return Wide(**vars(plot))
+    return WideForest(**vars(plot))
 
 
 def afcp_matrix(result: Drawable) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -127,7 +127,7 @@ def afcp_matrix(result: Drawable) -> tuple[list[str], np.ndarray, np.ndarray]:
     return names, share, clear
 
 
-def _afcp_alt(result: Drawable, style: Style) -> str:
+def _afcp_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the clearest preference, and the number of clear ones."""
     names, share, clear = afcp_matrix(result)
     feature = result.frame["feature"].iloc[0]
@@ -144,7 +144,7 @@ def _afcp_alt(result: Drawable, style: Style) -> str:
 
 @figure("afcp", alt=_afcp_alt)
 @require_one_group
-def afcp(result: Drawable, style: Style) -> Figure:
+def afcp(result: Drawable, style: FigureStyle) -> Figure:
     """How often the row is chosen over the column; outlined where the interval excludes one half."""
     look, labels = style.look, style.words
     names, share, clear = afcp_matrix(result)
@@ -178,7 +178,7 @@ def afcp(result: Drawable, style: Style) -> Figure:
 
 @figure("preference_cycles")
 @require_one_group
-def preference_cycles(result: Drawable, style: Style) -> Wide:
+def preference_cycles(result: Drawable, style: FigureStyle) -> WideForest:
     """Direct minus indirect preference for each triple of levels; the cycles of the estimates are marked."""
     frame, labels, feature = result.frame, style.words, result.settings.get("feature")
     names = frame[["level_a", "level_b", "level_c"]].astype(str)
@@ -194,12 +194,12 @@ def preference_cycles(result: Drawable, style: Style) -> Wide:
         what="Direct minus indirect preferences, by way of a third level",
         baseline=0.0,
     )
-    return Wide(**vars(plot))
+    return WideForest(**vars(plot))
 
 
 @figure("importance")
 @require_one_group
-def importance(result: Drawable, style: Style) -> Forest:
+def importance(result: Drawable, style: FigureStyle) -> Forest:
     """The share of each attribute in the sum of ranges."""
     frame = result.frame.sort_values("estimate", ascending=False, kind="stable")
     return forest(
@@ -211,7 +211,7 @@ def importance(result: Drawable, style: Style) -> Forest:
 
 
 @figure("choice_shares")
-def choice_shares(result: Drawable, style: Style) -> Forest:
+def choice_shares(result: Drawable, style: FigureStyle) -> Forest:
     """The share of each profile; the line is at equal shares."""
     frame = result.frame
     rule = "logit" if result.settings.get("rule") == "logit" else "average"
@@ -226,7 +226,7 @@ def choice_shares(result: Drawable, style: Style) -> Forest:
 
 
 @figure("substitution")
-def substitution(result: Drawable, style: Style) -> Forest:
+def substitution(result: Drawable, style: FigureStyle) -> Forest:
     """What each level is worth in units of the numeric attribute."""
     frame, labels = result.frame, style.words
     limits = frame[["lower", "upper"]].replace([np.inf, -np.inf], np.nan)
@@ -246,7 +246,7 @@ def substitution(result: Drawable, style: Style) -> Forest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Between(Bounded):
+class BoundBars(BoundsPlot):
     """Bounds as bars, and covering intervals as lines, without an estimate between them."""
 
     def _draw_series(self, axes: Axes, rows: pd.DataFrame, y: np.ndarray, look: Theme, place: int) -> None:
@@ -269,7 +269,7 @@ class Between(Bounded):
 
 @figure("share_preferring")
 @require_one_group
-def share_preferring(result: Drawable, style: Style) -> Between:
+def share_preferring(result: Drawable, style: FigureStyle) -> BoundBars:
     """Bounds on the share of judges who prefer each level to the reference; the line is at one half."""
     frame, labels = result.frame, style.words
     panel = [
@@ -294,4 +294,4 @@ def share_preferring(result: Drawable, style: Style) -> Between:
         xlabel=f"Share of judges who prefer the level (bars: bounds; lines: {lines})",
         what="Bounds on the share of judges who prefer a level to the reference",
     )
-    return Between(**vars(plot))
+    return BoundBars(**vars(plot))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Levels, levels, table_of
+from ..dots import LevelPanels, levels, table_of
 from ..fitting import (
     HEADING,
     LONGEST_LABEL,
@@ -28,8 +28,8 @@ from ..fitting import (
     wrap,
 )
 from ..grid import Shades
-from ..labels import Labels, display_order, refuse_repeats, series_labels
-from ..registry import Style, figure
+from ..labels import LevelLabels, display_order, refuse_repeats, series_labels
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 from .effects import SERIES, series_in_words
 
@@ -42,7 +42,7 @@ LONGEST_UPRIGHT = 70
 
 
 @figure("cj_freqs", "frequencies")
-def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> Levels:
+def frequencies(result: Drawable, style: FigureStyle, *, group: str | None = None) -> LevelPanels:
     """The share of profiles that showed each level; a line marks equal shares."""
     # With one series the counts stand behind the levels.
     frame, words = result.frame, style.words
@@ -89,7 +89,7 @@ def frequencies(result: Drawable, style: Style, *, group: str | None = None) -> 
     )
 
 
-def _proportions_alt(result: Drawable, style: Style) -> str:
+def _proportions_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the most and the least frequent combination."""
     share, words = joint_table(result.frame), style.words
     values = share.to_numpy(float)
@@ -103,7 +103,7 @@ def _proportions_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("cj_props", alt=_proportions_alt)
-def proportions(result: Drawable, style: Style) -> Figure:
+def proportions(result: Drawable, style: FigureStyle) -> Figure:
     """Joint proportions of two features in percent; empty combinations are hatched."""
     share = joint_table(result.frame)
     look, labels = style.look, style.words
@@ -186,7 +186,7 @@ def _write_shares(axes: Axes, percent: np.ndarray, look: Theme) -> None:
         )  # fmt: skip
 
 
-def _shares_caption(share: pd.DataFrame, labels: Labels) -> str:
+def _shares_caption(share: pd.DataFrame, labels: LevelLabels) -> str:
     """State what the proportions are shares of, from what they sum to."""
     values = share.to_numpy(float)
     for axis, name in ((1, share.index.name), (0, share.columns.name)):
@@ -220,7 +220,7 @@ KEY = 0.2  # inches of a row of the key
 IN_DESIGN, BEFORE, IN_PAIRS = "Share in the design", "Before restrictions", "In the pairs drawn"
 
 
-def _design_alt(result: Drawable, style: Style) -> str:
+def _design_alt(result: Drawable, style: FigureStyle) -> str:
     """Describe the figure of shares in words."""
     words, levels = style.words, result.frame
     design_levels = levels[~levels["derived"].astype(bool)].reset_index(drop=True)
@@ -233,7 +233,7 @@ def _design_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("design_shares", alt=_design_alt)
-def design_shares(result: Drawable, style: Style) -> Figure:
+def design_shares(result: Drawable, style: FigureStyle) -> Figure:
     """Draw the share of profiles with each level as bars, and the share in the pairs drawn as points."""
     # Beside them stand the share in the design, and the number of profiles in the pairs drawn.
     look, words = style.look, style.words

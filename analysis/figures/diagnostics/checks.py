@@ -8,10 +8,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Levels, Texts, levels, table_of
+from ..dots import LevelPanels, Texts, levels, table_of
 from ..fitting import Drawable
-from ..labels import Names, level_at
-from ..registry import Style, figure
+from ..labels import ColumnNames, level_at
+from ..registry import FigureStyle, figure
 
 INTERVALS = "bars: {level} confidence intervals, not adjusted for their number"
 RANDOM = "bars: the middle 95% of designs drawn at random"
@@ -78,7 +78,7 @@ def caption(name: str, title: str, alpha: float, axis: str = "", table: pd.DataF
 NUMBERS = ["estimate", "lower", "upper"]
 MANY = 4  # judges and prompts whose names share a line in a legend
 TO_ONE = (0.0, 1.0)  # reach of an axis of counts or percentages that may all be zero
-Draw = Callable[[Drawable, Style], Levels]
+Draw = Callable[[Drawable, FigureStyle], LevelPanels]
 
 
 def only_zeros(name: str, table: pd.DataFrame) -> bool:
@@ -94,7 +94,7 @@ def only_zeros(name: str, table: pd.DataFrame) -> bool:
     return counted is not None and not table[counted].any()
 
 
-def judges_of(table: pd.DataFrame, names: Names) -> pd.Series:
+def judges_of(table: pd.DataFrame, names: ColumnNames) -> pd.Series:
     """Name the judge and prompt of each row, on two lines where they are many."""
     joint = ", " if len(table[["judge", "prompt"]].drop_duplicates()) <= MANY else ",\n"
     pairs = zip(table["judge"].astype("string"), table["prompt"].astype("string").fillna(""), strict=True)
@@ -102,7 +102,7 @@ def judges_of(table: pd.DataFrame, names: Names) -> pd.Series:
     return pd.Series(texts, index=table.index, dtype="string")
 
 
-def _judge_labels(judge: str, prompt: str, names: Names) -> list[str]:
+def _judge_labels(judge: str, prompt: str, names: ColumnNames) -> list[str]:
     """Labels of a judge and its prompt, as far as they have names."""
     labels = [names.of("judges", judge)] if judge else []
     return [*labels, *([names.of("prompts", prompt)] if prompt else [])]
@@ -139,7 +139,7 @@ def _percent(table: pd.DataFrame) -> pd.DataFrame:
 
 def _plot(
     name: str,
-    style: Style,
+    style: FigureStyle,
     table: pd.DataFrame,
     panel: Texts,
     row: Texts,
@@ -149,7 +149,7 @@ def _plot(
     baseline: float | None = 0.0,
     share_x: bool = False,
     hold: Sequence[float] = (),
-) -> Levels:
+) -> LevelPanels:
     """Dots and intervals of a check."""
     if table.empty:
         raise InputError(f"The check {name!r} has no numbers to draw.")
@@ -170,7 +170,7 @@ def _register_levels(
 ) -> None:
     """Dots and intervals of levels, a panel for each attribute."""
 
-    def drawer(result: Drawable, style: Style) -> Levels:
+    def drawer(result: Drawable, style: FigureStyle) -> LevelPanels:
         words, table = style.words, result.frame
         if "feature" not in table:
             shares = table.assign(estimate=100 * table["share_missing"])
@@ -190,7 +190,7 @@ def _register_levels(
 def _register_ranges(name: str, xlabel: str, by: str | None, baseline: float | None) -> None:
     """Medians and ranges over judges and prompts of a number that every level has."""
 
-    def drawer(result: Drawable, style: Style) -> Levels:
+    def drawer(result: Drawable, style: FigureStyle) -> LevelPanels:
         words, table = style.words, result.frame[result.frame["estimate"].notna()]
         keys = ["feature", "level", *([by] if by else [])]
         ranges = (
@@ -220,11 +220,11 @@ def _register_ranges(name: str, xlabel: str, by: str | None, baseline: float | N
 def _plot_judges(
     name: str,
     table: pd.DataFrame,
-    style: Style,
+    style: FigureStyle,
     xlabel: str,
     baseline: float | None = 0.0,
     hold: Sequence[float] = (),
-) -> Levels:
+) -> LevelPanels:
     """One row for each judge and prompt."""
     rows = judges_of(table, style.names).str.replace("\n", " ")
     return _plot(name, style, table, "Judges and prompts", rows, "", xlabel, baseline=baseline, hold=hold)
@@ -248,21 +248,21 @@ _register_ranges("clusters", "Effective number of clusters", "unit", None)
 
 
 @figure("position_share")
-def position_share(result: Drawable, style: Style) -> Levels:
+def position_share(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Pairs in which position A was chosen."""
     table, xlabel = _percent(result.frame), "Pairs in which position A was chosen (%)"
     return _plot_judges(result.kind, table, style, xlabel, 50.0)
 
 
 @figure("repeat_agreement")
-def repeat_agreement(result: Drawable, style: Style) -> Levels:
+def repeat_agreement(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Repeated pairs with the same choice."""
     table, xlabel = _percent(result.frame), "Repeated pairs with the same choice (%)"
     return _plot_judges(result.kind, table, style, xlabel, 50.0)
 
 
 @figure("respondent_balance")
-def respondent_balance(result: Drawable, style: Style) -> Levels:
+def respondent_balance(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Variation of levels between respondents over that expected of random assignment."""
     words, table = style.words, result.frame
     label = "Variation between respondents over that expected (bars: 95% of random assignments)"
@@ -273,7 +273,7 @@ def respondent_balance(result: Drawable, style: Style) -> Levels:
 
 
 @figure("attribute_independence")
-def attribute_independence(result: Drawable, style: Style) -> Levels:
+def attribute_independence(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Dependence of pairs of attributes over that expected of independent ones."""
     words, table = style.words, _merge_equal_judges(result.kind, result.frame)
     return _plot(
@@ -291,7 +291,7 @@ def attribute_independence(result: Drawable, style: Style) -> Levels:
 
 
 @figure("carry_over")
-def carry_over(result: Drawable, style: Style) -> Levels:
+def carry_over(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Change in the probability of being chosen with the task before."""
     words, table = style.words, result.frame
     panel, row = table["test"].astype("string").str.capitalize(), table["feature"].map(words.feature)
@@ -300,7 +300,7 @@ def carry_over(result: Drawable, style: Style) -> Levels:
 
 
 @figure("answers")
-def answers(result: Drawable, style: Style) -> Levels:
+def answers(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Pairs without a single choice, by what was answered."""
     table = result.frame
     if table.empty:
@@ -325,14 +325,14 @@ def answers(result: Drawable, style: Style) -> Levels:
 
 
 @figure("shared_tasks")
-def shared_tasks(result: Drawable, style: Style) -> Levels:
+def shared_tasks(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Tasks of people in which each model made a choice."""
     table, xlabel = _percent(result.frame), "Tasks of people in which the model made a choice (%)"
     return _plot_judges(result.kind, table, style, xlabel, hold=(0.0, 100.0))
 
 
 @figure("impossible_profiles")
-def impossible_profiles(result: Drawable, style: Style) -> Levels:
+def impossible_profiles(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Profiles or pairs that break a rule of the design."""
     words, table = (
         style.words,

@@ -11,9 +11,9 @@ import pandas as pd
 
 from conjury.inference.errors import InputError
 
-from ..dots import Levels, levels, table_of
+from ..dots import LevelPanels, levels, table_of
 from ..fitting import Drawable, add_legend, room_above
-from ..registry import Style, figure, has_figure
+from ..registry import FigureStyle, figure, has_figure
 from ..theme import Theme, new_figure, page_width
 from .checks import judges_of
 
@@ -26,7 +26,7 @@ NUMBERS = ("estimate", "lower", "upper")
 
 
 @figure("check")
-def check(result: Drawable, style: Style) -> Levels:
+def check(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Estimates with intervals of a check, a row per label, in a panel for each value of ``panel``."""
     settings, table = result.settings, result.frame
     estimates = table[np.isfinite(table["estimate"].astype(float))]
@@ -64,7 +64,7 @@ def check(result: Drawable, style: Style) -> Levels:
     )
 
 
-def _texts(column: pd.Series, style: Style) -> pd.Series:
+def _texts(column: pd.Series, style: FigureStyle) -> pd.Series:
     return column.astype("string").fillna("missing").map(style.words.feature)
 
 
@@ -88,7 +88,7 @@ def verdicts(frame: pd.DataFrame) -> pd.Series:
     return verdict.mask(reason & verdict.isin(["error", "warning"]), "suppressed")
 
 
-def _battery_alt(result: Drawable, style: Style) -> str:
+def _battery_alt(result: Drawable, style: FigureStyle) -> str:
     """List the codes of alarms, and count the others."""
     frame = result.frame.assign(shown=verdicts(result.frame))
     parts = []
@@ -101,7 +101,7 @@ def _battery_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("battery", alt=_battery_alt, when=lambda result: "code" in result.frame)
-def battery(result: Drawable, style: Style) -> Figure:
+def battery(result: Drawable, style: FigureStyle) -> Figure:
     """All checks as tiles, a group of lines for each kind, in the colour of their verdict."""
     look, frame = style.look, result.frame
     if frame.empty or "code" not in frame:

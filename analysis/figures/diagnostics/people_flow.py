@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...frames.participation import ANALYSED, EXCLUDED, FINISHED, MAIN, NOT_FINISHED, RECORDED, STARTED
 from ..fitting import TEXT, Drawable, add_legend, lines_high, room_above, wrap
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -30,24 +30,24 @@ MAIN_SHARE, SIDE_START, SIDE_SHARE = 0.4, 0.5, 0.48  # of the width
 
 
 @dataclass(frozen=True)
-class Box:
+class FlowBox:
     """A number of people in words, and those who leave after it."""
 
     text: str
     side: str = ""
 
 
-def boxes_of(frame: pd.DataFrame) -> list[Box]:
+def boxes_of(frame: pd.DataFrame) -> list[FlowBox]:
     """The boxes of a flow, in order."""
-    boxes: list[Box] = []
+    boxes: list[FlowBox] = []
     departures: list[tuple[str, str, int]] = []
     for step, reason, n in frame[["step", "reason", "n"]].itertuples(index=False):
         if step not in MAIN:
             departures.append((str(step), str(reason), int(n)))
             continue
         if boxes:
-            boxes[-1] = Box(boxes[-1].text, _side_text(departures))
-        boxes.append(Box(_text_with_count(WORDS[str(step)], int(n))))
+            boxes[-1] = FlowBox(boxes[-1].text, _side_text(departures))
+        boxes.append(FlowBox(_text_with_count(WORDS[str(step)], int(n))))
         departures = []
     return boxes
 
@@ -63,7 +63,7 @@ def _text_with_count(text: str, n: int) -> str:
     return f"{text} (n = {n:,})"
 
 
-def describe(result: Drawable, style: Style) -> str:
+def describe(result: Drawable, style: FigureStyle) -> str:
     """The numbers of all boxes."""
     parts = [
         f"{box.text}{'; ' + box.side.replace(chr(10), ', ') if box.side else ''}"
@@ -73,12 +73,12 @@ def describe(result: Drawable, style: Style) -> str:
 
 
 @figure("people_flow", alt=describe)
-def people_flow(result: Drawable, style: Style) -> Figure:
+def people_flow(result: Drawable, style: FigureStyle) -> Figure:
     """Boxes from recruited to analysed."""
     width = min(WIDTH, page_width())
     room = {"main": MAIN_SHARE * width - MARGIN - 2 * PADDING, "side": SIDE_SHARE * width - 2 * PADDING}
     boxes = [
-        Box(wrap(box.text, room["main"], bold=True), wrap(box.side, room["side"]) if box.side else "")
+        FlowBox(wrap(box.text, room["main"], bold=True), wrap(box.side, room["side"]) if box.side else "")
         for box in boxes_of(result.frame)
     ]
     title, above, _ = room_above(style.title, width, [])

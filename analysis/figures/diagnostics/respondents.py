@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 
 from ..dots import tidy
 from ..fitting import Drawable, add_legend, more_lines, room_above, wrap
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ BINS = 40
 
 
 def _panels(
-    result: Drawable, style: Style, draw: Callable[[Any, pd.DataFrame], None], xlabel: str, names: list[str]
+    result: Drawable,
+    style: FigureStyle,
+    draw: Callable[[Any, pd.DataFrame], None],
+    xlabel: str,
+    names: list[str],
 ) -> Figure:
     """A panel for each judge and prompt, with one legend above."""
     if result.frame.empty:
@@ -46,7 +50,7 @@ def _panels(
     return fig
 
 
-def _runs_alt(result: Drawable, style: Style) -> str:
+def _runs_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the longest run of each judge, and how many respondents have it."""
     texts = ["Respondents by their longest run of one position."]
     for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
@@ -59,7 +63,7 @@ def _runs_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("straight_lining", alt=_runs_alt)
-def straight_lining(result: Drawable, style: Style) -> Figure:
+def straight_lining(result: Drawable, style: FigureStyle) -> Figure:
     """Longest runs of one position: respondents observed as bars, expected as dots."""
     look = style.look
 
@@ -85,7 +89,7 @@ def straight_lining(result: Drawable, style: Style) -> Figure:
     return _panels(result, style, draw, "Longest run of one position (tasks)", ["Observed", "Expected"])
 
 
-def _times_alt(result: Drawable, style: Style) -> str:
+def _times_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the median of each judge, and how many respondents are fast and slow."""
     texts = ["Respondents by their median response time."]
     for (judge, _), rows in result.frame.groupby(["judge", "prompt"], sort=False):
@@ -97,7 +101,7 @@ def _times_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("response_times", alt=_times_alt)
-def response_times(result: Drawable, style: Style) -> Figure:
+def response_times(result: Drawable, style: FigureStyle) -> Figure:
     """Median response times of respondents on a logarithmic axis, outliers in another colour."""
     look, names = style.look, ["Within limits", "Fast", "Slow"]
 

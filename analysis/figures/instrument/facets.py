@@ -12,7 +12,7 @@ from conjury.inference.errors import counted
 from ..fitting import Drawable
 from ..forest import Forest, forest
 from ..labels import level_of
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from .order import facet_in_words, level_in_words
 
 MOST_PLANS = 12
@@ -42,7 +42,7 @@ COUNTS = {
 }
 
 
-def component_in_words(style: Style, component: object) -> str:
+def component_in_words(style: FigureStyle, component: object) -> str:
     """Name of a variance component, such as *Object x prompt*."""
     if component == "residual":
         return "Residual"
@@ -52,7 +52,7 @@ def component_in_words(style: Style, component: object) -> str:
     )
 
 
-def plan_in_words(style: Style, plan: Mapping[str, Any]) -> str:
+def plan_in_words(style: FigureStyle, plan: Mapping[str, Any]) -> str:
     """Numbers of levels in words, such as *3 prompts, 2 orders, 4 repeats*."""
     parts = []
     for name, count in plan.items():
@@ -62,7 +62,7 @@ def plan_in_words(style: Style, plan: Mapping[str, Any]) -> str:
 
 
 @figure("variance_components")
-def variance_components(result: Drawable, style: Style) -> Forest:
+def variance_components(result: Drawable, style: FigureStyle) -> Forest:
     """Share of each component in the sum of all variances; a series for each judge."""
     frame = result.frame
     judges = list(dict.fromkeys(frame["judge"]))
@@ -79,7 +79,7 @@ def variance_components(result: Drawable, style: Style) -> Forest:
 
 
 @figure("decision_study")
-def decision_study(result: Drawable, style: Style) -> Forest:
+def decision_study(result: Drawable, style: FigureStyle) -> Forest:
     """Phi of plans: a row for each set of levels, a series for each number of repeats, a panel per judge."""
     facets = [name for name in result.settings["facets"] if name in result.frame]
     frame = result.frame[~result.frame["cheapest"].to_numpy(dtype=bool)].reset_index(drop=True)
@@ -101,7 +101,7 @@ def decision_study(result: Drawable, style: Style) -> Forest:
 
 
 @figure("flips")
-def flips(result: Drawable, style: Style) -> Forest:
+def flips(result: Drawable, style: FigureStyle) -> Forest:
     """Shares of decisions that differ between levels, of repeats, and net of them."""
     frame = result.frame
     judges = list(dict.fromkeys(frame["judge"]))
@@ -129,7 +129,7 @@ def flips(result: Drawable, style: Style) -> Forest:
 
 
 @figure("drift")
-def drift(result: Drawable, style: Style) -> Forest:
+def drift(result: Drawable, style: FigureStyle) -> Forest:
     """Changes since the first occasion; a panel for each judge."""
     frame = result.frame
     labels = style.names.all("label", frame["label"])
@@ -152,7 +152,7 @@ def drift(result: Drawable, style: Style) -> Forest:
 
 
 @figure("beyond_quality")
-def beyond_quality(result: Drawable, style: Style) -> Forest:
+def beyond_quality(result: Drawable, style: FigureStyle) -> Forest:
     """Slopes on an attribute, of judges, of people and of judges beyond people."""
     frame: pd.DataFrame = result.frame[result.frame["estimate"].notna()]
     judges = list(dict.fromkeys(frame["judge"]))
@@ -168,7 +168,7 @@ def beyond_quality(result: Drawable, style: Style) -> Forest:
     )
 
 
-def _effect(result: Drawable, style: Style) -> str:
+def _effect(result: Drawable, style: FigureStyle) -> str:
     """What a slope is an effect of."""
     name, settings = str(result.settings["attribute"]), result.settings
     unit = "a choice" if settings["kind"] == "choice" else "the rating"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..dots import Levels, levels, table_of
+from ..dots import LevelPanels, levels, table_of
 from ..fitting import Drawable
 from ..forest import Forest, forest
 from ..labels import level_of
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 
 SHARE, REPEATED = "First position chosen", "Pairs asked in both orders"
 QUANTITIES = {
@@ -38,13 +38,13 @@ FACET_NAMES = {
 }
 
 
-def facet_in_words(style: Style, facet: object) -> str:
+def facet_in_words(style: FigureStyle, facet: object) -> str:
     """Name of a facet."""
     name = str(facet)
     return style.labels.get(name, FACET_NAMES.get(name) or style.words.feature(name))
 
 
-def level_in_words(style: Style, facet: object, level: object) -> str:
+def level_in_words(style: FigureStyle, facet: object, level: object) -> str:
     """Name of a level of a facet, with the facet in front."""
     text = str(level)
     label = style.names.of("prompts", text) if facet == "prompt_id" else style.words.level(facet, text)
@@ -52,7 +52,7 @@ def level_in_words(style: Style, facet: object, level: object) -> str:
 
 
 @figure("order_effects")
-def order_effects(result: Drawable, style: Style) -> Forest:
+def order_effects(result: Drawable, style: FigureStyle) -> Forest:
     """Shares of the first position on the left, and what pairs asked in both orders follow on the right."""
     frame = result.frame[result.frame["quantity"].isin(QUANTITIES)].reset_index(drop=True)
     first = frame["quantity"] == "first_share"
@@ -77,7 +77,7 @@ def order_effects(result: Drawable, style: Style) -> Forest:
 
 
 @figure("order_effects", part="effects")
-def effects_by_order(result: Drawable, style: Style) -> Levels:
+def effects_by_order(result: Drawable, style: FigureStyle) -> LevelPanels:
     """AMCEs of one judge as shown, by position, averaged over positions, and from pairs in both orders."""
     frame, words = result.extra["effects"], style.words
     frame = frame[frame["judge"] == frame["judge"].iloc[0]].reset_index(drop=True)

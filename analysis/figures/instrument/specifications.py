@@ -13,7 +13,7 @@ from conjury.inference.errors import InputError
 from ..dots import handles_of, stripe, tidy
 from ..fitting import Drawable, add_legend, inches, room_above, wrap
 from ..labels import display_order, level_of
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 from .order import facet_in_words
 
@@ -27,7 +27,7 @@ ROW, CURVE, LONGEST = 0.19, 2.3, 1.9
 
 
 @dataclass(frozen=True)
-class Curve:
+class SpecificationCurve:
     """One effect in all specifications, sorted by size."""
 
     table: (
@@ -49,7 +49,7 @@ class Curve:
             f"to {high:.3f}, mean {self.mean:.3f}. Conclusions by {self.level} intervals: {counts_text}."
         )
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw the curve above and the panel of levels below."""
         look = style.look
         rows = self._rows(style)
@@ -72,7 +72,7 @@ class Curve:
         )
         return fig
 
-    def _rows(self, style: Style) -> list[tuple[str, str, str]]:
+    def _rows(self, style: FigureStyle) -> list[tuple[str, str, str]]:
         """Facet, level and label of each row of the panel."""
         rows = []
         for name in self.facets:
@@ -125,11 +125,11 @@ class Curve:
 @figure("specifications")
 def specification_curve(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     judge: str | None = None,
     feature: str | None = None,
     level: str | None = None,
-) -> Curve:
+) -> SpecificationCurve:
     """The curve of one effect of one judge, by default the one with the largest mean."""
     summary = result.extra["summary"]
     for name, value in {"judge": judge, "feature": feature, "level": level}.items():
@@ -144,7 +144,7 @@ def specification_curve(
     keys = ["judge", "feature", "level"]
     frame = result.frame
     rows = frame[np.logical_and.reduce([frame[name] == effect[name] for name in keys])]
-    return Curve(
+    return SpecificationCurve(
         rows.sort_values("estimate", kind="stable").reset_index(drop=True),
         [str(name) for name in result.settings["facets"]],
         style.words.both(effect["feature"], effect["level"]),

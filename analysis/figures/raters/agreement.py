@@ -14,8 +14,8 @@ from ...frames.vocabulary import AGAIN, HUMAN
 from ..fitting import Drawable, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
 from ..grid import add_bar, shade, two_digits, write
-from ..labels import COEFFICIENTS, WEIGHTS, Names, display_order, level_of, select_identifiers
-from ..registry import Style, figure
+from ..labels import COEFFICIENTS, WEIGHTS, ColumnNames, display_order, level_of, select_identifiers
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ TALLEST = 6.5  # inches of a matrix
 @figure("agreement")
 def agreement(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     coefficients: Sequence[str] | None = None,
     weights: str | None = None,
@@ -88,13 +88,13 @@ def _coefficients(
     return frame, [kind for kind in kinds if kind in set(frame["coefficient"])], weighting
 
 
-def panels_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
+def panels_in_words(frame: pd.DataFrame, names: ColumnNames) -> list[str]:
     """Dimension and stratum of each row, empty where there is one dimension without a name."""
     before = list(frame.columns)[: list(frame.columns).index("dimension")]
     return names.joined(frame, ["dimension", *map(str, before)])
 
 
-def compared_in_words(frame: pd.DataFrame, names: Names) -> list[str]:
+def compared_in_words(frame: pd.DataFrame, names: ColumnNames) -> list[str]:
     """Who is compared in each row of a table of `agreement`."""
     texts = []
     for among, against in zip(frame["among"], frame["against"], strict=True):
@@ -116,7 +116,7 @@ def _has_pairs(result: Drawable) -> bool:
     return bool((pairs["estimate"].notna() & (pairs["n_items"] >= SHARED)).any())
 
 
-def _pairs_alt(result: Drawable, style: Style) -> str:
+def _pairs_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the range of the pairs that share enough items, by dimension."""
     names = style.names
     frame, kind, weighting = _pairs(result, None, None)
@@ -136,7 +136,7 @@ def _pairs_alt(result: Drawable, style: Style) -> str:
 @figure("agreement", part="pairs", alt=_pairs_alt, when=_has_pairs)
 def pairs(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     coefficient: str | None = None,
     weights: str | None = None,

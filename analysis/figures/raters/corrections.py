@@ -23,10 +23,10 @@ from ..corrections import (
     places_of,
     typical_gain,
 )
-from ..dots import Levels, levels, table_of
+from ..dots import LevelPanels, levels, table_of
 from ..fitting import Drawable
-from ..labels import Names, select_identifiers, words
-from ..registry import Style, figure
+from ..labels import ColumnNames, select_identifiers, words
+from ..registry import FigureStyle, figure
 
 UNIT = "labelled items"
 PANEL, ROW = "panel", "row"
@@ -38,11 +38,11 @@ MEDIAN = "0.5"
 @figure("prediction_powered_items")
 def prediction_powered_items(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     dimensions: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
-) -> Levels:
+) -> LevelPanels:
     """People alone, corrected and models alone, with the gain of each row at the right."""
     # Of many strata, means of all items are drawn, unless `dimensions` are named. Of scores, accuracy and
     # macro-F1 are drawn, unless `metrics` are named.
@@ -74,7 +74,7 @@ def prediction_powered_items(
     )
 
 
-def label_estimates(result: Drawable, names: Names) -> pd.DataFrame:
+def label_estimates(result: Drawable, names: ColumnNames) -> pd.DataFrame:
     """The table with panel, row and source of each number in words; of scores, under one policy."""
     frame, by = result.frame, [str(name) for name in result.settings.get("by") or ()]
     frame = _label_scores(frame, result, names) if "metric" in frame else _label_ratings(frame, by, names)
@@ -112,7 +112,7 @@ def _models(frame: pd.DataFrame) -> list[str]:
     return [name.removesuffix(ONLY) for name in sources if name not in (PEOPLE_ONLY, CORRECTED_BY_MODELS)]
 
 
-def _label_scores(frame: pd.DataFrame, result: Drawable, names: Names) -> pd.DataFrame:
+def _label_scores(frame: pd.DataFrame, result: Drawable, names: ColumnNames) -> pd.DataFrame:
     """A panel for each metric, task and stratum, a row for each judge."""
     frame = frame[frame["missing"].astype(str) == policy_of(frame, None)]
     frame, places = label_rows(frame, result.settings, names)
@@ -128,7 +128,7 @@ def _label_scores(frame: pd.DataFrame, result: Drawable, names: Names) -> pd.Dat
     return frame.sort_values(PANEL, key=lambda column: column.map(rank), kind="stable", ignore_index=True)
 
 
-def _label_ratings(frame: pd.DataFrame, by: Sequence[str], names: Names) -> pd.DataFrame:
+def _label_ratings(frame: pd.DataFrame, by: Sequence[str], names: ColumnNames) -> pd.DataFrame:
     """A panel for each dimension, a row for each stratum or level; dimensions are rows where these lack."""
     dimension = frame["dimension"].astype(str).map(lambda name: dimension_in_words(name, names))
     if frame["level"].nunique() > 1 or (frame["statistic"] == "share").all():
@@ -143,7 +143,7 @@ def _label_ratings(frame: pd.DataFrame, by: Sequence[str], names: Names) -> pd.D
     return frame.assign(**{PANEL: panel, ROW: row})
 
 
-def dimension_in_words(name: str, names: Names) -> str:
+def dimension_in_words(name: str, names: ColumnNames) -> str:
     """A dimension of ratings, or what is labelled, in words."""
     label = names.of("dimension", name)
     return (names.of("task", name) if label in (name, words(name)) else label) or "Rating"
@@ -154,7 +154,7 @@ def _join_texts(first: pd.Series[Any], second: Sequence[str]) -> pd.Series[Any]:
     return pd.Series(texts, index=first.index)
 
 
-def _levels_in_words(frame: pd.DataFrame, names: Names) -> pd.Series[Any]:
+def _levels_in_words(frame: pd.DataFrame, names: ColumnNames) -> pd.Series[Any]:
     """Labels, thresholds or orders of quantiles of each row."""
     statistic = str(frame["statistic"].iloc[0])
     if statistic == "share":

@@ -14,7 +14,7 @@ from ...frames.vocabulary import HUMAN, OVERALL
 from ..fitting import Drawable, add_legend, inches, more_lines, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import BIASES, CORRELATIONS, dash, display_order, select_identifiers, strata_columns
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ RADARS_ACROSS = 3
 
 
 @figure("means")
-def means(result: Drawable, style: Style, *, dimensions: Sequence[str] | None = None) -> Forest:
+def means(result: Drawable, style: FigureStyle, *, dimensions: Sequence[str] | None = None) -> Forest:
     """Mean ratings: a panel for each dimension, a row for each stratum, a colour for each rater.
 
     Of two columns of strata the first one gets panels of its own.
@@ -60,7 +60,7 @@ def means(result: Drawable, style: Style, *, dimensions: Sequence[str] | None = 
 @figure("correlations")
 def correlations(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     coefficient: str | None = None,
     dimensions: Sequence[str] | None = None,
@@ -103,7 +103,7 @@ def correlations(
 @figure("biases")
 def biases(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     quantities: Sequence[str] | None = None,
     dimensions: Sequence[str] | None = None,
@@ -147,7 +147,7 @@ def _has_radar(result: Drawable) -> bool:
 @figure("means", part="radar", alt=lambda result, style: means(result, style).describe(), when=_has_radar)
 def radar(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     lines: Literal["group", "stratum"] = "group",
     groups: Sequence[str] | None = None,

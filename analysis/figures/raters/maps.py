@@ -15,8 +15,8 @@ from ...frames.vocabulary import HUMAN
 from ..dots import stripe, tidy
 from ..fitting import Drawable, add_legend, inches, legend_columns, lines_high, room_above, wrap
 from ..grid import Shades, add_bar, outline, shade, two_digits, write
-from ..labels import CORRELATIONS, Names, display_order, select_identifiers
-from ..registry import Style, figure
+from ..labels import CORRELATIONS, ColumnNames, display_order, select_identifiers
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 from .descriptions import of_all_items
 
@@ -64,7 +64,7 @@ def _maps(
     dimensions: Sequence[str],
     low: str,
     above: Sequence[str | None],
-    names: Names,
+    names: ColumnNames,
     *,
     largest: float,
     beside: float,
@@ -103,7 +103,7 @@ def _matrix(
 
 
 def _draw_map(
-    axes: Axes, values: np.ndarray, maps: _Maps, head: str, style: Style, half: np.ndarray | None = None
+    axes: Axes, values: np.ndarray, maps: _Maps, head: str, style: FigureStyle, half: np.ndarray | None = None
 ) -> Shades:
     shades = shade(axes, values, -1, 1, style.look)
     size = min(7.2, (20 if half is None else 22) * maps.cell)
@@ -117,7 +117,7 @@ def _draw_map(
     return shades
 
 
-def _correlations_alt(result: Drawable, style: Style) -> str:
+def _correlations_alt(result: Drawable, style: FigureStyle) -> str:
     """Name the strongest correlate of the main dimension, of either sign, for each group of raters."""
     names, main = style.names, str(result.settings.get("main"))
     frame = of_all_items(result.frame)
@@ -134,7 +134,7 @@ def _correlations_alt(result: Drawable, style: Style) -> str:
 
 @figure("dimension_correlations", alt=_correlations_alt)
 def dimension_correlations(
-    result: Drawable, style: Style, *, below: str | None = None, above: Sequence[str] | None = None
+    result: Drawable, style: FigureStyle, *, below: str | None = None, above: Sequence[str] | None = None
 ) -> Figure:
     """Correlations between dimensions over all items; outlined is the strongest correlate of the main one."""
     look, names = style.look, style.names
@@ -185,7 +185,7 @@ def _strongest_cells(values: np.ndarray, main: int) -> list[tuple[int, int]]:
     return [max(cells, key=lambda cell: abs(values[cell])) for cells in sides if cells]
 
 
-def _model_alt(result: Drawable, style: Style) -> str:
+def _model_alt(result: Drawable, style: FigureStyle) -> str:
     """Name the most probable strongest correlate of the main dimension for each group."""
     names, main = style.names, result.settings.get("main")
     table = _strongest_correlates(result, "total", main, display_order(result.frame["group"]))
@@ -206,7 +206,7 @@ def _model_alt(result: Drawable, style: Style) -> str:
 @figure("dimension_model", alt=_model_alt)
 def dimension_model(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     level: str = "total",
     below: str | None = None,
@@ -306,7 +306,7 @@ def _draw_points(
     rows: Sequence[str],
     groups: Sequence[str],
     main: str,
-    style: Style,
+    style: FigureStyle,
     *,
     columns: int,
     beside: bool,

@@ -12,8 +12,8 @@ from conjury.inference.errors import InputError
 from ..dots import stripe, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import OF_RATERS, Labels, Names, display_order, level_of
-from ..registry import Style, figure
+from ..labels import OF_RATERS, ColumnNames, LevelLabels, display_order, level_of
+from ..registry import FigureStyle, figure
 from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ CERTAIN = 0.95
 
 
 @figure("rater_model")
-def rater_model(result: Drawable, style: Style) -> Forest:
+def rater_model(result: Drawable, style: FigureStyle) -> Forest:
     """Agreement of each group with the consensus of people, from the model of raters."""
     names, frame = style.names, result.frame
     rows = frame[frame["quantity"].isin(OF_GROUPS)]
@@ -58,7 +58,7 @@ def rater_model(result: Drawable, style: Style) -> Forest:
 
 
 @figure("rater_model", part="judges", when=lambda result: "judges" in result.extra)
-def rater_judges(result: Drawable, style: Style) -> Forest:
+def rater_judges(result: Drawable, style: FigureStyle) -> Forest:
     """Severity and discrimination of each rater; of many people, evenly spaced ones by severity."""
     names, judge_table = style.names, result.extra["judges"]
     models = set(result.frame.loc[result.frame["judge_kind"] == "model", "group"])
@@ -106,7 +106,7 @@ def predicted_shares(result: Drawable) -> pd.DataFrame:
     return shares.merge(prior_shares, on=KEYS, how="left")
 
 
-def _check_alt(result: Drawable, style: Style) -> str:
+def _check_alt(result: Drawable, style: FigureStyle) -> str:
     """Count the shares that lie outside what the model predicts, and name some."""
     names, shares = style.names, predicted_shares(result)
     off = shares[is_outside_interval(shares)]
@@ -130,7 +130,7 @@ def _check_alt(result: Drawable, style: Style) -> str:
     alt=_check_alt,
     when=lambda result: not predicted_shares(result).empty,
 )
-def check(result: Drawable, style: Style) -> Figure:
+def check(result: Drawable, style: FigureStyle) -> Figure:
     """The predictive check: a panel per group (and dimension), a row per rating or label."""
     names, shares = style.names, predicted_shares(result)
     if shares.empty:
@@ -172,7 +172,7 @@ def is_outside_interval(shares: pd.DataFrame, prefix: str = "") -> pd.Series[boo
     return (shares["observed"] < low) | (shares["observed"] > high)
 
 
-def panel_names(shares: pd.DataFrame, names: Names) -> list[str]:
+def panel_names(shares: pd.DataFrame, names: ColumnNames) -> list[str]:
     """Group, with the dimension where there are several."""
     groups = names.all("judge", shares["group"])
     if shares["dimension"].nunique() < 2:
@@ -181,7 +181,7 @@ def panel_names(shares: pd.DataFrame, names: Names) -> list[str]:
     return [", ".join(pair) for pair in pairs]
 
 
-def category_names(category: pd.Series[Any], result: Drawable, names: Names) -> list[str]:
+def category_names(category: pd.Series[Any], result: Drawable, names: ColumnNames) -> list[str]:
     """Labels and levels in words; ratings as numbers."""
     if result.kind == "label_model":
         return names.all("label", category)
@@ -212,7 +212,7 @@ def _shares(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([keys, rows[["observed", "expected", "lower", "upper"]]], axis=1).reset_index(drop=True)
 
 
-def _part_worths_alt(result: Drawable, style: Style) -> str:
+def _part_worths_alt(result: Drawable, style: FigureStyle) -> str:
     """Name the largest and the smallest part-worth, and where raters differ most."""
     frame, words = result.frame, style.words
     worth = frame[frame["quantity"] == "part-worth"].reset_index(drop=True)
@@ -228,7 +228,7 @@ def _part_worths_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("choice_model", alt=_part_worths_alt)
-def part_worths(result: Drawable, style: Style) -> Figure:
+def part_worths(result: Drawable, style: FigureStyle) -> Figure:
     """Part-worths of the population with intervals, and of single raters as a cloud in each row."""
     look = style.look
     frame = result.frame[result.frame["quantity"] == "part-worth"].reset_index(drop=True)
@@ -250,7 +250,7 @@ def part_worths(result: Drawable, style: Style) -> Figure:
     return fig
 
 
-def _worth_names(frame: pd.DataFrame, words: Labels) -> list[str]:
+def _worth_names(frame: pd.DataFrame, words: LevelLabels) -> list[str]:
     texts = []
     for row in frame[["feature", "level"]].astype(str).to_dict("records"):
         parts = zip(row["feature"].split(":"), row["level"].split(":"), strict=True)
@@ -298,7 +298,7 @@ def most_probable(result: Drawable) -> pd.DataFrame:
     return items[items["most_probable"]].drop_duplicates("item_id")[["item_id", "label", "probability"]]
 
 
-def _certainty_alt(result: Drawable, style: Style) -> str:
+def _certainty_alt(result: Drawable, style: FigureStyle) -> str:
     """Count the items whose class is all but certain."""
     best = most_probable(result)
     certain = int((best["probability"] > CERTAIN).sum())
@@ -310,7 +310,7 @@ def _certainty_alt(result: Drawable, style: Style) -> str:
 
 @figure("label_certainty", alt=_certainty_alt)
 @figure("label_model", part="certainty", alt=_certainty_alt, when=lambda result: "items" in result.extra)
-def certainty(result: Drawable, style: Style) -> Figure:
+def certainty(result: Drawable, style: FigureStyle) -> Figure:
     """How certain the true class of each item is: a histogram, coloured by the most probable class."""
     bins, width, hatches = 20, 5.4, ("", "////", "....")  # hatches distinguish classes after the last colour
     look, best = style.look, most_probable(result)

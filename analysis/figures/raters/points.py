@@ -12,7 +12,7 @@ from ...frames.vocabulary import TIER_QUANTITIES, TIES
 from ..dots import draw_dots, handles_of, stripe, table_of, tidy
 from ..fitting import Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
 from ..labels import TIERS, TRUTHS, dash, display_order, select_identifiers, strata_columns, words
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _limits(row: Mapping[Any, Any]) -> str:
     return f" [{lower:.2f}, {upper:.2f}]" if np.isfinite([lower, upper]).all() else ""
 
 
-def _lines_alt(result: Drawable, style: Style) -> str:
+def _lines_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the slope of each line of the last dimension."""
     names = style.names
     scale = display_order(result.frame["dimension"])[-1]
@@ -55,7 +55,7 @@ def _lines_alt(result: Drawable, style: Style) -> str:
 @figure("rating_lines", alt=_lines_alt)
 def rating_lines(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     dimension: str | None = None,
     judges: Sequence[str] | None = None,
@@ -155,7 +155,7 @@ def _draw_lines(
         )
 
 
-def _recovery_alt(result: Drawable, style: Style) -> str:
+def _recovery_alt(result: Drawable, style: FigureStyle) -> str:
     """Count for each kind the intervals that contain the true value, and give the largest error."""
     texts = ["Estimates by true values."]
     for kind, part in result.frame.groupby("quantity", sort=False):
@@ -170,7 +170,7 @@ def _recovery_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("recovery", alt=_recovery_alt)
-def recovery(result: Drawable, style: Style) -> Figure:
+def recovery(result: Drawable, style: FigureStyle) -> Figure:
     """Estimates from simulated judgments by the true values, a panel for each kind of quantity."""
     # On the line both are equal; hollow points have intervals that miss the truth. Of more than eight judges
     # only people and models have colours of their own, since more markers look alike.
@@ -248,7 +248,7 @@ def diagonal(axes: Axes, values: np.ndarray, look: Theme, nbins: int = 5) -> Non
     tidy(axes, "both", ("top", "right"))
 
 
-def _distributions_alt(result: Drawable, style: Style) -> str:
+def _distributions_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the most frequent rating of each group on each dimension."""
     names, frame = style.names, _pooled_shares(result)
     texts = ["Shares of ratings. Most frequent:"]
@@ -265,7 +265,7 @@ def _distributions_alt(result: Drawable, style: Style) -> str:
 @figure("distributions", alt=_distributions_alt)
 def distributions(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     dimensions: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
@@ -325,7 +325,7 @@ def _draw_shares(axes: Axes, rows: pd.DataFrame, color: str, look: Theme, most: 
     tidy(axes, "y")
 
 
-def _tiers_alt(result: Drawable, style: Style) -> str:
+def _tiers_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the accuracy of each judge on the last dimension, ties split, and chance."""
     names = style.names
     scale = display_order(result.frame["dimension"])[-1]
@@ -344,7 +344,7 @@ def _tiers_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("tier_accuracy", alt=_tiers_alt)
-def tier_accuracy(result: Drawable, style: Style, *, dimension: str | None = None) -> Figure:
+def tier_accuracy(result: Drawable, style: FigureStyle, *, dimension: str | None = None) -> Figure:
     """Complete orders and pairs of tiers in order by one dimension, by default the last, with chance."""
     from matplotlib.lines import Line2D
 

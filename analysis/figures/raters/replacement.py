@@ -15,8 +15,8 @@ from ...frames.vocabulary import PASSING
 from ..dots import stripe, tidy
 from ..fitting import LONGEST_LABEL, Drawable, add_legend, inches, lines_high, more_lines, room_above, wrap
 from ..forest import Forest, forest
-from ..labels import Names, words
-from ..registry import Style, figure
+from ..labels import ColumnNames, words
+from ..registry import FigureStyle, figure
 from ..theme import PAGE_HEIGHT, Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ NO_DIFFERENCE = {
 }
 
 
-def _test_alt(result: Drawable, style: Style) -> str:
+def _test_alt(result: Drawable, style: FigureStyle) -> str:
     """Name the models that pass, with their rates."""
     names, frame = style.names, result.frame
     several, scorings = frame["dimension"].nunique() > 1, frame["scoring"].nunique() > 1
@@ -79,7 +79,7 @@ def _bounds(row: Mapping[Any, Any], quantity: str) -> str:
 @figure("alt_test", alt=_test_alt)
 def alt_test(
     result: Drawable,
-    style: Style,
+    style: FigureStyle,
     *,
     show: Literal["models", "annotators"] = "models",
     model: str | None = None,
@@ -137,13 +137,13 @@ def _rows_of_model(table: pd.DataFrame, model: str) -> pd.DataFrame:
     return table[table["model"] == model]
 
 
-def scoring_name(name: str, names: Names) -> str:
+def scoring_name(name: str, names: ColumnNames) -> str:
     """Label of a scoring."""
     label = names.of("scoring", name)
     return SCORINGS[name] if name in SCORINGS and label == words(name) else label
 
 
-def _panel_name(dimension: str, scoring: str, names: Names, *, several: bool) -> str:
+def _panel_name(dimension: str, scoring: str, names: ColumnNames, *, several: bool) -> str:
     """Name of a panel: its dimension, with the scoring where there are several."""
     measure = scoring_name(scoring, names)
     if not dimension:
@@ -181,7 +181,7 @@ def _draw_quantity(
     tidy(axes)
 
 
-def _test_handles(scorings: Sequence[str], names: Names, look: Theme) -> list[Line2D]:
+def _test_handles(scorings: Sequence[str], names: ColumnNames, look: Theme) -> list[Line2D]:
     from matplotlib.lines import Line2D
 
     def mark(number: int, label: str, color: str, *, filled: bool) -> Line2D:
@@ -198,7 +198,7 @@ def _test_handles(scorings: Sequence[str], names: Names, look: Theme) -> list[Li
     return handles
 
 
-def _annotators(result: Drawable, style: Style, model: str | None) -> Figure:
+def _annotators(result: Drawable, style: FigureStyle, model: str | None) -> Figure:
     """The advantage of each annotator over a model, with t intervals; a panel for each dimension."""
     look, names = style.look, style.names
     table = result.extra["annotators"]
@@ -298,7 +298,7 @@ def _epsilon_rates(result: Drawable) -> tuple[pd.DataFrame, pd.DataFrame]:
     return result.extra["epsilon"], result.frame
 
 
-def _epsilon_alt(result: Drawable, style: Style) -> str:
+def _epsilon_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the epsilon from which each model passes."""
     names, table = style.names, _epsilon_rates(result)[1]
     several = table["dimension"].nunique() > 1 or table["scoring"].nunique() > 1
@@ -317,7 +317,7 @@ def _epsilon_alt(result: Drawable, style: Style) -> str:
 
 @figure("epsilon_curve", alt=_epsilon_alt)
 @figure("alt_test", part="epsilon", alt=_epsilon_alt, when=lambda result: "epsilon" in result.extra)
-def epsilon_curve(result: Drawable, style: Style) -> Figure:
+def epsilon_curve(result: Drawable, style: FigureStyle) -> Figure:
     """Winning rates over epsilon, a line for each model; points mark the smallest epsilon that passes."""
     from matplotlib.lines import Line2D
 
@@ -383,7 +383,7 @@ def _draw_epsilon(
 
 
 @figure("both_answers")
-def both_answers(result: Drawable, style: Style) -> Forest:
+def both_answers(result: Drawable, style: FigureStyle) -> Forest:
     """The replacement test and the Bayesian model: a panel for each quantity, a row for each model."""
     names, frame = style.names, result.frame
     quantities = [name for name in ANSWERS if name in set(frame["quantity"])]
@@ -397,7 +397,7 @@ def both_answers(result: Drawable, style: Style) -> Forest:
     )  # fmt: skip
 
 
-def row_names(frame: pd.DataFrame, names: Names) -> list[str]:
+def row_names(frame: pd.DataFrame, names: ColumnNames) -> list[str]:
     """Model, behind its dimension where there are several."""
     models = names.all("judge", frame["model"])
     if frame["dimension"].nunique() < 2:

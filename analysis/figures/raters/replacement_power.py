@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..dots import tidy
 from ..fitting import Drawable, add_legend, room_above, wrap
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import Theme, new_figure, page_width
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def scenario_name(row: Mapping[Any, Any]) -> str:
     return "Better than a person" if model > human else "Worse than a person"
 
 
-def _power_alt(result: Drawable, style: Style) -> str:
+def _power_alt(result: Drawable, style: FigureStyle) -> str:
     """Give the numbers of items needed, and the largest rate of false passing."""
     target = float(result.settings["target"])
     texts = ["Power of the alternative annotator test over items rated."]
@@ -59,7 +59,7 @@ def _power_alt(result: Drawable, style: Style) -> str:
 
 
 @figure("alt_power", alt=_power_alt)
-def alt_power(result: Drawable, style: Style) -> Figure:
+def alt_power(result: Drawable, style: FigureStyle) -> Figure:
     """Probability of passing over items: a line per panel size, a panel per agreement and epsilon."""
     # Dashed lines are a model that is behind people by epsilon, which should not pass.
     look, frame = style.look, result.frame

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ..benchmark.confusion import Confusions
-from ..dots import Levels, levels, table_of
+from ..dots import LevelPanels, levels, table_of
 from ..fitting import Drawable
 from ..labels import ALPHA, KAPPA, level_of, words
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 
 PANELS = {
     "agreement": "Agreement with people",
@@ -37,7 +37,7 @@ DARKEST = 0.1  # least share of the darkest cell
 
 
 @figure("judging")
-def judging(result: Drawable, style: Style) -> Levels:
+def judging(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Agreement of the judge and among people, base rates, errors by class, and subgroups."""
     frame = result.frame[result.frame["part"].isin([*PANELS, AMONG_PEOPLE])]
     frame = frame[frame["lower"].notna() & ~frame["measure"].str.endswith("_difference")]
@@ -61,7 +61,7 @@ def judging(result: Drawable, style: Style) -> Levels:
     )
 
 
-def _row(measure: str, row: pd.Series[Any], style: Style) -> str:
+def _row(measure: str, row: pd.Series[Any], style: FigureStyle) -> str:
     """What a row is about: a class, a subgroup, or the measure itself."""
     text = SHORT.get(measure, words(measure).lower())
     of = f"{row['class']}: " if row["class"] else ""
@@ -81,7 +81,7 @@ def _order_categories(table: pd.DataFrame) -> pd.DataFrame:
 
 
 @figure("run_comparison")
-def run_comparison(result: Drawable, style: Style) -> Levels:
+def run_comparison(result: Drawable, style: FigureStyle) -> LevelPanels:
     """Differences between two runs by part, the second minus the first."""
     frame = result.frame[result.frame["measure"].str.endswith("_difference")].reset_index(drop=True)
     first, second = result.settings["names"]
@@ -101,7 +101,7 @@ def run_comparison(result: Drawable, style: Style) -> Levels:
 
 
 @figure("judging", part="confusion", when=lambda result: "confusion" in result.extra)
-def confusion(result: Drawable, style: Style) -> Confusions:
+def confusion(result: Drawable, style: FigureStyle) -> Confusions:
     """Shares of the judge's answers to the items of each label by people."""
     table = result.extra["confusion"]
     classes = [str(name) for name in dict.fromkeys(table["people"])]

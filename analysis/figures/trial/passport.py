@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...frames.passport import RULE
 from ..fitting import Drawable, add_legend, room_above, wrap
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Strips:
             f"Carlo error.{named}"
         )
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw a row for each method, few clusters apart."""
         from matplotlib.lines import Line2D
 
@@ -104,7 +104,7 @@ def method_label(method: str) -> str:
 
 
 @figure("passport")
-def strips(result: Drawable, style: Style) -> Strips:
+def strips(result: Drawable, style: FigureStyle) -> Strips:
     """Coverage of every interval by method, in situations with many and with few effective clusters."""
     frame = result.frame
     frame = frame[frame["coverage"].notna()]

@@ -15,7 +15,7 @@ from ...numerics.intervals import wilson
 from ..fitting import Drawable, add_legend, room_above, wrap
 from ..forest import Forest, forest
 from ..labels import words
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ SHARES = ("coverage", "bias_eliminated_coverage", "power")  # of all draws with 
 
 
 @dataclass(frozen=True)
-class Measurement:
+class MeasureRows:
     """The rows of one measure with ``panel, row, series`` in words, and where its ideal value is."""
 
     table: pd.DataFrame
@@ -86,7 +86,7 @@ def panel_labels(frame: pd.DataFrame, result: Drawable) -> list[str]:
     return [": ".join(pair) for pair in zip(*parts, strict=True)]
 
 
-def select_measure(result: Drawable, measure: str) -> Measurement:
+def select_measure(result: Drawable, measure: str) -> MeasureRows:
     """The rows of a measure in words; a reason where there are none."""
     rows = result.frame[result.frame["measure"] == measure].reset_index(drop=True)
     if rows["estimate"].notna().sum() == 0:
@@ -106,7 +106,7 @@ def select_measure(result: Drawable, measure: str) -> Measurement:
         lower=low,
         upper=high,
     )
-    return Measurement(table, ideal, MEASURES.get(measure, words(measure)))
+    return MeasureRows(table, ideal, MEASURES.get(measure, words(measure)))
 
 
 def _forest(result: Drawable, measure: str) -> Forest:
@@ -124,7 +124,7 @@ def _forest(result: Drawable, measure: str) -> Forest:
 
 
 @figure("trial")
-def coverage(result: Drawable, style: Style, *, measure: str = "coverage") -> Forest:
+def coverage(result: Drawable, style: FigureStyle, *, measure: str = "coverage") -> Forest:
     """A measure by cell and method with Monte Carlo intervals: coverage, or bias without intervals."""
     frame = result.frame
     has_estimates = frame.loc[frame["measure"] == measure, "estimate"].notna().any()
@@ -132,13 +132,13 @@ def coverage(result: Drawable, style: Style, *, measure: str = "coverage") -> Fo
 
 
 @figure("trial", part="bias", when=lambda result: "bias" in set(result.frame["measure"]))
-def bias(result: Drawable, style: Style) -> Forest:
+def bias(result: Drawable, style: FigureStyle) -> Forest:
     """Bias by cell and method."""
     return _forest(result, "bias")
 
 
 @figure("trial", part="power", when=lambda result: "power" in set(result.frame["measure"]))
-def power(result: Drawable, style: Style) -> Forest:
+def power(result: Drawable, style: FigureStyle) -> Forest:
     """Shares of draws that reject 0, by cell and method."""
     return _forest(result, "power")
 
@@ -147,7 +147,7 @@ def power(result: Drawable, style: Style) -> Forest:
 class NestedLoop:
     """Lines of methods over cells in the order of nested parameters, which steps below show."""
 
-    said: Measurement
+    said: MeasureRows
     parameters: pd.DataFrame  # one row per cell: values of each parameter
 
     def describe(self) -> str:
@@ -156,7 +156,7 @@ class NestedLoop:
         texts = [f"{name} {row['min']:.3f} to {row['max']:.3f}" for name, row in ranges.iterrows()]
         return f"{self.said.label} over {len(self.parameters)} cells of the trial: {'; '.join(texts)}."
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw a panel for each quantity, and the parameters below."""
         from matplotlib.lines import Line2D
 
@@ -223,7 +223,7 @@ class NestedLoop:
     part="nested_loop",
     when=lambda result: len(result.settings.get("parameters") or []) > 1,
 )
-def nested_loop(result: Drawable, style: Style, *, measure: str = "coverage") -> NestedLoop:
+def nested_loop(result: Drawable, style: FigureStyle, *, measure: str = "coverage") -> NestedLoop:
     """A measure over all cells in the order of nested parameters (Rücker and Schwarzer 2014)."""
     measurement = select_measure(result, measure)
     table = measurement.table.drop_duplicates("row")

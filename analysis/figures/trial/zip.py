@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..fitting import Drawable, add_legend, room_above, wrap
-from ..registry import Style, figure
+from ..registry import FigureStyle, figure
 from ..theme import new_figure, page_width
 from .performance import cell_labels, panel_labels
 
@@ -38,7 +38,7 @@ class Zip:
         texts = "; ".join(f"{name} {value:.2f}" for name, value in share.items())
         return f"Intervals of the draws by the size of their error, {self.where}. Shares that cover: {texts}."
 
-    def draw(self, style: Style) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw intervals as horizontal lines, those with the largest errors on top."""
         from matplotlib.lines import Line2D
 
@@ -80,7 +80,7 @@ class Zip:
 
 
 @figure("trial", part="zip", when=lambda result: not result.extra.get("zip", pd.DataFrame()).empty)
-def zipped(result: Drawable, style: Style) -> Zip:
+def zipped(result: Drawable, style: FigureStyle) -> Zip:
     """Intervals by percentile of their error, where methods differ most (Morris, White and Crowther 2019)."""
     table = result.extra["zip"].reset_index(drop=True)
     table = table.assign(panel=table["method"].astype(str), cell=cell_labels(table, result))

@@ -6,10 +6,10 @@ from .limits import NO_BOOTSTRAP as NO_BOOTSTRAP
 from .limits import SAME as SAME
 from .limits import SHARE as SHARE
 from .limits import UNBOUNDED as UNBOUNDED
+from .limits import BootstrapInterval as BootstrapInterval
+from .limits import BootstrapSample as BootstrapSample
 from .limits import Inference as Inference
-from .limits import Interval as Interval
-from .limits import Moments as Moments
-from .limits import Sample as Sample
+from .limits import InfluenceMoments as InfluenceMoments
 from .limits import Support as Support
 from .limits import basic as basic
 from .limits import bca as bca

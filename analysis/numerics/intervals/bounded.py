@@ -23,7 +23,7 @@ MOST = 1e4  # times as many items as there are, beyond which no number is given
 
 
 @dataclass(frozen=True)
-class Bounded:
+class BoundedEstimate:
     """An estimate with its interval; ``1 - scale * loss`` where it is no difference."""
 
     # estimate, std_error, lower, upper: NaN where they do not exist.
@@ -52,7 +52,7 @@ class Bounded:
         df = self.df if np.isinf(self.df) else max(self.clusters * factor - 1, 1.0)
         return _limits(self.loss, self.scale, self.trials * factor, df, alpha)
 
-    def within(self, lower: float, upper: float, alpha: float, scale: float = 2.0) -> Bounded:
+    def within(self, lower: float, upper: float, alpha: float, scale: float = 2.0) -> BoundedEstimate:
         """A coefficient from -1 to 1 with limits of its own, or a share (``scale`` 1)."""
         upper = min(upper, 1.0)  # rounding
         loss = float(np.clip((1 - self.estimate) / scale, 0.0, 1.0))
@@ -63,7 +63,7 @@ class Bounded:
         z = ndtri(float(level_of_t(self.df, alpha)) / 2)
         return replace(self, lower=lower, upper=upper, loss=loss, scale=scale, trials=float(z**2 / x))
 
-    def tested(self, alpha: float) -> Bounded:
+    def tested(self, alpha: float) -> BoundedEstimate:
         """A difference with limits of its own: p, and the standard error where there is none, from them."""
         critical = float(stdtrit(self.df, 1 - alpha / 2))
         below, above = (self.estimate - self.lower) / critical, (self.upper - self.estimate) / critical
@@ -76,7 +76,7 @@ class Bounded:
         )
 
 
-NOTHING = Bounded(np.nan, np.nan, np.nan, np.nan, 0, 0)
+NOTHING = BoundedEstimate(np.nan, np.nan, np.nan, np.nan, 0, 0)
 
 
 def _limits(loss: float, scale: float, trials: float, df: float, alpha: float) -> tuple[float, float]:
@@ -89,18 +89,18 @@ def n_clusters(cluster: Codes) -> int:
     return len(np.unique(cluster))
 
 
-def bounded(estimate: float, influence: Floats, cluster: Codes) -> Bounded:
+def bounded(estimate: float, influence: Floats, cluster: Codes) -> BoundedEstimate:
     """An estimate with its linearised standard error, from the influence of n rows; NaN where it is zero."""
     n, clusters = len(influence), n_clusters(cluster)
     if not np.isfinite(estimate):
         return replace(NOTHING, n=n, clusters=clusters)
     error = float(clustered_errors(influence[:, None], cluster)[0][0]) if clusters > 1 else np.nan
-    return Bounded(
+    return BoundedEstimate(
         estimate, error if error > SAME else np.nan, np.nan, np.nan, n, clusters, df=max(clusters - 1.0, 1.0)
     )
 
 
-def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
+def share(values: Floats, cluster: Codes, alpha: float) -> BoundedEstimate:
     """Bound the mean of n numbers from 0 to 1; of independent zeros and ones by Wilson's interval."""
     # Clusters of equal rows count as one row each, since copies add nothing.
     n = len(values)
@@ -113,7 +113,7 @@ def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
     if copied and (clusters > 1 or n == 1) and bool(np.isin(of_cluster, ONES).all()):
         lower, upper = _limits(1 - estimate, 1.0, float(clusters), np.inf, alpha)
         error = float(np.sqrt(estimate * (1 - estimate) / clusters)) if 0 < estimate < 1 else np.nan
-        return Bounded(estimate, error, lower, upper, n, clusters, 1 - estimate, 1.0, float(clusters))
+        return BoundedEstimate(estimate, error, lower, upper, n, clusters, 1 - estimate, 1.0, float(clusters))
     result = bounded(estimate, values - estimate, cluster)
     if clusters < 2:
         return result
@@ -123,17 +123,17 @@ def share(values: Floats, cluster: Codes, alpha: float) -> Bounded:
     return replace(result, lower=lower, upper=upper, loss=1 - estimate, scale=1.0, trials=trials)
 
 
-def difference(estimate: float, influence: Floats, cluster: Codes, alpha: float) -> Bounded:
+def difference(estimate: float, influence: Floats, cluster: Codes, alpha: float) -> BoundedEstimate:
     """Bound a difference by Student's t, from the influence of n rows; no interval without variation."""
     n, clusters = len(influence), n_clusters(cluster)
     if not np.isfinite(estimate) or clusters < 2:
-        return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
+        return BoundedEstimate(estimate, np.nan, np.nan, np.nan, n, clusters)
     error = float(clustered_errors(influence[:, None], cluster)[0][0])
     if not error > SAME:
-        return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
+        return BoundedEstimate(estimate, np.nan, np.nan, np.nan, n, clusters)
     df = clusters - 1.0
     interval = inference(np.array([estimate]), np.array([error]), alpha, df=np.array([df]))
-    return Bounded(
+    return BoundedEstimate(
         estimate,
         error,
         float(interval.lower[0]),
@@ -145,20 +145,22 @@ def difference(estimate: float, influence: Floats, cluster: Codes, alpha: float)
     )
 
 
-def f1(jaccard: Bounded) -> Bounded:
+def f1(jaccard: BoundedEstimate) -> BoundedEstimate:
     """F1 from the share of units right among those gold or given, of which it is a rising function."""
 
     def of(j: float) -> float:
         return 2 * j / (1 + j)
 
     slope = 2 / (1 + jaccard.estimate) ** 2
-    return Bounded(
+    return BoundedEstimate(
         of(jaccard.estimate), slope * jaccard.std_error, of(jaccard.lower), of(jaccard.upper), jaccard.n,
         jaccard.clusters, df=jaccard.df,
     )  # fmt: skip
 
 
-def paired_difference(first: Floats, second: Floats, cluster: Codes, alpha: float) -> tuple[Bounded, float]:
+def paired_difference(
+    first: Floats, second: Floats, cluster: Codes, alpha: float
+) -> tuple[BoundedEstimate, float]:
     """The mean of n differences of shares, the second minus the first, and the middle of its interval."""
     n = len(first)
     differences = second - first
@@ -168,18 +170,18 @@ def paired_difference(first: Floats, second: Floats, cluster: Codes, alpha: floa
         table = discordance(second, first)
         error, lower, upper = bonett_price(table, alpha)
         middle = (table.only_left - table.only_right) / (n + 2)
-        return Bounded(estimate, error, lower, upper, n, n, p=mid_p(table)), middle
+        return BoundedEstimate(estimate, error, lower, upper, n, n, p=mid_p(table)), middle
     return difference(estimate, differences - estimate, cluster, alpha), estimate
 
 
-def difference_of_shares(first: Bounded, second: Bounded, alpha: float) -> Bounded:
+def difference_of_shares(first: BoundedEstimate, second: BoundedEstimate, alpha: float) -> BoundedEstimate:
     """The first of two independent shares minus the second, by Newcombe's hybrid of their intervals."""
     # The p value is one minus the level of the interval that ends at zero. Positive dependence of the two,
     # such as of items with rows in both, makes the interval too wide.
     estimate = first.estimate - second.estimate
     n, clusters = min(first.n, second.n), min(first.clusters, second.clusters)
     if not (np.isfinite(first.lower) and np.isfinite(second.lower)):
-        return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
+        return BoundedEstimate(estimate, np.nan, np.nan, np.nan, n, clusters)
 
     def limits(level: float) -> tuple[float, float]:
         (low, high), (second_low, second_high) = first.at(1.0, level), second.at(1.0, level)
@@ -196,20 +198,20 @@ def difference_of_shares(first: Bounded, second: Bounded, alpha: float) -> Bound
         p = float(solve_increasing(excludes_zero, np.array([LEAST_P]), np.ones(1))[0])
     lower, upper = limits(alpha)
     error = (upper - lower) / 2 / float(-ndtri(alpha / 2))
-    return Bounded(estimate, error, lower, upper, n, clusters, p=min(p, 1.0))
+    return BoundedEstimate(estimate, error, lower, upper, n, clusters, p=min(p, 1.0))
 
 
-def difference_of_means(first: Bounded, second: Bounded, alpha: float) -> Bounded:
+def difference_of_means(first: BoundedEstimate, second: BoundedEstimate, alpha: float) -> BoundedEstimate:
     """The first of two independent means minus the second, by Welch; untested where a side has no error."""
     estimate = first.estimate - second.estimate
     n, clusters = min(first.n, second.n), min(first.clusters, second.clusters)
     if not (first.std_error > 0 and second.std_error > 0):
-        return Bounded(estimate, np.nan, np.nan, np.nan, n, clusters)
+        return BoundedEstimate(estimate, np.nan, np.nan, np.nan, n, clusters)
     parts = np.array([first.std_error]) ** 2, np.array([second.std_error]) ** 2
     df = satterthwaite(parts, (np.array([first.df]), np.array([second.df])))
     error = np.sqrt(parts[0] + parts[1])
     interval = inference(np.array([estimate]), error, alpha, df=df)
-    return Bounded(
+    return BoundedEstimate(
         estimate, float(error[0]), float(interval.lower[0]), float(interval.upper[0]), n, clusters,
         df=float(df[0]), p=float(interval.p[0]),
     )  # fmt: skip
@@ -230,19 +232,19 @@ def detectable_differences(std_error: Floats, df: Floats, alpha: float, power: f
     return effects
 
 
-def items_for_width(bounded: Bounded, width: float, alpha: float) -> float:
+def items_for_width(bounded: BoundedEstimate, width: float, alpha: float) -> float:
     """Rows for an interval no wider than ``width``; infinite beyond any number, NaN without an interval."""
     return _needed(bounded, lambda low, high: width - (high - low), alpha)
 
 
-def items_to_exclude(bounded: Bounded, threshold: float, alpha: float) -> float:
+def items_to_exclude(bounded: BoundedEstimate, threshold: float, alpha: float) -> float:
     """Rows with which the interval would exclude a threshold, if the estimate stays as it is."""
     if bounded.estimate > threshold:
         return _needed(bounded, lambda low, high: low - threshold, alpha)
     return _needed(bounded, lambda low, high: threshold - high, alpha)
 
 
-def _needed(bounded: Bounded, enough: Callable[[float, float], float], alpha: float) -> float:
+def _needed(bounded: BoundedEstimate, enough: Callable[[float, float], float], alpha: float) -> float:
     """Rows from which on ``enough`` of the lower and upper limit is not negative."""
     if not np.isfinite(bounded.lower):
         return np.nan

@@ -115,7 +115,7 @@ def level_of_t(df: np.ndarray | float, alpha: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Sample:
+class BootstrapSample:
     """A bootstrap sample of m estimates."""
 
     estimate: np.ndarray  # (m,): from the data themselves
@@ -127,35 +127,32 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Interval:
-    """Estimates with bootstrap inference; every array has shape (m,), NaN where there is none.
-
-    ``alike`` flags estimates without an interval because draws do not differ enough to give it a width.
-    """
+class BootstrapInterval:
+    """Estimates with bootstrap inference; every array has shape (m,), NaN where there is none."""
 
     estimate: np.ndarray
     std_error: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     p: np.ndarray
-    alike: np.ndarray
+    alike: np.ndarray  # no interval, because draws do not differ enough to give it a width
 
 
 @dataclass(frozen=True)
-class Moments:
+class InfluenceMoments:
     """Sums over units of squared and cubed influence on m estimates, each of shape (m,)."""
 
     squares: np.ndarray
     cubes: np.ndarray
 
 
-def percentile(sample: Sample, alpha: float, null: float = 0.0) -> Interval:
+def percentile(sample: BootstrapSample, alpha: float, null: float = 0.0) -> BootstrapInterval:
     """Quantiles of the replicates."""
     lower, upper = _quantiles(sample.replicates, alpha / 2), _quantiles(sample.replicates, 1 - alpha / 2)
     return _interval(sample, lower, upper, _two_sided(_share_below(sample.replicates, null)))
 
 
-def basic(sample: Sample, alpha: float, null: float = 0.0) -> Interval:
+def basic(sample: BootstrapSample, alpha: float, null: float = 0.0) -> BootstrapInterval:
     """Quantiles of the replicates reflected at the estimate."""
     twice = 2 * sample.estimate
     lower = twice - _quantiles(sample.replicates, 1 - alpha / 2)
@@ -163,7 +160,9 @@ def basic(sample: Sample, alpha: float, null: float = 0.0) -> Interval:
     return _interval(sample, lower, upper, _two_sided(_share_below(sample.replicates, twice - null)))
 
 
-def bca(sample: Sample, moments: Moments, alpha: float, null: float = 0.0) -> Interval:
+def bca(
+    sample: BootstrapSample, moments: InfluenceMoments, alpha: float, null: float = 0.0
+) -> BootstrapInterval:
     """Quantiles corrected for bias, and for a standard error that changes with the estimate."""
     bias = ndtri(_share_below(sample.replicates, sample.estimate))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -181,8 +180,8 @@ def bca(sample: Sample, moments: Moments, alpha: float, null: float = 0.0) -> In
 
 
 def studentized(
-    sample: Sample, std_error: np.ndarray, std_errors: np.ndarray, alpha: float, null: float = 0.0
-) -> Interval:
+    sample: BootstrapSample, std_error: np.ndarray, std_errors: np.ndarray, alpha: float, null: float = 0.0
+) -> BootstrapInterval:
     """Quantiles of the t ratios of draws (draws, m); draws with a standard error of 0 have none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(std_errors > 0, (sample.replicates - sample.estimate) / std_errors, np.nan)
@@ -221,11 +220,13 @@ def _two_sided(share: np.ndarray) -> np.ndarray:
     return np.asarray(2 * np.minimum(share, 1 - share))
 
 
-def _interval(sample: Sample, lower: np.ndarray, upper: np.ndarray, p: np.ndarray) -> Interval:
+def _interval(
+    sample: BootstrapSample, lower: np.ndarray, upper: np.ndarray, p: np.ndarray
+) -> BootstrapInterval:
     """Limits and p values where draws differ enough, with the standard deviation of the draws."""
     differ = vary(sample.replicates, sample.scale) & vary(np.stack([lower, upper]), sample.scale)
     tested = sample.tested & differ
     std_error = np.full(len(tested), np.nan)
     std_error[tested] = np.nanstd(sample.replicates[:, tested], axis=0, ddof=1)
     lower, upper, p = (np.where(tested, values, np.nan) for values in (lower, upper, p))
-    return Interval(sample.estimate, std_error, lower, upper, p, sample.tested & ~differ)
+    return BootstrapInterval(sample.estimate, std_error, lower, upper, p, sample.tested & ~differ)

@@ -18,7 +18,7 @@ from ..reading import read_dimensions
 from ..scales import names_of
 from .chance_corrected import OWN, canonical_weighting, custom_weights, weight_matrix
 from .comparisons import CATEGORICAL, Weighting, comparisons_of
-from .rows import Gathered, Request, Weights, coefficients_named, compare, pair_tables, prefix_of
+from .rows import AgreementRequest, ResultRows, Weights, coefficients_named, compare, pair_tables, prefix_of
 
 
 @any_frame
@@ -135,8 +135,10 @@ def agreement(
     """
     strata = tuple(names_of(by))
     chosen = coefficients_named(coefficients)
-    request = Request(chosen, weights, groups, between, judges, strata, cluster, draws, seed, alpha, interval)
-    gathered = Gathered()
+    request = AgreementRequest(
+        chosen, weights, groups, between, judges, strata, cluster, draws, seed, alpha, interval
+    )
+    gathered = ResultRows()
     columns = [*strata, *names_of(cluster)]
     coded = read_dimensions(judgments, dimension, items=items, columns=columns, scale=scale)
     _refuse_unknown(coded, request)
@@ -149,7 +151,7 @@ def agreement(
     return _result(gathered, request)
 
 
-def _refuse_unknown(coded: Sequence[Ratings], request: Request) -> None:
+def _refuse_unknown(coded: Sequence[Ratings], request: AgreementRequest) -> None:
     """Refuse judges and groups that are nowhere, and coefficients of numbers where there are labels."""
     judge_names = {
         name
@@ -184,7 +186,7 @@ def _strata(ratings: Ratings, by: Sequence[str]) -> Iterator[tuple[dict[str, str
         yield dict(zip(by, map(str, levels), strict=True)), ratings.where(mask)
 
 
-def _gather(ratings: Ratings, keys: dict[str, str], request: Request, into: Gathered) -> None:
+def _gather(ratings: Ratings, keys: dict[str, str], request: AgreementRequest, into: ResultRows) -> None:
     """Analyse one dimension of one stratum."""
     if request.judges is not None:
         present = [name for name in ratings.judges if name in set(request.judges)]
@@ -220,7 +222,7 @@ def _weightings(weights: Weights, ratings: Ratings) -> list[Weighting]:
     ]
 
 
-def _result(gathered: Gathered, request: Request) -> Result:
+def _result(gathered: ResultRows, request: AgreementRequest) -> Result:
     if not gathered.rows:
         why = " ".join(gathered.notes) or "the judgments contain too few judges."
         raise InputError(f"Two raters are needed for a comparison: {why}")

@@ -9,33 +9,38 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.intervals.bounded import Bounded, Flags, bounded, share
+from ...numerics.intervals.bounded import BoundedEstimate, Flags, bounded, share
 from ...numerics.intervals.items import Weights, items_of, limits, patterns_of, weights_of
-from ...numerics.panel import Panel, panel_from
+from ...numerics.panel import RatingPanel, panel_from
 from ...numerics.types import Codes, Floats
 from . import chance_corrected as corrected
 from .icc import icc_from_mean_squares, icc_limits, mean_squares
-from .pairs import Sides, mean_kappa, mean_kappa_influence, paired_coefficient, paired_influence
+from .pairs import SideShares, mean_kappa, mean_kappa_influence, paired_coefficient, paired_influence
 
 PERCENT, COHEN, CONGER, KRIPPENDORFF, GWET = "percent", "cohen", "conger", "krippendorff", "gwet"
 MOST_ADDED = 20  # categories beyond which those that nobody used are not added to either limit
 
 
 def of_sides(
-    sides: Sides, weights: Floats | None, kind: str, cluster: Codes, alpha: float, names: Sequence[Any] = ()
-) -> Bounded:
+    sides: SideShares,
+    weights: Floats | None,
+    kind: str,
+    cluster: Codes,
+    alpha: float,
+    names: Sequence[Any] = (),
+) -> BoundedEstimate:
     """Bound a coefficient of two sides; ``names`` are those of the categories."""
     return of_sides_by_weights(sides, [weights], kind, cluster, alpha, names)[0]
 
 
 def of_sides_by_weights(
-    sides: Sides,
+    sides: SideShares,
     matrices: Sequence[Floats | None],
     kind: str,
     cluster: Codes,
     alpha: float,
     names: Sequence[Any] = (),
-) -> list[Bounded]:
+) -> list[BoundedEstimate]:
     """Bound a coefficient of two sides with each of several weights, whose draws of items are the same."""
     samples: dict[bytes, _Samples] = {}
     result = []
@@ -68,11 +73,11 @@ def of_sides_by_weights(
 class _Samples:
     """Distinct items of two sides, with those that a prior adds, and weights of them."""
 
-    sides: Sides
+    sides: SideShares
     drawn: Weights
 
 
-def _samples_of(sides: Sides, order: Codes, cluster: Codes, alpha: float) -> _Samples:
+def _samples_of(sides: SideShares, order: Codes, cluster: Codes, alpha: float) -> _Samples:
     rows = min(
         (
             np.hstack([first_side[:, order], second_side[:, order]])
@@ -85,7 +90,7 @@ def _samples_of(sides: Sides, order: Codes, cluster: Codes, alpha: float) -> _Sa
     first_label, second_label, against, favour = cells_of(in_use)
     eye = np.eye(len(order))
     q = len(order)
-    added = Sides(
+    added = SideShares(
         np.vstack([rows[first, :q], eye[first_label]]), np.vstack([rows[first, q:], eye[second_label]])
     )
     none = np.zeros(len(first))
@@ -93,7 +98,7 @@ def _samples_of(sides: Sides, order: Codes, cluster: Codes, alpha: float) -> _Sa
     return _Samples(added, weights_of(items_of(code, len(prior[0]), cluster), *prior, alpha))
 
 
-def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> Bounded:
+def of_panel(panel: RatingPanel, weights: Floats | None, kind: str, alpha: float) -> BoundedEstimate:
     """Bound a coefficient of the raters of a panel, over items with two ratings or more."""
     if not panel.pairable.any():
         return bounded(np.nan, np.zeros(0), panel.cluster[:0])
@@ -104,7 +109,7 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
     if panel.n_raters == 2 and panel.is_complete:  # the same estimate
         shares = [np.eye(panel.q)[panel.rows(panel.rater == rater).category] for rater in (0, 1)]
         between = COHEN if kind == CONGER else kind
-        return of_sides(Sides(*shares), weights, between, panel.cluster, alpha, panel.categories)
+        return of_sides(SideShares(*shares), weights, between, panel.cluster, alpha, panel.categories)
     estimate = float(statistic_of(panel, weights, kind)(np.ones((1, panel.n_items)))[0])
     influence = influence_of(panel, weights, kind)
     order = order_of(panel.categories, weights, panel.q)
@@ -126,7 +131,7 @@ def of_panel(panel: Panel, weights: Floats | None, kind: str, alpha: float) -> B
 ICCS = 3  # ICC(1,1), ICC(2,1) and ICC(3,1)
 
 
-def of_icc(panel: Panel, alpha: float, weight: Floats | None = None) -> Floats:
+def of_icc(panel: RatingPanel, alpha: float, weight: Floats | None = None) -> Floats:
     """Limits of the three ICCs of a complete panel, shape (3, 2), of items with a weight, (I,), or alike."""
     # Those of the F distribution; where items are in clusters, or have weights, those of a Bayesian
     # bootstrap.
@@ -165,18 +170,18 @@ def _bootstrap_icc_limits(
     return np.stack(limits(statistics, draws, estimate), axis=1)
 
 
-def _has_limits(result: Bounded) -> bool:
+def _has_limits(result: BoundedEstimate) -> bool:
     return bool(np.isfinite(result.estimate)) and result.clusters > 1
 
 
 def _with_limits(
-    result: Bounded, statistic: Callable[[Floats], Floats], draws: Weights, alpha: float
-) -> Bounded:
+    result: BoundedEstimate, statistic: Callable[[Floats], Floats], draws: Weights, alpha: float
+) -> BoundedEstimate:
     low, high = limits(lambda weights: statistic(weights)[:, None], draws, np.array([result.estimate]))
     return result.within(float(low[0]), float(high[0]), alpha)
 
 
-def _both_ways(sides: Sides) -> Iterator[tuple[Floats, Floats]]:
+def _both_ways(sides: SideShares) -> Iterator[tuple[Floats, Floats]]:
     """Either side first: every coefficient is the same, and so are its limits in an order by content."""
     yield sides.first, sides.second
     yield sides.second, sides.first
@@ -209,7 +214,7 @@ def cells_of(is_used: Flags) -> tuple[Codes, Codes, Floats, Floats]:
 
 
 def added_ratings(
-    panel: Panel, width: int, kind: str, first_label: Codes, second_label: Codes
+    panel: RatingPanel, width: int, kind: str, first_label: Codes, second_label: Codes
 ) -> tuple[Codes, float]:
     """Ratings of items that are added, (M, width), of two categories in turn, and the weight of an item."""
     by_rater = kind in (COHEN, CONGER)
@@ -221,7 +226,7 @@ def added_ratings(
     return mixed, float(min(shared, 1.0)) if by_rater else 1.0
 
 
-def ratings_of(panel: Panel, order: Codes, by_rater: bool) -> Codes:
+def ratings_of(panel: RatingPanel, order: Codes, by_rater: bool) -> Codes:
     """Categories of the ratings of each item, shape (I, J): by rater, or in rising order; -1 for none."""
     place = np.argsort(order)[panel.category]
     raters = np.argsort(np.argsort(np.array(panel.raters, dtype=object), kind="stable"), kind="stable")
@@ -235,12 +240,12 @@ def ratings_of(panel: Panel, order: Codes, by_rater: bool) -> Codes:
     return rows
 
 
-def panel_of_rows(rows: Codes, panel: Panel, order: Codes) -> Panel:
+def panel_of_rows(rows: Codes, panel: RatingPanel, order: Codes) -> RatingPanel:
     """The panel of patterns of ratings, shape (P, J)."""
     item, rater = np.nonzero(rows >= 0)
     category = rows[item, rater]
     categories = tuple(panel.categories[k] for k in order)
-    return Panel(
+    return RatingPanel(
         item=item.astype(np.int64),
         rater=rater.astype(np.int64),
         category=category,
@@ -254,7 +259,7 @@ def panel_of_rows(rows: Codes, panel: Panel, order: Codes) -> Panel:
     )
 
 
-def statistic_of(panel: Panel, weights: Floats | None, kind: str) -> Callable[[Floats], Floats]:
+def statistic_of(panel: RatingPanel, weights: Floats | None, kind: str) -> Callable[[Floats], Floats]:
     """A coefficient of the raters of a panel as a function of weights of its items."""
     if kind == KRIPPENDORFF:
         return partial(corrected.krippendorff, panel, weights)
@@ -266,7 +271,7 @@ def statistic_of(panel: Panel, weights: Floats | None, kind: str) -> Callable[[F
     return partial(corrected.coefficient, panel, weights, kind=kind)
 
 
-def influence_of(panel: Panel, weights: Floats | None, kind: str) -> Floats:
+def influence_of(panel: RatingPanel, weights: Floats | None, kind: str) -> Floats:
     """Influence of each item on a coefficient of the raters of a panel."""
     if kind == KRIPPENDORFF:
         return corrected.krippendorff_influence(panel, weights)

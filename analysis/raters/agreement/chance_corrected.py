@@ -10,7 +10,7 @@ from scipy import sparse
 
 from conjury.inference.errors import InputError, did_you_mean, listed
 
-from ...numerics.panel import Panel
+from ...numerics.panel import RatingPanel
 from ...numerics.types import Floats
 
 NAMES = ("nominal", "linear", "ordinal", "quadratic", "ratio")
@@ -68,7 +68,7 @@ def custom_weights(weights: Any, q: int) -> Floats:
     return matrix
 
 
-def krippendorff(panel: Panel, weights: Floats | None, item_weights: Floats) -> Floats:
+def krippendorff(panel: RatingPanel, weights: Floats | None, item_weights: Floats) -> Floats:
     """Alpha in b samples, shape (b,), from how often each item counts in them, shape (b, I)."""
     # Without weights, categories differ by the squared number of ratings between them (the ordinal metric),
     # which makes alpha that of an interval scale on mid-ranks.
@@ -91,7 +91,7 @@ def krippendorff(panel: Panel, weights: Floats | None, item_weights: Floats) -> 
     )
 
 
-def krippendorff_influence(panel: Panel, weights: Floats | None) -> Floats:
+def krippendorff_influence(panel: RatingPanel, weights: Floats | None) -> Floats:
     """Influence of each item on alpha, shape (I,), its small-sample factor left aside (as in Gwet 2014)."""
     counts, pairs = _pairable(panel)
     n = counts.sum(axis=0)
@@ -118,7 +118,7 @@ def krippendorff_influence(panel: Panel, weights: Floats | None) -> Floats:
     return np.where(panel.pairable, -panel.n_items * slope / expected, np.nan)
 
 
-def _pairable(panel: Panel) -> tuple[Floats, Floats]:
+def _pairable(panel: RatingPanel) -> tuple[Floats, Floats]:
     """Counts of items with two ratings or more, others zero, (I, q); one over the ratings less one, (I,)."""
     n = panel.per_item
     return panel.counts * panel.pairable[:, None], np.divide(
@@ -155,7 +155,7 @@ def corrected(observed: Floats, chance: Floats) -> Floats:
     )
 
 
-def observed(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
+def observed(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
     """Mean over items of the share of agreeing pairs of ratings, shape (b,)."""
     # Items with one rating say nothing about agreement; every other item counts the same, however many
     # ratings it has (Fleiss 1971, generalised by Gwet 2014).
@@ -164,7 +164,7 @@ def observed(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
         return np.asarray((item_weights @ share) / (item_weights @ panel.pairable.astype(float)))
 
 
-def observed_influence(panel: Panel, weights: Floats) -> Floats:
+def observed_influence(panel: RatingPanel, weights: Floats) -> Floats:
     """Influence of each item on the observed agreement, shape (I,); 0 for items with one rating."""
     share, pairable = pair_agreement(panel, weights), panel.pairable
     if not pairable.any():
@@ -173,25 +173,25 @@ def observed_influence(panel: Panel, weights: Floats) -> Floats:
     return np.asarray(np.where(pairable, share - mean, 0.0) / pairable.mean())
 
 
-def pair_agreement(panel: Panel, weights: Floats) -> Floats:
+def pair_agreement(panel: RatingPanel, weights: Floats) -> Floats:
     """Share of agreeing pairs among the ratings of each item, shape (I,); 0 where there is no pair."""
     n = panel.per_item
     agreeing = (panel.counts * (panel.counts @ weights)).sum(axis=1) - n
     return np.asarray(np.divide(agreeing, n * (n - 1), out=np.zeros(len(n)), where=panel.pairable))
 
 
-def prevalence(panel: Panel, item_weights: Floats) -> Floats:
+def prevalence(panel: RatingPanel, item_weights: Floats) -> Floats:
     """Mean over items of the share of ratings in each category, shape (b, q)."""
     return np.asarray((item_weights @ panel.shares()) / item_weights.sum(axis=1, keepdims=True))
 
 
-def fleiss_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
+def fleiss_chance(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement by the prevalence of categories, shape (b,)."""
     pi = prevalence(panel, item_weights)
     return np.asarray(((pi @ weights) * pi).sum(axis=1))
 
 
-def gwet_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
+def gwet_chance(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement of AC1 (nominal weights) and AC2, shape (b,); NaN for a single category."""
     pi = prevalence(panel, item_weights)
     return np.asarray(_gwet_scale(weights) * (pi * (1 - pi)).sum(axis=1))
@@ -202,12 +202,12 @@ def _gwet_scale(weights: Floats) -> float:
     return float(weights.sum() / (q * (q - 1))) if q > 1 else np.nan
 
 
-def uniform_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
+def uniform_chance(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement where all categories are equally likely, shape (b,); NaN for a single category."""
     return np.full(len(item_weights), weights.mean() if len(weights) > 1 else np.nan)
 
 
-def conger_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
+def conger_chance(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
     """Chance agreement of two different raters, each by an own prevalence, shape (b,)."""
     # A rater's prevalence is that of the items he or she rated, and pairs of raters count the same.
     size = max(1, BLOCK // (panel.n_raters * panel.q))
@@ -219,7 +219,7 @@ def conger_chance(panel: Panel, weights: Floats, item_weights: Floats) -> Floats
     return np.concatenate(parts)
 
 
-def _rater_cells(panel: Panel) -> sparse.csr_array:
+def _rater_cells(panel: RatingPanel) -> sparse.csr_array:
     """Which category each rater gave an item, shape (I, J q)."""
     at = panel.rater * panel.q + panel.category
     return sparse.csr_array(
@@ -246,7 +246,7 @@ CHANCE = {
 }
 
 
-def chance_influence(panel: Panel, weights: Floats, kind: str) -> Floats:
+def chance_influence(panel: RatingPanel, weights: Floats, kind: str) -> Floats:
     """Influence of each item on a chance agreement of ``CHANCE``, shape (I,)."""
     if kind == "brennan_prediger":
         return np.zeros(panel.n_items)
@@ -259,7 +259,7 @@ def chance_influence(panel: Panel, weights: Floats, kind: str) -> Floats:
     return np.asarray(-2 * _gwet_scale(weights) * ((shares - pi) @ pi))
 
 
-def _conger_influence(panel: Panel, weights: Floats) -> Floats:
+def _conger_influence(panel: RatingPanel, weights: Floats) -> Floats:
     counts = np.asarray(_rater_cells(panel).sum(axis=0)).reshape(panel.n_raters, panel.q)
     n = counts.sum(axis=1, keepdims=True)
     share, raters = counts / n, panel.n_raters
@@ -271,12 +271,12 @@ def _conger_influence(panel: Panel, weights: Floats) -> Floats:
     return np.asarray(np.bincount(panel.item, added, minlength=panel.n_items))
 
 
-def coefficient(panel: Panel, weights: Floats, item_weights: Floats, kind: str) -> Floats:
+def coefficient(panel: RatingPanel, weights: Floats, item_weights: Floats, kind: str) -> Floats:
     """A coefficient of ``CHANCE``, shape (b,)."""
     return corrected(observed(panel, weights, item_weights), CHANCE[kind](panel, weights, item_weights))
 
 
-def coefficient_influence(panel: Panel, weights: Floats, kind: str) -> Floats:
+def coefficient_influence(panel: RatingPanel, weights: Floats, kind: str) -> Floats:
     """Influence of each item on a coefficient of ``CHANCE``, shape (I,)."""
     # Gwet's (2008) linearisation, with the number of items that have two ratings taken as it is.
     ones = np.ones((1, panel.n_items))

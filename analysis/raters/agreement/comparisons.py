@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from conjury.inference.errors import InputError
 
 from ...frames.vocabulary import AGAIN, HUMAN
-from ...numerics.intervals.bounded import Bounded
-from ...numerics.panel import Panel
+from ...numerics.intervals.bounded import BoundedEstimate
+from ...numerics.panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
 from . import bounds, icc, pairs
 from .icc import kendall_w
-from .pairs import Sides
+from .pairs import SideShares
 
 
-def panel_of(ratings: Ratings, cluster: Codes | None = None) -> Panel:
+def panel_of(ratings: Ratings, cluster: Codes | None = None) -> RatingPanel:
     """The panel of ratings with one sample a judge; ``cluster`` has one entry an item, by default its own."""
-    return Panel(
+    return RatingPanel(
         item=ratings.item,
         rater=ratings.judge,
         category=ratings.category,
@@ -42,19 +42,21 @@ MODELS = "model"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RaterComparison:
     """The ratings of a group, or of two sides."""
 
     among: str  # the group, or the first side
     against: str | None  # the second side
-    panel: Panel  # of a group its ratings; of two sides those of the first, of the items that both rated
-    other: Panel | None = None  # of the second side, the same items in the same order
+    panel: (
+        RatingPanel  # of a group its ratings; of two sides those of the first, of the items that both rated
+    )
+    other: RatingPanel | None = None  # of the second side, the same items in the same order
 
     @property
-    def sides(self) -> Sides:
+    def sides(self) -> SideShares:
         """Shares of ratings in categories, of both sides."""
         assert self.other is not None
-        return Sides(self.panel.shares(), self.other.shares())
+        return SideShares(self.panel.shares(), self.other.shares())
 
     @property
     def name(self) -> str:
@@ -85,7 +87,7 @@ def comparisons_of(
     groups: Mapping[str, Sequence[str]] | None,
     between: Sequence[tuple[str, str]] | None,
     cluster: Codes,
-) -> tuple[list[Comparison], list[str]]:
+) -> tuple[list[RaterComparison], list[str]]:
     """The comparisons that the ratings allow, and what does not come about, in words."""
     named = {name: list(judges) for name, judges in (groups or default_groups(ratings)).items()}
     for name, judges in named.items():
@@ -95,7 +97,7 @@ def comparisons_of(
             )
     pairs = default_between(ratings, named) if between is None else list(between)
     first = ratings.first_samples
-    result: list[Comparison] = []
+    result: list[RaterComparison] = []
     notes: list[str] = []
     if not first.all():
         notes.append("For judges with several samples of an item, the first is used.")
@@ -106,7 +108,7 @@ def comparisons_of(
             if name != MODELS or groups is not None:
                 notes.append(f"{name}: {len(present)} rater, so there is no agreement among them.")
             continue
-        result.append(Comparison(name, None, panel.rows(first & np.isin(ratings.judge, present))))
+        result.append(RaterComparison(name, None, panel.rows(first & np.isin(ratings.judge, present))))
     for among, against in pairs:
         sides = [_positions(named.get(side, [side]), ratings) for side in (among, against)]
         compared = _comparison_of_sides(
@@ -126,19 +128,19 @@ def _positions(judges: Sequence[str], ratings: Ratings) -> list[int]:
 
 
 def _comparison_of_sides(
-    among: str, against: str, panel: Panel, masks: Sequence[NDArray[np.bool_]]
-) -> Comparison | None:
+    among: str, against: str, panel: RatingPanel, masks: Sequence[NDArray[np.bool_]]
+) -> RaterComparison | None:
     rated = [np.bincount(panel.item[mask], minlength=panel.n_items) > 0 for mask in masks]
     is_shared = rated[0] & rated[1]
     if not is_shared.any():
         return None
     panels = [panel.rows(mask & is_shared[panel.item]) for mask in masks]
-    return Comparison(among, against, panels[0], panels[1])
+    return RaterComparison(among, against, panels[0], panels[1])
 
 
 def _retest_comparisons(
-    ratings: Ratings, panel: Panel, named: Mapping[str, Sequence[str]]
-) -> list[Comparison]:
+    ratings: Ratings, panel: RatingPanel, named: Mapping[str, Sequence[str]]
+) -> list[RaterComparison]:
     """People with themselves: the first and second rating of an item, pooled over the people of a group."""
     sample = pd.Series(ratings.frame["sample"].to_numpy(dtype=np.int64))
     unit = ratings.item * len(ratings.judges) + ratings.judge
@@ -159,11 +161,11 @@ def _retest_comparisons(
             raters=("first", "second"),
             n_raters=2,
         )
-        result.append(Comparison(name + AGAIN, None, as_items.rows(mine)))
+        result.append(RaterComparison(name + AGAIN, None, as_items.rows(mine)))
     return result
 
 
-def _comparisons_of_samples(ratings: Ratings, panel: Panel) -> list[Comparison]:
+def _comparisons_of_samples(ratings: Ratings, panel: RatingPanel) -> list[RaterComparison]:
     """Models with themselves, over the items they answered several times."""
     sample = ratings.frame["sample"].to_numpy(dtype=np.int64)
     result = []
@@ -178,7 +180,7 @@ def _comparisons_of_samples(ratings: Ratings, panel: Panel) -> list[Comparison]:
             raters=tuple(f"sample {number}" for number in numbers),
             n_raters=len(numbers),
         )
-        result.append(Comparison(model, None, as_raters.rows(mine)))
+        result.append(RaterComparison(model, None, as_raters.rows(mine)))
     return result
 
 
@@ -220,22 +222,24 @@ class Weighting:
 
 
 @dataclass(frozen=True)
-class Family:
+class CoefficientFamily:
     """m coefficients that are computed together."""
 
     # ``raters``: of how many the mean is meant, NaN where that is no matter
     keys: tuple[tuple[str, str, float], ...]
     # from how often items count, shape (b, I), to estimates, shape (b, m)
     statistics: Callable[[Floats], Floats]
-    bounds: Callable[[], Bounded] | None = None  # of a single coefficient: its interval and standard error
+    bounds: Callable[[], BoundedEstimate] | None = (
+        None  # of a single coefficient: its interval and standard error
+    )
     # shape (m, 2), or None: where limits are analytical and there is no standard error
     limits: Floats | None = None
     draw: bool = True  # whether bootstrap samples mean anything
 
 
 def families(
-    compared: Comparison, coefficients: Sequence[str], weightings: Sequence[Weighting], alpha: float
-) -> Iterator[Family]:
+    compared: RaterComparison, coefficients: Sequence[str], weightings: Sequence[Weighting], alpha: float
+) -> Iterator[CoefficientFamily]:
     """The families of a comparison, as far as its ratings have them."""
     for weighting in weightings:
         for name in (name for name in CATEGORICAL if name in coefficients):
@@ -249,14 +253,19 @@ def families(
 
 
 def _family_of_one(
-    name: str, weighting: Weighting, statistic: Callable[[Floats], Floats], bounds: Callable[[], Bounded]
-) -> Family:
-    return Family(
+    name: str,
+    weighting: Weighting,
+    statistic: Callable[[Floats], Floats],
+    bounds: Callable[[], BoundedEstimate],
+) -> CoefficientFamily:
+    return CoefficientFamily(
         ((name, weighting.name, np.nan),), lambda item_weights: statistic(item_weights)[:, None], bounds
     )
 
 
-def _family_of_sides(compared: Comparison, name: str, weighting: Weighting, alpha: float) -> Family:
+def _family_of_sides(
+    compared: RaterComparison, name: str, weighting: Weighting, alpha: float
+) -> CoefficientFamily:
     sides, panel, weights = compared.sides, compared.panel, weighting.of(name)
     bound = partial(bounds.of_sides, sides, weights, name, panel.cluster, alpha, panel.categories)
     return _family_of_one(
@@ -264,14 +273,14 @@ def _family_of_sides(compared: Comparison, name: str, weighting: Weighting, alph
     )
 
 
-def _family_of_panel(panel: Panel, name: str, weighting: Weighting, alpha: float) -> Family:
+def _family_of_panel(panel: RatingPanel, name: str, weighting: Weighting, alpha: float) -> CoefficientFamily:
     weights = weighting.of(name)
     bound = partial(bounds.of_panel, panel, weights, name, alpha)
     result = _family_of_one(name, weighting, bounds.statistic_of(panel, weights, name), bound)
     return replace(result, draw=few_shared(panel) is None) if name == "cohen" else result
 
 
-def few_shared(panel: Panel) -> float | None:
+def few_shared(panel: RatingPanel) -> float | None:
     """Median of the items that pairs of raters share, where it is small."""
     if panel.is_complete or panel.n_raters < 3:
         return None
@@ -280,27 +289,29 @@ def few_shared(panel: Panel) -> float | None:
     return shared if shared < FEW_SHARED else None
 
 
-def _families_of_values(panel: Panel, coefficients: Sequence[str], alpha: float) -> Iterator[Family]:
+def _families_of_values(
+    panel: RatingPanel, coefficients: Sequence[str], alpha: float
+) -> Iterator[CoefficientFamily]:
     k = panel.usual_raters
     icc_names = [name for name in (*ONE_WAY, *TWO_WAY) if name in coefficients]
     if panel.is_complete:
         if icc_names:
             yield _complete_icc(panel, icc_names, alpha)
         if "kendall_w" in coefficients:
-            yield Family(
+            yield CoefficientFamily(
                 (("kendall_w", "", np.nan),), lambda item_weights: kendall_w(panel, item_weights)[:, None]
             )
     else:
         one_way_names = [name for name in ONE_WAY if name in coefficients]
         if one_way_names:
-            yield Family(
+            yield CoefficientFamily(
                 _keys(one_way_names, k),
                 lambda item_weights: _single_and_average(
                     {"1": icc.one_way_icc(panel, item_weights)}, one_way_names, k
                 ),
             )
         if "kendall_w" in coefficients:
-            yield Family((("kendall_w", "", np.nan),), _missing_values)
+            yield CoefficientFamily((("kendall_w", "", np.nan),), _missing_values)
     named = [
         name
         for name in (*TWO_WAY, *GENERAL)
@@ -326,7 +337,7 @@ def _single_and_average(single: Mapping[str, Floats], names: Sequence[str], k: f
     return np.stack(columns, axis=1)
 
 
-def _complete_icc(panel: Panel, names: Sequence[str], alpha: float) -> Family:
+def _complete_icc(panel: RatingPanel, names: Sequence[str], alpha: float) -> CoefficientFamily:
     k = panel.usual_raters
 
     def of(item_weights: Floats) -> Floats:
@@ -334,10 +345,10 @@ def _complete_icc(panel: Panel, names: Sequence[str], alpha: float) -> Family:
         return _single_and_average(dict(zip("123", single.T, strict=True)), names, k)
 
     limits = _single_and_average(dict(zip("123", bounds.of_icc(panel, alpha), strict=True)), names, k)
-    return Family(_keys(names, k), of, limits=limits.T)
+    return CoefficientFamily(_keys(names, k), of, limits=limits.T)
 
 
-def _variance_family(panel: Panel, names: Sequence[str]) -> Family:
+def _variance_family(panel: RatingPanel, names: Sequence[str]) -> CoefficientFamily:
     """Coefficients of incomplete designs and generalisability, from variances; these come along as well."""
     k = panel.usual_raters
     crossed = icc.is_crossed(panel)
@@ -353,4 +364,4 @@ def _variance_family(panel: Panel, names: Sequence[str]) -> Family:
         return np.concatenate([np.stack(columns, axis=1), variances], axis=1)
 
     extra = tuple((name, "variance", np.nan) for name in VARIANCES)
-    return Family((*_keys(names, k), *extra), of)
+    return CoefficientFamily((*_keys(names, k), *extra), of)

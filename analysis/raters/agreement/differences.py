@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from ...numerics.intervals import SAME
-from ...numerics.intervals.bounded import Bounded, bounded
+from ...numerics.intervals.bounded import BoundedEstimate, bounded
 from ...numerics.intervals.items import items_of, limits, patterns_of, weights_of
-from ...numerics.panel import Panel
+from ...numerics.panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from .bounds import added_ratings, cells_of, content_of, order_of, panel_of_rows, ratings_of, statistic_of
-from .pairs import Sides, paired_coefficient
+from .pairs import SideShares, paired_coefficient
 
 Statistic = Callable[[Floats], Floats]
 
@@ -35,7 +35,7 @@ def of_judges(
     cluster: Codes,
     alpha: float,
     names: Sequence[Any] = (),
-) -> Bounded:
+) -> BoundedEstimate:
     """Bound the agreement of a second judge with people, (I, q) shares of labels, less that of a first."""
     order = order_of(names, weights, people.shape[1])
     q, place, share = len(order), np.argsort(order), people[:, order]
@@ -53,7 +53,7 @@ def of_judges(
     )
     distinct = np.vstack([rows[first], right, wrong])
     ordered = weights if weights is None else weights[np.ix_(order, order)]
-    sides = [Sides(np.eye(q)[distinct[:, at].astype(np.int64)], distinct[:, 2:]) for at in (0, 1)]
+    sides = [SideShares(np.eye(q)[distinct[:, at].astype(np.int64)], distinct[:, 2:]) for at in (0, 1)]
     low, high = (partial(paired_coefficient, side, ordered, kind=kind) for side in sides)
     zeros, none = np.zeros(len(first)), np.zeros(len(prior_weight))
     prior = (np.concatenate([zeros, prior_weight, none]), np.concatenate([zeros, none, prior_weight]))
@@ -63,12 +63,12 @@ def of_judges(
 
 def of_judge_and_people(
     judge: Codes,
-    panel: Panel,
+    panel: RatingPanel,
     weights: Floats | None,
     kinds: tuple[str, str],
     influence: Floats,
     alpha: float,
-) -> Bounded:
+) -> BoundedEstimate:
     """Bound the agreement of a judge with the raters of a panel less theirs among themselves."""
     order = order_of(panel.categories, weights, panel.q)
     codes = np.argsort(order)[judge]
@@ -84,7 +84,7 @@ def of_judge_and_people(
     ordered = weights if weights is None else weights[np.ix_(order, order)]
     people = panel_of_rows(distinct[:, 1:], panel, order)
     counts = people.counts
-    sides = Sides(np.eye(panel.q)[distinct[:, 0]], counts / counts.sum(axis=1, keepdims=True))
+    sides = SideShares(np.eye(panel.q)[distinct[:, 0]], counts / counts.sum(axis=1, keepdims=True))
     statistics = (
         statistic_of(people, ordered, kinds[1]),
         partial(paired_coefficient, sides, ordered, kind=kinds[0]),
@@ -104,7 +104,7 @@ def _bounded(
     influence: Floats,
     cluster: Codes,
     alpha: float,
-) -> Bounded:
+) -> BoundedEstimate:
     """Bound the second statistic less the first; p is that of the interval which ends at zero."""
 
     def difference(weights: Floats) -> Floats:
@@ -121,6 +121,6 @@ def _bounded(
     return replace(result, lower=float(low[0]), upper=float(high[0])).tested(alpha)
 
 
-def _reversed_difference(result: Bounded) -> Bounded:
+def _reversed_difference(result: BoundedEstimate) -> BoundedEstimate:
     """The difference the other way round."""
     return replace(result, estimate=-result.estimate or 0.0, lower=-result.upper, upper=-result.lower)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
-from ...numerics.panel import Panel
+from ...numerics.panel import RatingPanel
 from ...numerics.restricted_likelihood import Refit, cells_of, fit, sums_of, variances_at
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK
 
 
-def kendall_w(panel: Panel, item_weights: Floats) -> Floats:
+def kendall_w(panel: RatingPanel, item_weights: Floats) -> Floats:
     """W of the raters' rankings of items, in b samples, shape (b,), from how often items count, (b, I)."""
     # The panel must be complete: rankings of different items cannot be compared.
     m, q = panel.n_raters, panel.q
@@ -43,7 +43,7 @@ def _concordance(category: Codes, item_weights: Floats, q: int) -> Floats:
     return np.asarray(np.divide(spread, most, out=np.full(len(n), np.nan), where=most > 1e-9 * n**3))
 
 
-def reml_variances(panel: Panel, item_weights: Floats, crossed: bool) -> Floats:
+def reml_variances(panel: RatingPanel, item_weights: Floats, crossed: bool) -> Floats:
     """Variances of items, raters and residual in b samples, shape (b, 3), by restricted likelihood."""
     # Complete panels have a closed form. Where all ratings of every item are the same, there is no residual.
     if crossed and panel.is_complete and min(panel.n_raters, panel.n_items) > 1:
@@ -68,7 +68,7 @@ def reml_variances(panel: Panel, item_weights: Floats, crossed: bool) -> Floats:
     return result
 
 
-def _varies_within(panel: Panel) -> Floats:
+def _varies_within(panel: RatingPanel) -> Floats:
     """Whether the ratings of an item differ, shape (I,), as numbers."""
     low, high = np.full(panel.n_items, np.inf), np.full(panel.n_items, -np.inf)
     np.minimum.at(low, panel.item, panel.value)
@@ -103,7 +103,7 @@ def generalisability(variances: Floats, k: float) -> Floats:
         return np.stack([item / (item + residual / k), item / (item + (rater + residual) / k)], axis=1)
 
 
-def is_crossed(panel: Panel) -> bool:
+def is_crossed(panel: RatingPanel) -> bool:
     """Whether some rater rated several items, so that raters can be separated from residual."""
     rated = np.bincount(panel.rater, minlength=panel.n_raters)
     return bool((rated > 1).any()) and panel.n_raters > 1
@@ -121,7 +121,7 @@ class MeanSquares:
     k: int  # Raters
 
 
-def mean_squares(panel: Panel, item_weights: Floats) -> MeanSquares:
+def mean_squares(panel: RatingPanel, item_weights: Floats) -> MeanSquares:
     """Mean squares of a complete panel in b samples, from how often items count, shape (b, I)."""
     values = panel.matrix - panel.value.mean()
     k = panel.n_raters
@@ -184,7 +184,7 @@ def _f_limits(ratio: float, df_1: float, df_2: float, k: int, level: float) -> l
     return [float((bound - 1) / (bound + k - 1)) for bound in (low, high)]
 
 
-def one_way_icc(panel: Panel, item_weights: Floats) -> Floats:
+def one_way_icc(panel: RatingPanel, item_weights: Floats) -> Floats:
     """ICC(1,1) of a ragged panel by unbalanced one-way analysis of variance, shape (b,)."""
     n = panel.per_item
     values = panel.value - panel.value.mean()

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ...numerics.panel import Panel
+from ...numerics.panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from .chance_corrected import BLOCK, TINY, corrected
 
 KINDS = ("percent", "cohen", "fleiss", "krippendorff", "gwet", "brennan_prediger")
 
 
-def paired_coefficient(sides: Sides, weights: Floats | None, item_weights: Floats, kind: str) -> Floats:
+def paired_coefficient(sides: SideShares, weights: Floats | None, item_weights: Floats, kind: str) -> Floats:
     """A coefficient of two sides in b samples, shape (b,), from how often items count, shape (b, I)."""
     # Chance is by the prevalence of each side (cohen), by their mean (fleiss, which is Scott's pi; gwet), or
     # uniform (brennan_prediger); krippendorff is Scott's with alpha's factor for two ratings per item.
@@ -57,7 +57,9 @@ def chance(first: Floats, second: Floats, weights: Floats, kind: str) -> Floats:
     return np.asarray(weights.sum() / (q * (q - 1)) * (mean_share * (1 - mean_share)).sum(axis=-1))
 
 
-def _ranked_alpha(sides: Sides, first: Floats, second: Floats, item_weights: Floats, n: Floats) -> Floats:
+def _ranked_alpha(
+    sides: SideShares, first: Floats, second: Floats, item_weights: Floats, n: Floats
+) -> Floats:
     mean_share = (first + second) / 2
     ranks = np.cumsum(mean_share, axis=1) - mean_share / 2
     products = (item_weights * (ranks @ sides.first.T) * (ranks @ sides.second.T)).sum(axis=1) / n
@@ -67,7 +69,7 @@ def _ranked_alpha(sides: Sides, first: Floats, second: Floats, item_weights: Flo
     return np.asarray(1 - ratio * (1 - 0.5 / n))
 
 
-def paired_influence(sides: Sides, weights: Floats | None, kind: str) -> Floats:
+def paired_influence(sides: SideShares, weights: Floats | None, kind: str) -> Floats:
     """Influence of each item on a coefficient of two sides, shape (I,)."""
     x, y = sides.first, sides.second
     first, second = x.mean(axis=0), y.mean(axis=0)
@@ -94,7 +96,7 @@ def paired_influence(sides: Sides, weights: Floats | None, kind: str) -> Floats:
     return np.asarray((agreement - agreement.mean() - (1 - value) * slope) / (1 - expected))
 
 
-def _ranked_influence(sides: Sides) -> Floats:
+def _ranked_influence(sides: SideShares) -> Floats:
     x, y = sides.first, sides.second
     share = (x + y) / 2
     mean_share = share.mean(axis=0)
@@ -113,7 +115,7 @@ def _ranked_influence(sides: Sides) -> Floats:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class RaterPairs:
     """P pairs of raters of a panel and the items both rated, one row each, R in all."""
 
     first: Codes  # shape (P,): the raters
@@ -124,7 +126,7 @@ class Pairs:
     right: Codes  # shape (R,)
 
 
-def pairs_of(panel: Panel) -> Pairs:
+def pairs_of(panel: RatingPanel) -> RaterPairs:
     """All pairs of raters who share an item."""
     order = np.argsort(panel.item, kind="stable")
     start = np.searchsorted(panel.item[order], np.arange(panel.n_items + 1))
@@ -141,7 +143,7 @@ def pairs_of(panel: Panel) -> Pairs:
         np.where(turned, rating_pairs[0], rating_pairs[1]),
     )
     pair_codes, pair = np.unique(panel.rater[low] * panel.n_raters + panel.rater[high], return_inverse=True)
-    return Pairs(
+    return RaterPairs(
         first=pair_codes // panel.n_raters,
         second=pair_codes % panel.n_raters,
         pair=pair.astype(np.int64),
@@ -151,7 +153,7 @@ def pairs_of(panel: Panel) -> Pairs:
     )
 
 
-def mean_kappa(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
+def mean_kappa(panel: RatingPanel, weights: Floats, item_weights: Floats) -> Floats:
     """Mean over pairs of raters of Cohen's kappa, weighted by the items they share, shape (b,)."""
     pairs = pairs_of(panel)
     if not len(pairs.first):
@@ -166,7 +168,7 @@ def mean_kappa(panel: Panel, weights: Floats, item_weights: Floats) -> Floats:
 
 
 def _complete_kappas(
-    panel: Panel, pairs: Pairs, weights: Floats, item_weights: Floats
+    panel: RatingPanel, pairs: RaterPairs, weights: Floats, item_weights: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """Items and kappas of P pairs, (b, P) each, by blocks of samples, where every rater rated every item."""
     n_pairs, raters, q = len(pairs.first), panel.n_raters, panel.q
@@ -183,7 +185,7 @@ def _complete_kappas(
 
 
 def _shared_kappas(
-    panel: Panel, pairs: Pairs, weights: Floats, item_weights: Floats
+    panel: RatingPanel, pairs: RaterPairs, weights: Floats, item_weights: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """As `_complete_kappas`, with for each pair the items that both rated."""
     n_pairs, q = len(pairs.first), panel.q
@@ -225,7 +227,7 @@ class ByPair:
     own: Floats  # shape (R,): influence of each item of a pair on the pair's estimate
 
 
-def by_pair(pairs: Pairs, weights: Floats, kind: str) -> ByPair:
+def by_pair(pairs: RaterPairs, weights: Floats, kind: str) -> ByPair:
     """Observed agreement (``percent``) or Cohen's kappa (``cohen``) of each pair of raters."""
     q, p, n_pairs = len(weights), pairs.pair, len(pairs.first)
     n = np.bincount(p, minlength=n_pairs).astype(float)
@@ -248,7 +250,7 @@ def by_pair(pairs: Pairs, weights: Floats, kind: str) -> ByPair:
     return ByPair(kappa, n, influence)
 
 
-def mean_kappa_influence(panel: Panel, weights: Floats) -> Floats:
+def mean_kappa_influence(panel: RatingPanel, weights: Floats) -> Floats:
     """Influence of each item on the mean kappa of pairs, shape (I,)."""
     pairs = pairs_of(panel)
     kappas = by_pair(pairs, weights, "cohen")
@@ -263,7 +265,7 @@ def mean_kappa_influence(panel: Panel, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Sides:
+class SideShares:
     """Shares of the ratings of I items in q categories, by two sides."""
 
     first: Floats  # shape (I, q): every row adds up to 1

@@ -16,8 +16,8 @@ from ...frames.passport import coverage_notes, situation_of
 from ...frames.rounding import percentage
 from ...numerics.bootstrap import Samples, percentile_limits, unequal_clusters
 from ...numerics.intervals import check_alpha, check_draws
-from ...numerics.intervals.bounded import Bounded
-from ...numerics.panel import Panel
+from ...numerics.intervals.bounded import BoundedEstimate
+from ...numerics.panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
 from .bounds import of_sides_by_weights
@@ -28,15 +28,15 @@ from .comparisons import (
     ONE_WAY,
     TWO_WAY,
     VARIANCES,
-    Comparison,
-    Family,
+    CoefficientFamily,
+    RaterComparison,
     Weighting,
     families,
     few_shared,
     panel_of,
 )
 from .icc import generalisability, is_crossed
-from .pairs import Pairs, Sides, pairs_of
+from .pairs import RaterPairs, SideShares, pairs_of
 
 MOST_PAIRED = 80  # raters beyond which no table of pairs is made
 PLANS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # numbers of raters of the decision study
@@ -44,7 +44,7 @@ UNDEFINED = 0.05  # share of draws without an estimate that is reported
 
 
 @dataclass
-class Gathered:
+class ResultRows:
     """Rows of the tables of a result, as they come about."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -61,11 +61,11 @@ def prefix_of(keys: Mapping[str, str]) -> str:
 
 
 def compare(
-    compared: Comparison,
+    compared: RaterComparison,
     weightings: Sequence[Weighting],
     keys: dict[str, str],
-    request: Request,
-    into: Gathered,
+    request: AgreementRequest,
+    into: ResultRows,
 ) -> None:
     """Add the rows of one comparison."""
     named = {**keys, "among": compared.among, "against": compared.against}
@@ -113,7 +113,7 @@ def compare(
         into.notes.append(prefix + _why_undefined(compared, [name for name in EVERY if name in undefined]))
 
 
-def _coverage(compared: Comparison, rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
+def _coverage(compared: RaterComparison, rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
     """State which intervals were measured to cover too rarely in tables like this one."""
     panel = compared.panel
     items = np.unique(panel.item)
@@ -129,14 +129,16 @@ def _coverage(compared: Comparison, rows: Sequence[Mapping[str, Any]], alpha: fl
     return coverage_notes("agreement", quantities, alpha)
 
 
-def _limits(family: Family, estimate: Floats, replicates: Floats, request: Request) -> dict[str, Floats]:
+def _limits(
+    family: CoefficientFamily, estimate: Floats, replicates: Floats, request: AgreementRequest
+) -> dict[str, Floats]:
     """Percentiles of the draws, with the standard error of coefficients that have one."""
     error = family.bounds().std_error if family.bounds is not None else np.nan
     lower, upper = percentile_limits(estimate, replicates, request.alpha)
     return {"std_error": np.full(len(estimate), error), "lower": lower, "upper": upper}
 
 
-def _why_unlimited(is_analytical: bool, compared: Comparison, request: Request) -> str:
+def _why_unlimited(is_analytical: bool, compared: RaterComparison, request: AgreementRequest) -> str:
     if compared.panel.n_clusters < 2:
         return "there is one cluster of items" if compared.panel.n_items > 1 else "there is one item"
     if is_analytical:
@@ -150,7 +152,7 @@ def _total(estimate: Floats) -> float:
     return float(estimate[-len(VARIANCES) :].sum()) or np.nan
 
 
-def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
+def _cautions(compared: RaterComparison, request: AgreementRequest) -> Iterator[str]:
     """What readers should know before they read the numbers of a comparison."""
     panel = compared.panel
     yield from unequal_clusters(panel.cluster)
@@ -171,7 +173,7 @@ def _cautions(compared: Comparison, request: Request) -> Iterator[str]:
         )
 
 
-def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
+def _why_undefined(compared: RaterComparison, names: Sequence[str]) -> str:
     panel = compared.panel
     same = "all ratings are the same" if len(set(panel.category.tolist())) == 1 else ""
     if compared.other is None and not panel.pairable.any():
@@ -179,7 +181,7 @@ def _why_undefined(compared: Comparison, names: Sequence[str]) -> str:
     return f"no value of {listed(names, 20)}" + (f", for {same}." if same else ".")
 
 
-def _analytical_columns(family: Family, estimate: Floats) -> dict[str, Floats]:
+def _analytical_columns(family: CoefficientFamily, estimate: Floats) -> dict[str, Floats]:
     nothing = np.full(len(estimate), np.nan)
     result = {"std_error": nothing, "lower": nothing, "upper": nothing}
     if family.bounds is not None:
@@ -191,7 +193,7 @@ def _analytical_columns(family: Family, estimate: Floats) -> dict[str, Floats]:
     return result
 
 
-def _counts(compared: Comparison, coefficient: str) -> dict[str, int]:
+def _counts(compared: RaterComparison, coefficient: str) -> dict[str, int]:
     """Items that take part, and the judges and ratings of all items."""
     panel, second_panel = compared.panel, compared.other
     if second_panel is not None:
@@ -229,8 +231,8 @@ def pair_tables(
     cluster: Codes,
     weightings: Sequence[Weighting],
     keys: dict[str, str],
-    request: Request,
-    into: Gathered,
+    request: AgreementRequest,
+    into: ResultRows,
 ) -> Iterator[pd.DataFrame]:
     """Observed agreement and Cohen's kappa of every pair of judges, as far as they were asked for."""
     kinds = [name for name in ("percent", "cohen") if name in request.coefficients]
@@ -271,15 +273,15 @@ def pair_tables(
 
 
 def _by_pair(
-    pairs: Pairs, panel: Panel, weightings: Sequence[Weighting], kind: str, alpha: float
-) -> list[list[Bounded]]:
+    pairs: RaterPairs, panel: RatingPanel, weightings: Sequence[Weighting], kind: str, alpha: float
+) -> list[list[BoundedEstimate]]:
     """The coefficient of each pair of raters with each weighting, over the items that both rated."""
     order = np.argsort(pairs.pair, kind="stable")
     ends = np.searchsorted(pairs.pair[order], np.arange(1, len(pairs.first)))
     eye = np.eye(panel.q)
     return [
         of_sides_by_weights(
-            Sides(eye[pairs.left[rows]], eye[pairs.right[rows]]),
+            SideShares(eye[pairs.left[rows]], eye[pairs.right[rows]]),
             [weighting.matrix for weighting in weightings],
             kind,
             panel.cluster[pairs.item[rows]],
@@ -296,7 +298,7 @@ Weights = str | Sequence[str] | NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
-class Request:
+class AgreementRequest:
     """What was asked for; attributes as the arguments of `agreement`, ``by`` and ``coefficients`` in full."""
 
     coefficients: tuple[str, ...]

@@ -13,9 +13,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.columns import as_text
 from conjury.inference.tables.schema import PROBABILITY, SAMPLING
 
-from ...correction.items import Rows, doubt_of, refuse_chosen, weighted_mean
+from ...correction.items import EstimateRows, doubt_of, refuse_chosen, weighted_mean
 from ...correction.sources import check_overlap, people_and_models, sampling_weights
-from ...numerics.panel import Clusters
+from ...numerics.panel import RowClusters
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
 from ..scales import levels_present
@@ -26,7 +26,7 @@ NAMED_IN = ("judge", JUDGE, "group", "panel", "kind")
 
 
 @dataclass(frozen=True)
-class Answers:
+class DimensionAnswers:
     """Answers on one dimension to I items: n usable ones, P pairs of item and person, J models."""
 
     ratings: Ratings
@@ -92,7 +92,7 @@ class Answers:
             (is_asked & labelled).any() and (is_asked & reference).any() for is_asked in self.asked
         )
 
-    def rows(self, inside: Flags, people: Floats, models: Sequence[Floats]) -> Rows:
+    def rows(self, inside: Flags, people: Floats, models: Sequence[Floats]) -> EstimateRows:
         """Weighted means of people's values (P, m) and models' values (I, m) in a stratum."""
         mask = inside[self.pair_item]
         item, judge = self.pair_item[mask], self.pair_judge[mask]
@@ -101,13 +101,13 @@ class Answers:
         if self.weight is not None:
             weight = weight * self.weight[item]
         clusterings = {
-            name: Clusters(np.concatenate([codes[item], codes[reference]]), int(codes.max()) + 1)
+            name: RowClusters(np.concatenate([codes[item], codes[reference]]), int(codes.max()) + 1)
             for name, codes in self.clusterings.items()
         }
         if self.crossed:
             among, n = int(judge.max()) + 1, len(inside)
-            clusterings[JUDGE] = Clusters(np.concatenate([judge, among + reference]), among + n)
-        return Rows(
+            clusterings[JUDGE] = RowClusters(np.concatenate([judge, among + reference]), among + n)
+        return EstimateRows(
             weighted_mean(people[mask], weight),
             [weighted_mean(values[item], weight) for values in models],
             [weighted_mean(values[reference], np.ones(len(reference))) for values in models],
@@ -132,7 +132,7 @@ def answers_of(
     model: str | Sequence[str],
     columns: Sequence[str],
     clusters: Sequence[str],
-) -> Answers:
+) -> DimensionAnswers:
     """Find people and models among answers on one dimension; InputError where they do not fit together."""
     table = pd.concat([ratings.frame, ratings.unanswered], ignore_index=True)
     n = len(ratings.frame)
@@ -159,7 +159,7 @@ def answers_of(
     }
     strata = pd.DataFrame({name: _of_items(table, item, items, name, ratings) for name in columns})
     strata = strata.set_axis(range(len(items))) if len(columns) else pd.DataFrame(index=range(len(items)))
-    answers = Answers(
+    answers = DimensionAnswers(
         ratings,
         tuple(str(name) for name in table["group"][people].unique()),
         tuple(names),
@@ -180,7 +180,7 @@ def answers_of(
     return answers
 
 
-def _check(answers: Answers) -> None:
+def _check(answers: DimensionAnswers) -> None:
     is_asked = np.logical_or.reduce(list(answers.asked))
     remedies = ("ask it about these items, too", "ask it about more items")
     check_overlap(answers.models, answers.labelled, is_asked, "items", remedies)
@@ -188,7 +188,7 @@ def _check(answers: Answers) -> None:
         _refuse_chosen(answers)
 
 
-def _refuse_chosen(answers: Answers) -> None:
+def _refuse_chosen(answers: DimensionAnswers) -> None:
     """Refuse labelled items about which a model is far less or more certain than about others."""
     if PROBABILITY not in answers.ratings.frame:
         return

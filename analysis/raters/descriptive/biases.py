@@ -15,7 +15,7 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.rounding import percentage
 from ...frames.vocabulary import HUMAN
-from ...numerics.bootstrap import FIXED_PEOPLE, Draws, few_clusters, intervals, notes_on_equal_draws
+from ...numerics.bootstrap import FIXED_PEOPLE, ItemWeightings, few_clusters, intervals, notes_on_equal_draws
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
@@ -23,8 +23,8 @@ from ..ratings import Judgments, Ratings
 from ..scales import names_of
 from .scores import (
     Flags,
-    Row,
-    Scores,
+    MeanRatings,
+    ScoreRow,
     columns_of,
     item_scores,
     levels_of,
@@ -132,9 +132,9 @@ def biases(
             f"items: no judged item has '{author}' in column '{generator}' ({listed(np.unique(written))}); "
             "name its value for items that people wrote."
         )
-    bootstrap = Draws(scores.weights(draws, seed), scores.cluster)
-    rows: list[Row] = []
-    detail: list[Row] = []
+    bootstrap = ItemWeightings(scores.weights(draws, seed), scores.cluster)
+    rows: list[ScoreRow] = []
+    detail: list[ScoreRow] = []
     for dimension in scores.dimensions:
         rows += positivity(scores, dimension, by, bootstrap)
         rows += range_of_scale(scores, dimension, by, bootstrap)
@@ -174,7 +174,9 @@ def biases(
     return Result(frame, "biases", tuple(notes), settings, extra)
 
 
-def _passport_quantities(rows: Sequence[Row], scores: Scores) -> Iterator[tuple[str, str, Situation]]:
+def _passport_quantities(
+    rows: Sequence[ScoreRow], scores: MeanRatings
+) -> Iterator[tuple[str, str, Situation]]:
     """Rows of all items as the passport names them, with the ratings that they rest on."""
     for row in rows:
         dimension, judge, bias, quantity = (str(value) for value in list(row.keys.values())[:4])
@@ -185,7 +187,7 @@ def _passport_quantities(rows: Sequence[Row], scores: Scores) -> Iterator[tuple[
             yield f"quality {named} {bias} {quantity}", f"{quantity} of {judge}", situation
 
 
-def _flagged(scores: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:
+def _flagged(scores: MeanRatings, levels: Mapping[str, Sequence[str]]) -> Flags:
     flagged = np.zeros(len(scores.items), dtype=bool)
     for column, names in levels.items():
         for name in names:
@@ -199,7 +201,7 @@ def _flagged(scores: Scores, levels: Mapping[str, Sequence[str]]) -> Flags:
     return flagged
 
 
-def _corrected(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
+def _corrected(rows: Sequence[ScoreRow], by: Sequence[str]) -> list[ScoreRow]:
     """Corrected comparisons with all authors of a kind together, as rows of the main table."""
     return [
         replace(
@@ -210,7 +212,7 @@ def _corrected(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
     ]
 
 
-def _table(rows: Sequence[Row], scores: Scores, alpha: float) -> pd.DataFrame:
+def _table(rows: Sequence[ScoreRow], scores: MeanRatings, alpha: float) -> pd.DataFrame:
     parts = []
     n_clusters = np.array([scores.clusters_in(row.used) for row in rows])
     for null in dict.fromkeys(str(row.null) for row in rows):
@@ -231,7 +233,7 @@ def _table(rows: Sequence[Row], scores: Scores, alpha: float) -> pd.DataFrame:
     return pd.concat([keys, numbers, counts], axis=1)
 
 
-def _ceilings(scores: Scores) -> list[str]:
+def _ceilings(scores: MeanRatings) -> list[str]:
     """Models that give one end of the scale to so many items that no straight line fits them."""
     bent = []
     for dimension, ratings in zip(scores.dimensions, scores.ratings, strict=True):
@@ -245,7 +247,7 @@ def _ceilings(scores: Scores) -> list[str]:
     return [f"{line} bend: {listed(bent)}."] if bent else []
 
 
-def _undefined(detail: Sequence[Row]) -> list[str]:
+def _undefined(detail: Sequence[ScoreRow]) -> list[str]:
     corrected = [row for row in detail if row.keys["adjustment"] == ADJUSTMENTS[2]]
     undefined = sum(bool(np.isnan(row.drawn[0])) for row in corrected)
     why = "items need two raters, and human means that differ by more than their noise"
@@ -258,7 +260,9 @@ def keys_of(by: Sequence[str], dimension: str, judge: str, bias: str, quantity: 
     return {**named, **stratum_names(by, [])}
 
 
-def positivity(scores: Scores, dimension: str, by: Sequence[str], draws: Draws) -> Iterator[Row]:
+def positivity(
+    scores: MeanRatings, dimension: str, by: Sequence[str], draws: ItemWeightings
+) -> Iterator[ScoreRow]:
     """Model minus people, over all items and within strata."""
     people = scores.of(dimension, HUMAN)
     for judge in scores.models:
@@ -267,10 +271,12 @@ def positivity(scores: Scores, dimension: str, by: Sequence[str], draws: Draws) 
             mask = inside & np.isfinite(difference)
             if mask.any():
                 keys = keys_of(by, dimension, judge, POSITIVITY, "difference")
-                yield Row({**keys, **stratum_names(by, level)}, draws.mean(difference, mask), 0.0, mask)
+                yield ScoreRow({**keys, **stratum_names(by, level)}, draws.mean(difference, mask), 0.0, mask)
 
 
-def range_of_scale(scores: Scores, dimension: str, by: Sequence[str], draws: Draws) -> Iterator[Row]:
+def range_of_scale(
+    scores: MeanRatings, dimension: str, by: Sequence[str], draws: ItemWeightings
+) -> Iterator[ScoreRow]:
     """How widely a model spreads its ratings, by how widely people do."""
     people = scores.of(dimension, HUMAN)
     ratings = scores.ratings[scores.dimensions.index(dimension)]
@@ -280,7 +286,7 @@ def range_of_scale(scores: Scores, dimension: str, by: Sequence[str], draws: Dra
     human = ratings.is_human & ratings.first_samples
     single = _spread_of_ratings(ratings, item, human, every, draws)
     human_use = _scale_used(ratings, item, human, every, draws)
-    yield Row(keys_of(by, dimension, HUMAN, RANGE, "scale_used"), human_use, np.nan, every)
+    yield ScoreRow(keys_of(by, dimension, HUMAN, RANGE, "scale_used"), human_use, np.nan, every)
     for judge in scores.models:
         values = scores.of(dimension, judge)
         mask = every & np.isfinite(values)
@@ -289,18 +295,20 @@ def range_of_scale(scores: Scores, dimension: str, by: Sequence[str], draws: Dra
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = _spread(values, mask, draws) / _spread(people, mask, draws)
             to_one = _spread_of_ratings(ratings, item, owner == judge, mask, draws) / single
-        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio"), ratio, 1.0, mask)
-        yield Row(keys_of(by, dimension, judge, RANGE, "sd_ratio_one_person"), to_one, 1.0, mask)
+        yield ScoreRow(keys_of(by, dimension, judge, RANGE, "sd_ratio"), ratio, 1.0, mask)
+        yield ScoreRow(keys_of(by, dimension, judge, RANGE, "sd_ratio_one_person"), to_one, 1.0, mask)
         model_use = _scale_used(ratings, item, owner == judge, mask, draws)
-        yield Row(keys_of(by, dimension, judge, RANGE, "scale_used"), model_use, np.nan, mask)
+        yield ScoreRow(keys_of(by, dimension, judge, RANGE, "scale_used"), model_use, np.nan, mask)
 
 
-def _spread(values: Floats, mask: Flags, draws: Draws) -> Floats:
+def _spread(values: Floats, mask: Flags, draws: ItemWeightings) -> Floats:
     mean = draws.mean(values, mask)
     return np.asarray(np.sqrt(np.maximum(draws.mean(values**2, mask) - mean**2, 0)))
 
 
-def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, mask: Flags, draws: Draws) -> Floats:
+def _spread_of_ratings(
+    ratings: Ratings, item: np.ndarray, of: Flags, mask: Flags, draws: ItemWeightings
+) -> Floats:
     n, total, squares = (
         draws.totals(totals(of, item, ratings.value**power, mask)) for power in (0.0, 1.0, 2.0)
     )
@@ -308,7 +316,7 @@ def _spread_of_ratings(ratings: Ratings, item: np.ndarray, of: Flags, mask: Flag
         return np.asarray(np.sqrt(np.maximum(squares / n - (total / n) ** 2, 0)))
 
 
-def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, mask: Flags, draws: Draws) -> Floats:
+def _scale_used(ratings: Ratings, item: np.ndarray, of: Flags, mask: Flags, draws: ItemWeightings) -> Floats:
     """Effective number of values, exp(entropy), by the number of values; NaN where these are not a scale."""
     k = len(ratings.categories)
     if k > MOST_VALUES:
@@ -331,8 +339,13 @@ def is_clearly_positive(replicates: Floats) -> bool:
 
 
 def context(
-    scores: Scores, dimension: str, by: Sequence[str], off_topic: Flags, related: Flags, draws: Draws
-) -> Iterator[Row]:
+    scores: MeanRatings,
+    dimension: str,
+    by: Sequence[str],
+    off_topic: Flags,
+    related: Flags,
+    draws: ItemWeightings,
+) -> Iterator[ScoreRow]:
     """What a model makes of items off their topic, beside what people make of them."""
     people = scores.of(dimension, HUMAN)
     for judge in scores.models:
@@ -347,6 +360,6 @@ def context(
             dropped = draws.mean(values, on) - draws.mean(values, off)
             by_people = draws.mean(people, on) - draws.mean(people, off)
             ratio = np.where(is_clearly_positive(by_people), dropped / by_people, np.nan)
-        yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated"), excess, 0.0, off)
-        yield Row(keys_of(by, dimension, judge, CONTEXT, "unrelated_net"), excess - usual, 0.0, off | on)
-        yield Row(keys_of(by, dimension, judge, CONTEXT, "drop_ratio"), ratio, 1.0, off | on)
+        yield ScoreRow(keys_of(by, dimension, judge, CONTEXT, "unrelated"), excess, 0.0, off)
+        yield ScoreRow(keys_of(by, dimension, judge, CONTEXT, "unrelated_net"), excess - usual, 0.0, off | on)
+        yield ScoreRow(keys_of(by, dimension, judge, CONTEXT, "drop_ratio"), ratio, 1.0, off | on)

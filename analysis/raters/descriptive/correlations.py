@@ -22,7 +22,7 @@ from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments
 from ..scales import names_of
-from .scores import Scores, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
+from .scores import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
 
 CARRIED = 10  # items off the most frequent rating that an interval needs
 FEWEST = 4  # pairs that a correlation with an interval needs
@@ -143,7 +143,7 @@ def rests_on(people: Floats, model: Floats) -> int:
 
 
 def _pairs(
-    scores: Scores, dimension: str, judge: str, inside: np.ndarray
+    scores: MeanRatings, dimension: str, judge: str, inside: np.ndarray
 ) -> tuple[Floats, Floats, np.ndarray]:
     """Ratings by people and by a model of the items that both rated, and which items these are."""
     people, model = scores.of(dimension, HUMAN), scores.of(dimension, judge)
@@ -189,7 +189,7 @@ def _undefined(frame: pd.DataFrame) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ValuePairs:
     """n pairs in m cells of equal values, by cluster."""
 
     x: Floats  # shape (m,): values of a cell
@@ -197,14 +197,18 @@ class Cells:
     counts: sparse.csr_array  # shape (C, m): pairs of each of C clusters in each cell
 
 
-def cells_of(x: Floats, y: Floats, cluster: Codes, n_clusters: int, weight: Floats | None = None) -> Cells:
+def cells_of(
+    x: Floats, y: Floats, cluster: Codes, n_clusters: int, weight: Floats | None = None
+) -> ValuePairs:
     """Gather pairs, shape (n,), of clusters numbered 0 to ``n_clusters`` - 1 into cells."""
     pairs, cell = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
     entries = (np.ones(len(x)) if weight is None else weight, (cluster, cell.reshape(-1)))
-    return Cells(pairs[:, 0], pairs[:, 1], sparse.coo_array(entries, shape=(n_clusters, len(pairs))).tocsr())
+    return ValuePairs(
+        pairs[:, 0], pairs[:, 1], sparse.coo_array(entries, shape=(n_clusters, len(pairs))).tocsr()
+    )
 
 
-def correlation(kind: str, cells: Cells, weights: Floats) -> Floats:
+def correlation(kind: str, cells: ValuePairs, weights: Floats) -> Floats:
     """Correlate for each weighting of the clusters."""
     if kind == "kendall":
         return _kendall(cells, weights)
@@ -250,7 +254,7 @@ def _midranks(values: Floats, mass: Floats) -> Floats:
     return (level_mass.cumsum(axis=1) - level_mass / 2)[:, level]
 
 
-def _kendall(cells: Cells, weights: Floats) -> Floats:
+def _kendall(cells: ValuePairs, weights: Floats) -> Floats:
     sign_x = np.sign(np.subtract.outer(cells.x, cells.x))
     sign_y = np.sign(np.subtract.outer(cells.y, cells.y))
     concordant, apart_x, apart_y = (

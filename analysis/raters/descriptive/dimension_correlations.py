@@ -15,14 +15,14 @@ from ...frames.rounding import percentage
 from ...frames.vocabulary import CORRELATION_COEFFICIENTS as COEFFICIENTS
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import EDGE, FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
-from ...numerics.intervals import Interval
+from ...numerics.intervals import BootstrapInterval
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Judgments
 from ..scales import names_of
 from .correlations import cells_of, correlation
-from .scores import Scores, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
+from .scores import MeanRatings, columns_of, item_scores, one_of, stratum_names, with_categorical_keys
 
 HALO = (
     "Both dimensions of an item are rated by the same people: tendencies of a rater that affect both "
@@ -154,7 +154,7 @@ def dimension_correlations(
     )
 
 
-def _other_dimensions(scores: Scores, main: str) -> list[str]:
+def _other_dimensions(scores: MeanRatings, main: str) -> list[str]:
     return [name for name in scores.dimensions if name != main]
 
 
@@ -163,7 +163,7 @@ def _place(pairs: Sequence[tuple[str, str]], main: str, dimension: str) -> int:
 
 
 def _replicates_of_group(
-    scores: Scores,
+    scores: MeanRatings,
     group: str,
     inside: np.ndarray,
     pairs: Sequence[tuple[str, str]],
@@ -219,10 +219,12 @@ def _main_table(replicates: Floats, people: Floats | None, n_clusters: int, alph
     )
 
 
-def _difference(replicates: Floats, people: Floats | None, n_clusters: int, alpha: float) -> Interval:
+def _difference(
+    replicates: Floats, people: Floats | None, n_clusters: int, alpha: float
+) -> BootstrapInterval:
     if people is None or replicates is people:
         nothing = np.full(len(replicates), np.nan)
-        return Interval(nothing, nothing, nothing, nothing, nothing, nothing > 0)
+        return BootstrapInterval(nothing, nothing, nothing, nothing, nothing, nothing > 0)
     return intervals(np.clip(replicates, -EDGE, EDGE).T - people.T, alpha, clusters=n_clusters)
 
 

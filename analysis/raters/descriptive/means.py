@@ -11,7 +11,7 @@ import pandas as pd
 from conjury.inference.errors import InputError
 from conjury.inference.tables.frames import any_frame
 
-from ...correction.sources import Judged, Tuned, check_correct, refuse_unused
+from ...correction.sources import JudgmentSources, ModelWeighting, check_correct, refuse_unused
 from ...frames.passport import Situation, coverage_notes, situation_of_ratings
 from ...frames.vocabulary import HUMAN
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals, notes_on_equal_draws
@@ -23,7 +23,7 @@ from ..ratings import Judgments
 from ..reading import read_dimensions
 from ..scales import names_of
 from .prediction_powered import prediction_powered
-from .scores import Scores, columns_of, item_scores, stratum_names, with_categorical_keys
+from .scores import MeanRatings, columns_of, item_scores, stratum_names, with_categorical_keys
 
 POINTS_OF_BAND = 25
 FEWEST = 4
@@ -248,7 +248,7 @@ def means(
     draws: int | None = None,
     seed: int = 1,
     correct: Literal["ppi"] | None = None,
-    **sources: Unpack[Judged],
+    **sources: Unpack[JudgmentSources],
 ) -> Result:
     """Average ratings within strata of items, for people together and for each model.
 
@@ -297,7 +297,7 @@ def means(
     >>> means(table, draws=20).frame[["group", "estimate"]].values.tolist()
     [['human', 2.5], ['gpt', 3.5]]
     """
-    if check_correct(correct, sources, (*Judged.__annotations__, *Tuned.__annotations__)):
+    if check_correct(correct, sources, (*JudgmentSources.__annotations__, *ModelWeighting.__annotations__)):
         refuse_unused({"draws": draws})
         return prediction_powered(
             judgments,
@@ -364,7 +364,7 @@ def _passport_quantities(group: str, rating: Floats, cluster: Codes) -> list[tup
     return [(f"{name} of {named}", f"{name} of {group}", situation) for name in ("mean", "spread")]
 
 
-def _ends(scores: Scores, scale: Sequence[float] | None) -> tuple[float, float]:
+def _ends(scores: MeanRatings, scale: Sequence[float] | None) -> tuple[float, float]:
     """Least and largest possible mean: the ends of the scale, where one is stated for all dimensions."""
     scales = {ratings.scale for ratings in scores.ratings}
     values = scale if scale is not None and len(scale) else scales.pop() if len(scales) == 1 else None

@@ -15,7 +15,7 @@ from conjury.inference.tables.frames import any_frame
 from ...correction.bounds import (
     ASSUMED,
     Direction,
-    Numbers,
+    EstimateErrors,
     answered,
     bounds_by_direction,
     check_direction,
@@ -216,17 +216,17 @@ def _bounded_means(
     return table.assign(**answers[["estimate", "std_error", "lower", "upper"]], **columns)
 
 
-def _numbers(table: pd.DataFrame) -> Numbers:
-    return Numbers(table["estimate"].to_numpy(float), table["std_error"].to_numpy(float))
+def _numbers(table: pd.DataFrame) -> EstimateErrors:
+    return EstimateErrors(table["estimate"].to_numpy(float), table["std_error"].to_numpy(float))
 
 
 def _completed_numbers(
-    table: pd.DataFrame, estimates: Numbers, complete: NDArray[np.bool_], has_draws: bool
-) -> Numbers:
+    table: pd.DataFrame, estimates: EstimateErrors, complete: NDArray[np.bool_], has_draws: bool
+) -> EstimateErrors:
     """Numbers of a completed table: those given where nothing is missing, no error where all are alike."""
     numbers = _numbers(table)
     alike = np.isnan(numbers.std_error) & (table["n_clusters"] > 1).to_numpy() & has_draws
-    return Numbers(
+    return EstimateErrors(
         np.where(complete, estimates.estimate, numbers.estimate),
         np.where(complete, estimates.std_error, np.where(alike, 0.0, numbers.std_error)),
     )

@@ -15,8 +15,8 @@ from conjury.inference.tables.schema import SAMPLING
 
 from ...correction.debias import FOLDS, Tuning
 from ...correction.items import (
-    Corrected,
-    Numbers,
+    CorrectedEstimates,
+    EstimateVariances,
     answers_differ,
     clustered_numbers,
     concatenate_numbers,
@@ -37,7 +37,7 @@ from ...results import Result
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
 from ..scales import names_of
-from .answers import ITEM, JUDGE, Answers, answers_of
+from .answers import ITEM, JUDGE, DimensionAnswers, answers_of
 from .scores import Flags, stratum_names, with_categorical_keys
 
 Statistic = Literal["mean", "proportion", "quantile", "share"]
@@ -273,7 +273,7 @@ class _Options:
 
 
 def _dimension_tables(
-    data: Answers, by: Sequence[str], overall: bool, target: _Target, options: _Options
+    data: DimensionAnswers, by: Sequence[str], overall: bool, target: _Target, options: _Options
 ) -> tuple[list[pd.DataFrame], list[str]]:
     """Tables of all strata, and what readers should know."""
     tables, notes, clusters, moved = [], [], [], 0
@@ -322,8 +322,8 @@ def _dimension_tables(
 
 
 def _numbers(
-    data: Answers, inside: Flags, values: Floats, target: _Target, options: _Options
-) -> tuple[Corrected, dict[str, Numbers]]:
+    data: DimensionAnswers, inside: Flags, values: Floats, target: _Target, options: _Options
+) -> tuple[CorrectedEstimates, dict[str, EstimateVariances]]:
     """Weighted means of values of ratings (n, m) by people, corrected, and by each model alone."""
     models = data.of_items(values, 0.0 if target.statistic == "share" else None)
     rows = data.rows(inside, data.of_pairs(values), models)
@@ -337,7 +337,7 @@ def _numbers(
 
 
 def _moments(
-    data: Answers, inside: Flags, target: _Target, options: _Options
+    data: DimensionAnswers, inside: Flags, target: _Target, options: _Options
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Numbers of means and shares by source, and what the models add."""
     correction, models = _numbers(data, inside, target.values(data.ratings), target, options)
@@ -351,7 +351,7 @@ def _moments(
 
 
 def _quantiles(
-    data: Answers, inside: Flags, target: _Target, options: _Options
+    data: DimensionAnswers, inside: Flags, target: _Target, options: _Options
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Quantiles of ratings by source, and what the models add to the share of ratings up to them."""
     value = data.ratings.value
@@ -384,7 +384,7 @@ def _quantiles(
     return tables, gains.iloc[places[CORRECTED_BY_MODELS]].reset_index(drop=True)
 
 
-def _is_moved(data: Answers, inside: Flags) -> bool:
+def _is_moved(data: DimensionAnswers, inside: Flags) -> bool:
     """Whether a model's answers to labelled items differ from those to others by more than chance."""
     if data.weight is not None:
         return False

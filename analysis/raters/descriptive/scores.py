@@ -16,11 +16,11 @@ from conjury.inference.tables.columns import as_text
 
 from ...frames.vocabulary import HUMAN, OVERALL
 from ...numerics.bootstrap import cluster_weights
-from ...numerics.intervals import Interval, check_alpha, check_draws
+from ...numerics.intervals import BootstrapInterval, check_alpha, check_draws
 from ...numerics.types import Codes, Floats
 from ..ratings import Judgments, Ratings
 from ..reading import read_dimensions
-from ..scales import Clustered, item_clusters, levels_present, names_of, ranks
+from ..scales import ClusteredItems, item_clusters, levels_present, names_of, ranks
 
 ROUNDING = 1e-10  # means that differ by less, relative to the largest, are the same
 
@@ -28,7 +28,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Row:
+class ScoreRow:
     """Keys of a number, its draws, shape (1 + B,), its null value, and the items used, shape (I,)."""
 
     keys: dict[str, object]
@@ -38,7 +38,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Scores(Clustered):
+class MeanRatings(ClusteredItems):
     """Mean ratings of I items on D dimensions by G groups."""
 
     # shape (D, G, I): mean over raters of their means over samples, NaN where a group did not rate the item;
@@ -132,7 +132,7 @@ def item_scores(
     scale: Sequence[float] | None = None,
     people: bool = True,
     resampling: tuple[float, int, int] = (0.05, 0, 1),
-) -> Scores:
+) -> MeanRatings:
     """Average the ratings of each item by group; ``people``: refuse judgments without people and models."""
     alpha, draws, seed = resampling
     check_alpha(alpha)
@@ -152,7 +152,7 @@ def item_scores(
     codes = ranks(item_ids)
     if cluster is not None:
         codes = item_clusters(np.arange(len(item_ids)), strata[cluster], item_ids)
-    return Scores(
+    return MeanRatings(
         mean,
         n_ratings,
         tuple(subset.dimension for subset in ratings),
@@ -200,7 +200,7 @@ def groups_among(ratings: Sequence[Ratings]) -> tuple[list[str], list[str]]:
 
 
 @dataclass(frozen=True)
-class Averaged:
+class AveragedRatings:
     """m pairs of item and judge, repeated ratings averaged; every array has shape (m,)."""
 
     item: Codes  # positions in those of the ratings
@@ -209,13 +209,13 @@ class Averaged:
     n_ratings: Codes
 
 
-def average_samples(ratings: Ratings) -> Averaged:
+def average_samples(ratings: Ratings) -> AveragedRatings:
     """Average the ratings of the same item by the same judge."""
     n_judges = len(ratings.judges)
     pairs, pair = np.unique(ratings.item * n_judges + ratings.judge, return_inverse=True)
     sizes = np.bincount(pair)
     item, judge = np.divmod(pairs, n_judges)
-    return Averaged(item, judge, np.bincount(pair, weights=ratings.value) / sizes, sizes)
+    return AveragedRatings(item, judge, np.bincount(pair, weights=ratings.value) / sizes, sizes)
 
 
 def _means(ratings: Sequence[Ratings], groups: Sequence[str], items: Sequence[str]) -> tuple[Floats, Codes]:
@@ -271,7 +271,7 @@ def with_categorical_keys(frame: pd.DataFrame, columns: Sequence[str]) -> pd.Dat
     return frame.assign(**categoricals)
 
 
-def columns_of(bounds: Interval) -> dict[str, Floats]:
+def columns_of(bounds: BootstrapInterval) -> dict[str, Floats]:
     """Estimate, standard error and interval as columns."""
     return {name: getattr(bounds, name) for name in ("estimate", "std_error", "lower", "upper")}
 

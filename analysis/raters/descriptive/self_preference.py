@@ -26,10 +26,10 @@ import numpy as np
 from conjury.inference.tables.columns import as_text
 
 from ...frames.vocabulary import HUMAN, ONE_PERSON
-from ...numerics.bootstrap import Draws
+from ...numerics.bootstrap import ItemWeightings
 from ...numerics.types import Floats
 from ..ratings import Ratings
-from .scores import Flags, Row, Scores, average_samples, totals
+from .scores import Flags, MeanRatings, ScoreRow, average_samples, totals
 
 ADJUSTMENTS = ("none", "human mean", "corrected")
 
@@ -62,7 +62,7 @@ def one_person(total: Floats, squares: Floats, raters: Floats) -> Quality:
 
 
 def adjusted_differences(
-    quality: Quality, reference: Flags, compared: Flags, draws: Draws
+    quality: Quality, reference: Flags, compared: Flags, draws: ItemWeightings
 ) -> tuple[Floats, Floats]:
     """How much higher items are rated than reference items of equal human quality."""
     usable = np.isfinite(quality.x) & np.isfinite(quality.y)
@@ -96,13 +96,15 @@ class Authors:
     models: Flags  # shape (I,)
 
 
-def self_preference(scores: Scores, dimension: str, authors: Authors, draws: Draws) -> list[Row]:
+def self_preference(
+    scores: MeanRatings, dimension: str, authors: Authors, draws: ItemWeightings
+) -> list[ScoreRow]:
     """Differences at equal human quality, of each judge and of one person, for each adjustment and author."""
     ratings = scores.ratings[scores.dimensions.index(dimension)]
     n, total, squares, variance = _people(scores, ratings)
     aliases = dict(zip(ratings.frame["group"], as_text(ratings.frame["judge_id"]), strict=True))
     human = scores.of(dimension, HUMAN)
-    rows: list[Row] = []
+    rows: list[ScoreRow] = []
     for judge in scores.models:
         quality = quality_of(human, scores.of(dimension, judge), variance, np.maximum(n, 1))
         is_own = np.isin(authors.written, [judge, aliases.get(judge, judge)])
@@ -119,8 +121,8 @@ def _rows(
     authors: Authors,
     is_own: Flags,
     adjustments: Sequence[str],
-    draws: Draws,
-) -> list[Row]:
+    draws: ItemWeightings,
+) -> list[ScoreRow]:
     rated = np.isfinite(quality.x) & np.isfinite(quality.y)
     reference, machine = authors.people & rated, authors.models & rated
     sets = {(OWN, ""): machine & is_own, (OTHER, ""): machine & ~is_own}
@@ -136,7 +138,7 @@ def _rows(
         replicates[BOTH, ""], sets[BOTH, ""] = replicates[OWN, ""] - replicates[OTHER, ""], machine
     keys = {"dimension": dimension, "judge": judge}
     return [
-        Row(
+        ScoreRow(
             {**keys, "quantity": quantity, "adjustment": name, "generator": author},
             values[:, ADJUSTMENTS.index(name)],
             0.0,
@@ -147,7 +149,7 @@ def _rows(
     ]
 
 
-def _people(scores: Scores, ratings: Ratings) -> tuple[Floats, Floats, Floats, Floats]:
+def _people(scores: MeanRatings, ratings: Ratings) -> tuple[Floats, Floats, Floats, Floats]:
     """Number of people, sum, sum of squares and variance of their ratings of each item, shape (I,) each."""
     averages = average_samples(ratings)
     human = np.array([kind == HUMAN for kind in ratings.kinds])[averages.judge]

@@ -18,13 +18,13 @@ from conjury.inference.tables.frames import any_frame
 from ...frames.vocabulary import HUMAN, ONE_PERSON, TIES
 from ...frames.vocabulary import TIER_QUANTITIES as QUANTITIES
 from ...numerics.bootstrap import FIXED_PEOPLE, few_clusters, intervals
-from ...numerics.intervals import Interval, wilson
+from ...numerics.intervals import BootstrapInterval, wilson
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Codes, Floats
 from ...results import Result
 from ..ratings import Judgments, Ratings
 from ..scales import ranks
-from .scores import Scores, columns_of, item_scores, with_categorical_keys
+from .scores import MeanRatings, columns_of, item_scores, with_categorical_keys
 
 PICKS = 200
 NOTE = (
@@ -40,25 +40,14 @@ SINGLE = (
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Scores of T topics, each for ties counted as wrong, split and right.
+class TopicScores:
+    """Scores of T topics, each for ties counted as wrong, split and right."""
 
-    Attributes
-    ----------
-    order, order_chance : ndarray, shape (3, T)
-        Whether the tiers of a topic are in order (split: how probable that is when ties are broken at
-        random), and its mean over all assignments of the topic's ratings to tiers.
-    pairs, pairs_chance : ndarray, shape (3, T)
-        The same for the share of its pairs of tiers.
-    tied : ndarray, shape (T,)
-        Share of pairs with equal ratings.
-    """
-
-    order: Floats
-    order_chance: Floats
-    pairs: Floats
+    order: Floats  # (3, T): whether tiers are in order; split: how probably, ties broken at random
+    order_chance: Floats  # its mean over all assignments of the topic's ratings to tiers
+    pairs: Floats  # (3, T): the same for the share of its pairs of tiers
     pairs_chance: Floats
-    tied: Floats
+    tied: Floats  # (T,): share of pairs with equal ratings
 
     def of(self, quantity: str) -> tuple[Floats, Floats]:
         """Scores and chance of one of ``QUANTITIES``, shape (3, T) each."""
@@ -171,7 +160,7 @@ def tier_accuracy(
     return Result(frame, "tier_accuracy", tuple(notes), settings)
 
 
-def tier_items(scores: Scores, column: str, levels: Sequence[str]) -> Codes:
+def tier_items(scores: MeanRatings, column: str, levels: Sequence[str]) -> Codes:
     """Position of the item of each topic and tier, shape (T, tiers); -1 where there is none."""
     tiers = as_text(scores.strata[column])
     place = np.full((scores.n_clusters, len(levels)), -1, dtype=np.int64)
@@ -193,7 +182,7 @@ def tier_items(scores: Scores, column: str, levels: Sequence[str]) -> Codes:
     return place
 
 
-def score_order(values: Floats) -> Scored:
+def score_order(values: Floats) -> TopicScores:
     """Score ratings of the tiers of T topics, ``values`` of shape (R, T, tiers), averaged over R."""
     n_tiers = values.shape[2]
     weak = (np.diff(values, axis=2) <= 0).all(axis=2)
@@ -208,7 +197,7 @@ def score_order(values: Floats) -> Scored:
     won, tied = (gap > 0).mean(axis=2), (gap == 0).mean(axis=2)
     pairs = np.stack([won, won + tied / 2, won + tied]).mean(axis=1)
     pairs_chance = np.stack([(1 - tied) / 2, np.full(tied.shape, 0.5), (1 + tied) / 2])
-    return Scored(order, order_chance.mean(axis=1), pairs, pairs_chance.mean(axis=1), tied.mean(axis=0))
+    return TopicScores(order, order_chance.mean(axis=1), pairs, pairs_chance.mean(axis=1), tied.mean(axis=0))
 
 
 def _orders_of_ties(values: Floats) -> Floats:
@@ -289,7 +278,7 @@ MOST_ORDERS = 120
 CLOSE = 1e-9  # sums of scores that differ by less are equal
 
 
-def error_of(estimates: Interval) -> Floats:
+def error_of(estimates: BootstrapInterval) -> Floats:
     """Bootstrap standard errors, shape (m,), 0 where every draw gives the same value."""
     return np.where(estimates.alike, 0.0, estimates.std_error)
 

@@ -41,7 +41,7 @@ class SamplerState:
     target_accept: float = float("nan")
 
 
-class Problem(str):
+class FailedCheck(str):
     """A sentence of a verdict that reports a failed check."""
 
 
@@ -126,11 +126,11 @@ def _note_on_rhat(rhat: pd.Series[Any], labels: pd.Series[Any], state: SamplerSt
     high = (rhat > RHAT).to_numpy(dtype=bool)
     worst = labels.iloc[int(rhat.argmax())] if rhat.notna().any() else ""
     if state.chains < 2:
-        return Problem("There is one chain, so convergence cannot be assessed; sample two or more.")
+        return FailedCheck("There is one chain, so convergence cannot be assessed; sample two or more.")
     if not high.any():
         most = rounded(rhat.max(), 3, RHAT)
         return f"{state.chains} chains of {state.draws:,} draws agree: R-hat is at most {most}."
-    return Problem(
+    return FailedCheck(
         f"The chains do not agree yet on {int(high.sum()):,} of {len(rhat):,} quantities (R-hat up to "
         f"{rounded(rhat.max(), 3, RHAT)}, at {worst}; it should be below {RHAT}): sample longer, with more "
         "tuning (`--tune` and `--draws`, in Python `tune=` and `draws=`), before using any of these results."
@@ -147,7 +147,7 @@ def _note_on_ess(quantities: pd.DataFrame, labels: pd.Series[Any]) -> str:
     where, least = ("tails", tail) if tail.min() < bulk.min() else ("bulk", bulk)
     lowest = labels.iloc[int(least.argmin())]
     n_low = int(((bulk <= ESS) | (tail <= ESS)).sum())
-    return Problem(
+    return FailedCheck(
         f"{n_low:,} of {len(bulk):,} quantities have fewer than {ESS:,.0f} effective draws (least "
         f"{least.min():,.0f}, in the {where} of {lowest}): their intervals are imprecise; "
         "increase the number of draws (`--draws`, in Python `draws=`)."
@@ -159,14 +159,14 @@ def _notes_on_trajectories(state: SamplerState) -> list[str]:
     total = state.chains * state.draws
     if state.divergences:
         notes.append(
-            Problem(
+            FailedCheck(
                 f"{state.divergences:,} of {total:,} draws diverged: the sampler could not explore part of "
                 f"the posterior, and estimates may be biased; {_after_divergences(state.target_accept)}"
             )
         )
     if state.saturated:
         notes.append(
-            Problem(
+            FailedCheck(
                 f"{state.saturated:,} of {total:,} trajectories reached the maximum tree depth: estimates "
                 "are valid, but sampling is slow; increase the number of tuning draws (`--tune`, in Python "
                 "`tune=`)."
@@ -174,7 +174,7 @@ def _notes_on_trajectories(state: SamplerState) -> list[str]:
         )
     if state.bfmi < LOW_BFMI:
         notes.append(
-            Problem(
+            FailedCheck(
                 f"The energy mixes slowly (BFMI {rounded(state.bfmi, 2, LOW_BFMI)}, should be above "
                 f"{LOW_BFMI}): the tails may "
                 f"not be explored; use narrower priors for standard deviations {PRIORS_OPTION}."
@@ -272,7 +272,7 @@ def sentence_on_fit(check: pd.DataFrame, what: str, alpha: float = 0.05) -> str:
     names = [" ".join(filter(None, row)) for row in labels.to_numpy(dtype=object)]
     count = int(outside.sum())
     unlikely = bdtrc(count - 1, len(check), alpha) < UNLIKELY
-    return (Problem if unlikely else str)(
+    return (FailedCheck if unlikely else str)(
         f"Of {len(check):,} {what}, {count:,} {'is' if count == 1 else 'are'} outside the "
         f"{level_at(alpha)} of the replications (about {expected:,} expected): {listed(names, 4)}."
     )

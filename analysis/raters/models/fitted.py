@@ -17,7 +17,7 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...numerics.types import Floats
 from ...results import Result
-from .checks import Problem
+from .checks import FailedCheck
 from .sampling import library, save
 
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -176,7 +176,7 @@ class ModelFit(Result):
     @property
     def passed(self) -> bool:
         """Whether no sentence of the verdict reports a failed check."""
-        return not any(isinstance(sentence, Problem) for sentence in self.verdict)
+        return not any(isinstance(sentence, FailedCheck) for sentence in self.verdict)
 
     @property
     def has_draws(self) -> bool:

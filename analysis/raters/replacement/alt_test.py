@@ -22,13 +22,13 @@ from ..reading import read_dimensions
 from ..scales import names_of
 from .decide import (
     FEW_INSTANCES,
-    Bounds,
     Evidence,
     Multiplicity,
-    Plan,
+    PercentileLimits,
+    ReplacementPlan,
+    ReplacementVerdict,
     Resample,
     Samples,
-    Verdict,
     bounds,
     draw,
     evidence,
@@ -42,9 +42,9 @@ from .decide import (
     verdict,
 )
 from .panel import (
+    AnnotatorPanel,
     Comparisons,
     Mask,
-    Panel,
     Scoring,
     compare,
     models_of,
@@ -163,7 +163,7 @@ def alt_test(
     >>> found.winning_rate, found.advantage_probability, found.passes
     (1.0, 1.0, True)
     """
-    plan = Plan(
+    plan = ReplacementPlan(
         epsilon,
         q_fdr,
         min_humans,
@@ -207,7 +207,9 @@ def alt_test(
     return AltTest(frame, "alt_test", tuple(notes), {**vars(plan)}, {"annotators": annotators})
 
 
-def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+def _test(
+    panel: AnnotatorPanel, compared: Comparisons, plan: ReplacementPlan
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     """Tables of models and of annotators, and notes, of one scoring."""
     units = units_of(panel, compared)
     estimates = evidence(weighted_sums(units, np.ones((1, panel.n_clusters)))[0])
@@ -233,7 +235,9 @@ def _test(panel: Panel, compared: Comparisons, plan: Plan) -> tuple[pd.DataFrame
     return frame, annotator_rows(panel, estimates, mask, tests, plan), notes
 
 
-def _coverage(ratings: Ratings, panel: Panel, compared: Comparisons, plan: Plan) -> list[str]:
+def _coverage(
+    ratings: Ratings, panel: AnnotatorPanel, compared: Comparisons, plan: ReplacementPlan
+) -> list[str]:
     """State which intervals were measured to cover too rarely with ratings like these."""
     if not plan.draws or not ratings.numeric:
         return []
@@ -300,13 +304,13 @@ class AltTest(Result):
 
 
 def model_rows(
-    panel: Panel,
+    panel: AnnotatorPanel,
     compared: Comparisons,
     estimates: Evidence,
     mask: Mask,
-    tests: Verdict,
-    limits: Bounds,
-    plan: Plan,
+    tests: ReplacementVerdict,
+    limits: PercentileLimits,
+    plan: ReplacementPlan,
 ) -> pd.DataFrame:
     """One row per model."""
     n_kept = mask.sum(axis=1)
@@ -338,7 +342,9 @@ def model_rows(
     )
 
 
-def annotator_rows(panel: Panel, estimates: Evidence, mask: Mask, tests: Verdict, plan: Plan) -> pd.DataFrame:
+def annotator_rows(
+    panel: AnnotatorPanel, estimates: Evidence, mask: Mask, tests: ReplacementVerdict, plan: ReplacementPlan
+) -> pd.DataFrame:
     """One row per model and annotator, those excluded with the reason."""
     each = {
         name: getattr(estimates, name).ravel()

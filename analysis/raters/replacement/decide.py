@@ -19,7 +19,7 @@ from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Ratings
-from .panel import MANY, Mask, Panel, Scoring, Units, weighted_sums
+from .panel import MANY, AnnotatorPanel, AnnotatorUnits, Mask, Scoring, weighted_sums
 
 Multiplicity = Literal["by", "bh", "holm", "none"]
 Samples = Literal["each", "first"]
@@ -78,7 +78,7 @@ def check_multiplicity(multiplicity: str) -> None:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReplacementVerdict:
     """Tests of J annotators and what follows; p values (..., J), the rest (...)."""
 
     p: Floats
@@ -87,14 +87,16 @@ class Verdict:
     winning_rate: Floats
 
 
-def verdict(estimates: Evidence, epsilon: float, q_fdr: float, multiplicity: Multiplicity) -> Verdict:
+def verdict(
+    estimates: Evidence, epsilon: float, q_fdr: float, multiplicity: Multiplicity
+) -> ReplacementVerdict:
     """Count the annotators against whom the model wins; NaN where no annotator can be tested."""
     p = p_values(estimates, epsilon)
     p_adjusted = adjust(p, multiplicity)
     wins = p_adjusted <= q_fdr
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = wins.sum(axis=-1) / np.isfinite(p).sum(axis=-1)
-    return Verdict(p, p_adjusted, wins, rate)
+    return ReplacementVerdict(p, p_adjusted, wins, rate)
 
 
 def smallest_epsilon(estimates: Evidence, q_fdr: float, multiplicity: Multiplicity) -> Floats:
@@ -126,7 +128,9 @@ def mask_annotators(estimates: Evidence, mask: Mask) -> Evidence:
 FEW_ANNOTATORS, FEW_INSTANCES = 3, 30  # what the authors advise at least
 
 
-def notes_on_weak_tests(panel: Panel, estimates: Evidence, mask: Mask, min_instances: int) -> list[str]:
+def notes_on_weak_tests(
+    panel: AnnotatorPanel, estimates: Evidence, mask: Mask, min_instances: int
+) -> list[str]:
     """State what makes these tests weak: few annotators, few items, people excluded, no spread."""
     notes = []
     missed = [name for name, row in zip(panel.models, mask, strict=True) if not row.any()]
@@ -176,7 +180,7 @@ def notes_on_missing_models(ratings: Ratings) -> list[str]:
     return [f"{listed(names, 6)}: no rating that can be used, so no test."] if names else []
 
 
-def notes_on_repeats(panel: Panel, samples: str) -> list[str]:
+def notes_on_repeats(panel: AnnotatorPanel, samples: str) -> list[str]:
     """State what becomes of repeated ratings and of several samples."""
     notes = []
     if panel.repeats:
@@ -197,7 +201,7 @@ def notes_on_exact_matches(scoring: Scoring, ratings: Ratings) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReplacementPlan:
     """How to test and to draw; attributes as the arguments of `alt_test`."""
 
     epsilon: float
@@ -245,7 +249,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DecisionDraws:
     """B bootstrap draws of M models: winning rates and advantage probabilities, both shape (B, M)."""
 
     winning_rate: Floats
@@ -253,7 +257,7 @@ class Drawn:
 
 
 def draw(
-    units: Units,
+    units: AnnotatorUnits,
     kept: Mask,
     epsilon: float,
     q_fdr: float,
@@ -261,7 +265,7 @@ def draw(
     draws: int,
     resample: Resample,
     seed: int,
-) -> Drawn:
+) -> DecisionDraws:
     """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn."""
     rng = np.random.default_rng(seed)
     even = np.full(units.n_clusters, 1 / units.n_clusters)
@@ -273,7 +277,7 @@ def draw(
         parts.append(
             _rates(estimates, kept, epsilon, q_fdr, multiplicity, rng if resample == "both" else None)
         )
-    return Drawn(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    return DecisionDraws(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
 def _rates(
@@ -305,7 +309,7 @@ def _rates(
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PercentileLimits:
     """Percentile intervals of M models, every array shape (M,); NaN where none has a width."""
 
     rate_lower: Floats
@@ -316,10 +320,10 @@ class Bounds:
     pass_share: Floats
 
 
-def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
+def bounds(drawn: DecisionDraws | None, n_models: int, alpha: float) -> PercentileLimits:
     """Percentile intervals from draws."""
     if drawn is None:
-        return Bounds(*np.full((6, n_models), np.nan))
+        return PercentileLimits(*np.full((6, n_models), np.nan))
     result = np.full((6, n_models), np.nan)
     levels = [alpha / 2, 1 - alpha / 2]
     for model in range(n_models):
@@ -332,7 +336,7 @@ def bounds(drawn: Drawn | None, n_models: int, alpha: float) -> Bounds:
             result[2:5, model] = advantage.std(ddof=1), *np.quantile(advantage, levels)
         if len(rate) > 1:
             result[5, model] = (rate >= PASSING).mean()
-    return Bounds(*result)
+    return PercentileLimits(*result)
 
 
 def epsilon_curve(result: Result, epsilons: Sequence[float] | None = None) -> Result:

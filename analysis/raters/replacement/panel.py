@@ -14,13 +14,13 @@ from conjury.inference.errors import InputError, did_you_mean, listed
 
 from ...numerics.types import Codes, Floats
 from ..ratings import Ratings
-from ..scales import Clustered
+from ..scales import ClusteredItems
 
 NONE = -1
 
 
 @dataclass(frozen=True)
-class Panel(Clustered):
+class AnnotatorPanel(ClusteredItems):
     """n ratings of I items by J people, with the answers of M models, S samples an item at most."""
 
     item: Codes  # shape (n,): of each rating: positions of item and person, code of the value
@@ -39,7 +39,7 @@ class Panel(Clustered):
 
 def panel_of(
     ratings: Ratings, models: Sequence[str], *, first_sample: bool = False, cluster: str | None = None
-) -> Panel:
+) -> AnnotatorPanel:
     """Lay ratings out for the test."""
     # People are in alphabetical order, so that draws of them do not depend on the order of rows.
     people = sorted(ratings.humans)
@@ -59,7 +59,7 @@ def panel_of(
     place = np.arange(len(rows)) - starts[item]
     packed = np.full((n_items, int(place.max()) + 1), NONE, dtype=np.int64)
     packed[item, place] = value
-    return Panel(
+    return AnnotatorPanel(
         item=item,
         annotator=annotator,
         value=value,
@@ -130,7 +130,7 @@ class Comparisons:
     human_wins: Floats
 
 
-def compare(panel: Panel, score: PairScore, min_humans: int) -> Comparisons:
+def compare(panel: AnnotatorPanel, score: PairScore, min_humans: int) -> Comparisons:
     """Score each person and each model against the others of the panel, the person excluded."""
     is_rated = panel.packed != NONE
     enough = (is_rated.sum(axis=1) >= max(min_humans, 2))[panel.item]
@@ -152,7 +152,7 @@ def compare(panel: Panel, score: PairScore, min_humans: int) -> Comparisons:
     return Comparisons(is_used, model_wins / several, human_wins / several)
 
 
-def _scores_of_people(panel: Panel, score: PairScore, is_rated: Mask) -> Floats:
+def _scores_of_people(panel: AnnotatorPanel, score: PairScore, is_rated: Mask) -> Floats:
     """Sum of the scores of each rating against the other ratings of its item, shape (n,)."""
     sums = np.zeros(panel.packed.shape)
     for column in range(panel.packed.shape[1]):
@@ -162,7 +162,9 @@ def _scores_of_people(panel: Panel, score: PairScore, is_rated: Mask) -> Floats:
     return sums[panel.item, panel.place]
 
 
-def _scores_of_model(panel: Panel, score: PairScore, is_rated: Mask, answer: Codes) -> tuple[Floats, Floats]:
+def _scores_of_model(
+    panel: AnnotatorPanel, score: PairScore, is_rated: Mask, answer: Codes
+) -> tuple[Floats, Floats]:
     """Sum of the scores of an answer against all ratings but one, for each rating, and the size of sums."""
     each = score(answer[:, None], panel.packed, is_rated & (answer != NONE)[:, None])
     total = each.sum(axis=1)
@@ -171,7 +173,7 @@ def _scores_of_model(panel: Panel, score: PairScore, is_rated: Mask, answer: Cod
 
 
 @dataclass(frozen=True)
-class Units:
+class AnnotatorUnits:
     """Comparisons summed by annotator and cluster of items, U such units."""
 
     annotator: Codes  # shape (U,)
@@ -183,7 +185,7 @@ class Units:
     n_clusters: int
 
 
-def units_of(panel: Panel, result: Comparisons) -> Units:
+def units_of(panel: AnnotatorPanel, result: Comparisons) -> AnnotatorUnits:
     """Sum comparisons within annotators and clusters, which is where they may hang together."""
     key = panel.annotator * panel.n_clusters + panel.cluster[panel.item]
     names, unit = np.unique(key, return_inverse=True)
@@ -197,12 +199,12 @@ def units_of(panel: Panel, result: Comparisons) -> Units:
         fields[:, model] = np.stack(
             [n, wins, difference, difference**2, difference * n, n**2, (n > 0).astype(float)], axis=1
         )
-    return Units(
+    return AnnotatorUnits(
         names // panel.n_clusters, names % panel.n_clusters, fields, len(panel.people), panel.n_clusters
     )
 
 
-def weighted_sums(units: Units, weights: Floats) -> Floats:
+def weighted_sums(units: AnnotatorUnits, weights: Floats) -> Floats:
     """Sum the fields of units over clusters that count ``weights``, shape (B, clusters), times."""
     n_models = units.fields.shape[1]
     sums = np.zeros((len(weights), n_models, units.n_annotators, FIELDS))

@@ -121,7 +121,7 @@ def alt_test_power(
     rows: list[dict[str, Any]] = []
     notes = _advice(sizes, items)
     for people, human in product(sizes, humans):
-        world = World(kind, shares, _root(human), people, min(per_item or people, people), scored)
+        world = AnswerModel(kind, shares, _root(human), people, min(per_item or people, people), scored)
         for value, scenario, which in _scenarios(world, human, models, epsilons, margin, seed, notes):
             result = _simulate_tests(
                 world, value / world.human, items, which, simulations, q_fdr, multiplicity, seed
@@ -137,7 +137,7 @@ def alt_test_power(
 
 
 def _scenarios(
-    world: World,
+    world: AnswerModel,
     human: float,
     models: Sequence[float] | None,
     epsilons: Sequence[float],
@@ -165,7 +165,7 @@ def _scenarios(
                 )
 
 
-def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
+def margins(world: AnswerModel, epsilons: Sequence[float], seed: int) -> Floats:
     """Loadings with which the model is behind people by each epsilon; NaN where any model is ahead."""
     # One large study with the same random numbers for every loading.
     rng = np.random.default_rng([seed, 7, world.people])
@@ -181,7 +181,7 @@ def margins(world: World, epsilons: Sequence[float], seed: int) -> Floats:
 
 
 def _simulate_tests(
-    world: World,
+    world: AnswerModel,
     loading: float,
     instances: Sequence[int],
     epsilons: Sequence[float],
@@ -328,7 +328,7 @@ Kind = Literal["labels", "ratings"]
 
 
 @dataclass(frozen=True)
-class World:
+class AnswerModel:
     """How people and a model answer: two raters agree beyond chance to the product of their loadings."""
 
     kind: Kind  # {"labels", "ratings"}
@@ -362,7 +362,7 @@ class Outcomes:
     human_wins: Mask
 
 
-def draw_studies(world: World, n_studies: int, n_items: int, rng: np.random.Generator) -> Studies:
+def draw_studies(world: AnswerModel, n_studies: int, n_items: int, rng: np.random.Generator) -> Studies:
     """Draw items, people and their answers."""
     shape, size = (n_studies, n_items), (n_studies, n_items, world.people)
     truth, luck, noise = rng.random(shape), rng.random(shape), rng.random(shape)
@@ -379,7 +379,7 @@ def draw_studies(world: World, n_studies: int, n_items: int, rng: np.random.Gene
     return Studies(people, is_rated, scores, against_all, alike, truth, luck, noise)
 
 
-def compare_with_people(world: World, result: Studies, loading: float) -> Outcomes:
+def compare_with_people(world: AnswerModel, result: Studies, loading: float) -> Outcomes:
     """Let a model of some loading answer the items of studies, and compare it with each person."""
     model = answer_codes(world, result.truth, result.luck, result.drawn, loading)[..., None]
     scores = np.take_along_axis(result.against_all, model, -1) - result.alike[result.people, model]
@@ -388,7 +388,7 @@ def compare_with_people(world: World, result: Studies, loading: float) -> Outcom
     )
 
 
-def answer_codes(world: World, truth: Floats, luck: Floats, noise: Floats, loading: float) -> Codes:
+def answer_codes(world: AnswerModel, truth: Floats, luck: Floats, noise: Floats, loading: float) -> Codes:
     """Codes of answers from uniform numbers: the item's, whether it is known, and the rater's own."""
     inner = np.cumsum(world.shares)[:-1]
     if world.kind == "labels":
@@ -397,7 +397,7 @@ def answer_codes(world: World, truth: Floats, luck: Floats, noise: Floats, loadi
     return np.asarray(np.searchsorted(ndtri(inner), value, side="right"))
 
 
-def _similarity(world: World) -> Floats:
+def _similarity(world: AnswerModel) -> Floats:
     n = len(world.shares)
     if world.scoring == ACCURACY:
         return np.eye(n)

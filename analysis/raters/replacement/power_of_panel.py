@@ -12,7 +12,7 @@ from ...numerics.types import Floats
 from ...results import Result
 from ..ratings import Judgments
 from ..reading import only_dimension
-from .panel import ACCURACY, NEG_RMSE, Panel, models_of, panel_of
+from .panel import ACCURACY, NEG_RMSE, AnnotatorPanel, models_of, panel_of
 from .power import Kind, alt_test_power
 
 SIZES = (0.25, 0.5, 1.0, 2.0)  # numbers of items, as shares of those given
@@ -75,7 +75,7 @@ def panel_power(
     return replace(result, settings={**result.settings, **panel_settings}, notes=(*result.notes, ALIKE))
 
 
-def measure_panel(panel: Panel, n_categories: int, numeric: bool) -> PanelTraits:
+def measure_panel(panel: AnnotatorPanel, n_categories: int, numeric: bool) -> PanelTraits:
     """Measure a panel: items that two people rated, and how they agree there."""
     if n_categories > MOST_CATEGORIES:
         raise InputError(

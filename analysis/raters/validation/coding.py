@@ -36,7 +36,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedRows:
     """n rows with the answers of one or more judges and of P people."""
 
     # shape (J, n): class of each judge's answer, -1 where there is none; of ratings 0 where there is an
@@ -66,7 +66,7 @@ class Coded:
         """Number of classes."""
         return len(self.classes)
 
-    def rows(self, mask: np.ndarray) -> Coded:
+    def rows(self, mask: np.ndarray) -> CodedRows:
         """The rows where ``mask`` is true, or those at its places."""
         groups = tuple(replace(group, code=group.code[mask]) for group in self.groups)
         parts = {name: getattr(self, name)[:, mask] for name in ("judges", "people", "judged", "rated")}
@@ -93,7 +93,7 @@ def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def code_table(table: pd.DataFrame, options: CodingOptions, source: str = "table") -> Coded:
+def code_table(table: pd.DataFrame, options: CodingOptions, source: str = "table") -> CodedRows:
     """Bring the columns of a table to codes; InputError for what cannot be compared."""
     refuse_columns(table, options, source)
     if not len(table):
@@ -112,7 +112,7 @@ def code_table(table: pd.DataFrame, options: CodingOptions, source: str = "table
         codes, classes = _classes(columns, options, source, notes)
         values = np.where(codes >= 0, _values(classes, scale)[codes], np.nan)
     count = len(options.judges)
-    return Coded(
+    return CodedRows(
         judges=codes[:count],
         people=codes[count:].reshape(len(options.human), len(table)),
         judged=values[:count],
@@ -380,7 +380,7 @@ def majority(counts: Floats) -> Codes:
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldCoding:
     """N labels that count as right: of each row that of most people, or each label of one or two people."""
 
     # With two people a majority would exclude all rows on which they differ, which are the hard ones.
@@ -390,17 +390,17 @@ class Gold:
     ties: int  # rows without a majority
 
 
-def gold_of(coded: Coded) -> Gold:
+def gold_of(coded: CodedRows) -> GoldCoding:
     """The labels against which errors are counted."""
     if len(coded.people) < PANEL:
         return every_label(coded)
     label = majority(counts_of(coded.people, coded.q))
     row = np.flatnonzero(label >= 0)
     ties = int(((label < 0) & (coded.people >= 0).any(axis=0)).sum())
-    return Gold(row, label[row], ties)
+    return GoldCoding(row, label[row], ties)
 
 
-def every_label(coded: Coded) -> Gold:
+def every_label(coded: CodedRows) -> GoldCoding:
     """All labels of all people."""
     person, row = np.nonzero(coded.people >= 0)
-    return Gold(row, coded.people[person, row], 0)
+    return GoldCoding(row, coded.people[person, row], 0)

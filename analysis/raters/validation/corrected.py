@@ -10,12 +10,12 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...correction.misclassification import rates
-from ...numerics.intervals.bounded import Bounded, n_clusters, share
+from ...numerics.intervals.bounded import BoundedEstimate, n_clusters, share
 from ...numerics.types import Floats
-from .coding import Coded
+from .coding import CodedRows
 from .errors import tested_classes
 from .ratings import corrected_mean, people_mean
-from .rows import CORRECTED, Rows
+from .rows import CORRECTED, TestRows
 from .weighted.means import stratified_mean
 from .weighted.strata import FEW_LABELS, Strata
 
@@ -23,7 +23,7 @@ Row: TypeAlias = "pd.Series[Any]"
 POOLED = "other answers"  # of the judge, of which few rows have a label
 
 
-def add_corrected(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: list[str]) -> None:
+def add_corrected(rows: TestRows, coded: CodedRows, strata: Strata, seed: int, notes: list[str]) -> None:
     """Add rates of classes, or the mean, among people over all judged rows, where some have no label."""
     judged = np.asarray(np.isfinite(coded.judged[0]))
     rated = np.asarray(np.isfinite(coded.rated).any(axis=0))
@@ -38,7 +38,7 @@ def add_corrected(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: li
         notes.append(f"No corrected rates: {error}")
 
 
-def _add_mean(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: list[str]) -> None:
+def _add_mean(rows: TestRows, coded: CodedRows, strata: Strata, seed: int, notes: list[str]) -> None:
     mean = corrected_mean(coded, rows.alpha, seed)
     if strata.selected:
         mean.pop("corrected")
@@ -50,7 +50,7 @@ def _add_mean(rows: Rows, coded: Coded, strata: Strata, seed: int, notes: list[s
         rows.add(CORRECTED, f"{name}_mean", estimate, p=np.nan)
 
 
-def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> None:
+def _add_rates(rows: TestRows, coded: CodedRows, strata: Strata, notes: list[str]) -> None:
     """Rates of the labels that people give: all of a row count equally, and rows of an item are a cluster."""
     answer = np.asarray(coded.judges[0])
     table = _table(coded, _pooled(answer, coded, strata))
@@ -91,14 +91,14 @@ def _add_rates(rows: Rows, coded: Coded, strata: Strata, notes: list[str]) -> No
     notes += [note for note in result.notes if note not in notes and not strata.selected]
 
 
-def _table(coded: Coded, judged: np.ndarray) -> pd.DataFrame:
+def _table(coded: CodedRows, judged: np.ndarray) -> pd.DataFrame:
     """A row per judged row, with the labels of every person."""
     classes = np.array([*coded.classes, None], dtype=object)
     labels = {f"label {at}": classes[codes] for at, codes in enumerate(coded.people)}
     return pd.DataFrame({**labels, "judged": judged, "cluster": coded.cluster})
 
 
-def _pooled(answer: np.ndarray, coded: Coded, strata: Strata) -> np.ndarray:
+def _pooled(answer: np.ndarray, coded: CodedRows, strata: Strata) -> np.ndarray:
     """Answers in words; of three or more those with few labels as one, where labels are a random sample."""
     words: np.ndarray = np.array(coded.classes, dtype=object)[answer]
     if strata.selected or len(strata.names) < 3:
@@ -107,12 +107,12 @@ def _pooled(answer: np.ndarray, coded: Coded, strata: Strata) -> np.ndarray:
     return np.asarray(np.where(np.isin(quoted, strata.sparse), POOLED, words))
 
 
-def _bounded(row: Row, n: tuple[int, int]) -> Bounded:
+def _bounded(row: Row, n: tuple[int, int]) -> BoundedEstimate:
     estimate, error, lower, upper = (float(row[name]) for name in ("estimate", "std_error", "lower", "upper"))
-    return Bounded(estimate, error, lower, upper, *n)
+    return BoundedEstimate(estimate, error, lower, upper, *n)
 
 
-def _all_rows(human: Row, rogan_gladen: Row, labelled: float, n: tuple[int, int]) -> Bounded:
+def _all_rows(human: Row, rogan_gladen: Row, labelled: float, n: tuple[int, int]) -> BoundedEstimate:
     """The Rogan-Gladen rate of all rows: people's among labelled rows, the corrected one of the others."""
     # This is the rate that solves the equation for all rows. Given the labels of people, the two are
     # uncorrelated; their limits are combined after Zou, Huang & Zhang (2009, doi:10.1016/j.csda.2008.09.033).
@@ -125,4 +125,4 @@ def _all_rows(human: Row, rogan_gladen: Row, labelled: float, n: tuple[int, int]
     errors = np.array([share * float(row["std_error"]) for row, share in parts])
     down, up = (float(np.sqrt((combined(name) ** 2).sum())) for name in ("lower", "upper"))
     error = float(np.sqrt((errors**2).sum()))
-    return Bounded(estimate, error, max(estimate - down, 0.0), min(estimate + up, 1.0), *n)
+    return BoundedEstimate(estimate, error, max(estimate - down, 0.0), min(estimate + up, 1.0), *n)

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...numerics.intervals.bounded import Bounded, Flags, difference, difference_of_shares, f1, share
+from ...numerics.intervals.bounded import BoundedEstimate, Flags, difference, difference_of_shares, f1, share
 from ...numerics.types import Codes, Floats
-from .coding import Coded, Gold, Groups, counts_of
+from .coding import CodedRows, GoldCoding, Groups, counts_of
 from .labels import ACCURACY, headline_of, weights_of, with_people
-from .rows import ERRORS, RATES, SUBGROUPS, Rows
+from .rows import ERRORS, RATES, SUBGROUPS, TestRows
 
 MOST_RECALLS = 5  # classes with recall by subgroup
 
 
-def add_rates(rows: Rows, coded: Coded) -> None:
+def add_rates(rows: TestRows, coded: CodedRows) -> None:
     """Add how often the judge and people give each class, on the rows that both labelled."""
     counts = counts_of(coded.people, coded.q)
     mask = (coded.judges[0] >= 0) & (counts.sum(axis=1) > 0)
@@ -35,7 +35,7 @@ def add_rates(rows: Rows, coded: Coded) -> None:
         rows.add(RATES, "rate_difference", estimate, label=name, family="rates")
 
 
-def classes_first(coded: Coded) -> list[int]:
+def classes_first(coded: CodedRows) -> list[int]:
     """Places of the classes, the positive one first; by default the second of two (yes of no and yes)."""
     first = coded.q - 1 if coded.q == 2 else 0
     if coded.positive is not None:
@@ -43,12 +43,12 @@ def classes_first(coded: Coded) -> list[int]:
     return [first, *(place for place in range(coded.q) if place != first)]
 
 
-def tested_classes(coded: Coded) -> list[int]:
+def tested_classes(coded: CodedRows) -> list[int]:
     """Classes with rates of their own: of two, the rate of one is that of the other taken from one."""
     return classes_first(coded)[: 1 if coded.q == 2 else coded.q]
 
 
-def add_errors(rows: Rows, coded: Coded, gold: Gold) -> None:
+def add_errors(rows: TestRows, coded: CodedRows, gold: GoldCoding) -> None:
     """Add recall, precision and F1 of each class."""
     judge_label, cluster = coded.judges[0][gold.row], coded.cluster[gold.row]
     mask = judge_label >= 0
@@ -60,11 +60,11 @@ def add_errors(rows: Rows, coded: Coded, gold: Gold) -> None:
         rows.add(ERRORS, "f1", f1(_share_among(right, is_gold | is_given, cluster, rows.alpha)), label=name)
 
 
-def _share_among(right: Flags, among: Flags, cluster: Codes, alpha: float) -> Bounded:
+def _share_among(right: Flags, among: Flags, cluster: Codes, alpha: float) -> BoundedEstimate:
     return share(right[among].astype(float), cluster[among], alpha)
 
 
-def confusion(coded: Coded, gold: Gold) -> pd.DataFrame:
+def confusion(coded: CodedRows, gold: GoldCoding) -> pd.DataFrame:
     """Counts of each pair of labels, and shares of the label that people gave."""
     judge_label = coded.judges[0][gold.row]
     return crosstab(
@@ -84,7 +84,7 @@ def crosstab(
     return pd.DataFrame({names[0]: first, names[1]: second, "n": n.ravel(), "share": shares.ravel()})
 
 
-def add_subgroups(rows: Rows, coded: Coded, gold: Gold) -> None:
+def add_subgroups(rows: TestRows, coded: CodedRows, gold: GoldCoding) -> None:
     """Add accuracy, kappa and recalls of each subgroup, and the difference in accuracy from all others."""
     judge, counts = coded.judges[0], counts_of(coded.people, coded.q)
     mask = (judge >= 0) & (counts.sum(axis=1) > 0)
@@ -128,7 +128,7 @@ def complement_of_level(group: Groups, level: str, mask: Flags) -> Flags | None:
     return mask & is_other
 
 
-def _kappa(coded: Coded, inside: Flags, alpha: float) -> Bounded:
+def _kappa(coded: CodedRows, inside: Flags, alpha: float) -> BoundedEstimate:
     part = coded.rows(inside)
     counts = counts_of(part.people, coded.q)
     measure = headline_of(coded.scale)

@@ -70,7 +70,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GateOutcome:
     """What became of a gate."""
 
     gate: Gate
@@ -116,7 +116,7 @@ def _gate(text: str, option: str, least: bool) -> Gate:
     return Gate(text, name, limit, bound, least)
 
 
-def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
+def outcomes(result: Result, gates: Sequence[Gate]) -> list[GateOutcome]:
     """Compare gates with a result; an estimate or an interval without a value fails."""
     results = []
     for gate in gates:
@@ -137,5 +137,5 @@ def outcomes(result: Result, gates: Sequence[Gate]) -> list[Outcome]:
             )
         value = float(row[gate.limit])
         passes = bool(value >= gate.bound if gate.least else value <= gate.bound)
-        results.append(Outcome(gate, value, passes))
+        results.append(GateOutcome(gate, value, passes))
     return results

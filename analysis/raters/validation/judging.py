@@ -18,7 +18,7 @@ from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha, level_of_t
 from ...numerics.intervals.bounded import (
     POWER,
-    Bounded,
+    BoundedEstimate,
     detectable_differences,
     items_for_width,
     items_to_exclude,
@@ -26,9 +26,9 @@ from ...numerics.intervals.bounded import (
 )
 from ...results import Result
 from .coding import (
-    Coded,
+    CodedRows,
     CodingOptions,
-    Gold,
+    GoldCoding,
     code_table,
     counts_of,
     gold_of,
@@ -42,7 +42,7 @@ from .gates import refuse_outside
 from .labels import add_agreement, add_people, headline_of
 from .ratings import add_rating_subgroups, add_ratings
 from .replacement import add_replacement
-from .rows import AGREEMENT, Rows, name_of
+from .rows import AGREEMENT, TestRows, name_of
 from .tables.belonging import refuse_other_answers
 from .tables.items import item_of
 from .verdicts.judge import verdict_of
@@ -220,7 +220,7 @@ def judge(
     refuse_no_overlap(data, judge, source)
     if threshold is not None:
         refuse_outside("threshold", threshold, headline_of(data.scale))
-    rows, extra = Rows(alpha), {}
+    rows, extra = TestRows(alpha), {}
     notes += data.notes
     answered = np.isfinite(data.judged[0])
     rows.add(AGREEMENT, "answered", share(answered.astype(float), data.cluster, alpha))
@@ -257,7 +257,9 @@ def judge(
     return Validation(frame, "judging", tuple(dict.fromkeys(notes)), settings, extra)
 
 
-def _add_labels(rows: Rows, data: Coded, gold: Gold, seed: int | None, notes: list[str]) -> None:
+def _add_labels(
+    rows: TestRows, data: CodedRows, gold: GoldCoding, seed: int | None, notes: list[str]
+) -> None:
     """Add what is reported of labels; with a ``seed`` as it is among all judged rows."""
     if seed is not None:
         add_weighted(rows, data, gold, seed, notes)
@@ -269,11 +271,11 @@ def _add_labels(rows: Rows, data: Coded, gold: Gold, seed: int | None, notes: li
     add_people(rows, data)
 
 
-def _rated(data: Coded) -> np.ndarray:
+def _rated(data: CodedRows) -> np.ndarray:
     return np.asarray(np.isfinite(data.rated).any(axis=0))
 
 
-def refuse_no_overlap(data: Coded, judge: str, source: str) -> None:
+def refuse_no_overlap(data: CodedRows, judge: str, source: str) -> None:
     """Refuse a table in which no row has answers of both, and say which are missing."""
     answered, rated = np.isfinite(data.judged).all(axis=0), _rated(data)
     people = " or ".join(f"'{name}'" for name in data.people_names)
@@ -285,7 +287,7 @@ def refuse_no_overlap(data: Coded, judge: str, source: str) -> None:
         raise InputError(f"{source}: no row has answers of both '{judge}' and {people}; label judged items.")
 
 
-def _notes(data: Coded, ties: int) -> list[str]:
+def _notes(data: CodedRows, ties: int) -> list[str]:
     answered, rated = np.isfinite(data.judged[0]), _rated(data)
     notes = []
     if (~answered).any():
@@ -315,7 +317,7 @@ def _notes(data: Coded, ties: int) -> list[str]:
     return notes
 
 
-def few_labels(data: Coded, answered: np.ndarray) -> list[str]:
+def few_labels(data: CodedRows, answered: np.ndarray) -> list[str]:
     """State which classes have so few labels by people that the intervals that rest on them are wide."""
     if data.scale == "interval" or data.q < 2:
         return []
@@ -331,7 +333,12 @@ def few_labels(data: Coded, answered: np.ndarray) -> list[str]:
 
 
 def coverage_of_judge(
-    frame: pd.DataFrame, data: Coded, answered: np.ndarray, alpha: float, method: str = "", prefix: str = ""
+    frame: pd.DataFrame,
+    data: CodedRows,
+    answered: np.ndarray,
+    alpha: float,
+    method: str = "",
+    prefix: str = "",
 ) -> list[str]:
     """State which intervals were measured to cover too rarely in tables like this one."""
     mask = answered & _rated(data) if len(data.people) else answered
@@ -353,7 +360,7 @@ def coverage_of_judge(
 
 
 def _precision(
-    bounds: Mapping[str, Bounded], main: str, threshold: float | None, width: float, alpha: float
+    bounds: Mapping[str, BoundedEstimate], main: str, threshold: float | None, width: float, alpha: float
 ) -> pd.DataFrame:
     """Widths of the intervals of the main coefficients, what they detect, and labels for narrower ones."""
     table = []

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...numerics.intervals.bounded import Bounded, difference
-from ...numerics.panel import Panel
+from ...numerics.intervals.bounded import BoundedEstimate, difference
+from ...numerics.panel import RatingPanel
 from ...numerics.types import Codes, Floats
 from ..agreement import chance_corrected as corrected
 from ..agreement.bounds import (
@@ -23,9 +23,9 @@ from ..agreement.bounds import (
     statistic_of,
 )
 from ..agreement.differences import of_judge_and_people
-from ..agreement.pairs import Sides, chance, paired_coefficient, paired_influence
-from .coding import Coded, counts_of
-from .rows import AGREEMENT, PEOPLE, Rows
+from ..agreement.pairs import SideShares, chance, paired_coefficient, paired_influence
+from .coding import CodedRows, counts_of
+from .rows import AGREEMENT, PEOPLE, TestRows
 
 ACCURACY, KAPPA, WEIGHTED, ALPHA, AC1 = "accuracy", "kappa", "weighted_kappa", "alpha", "ac1"
 KINDS = {ACCURACY: PERCENT, KAPPA: COHEN, WEIGHTED: COHEN, ALPHA: KRIPPENDORFF, AC1: GWET}
@@ -33,7 +33,7 @@ AMONG = KINDS | {KAPPA: CONGER, WEIGHTED: CONGER}
 
 
 @dataclass(frozen=True)
-class Estimated:
+class CoefficientEstimate:
     """A coefficient of I items, with the influence of each, shape (I,)."""
 
     estimate: float
@@ -41,9 +41,9 @@ class Estimated:
     weights: Floats | None
     influence: Floats
     # the coefficient with its interval, by the cluster of each item and one minus the level
-    interval: Callable[[Codes, float], Bounded]
+    interval: Callable[[Codes, float], BoundedEstimate]
 
-    def bounded(self, cluster: Codes, alpha: float) -> Bounded:
+    def bounded(self, cluster: Codes, alpha: float) -> BoundedEstimate:
         """The coefficient with its interval."""
         return self.interval(cluster, alpha)
 
@@ -58,7 +58,7 @@ def headline_of(scale: str) -> str:
     return {"nominal": KAPPA, "ordinal": WEIGHTED, "interval": "icc"}[scale]
 
 
-def weights_of(measure: str, coded: Coded) -> Floats:
+def weights_of(measure: str, coded: CodedRows) -> Floats:
     """Weights of agreement, shape (q, q): quadratic by value for an order, else one for the same class."""
     if coded.scale == "ordinal" and measure != ACCURACY:
         values = np.array(_values(coded))
@@ -66,7 +66,7 @@ def weights_of(measure: str, coded: Coded) -> Floats:
     return np.eye(coded.q)
 
 
-def _values(coded: Coded) -> list[float]:
+def _values(coded: CodedRows) -> list[float]:
     codes = np.concatenate([coded.judges.ravel(), coded.people.ravel()])
     numbers = np.concatenate([coded.judged.ravel(), coded.rated.ravel()])
     values = np.arange(coded.q, dtype=float)
@@ -77,37 +77,37 @@ def _values(coded: Coded) -> list[float]:
 
 def with_people(
     measure: str, first: Floats, second: Floats, weights: Floats, classes: Sequence[str]
-) -> Estimated:
+) -> CoefficientEstimate:
     """Agreement of two sides, (I, q) shares of classes each; krippendorff with an order is by ranks."""
-    kind, sides = KINDS[measure], Sides(first, second)
+    kind, sides = KINDS[measure], SideShares(first, second)
     ranked = measure == ALPHA and not np.array_equal(weights, np.eye(len(weights)))
     chosen = None if ranked else weights
 
-    def interval(cluster: Codes, alpha: float) -> Bounded:
+    def interval(cluster: Codes, alpha: float) -> BoundedEstimate:
         return of_sides(sides, chosen, kind, cluster, alpha, classes)
 
     estimate = float(paired_coefficient(sides, chosen, np.ones((1, len(first))), kind)[0])
-    return Estimated(estimate, chosen, paired_influence(sides, chosen, kind), interval)
+    return CoefficientEstimate(estimate, chosen, paired_influence(sides, chosen, kind), interval)
 
 
-def among_people(measure: str, panel: Panel, weights: Floats) -> Estimated:
+def among_people(measure: str, panel: RatingPanel, weights: Floats) -> CoefficientEstimate:
     """Agreement of the people of a panel of I items, all with two ratings or more."""
     ones, kind = np.ones((1, panel.n_items)), AMONG[measure]
     ranked = measure == ALPHA and not np.array_equal(weights, np.eye(len(weights)))
     chosen = None if ranked else weights
 
-    def interval(cluster: Codes, alpha: float) -> Bounded:
+    def interval(cluster: Codes, alpha: float) -> BoundedEstimate:
         return of_panel(replace(panel, cluster=cluster), chosen, kind, alpha)
 
     estimate = float(statistic_of(panel, chosen, kind)(ones)[0])
-    return Estimated(estimate, chosen, influence_of(panel, chosen, kind), interval)
+    return CoefficientEstimate(estimate, chosen, influence_of(panel, chosen, kind), interval)
 
 
-def panel_of(coded: Coded) -> Panel:
+def panel_of(coded: CodedRows) -> RatingPanel:
     """The labels of people as a panel of the rows."""
     rater, item = np.nonzero(coded.people >= 0)
     codes = coded.people[rater, item]
-    return Panel(
+    return RatingPanel(
         item=item.astype(np.int64),
         rater=rater.astype(np.int64),
         category=codes.astype(np.int64),
@@ -121,7 +121,7 @@ def panel_of(coded: Coded) -> Panel:
     )
 
 
-def add_agreement(rows: Rows, coded: Coded) -> None:
+def add_agreement(rows: TestRows, coded: CodedRows) -> None:
     """Add agreement with people on all rows that both labelled, chance beside it."""
     counts = counts_of(coded.people, coded.q)
     subset = coded.rows((coded.judges[0] >= 0) & (counts.sum(axis=1) > 0))
@@ -146,13 +146,13 @@ def _chance(measure: str, first: Floats, second: Floats, weights: Floats) -> flo
     return float(chance(first.mean(axis=0), second.mean(axis=0), weights, kind))
 
 
-def _sides(coded: Coded) -> tuple[Floats, Floats]:
+def _sides(coded: CodedRows) -> tuple[Floats, Floats]:
     """Shares of classes of the judge and of people, each of shape (n, q)."""
     counts = counts_of(coded.people, coded.q)
     return np.eye(coded.q)[coded.judges[0]], counts / counts.sum(axis=1, keepdims=True)
 
 
-def add_people(rows: Rows, coded: Coded) -> None:
+def add_people(rows: TestRows, coded: CodedRows) -> None:
     """Add agreement of people among themselves, and how far the judge's is from it on the same items."""
     several = (coded.people >= 0).sum(axis=0) > 1
     if not several.any():

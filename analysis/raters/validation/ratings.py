@@ -9,14 +9,14 @@ import numpy as np
 
 from ...numerics.bootstrap import cluster_weights
 from ...numerics.bootstrap import intervals as bootstrap_intervals
-from ...numerics.intervals.bounded import Bounded, difference, difference_of_means, n_clusters
-from ...numerics.panel import Clusters, panel_from
+from ...numerics.intervals.bounded import BoundedEstimate, difference, difference_of_means, n_clusters
+from ...numerics.panel import RowClusters, panel_from
 from ...numerics.types import Codes, Floats
 from ..agreement.bounds import of_icc
 from ..agreement.icc import icc_from_mean_squares, mean_squares
-from .coding import Coded
+from .coding import CodedRows
 from .errors import complement_of_level, levels_of
-from .rows import AGREEMENT, PEOPLE, RATES, SUBGROUPS, Rows
+from .rows import AGREEMENT, PEOPLE, RATES, SUBGROUPS, TestRows
 
 ABSOLUTE = 1  # place of ICC(2,1), single ratings and absolute agreement, among the three
 CORRELATIONS = ("pearson", "spearman")
@@ -24,7 +24,7 @@ DRAWS, LEAST = 1000, 200  # of the bootstrap
 DRAWN = 2_000_000  # draws times clusters, beyond which fewer draws are made
 
 
-def people_mean(coded: Coded) -> Floats:
+def people_mean(coded: CodedRows) -> Floats:
     """The mean rating of people, shape (n,), NaN where nobody rated."""
     is_rated = np.isfinite(coded.rated)
     n = is_rated.sum(axis=0)
@@ -32,7 +32,7 @@ def people_mean(coded: Coded) -> Floats:
     return np.asarray(np.divide(total, n, out=np.full(coded.n, np.nan), where=n > 0))
 
 
-def add_ratings(rows: Rows, coded: Coded, seed: int, weight: Floats | None = None) -> None:
+def add_ratings(rows: TestRows, coded: CodedRows, seed: int, weight: Floats | None = None) -> None:
     """Add agreement of the judge's ratings with the mean of people, and of people among themselves."""
     # With a `weight` of each row, (n,), agreement is that among all judged rows.
     people = people_mean(coded)
@@ -55,7 +55,7 @@ def add_ratings(rows: Rows, coded: Coded, seed: int, weight: Floats | None = Non
         rows.add(PEOPLE, "people_icc", icc(rated, coded.cluster[complete], rows.alpha))
 
 
-def mean_of(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = None) -> Bounded:
+def mean_of(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = None) -> BoundedEstimate:
     """A mean, or a weighted one, with Student's t interval."""
     if not len(values):
         return difference(np.nan, values, cluster, alpha)
@@ -64,39 +64,39 @@ def mean_of(values: Floats, cluster: Codes, alpha: float, weight: Floats | None 
     return difference(estimate, share * (values - estimate), cluster, alpha)
 
 
-def icc(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = None) -> Bounded:
+def icc(values: Floats, cluster: Codes, alpha: float, weight: Floats | None = None) -> BoundedEstimate:
     """ICC(2,1) of raters in columns, shape (n, k), with the limits of `of_icc`."""
     n, clusters = len(values), n_clusters(cluster)
     if n < 2:
-        return Bounded(np.nan, np.nan, np.nan, np.nan, n, clusters)
-    panel = replace(panel_from(values), cluster=Clusters.numbered(cluster).code.astype(np.int64))
+        return BoundedEstimate(np.nan, np.nan, np.nan, np.nan, n, clusters)
+    panel = replace(panel_from(values), cluster=RowClusters.numbered(cluster).code.astype(np.int64))
     weights = np.ones(n) if weight is None else weight
     estimate = icc_from_mean_squares(mean_squares(panel, weights[None]))[0, ABSOLUTE]
     lower, upper = of_icc(panel, alpha, weight)[ABSOLUTE]
-    return Bounded(float(estimate), np.nan, float(lower), float(upper), n, clusters)
+    return BoundedEstimate(float(estimate), np.nan, float(lower), float(upper), n, clusters)
 
 
 def correlations(
     x: Floats, y: Floats, cluster: Codes, alpha: float, seed: int, weight: Floats | None = None
-) -> dict[str, Bounded]:
+) -> dict[str, BoundedEstimate]:
     """Correlations of n pairs with bootstrap intervals on Fisher's scale; no interval below ten clusters."""
     from ..descriptive.correlations import CARRIED, cells_of, correlation  # slow to import
 
     n, clusters = len(x), n_clusters(cluster)
     if n < 3:
         return {}
-    cells = cells_of(x, y, Clusters.numbered(cluster).code, clusters, weight)
+    cells = cells_of(x, y, RowClusters.numbered(cluster).code, clusters, weight)
     draws = int(np.clip(DRAWN // clusters, LEAST, DRAWS)) if clusters >= CARRIED else 0
     weights = cluster_weights(clusters, draws, seed)
     replicates = np.stack([correlation(kind, cells, weights) for kind in CORRELATIONS], axis=1)
     if not draws:
         return {
-            kind: Bounded(float(value), np.nan, np.nan, np.nan, n, clusters)
+            kind: BoundedEstimate(float(value), np.nan, np.nan, np.nan, n, clusters)
             for kind, value in zip(CORRELATIONS, replicates[0], strict=True)
         }
     estimates = bootstrap_intervals(replicates, alpha, correlation=True, clusters=clusters)
     return {
-        kind: Bounded(
+        kind: BoundedEstimate(
             float(estimates.estimate[at]),
             float(estimates.std_error[at]),
             float(estimates.lower[at]),
@@ -108,7 +108,7 @@ def correlations(
     }
 
 
-def add_rating_subgroups(rows: Rows, coded: Coded, weight: Floats | None = None) -> None:
+def add_rating_subgroups(rows: TestRows, coded: CodedRows, weight: Floats | None = None) -> None:
     """Add the bias and size of errors in each subgroup, and the difference in bias from all others."""
     people = people_mean(coded)
     mask = np.isfinite(coded.judged[0]) & np.isfinite(people)
@@ -129,9 +129,9 @@ def add_rating_subgroups(rows: Rows, coded: Coded, weight: Floats | None = None)
                 rows.add(SUBGROUPS, "bias_difference", gap, family=f"subgroups {group.name}", **keys)
 
 
-def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
+def corrected_mean(coded: CodedRows, alpha: float, seed: int) -> dict[str, BoundedEstimate]:
     """The mean rating among people over all rows: by people, by the judge, and both (prediction-powered)."""
-    from ...correction.items import Rows as Sources
+    from ...correction.items import EstimateRows as Sources
     from ...correction.items import correct, interval_table, weighted_mean
 
     people = people_mean(coded)
@@ -139,7 +139,7 @@ def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
     labelled, remainder = judged & np.isfinite(people), judged & ~np.isfinite(people)
     order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(remainder)])
     n = int(labelled.sum())
-    clusters = Clusters.numbered(coded.cluster[order])
+    clusters = RowClusters.numbered(coded.cluster[order])
 
     def mean(values: Floats) -> object:
         return weighted_mean(values[:, None], np.ones(len(values)))
@@ -163,6 +163,6 @@ def corrected_mean(coded: Coded, alpha: float, seed: int) -> dict[str, Bounded]:
         )
         rows = order[:n] if name == "people_only" else order
         of = len(rows), n_clusters(coded.cluster[rows])
-        result[name] = Bounded(estimate, error, lower, upper, *of, df=df)
+        result[name] = BoundedEstimate(estimate, error, lower, upper, *of, df=df)
     naive = mean_of(judge[judged], coded.cluster[judged], alpha)
     return {"judge_only": naive, **result}

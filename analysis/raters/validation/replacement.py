@@ -8,12 +8,12 @@ import pandas as pd
 from conjury.inference.errors import counted
 
 from ...frames.vocabulary import HUMAN
-from ...numerics.intervals.bounded import Bounded, Flags, n_clusters
+from ...numerics.intervals.bounded import BoundedEstimate, Flags, n_clusters
 from ..ratings import Ratings
 from ..replacement.alt_test import alt_test
 from ..replacement.decide import FEW_ANNOTATORS, FEW_INSTANCES
-from .coding import Coded
-from .rows import REPLACEMENT, Rows
+from .coding import CodedRows
+from .rows import REPLACEMENT, TestRows
 
 JUDGE = "judge"
 DRAWN = 2_000_000  # draws times items, beyond which fewer draws are made
@@ -21,7 +21,7 @@ LEAST, MOST = 200, 1000  # draws
 
 
 def add_replacement(
-    rows: Rows, coded: Coded, epsilon: float, alpha: float, notes: list[str]
+    rows: TestRows, coded: CodedRows, epsilon: float, alpha: float, notes: list[str]
 ) -> dict[str, pd.DataFrame]:
     """Add winning rate and advantage probability where people are enough; the tests of each as a table."""
     is_rated = np.isfinite(coded.rated)
@@ -50,13 +50,13 @@ def add_replacement(
         estimate, lower, upper = numbers
         if lower <= 0 and upper >= 1:  # draws of items gave every result
             lower = upper = np.nan
-        rows.add(REPLACEMENT, measure, Bounded(estimate, np.nan, lower, upper, n, clusters))
+        rows.add(REPLACEMENT, measure, BoundedEstimate(estimate, np.nan, lower, upper, n, clusters))
     rows.number(REPLACEMENT, "smallest_epsilon", float(row["smallest_epsilon"]), n)
     notes += [note for note in test.notes if note not in notes]
     return {"annotators": test.extra["annotators"].drop(columns="dimension")}
 
 
-def ratings_of(coded: Coded, mask: Flags) -> Ratings:
+def ratings_of(coded: CodedRows, mask: Flags) -> Ratings:
     """The answers of people and of the judge to the rows used, as the test takes them."""
     values = np.vstack([coded.rated, coded.judged[:1]])[:, mask]
     rater, item = np.nonzero(np.isfinite(values))

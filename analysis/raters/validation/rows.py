@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...numerics.intervals.bounded import Bounded, detectable_differences
+from ...numerics.intervals.bounded import BoundedEstimate, detectable_differences
 from ...numerics.significance import adjust_p_values
 from .gates import range_of
 
@@ -22,20 +22,20 @@ AGREEMENT, PEOPLE, RATES, ERRORS, SUBGROUPS, REPLACEMENT, CORRECTED, CHANGES = (
 
 
 @dataclass
-class Rows:
+class TestRows:
     """Rows as they come about; ``family`` names the tests that are adjusted together."""
 
     alpha: float
     rows: list[dict[str, Any]] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
     spreads: list[float] = field(default_factory=list)
-    bounds: dict[str, Bounded] = field(default_factory=dict)
+    bounds: dict[str, BoundedEstimate] = field(default_factory=dict)
 
     def add(
         self,
         part: str,
         measure: str,
-        result: Bounded,
+        result: BoundedEstimate,
         *,
         label: str = "",
         by: str = "",
@@ -74,7 +74,7 @@ class Rows:
         self, part: str, measure: str, value: float, n: int, *, label: str = "", **further: Any
     ) -> None:
         """Add a number without an interval."""
-        self.add(part, measure, Bounded(value, np.nan, np.nan, np.nan, n, n), label=label, **further)
+        self.add(part, measure, BoundedEstimate(value, np.nan, np.nan, np.nan, n, n), label=label, **further)
 
     def frame(self, further: Sequence[str] = ()) -> pd.DataFrame:
         """The table: p values of each family adjusted after Holm, and differences that could be detected."""

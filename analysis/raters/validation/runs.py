@@ -13,16 +13,16 @@ from conjury.inference.tables.frames import any_frame
 
 from ...numerics.bootstrap import unequal_clusters
 from ...numerics.intervals import check_alpha
-from ...numerics.intervals.bounded import Bounded, Flags, n_clusters, paired_difference, share
+from ...numerics.intervals.bounded import BoundedEstimate, Flags, n_clusters, paired_difference, share
 from ...numerics.significance import two_one_sided
 from ...numerics.types import Codes, Floats
 from ..agreement.differences import of_judges
-from .coding import Coded, CodingOptions, code_table, counts_of, gold_of, names_of
+from .coding import CodedRows, CodingOptions, code_table, counts_of, gold_of, names_of
 from .errors import agreement_of_rows, classes_first, crosstab, levels_of, tested_classes
 from .judging import Validation, coverage_of_judge, few_labels, refuse_no_overlap
 from .labels import KINDS, headline_of, measures_of, weights_of, with_people
 from .ratings import icc, mean_of, people_mean
-from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, Rows
+from .rows import AGREEMENT, CHANGES, ERRORS, RATES, SUBGROUPS, TestRows
 from .tables.belonging import refuse_labels_of_one_judge_each, refuse_other_answers
 from .tables.items import item_of
 from .tables.pairing import ITEM, pair_rows
@@ -132,7 +132,7 @@ def compare_runs(
             f"margin is {margin:g}{not_percent(margin)}; give a difference of shares below 1, such as 0.05."
         )
     data, notes = _pairs_with_answers(data, [*pairs.notes, *notes], names)
-    rows, extra = Rows(alpha), {}
+    rows, extra = TestRows(alpha), {}
     if data.scale == "interval":
         _add_ratings(rows, data, margin)
     else:
@@ -168,7 +168,9 @@ def _unit(
     return unit, notes
 
 
-def _pairs_with_answers(data: Coded, notes: list[str], names: tuple[str, str]) -> tuple[Coded, list[str]]:
+def _pairs_with_answers(
+    data: CodedRows, notes: list[str], names: tuple[str, str]
+) -> tuple[CodedRows, list[str]]:
     """The pairs with answers of both."""
     has_answer = np.isfinite(data.judged)
     is_pair = has_answer.all(axis=0)
@@ -189,7 +191,7 @@ def _pairs_with_answers(data: Coded, notes: list[str], names: tuple[str, str]) -
     return pairs, [*notes, *data.notes]
 
 
-def _add_labels(rows: Rows, data: Coded, margin: float) -> None:
+def _add_labels(rows: TestRows, data: CodedRows, margin: float) -> None:
     first, second = data.judges
     flipped = (first != second).astype(float)
     rows.add(CHANGES, "flips", share(flipped, data.cluster, rows.alpha))
@@ -209,7 +211,7 @@ def _add_labels(rows: Rows, data: Coded, margin: float) -> None:
     _add_groups(rows, data, flipped, margin)
 
 
-def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
+def _add_agreement(rows: TestRows, data: CodedRows, margin: float) -> None:
     counts = counts_of(data.people, data.q)
     rated = counts.sum(axis=1) > 0
     part, counts = data.rows(np.asarray(rated)), counts[rated]
@@ -237,7 +239,7 @@ def _add_agreement(rows: Rows, data: Coded, margin: float) -> None:
             )  # fmt: skip
 
 
-def _add_groups(rows: Rows, data: Coded, flipped: Floats, margin: float) -> None:
+def _add_groups(rows: TestRows, data: CodedRows, flipped: Floats, margin: float) -> None:
     everyone = np.ones(data.n, dtype=bool)
     counts = counts_of(data.people, data.q)
     rated = counts.sum(axis=1) > 0
@@ -270,7 +272,7 @@ def _add_groups(rows: Rows, data: Coded, flipped: Floats, margin: float) -> None
 
 
 def _add_difference(
-    rows: Rows,
+    rows: TestRows,
     part: str,
     measure: str,
     sides: tuple[Floats | Flags, Floats | Flags],
@@ -288,10 +290,10 @@ def _add_difference(
 
 
 def _add(
-    rows: Rows,
+    rows: TestRows,
     part: str,
     measure: str,
-    result: Bounded,
+    result: BoundedEstimate,
     margin: float,
     center: float | None = None,
     **keys: Any,
@@ -307,7 +309,7 @@ def _add(
     rows.add(part, measure, result, margin=margin, p_equivalence=p, **keys)
 
 
-def _add_ratings(rows: Rows, data: Coded, margin: float) -> None:
+def _add_ratings(rows: TestRows, data: CodedRows, margin: float) -> None:
     first, second = data.judged
     changed = (first != second).astype(float)
     rows.add(CHANGES, "flips", share(changed, data.cluster, rows.alpha))
@@ -330,7 +332,7 @@ def _add_ratings(rows: Rows, data: Coded, margin: float) -> None:
 
 
 def _add_means(
-    rows: Rows,
+    rows: TestRows,
     part: str,
     measure: str,
     first: Floats,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...figures.bounds import bounds_in_words, rows_to_draw
-from ...figures.labels import Names, series_labels
-from ...figures.registry import Style
+from ...figures.labels import ColumnNames, series_labels
+from ...figures.registry import FigureStyle
 from ...figures.theme import LIGHT
 from ...frames.rounding import percentage
 from ...frames.sentences import SERIES, agreeing_with_part, out_of
@@ -28,7 +28,7 @@ from .registry import Drawn, Exhibit, Laid, exhibit, level, settings_text
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
 COUNTED = {"choices": "choices", "judgments": "ratings", "labels": "labels", "profiles": "profiles"}
 WORST = {
@@ -39,7 +39,7 @@ WORST = {
 }
 
 
-def method(record: Recorded, report: ReportData) -> str:
+def method(record: RecordedResult, report: ReportData) -> str:
     """How bounds were computed; in full for the first of them."""
     settings, first = dict(record.settings), report.of_kind("bounds")[0]
     described = describe_analysis(settings) if settings.get("verb") else settings_text(settings)
@@ -60,13 +60,13 @@ def method(record: Recorded, report: ReportData) -> str:
     )
 
 
-def _headline(result: Result, record: Recorded, report: ReportData) -> str:
+def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
     """Which conclusions turn; empty where none does."""
     return turning_sentences(result, report) if (result.frame["conclusion"] == "turns").any() else ""
 
 
 @exhibit("bounds", method=method, headline=_headline)
-def bounds(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def bounds(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How many answers are missing and what they could do; figure and tables of the first of its kind."""
     records, verb = report.of_kind("bounds"), record.settings.get("verb")
     alike = [entry for entry in records if entry.settings.get("verb") == verb]
@@ -75,7 +75,7 @@ def bounds(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     heading = f"### {title}" if len(records) > 1 else ""
     if not is_first:
         return Exhibit(f"{text} The numbers are in the table `{record.name}` of the folder.", heading=heading)
-    frame = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
+    frame = bounds_in_words(result, FigureStyle(LIGHT, dict(report.labels)))
     visible_rows = rows_to_draw(frame)
     some = ""
     if len(visible_rows) < len(frame):
@@ -103,7 +103,7 @@ def summary(result: Result) -> str:
     return f"{text}; {out_of(turns, tested, 'conclusion')} {change} in the worst case."
 
 
-def answers_sentence(result: Result, names: Names) -> str:
+def answers_sentence(result: Result, names: ColumnNames) -> str:
     """How many answers were given of those asked for: of one judge, or of those with the most missing."""
     counted = COUNTED[str(result.settings.get("counted") or "choices")]
     counts = result.extra["answered"]
@@ -123,7 +123,7 @@ def answers_sentence(result: Result, names: Names) -> str:
 def turning_sentences(result: Result, report: ReportData) -> str:
     """Which conclusions turn in the worst case, and the smallest tipping share: up to two sentences."""
     frame = result.frame
-    labels = bounds_in_words(result, Style(LIGHT, dict(report.labels)))
+    labels = bounds_in_words(result, FigureStyle(LIGHT, dict(report.labels)))
     named = labels[["panel", "row", "series"]].astype(str)
     where = pd.Series([", ".join(filter(None, row)) for row in named.itertuples(index=False)], dtype=object)
     has_null = "null" in frame or result.settings.get("null") is not None
@@ -147,7 +147,7 @@ def percent(share: float) -> str:
     return "" if pd.isna(share) else percentage(share, 1 if share < 0.0995 else 0)
 
 
-def _table(frame: pd.DataFrame, who: str, record: Recorded) -> GT:
+def _table(frame: pd.DataFrame, who: str, record: RecordedResult) -> GT:
     """Answers, estimates, bounds, covering intervals and tipping shares of one judge."""
     rows = frame.to_dict("records")
     columns = {

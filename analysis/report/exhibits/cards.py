@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...figures.benchmark.panels import STATUSES, label_in_words
-from ...figures.labels import Names
+from ...figures.labels import ColumnNames
 from ...results import Result
 from ..blocks import raw_block
 from ..data import ReportData
@@ -19,7 +19,7 @@ from ..methods import plain
 from .registry import Exhibit, exhibit
 
 if TYPE_CHECKING:
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
 LONGEST = 1_200  # characters of a text that are shown
 LONGEST_ANSWER = 500  # and of a raw answer
@@ -40,19 +40,19 @@ SMALL = "font-size:85%;"
 
 
 @exhibit("cards", method="Items are chosen by the number of correct judges.")
-def cards(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def cards(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Items and answers verbatim."""
     return Exhibit(cards_markdown(result, report.names))
 
 
-def cards_markdown(result: Result, names: Names) -> str:
+def cards_markdown(result: Result, names: ColumnNames) -> str:
     """All cards of a result, one heading and one table each."""
     return "\n\n".join(
         card_markdown(card, names) for _, card in result.frame.groupby("card", sort=False, observed=True)
     )
 
 
-def card_markdown(card: pd.DataFrame, names: Names) -> str:
+def card_markdown(card: pd.DataFrame, names: ColumnNames) -> str:
     """One card: what was judged, its gold label, and a row for each judge."""
     first = card.iloc[0]
     task = str(first["task"])
@@ -110,7 +110,7 @@ def _visible(character: str) -> str:
     return character
 
 
-def _labels(listed: str, task: str, names: Names) -> str:
+def _labels(listed: str, task: str, names: ColumnNames) -> str:
     """Labels of a card in words, line by line where lines are labelled."""
     lines = []
     for line in listed.split("\n"):

@@ -14,7 +14,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.schema import PROBABILITY
 
 from ...figures.conjoint.effects import SERIES, quantity, series_in_words
-from ...figures.labels import Labels, display_order, rows_of_one_prompt, series_labels, words
+from ...figures.labels import LevelLabels, display_order, rows_of_one_prompt, series_labels, words
 from ...frames.reported import BY_ERRORS, by_errors, interval_kinds, reported, resampling
 from ...frames.rounding import percentage
 from ...frames.variables import parse
@@ -41,7 +41,7 @@ from ..sentences.effects import (
 )
 from ..sentences.missing import count_unanswered, unanswered_in_words
 from ..tables import (
-    Bounds,
+    LimitNames,
     any_table,
     batches,
     estimates_table,
@@ -56,7 +56,7 @@ from .registry import Drawn, Exhibit, Laid, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
 HALF = 0.5
 REFUSALS = {
@@ -65,7 +65,7 @@ REFUSALS = {
 }
 
 
-def estimates(report: ReportData, record: Recorded, *, every_prompt: bool = False) -> pd.DataFrame:
+def estimates(report: ReportData, record: RecordedResult, *, every_prompt: bool = False) -> pd.DataFrame:
     """Estimates of the main variant with labels of judges and prompts, one prompt per judge."""
     # Intervals are those that the study reports. Where the analysis has groups that are not differences, each
     # group follows the name of its judge.
@@ -75,20 +75,20 @@ def estimates(report: ReportData, record: Recorded, *, every_prompt: bool = Fals
     frame = report.named(frame if every_prompt else rows_of_one_prompt(frame))
     groups = [column for column in group_columns(record) if column in frame.columns]
     if groups and "by" not in frame.columns:
-        series = series_in_words(frame, groups, Labels(report.labels))
+        series = series_in_words(frame, groups, LevelLabels(report.labels))
         judges = frame["judge"] if "judge" in frame else [""] * len(frame)
         joined = [", ".join(filter(None, pair)) for pair in zip(judges, series, strict=True)]
         frame = frame.assign(judge=pd.Series(joined, index=frame.index, dtype="string"))
     return frame
 
 
-def group_columns(record: Recorded) -> list[str]:
+def group_columns(record: RecordedResult) -> list[str]:
     """Columns of groups of an analysis."""
     by = record.settings.get("by") or []
     return [by] if isinstance(by, str) else [str(column) for column in by]
 
 
-def lines_of(record: Recorded, frame: pd.DataFrame | None = None) -> str:
+def lines_of(record: RecordedResult, frame: pd.DataFrame | None = None) -> str:
     """Name the lines of a figure of an analysis: ``95% normal intervals``."""
     return bounds_names(record.settings, frame)
 
@@ -100,26 +100,26 @@ def outcome_of(report: ReportData) -> str:
     return "the probability of being chosen" if named == PROBABILITY else "the choice"
 
 
-def method(record: Recorded, report: ReportData) -> str:
+def method(record: RecordedResult, report: ReportData) -> str:
     """How an analysis was computed."""
     return describe_analysis(record.settings)
 
 
-def _largest(result: Result, record: Recorded, report: ReportData) -> str:
+def _largest(result: Result, record: RecordedResult, report: ReportData) -> str:
     """Name the largest effect of the main analysis."""
     frame, every = estimates(report, record), estimates(report, record, every_prompt=True)
     names = [
         bounds_name(record.settings, frame=frame.iloc[[at]]).replace(" normal", "").replace(" t ", " ")
         for at in range(len(frame))
     ]
-    labels = Labels(report.labels)
+    labels = LevelLabels(report.labels)
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
     effect = largest_effect(frame, levels, names, of_prompts=len(every) > len(frame))
     return "" if effect is None else largest_effect_in_words(effect)
 
 
 @exhibit("amce", method=method, headline=_largest)
-def effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects of every attribute: intervals in words, figure, table."""
     frame, outcome = estimates(report, record), outcome_of(report)
     caption = f"{plain(record.title)}: average marginal component effects on {outcome}."
@@ -127,7 +127,7 @@ def effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "{figure} shows the AMCE of every level for every judge, under one prompt for each model, and "
         "{table} the numbers."
     )
-    notes = [interval_note(record.settings, frame, Labels(report.labels)), uneven_note(report, record)]
+    notes = [interval_note(record.settings, frame, LevelLabels(report.labels)), uneven_note(report, record)]
     return Exhibit(
         lead,
         [_coefficients(frame, record, caption)],
@@ -137,7 +137,7 @@ def effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 @exhibit(FURTHER_EFFECTS, method=method)
-def further_effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def further_effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects of another analysis."""
     title, settings = plain(record.title), record.settings
     rules = [excluded(feature, levels) for feature, levels in (settings.get("exclude") or {}).items()]
@@ -150,17 +150,17 @@ def further_effects(result: Result, record: Recorded, report: ReportData) -> Exh
     )
 
 
-def _coefficients(frame: pd.DataFrame, record: Recorded, caption: str) -> Drawn:
+def _coefficients(frame: pd.DataFrame, record: RecordedResult, caption: str) -> Drawn:
     figure_result = Result(frame, "amce", settings={"bounds": lines_of(record, frame)})
     return Drawn(figure_result, f"{caption} {_points(record, frame)} Hollow points are reference levels.")
 
 
-def _points(record: Recorded, frame: pd.DataFrame) -> str:
+def _points(record: RecordedResult, frame: pd.DataFrame) -> str:
     return f"Points are estimates, lines their {plain(lines_of(record, frame) or 'intervals')}."
 
 
 @exhibit("prompts", of="amce")
-def prompts(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def prompts(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The effects on each judge that answered under several prompts, prompt by prompt."""
     frame = estimates(report, record, every_prompt=True)
     several = frame.groupby("judge", sort=False)["prompt"].nunique() > 1
@@ -183,7 +183,7 @@ class Interaction:
     by: str
 
 
-def interaction(report: ReportData, record: Recorded) -> Interaction:
+def interaction(report: ReportData, record: RecordedResult) -> Interaction:
     """Differences between groups, for the first feature of the formula that has any."""
     frame, groups, settings = estimates(report, record), group_columns(record), record.settings
     for column in groups:
@@ -199,14 +199,14 @@ def interaction(report: ReportData, record: Recorded) -> Interaction:
         raise InputError(f"The table {record.name!r} has no difference for a feature of its formula.")
     if len(groups) == 1:
         return Interaction(frame, feature, groups[0])
-    series = series_in_words(frame, groups, Labels(report.labels))
+    series = series_in_words(frame, groups, LevelLabels(report.labels))
     return Interaction(frame.assign(**{SERIES: series}), feature, SERIES)
 
 
 @exhibit("amce_diffs", "mm_diffs", method=method)
-def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Differences between groups, and how to read them."""
-    compared, labels = interaction(report, record), Labels(report.labels)
+    compared, labels = interaction(report, record), LevelLabels(report.labels)
     what, feature = quantity(compared.frame), plain(labels.feature(compared.feature))
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
     caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
@@ -225,7 +225,7 @@ def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit
     )
 
 
-def _base(frame: pd.DataFrame, by: str, labels: Labels) -> str:
+def _base(frame: pd.DataFrame, by: str, labels: LevelLabels) -> str:
     """Name the level that all differences are taken from, where it is one."""
     if by == SERIES or "by" not in frame:
         return ""
@@ -234,7 +234,7 @@ def _base(frame: pd.DataFrame, by: str, labels: Labels) -> str:
     return f" with *{plain(labels.level(by, bases.pop()))}*" if len(bases) == 1 else ""
 
 
-def _steps(report: ReportData, record: Recorded, feature: str, groups: str) -> str:
+def _steps(report: ReportData, record: RecordedResult, feature: str, groups: str) -> str:
     """How to read a difference in effects, which have a reference level in both groups."""
     base, by = (
         plain(reference_of(report, record, feature) or "the reference level"),
@@ -250,14 +250,14 @@ def _steps(report: ReportData, record: Recorded, feature: str, groups: str) -> s
     )
 
 
-def reference_of(report: ReportData, record: Recorded, feature: str) -> str:
+def reference_of(report: ReportData, record: RecordedResult, feature: str) -> str:
     """Label of the reference level of a feature in an analysis; empty where the manifest has none."""
     levels = ((report.manifest.get("labels") or {}).get("levels") or {}).get(feature) or {}
     without = (record.settings.get("exclude") or {}).get(feature) or []
     return next((str(text) for level, text in levels.items() if level not in without), "")
 
 
-def by_level(compared: Interaction, labels: Labels) -> pd.DataFrame:
+def by_level(compared: Interaction, labels: LevelLabels) -> pd.DataFrame:
     """Label differences for a table: levels of the feature as groups, levels of the groups as rows."""
     frame = compared.frame
     rows = frame[(frame["feature"].astype("string") == compared.feature) & frame["estimate"].notna()]
@@ -269,7 +269,7 @@ def by_level(compared: Interaction, labels: Labels) -> pd.DataFrame:
 
 
 @exhibit("mm", method=method)
-def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Marginal means."""
     null = record.settings.get("h0")
     line = HALF if null is None else float(null)
@@ -286,9 +286,9 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 @exhibit("cj_freqs", method=method)
-def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def frequencies(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How often each level was shown."""
-    frame, labels, title = estimates(report, record), Labels(report.labels), plain(record.title)
+    frame, labels, title = estimates(report, record), LevelLabels(report.labels), plain(record.title)
     caption = (
         f"{title}: share of the profiles with each level. The vertical line is the share of each level if "
         "all were equally frequent."
@@ -301,7 +301,7 @@ def frequencies(result: Result, record: Recorded, report: ReportData) -> Exhibit
     )
 
 
-def _frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
+def _frequencies_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
     rows = {
         "Attribute": pd.Series([labels.feature(feature) for feature in frame["feature"]]),
         "Level": pd.Series(labels.levels(frame)),
@@ -311,13 +311,13 @@ def _frequencies_table(frame: pd.DataFrame, labels: Labels) -> GT:
 
 
 @exhibit("cj_anova", "cj_props", "amce_by_reference", method=method)
-def others(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def others(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The numbers of an analysis, without a figure."""
     return Exhibit("{table} has the numbers.", tables=[Laid(any_table(result.frame, report.names))])
 
 
 @exhibit("answers")
-def answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def answers(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Answers by judge, prompt and status, and what those without a choice count as."""
     policy = report.manifest.get("refusal")
     unknown = "The manifest does not state how answers without a valid choice are counted."
@@ -346,15 +346,15 @@ def answers_table(frame: pd.DataFrame) -> GT:
 
 
 def _tables(
-    report: ReportData, record: Recorded, frame: pd.DataFrame, *, verbatim: bool = False
+    report: ReportData, record: RecordedResult, frame: pd.DataFrame, *, verbatim: bool = False
 ) -> dict[str, GT]:
     """Tables of estimates, many judges shared between them; ``verbatim`` names are labels already."""
-    labels = Labels() if verbatim else Labels(report.labels)
+    labels = LevelLabels() if verbatim else LevelLabels(report.labels)
     bootstrap = bounds_name(record.settings, "bootstrap") or "bootstrap interval"
     tables = {}
     for batch in batches(frame):
         booted = "boot_lower" in batch and batch["boot_lower"].notna().any()
-        bounds = Bounds(
+        bounds = LimitNames(
             bounds_name(record.settings, "normal") or "interval",
             beside=bootstrap if booted else "",
             lines=bounds_names(record.settings, batch),
@@ -363,7 +363,7 @@ def _tables(
     return tables
 
 
-def uneven_note(report: ReportData, record: Recorded) -> str:
+def uneven_note(report: ReportData, record: RecordedResult) -> str:
     """Name judges with far fewer pairs than others, or who mostly choose one position."""
     sentences, sizes = [], _sizes(report, record)
     imbalance = compare_sample_sizes(estimates(report, record), sizes)
@@ -375,7 +375,7 @@ def uneven_note(report: ReportData, record: Recorded) -> str:
     return " ".join(sentences)
 
 
-def _sizes(report: ReportData, record: Recorded) -> dict[str, int]:
+def _sizes(report: ReportData, record: RecordedResult) -> dict[str, int]:
     """Profiles of each judge under the prompt that is shown."""
     sizes: dict[str, int] = {}
     for group in record.groups:
@@ -385,7 +385,7 @@ def _sizes(report: ReportData, record: Recorded) -> dict[str, int]:
     return sizes
 
 
-def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: Labels) -> str:
+def interval_note(analysis: Mapping[str, Any], frame: pd.DataFrame, labels: LevelLabels) -> str:
     """Name the intervals of a figure, and the largest difference between the two kinds of limits."""
     if not bounds_name(analysis):
         return "The manifest does not name the intervals."

@@ -14,7 +14,7 @@ from ...conjoint.prediction_powered.covariate import BY_LEVEL, COVARIATE
 from ...figures.conjoint.corrections import sources
 from ...figures.conjoint.effects import series_in_words, stack_tables
 from ...figures.corrections import CORRECTED, PEOPLE, SOURCE, gain_definition, models_in_words
-from ...figures.labels import Labels, Names
+from ...figures.labels import ColumnNames, LevelLabels
 from ...figures.raters.corrections import PANEL, ROW, dimension_in_words, label_estimates
 from ...figures.rates import method_in_words
 from ...frames.vocabulary import CORRECTED_BY_MODELS, OVERALL, PEOPLE_ONLY
@@ -32,7 +32,7 @@ from ..sentences.corrections import (
 )
 from ..tables import (
     MOST_SERIES_WITH_INTERVALS,
-    Bounds,
+    LimitNames,
     batches,
     estimate_cell,
     estimates_table,
@@ -47,7 +47,7 @@ from .registry import Drawn, Exhibit, Laid, exhibit, figure_and_tables, level
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
 TUNING = {
     "coefficient": "Each coefficient has the weight that minimises its variance [@angelopoulos2023]",
@@ -66,7 +66,7 @@ FEW_MODELS = 3  # models that are named
 
 
 @dataclass(frozen=True)
-class Counted:
+class CorrectionCounts:
     """What sentences on a kind of correction count: of what there are few, and what everybody answered."""
 
     unit: str
@@ -75,13 +75,13 @@ class Counted:
 
 
 COUNTED = {
-    OF_CONJOINTS: Counted("people", "tasks", "Level"),
-    OF_ITEMS: Counted("labelled items", "items", "Estimate of"),
+    OF_CONJOINTS: CorrectionCounts("people", "tasks", "Level"),
+    OF_ITEMS: CorrectionCounts("labelled items", "items", "Estimate of"),
 }
 
 
 @dataclass(frozen=True)
-class Compared:
+class CorrectionRows:
     """Estimates of people alone and corrected, row by row, with what the models add to each."""
 
     human: pd.DataFrame
@@ -90,7 +90,7 @@ class Compared:
     task: str = ""  # of several, the one that these are about
 
 
-def method(record: Recorded, report: ReportData) -> str:
+def method(record: RecordedResult, report: ReportData) -> str:
     """How estimates were corrected; in full for the first of them."""
     first, settings = report.of_kind(*CORRECTIONS)[0], record.settings
     described = describe_analysis(settings) if record.kind == OF_CONJOINTS else _describe_estimates(settings)
@@ -152,11 +152,11 @@ def _tuning(settings: Mapping[str, Any], unit: str) -> str:
     )
 
 
-def _headline(result: Result, record: Recorded, report: ReportData) -> str:
+def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
     return plain(summary(result, report.names))
 
 
-def summary(result: Result, names: Names) -> str:
+def summary(result: Result, names: ColumnNames) -> str:
     """What the models add, in one sentence: the median gain and how much shorter intervals are."""
     compared = _compared(result)
     who = _models_named(result.settings.get("model") or (), names)
@@ -165,17 +165,17 @@ def summary(result: Result, names: Names) -> str:
     return gains_in_words(gains_of(compared.gains, lengths, who, COUNTED[result.kind].unit, task))
 
 
-def _models_named(models: Sequence[str], names: Names) -> str:
+def _models_named(models: Sequence[str], names: ColumnNames) -> str:
     if len(models) > FEW_MODELS:
         return f"{len(models)} models"
     *most, last = models_in_words(list(models), names).values() or ["models"]
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _compared(result: Result) -> Compared:
+def _compared(result: Result) -> CorrectionRows:
     """What a summary compares: of ratings by strata the rows of all items, of several tasks the first."""
     if result.kind == OF_CONJOINTS:
-        return Compared(result.extra["human"], result.frame, result.extra["gains"])
+        return CorrectionRows(result.extra["human"], result.frame, result.extra["gains"])
     frame, by = result.frame, [name for name in result.settings.get("by") or () if name in result.frame]
     every = (frame[by].astype(str) == OVERALL).all(axis=1)
     frame = frame[every] if every.any() else frame
@@ -184,7 +184,7 @@ def _compared(result: Result) -> Compared:
     task = tasks[0] if len(tasks) > 1 else ""
     frame = frame[frame[column].astype(str) == task] if task else frame
     corrected = frame[frame["source"] == CORRECTED_BY_MODELS]
-    return Compared(frame[frame["source"] == PEOPLE_ONLY], corrected, corrected, task)
+    return CorrectionRows(frame[frame["source"] == PEOPLE_ONLY], corrected, corrected, task)
 
 
 def _length(frame: pd.DataFrame) -> np.ndarray:
@@ -194,9 +194,9 @@ def _length(frame: pd.DataFrame) -> np.ndarray:
 
 
 @exhibit(OF_CONJOINTS, method=method, headline=_headline)
-def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def of_conjoints(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """People alone, corrected and models alone; tables of the first result, or of all in their own report."""
-    names, groups, labels = report.names, group_columns(record), Labels(report.labels)
+    names, groups, labels = report.names, group_columns(record), LevelLabels(report.labels)
     gains = result.extra["gains"]
     levels = [labels.both(*pair) for pair in zip(gains["feature"], gains["level"], strict=True)]
     among = series_in_words(gains, groups, labels) if groups else [""] * len(gains)
@@ -204,7 +204,7 @@ def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibi
     is_first = record.name == report.of_kind(*CORRECTIONS)[0].name
     tables: list[Laid] = []
     if is_first or report.about == "corrected":
-        bounds = Bounds(bounds_name(record.settings) or "interval")
+        bounds = LimitNames(bounds_name(record.settings) or "interval")
         estimates = _by_level(stack_tables(sources(result, names), SOURCE), record, groups, labels)
         tables = _tables(result, record, names, estimates, _by_level(gains, record, groups, labels), bounds)
     text = [useless_in_words(find_useless_gains(gains, rows)), _count_profiles(record)]
@@ -212,13 +212,13 @@ def of_conjoints(result: Result, record: Recorded, report: ReportData) -> Exhibi
 
 
 @exhibit(OF_ITEMS, method=method, headline=_headline)
-def of_items(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def of_items(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Ratings, labels or scores: people alone, corrected and models alone."""
     frame = label_estimates(result, report.names)
     frame = frame.assign(feature=frame[PANEL], level=frame[ROW])
     gains = frame[frame["source"] == CORRECTED_BY_MODELS]
     rows = [f"{panel}: {row}" for panel, row in zip(gains[PANEL], gains[ROW], strict=True)]
-    bounds = Bounds(f"{level(record)} t interval")
+    bounds = LimitNames(f"{level(record)} t interval")
     estimates = frame[["feature", "level", SOURCE, "estimate", "lower", "upper"]]
     tables = _tables(result, record, report.names, estimates, gains, bounds)
     text = [useless_in_words(find_useless_gains(gains, rows)), _count_items(gains, record)]
@@ -226,7 +226,7 @@ def of_items(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 def _correction_exhibit(
-    result: Result, record: Recorded, report: ReportData, text: Sequence[str], tables: Sequence[Laid]
+    result: Result, record: RecordedResult, report: ReportData, text: Sequence[str], tables: Sequence[Laid]
 ) -> Exhibit:
     """The summary and further text, the figure, and the tables if there are any."""
     title, records = plain(record.title), report.of_kind(*CORRECTIONS)
@@ -251,11 +251,11 @@ def _correction_exhibit(
 
 def _tables(
     result: Result,
-    record: Recorded,
-    names: Names,
+    record: RecordedResult,
+    names: ColumnNames,
     estimates: pd.DataFrame,
     gains: pd.DataFrame,
-    bounds: Bounds,
+    bounds: LimitNames,
 ) -> list[Laid]:
     """Estimates by source, and what the models add to each."""
     title, counted = plain(record.title), COUNTED[result.kind]
@@ -265,7 +265,9 @@ def _tables(
     return tables
 
 
-def _by_level(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labels: Labels) -> pd.DataFrame:
+def _by_level(
+    frame: pd.DataFrame, record: RecordedResult, groups: Sequence[str], labels: LevelLabels
+) -> pd.DataFrame:
     """Label rows for a table; of differences those of the first feature, levels above groups."""
     if not groups:
         pairs = list(zip(frame["feature"], frame["level"], strict=True))
@@ -277,7 +279,7 @@ def _by_level(frame: pd.DataFrame, record: Recorded, groups: Sequence[str], labe
     return rows.assign(feature=levels, level=series_in_words(rows, groups, labels))
 
 
-def _count_profiles(record: Recorded) -> str:
+def _count_profiles(record: RecordedResult) -> str:
     """How many profiles people and models judged."""
     n_labelled, n_other = (record.settings.get(name) for name in ("n_labelled", "n_other"))
     if n_labelled is None or n_other is None:
@@ -285,7 +287,7 @@ def _count_profiles(record: Recorded) -> str:
     return f"People judged {whole(n_labelled)} profiles; models judged these and {whole(n_other)} others."
 
 
-def _count_items(gains: pd.DataFrame, record: Recorded) -> str:
+def _count_items(gains: pd.DataFrame, record: RecordedResult) -> str:
     """How many items people and models judged; of sampled ones, models judged the others and these."""
     n_labelled, n_other = int(gains["n_labelled"].max()), int(gains["n_other"].max())
     if record.settings.get("weighted"):
@@ -293,7 +295,7 @@ def _count_items(gains: pd.DataFrame, record: Recorded) -> str:
     return f"People judged {whole(n_labelled)} items; models judged these and {whole(n_other)} others."
 
 
-def _estimate_tables(frame: pd.DataFrame, bounds: Bounds, counted: Counted) -> list[GT]:
+def _estimate_tables(frame: pd.DataFrame, bounds: LimitNames, counted: CorrectionCounts) -> list[GT]:
     """Estimates by source, with intervals: all in one table, or models in tables of their own."""
     frame = frame.assign(judge=frame[SOURCE])
     if frame[SOURCE].nunique() <= MOST_SERIES_WITH_INTERVALS:
@@ -301,10 +303,12 @@ def _estimate_tables(frame: pd.DataFrame, bounds: Bounds, counted: Counted) -> l
     else:
         among_people = frame[SOURCE].isin([PEOPLE, CORRECTED])
         parts = [frame[among_people], *batches(frame[~among_people], MOST_SERIES_WITH_INTERVALS)]
-    return [estimates_table(part, Labels(), bounds=bounds, verbatim=True, row=counted.row) for part in parts]
+    return [
+        estimates_table(part, LevelLabels(), bounds=bounds, verbatim=True, row=counted.row) for part in parts
+    ]
 
 
-def _gains_table(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
+def _gains_table(frame: pd.DataFrame, names: ColumnNames, counted: CorrectionCounts) -> GT:
     """Correlation, weights, gain and effective people or items of each estimate."""
     gains = frame.dropna(subset="gain")
     columns = [str(name) for name in gains.columns if str(name).startswith("weight_")]
@@ -327,7 +331,7 @@ def _gains_table(frame: pd.DataFrame, names: Names, counted: Counted) -> GT:
     return styled_table(pd.DataFrame(rows), groups="Attribute", note=note)
 
 
-def _largest_shift_text(result: Result, names: Names) -> str:
+def _largest_shift_text(result: Result, names: ColumnNames) -> str:
     """How far the correction moves the rate that the judge reports, where it moves most."""
     keys = [*(result.settings.get("by") or []), "class"]
     wide = result.frame.pivot_table(index=keys, columns="method", sort=False, observed=True)
@@ -364,7 +368,7 @@ def _largest_shift_text(result: Result, names: Names) -> str:
     ),
     headline=lambda result, _, report: _largest_shift_text(result, report.names),
 )
-def rates(result: Result, names: Names) -> list[GT]:
+def rates(result: Result, names: ColumnNames) -> list[GT]:
     """Rates by method, classes as columns."""
     frame, by = result.frame, list(result.settings.get("by") or [])
     rows = {names.column(column): frame[column].map(partial(names.of, column)) for column in by}

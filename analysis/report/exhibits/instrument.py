@@ -11,7 +11,7 @@ from ...figures.instrument.facets import CHANGES, COMPARISONS, component_in_word
 from ...figures.instrument.facets import QUANTITIES as FLIPPED
 from ...figures.instrument.order import QUANTITIES as FOLLOWED
 from ...figures.instrument.order import facet_in_words, level_in_words
-from ...figures.registry import Style
+from ...figures.registry import FigureStyle
 from ...figures.theme import LIGHT
 from ...frames.rounding import percentage
 from ...results import Result
@@ -31,14 +31,14 @@ from .registry import Drawn, Exhibit, Laid, captioned, exhibit, level
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
 MOST_CURVES = 4
 MOST_PLANS = 24
 
 
-def _style(report: ReportData) -> Style:
-    return Style(LIGHT, dict(report.labels))
+def _style(report: ReportData) -> FigureStyle:
+    return FigureStyle(LIGHT, dict(report.labels))
 
 
 def _percent(value: float) -> str:
@@ -77,7 +77,7 @@ def _position_reading(result: Result, report: ReportData) -> str:
     ),
     headline=lambda result, record, report: _position_reading(result, report),
 )
-def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def order_effects(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Preferences for a position, and effects that they do not change."""
     caption = captioned(record, "Points: shares of decisions; dashed: no preference for a position")
     lead = (
@@ -107,7 +107,7 @@ def order_effects(result: Result, record: Recorded, report: ReportData) -> Exhib
     )
 
 
-def _order_table(result: Result, style: Style) -> GT:
+def _order_table(result: Result, style: FigureStyle) -> GT:
     frame = result.frame[result.frame["quantity"].isin(FOLLOWED)]
     rows = [
         FOLLOWED[row["quantity"]]
@@ -138,7 +138,7 @@ def _order_table(result: Result, style: Style) -> GT:
         "share of the variance of a mean that is due to the objects [@brennan2001]."
     ),
 )
-def variance_components(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def variance_components(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How much answers vary by object, facet and interaction."""
     style, frame = _style(report), result.frame
     lead = (
@@ -173,7 +173,7 @@ def variance_components(result: Result, record: Recorded, report: ReportData) ->
 
 
 @exhibit("decision_study", method="Error variances follow from the variance components [@brennan2001].")
-def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def decision_study(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How dependable means over other numbers of conditions would be."""
     style = _style(report)
     facets = [name for name in result.settings["facets"] if name in result.frame]
@@ -208,7 +208,7 @@ def decision_study(result: Result, record: Recorded, report: ReportData) -> Exhi
         "same. Net shares subtract the mean disagreement of repeats within the two levels."
     ),
 )
-def flips(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def flips(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Decisions that change with the level of a facet."""
     frame, style = result.frame, _style(report)
     any_level = frame[frame["first"] == "any"]
@@ -240,7 +240,7 @@ def flips(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def _level(style: Style, facet: str, name: str) -> str:
+def _level(style: FigureStyle, facet: str, name: str) -> str:
     return level_in_words(style, facet, name).partition(": ")[2]
 
 
@@ -252,7 +252,7 @@ def _level(style: Style, facet: str, name: str) -> str:
         "joint tests refer to Hotelling's distribution."
     ),
 )
-def specifications(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def specifications(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Effects under every combination of facets."""
     style, summary = _style(report), result.extra["summary"]
     rows = pd.DataFrame(
@@ -298,7 +298,7 @@ def specifications(result: Result, record: Recorded, report: ReportData) -> Exhi
     "drift",
     method="Anchors are objects decided on both occasions; intervals are clustered by object.",
 )
-def drift(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def drift(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Change between occasions, of the judge and of the items."""
     frame, names = result.frame, report.names
     rows = pd.DataFrame(
@@ -325,7 +325,7 @@ def drift(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     "beyond_quality",
     method="Slopes of linear regressions on the attribute, clustered by pair or item.",
 )
-def beyond_quality(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def beyond_quality(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """An attribute that is no quality, and what it does to judges beyond people."""
     frame, names = result.frame, report.names
     rows = pd.DataFrame(

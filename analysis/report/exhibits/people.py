@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...figures.labels import Labels, display_order, series_labels
+from ...figures.labels import LevelLabels, display_order, series_labels
 from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain
@@ -34,17 +34,17 @@ from .registry import Drawn, Exhibit, Laid, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
 QUANTITIES = {"amce_diffs": "AMCEs", "mm_diffs": "marginal means"}
 
 
-def _headline(result: Result, record: Recorded, report: ReportData) -> str:
+def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
     """How many models differ from people."""
     return difference_sentences(report, record)[0]
 
 
-def drawing(record: Recorded, report: ReportData) -> Drawn:
+def drawing(record: RecordedResult, report: ReportData) -> Drawn:
     """The figure of a comparison with people."""
     frame = estimates(report, record)
     frame = frame.assign(statistic=frame["statistic"].astype(str).str.replace("difference", "minus_people"))
@@ -54,7 +54,7 @@ def drawing(record: Recorded, report: ReportData) -> Drawn:
 
 
 @exhibit("people", method=method, headline=_headline)
-def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How models differ from people; of further comparisons with people only the number of differences."""
     frame = estimates(report, record)
     records = report.of_kind("people")
@@ -68,7 +68,7 @@ def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
     bounds = bounds_name(record.settings) or "interval"
     figure = drawing(record, report)
-    tables = [_table(part, Labels(report.labels), bounds) for part in batches(frame)]
+    tables = [_table(part, LevelLabels(report.labels), bounds) for part in batches(frame)]
     notes = filter(
         None, [pairs_note(record), "{figure} shows the differences, {table} the numbers.", prompts]
     )
@@ -79,9 +79,9 @@ def people(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def difference_sentences(report: ReportData, record: Recorded) -> list[str]:
+def difference_sentences(report: ReportData, record: RecordedResult) -> list[str]:
     """How many differences there are, and which is the largest: two sentences."""
-    labels, frame = Labels(report.labels), estimates(report, record)
+    labels, frame = LevelLabels(report.labels), estimates(report, record)
     what = QUANTITIES.get(str(record.settings.get("verb")), "estimates")
     alpha = float(record.settings.get("alpha") or 0.05)
     levels = [labels.both(*pair) for pair in zip(frame["feature"], frame["level"], strict=True)]
@@ -91,7 +91,7 @@ def difference_sentences(report: ReportData, record: Recorded) -> list[str]:
     return sentences if largest is None else [*sentences, largest_difference_in_words(largest)]
 
 
-def pairs_note(record: Recorded) -> str:
+def pairs_note(record: RecordedResult) -> str:
     """Whether people and models judged the same pairs, and how standard errors account for it."""
     counts = [group["pairs"] for group in record.groups if group.get("pairs")]
     if not counts:
@@ -109,7 +109,7 @@ def pairs_note(record: Recorded) -> str:
     return f"{sentence}; standard errors account for the covariance that shared pairs cause."
 
 
-def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
+def _table(frame: pd.DataFrame, labels: LevelLabels, bounds: str) -> GT:
     series = series_labels(frame).to_numpy(str)
     names = list(dict.fromkeys(series))
     rows: dict[tuple[str, str], dict[str, str]] = {
@@ -140,7 +140,7 @@ def _table(frame: pd.DataFrame, labels: Labels, bounds: str) -> GT:
     return styled_table(pd.DataFrame(table_rows), groups="Attribute", note=" ".join(filter(None, notes)))
 
 
-def _several(record: Recorded) -> bool:
+def _several(record: RecordedResult) -> bool:
     """Whether a model was compared under several prompts."""
     judges = [group["judge"] for group in record.groups if not group.get("variant")]
     return len(set(judges)) < len(judges)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...figures.conjoint.preferences import GROUPS, comparison_in_words
-from ...figures.labels import Labels, level_of, words
+from ...figures.labels import LevelLabels, level_of, words
 from ...results import Result
 from ..data import ReportData
 from ..methods import bounds_name, plain
@@ -33,9 +33,9 @@ from .registry import Drawn, Exhibit, Laid, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
-Build = Callable[[Result, "Recorded", ReportData], Exhibit]
+Build = Callable[[Result, "RecordedResult", ReportData], Exhibit]
 
 
 def result_by_group(result: Result) -> dict[tuple[str, ...], Result]:
@@ -65,7 +65,7 @@ def each_group(build: Build) -> Build:
     """Show a result of several judges, prompts or variants as one exhibit for each."""
 
     @wraps(build)
-    def built(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+    def built(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
         exhibits = [
             _group_exhibit(build, group_result, record, report, key, k)
             for k, (key, group_result) in enumerate(result_by_group(result).items())
@@ -76,7 +76,7 @@ def each_group(build: Build) -> Build:
 
 
 def _group_exhibit(
-    build: Build, result: Result, record: Recorded, report: ReportData, key: tuple[str, ...], place: int
+    build: Build, result: Result, record: RecordedResult, report: ReportData, key: tuple[str, ...], place: int
 ) -> Exhibit:
     """The exhibit of one group; the notes of all come with the first."""
     columns = zip(("judges", "prompts", "variants"), key, strict=False)
@@ -92,7 +92,9 @@ def _group_exhibit(
     )
 
 
-def _exhibit(result: Result, record: Recorded, lead: str, caption: str, table: GT, reading: str) -> Exhibit:
+def _exhibit(
+    result: Result, record: RecordedResult, lead: str, caption: str, table: GT, reading: str
+) -> Exhibit:
     """One figure with one table."""
     title = plain(record.title)
     notes = " ".join(map(plain, result.notes))
@@ -112,9 +114,9 @@ def _limits(row: Mapping[Any, Any], prefix: str = "") -> str:
 
 @exhibit("choice_level", method="Comparisons across profiles are means over tasks, one row per task.")
 @each_group
-def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def choice_level(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Comparisons of profiles across the two of a task, with the share of ties."""
-    frame, labels = result.frame, Labels(report.labels)
+    frame, labels = result.frame, LevelLabels(report.labels)
     counts = result.extra["tasks"].set_index("level") if "tasks" in result.extra else pd.DataFrame()
     rows = []
     for row in frame.to_dict("records"):
@@ -143,9 +145,9 @@ def choice_level(result: Result, record: Recorded, report: ReportData) -> Exhibi
     "afcp", method="Average feature choice probabilities are means over the tasks in which two levels meet."
 )
 @each_group
-def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def afcp(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How often each level is chosen over each other."""
-    frame, labels = result.frame, Labels(report.labels)
+    frame, labels = result.frame, LevelLabels(report.labels)
     table = pd.DataFrame(
         [
             {
@@ -177,9 +179,9 @@ def afcp(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 @exhibit("preference_cycles", method="Direct and indirect preferences are compared by contrasts of AFCPs.")
 @each_group
-def preference_cycles(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def preference_cycles(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Whether direct and indirect preferences agree, and whether they form cycles."""
-    frame, labels = result.frame, Labels(report.labels)
+    frame, labels = result.frame, LevelLabels(report.labels)
     feature = result.settings.get("feature")
     table = pd.DataFrame(
         [
@@ -218,9 +220,9 @@ def preference_cycles(result: Result, record: Recorded, report: ReportData) -> E
     method="Importance is the range of an attribute's effects, divided by the sum of all ranges.",
 )
 @each_group
-def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def importance(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The share of each attribute in the sum of ranges."""
-    labels = Labels(report.labels)
+    labels = LevelLabels(report.labels)
     frame = result.frame.sort_values("estimate", ascending=False, kind="stable")
     bounds = f"{level_of(result.settings)} interval"
     table = pd.DataFrame(
@@ -254,9 +256,9 @@ def importance(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 @exhibit(
     "choice_shares", method="Choices are modelled by the differences between the two profiles of a task."
 )
-def choice_shares(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def choice_shares(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The share of choices of each profile."""
-    labels, bounds = Labels(report.labels), f"{level_of(result.settings)} interval"
+    labels, bounds = LevelLabels(report.labels), f"{level_of(result.settings)} interval"
     numbers = ("profile", "estimate", "std_error", "df", "lower", "upper")
     levels = [name for name in result.frame if name not in numbers]
     table = pd.DataFrame(
@@ -284,9 +286,9 @@ def choice_shares(result: Result, record: Recorded, report: ReportData) -> Exhib
 @exhibit(
     "substitution", method="Rates of substitution are ratios of effects, with intervals by Fieller's theorem."
 )
-def substitution(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def substitution(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """What levels are worth in units of a numeric attribute."""
-    labels = Labels(report.labels)
+    labels = LevelLabels(report.labels)
     table = pd.DataFrame(
         [
             {
@@ -313,9 +315,9 @@ def substitution(result: Result, record: Recorded, report: ReportData) -> Exhibi
 
 @exhibit("share_preferring", method="Bounds assume judges with transitive preferences who do not err.")
 @each_group
-def share_preferring(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def share_preferring(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Bounds on the share of judges who prefer each level to the reference."""
-    frame, labels = result.frame, Labels(report.labels)
+    frame, labels = result.frame, LevelLabels(report.labels)
     table = pd.DataFrame(
         [
             {

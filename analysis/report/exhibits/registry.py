@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...figures.labels import Names, level_of
+from ...figures.labels import ColumnNames, level_of
 from ...figures.raters.replacement import SCORINGS
 from ...results import Result
 from ..data import ReportData
@@ -16,10 +16,10 @@ from ..tables import resampled
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ...pipeline.manifest import Recorded
+    from ...pipeline.manifest import RecordedResult
 
-Sentence = Callable[[Result, "Recorded", ReportData], str]
-Reading = Callable[[Result, Names], str]
+Sentence = Callable[[Result, "RecordedResult", ReportData], str]
+Reading = Callable[[Result, ColumnNames], str]
 EVERY_STUDY = ""  # the kind of result of exhibits that need none
 
 
@@ -141,8 +141,8 @@ class Kind:
     ('Least squares.', None)
     """
 
-    build: Callable[[Result, Recorded, ReportData], Exhibit]
-    method: str | Callable[[Recorded, ReportData], str] = ""
+    build: Callable[[Result, RecordedResult, ReportData], Exhibit]
+    method: str | Callable[[RecordedResult, ReportData], str] = ""
     of: str | None = None
     headline: Sentence | None = None
     absent: Callable[[ReportData], str] | None = None
@@ -216,7 +216,7 @@ def figure_and_tables(
     # there is none. `reading` is a function from a result and names to what was found.
 
     def register(tables: Any) -> Any:
-        def build(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+        def build(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
             figures = [Drawn(result, captioned(record, figure, lines, remark))] if figure else []
             sentence = reading(result, report.names) if reading else ""
             return Exhibit(lead, figures, [Laid(tables(result, report.names))], sentence)
@@ -232,7 +232,7 @@ def ended(title: str) -> str:
     return title if title.endswith(("?", ".")) else f"{title}."
 
 
-def level(source: Result | Recorded) -> str:
+def level(source: Result | RecordedResult) -> str:
     """The level of the intervals of a result in percent."""
     return level_of(source.settings)
 
@@ -259,7 +259,7 @@ def _setting(key: str, value: object) -> str:
     return plain(SCORINGS.get(str(value), ADJUSTMENTS.get(str(value), str(value))))
 
 
-def captioned(record: Recorded, what: str, lines: str = "", remark: str = "", *, of: str = "") -> str:
+def captioned(record: RecordedResult, what: str, lines: str = "", remark: str = "", *, of: str = "") -> str:
     """A caption: the title, what is drawn, and its intervals unless there was no bootstrap."""
     # In `lines`, `{level}` and `{drawn}` stand for the level and for what was resampled, `{clustered}` for
     # the clusters of intervals, or percentiles where these were asked for.

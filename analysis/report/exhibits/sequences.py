@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...figures.labels import Names
+from ...figures.labels import ColumnNames
 from ...results import Result
 from ..tables import any_table
 from .registry import figure_and_tables
@@ -26,7 +26,7 @@ SHOWN = ("estimate", "lower", "upper", "fixed_lower", "fixed_upper", "n_units")
     figure="Lines: estimates; bands: always-valid intervals; dashed: intervals of a single look",
     method="Confidence sequences are asymptotic, by the normal mixture of Waudby-Smith and others (2024).",
 )
-def last_look(result: Result, names: Names) -> list[GT]:
+def last_look(result: Result, names: ColumnNames) -> list[GT]:
     """The estimates of the last look."""
     frame = result.frame[result.frame["n_units"] == result.frame["n_units"].max()]
     frame = frame[frame["std_error"].notna()]

@@ -11,9 +11,9 @@ import pandas as pd
 from conjury.inference.errors import InputError
 
 from ...pipeline.fitting import command
-from ...pipeline.manifest import Recorded, describe_run, entries_of, file_hash
+from ...pipeline.manifest import RecordedResult, describe_run, entries_of, file_hash
 from ...pipeline.results_folder import ResultsFolder
-from ...pipeline.run import Named
+from ...pipeline.run import NamedResult
 from ...results import Result
 from ..data import ReportData
 from ..tables import whole
@@ -122,7 +122,7 @@ def _analyses(registered: Mapping[str, Any], data: ReportData) -> Iterator[Row]:
 
 
 def _analysis(
-    planned: Mapping[str, Any], registered: Mapping[str, Any], record: Recorded | None
+    planned: Mapping[str, Any], registered: Mapping[str, Any], record: RecordedResult | None
 ) -> Iterator[Row]:
     aspect = f"Analysis {planned['title'].rstrip('.')}"
     if record is None:
@@ -208,7 +208,7 @@ def add_to_results(path: str | Path, compared: Result) -> None:
     run, before = describe_run(command()), folder.manifest
     record = {name: run[name] for name in ("created", "command", "packages", "r")}
     title = "Comparison with the registration"
-    entries = entries_of([Named(KIND, title, compared)], PART)
+    entries = entries_of([NamedResult(KIND, title, compared)], PART)
     other_entries = [entry for entry in before.get("results") or [] if entry.get("part") != PART]
     manifest = {
         **before,

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from conjury.inference.tables.files import QUARTO
 
-from ...pipeline.manifest import Recorded
+from ...pipeline.manifest import RecordedResult
 from ...pipeline.run import BOOTSTRAPPED as OF_FORMULAS
 from ..markup import read_bibliography
 
@@ -91,13 +91,13 @@ def cite(key: str) -> str:
     return f"{who} ({fields['year']}){', ' if where else ''}{where}"
 
 
-def works_of(records: Iterable[Recorded]) -> list[str]:
+def works_of(records: Iterable[RecordedResult]) -> list[str]:
     """Keys of the works that results rest on, in the order of the bibliography."""
     keys = {key for record in records for key in _keys(record)}
     return [key for key in entries() if key in keys]
 
 
-def _keys(record: Recorded) -> Iterator[str]:
+def _keys(record: RecordedResult) -> Iterator[str]:
     yield from OF_KINDS.get(record.kind, ())
     settings = record.settings
     for (name, value), keys in OF_SETTINGS.items():

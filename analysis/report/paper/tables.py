@@ -16,7 +16,7 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 
 from ...figures.labels import LabelKey, words
-from ...pipeline.manifest import Recorded
+from ...pipeline.manifest import RecordedResult
 from ...results import Result
 from ..data import ReportData
 from ..exhibits import KINDS, Exhibit
@@ -65,16 +65,16 @@ class PaperTable:
         return str(self.gt.with_id("gt-" + re.sub(r"[^a-z0-9-]+", "-", self.name.lower())).as_raw_html())
 
 
-class _Lone(ReportData):
+class _SingleResult(ReportData):
     """A single result as exhibits read a results folder that has no other."""
 
-    def __init__(self, result: Result, record: Recorded, labels: Mapping[LabelKey, str]) -> None:
+    def __init__(self, result: Result, record: RecordedResult, labels: Mapping[LabelKey, str]) -> None:
         self.path, self.about = Path(), record.part
         self.manifest = {}
         self._result, self._record, self._given = result, record, dict(labels)
 
     @cached_property
-    def results(self) -> list[Recorded]:
+    def results(self) -> list[RecordedResult]:
         return [self._record]
 
     @cached_property
@@ -126,8 +126,8 @@ def tables_of_result(
     ['amce']
     """
     named = title or VERBS.get(result.kind) or words(result.kind)
-    record = Recorded(result.kind, result.kind, named, dict(result.settings), notes=result.notes)
-    data = _Lone(result, record, labels or {})
+    record = RecordedResult(result.kind, result.kind, named, dict(result.settings), notes=result.notes)
+    data = _SingleResult(result, record, labels or {})
     with starred(stars):
         tables = list(_paper_tables(result, record, data))
     if title is not None:
@@ -171,13 +171,13 @@ def tables_of_folder(path: str | Path, *, stars: bool = False) -> list[PaperTabl
     return tables
 
 
-def _paper_tables(result: Result, record: Recorded, data: ReportData) -> Iterator[PaperTable]:
+def _paper_tables(result: Result, record: RecordedResult, data: ReportData) -> Iterator[PaperTable]:
     """The tables of the exhibit of a result; where it has none, the result as it is."""
     spec = KINDS.get(record.kind, GENERAL)
     exhibit = None
     if spec.of != EVERY_STUDY:
         # an exhibit may ask for columns and tables that a single result need not have
-        with suppress(ConjuryError, *((LookupError, ValueError) if isinstance(data, _Lone) else ())):
+        with suppress(ConjuryError, *((LookupError, ValueError) if isinstance(data, _SingleResult) else ())):
             exhibit = spec.build(result, record, data)
     tables = list(_tables_of_exhibit(exhibit, record)) if exhibit else []
     tables = tables or list(_tables_of_exhibit(GENERAL.build(result, record, data), record))
@@ -185,7 +185,7 @@ def _paper_tables(result: Result, record: Recorded, data: ReportData) -> Iterato
         yield PaperTable(table.name, table.caption, table.gt if k else _add_notes(table.gt, record, data))
 
 
-def _tables_of_exhibit(exhibit: Exhibit, record: Recorded) -> Iterator[PaperTable]:
+def _tables_of_exhibit(exhibit: Exhibit, record: RecordedResult) -> Iterator[PaperTable]:
     for section in (exhibit, *exhibit.further):
         for laid in section.tables:
             name = f"{record.name}_{laid.key}" if laid.key else record.name
@@ -197,7 +197,7 @@ def _tables_of_exhibit(exhibit: Exhibit, record: Recorded) -> Iterator[PaperTabl
                 yield PaperTable(f"{name}_{k}" if n > 1 else name, f"{caption}{part}", gt)
 
 
-def _add_notes(gt: GT, record: Recorded, data: ReportData) -> GT:
+def _add_notes(gt: GT, record: RecordedResult, data: ReportData) -> GT:
     """A table with the notes of its result below, and whether its data are simulated."""
     from great_tables import html as markup
 

@@ -46,7 +46,7 @@ PREAMBLE = "% needs \\usepackage{booktabs}\n"
 
 
 @dataclass(frozen=True)
-class Grid:
+class TextTable:
     """A table as text."""
 
     heads: list[list[str]]  # rows of headings; what spans several columns stands above each
@@ -123,7 +123,7 @@ def _cell(text: str) -> str:
     return escaped.replace("&", "&amp;")
 
 
-def grid_of(markup: str) -> Grid:
+def grid_of(markup: str) -> TextTable:
     """Read what a table shows from its HTML."""
     require_installed(("bs4",), NEEDS_BS4)
     from bs4 import BeautifulSoup
@@ -136,7 +136,7 @@ def grid_of(markup: str) -> Grid:
     heads = _headings([row.find_all("th") for row in table.select("thead tr.gt_col_headings")], n)
     widest: list[Any] = next((list(cells) for cells in body if len(cells) == n), [])
     right = ["gt_right" in (cell.get("class") or []) for cell in widest] or [False] * n
-    return Grid(heads, rows, right, [_text(note) for note in table.select(".gt_sourcenote")])
+    return TextTable(heads, rows, right, [_text(note) for note in table.select(".gt_sourcenote")])
 
 
 def _headings(rows: list[Any], n: int) -> list[list[str]]:
@@ -172,7 +172,7 @@ def write_word(tables: Sequence[PaperTable], path: str | Path) -> Path:
     return convert("\n".join(parts), "html", "docx", path, "A Word document")
 
 
-def _plain_html(grid: Grid) -> str:
+def _plain_html(grid: TextTable) -> str:
     """A table as pandoc reads it: alignment in each cell, headings of groups in bold over all columns."""
     sides = ["right" if right else "left" for right in grid.right]
 

@@ -11,7 +11,7 @@ from ..tables import whole
 
 
 @dataclass(frozen=True)
-class Analysed:
+class ParticipantCounts:
     """How many people took part, and how many of them are analysed."""
 
     people: int
@@ -20,7 +20,7 @@ class Analysed:
 
 
 @sentence
-def analysed_in_words(values: Analysed) -> str:
+def analysed_in_words(values: ParticipantCounts) -> str:
     """How many people are analysed."""
     people = f"{counted(values.people, 'person', 'people')} {values.began}"
     if values.analysed == values.people:
@@ -30,7 +30,7 @@ def analysed_in_words(values: Analysed) -> str:
 
 
 @dataclass(frozen=True)
-class Registered:
+class RegisteredAspects:
     """How many aspects of a study are as registered."""
 
     same: int
@@ -39,7 +39,7 @@ class Registered:
 
 
 @sentence
-def registered_in_words(values: Registered) -> str:
+def registered_in_words(values: RegisteredAspects) -> str:
     """How many aspects are as registered."""
     if values.same == values.aspects:
         every = "the one aspect is" if values.aspects == 1 else f"all {values.aspects} aspects are"

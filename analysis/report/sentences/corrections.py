@@ -80,22 +80,22 @@ def gain_text(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Useless:
+class UselessCorrections:
     """Estimates that models do not make more precise, the least gain first."""
 
     rows: tuple[str, ...]
     known: int
 
 
-def find_useless_gains(gains: pd.DataFrame, rows: Sequence[str]) -> Useless:
+def find_useless_gains(gains: pd.DataFrame, rows: Sequence[str]) -> UselessCorrections:
     """Find gains of 1 or less; ``rows`` has a name for each gain."""
     estimated = gains.assign(_row=list(rows)).dropna(subset="gain")
     none = estimated[estimated["gain"] <= NO_GAIN].sort_values("gain", kind="stable")
-    return Useless(tuple(none["_row"].astype(str)), len(estimated))
+    return UselessCorrections(tuple(none["_row"].astype(str)), len(estimated))
 
 
 @sentence
-def useless_in_words(values: Useless) -> str:
+def useless_in_words(values: UselessCorrections) -> str:
     """Name the estimates that models do not make more precise; empty where there are none."""
     n = len(values.rows)
     if not n:
@@ -108,7 +108,7 @@ def useless_in_words(values: Useless) -> str:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedRates:
     """The rates that the correction moves furthest: one, or several that move alike."""
 
     names: tuple[str, ...]
@@ -118,7 +118,7 @@ class Moved:
     upper: float
 
 
-def find_largest_shift(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None:
+def find_largest_shift(wide: pd.DataFrame, names: Sequence[str]) -> MovedRates | None:
     """Find the rate that moves furthest, in columns ``reported, corrected, lower, upper``."""
     distance = (wide["corrected"] - wide["reported"]).abs().to_numpy(float)
     if np.isnan(distance).all():
@@ -128,11 +128,11 @@ def find_largest_shift(wide: pd.DataFrame, names: Sequence[str]) -> Moved | None
     reported, corrected, lower, upper = (
         float(row[name]) for name in ("reported", "corrected", "lower", "upper")
     )
-    return Moved(tuple(str(names[k]) for k in equal), reported, corrected, lower, upper)
+    return MovedRates(tuple(str(names[k]) for k in equal), reported, corrected, lower, upper)
 
 
 @sentence
-def moved_in_words(values: Moved) -> str:
+def moved_in_words(values: MovedRates) -> str:
     """How far the correction moves the rate that the judge reports, where it moves most."""
     if abs(values.corrected - values.reported) <= EQUAL:
         return "The correction moves no rate."

@@ -45,7 +45,7 @@ def checks_in_words(values: Verdicts) -> str:
 
 
 @dataclass(frozen=True)
-class Reliable:
+class RepeatVerdict:
     """A verdict on the repeated answers of some of all judges, each under a prompt."""
 
     text: str
@@ -55,7 +55,7 @@ class Reliable:
 
 
 @sentence
-def reliability_in_words(values: Reliable) -> str:
+def reliability_in_words(values: RepeatVerdict) -> str:
     """A verdict, after the judges that have it."""
     n = len(values.names)
     more = [f"{n - MOST_NAMED} more"] if n > MOST_NAMED else []
@@ -132,7 +132,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Widest:
+class ErrorRatios:
     """The largest ratios of standard errors to those of independent rows, and the fewest clusters."""
 
     clustered: Ratio | None
@@ -140,12 +140,12 @@ class Widest:
     fewest: float
 
 
-def find_largest_ratios(frame: pd.DataFrame, names: pd.Series[str]) -> Widest:
+def find_largest_ratios(frame: pd.DataFrame, names: pd.Series[str]) -> ErrorRatios:
     """Find the largest ratios, of clustered standard errors and of all."""
     has_ratio = frame["ratio"].notna().to_numpy()
     clustered = has_ratio & frame["method"].isin(["CR1", "CR2"]).to_numpy()
     most = frame.loc[clustered, "n_clusters"].min() if clustered.any() else np.nan
-    return Widest(
+    return ErrorRatios(
         _largest_ratio(frame, names, clustered), _largest_ratio(frame, names, has_ratio), float(most)
     )
 
@@ -159,7 +159,7 @@ def _largest_ratio(frame: pd.DataFrame, names: pd.Series[str], among: np.ndarray
 
 
 @sentence
-def widest_in_words(values: Widest) -> str:
+def widest_in_words(values: ErrorRatios) -> str:
     """Name the largest ratios of standard errors, of clustered ones and of all, and the fewest clusters."""
     if values.clustered is None or values.largest is None:
         return "No standard errors are clustered by stimuli."

@@ -59,7 +59,7 @@ def largest_effect_in_words(values: LargestEffect) -> str:
 
 
 @dataclass(frozen=True)
-class Uneven:
+class FewestProfiles:
     """The judge with the fewest profiles, the most of any judge, and whether its intervals are wider."""
 
     judge: str
@@ -68,18 +68,18 @@ class Uneven:
     wider: bool
 
 
-def compare_sample_sizes(frame: pd.DataFrame, sizes: Mapping[str, int]) -> Uneven | None:
+def compare_sample_sizes(frame: pd.DataFrame, sizes: Mapping[str, int]) -> FewestProfiles | None:
     """Compare the judges with fewest and most profiles; None where these are of one order."""
     if not sizes or max(sizes.values()) < UNEVEN * min(sizes.values()):
         return None
     least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
     width = (frame["upper"] - frame["lower"]).groupby(frame["judge"].astype(str)).median()
     wider = bool(width.get(least, np.nan) > width.get(most, np.nan))
-    return Uneven(least, sizes[least], sizes[most], wider)
+    return FewestProfiles(least, sizes[least], sizes[most], wider)
 
 
 @sentence
-def uneven_in_words(values: Uneven) -> str:
+def uneven_in_words(values: FewestProfiles) -> str:
     """Name the judge whose estimates rest on far fewer profiles than those of others."""
     start = f"Intervals of {plain(values.judge)} are based on {whole(values.least)} profiles"
     if values.wider:
@@ -88,21 +88,21 @@ def uneven_in_words(values: Uneven) -> str:
 
 
 @dataclass(frozen=True)
-class Sided:
+class PositionBias:
     """A judge who mostly chooses one position, and the share of position A."""
 
     judge: str
     share: float
 
 
-def find_sided_judges(shares: pd.DataFrame) -> list[Sided]:
+def find_sided_judges(shares: pd.DataFrame) -> list[PositionBias]:
     """Judges with a share of position A far from one half."""
     far = shares[(shares["estimate"] - HALF).abs() > SIDED]
-    return [Sided(str(row["judge"]), float(row["estimate"])) for row in far.to_dict("records")]
+    return [PositionBias(str(row["judge"]), float(row["estimate"])) for row in far.to_dict("records")]
 
 
 @sentence
-def sided_in_words(values: Sided) -> str:
+def sided_in_words(values: PositionBias) -> str:
     """How often a judge chose position A, and what follows."""
     return (
         f"{plain(values.judge)} chose position A in {percentage(values.share, 1)} of pairs. Where the "
@@ -111,7 +111,7 @@ def sided_in_words(values: Sided) -> str:
 
 
 @dataclass(frozen=True)
-class Differing:
+class DifferenceCounts:
     """How many estimates of each model differ significantly from those of people."""
 
     counts: tuple[tuple[str, int, int], ...]  # model, differing, tested; most first
@@ -120,18 +120,20 @@ class Differing:
     of_prompts: bool = False  # whether models have further prompts, which are not looked at
 
 
-def count_differences(frame: pd.DataFrame, what: str, alpha: float, *, of_prompts: bool = False) -> Differing:
+def count_differences(
+    frame: pd.DataFrame, what: str, alpha: float, *, of_prompts: bool = False
+) -> DifferenceCounts:
     """Count significant differences from people by model."""
     tested = frame[frame["p_adjusted"].notna()]
     names = tested["judge"].astype(str)
     counts = (tested["p_adjusted"] < alpha).groupby(names, sort=False).agg(["sum", "size"])
     ranked = counts.sort_values("sum", ascending=False, kind="stable")
     rows = tuple((str(name), int(n), int(of)) for name, n, of in ranked.itertuples(name=None))
-    return Differing(rows, what, alpha, of_prompts)
+    return DifferenceCounts(rows, what, alpha, of_prompts)
 
 
 @sentence
-def differing_in_words(values: Differing) -> str:
+def differing_in_words(values: DifferenceCounts) -> str:
     """How many models differ from people, and in how many estimates."""
     what = values.what
     if not values.counts:

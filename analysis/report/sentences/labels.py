@@ -43,7 +43,7 @@ def baseline(over: pd.DataFrame, always: str) -> Baseline:
 
 
 @dataclass(frozen=True)
-class Best:
+class BestJudges:
     """The judges with the highest share of correct answers in one place."""
 
     place: str
@@ -56,18 +56,18 @@ class Best:
 
 def find_best_judges(
     judges: pd.DataFrame, cells: Sequence[str], place: str, over: Baseline | None, later: bool
-) -> Best | None:
+) -> BestJudges | None:
     """Find the best of the judges of a place (``_who, estimate``); None where none has a score."""
     share = judges["estimate"].to_numpy(float)
     if not len(share) or np.isnan(share).all():
         return None
     at = int(np.nanargmax(share))
     names = tuple(judges["_who"].iloc[ties(share, at)].astype(str))
-    return Best(place, names, cells[at], int(np.isfinite(share).sum()), over, later)
+    return BestJudges(place, names, cells[at], int(np.isfinite(share).sum()), over, later)
 
 
 @sentence
-def best_in_words(values: Best) -> str:
+def best_in_words(values: BestJudges) -> str:
     """The best judge of a place, and how many judges are below and above the constant answer."""
     names = [plain(name) for name in values.names]
     if values.judges == 1:
@@ -101,7 +101,7 @@ def _beside_baseline(values: Baseline | None, single: bool, later: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Compared:
+class BaselineComparison:
     """How sentences about judges and the most frequent label compare them."""
 
     counts: bool  # whether one counts judges
@@ -109,7 +109,7 @@ class Compared:
     level: str
 
 
-def compare_with_baseline(best: Sequence[Best], level: str) -> Compared:
+def compare_with_baseline(best: Sequence[BestJudges], level: str) -> BaselineComparison:
     """Find what sentences about the best judges of places say about the most frequent label."""
     comparisons = [
         (series.baseline.compared, series.judges == series.baseline.compared == 1)
@@ -117,11 +117,11 @@ def compare_with_baseline(best: Sequence[Best], level: str) -> Compared:
         if series.baseline
     ]
     counts = any(n and not single for n, single in comparisons)
-    return Compared(counts, sum(single for _, single in comparisons), level)
+    return BaselineComparison(counts, sum(single for _, single in comparisons), level)
 
 
 @sentence
-def compared_in_words(values: Compared) -> str:
+def compared_in_words(values: BaselineComparison) -> str:
     """Which differences are counted, or decide whether a judge is right more often; empty without any."""
     if values.counts:
         counted = f"differences on the same items whose {values.level} interval does not contain 0"
@@ -133,7 +133,7 @@ def compared_in_words(values: Compared) -> str:
 
 
 @dataclass(frozen=True)
-class Parsed:
+class FewestLabels:
     """Who has fewest answers with a label."""
 
     judges: tuple[str, ...]  # with their prompts: one, or several that are equal
@@ -141,15 +141,15 @@ class Parsed:
     of: int  # judges with their prompts
 
 
-def find_least_parsed(ok: pd.Series[int], n: pd.Series[int], names: Sequence[str]) -> Parsed:
+def find_least_parsed(ok: pd.Series[int], n: pd.Series[int], names: Sequence[str]) -> FewestLabels:
     """Find the smallest share of answers with a label."""
     share = np.asarray((ok / n.where(n > 0)).fillna(0.0), dtype=float)
     at = int(share.argmin())
-    return Parsed(tuple(names[k] for k in ties(share, at)), float(share[at]), len(share))
+    return FewestLabels(tuple(names[k] for k in ties(share, at)), float(share[at]), len(share))
 
 
 @sentence
-def parsed_in_words(values: Parsed) -> str:
+def parsed_in_words(values: FewestLabels) -> str:
     """Who leaves most answers without a label."""
     if values.share == 1:
         return "All answers have a label."
@@ -162,7 +162,7 @@ def parsed_in_words(values: Parsed) -> str:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleDifferences:
     """Judgments by which of two parsing rules gives them a label."""
 
     total: int
@@ -172,7 +172,7 @@ class Rules:
 
 
 @sentence
-def rules_in_words(values: Rules) -> str:
+def rules_in_words(values: RuleDifferences) -> str:
     """What the lenient rule adds."""
     total = values.total
     if not total:
@@ -208,7 +208,7 @@ def copies_in_words(values: Copies) -> str:
 
 
 @dataclass(frozen=True)
-class Overused:
+class OverusedLabels:
     """Judges that give a label too often, with the largest ratio of each."""
 
     top: tuple[tuple[str, str, float], ...]  # judge (with a prompt), label, ratio; the largest first
@@ -218,7 +218,7 @@ class Overused:
     tested: int  # labels of judges with enough gold units
 
 
-def find_overused_labels(frame: pd.DataFrame, often: np.ndarray) -> Overused:
+def find_overused_labels(frame: pd.DataFrame, often: np.ndarray) -> OverusedLabels:
     """Find the labels that are given too often (``often``) of ``judge, _who, _label, ratio, n_gold``."""
     rows = frame[often].sort_values("ratio", ascending=False, kind="stable")
     first = rows.drop_duplicates("_who")
@@ -228,11 +228,11 @@ def find_overused_labels(frame: pd.DataFrame, often: np.ndarray) -> Overused:
     )
     several = frame["_who"].nunique() > frame["judge"].nunique()
     tested = int((frame["n_gold"] >= FEWEST_GOLD).sum())
-    return Overused(top, rows["judge"].nunique(), frame["judge"].nunique(), bool(several), tested)
+    return OverusedLabels(top, rows["judge"].nunique(), frame["judge"].nunique(), bool(several), tested)
 
 
 @sentence
-def overused_in_words(values: Overused) -> str:
+def overused_in_words(values: OverusedLabels) -> str:
     """The label that each judge gives far too often."""
     among = (
         f"among labels that are gold in at least {FEWEST_GOLD} units and after adjustment for the number of "
@@ -255,7 +255,7 @@ def overused_in_words(values: Overused) -> str:
 
 
 @dataclass(frozen=True)
-class Longest:
+class LongestItems:
     """In how many comparisons a judge is right less often, and more often, on the longest items."""
 
     task: str
@@ -266,7 +266,9 @@ class Longest:
     noun: tuple[str, str]
 
 
-def count_length_differences(rows: pd.DataFrame, task: str, strata: Sequence[str], alpha: float) -> Longest:
+def count_length_differences(
+    rows: pd.DataFrame, task: str, strata: Sequence[str], alpha: float
+) -> LongestItems:
     """Count significant differences between the longest and the shortest items of a task."""
     tested = rows["p_adjusted"].notna()
     clear = rows["p_adjusted"] < alpha
@@ -275,11 +277,11 @@ def count_length_differences(rows: pd.DataFrame, task: str, strata: Sequence[str
     if strata:
         within = f"of a judge within a {' and '.join(strata)}"
         noun = (f"comparison {within}", f"comparisons {within}")
-    return Longest(task, less, more, int(tested.sum()), int((~tested).sum()), noun)
+    return LongestItems(task, less, more, int(tested.sum()), int((~tested).sum()), noun)
 
 
 @sentence
-def longest_in_words(values: Longest) -> str:
+def longest_in_words(values: LongestItems) -> str:
     """How many judges are right less often and more often on the longest items."""
     start = f"{plain(values.task)}: " if values.task else ""
     if not values.tested:
@@ -295,7 +297,7 @@ def longest_in_words(values: Longest) -> str:
 
 
 @dataclass(frozen=True)
-class Perturbed:
+class PerturbationCounts:
     """How many differences between perturbed and original items are significant."""
 
     metric: str
@@ -305,19 +307,19 @@ class Perturbed:
     adjusted: bool
 
 
-def count_perturbation_effects(frame: pd.DataFrame, metric: str, alpha: float) -> Perturbed:
+def count_perturbation_effects(frame: pd.DataFrame, metric: str, alpha: float) -> PerturbationCounts:
     """Count significant differences among those with a test."""
     adjusted = "p_adjusted" in frame
     p = frame["p_adjusted" if adjusted else "p"]
     clear = (p < alpha) & frame["estimate"].notna()
     negative = int((frame.loc[clear, "estimate"] < 0).sum())
-    return Perturbed(
+    return PerturbationCounts(
         metric, int(clear.sum()), negative, int((p.notna() & frame["estimate"].notna()).sum()), adjusted
     )
 
 
 @sentence
-def perturbed_in_words(values: Perturbed) -> str:
+def perturbed_in_words(values: PerturbationCounts) -> str:
     """How many scores differ on perturbed items."""
     noun, nouns = f"difference in {values.metric}", f"differences in {values.metric}"
     if not values.tested:

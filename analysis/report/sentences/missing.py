@@ -19,7 +19,7 @@ ONE = {"choices": "choice", "ratings": "rating", "labels": "label", "profiles": 
 
 
 @dataclass(frozen=True)
-class Given:
+class ResponseCounts:
     """Answers that were given of those asked for."""
 
     who: str
@@ -28,40 +28,44 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerCounts:
     """Who gave how many answers: those that lack some, most lacking first, and how many there are in all."""
 
-    lacking: tuple[Given, ...]
+    lacking: tuple[ResponseCounts, ...]
     total: int  # judges, or series of answers
-    one: Given  # all answers
+    one: ResponseCounts  # all answers
     noun: str  # what ``total`` counts
     counted: str  # what was asked for: choices, ratings, labels, profiles
 
 
-def answered_by(who: pd.Series[str], n_answered: pd.Series[int], n_asked: pd.Series[int]) -> list[Given]:
+def answered_by(
+    who: pd.Series[str], n_answered: pd.Series[int], n_asked: pd.Series[int]
+) -> list[ResponseCounts]:
     """Add up answers by who gave them, those that lack most of theirs first."""
     rows = pd.DataFrame({"who": who.astype(str), "answered": n_answered, "asked": n_asked})
     each = rows.groupby("who", sort=False)[["answered", "asked"]].sum()
     share = (each["answered"] / each["asked"].where(each["asked"] > 0)).fillna(1.0)
     ordered = each.loc[share.sort_values(kind="stable").index]
-    return [Given(str(name), int(n), int(of)) for name, n, of in ordered.itertuples(name=None)]
+    return [ResponseCounts(str(name), int(n), int(of)) for name, n, of in ordered.itertuples(name=None)]
 
 
-def answers_given(shares: list[Given], noun: str, counted_: str) -> Answered:
+def answers_given(shares: list[ResponseCounts], noun: str, counted_: str) -> AnswerCounts:
     """Which of them lack answers."""
     lacking = tuple(share for share in shares if share.answered < share.asked)
-    everything = Given("", sum(share.answered for share in shares), sum(share.asked for share in shares))
-    return Answered(lacking, len(shares), everything, noun, counted_)
+    everything = ResponseCounts(
+        "", sum(share.answered for share in shares), sum(share.asked for share in shares)
+    )
+    return AnswerCounts(lacking, len(shares), everything, noun, counted_)
 
 
-def _share(share_given: Given, noun: str) -> str:
+def _share(share_given: ResponseCounts, noun: str) -> str:
     """Answered of asked, with the share: 28,463 of 30,000 choices (94.9%)."""
     share = f" ({percentage(share_given.answered / share_given.asked, 1)})" if share_given.asked else ""
     return f"{out_of(share_given.answered, share_given.asked, ONE.get(noun, noun), noun)}{share}"
 
 
 @sentence
-def answered_in_words(values: Answered) -> str:
+def answered_in_words(values: AnswerCounts) -> str:
     """How many answers were given: of one judge, or of those with the most missing."""
     if values.total == 1:
         was = agreeing(values.one.answered, "was", "were")
@@ -82,7 +86,7 @@ def answered_in_words(values: Answered) -> str:
 
 
 @dataclass(frozen=True)
-class Turning:
+class TippingCounts:
     """How many conclusions missing answers could change, and how few of them suffice."""
 
     null: str  # the value with which intervals are compared; empty where there is none
@@ -94,19 +98,19 @@ class Turning:
 
 def count_turning(
     conclusion: pd.Series[str], tipping: pd.Series[float], null: str, where: pd.Series[str]
-) -> Turning:
+) -> TippingCounts:
     """Count conclusions that turn in the worst case."""
     turns = (conclusion == "turns").to_numpy()
     tested = int((conclusion != "none").sum())
     shares = np.where(turns, tipping.to_numpy(float), np.nan)
     if np.isnan(shares).all():
-        return Turning(null, tested, int(turns.sum()))
+        return TippingCounts(null, tested, int(turns.sum()))
     at = int(np.nanargmin(shares))
-    return Turning(null, tested, int(turns.sum()), float(shares[at]), str(where.iloc[at]))
+    return TippingCounts(null, tested, int(turns.sum()), float(shares[at]), str(where.iloc[at]))
 
 
 @sentence
-def turning_in_words(values: Turning) -> str:
+def turning_in_words(values: TippingCounts) -> str:
     """Which conclusions turn in the worst case, and the smallest tipping share: up to two sentences."""
     n, null = values.tested, values.null
     if not n:
@@ -127,21 +131,21 @@ def turning_in_words(values: Turning) -> str:
 
 
 @dataclass(frozen=True)
-class Unanswered:
+class UnansweredCounts:
     """How many answers have no valid choice."""
 
     without: int
     total: int
 
 
-def count_unanswered(frame: pd.DataFrame) -> Unanswered:
+def count_unanswered(frame: pd.DataFrame) -> UnansweredCounts:
     """Count answers of every status, and those without a choice."""
     without = int(frame.loc[frame["status"].astype(str) != "ok", "n"].sum())
-    return Unanswered(without, int(frame["n"].sum()))
+    return UnansweredCounts(without, int(frame["n"].sum()))
 
 
 @sentence
-def unanswered_in_words(values: Unanswered) -> str:
+def unanswered_in_words(values: UnansweredCounts) -> str:
     """How many answers have no valid choice."""
     if not values.total:
         return "There are no answers."

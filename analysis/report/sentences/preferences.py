@@ -38,7 +38,7 @@ def excluding_in_words(values: Excluding) -> str:
 
 
 @dataclass(frozen=True)
-class Clearest:
+class ClearestPreference:
     """The preference that is furthest from indifference."""
 
     ahead: str
@@ -48,18 +48,18 @@ class Clearest:
 
 def find_clearest_preference(
     frame: pd.DataFrame, levels: Sequence[str], references: Sequence[str]
-) -> Clearest | None:
+) -> ClearestPreference | None:
     """Find the clearest preference; None where all shares are missing or one half."""
     distance = (frame["estimate"] - HALF).abs().to_numpy(float)
     if np.isnan(distance).all() or np.nanmax(distance) <= EQUAL:
         return None
     at = int(np.nanargmax(distance))
     share, names = float(frame["estimate"].iloc[at]), (levels[at], references[at])
-    return Clearest(*names, share) if share > HALF else Clearest(*names[::-1], 1 - share)
+    return ClearestPreference(*names, share) if share > HALF else ClearestPreference(*names[::-1], 1 - share)
 
 
 @sentence
-def clearest_in_words(values: Clearest) -> str:
+def clearest_in_words(values: ClearestPreference) -> str:
     """Name the clearest preference."""
     return (
         f"The clearest preference is for *{plain(values.ahead)}* over *{plain(values.behind)}*, in "

@@ -24,19 +24,19 @@ COUNTED = {
 
 
 @dataclass(frozen=True)
-class Consistent:
+class VerdictCounts:
     """Published numbers by verdict."""
 
     counts: tuple[tuple[str, int], ...]
 
 
-def count_verdicts(verdict: pd.Series[str]) -> Consistent:
+def count_verdicts(verdict: pd.Series[str]) -> VerdictCounts:
     """Count published numbers by verdict."""
-    return Consistent(tuple((name, int((verdict == name).sum())) for name in COUNTED))
+    return VerdictCounts(tuple((name, int((verdict == name).sum())) for name in COUNTED))
 
 
 @sentence
-def consistent_in_words(values: Consistent) -> str:
+def consistent_in_words(values: VerdictCounts) -> str:
     """How many numbers have each verdict."""
     texts = [f"{whole(n)} {agreeing(n, *COUNTED[name])}" for name, n in values.counts if n]
     if not texts:
@@ -80,7 +80,7 @@ def chances_in_words(values: Chances) -> str:
 
 
 @dataclass(frozen=True)
-class Apart:
+class PublishedDistance:
     """How far published numbers are from ours, among those with both."""
 
     n: int
@@ -89,16 +89,16 @@ class Apart:
     exact: int  # that agree to the last published digit
 
 
-def difference_sizes(difference: pd.Series[float]) -> Apart:
+def difference_sizes(difference: pd.Series[float]) -> PublishedDistance:
     """Sizes of the differences that are known."""
     size = difference.abs().dropna().to_numpy(float)
     if not len(size):
-        return Apart(0, np.nan, np.nan, 0)
-    return Apart(len(size), float(size.max()), float(np.median(size)), int((size < CLOSE).sum()))
+        return PublishedDistance(0, np.nan, np.nan, 0)
+    return PublishedDistance(len(size), float(size.max()), float(np.median(size)), int((size < CLOSE).sum()))
 
 
 @sentence
-def apart_in_words(values: Apart) -> str:
+def apart_in_words(values: PublishedDistance) -> str:
     """How many published numbers can be compared, and how far they are apart."""
     if not values.n:
         return "No published number can be compared with ours."
@@ -111,7 +111,7 @@ def apart_in_words(values: Apart) -> str:
 
 
 @sentence
-def exact_in_words(values: Apart) -> str:
+def exact_in_words(values: PublishedDistance) -> str:
     """How many published numbers agree with ours to the last digit."""
     if not values.n:
         return "No published number can be compared with ours."

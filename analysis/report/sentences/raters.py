@@ -18,7 +18,7 @@ MOST_PASSED = 8  # passed tests whose models are named
 
 
 @dataclass(frozen=True)
-class Passed:
+class PassedTests:
     """Replacement tests that were passed, those that were made, and those that could not be made."""
 
     names: tuple[str, ...]  # models that pass, with the dimension where there are several
@@ -26,15 +26,17 @@ class Passed:
     untested: int
 
 
-def count_passed_tests(frame: pd.DataFrame, names: Sequence[str]) -> Passed:
+def count_passed_tests(frame: pd.DataFrame, names: Sequence[str]) -> PassedTests:
     """Count the tests of a result; ``names`` has one for each row."""
     tested = frame["winning_rate"].notna().to_numpy() & frame["passes"].notna().to_numpy()
     passes = tested & frame["passes"].fillna(False).astype(bool).to_numpy()
-    return Passed(tuple(np.asarray(names, dtype=object)[passes]), int(tested.sum()), int((~tested).sum()))
+    return PassedTests(
+        tuple(np.asarray(names, dtype=object)[passes]), int(tested.sum()), int((~tested).sum())
+    )
 
 
 @sentence
-def passed_in_words(values: Passed) -> str:
+def passed_in_words(values: PassedTests) -> str:
     """How many tests are passed, and by which models where they are few."""
     n, untested = len(values.names), ""
     if values.untested:
@@ -50,7 +52,7 @@ def passed_in_words(values: Passed) -> str:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class PosteriorComparisons:
     """Comparisons of a model with a random person by the posterior."""
 
     ahead: int
@@ -59,16 +61,18 @@ class Ahead:
     dimensions: int
 
 
-def count_models_ahead(part: pd.DataFrame, line: pd.Series[float]) -> Ahead:
+def count_models_ahead(part: pd.DataFrame, line: pd.Series[float]) -> PosteriorComparisons:
     """Count intervals above and below the line of no difference, among those that have limits."""
     bounded = (part["lower"].notna() & part["upper"].notna()).to_numpy()
     above, below = ((part["lower"] > line).to_numpy(), (part["upper"] < line).to_numpy())
     n_dimensions = part.loc[bounded, "dimension"].nunique()
-    return Ahead(int((bounded & above).sum()), int((bounded & below).sum()), int(bounded.sum()), n_dimensions)
+    return PosteriorComparisons(
+        int((bounded & above).sum()), int((bounded & below).sum()), int(bounded.sum()), n_dimensions
+    )
 
 
 @sentence
-def ahead_in_words(values: Ahead) -> str:
+def ahead_in_words(values: PosteriorComparisons) -> str:
     """How many models the posterior puts ahead of a random person, behind, or neither."""
     if not values.of:
         return ""
@@ -105,7 +109,7 @@ def ahead_in_words(values: Ahead) -> str:
 
 
 @dataclass(frozen=True)
-class Closest:
+class HighestCorrelation:
     """The highest correlation of a model with people over all items."""
 
     estimate: float
@@ -117,7 +121,9 @@ class Closest:
     of: int  # correlations that are compared
 
 
-def find_highest_correlation(frame: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Closest | None:
+def find_highest_correlation(
+    frame: pd.DataFrame, names: Sequence[tuple[str, str, str]]
+) -> HighestCorrelation | None:
     """Find the highest correlation; ``names`` are coefficient, judge and dimension of each row."""
     values = frame["estimate"].to_numpy(float)
     if not len(values) or np.isnan(values).all():
@@ -127,11 +133,11 @@ def find_highest_correlation(frame: pd.DataFrame, names: Sequence[tuple[str, str
         float(frame[name].iloc[at]) if name in frame and pd.notna(frame[name].iloc[at]) else np.nan
         for name in ("lower", "upper")
     )
-    return Closest(float(values[at]), lower, upper, *names[at], int(np.isfinite(values).sum()))
+    return HighestCorrelation(float(values[at]), lower, upper, *names[at], int(np.isfinite(values).sum()))
 
 
 @sentence
-def closest_in_words(values: Closest) -> str:
+def closest_in_words(values: HighestCorrelation) -> str:
     """Name the highest correlation of a model with people."""
     limits = f" {interval(values.lower, values.upper, 2)}".rstrip()
     start = "The correlation of the model" if values.of == 1 else "The highest correlation of a model"
@@ -169,7 +175,7 @@ def orders_in_words(values: Orders) -> str:
 
 
 @dataclass(frozen=True)
-class Strongest:
+class StrongestCorrelate:
     """The strongest correlate of the main dimension in one group of raters."""
 
     group: str
@@ -179,18 +185,22 @@ class Strongest:
     of: int  # correlates that are compared
 
 
-def find_strongest_correlate(part: pd.DataFrame, group: str, names: Sequence[str]) -> Strongest | None:
+def find_strongest_correlate(
+    part: pd.DataFrame, group: str, names: Sequence[str]
+) -> StrongestCorrelate | None:
     """Find the strongest correlate, of either sign; None where all are missing."""
     values = part["estimate"].to_numpy(float)
     if np.isnan(values).all():
         return None
     at = int(np.nanargmax(np.abs(values)))
     probability = float(part["probability"].iloc[at])
-    return Strongest(group, names[at], float(values[at]), probability, int(np.isfinite(values).sum()))
+    return StrongestCorrelate(
+        group, names[at], float(values[at]), probability, int(np.isfinite(values).sum())
+    )
 
 
 @sentence
-def strongest_in_words(values: Strongest) -> str:
+def strongest_in_words(values: StrongestCorrelate) -> str:
     """The strongest correlate of one group of raters."""
     draws = (
         "" if np.isnan(values.probability) else f", strongest in {percentage(values.probability)} of draws"
@@ -199,7 +209,7 @@ def strongest_in_words(values: Strongest) -> str:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class PredictiveCoverage:
     """Observed shares within what a model predicts, after and before it saw the data."""
 
     inside: int
@@ -212,16 +222,18 @@ class Predicted:
 
 def count_predicted_shares(
     shares: pd.DataFrame, outside: pd.Series[bool], prior_outside: pd.Series[bool], alpha: float
-) -> Predicted:
+) -> PredictiveCoverage:
     """Count observed shares inside their predictive intervals."""
     prior = shares[shares["prior_lower"].notna() & shares["prior_upper"].notna()]
     length = float((prior["upper"] - prior["lower"]).mean()) if len(prior) else 0.0
     wide = float((prior["prior_upper"] - prior["prior_lower"]).mean()) / length if length > 0 else np.nan
-    return Predicted(int((~outside).sum()), len(shares), alpha, int((~prior_outside).sum()), len(prior), wide)
+    return PredictiveCoverage(
+        int((~outside).sum()), len(shares), alpha, int((~prior_outside).sum()), len(prior), wide
+    )
 
 
 @sentence
-def predicted_in_words(values: Predicted) -> str:
+def predicted_in_words(values: PredictiveCoverage) -> str:
     """How many observed shares are inside what the model predicts."""
     share = agreeing(values.n, "observed share", "observed shares")
     text = (

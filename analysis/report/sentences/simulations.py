@@ -16,7 +16,7 @@ TOO_FEW = 2.0  # Monte Carlo errors below the nominal level that are no chance
 
 
 @dataclass(frozen=True)
-class Recovered:
+class RecoveredTruth:
     """The share of intervals that contain the true value, and the largest error."""
 
     n: float
@@ -26,7 +26,7 @@ class Recovered:
     bounds: str
 
 
-def average_coverage(frame: pd.DataFrame, bounds: str) -> Recovered:
+def average_coverage(frame: pd.DataFrame, bounds: str) -> RecoveredTruth:
     """Average shares over analyses, by the number of their estimates."""
     weight = frame["n_levels"].astype(float).where(frame["in_normal"].notna(), 0.0)
     shares = []
@@ -36,11 +36,11 @@ def average_coverage(frame: pd.DataFrame, bounds: str) -> Recovered:
         shares.append(float((frame[name] * weight)[present].sum() / total) if total else np.nan)
     inside, boot_inside = shares
     largest = float(frame["max_abs_error"].max())
-    return Recovered(float(weight.sum()), inside, boot_inside, largest, bounds)
+    return RecoveredTruth(float(weight.sum()), inside, boot_inside, largest, bounds)
 
 
 @sentence
-def recovered_in_words(values: Recovered) -> str:
+def recovered_in_words(values: RecoveredTruth) -> str:
     """How many intervals of all analyses contain the true value."""
     if not values.n or np.isnan(values.inside):
         return ""
@@ -55,14 +55,14 @@ def recovered_in_words(values: Recovered) -> str:
 
 
 @dataclass(frozen=True)
-class Inside:
+class CoverageShares:
     """Shares of intervals that contain the true value, by quantity."""
 
     counts: tuple[tuple[str, int, int], ...]  # quantity, inside, intervals
 
 
 @sentence
-def inside_in_words(values: Inside) -> str:
+def inside_in_words(values: CoverageShares) -> str:
     """The share of intervals with the true value, by quantity; empty without intervals."""
     counts = [(name, inside, n) for name, inside, n in values.counts if n]
     if not counts:

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from ...numerics.types import Codes, Floats
 from ..methods.conjoint import quantities
 from ..parts import Drawn, method, process, true_values
-from .worlds import Sample, cluster_of_items
+from .worlds import ItemSample, cluster_of_items
 
 WORTHS = {
     "tone": {"kind": 0.0, "rude": 0.4},
@@ -103,7 +103,7 @@ def choices(
             },
         }
     )
-    return Drawn(Sample(frame, "respondent" if clusters else "pair_id"), truth_of(prevalence))
+    return Drawn(ItemSample(frame, "respondent" if clusters else "pair_id"), truth_of(prevalence))
 
 
 def effects_by_quantity(frame: pd.DataFrame, prefix: str = "") -> pd.DataFrame:
@@ -113,7 +113,7 @@ def effects_by_quantity(frame: pd.DataFrame, prefix: str = "") -> pd.DataFrame:
 
 
 @method("passport_amce")
-def effects_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
+def effects_of(data: ItemSample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
     """AMCEs with a kind of standard error; HC takes rows as independent."""
     from ...conjoint import amce
 
@@ -122,7 +122,7 @@ def effects_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd
 
 
 @method("passport_mm")
-def means_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
+def means_of(data: ItemSample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
     """Marginal means with a kind of standard error."""
     from ...conjoint import mm
 
@@ -131,7 +131,7 @@ def means_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.D
 
 
 @method("passport_group_diffs")
-def differences_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
+def differences_of(data: ItemSample, *, vcov: Any = "survey", alpha: float = 0.05) -> pd.DataFrame:
     """Differences of AMCEs and of marginal means between groups of respondents."""
     from ...conjoint import amce_diffs, mm_diffs
 
@@ -147,7 +147,7 @@ def differences_of(data: Sample, *, vcov: Any = "survey", alpha: float = 0.05) -
 
 @method("passport_bootstrap")
 def bootstrap_of(
-    data: Sample,
+    data: ItemSample,
     rng: np.random.Generator,
     *,
     interval: Any = "percentile",
@@ -165,7 +165,9 @@ def bootstrap_of(
 
 
 @method("passport_wild")
-def wild_of(data: Sample, rng: np.random.Generator, *, draws: int = 499, alpha: float = 0.05) -> pd.DataFrame:
+def wild_of(
+    data: ItemSample, rng: np.random.Generator, *, draws: int = 499, alpha: float = 0.05
+) -> pd.DataFrame:
     """AMCEs with intervals by the wild cluster bootstrap."""
     from ...conjoint import amce, wild
 
@@ -174,7 +176,7 @@ def wild_of(data: Sample, rng: np.random.Generator, *, draws: int = 499, alpha: 
 
 
 @method("passport_bounds")
-def bounds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def bounds_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """AMCEs and means over everything that the missing answers could have been."""
     from ...conjoint import amce, bounds, mm
 

@@ -12,7 +12,7 @@ from ..parts import Drawn, method, process, true_values
 from . import choices as conjoint
 from . import labels as labelled
 from .labels import CLASSES
-from .worlds import Sample, cluster_of_items, draw_correlated_patterns, numbers, sample_of
+from .worlds import ItemSample, cluster_of_items, draw_correlated_patterns, numbers, sample_of
 
 OTHER = 1000  # items or pairs that only the judge has seen
 AGREEMENT = 0.6  # share of the answers in which the model copies a person, beyond chance
@@ -56,7 +56,7 @@ CORRECTED = ("rogan_gladen", "efficient", "mle")
 
 
 @method("passport_rates")
-def rates_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def rates_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """The rate of the rare class by every method of `rates`."""
     from ...correction import rates
 
@@ -68,7 +68,7 @@ def rates_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_corrected_scores")
-def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def scores_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every metric of `scores` against people's labels, estimated with a model's labels of all items."""
     from ...benchmark import score, scores
 
@@ -126,11 +126,11 @@ def people_and_model(
         quantity="model minus people: " + differences["quantity"],
         truth=(AGREEMENT - 1) * differences["truth"],
     )
-    return Drawn(Sample(data, "judge_id"), pd.concat([truth, differences], ignore_index=True))
+    return Drawn(ItemSample(data, "judge_id"), pd.concat([truth, differences], ignore_index=True))
 
 
 @method("passport_people_diffs")
-def people_diffs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def people_diffs_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """AMCEs of a model minus those of people on the same pairs."""
     from ...conjoint import people_diffs
 
@@ -142,7 +142,7 @@ def people_diffs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 @method("passport_corrected_effects")
 def effects_of(
-    data: Sample, *, correct: Literal["ppi", "dsl", "covariate"], alpha: float = 0.05
+    data: ItemSample, *, correct: Literal["ppi", "dsl", "covariate"], alpha: float = 0.05
 ) -> pd.DataFrame:
     """AMCEs and marginal means of people, with a model's answers."""
     from ...conjoint import amce, mm

@@ -11,7 +11,7 @@ from ..parts import Drawn, method, process, true_values
 from . import labels as labelled
 from . import ratings as rated
 from .labels import CLASSES
-from .worlds import Sample, draw_correlated_patterns, numbers
+from .worlds import ItemSample, draw_correlated_patterns, numbers
 
 OTHER = 500  # items that only the model rated
 SLOPE = 0.3  # of a model's ratings on an attribute of items, beyond quality
@@ -33,7 +33,7 @@ CHANGED = ("accuracy", "macro_f1", "mcc", "recall_rare")
 
 
 @method("passport_robustness")
-def robustness_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def robustness_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Changes of scores under a perturbation of the same items."""
     from ...benchmark import robustness, score
 
@@ -50,7 +50,7 @@ def robustness_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_by_label")
-def by_label_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def by_label_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Recall of each gold label."""
     from ...benchmark import by_label
 
@@ -80,11 +80,11 @@ def difficulties(rng: np.random.Generator, *, n: int = 100) -> Drawn:
         ],
         ignore_index=True,
     )
-    return Drawn(Sample(frame), true_values(population={"log odds": LOG_ODDS}))
+    return Drawn(ItemSample(frame), true_values(population={"log odds": LOG_ODDS}))
 
 
 @method("passport_mixed_logit")
-def odds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def odds_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Log odds ratio of a right answer, with an intercept for each item."""
     from ...benchmark import score
     from ...benchmark.mixed import mixed_logit
@@ -100,7 +100,7 @@ def dimensions(rng: np.random.Generator, *, n: int = 100, prevalence: float = 0.
     """A person rates items on two dimensions that have a quality in common; few items are good."""
     every, probability = rated.patterns(prevalence)
     codes = every[draw_correlated_patterns(rng, probability, np.arange(n), 0.0)]
-    return Drawn(Sample(rated.table_of(codes, np.arange(n))), _dimension_truth(prevalence))
+    return Drawn(ItemSample(rated.table_of(codes, np.arange(n))), _dimension_truth(prevalence))
 
 
 @lru_cache(maxsize=8)
@@ -115,7 +115,7 @@ def _dimension_truth(prevalence: float) -> pd.DataFrame:
 
 
 @method("passport_dimension_correlations")
-def dimension_correlations_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def dimension_correlations_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Spearman's correlation of two dimensions of one person."""
     from ...raters import dimension_correlations
 
@@ -152,11 +152,11 @@ def few_ratings(rng: np.random.Generator, *, n: int = 50, prevalence: float = 0.
     frame.loc[: n - 1, "words"] = attribute
     truth = {"corrected mean": mean, "unadjusted": SLOPE, "people": 0.0}
     truth |= dict.fromkeys(("beyond people", "matched", "adjusted"), SLOPE)
-    return Drawn(Sample(frame), true_values(population=truth))
+    return Drawn(ItemSample(frame), true_values(population=truth))
 
 
 @method("passport_corrected_means")
-def corrected_means_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def corrected_means_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Mean ratings of people, with a model's ratings of more items."""
     from ...raters import means
 
@@ -166,7 +166,7 @@ def corrected_means_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_beyond_quality")
-def beyond_quality_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def beyond_quality_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """How far a model follows an attribute beyond what people see in the items."""
     from ...instrument import preferences_beyond_quality
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ...numerics.types import Floats
 from ..parts import Drawn, method, process
 from .worlds import (
-    Sample,
+    ItemSample,
     all_combinations,
     draw_clustered_patterns,
     numbers,
@@ -59,7 +59,7 @@ def truth_of(prevalence: float, missing: float) -> pd.DataFrame:
     if missing:
         gaps = np.random.default_rng(1).random((len(items), len(RATERS))) < missing
         items[:, 1:][gaps] = len(CLASSES)
-    truth = population_values(DOORS, Sample(table_of(items, np.arange(len(items))), draws=0))
+    truth = population_values(DOORS, ItemSample(table_of(items, np.arange(len(items))), draws=0))
     truth.loc[truth["quantity"] == "missing_rate", "truth"] = missing
     bounds = truth[truth["quantity"].isin(class_metrics())]
     return pd.concat([truth, bounds.assign(quantity="bounds of " + bounds["quantity"])], ignore_index=True)
@@ -93,7 +93,7 @@ def judgments(frame: pd.DataFrame, raters: Sequence[str]) -> pd.DataFrame:
     return long.assign(judge_kind=kind, dimension="harm", status=status)
 
 
-def scored(sample: Sample, raters: Sequence[str]) -> Scored:
+def scored(sample: ItemSample, raters: Sequence[str]) -> Scored:
     """Labels of models beside gold."""
     from ...benchmark import score
 
@@ -103,7 +103,7 @@ def scored(sample: Sample, raters: Sequence[str]) -> Scored:
     return score(judgments(frame, raters), gold, classes=list(CLASSES), items=items)
 
 
-def draw_options(sample: Sample) -> dict[str, Any]:
+def draw_options(sample: ItemSample) -> dict[str, Any]:
     """Draws of the bootstrap, where they are not the door's default."""
     return {} if sample.draws is None else {"draws": sample.draws}
 
@@ -116,7 +116,7 @@ def class_metrics() -> list[str]:
 
 
 @method("passport_scores")
-def metrics_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def metrics_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every metric of `scores`, answers that are missing excluded."""
     from ...benchmark import scores
 
@@ -133,7 +133,7 @@ def metrics_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_differences")
-def differences_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def differences_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every metric of `differences` of two models on the same items."""
     from ...benchmark import differences
 
@@ -150,7 +150,7 @@ def differences_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_judge")
-def judge_of(data: Sample, *, people: Sequence[str] = ("gold",), alpha: float = 0.05) -> pd.DataFrame:
+def judge_of(data: ItemSample, *, people: Sequence[str] = ("gold",), alpha: float = 0.05) -> pd.DataFrame:
     """Every quantity of `judge`, beside one label per item or three people."""
     from ...raters.validation import judge
 
@@ -162,7 +162,7 @@ def judge_of(data: Sample, *, people: Sequence[str] = ("gold",), alpha: float = 
 
 
 @method("passport_compare_runs")
-def runs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def runs_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every quantity of `compare_runs` of two models beside one label per item."""
     from ...raters.validation import compare_runs
 
@@ -182,7 +182,7 @@ def runs_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_agreement")
-def coefficients_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def coefficients_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every coefficient of `agreement` for labels, among people and of people with a model."""
     from ...raters import agreement
 
@@ -210,7 +210,7 @@ DOORS = (
 
 
 @method("passport_score_bounds")
-def bounds_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def bounds_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Bounds of the scores that are linear in the answers, whatever the missing answers were."""
     from ...benchmark import bounds
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..parts import Drawn, method, process
 from .choices import FORMULA, WORTHS, choices, shares_of, win_probability
-from .worlds import Sample, numbers, population_values
+from .worlds import ItemSample, numbers, population_values
 
 PROFILES = {
     "first": {"tone": "kind", "author": "cem"},
@@ -22,7 +22,7 @@ TARGET = {"author": {"ada": 0.2, "ben": 0.2, "cem": 0.6}}
 SCALE = {"ada": 1.0, "ben": 2.0, "cem": 4.0}
 
 
-def population(prevalence: float) -> Sample:
+def population(prevalence: float) -> ItemSample:
     """Every pair of profiles with its weight, and the probability that each profile is chosen."""
     shares = shares_of(prevalence)
     codes = np.indices([len(levels) for levels in WORTHS.values()] * 2).reshape(2, len(WORTHS), -1)
@@ -52,7 +52,7 @@ def population(prevalence: float) -> Sample:
         )
         for place, name in enumerate(("x", "y"))
     ]
-    return Sample(pd.concat(groups, ignore_index=True), "judge_id", draws=0)
+    return ItemSample(pd.concat(groups, ignore_index=True), "judge_id", draws=0)
 
 
 @lru_cache(maxsize=16)
@@ -77,7 +77,7 @@ def preferences(
 
 
 @method("passport_preference")
-def further(data: Sample, *, part: str, alpha: float = 0.05) -> pd.DataFrame:
+def further(data: ItemSample, *, part: str, alpha: float = 0.05) -> pd.DataFrame:
     """One of the quantities in `PARTS`."""
     weights = {"weights": "weight"} if "weight" in data.frame else {}
     frame = PARTS[part](data.frame, {"id": data.cluster, "alpha": alpha, **weights}, weights)

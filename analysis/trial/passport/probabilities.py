@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from ..parts import Drawn, method, process
 from .labels import CLASSES
-from .worlds import Sample, cluster_of_items, numbers, population_values, sample_of
+from .worlds import ItemSample, cluster_of_items, numbers, population_values, sample_of
 
 DISCRIMINATION = 1.5  # distance of the classes in standard deviations of the judge's signal
 
@@ -63,12 +63,12 @@ def truth_of(prevalence: float) -> pd.DataFrame:
     rare = np.arange(n) < n_rare
     quantile = np.concatenate([(np.arange(m) + 0.5) / m for m in (n_rare, n - n_rare)])
     frame = table_of(ndtri(quantile) + DISCRIMINATION * rare, rare, np.arange(n), prevalence)
-    truth = population_values([scores_of, calibration_of], Sample(frame, draws=0))
+    truth = population_values([scores_of, calibration_of], ItemSample(frame, draws=0))
     truth.loc[truth["quantity"] == "auc", "truth"] = float(ndtr(DISCRIMINATION / np.sqrt(2)))
     return truth
 
 
-def _scored(data: Sample) -> Any:
+def _scored(data: ItemSample) -> Any:
     from ...benchmark import score
 
     frame = data.frame
@@ -78,7 +78,7 @@ def _scored(data: Sample) -> Any:
 
 
 @method("passport_probability_scores")
-def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def scores_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Log-loss and area under the ROC curve."""
     from ...benchmark import probabilities as door
 
@@ -89,7 +89,7 @@ def scores_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_calibration")
-def calibration_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def calibration_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every measure of calibration, in five bins."""
     from ...benchmark import calibration
 
@@ -118,7 +118,7 @@ def tiers(rng: np.random.Generator, *, clusters: int = 30, apart: float = 0.7) -
             "tier": np.tile(TIERS, clusters),
         }
     )
-    return Drawn(Sample(frame, "topic_id"), _tier_truth(apart))
+    return Drawn(ItemSample(frame, "topic_id"), _tier_truth(apart))
 
 
 @lru_cache(maxsize=8)
@@ -144,7 +144,7 @@ def _tier_truth(distance: float) -> pd.DataFrame:
 
 
 @method("passport_tiers")
-def tiers_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def tiers_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """How often ratings put tiers in their order, however ties count."""
     from ...raters import tier_accuracy
 

@@ -11,7 +11,7 @@ import pandas as pd
 from ...numerics.types import Floats
 from ..parts import Drawn, method, process
 from .worlds import (
-    Sample,
+    ItemSample,
     all_combinations,
     draw_clustered_patterns,
     numbers,
@@ -64,7 +64,7 @@ def truth_of(prevalence: float) -> pd.DataFrame:
     """Population values of every quantity."""
     ratings, probability = patterns(prevalence)
     items = ratings[population_patterns(probability, 30_000)]
-    return population_values(DOORS, Sample(table_of(items, np.arange(len(items))), draws=0))
+    return population_values(DOORS, ItemSample(table_of(items, np.arange(len(items))), draws=0))
 
 
 @process("passport_ratings")
@@ -89,21 +89,21 @@ def ratings(
     return Drawn(sample_of(table_of(items, cluster), clusters), truth)
 
 
-def judgments(sample: Sample) -> pd.DataFrame:
+def judgments(sample: ItemSample) -> pd.DataFrame:
     """One row per rating."""
     long = sample.frame.melt(["item_id", "group"], list(RATERS), "judge_id", "value").dropna(subset=["value"])
     kind = np.where(long["judge_id"] == "a", "model", "human")
     return long.assign(judge_kind=kind, dimension="quality")
 
 
-def options(sample: Sample, alpha: float) -> dict[str, Any]:
+def options(sample: ItemSample, alpha: float) -> dict[str, Any]:
     """Options of the doors: level, draws, clusters."""
     draws: dict[str, Any] = {} if sample.draws is None else {"draws": sample.draws}
     return {"alpha": alpha, "cluster": sample.cluster, **draws}
 
 
 @method("passport_rating_agreement")
-def coefficients_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def coefficients_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every coefficient of `agreement` for numbers, with the variance components of its designs."""
     from ...raters import agreement
 
@@ -129,7 +129,7 @@ def coefficients_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_rating_judge")
-def judge_of(data: Sample, *, scale: str = "interval", alpha: float = 0.05) -> pd.DataFrame:
+def judge_of(data: ItemSample, *, scale: str = "interval", alpha: float = 0.05) -> pd.DataFrame:
     """Every quantity of `judge` for ratings, or for ordered labels."""
     from ...raters.validation import judge
 
@@ -139,7 +139,7 @@ def judge_of(data: Sample, *, scale: str = "interval", alpha: float = 0.05) -> p
 
 
 @method("passport_means")
-def means_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def means_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Mean ratings of people and the model."""
     from ...raters import means
 
@@ -156,7 +156,7 @@ def means_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_correlations")
-def correlations_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def correlations_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Correlations of the model with people, by every coefficient."""
     from ...raters import correlations
 
@@ -165,7 +165,7 @@ def correlations_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_biases")
-def biases_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def biases_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Mean differences of the model from people."""
     from ...raters import biases
 
@@ -174,7 +174,7 @@ def biases_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_alt_test")
-def replacement_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def replacement_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Winning rate and advantage probability of the replacement test."""
     from ...raters import alt_test
 

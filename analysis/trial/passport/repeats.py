@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..parts import Drawn, method, process, true_values
-from .worlds import Sample, cluster_of_items, numbers, sample_of
+from .worlds import ItemSample, cluster_of_items, numbers, sample_of
 
 SAMPLES = 4
 STRONG = 0.95  # probability of a right answer to an easy item; prevalence is the share of such items
@@ -64,7 +64,7 @@ def truth_of(prevalence: float) -> pd.DataFrame:
 
 
 @method("passport_passes")
-def passes_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def passes_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Every metric of `passes` at one, two and four samples."""
     from ...benchmark import passes, score
 
@@ -80,7 +80,7 @@ def passes_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_flips")
-def flips_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def flips_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Shares of decisions that flip between two prompts, and between repeats."""
     from ...instrument import flips
 
@@ -91,7 +91,7 @@ def flips_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
 
 
 @method("passport_drift")
-def drift_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def drift_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Change of the share of a label between two occasions on which the same items were judged."""
     from ...instrument import drift
 
@@ -125,14 +125,16 @@ def facets(rng: np.random.Generator, *, n: int = 100, levels: int = 5, repeats: 
             "value": value.ravel(),
         }
     )
-    return Drawn(Sample(frame), true_values(population={f"variance of {k}": v for k, v in VARIANCES.items()}))
+    return Drawn(
+        ItemSample(frame), true_values(population={f"variance of {k}": v for k, v in VARIANCES.items()})
+    )
 
 
 VARIANCES = {"object": 1.0, "prompt_id": 0.2, "object:prompt_id": 0.3, "residual": 0.5}
 
 
 @method("passport_components")
-def components_of(data: Sample, *, unbalanced: float = 0.0, alpha: float = 0.05) -> pd.DataFrame:
+def components_of(data: ItemSample, *, unbalanced: float = 0.0, alpha: float = 0.05) -> pd.DataFrame:
     """Variance components; a share of the answers is excluded where ``unbalanced`` says so."""
     from ...instrument import variance_components
 
@@ -185,11 +187,11 @@ def repeated_tasks(
             "always_second": (1 - agree) / 2, "net_first": 0.0,
         }
     )  # fmt: skip
-    return Drawn(Sample(pd.concat(rows, ignore_index=True), "judge_id"), truth)
+    return Drawn(ItemSample(pd.concat(rows, ignore_index=True), "judge_id"), truth)
 
 
 @method("passport_reliability")
-def reliability_of(data: Sample, *, draws: int = 1000, alpha: float = 0.05) -> pd.DataFrame:
+def reliability_of(data: ItemSample, *, draws: int = 1000, alpha: float = 0.05) -> pd.DataFrame:
     """Agreement of repeated tasks, the swapping error, and the position."""
     from ...conjoint import reliability
 
@@ -208,7 +210,7 @@ def reliability_of(data: Sample, *, draws: int = 1000, alpha: float = 0.05) -> p
 
 
 @method("passport_order")
-def order_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def order_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """How far choices follow the order of the profiles."""
     from ...instrument import order_effects
 

@@ -10,7 +10,7 @@ import pandas as pd
 from ..parts import Drawn, method, process, true_values
 from . import choices as conjoint
 from . import labels as labelled
-from .worlds import Sample, draw_correlated_patterns
+from .worlds import ItemSample, draw_correlated_patterns
 
 FROM = 100  # units at the first look, from which sequences have limits
 LOOKS = 7
@@ -26,7 +26,7 @@ def sequence(rng: np.random.Generator, *, n: int = 1000, prevalence: float = 0.5
     names = ("percent", "cohen", "krippendorff", "gwet")
     truth |= {f"with people: {name}": float(values[f"with people: {name}"]) for name in names}
     frame = labelled.table_of(items, np.arange(n))
-    return Drawn(Sample(frame), true_values(population={f"sequence of {k}": v for k, v in truth.items()}))
+    return Drawn(ItemSample(frame), true_values(population={f"sequence of {k}": v for k, v in truth.items()}))
 
 
 def looks_until(n: int) -> list[int]:
@@ -42,7 +42,7 @@ def at_all_looks(path: pd.DataFrame, names: pd.Series[Any]) -> pd.DataFrame:
 
 
 @method("passport_sequence_of_ratings")
-def ratings_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def ratings_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """Means and coefficients of agreement at every look."""
     from ...raters import agreement, means, sequential
 
@@ -75,7 +75,7 @@ def sequence_of_choices(rng: np.random.Generator, *, n: int = 1000, prevalence: 
 
 
 @method("passport_sequence_of_effects")
-def effects_of(data: Sample, *, alpha: float = 0.05) -> pd.DataFrame:
+def effects_of(data: ItemSample, *, alpha: float = 0.05) -> pd.DataFrame:
     """AMCEs and marginal means at every look."""
     from ...conjoint import amce, mm, sequential
 

@@ -23,7 +23,7 @@ from ...results import Result
 from ..file import Trial, load_trial
 from ..parts import find
 from ..running import Execution, draws_of_trial
-from ..summary import Kept, by_quantity
+from ..summary import CellDraws, by_quantity
 from .worlds import cluster_of_items
 
 # parameters of processes that make a situation, with what they are where a process has none
@@ -112,7 +112,7 @@ def _named(progress: Progress, name: str) -> Callable[[int, int], None]:
     return lambda done, total: progress(name, done, total)
 
 
-def rows_of(trial: Trial, blocks: Sequence[Kept]) -> pd.DataFrame:
+def rows_of(trial: Trial, blocks: Sequence[CellDraws]) -> pd.DataFrame:
     """Coverage, width and what else a passport has of every quantity, method and situation of a trial."""
     # `without` is the share of draws with an estimate and no interval, `point` that of intervals without
     # width. The truth of a winning rate is the rate expected of a study of this size.

@@ -25,7 +25,7 @@ Door = Callable[..., pd.DataFrame]
 
 
 @dataclass(frozen=True)
-class Sample:
+class ItemSample:
     """Items in clusters, or the population from which they are drawn."""
 
     frame: pd.DataFrame  # one row per item
@@ -71,9 +71,9 @@ def draw_clustered_patterns(
     return draw_correlated_patterns(rng, probability, cluster, icc if clusters else 0.0), cluster
 
 
-def sample_of(frame: pd.DataFrame, clusters: int) -> Sample:
+def sample_of(frame: pd.DataFrame, clusters: int) -> ItemSample:
     """Items of a table whose column ``group`` has their clusters, if there are any."""
-    return Sample(frame, "group" if clusters else None)
+    return ItemSample(frame, "group" if clusters else None)
 
 
 def population_patterns(probability: Floats, n: int = POPULATION) -> Codes:

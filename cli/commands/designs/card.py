@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from conjury.inference.collecting.past_runs import run_folder
 from conjury.inference.collecting.runs import RunFolder
 from conjury.inference.design.drawn import DrawnDesign
-from conjury.inference.design.panels import Panel
+from conjury.inference.design.panels import TaskPanel
 from conjury.inference.design.testing_pairs import design_pairs
 from conjury.inference.errors import listed
 from conjury.inference.study import load_study
@@ -24,8 +24,8 @@ from conjury.inference.tables.html_page import page
 from conjury.inference.tables.schema import POSITIONS
 
 from ...automation import record
-from ...card_words import LEVELS, POWER, CardText, Table, describe_card, in_words, plan_name
-from ...planned import Judged, find_groups, find_prices
+from ...card_words import LEVELS, POWER, CardTable, CardText, describe_card, in_words, plan_name
+from ...planned import PlannedJudges, find_groups, find_prices
 from ...printing import console, wide_console
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ tbody th { background: var(--band); border-bottom: 0; }
 
 
 @dataclass(frozen=True)
-class Drawing:
+class CardFigure:
     """A figure as part of a page, its caption, and the width in rem that suits its letters."""
 
     # `table` is the title of the table above which it stands.
@@ -63,7 +63,7 @@ class Drawing:
     width: float
 
 
-def write_page(card_text: CardText, drawings: Sequence[Drawing], style: str) -> str:
+def write_page(card_text: CardText, drawings: Sequence[CardFigure], style: str) -> str:
     """Write a design card as a page without anything external."""
     figures = {drawing.table: _figure(drawing) for drawing in drawings}
     warnings = "\n".join(f"<li>{_text(text)}</li>" for text in card_text.warnings)
@@ -92,14 +92,14 @@ def _section(title: str, content: str) -> str:
     return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>"
 
 
-def _figure(drawing: Drawing) -> str:
+def _figure(drawing: CardFigure) -> str:
     return (
         f'<figure style="max-width: {drawing.width:g}rem; margin-inline: auto">\n{drawing.svg}\n'
         f"<figcaption>{_text(drawing.caption)}</figcaption>\n</figure>\n"
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: CardTable) -> str:
     numeric = [_is_numeric(table, column) for column in range(len(table.header))]
     kinds = [' class="number"' if number else "" for number in numeric]
     header = "".join(
@@ -122,7 +122,7 @@ def _table(table: Table) -> str:
     )
 
 
-def _is_numeric(table: Table, column: int) -> bool:
+def _is_numeric(table: CardTable, column: int) -> bool:
     """Whether a column contains numbers, or words that stand for one."""
     cells = [row[column] for row in table.rows if len(row) > 1]
     return column > 0 and all(not cell or cell[0].isdigit() or cell in WORDS for cell in cells)
@@ -142,14 +142,14 @@ COLUMNS = ["part", "judge", "feature", "level", "reference", "combination", "qua
 def write_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
     """Write the card of a design next to its tables, and return it in words."""
     # Written are `card.html`, `card.csv` and the drawings of `figures/`, in both themes.
-    from conjury.analysis.conjoint.power.design_card import Plan, make_card
+    from conjury.analysis.conjoint.power.design_card import PairPlan, make_card
     from conjury.inference.collecting.jobs import expected_costs
     from conjury.inference.collecting.prices import read_prices
     from conjury.inference.tables.files import write_table
     from conjury.inference.tables.writing import atomic_write
 
     groups = _groups(study, design)
-    plans = [Plan(plan_name(group), group.label, group.pairs, group.options) for group in groups]
+    plans = [PairPlan(plan_name(group), group.label, group.pairs, group.options) for group in groups]
     card = make_card(study, _profiles_of_pairs(design), plans)
     table = read_prices()
     costs = expected_costs(study, design, table)
@@ -172,7 +172,7 @@ def write_card(study: Study, design: DrawnDesign, folder: Path) -> CardText:
     return card_text
 
 
-def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
+def _groups(study: Study, design: DrawnDesign) -> list[PlannedJudges]:
     """Who judges pairs, models first; nobody where profiles are judged one at a time."""
     if study.collect.form == "single":
         return []
@@ -185,7 +185,7 @@ def _groups(study: Study, design: DrawnDesign) -> list[Judged]:
     return sorted(groups, key=lambda group: group.kind == "human")
 
 
-def _at_design_size(group: Judged, panel: Panel) -> Judged:
+def _at_design_size(group: PlannedJudges, panel: TaskPanel) -> PlannedJudges:
     """A panel at the size of its tasks in the design; a survey has the mean number of tasks."""
     people = panel.tasks["judge_id"].nunique()
     answers = int((~panel.tasks["repeat"].to_numpy(bool)).sum()) // len(POSITIONS)
@@ -203,7 +203,7 @@ def _profiles_of_pairs(design: DrawnDesign) -> pd.DataFrame:
     return design.profiles.set_index("profile_id").loc[profile_ids].reset_index(drop=True)
 
 
-def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path) -> list[Drawing]:
+def _draw(study: Study, card: DesignCard, groups: Sequence[PlannedJudges], folder: Path) -> list[CardFigure]:
     from conjury.analysis.conjoint.power.design_card import SMALL
     from conjury.analysis.figures import alt
     from conjury.analysis.figures import draw as draw_figure
@@ -241,13 +241,13 @@ def _draw(study: Study, card: DesignCard, groups: Sequence[Judged], folder: Path
     return drawings
 
 
-def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> Drawing:
+def _save(table: str, figure: Figure, path: Path, alt: str, caption: str) -> CardFigure:
     from conjury.analysis.figures import save_variants
     from conjury.analysis.figures.inline import inline_figure
 
     save_variants(figure, path)
     width = 6.4 * figure.get_size_inches()[0]
-    return Drawing(table, inline_figure(figure, path.name, alt), caption, float(width))
+    return CardFigure(table, inline_figure(figure, path.name, alt), caption, float(width))
 
 
 def _style() -> str:
@@ -305,7 +305,7 @@ def _print(card_text: CardText) -> None:
                 console.print(f"- {text}")
 
 
-def _print_table(console: Console, table: Table) -> None:
+def _print_table(console: Console, table: CardTable) -> None:
     console.print(table.title, style="bold")
     columns = [k for k in range(len(table.header)) if k != table.spare or console.width >= WIDE]
     grouped = any(len(row) == 1 for row in table.rows)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DesignSize:
     """How large a design is, and its seed."""
 
     pairs: Annotated[
@@ -47,7 +47,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class People:
+class PanelOptions:
     """Which tasks people judge."""
 
     panel: Annotated[
@@ -85,7 +85,7 @@ class People:
 
 
 @grouped
-def design(study: StudyName, drawing: Drawing, people: People, out: RunFolderPath = None) -> None:
+def design(study: StudyName, drawing: DesignSize, people: PanelOptions, out: RunFolderPath = None) -> None:
     """Draw the pairs of a conjoint, the tasks of people, or who rates which item, before anyone is asked."""
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.study import ItemStudy, Study, load_any_study
@@ -112,7 +112,7 @@ def design(study: StudyName, drawing: Drawing, people: People, out: RunFolderPat
     _add_people(loaded_study, out, drawing, people)
 
 
-def _check(drawing: Drawing, people: People) -> None:
+def _check(drawing: DesignSize, people: PanelOptions) -> None:
     """Refuse options that do not go together."""
     sampling_options = {
         "--sample": people.sample,
@@ -143,7 +143,7 @@ def _check(drawing: Drawing, people: People) -> None:
         raise InputError("--strata has no effect with --sample uniform; omit it, or use --sample strata.")
 
 
-def _plan(number: int, seed: int | None, people: People) -> PeoplePlan:
+def _plan(number: int, seed: int | None, people: PanelOptions) -> PeoplePlan:
     """What the options ask for."""
     from conjury.inference.collecting.people import FLOOR, PeoplePlan
 
@@ -161,7 +161,7 @@ def _plan(number: int, seed: int | None, people: People) -> PeoplePlan:
     )
 
 
-def _add_people(study: Study, out: Path | None, drawing: Drawing, people: People) -> None:
+def _add_people(study: Study, out: Path | None, drawing: DesignSize, people: PanelOptions) -> None:
     """Add tasks of people to the design of a run, and print what they are."""
     # Nothing is written before all is drawn, so that a refused command leaves no half of a design.
     from conjury.inference.collecting.past_runs import run_folder
@@ -224,7 +224,7 @@ def _take_raters(study: ItemStudy, out: Path | None, path: Path) -> None:
     console.print(f"  assignment.parquet, .csv  {items:,} items by {people:,} people, from {path}")
 
 
-def _assign(study: ItemStudy, out: Path | None, drawing: Drawing) -> None:
+def _assign(study: ItemStudy, out: Path | None, drawing: DesignSize) -> None:
     """Draw who rates what and write it into the run's folder."""
     from conjury.inference.collecting.past_runs import run_folder
     from conjury.inference.design.drawn import save_assignment

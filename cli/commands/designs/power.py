@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS, TASKS
 
 from ...automation import record
-from ...label_plan import PlanRequest, WithModel, plan_with_model
+from ...label_plan import CorrectingModel, PlanRequest, plan_with_model
 from ...options import StudyName, at_most, grouped
 from ...printing import wide_console
 
@@ -88,7 +88,7 @@ class FileOptions:
 
 
 @grouped
-def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, written: FileOptions) -> None:
+def power(study: StudyName, sizes: Sizes, tests: Tests, model: CorrectingModel, written: FileOptions) -> None:
     """Show minimum detectable effects, the sample sizes required for other effects, and their costs.
 
     With --with MODEL: how many people are needed if the model's answers correct theirs.
@@ -112,7 +112,7 @@ def power(study: StudyName, sizes: Sizes, tests: Tests, model: WithModel, writte
     effects = [*sizes.effect] if sizes.effect else [*EFFECTS]
     powers = [tables.powers_of(loaded_study, group, effects, (tests.power, tests.alpha)) for group in groups]
     levels = tables.stack_answers(groups, powers, prices)
-    plan = tables.Planned(loaded_study, groups, powers, prices, tests.power)
+    plan = tables.PlannedStudy(loaded_study, groups, powers, prices, tests.power)
     notes = tables.notes_of(plan, tests.assumed)
     record(alpha=powers[0][0].setting.level_alpha, power=tests.power, levels=levels)
     record(notes=[note.strip() for note in notes])

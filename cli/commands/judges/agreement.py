@@ -22,7 +22,7 @@ from ...printing import console, print_frame, print_notes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.analysis.results import Result
 
 
@@ -36,7 +36,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")]
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgmentSelection:
     """Which judgments are analysed, and where results go."""
 
     results: ResultsPath = Path("results")
@@ -66,7 +66,7 @@ class ResamplingOptions:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class AgreementAnalysis:
     """What a command computes: its name and title, what it is limited to, and the call."""
 
     # `narrowed` are models or coefficients; `further` makes more results, by name with titles, from the name,
@@ -79,10 +79,10 @@ class Analysis:
     further: Callable[[str, Result, pd.DataFrame], dict[str, tuple[str, Result]]] | None = None
 
 
-def load_judged(file: Path | None, judged: Judged) -> Loaded:
+def load_judged(file: Path | None, judged: JudgmentSelection) -> LoadedStudy:
     """Judgments of a file, or those of a results folder; a folder with results on others is refused."""
     from conjury.analysis.pipeline.fitting import refuse_other_data
-    from conjury.analysis.pipeline.loading import Selection, read_judgments_of, stored_judgments
+    from conjury.analysis.pipeline.loading import FileSelection, read_judgments_of, stored_judgments
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     if file is None:
@@ -91,14 +91,17 @@ def load_judged(file: Path | None, judged: Judged) -> Loaded:
             if value:
                 raise InputError(f"{option} applies to a file of judgments; name one, or omit it.")
         return stored_judgments(judged.results)
-    selection = Selection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
+    selection = FileSelection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
     loaded = read_judgments_of(None, [file], judged.items, selection)
     refuse_other_data(ResultsFolder(judged.results), loaded)
     return loaded
 
 
 def run_analysis(
-    loaded: Loaded, judged: Judged, analysis: Analysis, show: Callable[[pd.DataFrame], None]
+    loaded: LoadedStudy,
+    judged: JudgmentSelection,
+    analysis: AgreementAnalysis,
+    show: Callable[[pd.DataFrame], None],
 ) -> None:
     """Compute an analysis, add it to the results folder under a free name, and print it."""
     from conjury.analysis.pipeline.fitting import unused_result_name
@@ -124,7 +127,7 @@ def run_analysis(
 
 
 def add_to_folder(
-    loaded: Loaded, results: Path, analyses: dict[str, tuple[str, Result]], seconds: float
+    loaded: LoadedStudy, results: Path, analyses: dict[str, tuple[str, Result]], seconds: float
 ) -> None:
     """Add titles and results by name to a folder, as one part of it with the name of the first."""
     import pandas as pd
@@ -132,12 +135,14 @@ def add_to_folder(
     from conjury.analysis.audit.recovery import rating_recovery
     from conjury.analysis.pipeline.fitting import Addition, add_results
     from conjury.analysis.pipeline.results_folder import ResultsFolder
-    from conjury.analysis.pipeline.run import Fitted, Named
+    from conjury.analysis.pipeline.run import FittedResults, NamedResult
     from conjury.inference.tables.files import read_table
 
     from ...printing import draw_figures
 
-    fitted = Fitted([Named(name, title, result, seconds) for name, (title, result) in analyses.items()])
+    fitted = FittedResults(
+        [NamedResult(name, title, result, seconds) for name, (title, result) in analyses.items()]
+    )
     tables: dict[str, pd.DataFrame] = {}
     if loaded.truth is not None:
         file = results / "tables" / "recovery.parquet"
@@ -157,11 +162,11 @@ def add_to_folder(
 
 def labels_of(results: Path, dimensions: Sequence[str], codes: Sequence[str]) -> list[str]:
     """Labels of dimensions, and of models or coefficients, as the results folder has them."""
-    from conjury.analysis.figures.labels import COEFFICIENTS, Names
+    from conjury.analysis.figures.labels import COEFFICIENTS, ColumnNames
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.report.data import labels_of as labels_of_manifest
 
-    names = Names(labels_of_manifest(ResultsFolder(results).manifest))
+    names = ColumnNames(labels_of_manifest(ResultsFolder(results).manifest))
     labels = list(names.all("dimension", dimensions))
     return labels + [COEFFICIENTS.get(name) or names.of("judge", name) for name in codes]
 
@@ -188,7 +193,7 @@ Interval = Annotated[
 
 @grouped
 def agreement(
-    judged: Judged,
+    judged: JudgmentSelection,
     resampled: ResamplingOptions,
     file: File = None,
     coefficient: Coefficient = None,
@@ -198,7 +203,7 @@ def agreement(
     from conjury.analysis.raters.agreement import agreement as compute
 
     loaded, options = load_judged(file, judged), resampled.drawn
-    analysis = Analysis(
+    analysis = AgreementAnalysis(
         "agreement",
         "Agreement of people, and of people with each model",
         coefficient or (),
@@ -249,7 +254,9 @@ class Testing:
 
 
 @grouped
-def alt_test(judged: Judged, testing: Testing, resampled: ResamplingOptions, file: File = None) -> None:
+def alt_test(
+    judged: JudgmentSelection, testing: Testing, resampled: ResamplingOptions, file: File = None
+) -> None:
     """May a model replace a person of the panel? The alternative annotator test."""
     from conjury.analysis.raters.replacement import alt_test as test
     from conjury.analysis.raters.replacement.decide import with_curve
@@ -261,7 +268,7 @@ def alt_test(judged: Judged, testing: Testing, resampled: ResamplingOptions, fil
         return with_curve(test(judgments, testing.model or None, scoring=testing.scoring or None, **options))
 
     further = partial(_powers, results=judged.results, options=resampled.drawn) if testing.power else None
-    analysis = Analysis(
+    analysis = AgreementAnalysis(
         "alt_test", "May a model replace a person of the panel?", testing.model or (), compute, further
     )
     run_analysis(loaded, judged, analysis, _show_test)

@@ -11,7 +11,7 @@ import typer
 from conjury.inference.errors import InputError, listed
 
 from ...options import Alpha, grouped
-from .judge import By, Human, Labels, Output, finish, split_names
+from .judge import By, Human, LabelOptions, Output, finish, split_names
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def compare_runs(
     a: Annotated[Path, typer.Argument(help="File of the first run.", show_default=False)],
     b: Annotated[Path, typer.Argument(help="File of the second run.", show_default=False)],
     pairing: Pairing,
-    labels: Labels,
+    labels: LabelOptions,
     tested: TestOptions,
     output: Output,
 ) -> None:
@@ -55,7 +55,7 @@ def compare_runs(
     Exit code 0: done; 1: a limit of --fail-under or --fail-over is not met; 2: a file or an option cannot be
     used.
     """
-    from conjury.analysis.raters.validation.output.report import Report
+    from conjury.analysis.raters.validation.output.report import ValidationReport
     from conjury.analysis.raters.validation.runs import compare_runs as compute
     from conjury.inference.humans.judged import read_judged
     from conjury.inference.humans.judged.columns import columns_of, guessed_people
@@ -117,7 +117,7 @@ def compare_runs(
         f"{repr(item) if item else 'by order of rows'}; scale: {result.settings['scale']}",
     )
     title = f"{first} against {second}: {result.settings['n_pairs']:,} pairs"
-    finish(Report(result, title, (str(a), str(b)), columns), gates, output)
+    finish(ValidationReport(result, title, (str(a), str(b)), columns), gates, output)
 
 
 def _names(a: Path, b: Path) -> tuple[str, str]:

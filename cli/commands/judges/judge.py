@@ -18,7 +18,7 @@ from ...printing import console
 if TYPE_CHECKING:
     from conjury.analysis.raters.validation.gates import Gate
     from conjury.analysis.raters.validation.judging import Validation
-    from conjury.analysis.raters.validation.output.report import Report
+    from conjury.analysis.raters.validation.output.report import ValidationReport
     from conjury.inference.humans.judged.table import Judged
 
 Human = Annotated[
@@ -52,7 +52,7 @@ Html = Annotated[Path | None, typer.Option("--html", help="Write one HTML page w
 
 
 @dataclass(frozen=True)
-class Columns:
+class JudgeColumns:
     """Which columns are compared."""
 
     judge: Annotated[str | None, typer.Option("--judge", help="Column of the judge; otherwise guessed.")] = (
@@ -67,7 +67,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelOptions:
     """How answers are read."""
 
     scale: Scale = None
@@ -128,8 +128,8 @@ def judge(
             show_default=False,
         ),
     ],
-    columns: Columns,
-    labels: Labels,
+    columns: JudgeColumns,
+    labels: LabelOptions,
     asked: DecisionOptions,
     output: Output,
 ) -> None:
@@ -139,7 +139,7 @@ def judge(
     be used.
     """
     from conjury.analysis.raters.validation.judging import judge as compute
-    from conjury.analysis.raters.validation.output.report import Report
+    from conjury.analysis.raters.validation.output.report import ValidationReport
     from conjury.inference.humans.judged import read_judged
     from conjury.inference.humans.judged.columns import columns_of
 
@@ -161,7 +161,7 @@ def judge(
     )
     program = f", {judged_file.program}" if judged_file.program else ""
     title = f"{file.name}{program}: {counted(len(judged_file.frame), 'row')}"
-    report = Report(
+    report = ValidationReport(
         result, title, (judged_file.source,), (_columns_in_words(roles.guessed, result), *judged_file.notes)
     )
     finish(report, gates, output)
@@ -198,7 +198,7 @@ def _columns_in_words(guesses: Sequence[str], result: Validation) -> str:
     )
 
 
-def finish(report: Report, gates: Sequence[Gate], output: Output) -> None:
+def finish(report: ValidationReport, gates: Sequence[Gate], output: Output) -> None:
     """Print a report or its JSON, write its page, and exit with 1 where a limit is not met."""
     from dataclasses import replace
 
@@ -222,7 +222,7 @@ def finish(report: Report, gates: Sequence[Gate], output: Output) -> None:
         raise typer.Exit(1)
 
 
-def _write(path: Path, report: Report) -> None:
+def _write(path: Path, report: ValidationReport) -> None:
     from conjury.analysis.raters.validation.output.page import to_page
     from conjury.inference.tables.writing import atomic_write
 

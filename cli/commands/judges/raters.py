@@ -17,12 +17,21 @@ from conjury.inference.tables.limits import CHAINS, DRAWS
 from ...automation import record
 from ...options import Alpha, at_most, grouped
 from ...printing import console, print_frame, print_notes
-from .agreement import File, Judged, Seed, add_to_folder, labels_of, load_judged, plain_name, print_next
+from .agreement import (
+    File,
+    JudgmentSelection,
+    Seed,
+    add_to_folder,
+    labels_of,
+    load_judged,
+    plain_name,
+    print_next,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from conjury.analysis.pipeline.loading import Loaded
+    from conjury.analysis.pipeline.loading import LoadedStudy
     from conjury.analysis.raters.models.fitted import ModelFit
 
 LINKS = ("logit", "probit")
@@ -31,7 +40,7 @@ OF_RATINGS = "Severity, discrimination and agreement"
 
 
 @dataclass(frozen=True)
-class Assuming:
+class ModelAssumptions:
     """The model, and the options on its assumptions."""
 
     model: Annotated[
@@ -101,7 +110,7 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
-class Sampling:
+class DrawOptions:
     """How to sample; numbers that are None are those of the model."""
 
     draws: Annotated[
@@ -151,7 +160,7 @@ FURTHER = ("replacement", "agreement")  # tables of a fit that are printed below
 
 
 @dataclass(frozen=True)
-class Model:
+class RequestedModel:
     """A model to be fitted: the name and title of its results, and the call."""
 
     name: str
@@ -161,7 +170,9 @@ class Model:
 
 
 @grouped
-def raters(judged: Judged, assuming: Assuming, sampling: Sampling, file: File = None) -> None:
+def raters(
+    judged: JudgmentSelection, assuming: ModelAssumptions, sampling: DrawOptions, file: File = None
+) -> None:
     """Fit a Bayesian model of raters: severity, discrimination, agreement corrected for noise."""
     assumptions = assuming.read()
     if assuming.model not in MODELS:
@@ -180,7 +191,9 @@ def raters(judged: Judged, assuming: Assuming, sampling: Sampling, file: File = 
     print_next(judged.results)
 
 
-def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling) -> Iterator[Model]:
+def _plan(
+    loaded: LoadedStudy, judged: JudgmentSelection, assuming: ModelAssumptions, sampling: DrawOptions
+) -> Iterator[RequestedModel]:
     """One model for each dimension that is named, or one for all dimensions."""
     from conjury.analysis.raters import dimension_model
     from conjury.analysis.raters.scales import dimension_names
@@ -195,7 +208,9 @@ def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling
             )
         options |= {"items": loaded.items, "covariates": tuple(assuming.covariate or ())}
         options |= assuming.read().given(link=False, scale=True)
-        yield Model("dimensions", "Dimensions of ratings: latent correlations", dimension_model, options)
+        yield RequestedModel(
+            "dimensions", "Dimensions of ratings: latent correlations", dimension_model, options
+        )
         return
     if len(names) > 1 and not judged.dimension:
         raise InputError(
@@ -207,11 +222,13 @@ def _plan(loaded: Loaded, judged: Judged, assuming: Assuming, sampling: Sampling
         prefix, title, fit, arguments = _model_of_dimension(loaded, judgments, name, assuming)
         if name not in (None, "rating"):
             title += f": {labels_of(judged.results, [str(name)], [])[0]}"
-        yield Model(f"{prefix}_{files[name]}", title, fit, {"dimension": name, **arguments, **options})
+        yield RequestedModel(
+            f"{prefix}_{files[name]}", title, fit, {"dimension": name, **arguments, **options}
+        )
 
 
 def _model_of_dimension(
-    loaded: Loaded, judgments: pd.DataFrame, name: str | None, assuming: Assuming
+    loaded: LoadedStudy, judgments: pd.DataFrame, name: str | None, assuming: ModelAssumptions
 ) -> tuple[str, str, Callable[..., ModelFit], dict[str, Any]]:
     """The model of one dimension: of ratings where values are numbers, else of labels."""
     from conjury.analysis.raters import label_model, rater_model

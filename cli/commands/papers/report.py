@@ -27,7 +27,7 @@ FILE = "preregistration.json"  # what `conjury preregister` writes by default
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportPage:
     """Which results a report shows, and where it goes."""
 
     results: ResultsPath = Path("results")
@@ -47,7 +47,7 @@ class Page:
 
 
 @grouped
-def report(name: Name, page: Page) -> None:
+def report(name: Name, page: ReportPage) -> None:
     """Render a report from a results folder, with Quarto where it is installed."""
     from conjury.analysis.pipeline.results_folder import ResultsFolder
     from conjury.analysis.report.render import render, renderable, reports

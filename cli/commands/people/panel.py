@@ -36,7 +36,7 @@ ENDS = {
 }
 
 
-class _WithStudy(TyperGroup):
+class _StudyFirstGroup(TyperGroup):
     """A group whose first word is a study where it is none of the commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -46,7 +46,7 @@ class _WithStudy(TyperGroup):
 
 
 panel = typer.Typer(
-    cls=_WithStudy,
+    cls=_StudyFirstGroup,
     no_args_is_help=True,
     help="Let people judge a study in the browser: `conjury panel STUDY`. Their answers are written to "
     "the same tables as those of models.",

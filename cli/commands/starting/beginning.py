@@ -11,7 +11,7 @@ import typer
 
 from ...automation import record
 from ...printing import console
-from .templates import Template, find_template, templates, write_template
+from .templates import StudyTemplate, find_template, templates, write_template
 
 Name = Annotated[
     str | None,
@@ -71,7 +71,7 @@ def demo(context: typer.Context, template: Name = DEMO, folder: Folder = DEMO_FO
     _print_end(study_template, place, figures)
 
 
-def _print_end(study_template: Template, place: Path, figures: list[str]) -> None:
+def _print_end(study_template: StudyTemplate, place: Path, figures: list[str]) -> None:
     record(folder=place, ran=[_command_line(command) for command in study_template.commands])
     record(files=[place / "reports" / f"{study_template.report}.html"])
     record(files=[place / "results" / "figures" / figure for figure in figures])

@@ -17,7 +17,7 @@ from ...printing import console, wide_console
 
 
 @dataclass(frozen=True)
-class Finding:
+class InstalledPart:
     """One thing to look for: its version or None, and the remedy where it is missing."""
 
     part: str
@@ -41,25 +41,25 @@ EXTRAS = {
 }
 
 
-def findings() -> list[Finding]:
+def findings() -> list[InstalledPart]:
     """Show which of Python, R, its packages, Quarto and the optional packages are installed."""
     from conjury.analysis.pipeline.manifest import installed
     from conjury.analysis.r import PACKAGES, available, remedy
 
     r = available()
     return [
-        Finding("conjury", version("conjury"), ""),
-        Finding("Python", platform.python_version(), ""),
-        Finding("rpy2", r.rpy2, remedy("rpy2")),
-        Finding("R", r.r or _on_path("R"), remedy("R")),
+        InstalledPart("conjury", version("conjury"), ""),
+        InstalledPart("Python", platform.python_version(), ""),
+        InstalledPart("rpy2", r.rpy2, remedy("rpy2")),
+        InstalledPart("R", r.r or _on_path("R"), remedy("R")),
         *(
-            Finding(f"R package {name}", r.packages.get(name) if r.r else "not examined", remedy(name))
+            InstalledPart(f"R package {name}", r.packages.get(name) if r.r else "not examined", remedy(name))
             for name in PACKAGES
         ),
-        Finding(
+        InstalledPart(
             "Quarto", _on_path("quarto"), "quarto.org; without it reports are rendered in a simpler layout"
         ),
-        *(Finding(name, installed(name), advice) for name, advice in EXTRAS.items()),
+        *(InstalledPart(name, installed(name), advice) for name, advice in EXTRAS.items()),
     ]
 
 

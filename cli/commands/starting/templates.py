@@ -22,7 +22,7 @@ CONTENTS = {  # what files of a template are, where they have them
 
 
 @dataclass(frozen=True)
-class Template:
+class StudyTemplate:
     """A study to edit."""
 
     # `shared` are files of several templates, by their place in the new folder; `options` further options of
@@ -58,17 +58,17 @@ class Template:
         return ["fit", "study.yaml", "--data", f"{run}/{self.table}.parquet", *people, *self.options]
 
 
-def templates() -> dict[str, Template]:
+def templates() -> dict[str, StudyTemplate]:
     """Read the templates that ship, by name."""
     import yaml
 
     from conjury.inference.tables.files import TEMPLATES
 
     entries = yaml.safe_load((TEMPLATES / "templates.yaml").read_text(encoding="utf-8"))
-    return {name: Template(name, **facts) for name, facts in entries.items()}
+    return {name: StudyTemplate(name, **facts) for name, facts in entries.items()}
 
 
-def find_template(name: str) -> Template:
+def find_template(name: str) -> StudyTemplate:
     """Return the template called ``name``; InputError with the known names otherwise."""
     index = templates()
     if name not in index:
@@ -78,7 +78,7 @@ def find_template(name: str) -> Template:
     return index[name]
 
 
-def write_template(template: Template, folder: Path) -> list[str]:
+def write_template(template: StudyTemplate, folder: Path) -> list[str]:
     """Write a template into a folder that is new or empty, whole or not at all; return its files."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give a new or empty folder.")
@@ -98,7 +98,7 @@ def write_template(template: Template, folder: Path) -> list[str]:
     return list(files)
 
 
-def _files(template: Template) -> dict[str, bytes]:
+def _files(template: StudyTemplate) -> dict[str, bytes]:
     """Contents of the files of a template by their place in the new folder."""
     from conjury.inference.study.schema import SCHEMA_FILE, schema_text
     from conjury.inference.tables.files import TEMPLATES
@@ -114,7 +114,7 @@ def _files(template: Template) -> dict[str, bytes]:
     return files
 
 
-def _readme(template: Template, files: Mapping[str, bytes]) -> str:
+def _readme(template: StudyTemplate, files: Mapping[str, bytes]) -> str:
     import yaml
     from jinja2 import Environment, FileSystemLoader
 

@@ -16,7 +16,7 @@ from ...printing import console, one_line, warn
 SHOWN = 20  # problems on the terminal
 
 if TYPE_CHECKING:
-    from conjury.inference.collecting.validating import Validated
+    from conjury.inference.collecting.validating import ValidatedStudy
     from conjury.inference.study.models import ItemStudy, Study
 
 StudyFile = Annotated[
@@ -68,7 +68,7 @@ def validate(
     console.print(f"No problems in {validation.study.here}{_files_text(files or [])}.")
 
 
-def _refuse(study: str, validation: Validated) -> None:
+def _refuse(study: str, validation: ValidatedStudy) -> None:
     for problem in validation.problems[:SHOWN]:
         warn(one_line(problem))
     if len(validation.problems) > SHOWN:
@@ -82,7 +82,7 @@ def _files_text(files: list[Path]) -> str:
     return f" and {listed(files)}" if files else ""
 
 
-def _facts(study: Study | ItemStudy, validation: Validated) -> dict[str, str]:
+def _facts(study: Study | ItemStudy, validation: ValidatedStudy) -> dict[str, str]:
     """What a study is, by heading."""
     from conjury.inference.study.models import Study
 
@@ -132,7 +132,7 @@ def _conjoint_facts(study: Study) -> dict[str, str]:
     }
 
 
-def _item_facts(study: ItemStudy, validation: Validated) -> dict[str, str]:
+def _item_facts(study: ItemStudy, validation: ValidatedStudy) -> dict[str, str]:
     response = study.response
     response_text = {
         "ratings": f"ratings on {listed(study.scale_labels)}",

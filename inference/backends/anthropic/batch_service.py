@@ -20,19 +20,19 @@ from ...tables.safe_text import redact
 from ..batches.http import Exchanges
 from ..batches.service import (
     DEFAULT,
-    Gone,
-    Incomplete,
-    NotThere,
-    Progress,
-    Sending,
-    Unsure,
+    AddressNotFound,
+    BatchProgress,
+    IncompleteResults,
+    NotAtProvider,
+    SentShard,
+    UncertainBatch,
     Waits,
     batch_gone,
     create_once,
     gone,
     id_of_new,
 )
-from ..batches.shards import Limits, open_lines
+from ..batches.shards import ShardLimits, open_lines
 from ..endpoints import Endpoint
 from ..openai.failures import parse
 from .lines import LINES
@@ -47,7 +47,7 @@ class AnthropicBatches:
     """The batches of one workspace; see `conjury.inference.backends.batches.service.BatchService`."""
 
     lines = LINES
-    limits = Limits(requests=90_000, bytes=240_000_000)
+    limits = ShardLimits(requests=90_000, bytes=240_000_000)
     keeps_files = False
     full_at_creation = False
 
@@ -71,7 +71,7 @@ class AnthropicBatches:
         newest = next(self._listed(limit=1), None)
         return AFTER + (NONE if newest is None else str(newest.get("id")))
 
-    def find_batch(self, sending: Sending) -> str | None:
+    def find_batch(self, sending: SentShard) -> str | None:
         """Return the id of the batch of a shard by the mark in its results."""
         batch_id = sending.file_id.removeprefix(AFTER)
         suspect = ""
@@ -87,14 +87,14 @@ class AnthropicBatches:
             if mark is None:
                 suspect = name
         if suspect:
-            raise Unsure(
+            raise UncertainBatch(
                 f"{self.endpoint.base_url} did not answer when shard {sending.shard} was sent, and batch "
                 f"{suspect} with as many requests may be that shard; wait until it has ended, or cancel it, "
                 "and run the same command, which recognises it by its results."
             )
         return None
 
-    def create(self, sending: Sending) -> str:
+    def create(self, sending: SentShard) -> str:
         """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
         what = f"the batch of shard {sending.shard}"
         headers = {
@@ -110,12 +110,12 @@ class AnthropicBatches:
 
         return create_once(send, lambda: self.find_batch(sending), self.waits.pause)
 
-    def retrieve(self, batch_id: str) -> Progress:
-        """Return the progress of a batch; ``Gone`` where it is not there."""
+    def retrieve(self, batch_id: str) -> BatchProgress:
+        """Return the progress of a batch; ``NotAtProvider`` where it is not there."""
         batch = self._batch(batch_id)
         counts = _request_counts(batch)
         total = sum(counts.values())
-        return Progress(
+        return BatchProgress(
             redact(str(batch.get("processing_status")), self.endpoint.secrets),
             total - counts.get("processing", 0),
             total,
@@ -135,7 +135,7 @@ class AnthropicBatches:
     def _batch(self, batch_id: str) -> dict[str, Any]:
         try:
             return self.exchanges.read("GET", f"{self.url}/{batch_id}", f"the state of batch {batch_id}")
-        except NotThere:
+        except AddressNotFound:
             raise batch_gone(self.endpoint, batch_id) from None
 
     def _listed(self, limit: int) -> Iterator[dict[str, Any]]:
@@ -162,7 +162,7 @@ class AnthropicBatches:
                 f"{self.url}/{name}/results", results, f"{name}.jsonl", name, _n_requests(batch)
             )
             first = next(open_lines(results), b"")
-        except (Gone, Incomplete):
+        except (NotAtProvider, IncompleteResults):
             return None
         finally:
             results.unlink(missing_ok=True)
@@ -175,7 +175,7 @@ def _mark(shard: str) -> str:
     return shard.rpartition("-")[2]
 
 
-def _creation_body(sending: Sending) -> Iterator[bytes]:
+def _creation_body(sending: SentShard) -> Iterator[bytes]:
     """Yield the request that creates a batch from the lines of a shard's file."""
     before = b'{"requests":['
     for line in open_lines(sending.path):

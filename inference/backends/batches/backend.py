@@ -12,11 +12,20 @@ from ...errors import InputError
 from ...ledger.exchanges import Attempt, Outcome, Request
 from ...tables.safe_text import mask_bytes
 from ..base import Recorder
-from .service import BatchService, FileGone, Full, Gone, Incomplete, Progress, Sending, Unreachable
+from .service import (
+    BatchProgress,
+    BatchService,
+    FileGone,
+    IncompleteResults,
+    NotAtProvider,
+    ProviderUnreachable,
+    QueueFull,
+    SentShard,
+)
 from .shards import (
-    Limits,
+    LineTally,
     Shard,
-    Tally,
+    ShardLimits,
     file_label,
     open_lines,
     outcomes_of,
@@ -44,7 +53,13 @@ class BatchBackend:
     # any later process can go on; what was sent without a noted id is recognised by the shard's name.
 
     def __init__(
-        self, judge_id: str, model: str, folder: Path, service: BatchService, *, limits: Limits | None = None
+        self,
+        judge_id: str,
+        model: str,
+        folder: Path,
+        service: BatchService,
+        *,
+        limits: ShardLimits | None = None,
     ) -> None:
         self.judge_id = judge_id
         self.model = model
@@ -85,7 +100,7 @@ class BatchBackend:
 
     def poll(self, ledger: Ledger) -> list[Batch]:
         """Write the progress of the submitted batches to the ledger, and return all that are not done."""
-        refused: list[tuple[Batch, Progress]] = []
+        refused: list[tuple[Batch, BatchProgress]] = []
         running = False
         for batch in self._live(ledger, "submitted"):
             progress = self._progress(batch.batch_id)
@@ -114,7 +129,7 @@ class BatchBackend:
         # and no others are asked again.
         ended = {batch.shard for batch in self._live(ledger, "ended")}
         refused = ""
-        incomplete: Incomplete | None = None
+        incomplete: IncompleteResults | None = None
         for batch in self._live(ledger, "ended"):
             progress = self._progress(batch.batch_id)
             if progress.running:  # it was not visible before
@@ -124,7 +139,7 @@ class BatchBackend:
             else:
                 try:
                     refused = self._collect(batch, progress, recorder, ledger) or refused
-                except Incomplete as error:
+                except IncompleteResults as error:
                     incomplete = error
         if incomplete is not None:
             raise incomplete
@@ -150,7 +165,7 @@ class BatchBackend:
                 self.fetch(recorder, ledger)
                 self._go_on(ledger, room=bool(ended))
                 silent = 0
-            except Unreachable:
+            except ProviderUnreachable:
                 silent += 1
                 if silent >= PATIENCE:
                     raise
@@ -160,11 +175,11 @@ class BatchBackend:
             if not live or not _sleep(interval, recorder.stopping):
                 return
 
-    def _progress(self, batch_id: str) -> Progress:
+    def _progress(self, batch_id: str) -> BatchProgress:
         try:
             return self.service.retrieve(batch_id)
-        except Gone as error:
-            return Progress("gone", 0, 0, "", gone=str(error))
+        except NotAtProvider as error:
+            return BatchProgress("gone", 0, 0, "", gone=str(error))
 
     def _live(self, ledger: Ledger, state: str = "") -> list[Batch]:
         live = ledger.batches(self.judge_id, live=True)
@@ -194,7 +209,7 @@ class BatchBackend:
             file_id = file_id or service.upload(path, name)
             ledger.update_batch(shard, state="uploaded", file_id=file_id)
         other_ids = frozenset(batch.batch_id for batch in ledger.batches() if batch.shard != shard)
-        sending = Sending(shard, path, file_id, len(ledger.batch_keys(shard)), other_ids)
+        sending = SentShard(shard, path, file_id, len(ledger.batch_keys(shard)), other_ids)
         try:
             batch_id = service.find_batch(sending) if exists else None
             if batch_id is None and not (service.keeps_files or path.exists()):
@@ -205,7 +220,7 @@ class BatchBackend:
                 raise
             ledger.update_batch(shard, file_id="")
             return self._send(shard, "", ledger, anew=True)
-        except Full as error:
+        except QueueFull as error:
             split = service.full_at_creation and self._is_too_large(sending, ledger)
             if not (split and self._split(shard, str(error), ledger)):
                 ledger.update_batch(shard, detail=f"{WAITING}{error}")
@@ -213,7 +228,7 @@ class BatchBackend:
         ledger.update_batch(shard, state="submitted", batch_id=batch_id, detail="")
         return True
 
-    def _is_too_large(self, sending: Sending, ledger: Ledger) -> bool:
+    def _is_too_large(self, sending: SentShard, ledger: Ledger) -> bool:
         """Whether no batch of ours is running and no smaller one is waiting, so that it must be too large."""
         other_batches = [batch for batch in ledger.batches(live=True) if batch.shard != sending.shard]
         return all(batch.state != "submitted" and batch.n >= sending.n for batch in other_batches)
@@ -251,11 +266,11 @@ class BatchBackend:
         ledger.plan_batch(half.name, self.judge_id, half.keys, half.sha256)
         ledger.update_batch(half.name, detail=f"{WAITING}{reason}")
 
-    def _collect(self, batch: Batch, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
+    def _collect(self, batch: Batch, progress: BatchProgress, recorder: Recorder, ledger: Ledger) -> str:
         """Record the results of a batch; return a sentence if a file of them is not there."""
         shard, was_gone = batch.shard, batch.detail.startswith(GONE)
         keys = ledger.batch_keys(shard)
-        tally = Tally()
+        tally = LineTally()
         files = {
             self.folder / f"{shard}.output.jsonl.gz": progress.output_file_id,
             self.folder / f"{shard}.error.jsonl.gz": progress.error_file_id,
@@ -310,11 +325,11 @@ class BatchBackend:
                 if file_id:
                     self.service.download(file_id, path, batch_id)
                     paths.append(path)
-            except Gone as error:
+            except NotAtProvider as error:
                 gone = str(error)
         return paths, gone
 
-    def _refuse(self, shard: str, progress: Progress, recorder: Recorder, ledger: Ledger) -> str:
+    def _refuse(self, shard: str, progress: BatchProgress, recorder: Recorder, ledger: Ledger) -> str:
         """Record requests of a batch without results; return a sentence unless some line is the reason."""
         # Requests that may have been executed all the same are recorded as possibly billed.
         keys = ledger.batch_keys(shard)

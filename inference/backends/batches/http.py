@@ -12,7 +12,16 @@ from ...tables.safe_text import redact
 from ..endpoints import Endpoint
 from ..openai.client import CONNECT, PATIENT, asked_wait, http
 from ..openai.failures import parse
-from .service import Unreachable, Waits, download_whole, gone, no_answer, no_json, refusal, store_lines
+from .service import (
+    ProviderUnreachable,
+    Waits,
+    download_whole,
+    gone,
+    no_answer,
+    no_json,
+    refusal,
+    store_lines,
+)
 
 Content = Callable[[], Iterable[bytes]]
 
@@ -45,7 +54,7 @@ class Exchanges:
             problem, wait = self._attempt(method, url, what, {**options, **body})
             if not isinstance(problem, InputError):
                 return problem
-            if not isinstance(problem, Unreachable) or attempt == attempts - 1:
+            if not isinstance(problem, ProviderUnreachable) or attempt == attempts - 1:
                 raise problem
             time.sleep(min(max(wait, self.waits.pause * 2**attempt), PATIENT))
         raise AssertionError
@@ -87,6 +96,6 @@ class Exchanges:
     def _refused(self, response: Any, what: str) -> InputError:
         return refusal(self.endpoint, self.model, response.status_code, response.content, what)
 
-    def _silent(self, error: Exception, what: str) -> Unreachable:
+    def _silent(self, error: Exception, what: str) -> ProviderUnreachable:
         reason = redact(str(error) or type(error).__name__, self.endpoint.secrets)
         return no_answer(self.endpoint, what, reason)

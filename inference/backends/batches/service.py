@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...errors import InputError
 from ...tables.safe_text import mask_bytes
 from ..openai.failures import NO_CREDIT, common_error, parse, read_failure
-from .shards import Limits, LineFormat, open_atomic, writable
+from .shards import LineFormat, ShardLimits, open_atomic, writable
 
 if TYPE_CHECKING:
     from ..endpoints import Endpoint
@@ -20,23 +20,23 @@ TRIES = 4
 UNNAMED = "without a name"  # in place of a file of results, where a batch has answers and names no file
 
 
-class Unreachable(InputError):
+class ProviderUnreachable(InputError):
     """The provider does not answer now; the same may succeed later."""
 
 
-class Busy(Unreachable):
+class ProviderBusy(ProviderUnreachable):
     """The provider takes no more for now."""
 
 
-class Full(Busy):
+class QueueFull(ProviderBusy):
     """The provider takes no more batches for now, and this one was not among those that it lists."""
 
 
-class Incomplete(Unreachable):
+class IncompleteResults(ProviderUnreachable):
     """Results came, but fewer than the provider names."""
 
 
-class Gone(InputError):
+class NotAtProvider(InputError):
     """The provider does not have, or does not show to this key, what it named itself."""
 
 
@@ -44,11 +44,11 @@ class FileGone(InputError):
     """The provider no longer has the uploaded file of requests."""
 
 
-class NotThere(InputError):
+class AddressNotFound(InputError):
     """The provider has nothing under an address."""
 
 
-class Unsure(InputError):
+class UncertainBatch(InputError):
     """It cannot be known yet whether a batch was created."""
 
 
@@ -74,7 +74,7 @@ class Complaint:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BatchProgress:
     """Status of a batch, requests done and in all, and its result files (empty for none)."""
 
     # `queue_full` is a failure by a full queue alone; `executed` states that failed requests may have been
@@ -100,7 +100,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class SentShard:
     """A shard that is sent as a batch."""
 
     shard: str
@@ -119,7 +119,7 @@ class BatchService(Protocol):
 
     endpoint: Endpoint
     lines: LineFormat
-    limits: Limits
+    limits: ShardLimits
     keeps_files: bool
     full_at_creation: bool
 
@@ -132,18 +132,18 @@ class BatchService(Protocol):
     def upload(self, path: Path, name: str) -> str:
         """Upload a file under ``name`` and return its id."""
 
-    def find_batch(self, sending: Sending) -> str | None:
-        """Return the id of the batch of a shard, None if there is none; ``Unsure`` if that is not known."""
+    def find_batch(self, sending: SentShard) -> str | None:
+        """Return the id of a shard's batch, None if it has none; ``UncertainBatch`` if that is not known."""
 
-    def create(self, sending: Sending) -> str:
+    def create(self, sending: SentShard) -> str:
         """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
-        # `Full` where it was refused for now, `FileGone` where the uploaded file no longer exists.
+        # `QueueFull` where it was refused for now, `FileGone` where the uploaded file no longer exists.
 
-    def retrieve(self, batch_id: str) -> Progress:
-        """Return the progress of a batch; ``Gone`` where it is not there."""
+    def retrieve(self, batch_id: str) -> BatchProgress:
+        """Return the progress of a batch; ``NotAtProvider`` where it is not there."""
 
     def download(self, file_id: str, path: Path, batch_id: str) -> None:
-        """Store a file of a batch compressed; ``Gone`` where it is not there."""
+        """Store a file of a batch compressed; ``NotAtProvider`` where it is not there."""
 
 
 def create_once(
@@ -153,18 +153,18 @@ def create_once(
     has_file: Callable[[], bool] = lambda: True,
 ) -> str:
     """Create a batch; where it is refused for now or no answer comes, look whether it was created."""
-    # `Full` is raised only if it is not seen and no attempt before went unanswered, and `FileGone` where the
-    # provider refuses and no longer has the uploaded file.
+    # `QueueFull` is raised only if it is not seen and no attempt before went unanswered, and `FileGone` where
+    # the provider refuses and no longer has the uploaded file.
     for attempt in range(TRIES):
         try:
             return send()
-        except Busy as error:  # a gateway can refuse what the provider has accepted
+        except ProviderBusy as error:  # a gateway can refuse what the provider has accepted
             time.sleep(pause)
             batch_id = find()
             if batch_id is not None:
                 return batch_id
-            raise (error if attempt else Full(str(error))) from None
-        except Unreachable:
+            raise (error if attempt else QueueFull(str(error))) from None
+        except ProviderUnreachable:
             time.sleep(pause * 2**attempt)
             batch_id = find()
             if batch_id is not None:
@@ -179,7 +179,7 @@ def create_once(
 
 
 def id_of_new(endpoint: Endpoint, name: object, what: str) -> str:
-    """Return the id of what was created; Unreachable where the answer has none."""
+    """Return the id of what was created; ProviderUnreachable where the answer has none."""
     if not isinstance(name, str) or not name:
         raise no_answer(endpoint, what, "the answer has no id")
     return name
@@ -194,44 +194,46 @@ def refusal(endpoint: Endpoint, model: str, status: int, content: bytes, what: s
     if fatal is not None and (status != 404 or failure.code in NO_CREDIT):
         return fatal
     if status == 429:
-        return Busy(f"{url} accepts no more requests for now ({failure}); run the same command later.")
+        return ProviderBusy(
+            f"{url} accepts no more requests for now ({failure}); run the same command later."
+        )
     if status >= 500 or status in (408, 409):
-        return Unreachable(f"{url} cannot serve {what} now ({failure}); run the same command later.")
-    kind = NotThere if status == 404 else InputError
+        return ProviderUnreachable(f"{url} cannot serve {what} now ({failure}); run the same command later.")
+    kind = AddressNotFound if status == 404 else InputError
     return kind(
         f"{url} refused {what} ({failure}); check base_url, and that {endpoint.key_variable} is the "
         "key of the project that sent it."
     )
 
 
-def no_answer(endpoint: Endpoint, what: str, reason: str) -> Unreachable:
+def no_answer(endpoint: Endpoint, what: str, reason: str) -> ProviderUnreachable:
     """Return the error of an exchange that broke off."""
-    return Unreachable(
+    return ProviderUnreachable(
         f"{endpoint.base_url} did not answer about {what} ({reason}); run the same command again, which "
         "resumes the run."
     )
 
 
-def no_json(endpoint: Endpoint, what: str) -> Unreachable:
+def no_json(endpoint: Endpoint, what: str) -> ProviderUnreachable:
     """Return the error of an answer that is not what the interface of batches returns."""
-    return Unreachable(
+    return ProviderUnreachable(
         f"{endpoint.base_url} did not return a JSON object for {what}; check base_url, and run the same "
         "command again."
     )
 
 
-def gone(endpoint: Endpoint, file_id: str, batch_id: str) -> Gone:
+def gone(endpoint: Endpoint, file_id: str, batch_id: str) -> NotAtProvider:
     """Return the error of results that are not there."""
     return _missing_error(endpoint, f"file {file_id} with the results of batch {batch_id}")
 
 
-def batch_gone(endpoint: Endpoint, batch_id: str) -> Gone:
+def batch_gone(endpoint: Endpoint, batch_id: str) -> NotAtProvider:
     """Return the error of a batch that is not there."""
     return _missing_error(endpoint, f"batch {batch_id}")
 
 
-def _missing_error(endpoint: Endpoint, what: str) -> Gone:
-    return Gone(
+def _missing_error(endpoint: Endpoint, what: str) -> NotAtProvider:
+    return NotAtProvider(
         f"{endpoint.base_url} has no {what}; check base_url, and that {endpoint.key_variable} is the key of "
         "the project that sent it, and run again, or let `conjury retry --status error` ask these requests "
         "again."
@@ -249,7 +251,7 @@ def download_whole(
     for attempt in range(TRIES):
         try:
             received, n = store()
-        except Unreachable:
+        except ProviderUnreachable:
             if attempt == TRIES - 1:
                 raise
             continue
@@ -260,7 +262,7 @@ def download_whole(
             break
         sizes.append(received)
     amount = f"{n:,} of {lines:,} lines" if lines else f"{received:,} of {size:,} bytes"
-    raise Incomplete(
+    raise IncompleteResults(
         f"{endpoint.base_url} sent {what} incompletely ({amount}); the batch is kept, and its requests are "
         "not sent again. Run the same command later; if the file stays so, delete it at the provider, and "
         "`conjury retry --status error` asks these requests again."

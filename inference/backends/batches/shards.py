@@ -43,7 +43,7 @@ class LineFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ShardLimits:
     """How large a shard may get; the defaults are for providers that accept 50,000 requests and 200 MB."""
 
     requests: int = 45_000
@@ -62,28 +62,15 @@ class Shard:
 
 
 @dataclass
-class Tally:
-    """What the lines of result files were.
+class LineTally:
+    """What the lines of result files were."""
 
-    Attributes
-    ----------
-    answered : set of str
-        Keys with an answer.
-    failed : dict
-        Outcome by key, of requests that came back without an answer.
-    unknown : list of str
-        The ``custom_id`` of lines that belong to no request, which are not recorded.
-    unreadable, unassigned, repeated : int
-        Lines that are no JSON, those of them in which no key can be recognised, and further lines for a key
-        that has its answer.
-    """
-
-    answered: set[str] = field(default_factory=set)
-    failed: dict[str, Outcome] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
-    unreadable: int = 0
-    unassigned: int = 0
-    repeated: int = 0
+    answered: set[str] = field(default_factory=set)  # keys with an answer
+    failed: dict[str, Outcome] = field(default_factory=dict)  # by key, of requests that came back without one
+    unknown: list[str] = field(default_factory=list)  # ``custom_id`` of lines of no request, not recorded
+    unreadable: int = 0  # lines that are no JSON
+    unassigned: int = 0  # those of them in which no key can be recognised
+    repeated: int = 0  # further lines for a key that has its answer
 
     @property
     def odd(self) -> bool:
@@ -108,7 +95,7 @@ def write_shards(
     folder: Path,
     label: str,
     media: Media,
-    limits: Limits,
+    limits: ShardLimits,
     refuse: Callable[[Outcome], None],
     lines: LineFormat,
 ) -> Iterator[Shard]:
@@ -155,7 +142,7 @@ def split_shard(path: Path, name: str, id_field: str) -> Iterator[Shard]:
 
 
 def outcomes_of(
-    lines: Iterable[bytes], keys: Container[str], tally: Tally, form: LineFormat, shard: str = ""
+    lines: Iterable[bytes], keys: Container[str], tally: LineTally, form: LineFormat, shard: str = ""
 ) -> Iterator[Outcome]:
     """Return the outcomes in the lines of result files, in any order."""
     # The first answer to a request counts; others follow it where they differ. Failures come after all lines,

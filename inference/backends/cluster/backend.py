@@ -21,7 +21,7 @@ from ...ledger.exchanges import Request, resolve
 from ..base import Recorder
 from ..vllm import failed_outcome, first_line
 from .engines import ENGINES, Engine
-from .exchange import Block, Exchange
+from .exchange import Exchange, RequestBlock
 
 WAVE = 1_000_000  # requests of one data set: engines are loaded anew for the next
 STAGES = 4  # of a processor, each with a CPU per replica of the model
@@ -100,7 +100,7 @@ class RayBackend:
 
     def _write(
         self, wave: str, requests: Iterator[Request], recorder: Recorder
-    ) -> tuple[list[Block], set[str], bool]:
+    ) -> tuple[list[RequestBlock], set[str], bool]:
         """Write the requests of a wave; return blocks, keys, and whether there are pictures."""
         first = next(requests, None)
         if first is None:
@@ -116,14 +116,14 @@ class RayBackend:
                 )
                 yield request.key, json.dumps(resolve(request.body, recorder.media), ensure_ascii=False)
 
-        blocks: list[Block] = []
+        blocks: list[RequestBlock] = []
         keys: set[str] = set()
         for some, of_these in self._exchange.write_requests(wave, rows(), self._engine.batch_size):
             blocks += some
             keys.update(of_these)
         return blocks, keys, images
 
-    def _answer(self, wave: str, blocks: list[Block], images: bool, recorder: Recorder) -> set[str]:
+    def _answer(self, wave: str, blocks: list[RequestBlock], images: bool, recorder: Recorder) -> set[str]:
         """Ask the blocks of a wave, and read each file of answers once a worker has written it."""
         ray = _ray(STAGES * self._engine.replicas + OTHER)
         exchange, engine = self._exchange, self._engine
@@ -133,7 +133,7 @@ class RayBackend:
         )
         requests = handed_out.map_batches(
             lambda batch: exchange.read_requests(
-                wave, Block(str(batch["partition"][0]), int(batch["group"][0]))
+                wave, RequestBlock(str(batch["partition"][0]), int(batch["group"][0]))
             ),
             batch_size=1,
             num_cpus=STORAGE,

@@ -38,7 +38,7 @@ FOLDER = "cluster folder"  # fact of a run: its folder below the address, so tha
 
 
 @dataclass(frozen=True)
-class Block:
+class RequestBlock:
     """Requests that are handed out together: a row group of a partition."""
 
     partition: str
@@ -89,15 +89,15 @@ class Exchange:
 
     def write_requests(
         self, wave: str, rows: Iterable[tuple[str, str]], block: int
-    ) -> Iterator[tuple[list[Block], list[str]]]:
+    ) -> Iterator[tuple[list[RequestBlock], list[str]]]:
         """Write keys and bodies as partitions of the wave; yield the blocks of each and its keys."""
         for number, part in enumerate(_partitions(rows)):
             name = f"{number:06d}{ENDING}"
             columns = [list(column) for column in zip(*part, strict=True)]
             self._write(f"{wave}/requests/{name}", pa.table(columns, schema=REQUESTS), block)
-            yield [Block(name, group) for group in range(-(-len(part) // block))], columns[0]
+            yield [RequestBlock(name, group) for group in range(-(-len(part) // block))], columns[0]
 
-    def read_requests(self, wave: str, block: Block) -> pa.Table:
+    def read_requests(self, wave: str, block: RequestBlock) -> pa.Table:
         """Return keys and bodies of a block."""
         system, root = self._opened
         try:

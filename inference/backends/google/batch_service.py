@@ -18,18 +18,18 @@ from ..batches.http import Exchanges
 from ..batches.service import (
     DEFAULT,
     UNNAMED,
+    AddressNotFound,
+    BatchProgress,
     Complaint,
-    NotThere,
-    Progress,
-    Sending,
-    Unreachable,
+    ProviderUnreachable,
+    SentShard,
     Waits,
     batch_gone,
     create_once,
     gone,
     id_of_new,
 )
-from ..batches.shards import Limits
+from ..batches.shards import ShardLimits
 from ..endpoints import Endpoint
 from .lines import LINES
 
@@ -45,7 +45,9 @@ class GoogleBatches:
     """The files and batches of one project; see `conjury.inference.backends.batches.service.BatchService`."""
 
     lines = LINES
-    limits = Limits(requests=2_500, bytes=1_000_000_000)  # accounts begin with a quota of 3 million tokens
+    limits = ShardLimits(
+        requests=2_500, bytes=1_000_000_000
+    )  # accounts begin with a quota of 3 million tokens
     keeps_files = True
     full_at_creation = True
 
@@ -79,7 +81,7 @@ class GoogleBatches:
         begun = self.exchanges.ask("POST", url, what, headers=headers, json={"file": {"displayName": name}})
         place = urlsplit(begun.headers.get("x-goog-upload-url", ""))
         if not place.path:
-            raise Unreachable(
+            raise ProviderUnreachable(
                 f"{self.endpoint.base_url} returned no address to upload {path}; run the same command again."
             )
         sent = {
@@ -92,12 +94,12 @@ class GoogleBatches:
             "POST", here, what, retry=False, headers=sent, content=lambda: _chunks(path)
         ).get("file")
         if not isinstance(file, dict) or not file.get("name"):
-            raise Unreachable(
+            raise ProviderUnreachable(
                 f"{self.endpoint.base_url} did not confirm the file {path}; run the same command again."
             )
         return str(file["name"])
 
-    def find_batch(self, sending: Sending) -> str | None:
+    def find_batch(self, sending: SentShard) -> str | None:
         """Return the id of the batch that carries the name of a shard, unless it was refused as a whole."""
         name = _display_name(sending.shard)
         for batch in self._listed("batches", "operations", f"the list of batches, to find {sending.shard}"):
@@ -105,7 +107,7 @@ class GoogleBatches:
                 return str(batch["name"])
         return None
 
-    def create(self, sending: Sending) -> str:
+    def create(self, sending: SentShard) -> str:
         """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
         url = f"{self.root}/{VERSION}/models/{self.model}:batchGenerateContent"
         batch = {
@@ -125,7 +127,7 @@ class GoogleBatches:
             lambda: self._has_file(sending.file_id),
         )
 
-    def retrieve(self, batch_id: str) -> Progress:
+    def retrieve(self, batch_id: str) -> BatchProgress:
         """Return the progress of a batch; ``Gone`` where it is not there."""
         # A batch that has failed may have answered some requests; its results are then those of any other.
         batch = self._batch(batch_id)
@@ -142,7 +144,7 @@ class GoogleBatches:
             complaints = (Complaint(str(fault.get("code") or ""), 0, message or "no reason given"),)
         over = state in ENDED and (bool(file_id) or bool(batch.get("done")) or "succeeded" not in state)
         unnamed = over and ("succeeded" in state or answered > 0)
-        return Progress(
+        return BatchProgress(
             redact(state, self.endpoint.secrets),
             answered + _number(counts, "failedRequestCount"),
             _number(counts, "requestCount"),
@@ -170,14 +172,14 @@ class GoogleBatches:
             return self.exchanges.read(
                 "GET", f"{self.root}/{VERSION}/{batch_id}", f"the state of batch {batch_id}"
             )
-        except NotThere:
+        except AddressNotFound:
             raise batch_gone(self.endpoint, batch_id) from None
 
     def _has_file(self, file_id: str) -> bool:
         """Whether an uploaded file exists; Google deletes files after 48 hours, and answers 403 from then."""
         try:
             self.exchanges.read("GET", f"{self.root}/{VERSION}/{file_id}", f"the file {file_id}")
-        except Unreachable:
+        except ProviderUnreachable:
             return True
         except InputError:
             return False

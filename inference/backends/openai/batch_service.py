@@ -10,10 +10,10 @@ from ...tables.safe_text import redact
 from ..batches.service import (
     DEFAULT,
     UNNAMED,
+    AddressNotFound,
+    BatchProgress,
     Complaint,
-    NotThere,
-    Progress,
-    Sending,
+    SentShard,
     Waits,
     batch_gone,
     create_once,
@@ -25,7 +25,7 @@ from ..batches.service import (
     refusal,
     store_lines,
 )
-from ..batches.shards import Limits
+from ..batches.shards import ShardLimits
 from ..endpoints import Endpoint
 from .client import VERSION, StatusError, http, open_plain_client
 from .client import Unreachable as NoAnswer
@@ -41,7 +41,7 @@ class OpenAIBatches:
     """The files and batches of one account; see `conjury.inference.backends.batches.service.BatchService`."""
 
     lines = LINES
-    limits = Limits()
+    limits = ShardLimits()
     keeps_files = True
     full_at_creation = False
 
@@ -79,7 +79,7 @@ class OpenAIBatches:
         what = f"the file {path}"
         return self._ask(send, what)
 
-    def find_batch(self, sending: Sending) -> str | None:
+    def find_batch(self, sending: SentShard) -> str | None:
         """Return the id of the batch that carries the name of a shard, unless it was refused as a whole."""
         shard = sending.shard
 
@@ -91,7 +91,7 @@ class OpenAIBatches:
 
         return self._ask(find, f"the list of batches, to find {shard}")
 
-    def create(self, sending: Sending) -> str:
+    def create(self, sending: SentShard) -> str:
         """Create the batch of a shard and return its id; if no answer comes, look before doing it again."""
         client = self.client.with_options(max_retries=0)
 
@@ -113,23 +113,23 @@ class OpenAIBatches:
             lambda: self._ask(send, what), lambda: self.find_batch(sending), self.waits.pause, has_file
         )
 
-    def retrieve(self, batch_id: str) -> Progress:
+    def retrieve(self, batch_id: str) -> BatchProgress:
         """Return the progress of a batch; ``Gone`` where it is not there."""
         try:
             return self._ask(
                 lambda: self._progress(self.client.batches.retrieve(batch_id)),
                 f"the state of batch {batch_id}",
             )
-        except NotThere:
+        except AddressNotFound:
             raise batch_gone(self.endpoint, batch_id) from None
 
-    def _progress(self, batch: Any) -> Progress:
+    def _progress(self, batch: Any) -> BatchProgress:
         if not isinstance(batch.status, str):
             raise TypeError
         counts = batch.request_counts
         complaints = tuple(map(self._complaint, (batch.errors.data if batch.errors else None) or ()))
         failed = batch.status == "failed"
-        return Progress(
+        return BatchProgress(
             redact(str(batch.status), self.endpoint.secrets),
             counts.completed + counts.failed if counts else 0,
             counts.total if counts else 0,

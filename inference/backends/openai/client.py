@@ -47,7 +47,7 @@ CONNECT = 10.0  # seconds within which a connection must be made
 _attempts: ContextVar[list[Attempt]] = ContextVar("attempts")
 
 
-class NotAgain(openai.OpenAIError):  # type: ignore[misc]  # which the client does not repeat
+class RepeatRefused(openai.OpenAIError):  # type: ignore[misc]  # which the client does not repeat
     """An exchange that may have been billed would be repeated although costs are limited."""
 
 
@@ -115,7 +115,7 @@ class _ObservedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
     async def send(self, request: Any, **options: Any) -> Any:
         """Send one request when its turn comes; whole answers must come within the time-out."""
         if self._capped and any(attempt.billed for attempt in _attempts.get()):
-            raise NotAgain
+            raise RepeatRefused
         _keep_headers(self._endpoint, request)
         await self._pace.turn()
         began = time.monotonic()
@@ -180,7 +180,7 @@ LONGEST = 30 * 86400.0  # seconds of a wait that are believed
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-class Stopped(Exception):
+class CollectionStopped(Exception):
     """No further request may start."""
 
 
@@ -213,7 +213,7 @@ class Pace:
     async def turn(self) -> None:
         """Wait until one more exchange may start; ``done`` must follow."""
         if self._closed:
-            raise Stopped
+            raise CollectionStopped
         if not self._waiting and self._free():
             self._start()
             return
@@ -257,7 +257,7 @@ class Pace:
         while self._waiting:
             place = self._waiting.popleft()
             if not place.done():
-                place.set_exception(Stopped())
+                place.set_exception(CollectionStopped())
 
     def _free(self) -> bool:
         return self.in_flight < int(self.limit) and time.monotonic() >= self._opens

@@ -15,7 +15,7 @@ from ...errors import InputError, listed
 from ...ledger.exchanges import Attempt, Outcome, Request, resolve
 from ...tables.safe_text import mask_bytes, redact
 from ..base import Recorder
-from ..endpoints import Endpoint, Named, find_endpoint
+from ..endpoints import Endpoint, EndpointChoice, find_endpoint
 from ..providers import OPENAI
 from .client import (
     CONNECT,
@@ -23,10 +23,10 @@ from .client import (
     NO_CONNECTION,
     PATIENT,
     VERSION,
-    NotAgain,
+    CollectionStopped,
     Pace,
+    RepeatRefused,
     StatusError,
-    Stopped,
     TimedOut,
     Unreachable,
     collect_attempts,
@@ -109,7 +109,7 @@ class OpenAIBackend:
         named: Sequence[bool] = (True, True),
     ) -> None:
         self.model = model
-        self.named = Named(*named)
+        self.named = EndpointChoice(*named)
         self.endpoint = find_endpoint(base_url, key_variable, named=self.named)
         self._base_url = base_url
         self.concurrency = concurrency
@@ -239,7 +239,7 @@ class _Run:
         attempts = collect_attempts()
         try:
             outcome = await self._outcome(client, request, attempts)
-        except Stopped:
+        except CollectionStopped:
             outcome = _cancelled_outcome(request, attempts)
         except (asyncio.CancelledError, KeyboardInterrupt):
             self.recorder.record(_cancelled_outcome(request, attempts, sent=True))
@@ -258,7 +258,7 @@ class _Run:
             response = error.response
         except Unreachable as error:
             return self._unreachable(request, attempts, error)
-        except NotAgain:
+        except RepeatRefused:
             kind = "timeout" if attempts[-1].error.startswith(NO_ANSWER) else "connection"
             return _failed_outcome(request, attempts, kind, attempts[-1].error)
         self.reached = True

@@ -20,7 +20,7 @@ from .live import OpenAIBackend
 from .processes import read_frame, write_frame, write_outcome
 
 
-class Share:
+class RequestShare:
     """Requests of this process, an iterator that may have none now and one later, and their recorder."""
 
     def __init__(self, source: IO[bytes], sink: IO[bytes], capped: bool) -> None:
@@ -71,7 +71,7 @@ def main() -> None:
     if first is None:
         return
     header, _ = first
-    share = Share(source, sink, header["capped"])
+    share = RequestShare(source, sink, header["capped"])
     backend = OpenAIBackend(**header["backend"])
     try:
         backend.run(share, share)

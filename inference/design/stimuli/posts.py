@@ -71,14 +71,14 @@ class Person:
 
 
 @dataclass(frozen=True)
-class People:
+class PostAuthors:
     """Authors by id, such as ``black_male_03``, and those who reply."""
 
     authors: dict[str, Person]
     repliers: list[Person]
 
 
-def load_people(path: Path, ids: Sequence[str]) -> People:
+def load_people(path: Path, ids: Sequence[str]) -> PostAuthors:
     """Read a file of people."""
     file, marked = read_checked(path, PeopleFile)
     check_counts(
@@ -104,7 +104,7 @@ def load_people(path: Path, ids: Sequence[str]) -> People:
         for number in range(len(names))
     }
     repliers = [people["repliers", number] for number in range(len(file.repliers))]
-    return People({name: authors[name] for name in ids}, repliers)
+    return PostAuthors({name: authors[name] for name in ids}, repliers)
 
 
 def _located_names(file: PeopleFile) -> Iterator[tuple[Location, str]]:
@@ -185,7 +185,7 @@ class PostKit:
     """
 
     texts: Texts
-    people: People
+    people: PostAuthors
     insults: dict[str, dict[str, str]]
     likes: dict[str, tuple[int, int]]
     days: tuple[date, date]

@@ -45,7 +45,7 @@ PERSON = re.compile(r"^(.*?)[ _.-]*(\d{1,3}|[a-z])$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Columns:
+class JudgedColumns:
     """The columns of a judge and of people, and which of them were guessed."""
 
     judge: str
@@ -53,7 +53,9 @@ class Columns:
     guessed: tuple[str, ...]
 
 
-def columns_of(judged: Judged, judge: str | None, human: Sequence[str], needs_human: bool = True) -> Columns:
+def columns_of(
+    judged: Judged, judge: str | None, human: Sequence[str], needs_human: bool = True
+) -> JudgedColumns:
     """The columns that are named, else those that the format or their names determine."""
     guessed = []
     if judge is None:
@@ -64,7 +66,7 @@ def columns_of(judged: Judged, judge: str | None, human: Sequence[str], needs_hu
         people = (judged.human,) if judged.human and judged.human != judge else _people(judged, judge)
         human = [name for name in people if name is not None]
         guessed.append(f"people: {'column' if len(human) == 1 else 'columns'} {listed(map(repr, human))}")
-    return Columns(judge, tuple(human), tuple(guessed))
+    return JudgedColumns(judge, tuple(human), tuple(guessed))
 
 
 def guessed_people(judged: Judged, judge: str, relabelled: bool = False) -> tuple[str, ...]:

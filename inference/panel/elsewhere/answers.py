@@ -20,7 +20,7 @@ from ...tables.schema import JUDGE_KINDS, POSITIONS, SAMPLING, STATUSES, validat
 from ..answered import FAILED, FINISHED, LEFT, STATES
 from ..plan import PanelPlan, PlannedTask, Slot, panel_name_of
 from ..tables import ratings_agree, repeats_agree
-from .asked import Answer, answers_of, options_of, plan_name
+from .asked import AnswerField, answers_of, options_of, plan_name
 
 HUMAN = JUDGE_KINDS[0]
 NOT_PEOPLE = ("preview", "test", "spam")  # marks of responses that are no answers of people to the survey
@@ -51,7 +51,7 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Fielded:
+class FieldedTables:
     """Tables of a study that was fielded with another program."""
 
     # `choices` of a conjoint, one row per profile that was seen; `judgments` of items; of people who finished
@@ -61,7 +61,7 @@ class Fielded:
     notes: tuple[str, ...]
 
 
-def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool = False) -> Fielded:
+def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool = False) -> FieldedTables:
     """Turn the answers of visits into tables, by who sees what."""
     slots = {slot.name: slot for slot in plan.slots}
     for visit in visits:
@@ -103,7 +103,7 @@ def tables_of(plan: PanelPlan, visits: Sequence[Visit], source: str, coded: bool
             "Slots that nobody finished": len(plan.slots) - len({visit.slot for visit in finished}),
         }
     )
-    return Fielded(validate(answers, kind, source), respondents, tuple(notes))
+    return FieldedTables(validate(answers, kind, source), respondents, tuple(notes))
 
 
 def _checked(section: PanelSection, visit: Visit, coded: bool) -> Visit:
@@ -181,7 +181,9 @@ def _answer_rows(
             }
 
 
-def _invalid_answer(visit: Visit, key: tuple[int, str], answer: Answer, text: str, source: str) -> InputError:
+def _invalid_answer(
+    visit: Visit, key: tuple[int, str], answer: AnswerField, text: str, source: str
+) -> InputError:
     column = visit.columns.get(key)
     where = visit.where if column is None else f"{visit.where} of column '{column}'"
     labels = ", ".join(repr(option.label) for option in answer.options[:12])
@@ -294,7 +296,7 @@ def _background(section: PanelSection, visit: Visit, source: str, coded: bool) -
         text = visit.questions.get(question.id)
         if text is not None and question.form != "text":
             low, high = question.minimum, question.maximum
-            answer = Answer(
+            answer = AnswerField(
                 question.id,
                 question.label,
                 options_of(question.options),
@@ -312,7 +314,10 @@ def _background(section: PanelSection, visit: Visit, source: str, coded: bool) -
 def _checks(section: PanelSection, visit: Visit, coded: bool) -> tuple[int, int]:
     """How many attention checks were passed and failed."""
     answers = [
-        (check, Answer(check.id, check.text, options_of(check.options)).read(visit.checks[check.id], coded))
+        (
+            check,
+            AnswerField(check.id, check.text, options_of(check.options)).read(visit.checks[check.id], coded),
+        )
         for check in section.attention
         if check.id in visit.checks
     ]

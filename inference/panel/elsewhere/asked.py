@@ -16,7 +16,7 @@ from ...tables.html_page import markdown_reader
 from ...tables.limits import read_text
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan, PlannedTask
-from ..shown import Shown
+from ..shown import SubjectDisplay
 from ..web.languages import Catalogue, load_catalogues
 
 CHOICE = "choice"  # id of the answer to a pair
@@ -28,7 +28,7 @@ FOLDER = "elsewhere"  # in the folder of a run, with a folder per program
 
 
 @dataclass(frozen=True)
-class Option:
+class AnswerOption:
     """One answer: what is stored, and what is shown."""
 
     value: str
@@ -36,21 +36,19 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerField:
     """One answer that a task asks for: one of ``options``, or a number where there are none."""
 
     id: str
     label: str
-    options: tuple[Option, ...] = ()
+    options: tuple[AnswerOption, ...] = ()
     minimum: int = 0
     maximum: int = 0
     text: str = ""  # line that takes a label
 
     def read(self, text: str, coded: bool = False) -> str | None:
-        """Find the value of an answer by itself or its label; None where it is neither.
-
-        With ``coded`` it is a label or one of `codes_of`: exports of Qualtrics contain no values.
-        """
+        """Find the value of an answer by itself or its label; None where it is neither."""
+        # With ``coded`` it is a label or one of `codes_of`: exports of Qualtrics contain no values.
         text = html.unescape(text).strip()
         if not self.options:
             number = to_number(text)
@@ -67,7 +65,7 @@ class Answer:
         return None
 
 
-def codes_of(options: Sequence[Option]) -> list[str]:
+def codes_of(options: Sequence[AnswerOption]) -> list[str]:
     """Numbers of options in numeric exports: ratings are their own, others have numbers that no label has."""
     values, labels = [option.value for option in options], [option.label.strip() for option in options]
     numbers = all(value.lstrip("-").isdigit() for value in values)
@@ -82,7 +80,7 @@ def codes_of(options: Sequence[Option]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Files:
+class ProgramFiles:
     """What is written for one program: texts by their path in the folder, and pictures and clips to copy."""
 
     texts: Mapping[str, str]
@@ -90,39 +88,41 @@ class Files:
     notes: tuple[str, ...] = ()
 
 
-def answers_of(study: Study | ItemStudy, display: Shown | None = None) -> tuple[Answer, ...]:
+def answers_of(study: Study | ItemStudy, display: SubjectDisplay | None = None) -> tuple[AnswerField, ...]:
     """Answers that a task asks for; ``display`` is the item, whose lines may take a label each."""
     response = study.response
     if isinstance(response, Choice):
         pairs = zip(POSITIONS, response.options, strict=True)
-        return (Answer(CHOICE, study.question, tuple(Option(value, label) for value, label in pairs)),)
+        return (
+            AnswerField(CHOICE, study.question, tuple(AnswerOption(value, label) for value, label in pairs)),
+        )
     if isinstance(response, Ratings):
         return tuple(_scale_answer(scale) for scale in response.scales)
     if isinstance(response, Label | LineLabels):
         options = options_of(response.labels)
         if isinstance(response, Label):
-            return (Answer(response.id, study.question, options),)
+            return (AnswerField(response.id, study.question, options),)
         lines = () if display is None else display.lines
         return tuple(
-            Answer(f"line_{number}", str(number), options, text=line)
+            AnswerField(f"line_{number}", str(number), options, text=line)
             for number, line in enumerate(lines, start=1)
         )
     raise InputError(f"Study {study.name} asks for text; people give choices, ratings or labels.")
 
 
-def options_of(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
+def options_of(levels: Sequence[LabelLevel]) -> tuple[AnswerOption, ...]:
     """Options of a question or a check."""
-    return tuple(Option(level.id, level.label) for level in levels)
+    return tuple(AnswerOption(level.id, level.label) for level in levels)
 
 
-def _scale_answer(scale: Scale) -> Answer:
+def _scale_answer(scale: Scale) -> AnswerField:
     label = scale.label if scale.description is None else f"{scale.label}: {scale.description}"
     points = range(scale.minimum, scale.maximum + 1)
     if len(points) > MOST_OPTIONS:
-        return Answer(scale.id, label, (), scale.minimum, scale.maximum)
+        return AnswerField(scale.id, label, (), scale.minimum, scale.maximum)
     anchors = {anchor.value: f"{anchor.value}: {anchor.text}" for anchor in scale.anchors or ()}
-    options = tuple(Option(str(point), anchors.get(point, str(point))) for point in points)
-    return Answer(scale.id, label, options)
+    options = tuple(AnswerOption(str(point), anchors.get(point, str(point))) for point in points)
+    return AnswerField(scale.id, label, options)
 
 
 def refuse_lines(study: Study | ItemStudy, program: str) -> None:
@@ -191,7 +191,7 @@ def escaped(text: str) -> str:
     return html.escape(text).replace("\r\n", "\n").replace("\n", "<br>")
 
 
-def media_html(display: Shown, address: str, escape: Callable[[str], str] = escaped) -> str:
+def media_html(display: SubjectDisplay, address: str, escape: Callable[[str], str] = escaped) -> str:
     """Return the picture or clip of what is shown, at an address."""
     source = escape(address)
     if display.kind == "video":
@@ -199,7 +199,7 @@ def media_html(display: Shown, address: str, escape: Callable[[str], str] = esca
     return f'<img style="max-width:100%" src="{source}" alt="{escape(display.alt)}">'
 
 
-def display_html(display: Shown, media_url: str = "") -> str:
+def display_html(display: SubjectDisplay, media_url: str = "") -> str:
     """Return a profile or item with its fields, picture or clip; every text is escaped."""
     parts = []
     if display.media_name is not None:

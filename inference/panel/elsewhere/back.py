@@ -15,7 +15,7 @@ from ...humans.layout import Layout
 from ...humans.qualtrics import SKIPPED, TIMES, exclusion_marks, read_responses
 from ...humans.texts import read_times, require_column, to_number
 from ..plan import PanelPlan
-from .answers import HUMAN, Fielded, Visit, tables_of
+from .answers import HUMAN, FieldedTables, Visit, tables_of
 from .asked import FOLDER, PLAN, answers_of
 from .segments import SLOT, TIMING, column_of_attention, column_of_question, segments
 
@@ -23,7 +23,7 @@ UNFINISHED = "unfinished"
 TASK, ANSWERS = "task", "answers."
 
 
-def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
+def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> FieldedTables:
     """Read the answers of people to a study that `conjury export` wrote for a program.
 
     Parameters
@@ -37,7 +37,7 @@ def read_elsewhere(path: str | Path, program: str, plan: PanelPlan) -> Fielded:
 
     Returns
     -------
-    Fielded
+    FieldedTables
         The same tables as those of `conjury panel`: choices or judgments, and respondents. People are named
         by their slots; ids of other programs are in none of the tables.
 

@@ -15,10 +15,10 @@ from ...study.asking import Choice, LineLabels
 from ...study.panel import Ending, Question
 from ...tables.files import ROOT
 from ..plan import PanelPlan, PlannedTask
-from ..shown import Shown
+from ..shown import SubjectDisplay
 from .asked import (
-    Answer,
-    Files,
+    AnswerField,
+    ProgramFiles,
     answers_of,
     catalogue_of,
     markdown_html,
@@ -51,7 +51,7 @@ WORDS = {  # by the name in the script, the key in the catalogue
 ENDS = ("finished", "declined", "screened_out", "full", "failed_checks", "no_person")
 
 
-def jspsych_experiment(plan: PanelPlan) -> Files:
+def jspsych_experiment(plan: PanelPlan) -> ProgramFiles:
     """Write a study as an experiment in jsPsych.
 
     Parameters
@@ -61,7 +61,7 @@ def jspsych_experiment(plan: PanelPlan) -> Files:
 
     Returns
     -------
-    Files
+    ProgramFiles
         ``index.html``, ``experiment.js``, ``experiment.css``, ``study.json``, ``package.json``,
         ``README.md``, and pictures and clips in ``media``.
 
@@ -95,7 +95,7 @@ def jspsych_experiment(plan: PanelPlan) -> Files:
     notes = [f"Run `npm install` in the folder, which gets jsPsych {VERSION}; README.md describes the rest."]
     if plan.section.quotas:
         notes.append("Quotas are not part of the experiment; `conjury panel` has them.")
-    return Files(texts, media_of(plan), tuple(notes))
+    return ProgramFiles(texts, media_of(plan), tuple(notes))
 
 
 def _content(plan: PanelPlan) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _question(question: Question) -> dict[str, Any]:
     return question.model_dump(exclude={"options", "first"}) | {"options": options}
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: AnswerField) -> dict[str, Any]:
     options = [{"value": option.value, "label": option.label} for option in answer.options]
     return {
         "id": answer.id,
@@ -164,7 +164,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _display(plan: PanelPlan, display: Shown) -> dict[str, Any]:
+def _display(plan: PanelPlan, display: SubjectDisplay) -> dict[str, Any]:
     entry: dict[str, Any] = {"fields": display.fields}
     if display.media_name is not None:
         entry |= {"media": display.media_name, "kind": display.kind, "alt": display.alt}

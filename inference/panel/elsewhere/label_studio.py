@@ -10,13 +10,22 @@ from xml.etree import ElementTree
 from ...study.asking import Choice
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan
-from .asked import PLAN, Answer, Files, answers_of, display_html, media_to_upload, plan_name, refuse_lines
+from .asked import (
+    PLAN,
+    AnswerField,
+    ProgramFiles,
+    answers_of,
+    display_html,
+    media_to_upload,
+    plan_name,
+    refuse_lines,
+)
 
 ITEM = "item"
 CONFIG, TASKS = "config.xml", "tasks.json"
 
 
-def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files:
+def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> ProgramFiles:
     """Write a study as a project of Label Studio.
 
     Parameters
@@ -28,7 +37,7 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files
 
     Returns
     -------
-    Files
+    ProgramFiles
         ``config.xml`` (the labelling interface), ``tasks.json`` (to be imported), and pictures and clips to
         be uploaded.
 
@@ -54,7 +63,7 @@ def label_studio_project(plan: PanelPlan, media_url: str | None = None) -> Files
         "Practice tasks, attention checks, questions about people and quotas are not part of the project.",
     ]
     texts = {CONFIG: _config(plan), TASKS: tasks + "\n"}
-    return Files(texts, media, tuple(notes))
+    return ProgramFiles(texts, media, tuple(notes))
 
 
 def _tasks(plan: PanelPlan, media_url: str) -> list[dict[str, Any]]:
@@ -92,7 +101,7 @@ def _config(plan: PanelPlan) -> str:
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def _control(view: ElementTree.Element, answer: Answer) -> None:
+def _control(view: ElementTree.Element, answer: AnswerField) -> None:
     about = {"name": answer.id, "toName": f"{ITEM}_{POSITIONS[0]}", "required": "true"}
     if not answer.options:
         limits = {"min": str(answer.minimum), "max": str(answer.maximum), "step": "1"}

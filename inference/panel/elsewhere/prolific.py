@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from ...errors import InputError
 from ...study.panel import PanelSection
 from ..plan import PanelPlan
-from .asked import Files
+from .asked import ProgramFiles
 
 PLACEHOLDERS = {
     "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
@@ -48,7 +48,7 @@ class Offer:
     reward: float
 
 
-def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
+def prolific_study(plan: PanelPlan, offer: Offer) -> ProgramFiles:
     """Write the settings of a study on Prolific, and its slots.
 
     Parameters
@@ -60,7 +60,7 @@ def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
 
     Returns
     -------
-    Files
+    ProgramFiles
         ``study.json`` (everybody has the same address), ``study_by_slot.json`` (Taskflow: one address and one
         place per slot), and ``slots.csv``.
 
@@ -99,7 +99,7 @@ def prolific_study(plan: PanelPlan, offer: Offer) -> Files:
         "study.json is for `conjury panel` and JATOS, which give out slots themselves; study_by_slot.json "
         "(Taskflow) is for a static host.",
     )
-    return Files(texts, {}, notes)
+    return ProgramFiles(texts, {}, notes)
 
 
 def completion_code(section: PanelSection, study: str) -> str:

@@ -21,8 +21,8 @@ from ...study.panel import Ending, Question
 from ..plan import PanelPlan, Slot
 from .asked import (
     PLAN,
-    Files,
-    Option,
+    AnswerOption,
+    ProgramFiles,
     catalogue_of,
     field_names,
     markdown_html,
@@ -33,7 +33,7 @@ from .asked import (
 )
 from .segments import (
     SLOT,
-    Segment,
+    TaskSegment,
     column_of_attention,
     item_field,
     segments,
@@ -52,7 +52,7 @@ from .survey_questions import (
 CONSENT = "consent"
 
 
-def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> Files:
+def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> ProgramFiles:
     """Write a study as a survey of Qualtrics.
 
     Parameters
@@ -64,7 +64,7 @@ def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> Files:
 
     Returns
     -------
-    Files
+    ProgramFiles
         ``STUDY.qsf``, and pictures and clips to be uploaded.
 
     Raises
@@ -84,7 +84,7 @@ def qualtrics_survey(plan: PanelPlan, media_url: str | None = None) -> Files:
     media = media_to_upload(plan, media_url, "Qualtrics")
     survey = _Survey(plan, media_url or "")
     text = json.dumps(survey.content(), ensure_ascii=False, separators=(",", ":"))
-    return Files({f"{plan.study.name}.qsf": text + "\n"}, media, tuple(_notes(plan)))
+    return ProgramFiles({f"{plan.study.name}.qsf": text + "\n"}, media, tuple(_notes(plan)))
 
 
 def _notes(plan: PanelPlan) -> Iterator[str]:
@@ -182,7 +182,10 @@ class _Survey(SurveyQuestions):
         yield self._data({PLAN: plan_name(plan)} | self._constants(), section.recruiting.parameters)
         if section.consent is not None:
             text = markdown_html(plan.study, section.consent).replace("$", "&#36;")
-            options = Option("yes", words("consent.agree")), Option("no", words("consent.decline"))
+            options = (
+                AnswerOption("yes", words("consent.agree")),
+                AnswerOption("no", words("consent.decline")),
+            )
             question = self.choice(CONSENT, text, options)
             yield self._block(words("consent.title"), [question])
             yield self._end_if(question, 2, "Selected", Ending())
@@ -243,7 +246,7 @@ class _Survey(SurveyQuestions):
                 values |= {value_field(number, position, place): text for place, text in enumerate(row)}
         return values
 
-    def _tasks(self, segment: Segment) -> Iterator[Json]:
+    def _tasks(self, segment: TaskSegment) -> Iterator[Json]:
         """The block of a segment, then its attention checks."""
         sides, width = len(self.plan.slots[0].tasks[0].subjects), fields_across(self.plan)
         rows = {

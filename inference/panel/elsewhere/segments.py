@@ -11,17 +11,14 @@ SLOT, TIMING = "slot", "timing"
 
 
 @dataclass(frozen=True)
-class Segment:
-    """Consecutive tasks between two attention checks, which are one block with Loop & Merge.
+class TaskSegment:
+    """Consecutive tasks between two attention checks, which are one block with Loop & Merge."""
 
-    ``optional`` is one task that some slots lack. Tasks are counted from 0, segments from 1.
-    """
-
-    number: int
-    first: int
+    number: int  # from 1
+    first: int  # from 0
     after: int
     checks: tuple[AttentionCheck, ...] = ()
-    optional: bool = False
+    optional: bool = False  # whether it is one task that some slots lack
 
     def column(self, task: int, name: str) -> str:
         """Column of an export with an answer to a task."""
@@ -32,7 +29,7 @@ class Segment:
         return name if self.number == 1 else f"{name}_{self.number}"
 
 
-def segments(plan: PanelPlan) -> list[Segment]:
+def segments(plan: PanelPlan) -> list[TaskSegment]:
     """Divide the tasks of a visit at attention checks, and where some people have fewer tasks."""
     counts = [len(slot.tasks) for slot in plan.slots]
     least, most = min(counts), max(counts)
@@ -41,7 +38,7 @@ def segments(plan: PanelPlan) -> list[Segment]:
     blocks, first = [], 0
     for number, end in enumerate(ends, start=1):
         checks = tuple(check for check in plan.section.attention if min(check.after, least) == end)
-        blocks.append(Segment(number, first, end, checks, optional=end > least))
+        blocks.append(TaskSegment(number, first, end, checks, optional=end > least))
         first = end
     return blocks
 

@@ -10,9 +10,18 @@ from ...study.asking import Choice
 from ...study.panel import Question
 from ...tables.schema import POSITIONS
 from ..plan import PanelPlan
-from ..shown import Shown
-from .asked import Answer, Option, answers_of, codes_of, escaped, field_names, media_html, options_of
-from .segments import TIMING, Segment, column_of_question
+from ..shown import SubjectDisplay
+from .asked import (
+    AnswerField,
+    AnswerOption,
+    answers_of,
+    codes_of,
+    escaped,
+    field_names,
+    media_html,
+    options_of,
+)
+from .segments import TIMING, TaskSegment, column_of_question
 
 Json = dict[str, Any]
 
@@ -31,7 +40,7 @@ class SurveyQuestions:
         note: str,
         columns: Sequence[Sequence[str]],
         required: bool,
-        segment: Segment | None = None,
+        segment: TaskSegment | None = None,
     ) -> list[Json]:
         """Questions of one task, with the text of what is shown; ``before`` begins their names."""
         study = self.plan.study
@@ -62,7 +71,7 @@ class SurveyQuestions:
         alone = len(names) == 1 and not isinstance(self.plan.study.response, Choice)
         return [*media, *([""] if alone else names)]
 
-    def answer(self, answer: Answer, tag: str, text: str, required: bool) -> Json:
+    def answer(self, answer: AnswerField, tag: str, text: str, required: bool) -> Json:
         """A question with the options of an answer, or for a number."""
         if not answer.options:
             return self._entry_field(tag, text, (answer.minimum, answer.maximum), required)
@@ -73,7 +82,7 @@ class SurveyQuestions:
         self,
         tag: str,
         text: str,
-        options: Sequence[Option],
+        options: Sequence[AnswerOption],
         required: bool = True,
         selector: str = "SAVR",
     ) -> Json:
@@ -169,7 +178,7 @@ def fields_across(plan: PanelPlan) -> int:
     return len(field_names(plan)) + bool(plan.shown.files)
 
 
-def values_of(display: Shown, names: Sequence[str], survey: SurveyQuestions) -> list[str]:
+def values_of(display: SubjectDisplay, names: Sequence[str], survey: SurveyQuestions) -> list[str]:
     """What a profile or item shows, field by field, the picture or clip first."""
     values = dict(display.fields)
     media = []

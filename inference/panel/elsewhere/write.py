@@ -13,7 +13,7 @@ from ...study.models import AnyStudy, ItemStudy, Study
 from ...study.panel import ADDRESS, PanelSection
 from ...tables.writing import atomic_write
 from ..plan import PanelPlan, make_plan
-from .asked import FOLDER, Files, answers_of, refuse_lines
+from .asked import FOLDER, ProgramFiles, answers_of, refuse_lines
 from .jspsych import jspsych_experiment
 from .label_studio import label_studio_project
 from .prolific import Offer, address_with, completion_code, prolific_study
@@ -144,7 +144,7 @@ def _check(study: AnyStudy, to: str, media_url: str | None, offer: Offer | None)
         completion_code(study.panel or PanelSection(), study.name)
 
 
-def _write_files(files: Files, folder: Path) -> list[Path]:
+def _write_files(files: ProgramFiles, folder: Path) -> list[Path]:
     """Write the files of a folder, each complete or not at all; others in the folder stay."""
     paths = []
     try:

@@ -13,7 +13,7 @@ from ..storage import visiting as rows
 from ..storage.opening import Database
 from ..storage.quotas import join_quotas, make_room
 from ..storage.visiting import VisitRow
-from .steps import AttentionStep, Ended, Pages, QuestionsStep, Step, TextStep
+from .steps import AttentionStep, Ended, QuestionsStep, Step, StepPages, TextStep
 
 
 class Course:
@@ -21,7 +21,7 @@ class Course:
 
     def __init__(self, plan: PanelPlan, database: Database) -> None:
         self.plan = plan
-        self.pages = Pages(plan)
+        self.pages = StepPages(plan)
         self._database = database
 
     def step_of(self, row: VisitRow) -> Step:

@@ -11,7 +11,7 @@ from ...study.panel import AttentionCheck, Ending, Question
 from ...tables.inside import require_inside
 from ...tables.limits import read_text
 from ..plan import PanelPlan, PlannedTask, Slot
-from ..shown import Shown
+from ..shown import SubjectDisplay
 
 Ended = Literal["finished", "screened_out", "full", "declined", "failed_checks", "timed_out", "no_person"]
 
@@ -38,7 +38,7 @@ class TaskStep(Step):
     """A pair of profiles to choose from, or an item to rate or label."""
 
     task: PlannedTask
-    shown: tuple[Shown, ...]  # one, or two in the order in which they are seen
+    shown: tuple[SubjectDisplay, ...]  # one, or two in the order in which they are seen
     practice: bool
     index: int  # of all tasks without practice, from 1
     tasks: int
@@ -73,7 +73,7 @@ MOST = 4096  # sequences of pages that are kept ready
 AnyStep = TypeVar("AnyStep", bound=Step)
 
 
-class Pages:
+class StepPages:
     """The pages of a plan: the same for everybody with the same slot and language."""
 
     # Consent, questions before the tasks, instructions, practice, tasks with attention checks among them,

@@ -14,7 +14,7 @@ from .visiting import delete_identifiers
 RUNS = Path("runs")
 
 
-class LogKept(InputError):
+class LogNotEmptied(InputError):
     """The log of a database could not be emptied, so it may contain what was erased."""
 
 
@@ -40,7 +40,7 @@ def forget_everywhere(
         for database in opened:
             try:
                 erased.append((database.place, forget_person(database, identifier)))
-            except LogKept as error:
+            except LogNotEmptied as error:
                 failures.append(error)
     if failures:
         raise failures[0]
@@ -58,7 +58,7 @@ def forget_person(database: Database, identifier: str) -> int:
     with database.write() as connection:
         erased = delete_identifiers(connection, identifier.strip()[:LONGEST])
     if not checkpoint(database):  # also where nobody was erased, so that doing it again completes it
-        raise LogKept(
+        raise LogNotEmptied(
             f"The identifiers of {counted(erased, 'person', 'people')} are erased from the tables of "
             f"{database.place}, but its log may still contain them, since another program reads it; "
             "end that program (an export, a backup), and erase them again."

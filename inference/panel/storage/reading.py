@@ -13,7 +13,7 @@ from .schema import answers, quotas, slots, visits
 
 
 @dataclass(frozen=True)
-class Stored:
+class DatabaseState:
     """One state of the database."""
 
     # visits, slots, quotas: Rows as they are stored, in the order of their keys.
@@ -24,7 +24,7 @@ class Stored:
     quotas: pd.DataFrame
 
 
-def read_stored(database: Database) -> Stored:
+def read_stored(database: Database) -> DatabaseState:
     """Read everything but identifiers, in one transaction."""
     with database.read() as connection:
         frames = []
@@ -33,4 +33,4 @@ def read_stored(database: Database) -> Stored:
             frames.append(pd.DataFrame(rows, columns=[column.name for column in table.columns]))
     visit_rows, slot_rows, answer_rows, quota_rows = frames
     answer_rows["fields"] = [json.loads(text) for text in answer_rows["fields"]]
-    return Stored(visit_rows, slot_rows, answer_rows, quota_rows)
+    return DatabaseState(visit_rows, slot_rows, answer_rows, quota_rows)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...tables.columns import as_text
 from ...tables.schema import STATUSES
-from .sources import Run, Tables
+from .sources import FolderTables, RunSource
 
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -74,7 +74,7 @@ def put_columns(table: pd.DataFrame, without: str = "") -> list[str]:
     return [name for name in PUT if name in table and name != without]
 
 
-def gather(runs: Sequence[Run]) -> Answers:
+def gather(runs: Sequence[RunSource]) -> Answers:
     """Put the answers of runs into one table."""
     shared = len({run.identity for run in runs}) == 1
     frames, judged, before = [], [], 0
@@ -91,7 +91,7 @@ def gather(runs: Sequence[Run]) -> Answers:
     return Answers(every, rows, starts.astype(np.int64))
 
 
-def _answers_of(tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _answers_of(tables: FolderTables) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Answers of one folder and their judgments; an answer without a response has what judgments state."""
     responses, judgments = tables.responses, tables.judgments
     if judgments is None:

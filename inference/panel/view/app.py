@@ -25,8 +25,16 @@ from ..pages.reading_answers import read_answers
 from ..pages.steps import TaskStep
 from ..plan import PlannedTask
 from ..web.app import ANSWER, KEPT, KeptFiles, answers_in, text_of, timing_of
-from ..web.pages import Answered, Page, task_page
-from ..web.security import BodyLimit, Limits, ProtectedPages, disconnected, form_token, new_session, read_form
+from ..web.pages import PageContext, RefusedForm, task_page
+from ..web.security import (
+    BodyLimit,
+    ProtectedPages,
+    ServerLimits,
+    disconnected,
+    form_token,
+    new_session,
+    read_form,
+)
 from ..web.templates import STATIC as PANEL_STATIC
 from ..web.templates import medium_address, pair_layout
 from .admission import Admission
@@ -37,7 +45,7 @@ from .rendering import (
     ORDER_LABELS,
     PAGE,
     STATIC,
-    Renderer,
+    TranscriptRenderer,
     address_of_query,
     english,
     filter_choices,
@@ -106,7 +114,7 @@ def make_app(
     """
     if len(secret) < 16:
         raise ValueError("the secret has fewer than 16 bytes")
-    pages = Pages(collection, secret, tuple(filters), label or "", seed)
+    pages = ViewPages(collection, secret, tuple(filters), label or "", seed)
     if label is not None:
         pages.labelling(label)
     routes = [
@@ -130,7 +138,7 @@ def make_app(
             same_site="strict",
         ),
         *([] if token is None else [Middleware(Admission, token=token, refuse=pages.not_admitted())]),
-        Middleware(BodyLimit, most=Limits().body, refuse=too_large),
+        Middleware(BodyLimit, most=ServerLimits().body, refuse=too_large),
     ]
     handlers = {
         HTTPException: pages.http_error,
@@ -143,7 +151,7 @@ def make_app(
 
 
 @dataclass
-class Pages:
+class ViewPages:
     """Requests of a browser, answered with pages."""
 
     collection: Collection
@@ -151,13 +159,13 @@ class Pages:
     filters: tuple[Filter, ...]
     default: str  # who labels in a new session
     seed: int
-    renderer: Renderer = field(init=False)
+    renderer: TranscriptRenderer = field(init=False)
     _open: dict[str, Labelling] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         environment = view_environment(served_address, medium_address)
-        self.renderer = Renderer(Transcripts(self.collection), environment)
+        self.renderer = TranscriptRenderer(Transcripts(self.collection), environment)
         self._choices = filter_choices(self.collection)
 
     def close(self) -> None:
@@ -328,7 +336,7 @@ class Pages:
             return RedirectResponse("/", status_code=303)
         return await run_in_threadpool(self._label_page, request, None)
 
-    def _label_page(self, request: Request, answered: Answered | None) -> Response:
+    def _label_page(self, request: Request, answered: RefusedForm | None) -> Response:
         name = self._person(request)
         labelling = self._open[name]
         progress = labelling.progress
@@ -349,14 +357,14 @@ class Pages:
         step = self._step(labelling)
         template, task = task_page(labelling.study, step, english())
         task |= {"title": f"Task {progress.labelled + 1:,} of {progress.tasks:,}"}
-        page = Page(english(), token, (), pair_layout(step.shown), "/label", True)
+        page = PageContext(english(), token, (), pair_layout(step.shown), "/label", True)
         html = self.renderer.page(
             "labelling.html.j2",
             parent=template,
             page=page,
             step=step,
             study=labelling.study,
-            answered=answered or Answered(),
+            answered=answered or RefusedForm(),
             **values,
             **task,
         )
@@ -390,7 +398,7 @@ class Pages:
             fields = answers_in(form, ANSWER)
             answers, refused = read_answers(labelling.study, self._step(labelling), fields)
             if refused:
-                return self._label_page(request, Answered(fields, refused))
+                return self._label_page(request, RefusedForm(fields, refused))
             labelling.label(step, answers, vars(timing_of(form)))
         return RedirectResponse("/label", status_code=303)
 

@@ -19,19 +19,19 @@ from ...study.models import ItemStudy, Study
 from ...tables.columns import as_text
 from ...tables.limits import whole_text
 from ...tables.schema import POSITIONS
-from ..shown import Shown, shown_items, shown_posts
-from .sources import Sources
+from ..shown import SubjectDisplay, shown_items, shown_posts
+from .sources import RunSources
 
 KEPT = 4096  # contents that are kept ready
 Files = Mapping[str, tuple[Path, str]]
 
 
 @dataclass(frozen=True)
-class Content:
+class TaskContent:
     """What one task or item showed."""
 
     # two profiles of a pair, or one profile or item; empty where it is not known
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[SubjectDisplay, ...] = ()
     # files of pictures and clips by their names on a page
     files: Files = field(default_factory=dict)
     # attributes with their levels, or further fields of an item: one value for each that is shown
@@ -45,7 +45,7 @@ class Content:
 class Contents:
     """Contents of tasks and items of the runs of one study."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: RunSources) -> None:
         self._runs, self._study, self._items = sources.runs, sources.study, sources.items
         self.of = lru_cache(maxsize=KEPT)(self._of)
         self._pairs = lru_cache(maxsize=None)(self._pairs_of)
@@ -55,12 +55,12 @@ class Contents:
         names: Iterable[Any] = () if self._items is None else self._items["item_id"]
         self._rows = {str(name): row for row, name in enumerate(names)}
 
-    def _of(self, run: int, subject: str) -> Content:
+    def _of(self, run: int, subject: str) -> TaskContent:
         """What a task or item of a run showed."""
         try:
             content = self._of_profiles(run, subject) if self._items is None else self._item(subject)
         except (InputError, OSError) as error:
-            return Content(note=str(error))
+            return TaskContent(note=str(error))
         self.files.update(content.files)
         return content
 
@@ -81,16 +81,16 @@ class Contents:
 
     # ---- profiles ----
 
-    def _of_profiles(self, run: int, subject: str) -> Content:
+    def _of_profiles(self, run: int, subject: str) -> TaskContent:
         design = self._runs[run].design
         numbers = self.profiles_of(run, subject)
         if design is None or not numbers:
-            return Content(note="The folder of the run has no design with this task.")
+            return TaskContent(note="The folder of the run has no design with this task.")
         posts = design.posts.iloc[self._profiles(run, "posts").get_indexer(pd.Index(numbers))]
         conjoint = self._study if isinstance(self._study, Study) else None
         items = shown_posts(conjoint, posts, {}, self._runs[run].root)
         displays = tuple(_clean_display(items.of(str(number))) for number in numbers)
-        return Content(displays, items.files, self._levels(run, numbers), self._texts(posts, numbers))
+        return TaskContent(displays, items.files, self._levels(run, numbers), self._texts(posts, numbers))
 
     def profiles_of(self, run: int, subject: str) -> list[int]:
         """Numbers of the profiles of a task, in the order of their positions, or of one profile."""
@@ -141,15 +141,15 @@ class Contents:
 
     # ---- items ----
 
-    def _item(self, subject: str) -> Content:
+    def _item(self, subject: str) -> TaskContent:
         assert self._items is not None
         assert isinstance(self._study, ItemStudy)
         row = self._rows.get(subject)
         if row is None:
-            return Content(note=f"There is no item '{subject}' in {self._study.items}.")
+            return TaskContent(note=f"There is no item '{subject}' in {self._study.items}.")
         response, frame = self._study.response, self._items.iloc[[row]]
         lines = response.lines if isinstance(response, LineLabels) else None
-        note, display, files = "", Shown(()), {}
+        note, display, files = "", SubjectDisplay(()), {}
         try:
             items = shown_items(self._study, frame, lines)
             display, files = items.of(subject), dict(items.files)
@@ -159,9 +159,11 @@ class Contents:
             display = shown_items(self._study, without, lines).of(subject)
         content = self._item_content()
         texts = () if content is None else tuple(content.shown(subject))
-        return Content((_clean_display(display),), files, self._further(frame, display), texts, note)
+        return TaskContent((_clean_display(display),), files, self._further(frame, display), texts, note)
 
-    def _further(self, frame: pd.DataFrame, display: Shown) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def _further(
+        self, frame: pd.DataFrame, display: SubjectDisplay
+    ) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Fields of an item that judges do not see, such as its strata."""
         assert self._study is not None
         visible_names, labels = {name for name, _ in display.fields}, self._study.level_labels
@@ -185,8 +187,8 @@ class Contents:
             return None
 
 
-def _clean_display(display: Shown) -> Shown:
+def _clean_display(display: SubjectDisplay) -> SubjectDisplay:
     """The same without characters that no page can contain."""
     fields = tuple((whole_text(name), whole_text(value)) for name, value in display.fields)
     lines = tuple(whole_text(line) for line in display.lines)
-    return Shown(fields, display.media_name, display.kind, whole_text(display.alt), lines)
+    return SubjectDisplay(fields, display.media_name, display.kind, whole_text(display.alt), lines)

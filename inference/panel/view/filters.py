@@ -20,7 +20,7 @@ from ...tables.columns import as_text
 from ...tables.schema import POSITIONS, STATUSES
 from .answers import Answers, Mask, Numbers
 from .marks import MARKS, marks_of
-from .sources import Sources
+from .sources import RunSources
 
 NAMES = ("judge", "prompt", "status", "mark", "level", "check", "task", "text")
 KINDS = {"people": "human", "models": "model"}  # judges as a group
@@ -37,7 +37,7 @@ Filter = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Fired:
+class CheckAlarm:
     """A check that alarmed: its code, title and finding, the rows of its evidence, and their run if known."""
 
     code: str
@@ -64,9 +64,9 @@ class Query:
 class Collection:
     """Answers with all that filters ask about them."""
 
-    sources: Sources
+    sources: RunSources
     answers: Answers
-    fired: tuple[Fired, ...] = ()
+    fired: tuple[CheckAlarm, ...] = ()
     _found: dict[Query, Numbers] = field(default_factory=dict)
 
     @property

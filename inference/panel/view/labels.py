@@ -60,7 +60,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class DesignPairs:
     """All pairs of a design and their profiles."""
 
     tasks: pd.DataFrame
@@ -68,7 +68,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Progress:
+class LabelProgress:
     """Where a person stands: the task to label, its place in the order, and how many are labelled."""
 
     step: int  # number of the next event; an answer for another step changes nothing
@@ -119,7 +119,7 @@ class Labelling:
         lock: Lock,
     ) -> None:
         self.folder, self.name, self.study, self.order, self.seed = folder, name, study, order, seed
-        self._pairs = None if design is None else Pairs(design.asked("all"), design.profiles)
+        self._pairs = None if design is None else DesignPairs(design.asked("all"), design.profiles)
         self._lock, self._writing = lock, ThreadLock()
         self.events = read_journal(folder / JOURNAL)
         self._write_tables()
@@ -187,12 +187,12 @@ class Labelling:
         return set(active_labels(self.events))
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> LabelProgress:
         """Where the person stands."""
         labels, tasks = active_labels(self.events), set(self.order)
         done = [task for task in labels if task in tasks]
         task, last = next_task(self.order, self.events), done[-1] if done else None
-        return Progress(len(self.events) + 1, task, len(done), len(self.order), last)
+        return LabelProgress(len(self.events) + 1, task, len(done), len(self.order), last)
 
     def label(self, step: int, fields: Mapping[str, str], times: Mapping[str, float | None]) -> bool:
         """Write a label of the present task; False where the step has passed, and nothing is changed."""
@@ -239,7 +239,7 @@ class Labelling:
 
 
 def label_tables(
-    study: Study | ItemStudy, name: str, labels: Sequence[Event], pairs: Pairs | None
+    study: Study | ItemStudy, name: str, labels: Sequence[Event], pairs: DesignPairs | None
 ) -> dict[str, pd.DataFrame]:
     """Responses, judgments and, of a conjoint, choices of one person, as a panel of people has them."""
     if not labels:

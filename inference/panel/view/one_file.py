@@ -15,14 +15,14 @@ from ...errors import InputError
 from ...tables.writing import atomic_write
 from . import MOST
 from .filters import APART, Collection, Query
-from .rendering import Renderer, filter_choices, static_file, view_environment
+from .rendering import TranscriptRenderer, filter_choices, static_file, view_environment
 from .transcripts import Transcript, Transcripts
 
 MEDIA = 64 * 2**20  # bytes of pictures and clips in a file; others are named
 
 
 @dataclass
-class Embedded:
+class EmbeddedMedia:
     """Pictures and clips as addresses that contain them, each read once, up to a number of bytes in all."""
 
     transcripts: Transcripts
@@ -55,7 +55,7 @@ class Embedded:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenContents:
     """What a file contains: answers that the filters select, those that are in it, and media left out."""
 
     selected: int
@@ -64,14 +64,16 @@ class Written:
     size: int
 
 
-def write_file(collection: Collection, path: Path, query: Query | None = None, most: int = MOST) -> Written:
+def write_file(
+    collection: Collection, path: Path, query: Query | None = None, most: int = MOST
+) -> WrittenContents:
     """Write transcripts as one HTML file, the first ``most`` of those that a query selects."""
     # The file loads nothing: its policy allows its own script and style, by their hashes, and pictures that
     # it contains.
     numbers = collection.numbers(query or Query())
     transcripts = Transcripts(collection)
-    media = Embedded(transcripts, MEDIA)
-    renderer = Renderer(transcripts, view_environment(lambda name: name, media.address))
+    media = EmbeddedMedia(transcripts, MEDIA)
+    renderer = TranscriptRenderer(transcripts, view_environment(lambda name: name, media.address))
     file_numbers = {int(number) for number in numbers[:most]}
     articles = [_article(renderer, int(number), file_numbers) for number in numbers[:most]]
     style = "".join(_text(name) for name in ("panel.css", "view.css"))
@@ -89,7 +91,7 @@ def write_file(collection: Collection, path: Path, query: Query | None = None, m
     content = html.encode("utf-8")
     with atomic_write(path, private=True) as file:
         file.write(content)
-    return Written(len(numbers), len(articles), len(media.omitted), len(content))
+    return WrittenContents(len(numbers), len(articles), len(media.omitted), len(content))
 
 
 def policy(style: str, script: str) -> str:
@@ -110,7 +112,7 @@ def _text(name: str) -> str:
     return text
 
 
-def _article(renderer: Renderer, number: int, file_numbers: set[int]) -> dict[str, Any]:
+def _article(renderer: TranscriptRenderer, number: int, file_numbers: set[int]) -> dict[str, Any]:
     values = renderer.transcript(number)
     transcript: Transcript = values["one"]
     row = renderer.collection.answers.frame.iloc[number]
@@ -128,7 +130,7 @@ def _article(renderer: Renderer, number: int, file_numbers: set[int]) -> dict[st
     }
 
 
-def sentence(written: Written, path: Path, runs: Sequence[str]) -> str:
+def sentence(written: WrittenContents, path: Path, runs: Sequence[str]) -> str:
     """What was written, and where the rest is."""
     text = f"{written.written:,} transcripts in {path} ({written.size / 2**20:.1f} MB)."
     if written.selected > written.written:

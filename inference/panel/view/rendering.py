@@ -15,13 +15,13 @@ from ...study.asking import Choice
 from ...study.models import NOUNS
 from ...tables.files import ROOT
 from ...tables.schema import POSITIONS, STATUSES
-from ..shown import Shown
+from ..shown import SubjectDisplay
 from ..web.languages import Catalogue, load_catalogues
 from ..web.templates import PANEL, environment_of, pair_layout, static_address
 from ..web.templates import STATIC as PANEL_STATIC
 from .filters import KINDS, ORDERS, Collection, Query
 from .marks import MARKS
-from .transcripts import Listed, Transcripts
+from .transcripts import AnswerRow, Transcripts
 
 VIEW = ROOT / "data" / "view"
 STATIC = VIEW / "static"
@@ -45,7 +45,7 @@ assert set(ORDER_LABELS) == set(ORDERS)
 
 
 @dataclass(frozen=True)
-class Choices:
+class FilterChoices:
     """What one filter can be set to: values with their labels, in groups."""
 
     name: str
@@ -94,7 +94,7 @@ def address_of_query(query: Query, page: int = 1) -> str:
     return urlencode(fields)
 
 
-def filter_choices(collection: Collection) -> list[Choices]:
+def filter_choices(collection: Collection) -> list[FilterChoices]:
     """Filters of the list with the values that its answers have."""
     frame, statuses, study = collection.answers.frame, collection.answers.statuses, collection.study
     judges, prompts, features = (
@@ -117,7 +117,7 @@ def filter_choices(collection: Collection) -> list[Choices]:
         "check": ("Check", [(code, f"{code} {title}") for code, title in fired.items()]),
     }
     choices = [
-        Choices(name, label, [("", options)])
+        FilterChoices(name, label, [("", options)])
         for name, (label, options) in options_by_filter.items()
         if options
     ]
@@ -125,11 +125,11 @@ def filter_choices(collection: Collection) -> list[Choices]:
         (features.get(name, name), [(f"{name}={value}", label) for value, label in values.items()])
         for name, values in collection.columns.items()
     ]
-    return [*choices, Choices("level", "Attribute or field", levels)] if levels else choices
+    return [*choices, FilterChoices("level", "Attribute or field", levels)] if levels else choices
 
 
 @dataclass(frozen=True)
-class Renderer:
+class TranscriptRenderer:
     """Renders lists and transcripts of one collection."""
 
     transcripts: Transcripts
@@ -146,7 +146,7 @@ class Renderer:
         common = {"t": english(), "title": sources.title, "notes": sources.notes}
         return self.environment.get_template(template).render(**common | values)
 
-    def rows(self, numbers: Sequence[int]) -> list[Listed]:
+    def rows(self, numbers: Sequence[int]) -> list[AnswerRow]:
         """Answers as rows of a list."""
         return [self.transcripts.listed(int(number)) for number in numbers]
 
@@ -165,6 +165,6 @@ class Renderer:
         }
 
 
-def layout_of(displays: Sequence[Shown]) -> str:
+def layout_of(displays: Sequence[SubjectDisplay]) -> str:
     """How what is shown is laid out: a pair as rows of a table, as texts or pictures side by side."""
     return pair_layout(displays) if len(displays) == len(POSITIONS) else "single"

@@ -28,7 +28,7 @@ PAIRS = ("task_id", "position", "profile_id", "repeat", "repeat_of")  # columns 
 
 
 @dataclass(frozen=True)
-class Tables:
+class FolderTables:
     """Responses and judgments of one folder, either of which may be absent, and who labelled them if any."""
 
     responses: pd.DataFrame | None
@@ -37,14 +37,14 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunSource:
     """One run: its folder, the tables in it and below it, and its ledger where it has one."""
 
     name: str
     # folder that contains the design; that of the run also where its folder of people is named alone
     root: Path
     # those of the folder itself, of its folder `people`, and of each person below `labels`
-    tables: tuple[Tables, ...]
+    tables: tuple[FolderTables, ...]
     ledger: Ledger | None = None
 
     @cached_property
@@ -69,10 +69,10 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Sources:
+class RunSources:
     """Runs that are viewed together, their study where it is known, and notes about what was read."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[RunSource, ...]
     study: Study | ItemStudy | None
     notes: tuple[str, ...] = field(default=())
 
@@ -104,7 +104,7 @@ class Sources:
         return self.study.title if self.study is not None else ", ".join(run.name for run in self.runs)
 
 
-def open_sources(named: Sequence[str], study: str | None = None) -> Sources:
+def open_sources(named: Sequence[str], study: str | None = None) -> RunSources:
     """Open runs and find their study."""
     spec = None if study is None else _require_known_kind(load_any_study(study))
     folders: list[Path] = []
@@ -132,7 +132,7 @@ def open_sources(named: Sequence[str], study: str | None = None) -> Sources:
                 f"{folder}: this run belongs to the study {slug}, not to {spec.name}; name runs of one study."
             )
         notes += _changes(facts, spec, run)
-    return Sources(tuple(runs), spec, tuple(dict.fromkeys(notes)))
+    return RunSources(tuple(runs), spec, tuple(dict.fromkeys(notes)))
 
 
 def _find_folder(name: str) -> tuple[Path, Study | ItemStudy | None]:
@@ -170,7 +170,7 @@ def _require_same_study(before: Study | ItemStudy | None, study: Study | ItemStu
     return before or study
 
 
-def _open_run(folder: Path) -> tuple[Run, str]:
+def _open_run(folder: Path) -> tuple[RunSource, str]:
     """Open one run; return also the name of the study that its answers state."""
     places = [folder, folder / PEOPLE, *sorted((folder / LABELS).glob("*/"))]
     tables = [read_answers(place) for place in places if _has_answers(place)]
@@ -188,10 +188,10 @@ def _open_run(folder: Path) -> tuple[Run, str]:
         (str(table["study"].iloc[0]) for table in responses if "study" in table and len(table)), ""
     )
     ledger = Ledger.open(file, write=False) if file.is_file() else None
-    return Run(str(folder), root, tuple(tables), ledger), study_name
+    return RunSource(str(folder), root, tuple(tables), ledger), study_name
 
 
-def read_answers(folder: Path) -> Tables:
+def read_answers(folder: Path) -> FolderTables:
     """Read responses and judgments of one folder, as far as they are there."""
     tables: dict[str, pd.DataFrame | None] = dict.fromkeys(ANSWERS)
     for name in ANSWERS:
@@ -203,7 +203,7 @@ def read_answers(folder: Path) -> Tables:
             tables[name] = frame.drop(columns=[column for column in UNREAD if column in frame])
     place = folder.resolve()
     labeller = place.name if place.parent.name == LABELS else ""
-    return Tables(tables["responses"], tables["judgments"], labeller)
+    return FolderTables(tables["responses"], tables["judgments"], labeller)
 
 
 def _find_study(name: str, root: Path) -> Study | ItemStudy | None:
@@ -225,7 +225,7 @@ def _candidates(root: Path) -> Iterator[Path]:
             yield folder / STUDY_FILE
 
 
-def _changes(facts: dict[str, object], study: Study | ItemStudy | None, run: Run) -> Iterator[str]:
+def _changes(facts: dict[str, object], study: Study | ItemStudy | None, run: RunSource) -> Iterator[str]:
     """Yield a sentence where the study file says something else now than when the run was begun."""
     if study is None or not facts:
         return

@@ -18,8 +18,8 @@ from ...parsing.rules import AnswerReader, explain
 from ...study.asking import Label, LineLabels
 from ...tables.limits import parse_json, whole_text
 from ...tables.schema import POSITIONS
-from ..shown import Shown
-from .contents import Content, Contents
+from ..shown import SubjectDisplay
+from .contents import Contents, TaskContent
 from .filters import Collection
 
 LONGEST = 100_000  # characters of a text that are shown
@@ -52,7 +52,7 @@ FACTS = {  # columns of responses, and what they are called
 
 
 @dataclass(frozen=True)
-class Part:
+class MessagePart:
     """A piece of a message: a text, or a medium by its name on a page."""
 
     kind: str  # text, image, video, audio or absent
@@ -65,7 +65,7 @@ class Message:
     """One message of a request."""
 
     role: str
-    parts: tuple[Part, ...]
+    parts: tuple[MessagePart, ...]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class RuleReading:
 
 
 @dataclass(frozen=True)
-class Listed:
+class AnswerRow:
     """An answer as a row of a list."""
 
     number: int
@@ -98,7 +98,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Tally:
+class ValueTally:
     """How many people gave a value, and their share."""
 
     dimension: str
@@ -111,8 +111,8 @@ class Tally:
 class Transcript:
     """Everything about one answer, as a page shows it."""
 
-    row: Listed
-    content: Content
+    row: AnswerRow
+    content: TaskContent
     chosen: tuple[str, ...]  # positions that were chosen
     text: str
     facts: tuple[tuple[str, str], ...]
@@ -121,8 +121,8 @@ class Transcript:
     messages: tuple[Message, ...]
     settings: tuple[tuple[str, str], ...]
     earlier: tuple[str, ...]
-    people: tuple[Tally, ...]
-    others: tuple[Listed, ...]
+    people: tuple[ValueTally, ...]
+    others: tuple[AnswerRow, ...]
     unlisted: int  # people who are counted and not listed
     checks: tuple[tuple[str, str, str], ...]  # code, title, finding
     note: str = ""
@@ -142,14 +142,14 @@ class Transcripts:
                 self._words |= {label.id: label.label for label in response.labels}
         self._readers: dict[str, AnswerReader] = {}
 
-    def listed(self, number: int) -> Listed:
+    def listed(self, number: int) -> AnswerRow:
         """One answer as a row of a list."""
         answers = self.collection.answers
         row, judged = answers.frame.iloc[number], answers.judgments(number)
         value, status = self._value(judged)
         marks = tuple(name for name, mask in self.collection.marks.items() if mask[number])
         judge, prompt = str(row["judge_id"]), str(row["prompt_id"])
-        return Listed(
+        return AnswerRow(
             number,
             self._judges.get(judge, judge),
             str(row["judge_kind"]),
@@ -256,7 +256,7 @@ class Transcripts:
             yield words
 
     def _readings(
-        self, row: pd.Series[Any], content: Content, answer: Answer, judged: pd.DataFrame
+        self, row: pd.Series[Any], content: TaskContent, answer: Answer, judged: pd.DataFrame
     ) -> Iterator[RuleReading]:
         """What each rule for this form of answer reads, whichever rule wrote the tables."""
         study, prompt = self.collection.study, str(row["prompt_id"])
@@ -281,7 +281,7 @@ class Transcripts:
                     rule in stored,
                 )
 
-    def _others(self, number: int, task: str) -> tuple[tuple[Tally, ...], tuple[Listed, ...], int]:
+    def _others(self, number: int, task: str) -> tuple[tuple[ValueTally, ...], tuple[AnswerRow, ...], int]:
         """Counts of people's answers to a task, and other answers to it, those of models first."""
         answers = self.collection.answers
         task_answers = answers.by_task[task]
@@ -294,7 +294,7 @@ class Transcripts:
                 if not pd.isna(value):
                     counts.setdefault(str(dimension), Counter())[str(value)] += 1
         tallies = tuple(
-            Tally(dimension, self._word(value), n, counter.total())
+            ValueTally(dimension, self._word(value), n, counter.total())
             for dimension, counter in counts.items()
             for value, n in sorted(counter.items())
         )
@@ -350,24 +350,24 @@ def _messages(body: Body, run: int) -> Iterator[Message]:
         yield Message(str(message.get("role", "")), tuple(_part(part, run) for part in parts))
 
 
-def _part(part: Mapping[str, Any], run: int) -> Part:
+def _part(part: Mapping[str, Any], run: int) -> MessagePart:
     """One part of a message; of an address, only its text is shown, since nothing is fetched."""
     kind = str(part.get("type", ""))
     if kind == "text":
-        return Part("text", _shorten_text(str(part.get("text", ""))))
+        return MessagePart("text", _shorten_text(str(part.get("text", ""))))
     named = part.get(kind)
     place = str(named.get("url") or named.get("data") or "") if isinstance(named, dict) else ""
     sha256 = place.removeprefix(MEDIA)
     if place.startswith(MEDIA) and SHA256.fullmatch(sha256):
         shape = {"image_url": "image", "video_url": "video", "input_audio": "audio"}.get(kind, "absent")
-        return Part(shape, "", f"{run}-{sha256}")
-    return Part("absent", _shorten_text(f"{kind}: {place}" if place else kind))
+        return MessagePart(shape, "", f"{run}-{sha256}")
+    return MessagePart("absent", _shorten_text(f"{kind}: {place}" if place else kind))
 
 
-def _with_pictures(content: Content, messages: Sequence[Message]) -> Content:
+def _with_pictures(content: TaskContent, messages: Sequence[Message]) -> TaskContent:
     """Put the pictures that a request contains in the place of fields, as the judge saw them."""
     parts = [part for message in messages for part in message.parts]
-    pictures: dict[str, list[Part]] = {}
+    pictures: dict[str, list[MessagePart]] = {}
     position = None
     for part in parts:
         if part.kind == "text":
@@ -380,7 +380,7 @@ def _with_pictures(content: Content, messages: Sequence[Message]) -> Content:
         side_pictures = pictures.get(POSITIONS[place] if len(content.shown) == len(POSITIONS) else "", [])
         if display.media_name is None and len(side_pictures) == 1:
             alt = "; ".join(f"{name}: {value}" for name, value in display.fields)
-            display = Shown((), side_pictures[0].name, side_pictures[0].kind, alt)
+            display = SubjectDisplay((), side_pictures[0].name, side_pictures[0].kind, alt)
         displays.append(display)
     return replace(content, shown=tuple(displays))
 

@@ -23,14 +23,14 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from ..pages.steps import EndStep
 from ..visits import Refused, Timing, UnknownVisit, Visits
 from .languages import Catalogue, choose_language, load_catalogues
-from .pages import Answered, Page, render, render_step
+from .pages import PageContext, RefusedForm, render, render_step
 from .researcher import Researcher
 from .security import (
     BodyLimit,
     Buckets,
-    Limits,
     ProtectedPages,
     RateLimit,
+    ServerLimits,
     address_of,
     cookie_name,
     disconnected,
@@ -55,7 +55,7 @@ def make_app(
     secret: bytes,
     secure: bool = False,
     trusted_proxies: Sequence[str] = (),
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
 ) -> Starlette:
     """Return the web application of a panel.
 
@@ -70,7 +70,7 @@ def make_app(
     trusted_proxies : sequence of str
         Addresses or networks of reverse proxies, whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are
         believed; nobody else's are.
-    limits : Limits, optional
+    limits : ServerLimits, optional
         Limits of size and rate.
 
     Returns
@@ -95,12 +95,12 @@ def make_app(
     """
     if len(secret) < 16:
         raise ValueError("the secret has fewer than 16 bytes")
-    limits = limits or Limits()
+    limits = limits or ServerLimits()
     buckets = Buckets()
     plan = visits.plan
     catalogues = load_catalogues(plan.section.languages, plan.study.folder)
     layout = pair_layout(plan.shown.shown.values())
-    pages = Pages(visits, catalogues, secret, limits, buckets, layout)
+    pages = VisitPages(visits, catalogues, secret, limits, buckets, layout)
     researcher = Researcher(visits, secret, limits, buckets)
     routes = [
         Route("/", pages.welcome, methods=["GET"]),
@@ -145,13 +145,13 @@ class KeptFiles(StaticFiles):
 
 
 @dataclass(frozen=True)
-class Pages:
+class VisitPages:
     """Requests of people, answered with pages."""
 
     visits: Visits
     catalogues: Mapping[str, Catalogue]
     secret: bytes
-    limits: Limits
+    limits: ServerLimits
     buckets: Buckets
     layout: str
 
@@ -221,7 +221,7 @@ class Pages:
         page = self._page(request, self._language(request))
         return await run_in_threadpool(self._shown, request, visit, page)
 
-    def _shown(self, request: Request, visit: str, page: Page) -> Response:
+    def _shown(self, request: Request, visit: str, page: PageContext) -> Response:
         try:
             step = self.visits.step(visit)
         except UnknownVisit:
@@ -238,7 +238,7 @@ class Pages:
         page = self._page(request, self._language(request))
         return await run_in_threadpool(self._stored, request, visit, form, page)
 
-    def _stored(self, request: Request, visit: str, form: FormData, page: Page) -> Response:
+    def _stored(self, request: Request, visit: str, form: FormData, page: PageContext) -> Response:
         number, answers = text_of(form, "step"), answers_in(form, ANSWER)
         if not (number.isascii() and number.isdigit() and len(number) < 10):
             raise HTTPException(403)
@@ -250,7 +250,7 @@ class Pages:
         except UnknownVisit:
             request.session.clear()
             return RedirectResponse("/", status_code=303)
-        answered = Answered(answers, following.fields)
+        answered = RefusedForm(answers, following.fields)
         return HTMLResponse(render_step(self.visits.plan.study, step, page, answered), status_code=422)
 
     async def media(self, request: Request) -> Response:
@@ -266,7 +266,7 @@ class Pages:
     def refusal(self, status: int) -> Response:
         """Return the page of an error that comes before any route."""
         headers = {"Retry-After": "5"} if status == 429 else None
-        page = Page(self.catalogues[self.codes[0]])
+        page = PageContext(self.catalogues[self.codes[0]])
         return HTMLResponse(self._message(status, page), status_code=status, headers=headers)
 
     async def http_error(self, request: Request, error: Exception) -> Response:
@@ -280,17 +280,17 @@ class Pages:
         """Show a page without anything of the error; the server's log has it."""
         return HTMLResponse(self._message(500, self._page(request, self._language(request))), status_code=500)
 
-    def _message(self, status: int, page: Page) -> str:
+    def _message(self, status: int, page: PageContext) -> str:
         kind = MESSAGES.get(status, "not_found" if status < 500 else "failed")
         title = page.text(f"messages.{kind}.title")
         return render("message.html.j2", page, title=title, kind=kind, again=status != 404)
 
     # ---- what requests have in common ----
 
-    def _page(self, request: Request, text: Catalogue) -> Page:
+    def _page(self, request: Request, text: Catalogue) -> PageContext:
         session = str(request.scope.get("session", {}).get("id", ""))
         token = form_token(self.secret, session) if session else ""
-        return Page(text, token, tuple(self.catalogues.values()), self.layout)
+        return PageContext(text, token, tuple(self.catalogues.values()), self.layout)
 
     def _language(self, request: Request) -> Catalogue:
         query_code = request.query_params.get("language", "")

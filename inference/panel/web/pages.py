@@ -27,7 +27,7 @@ MENU = 9  # options of a question that are shown as buttons; they are a menu whe
 
 
 @dataclass(frozen=True)
-class Option:
+class FormOption:
     """One answer: what is sent, what is shown, and the key that chooses it."""
 
     value: str
@@ -36,13 +36,13 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Field:
+class FormField:
     """One question of a page: its name in the form, how it is answered, and its limits."""
 
     name: str
     label: str
     form: str  # scale, options, menu, number, text
-    options: tuple[Option, ...] = ()
+    options: tuple[FormOption, ...] = ()
     help: str = ""
     required: bool = True
     minimum: int | None = None
@@ -52,7 +52,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Answered:
+class RefusedForm:
     """A page that was sent and refused: its answers, and the reasons by field."""
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Page:
+class PageContext:
     """What every page needs: the language, the token of its form, and other languages to choose from."""
 
     # `action` is the address to which answers are sent, `at_once` whether a key that answers the last
@@ -74,9 +74,11 @@ class Page:
     at_once: bool = False
 
 
-def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answered | None = None) -> str:
+def render_step(
+    study: Study | ItemStudy, step: Step, page: PageContext, answered: RefusedForm | None = None
+) -> str:
     """Return the page of one step of a visit."""
-    answered = answered or Answered()
+    answered = answered or RefusedForm()
     if isinstance(step, EndStep):
         return render("end.html.j2", page, step=step, title=page.text(f"ends.{step.ended}.title"))
     common = {"step": step, "study": study, "answered": answered}
@@ -88,7 +90,7 @@ def render_step(study: Study | ItemStudy, step: Step, page: Page, answered: Answ
         template, values = task_page(study, step, page.text)
         return render(template, page, **values, **common)
     if isinstance(step, AttentionStep):
-        check = Field("answer", step.check.text, "options", options_of(step.check.options))
+        check = FormField("answer", step.check.text, "options", options_of(step.check.options))
         title = page.text("attention.title")
         return render("questions.html.j2", page, title=title, fields=[check], **common)
     assert isinstance(step, QuestionsStep)
@@ -114,22 +116,22 @@ def task_page(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> tupl
     }
 
 
-def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> list[Field]:
+def task_fields(study: Study | ItemStudy, step: TaskStep, text: Catalogue) -> list[FormField]:
     """Fields in which an item is answered."""
     response = study.response
     if isinstance(response, Ratings):
         return [scale_field(scale, text) for scale in response.scales]
     if isinstance(response, Label):
-        return [Field("label", text("task.label"), "options", options_of(response.labels))]
+        return [FormField("label", text("task.label"), "options", options_of(response.labels))]
     assert isinstance(response, LineLabels)
     options = options_of(response.labels)
     return [
-        Field(line_field(number), line, "options", options, help=text("task.line", number=number))
+        FormField(line_field(number), line, "options", options, help=text("task.line", number=number))
         for number, line in enumerate(step.shown[0].lines, start=1)
     ]
 
 
-def scale_field(scale: Scale, text: Catalogue) -> Field:
+def scale_field(scale: Scale, text: Catalogue) -> FormField:
     """Field of one rating scale: buttons, or a number where the scale is long."""
     ratings = range(scale.minimum, scale.maximum + 1)
     meant = {anchor.value: anchor.text for anchor in scale.anchors or []}
@@ -138,7 +140,7 @@ def scale_field(scale: Scale, text: Catalogue) -> Field:
     if len(ratings) > BUTTONS:
         limits = text("task.number", minimum=scale.minimum, maximum=scale.maximum)
         help_text = f"{help_text} {limits}".strip()
-        return Field(
+        return FormField(
             scale.id,
             scale.label,
             "number",
@@ -147,29 +149,29 @@ def scale_field(scale: Scale, text: Catalogue) -> Field:
             maximum=scale.maximum,
             anchors=anchors,
         )
-    options = tuple(Option(str(value), str(value), str(value)) for value in ratings)
-    return Field(scale.id, scale.label, "scale", options, help=help_text, anchors=anchors)
+    options = tuple(FormOption(str(value), str(value), str(value)) for value in ratings)
+    return FormField(scale.id, scale.label, "scale", options, help=help_text, anchors=anchors)
 
 
-def question_field(question: Question, text: Catalogue) -> Field:
+def question_field(question: Question, text: Catalogue) -> FormField:
     """Field of one background question."""
     form = question.form
     options = options_of(question.options)
     help_text = "" if question.required else text("questions.optional")
     if form == "options":
         shape = "menu" if len(options) > MENU else "options"
-        return Field(question.id, question.label, shape, options, help_text, question.required)
+        return FormField(question.id, question.label, shape, options, help_text, question.required)
     limits = (question.minimum, question.maximum)
     if form == "number" and None not in limits:
         limits_text = text("task.number", minimum=question.minimum, maximum=question.maximum)
         help_text = f"{help_text} {limits_text}".strip()
-    return Field(question.id, question.label, form, (), help_text, question.required, *limits)
+    return FormField(question.id, question.label, form, (), help_text, question.required, *limits)
 
 
-def options_of(levels: Sequence[LabelLevel]) -> tuple[Option, ...]:
+def options_of(levels: Sequence[LabelLevel]) -> tuple[FormOption, ...]:
     """Options in words; the first nine have a digit as their key."""
     return tuple(
-        Option(level.id, level.label, str(number) if number < 10 else "")
+        FormOption(level.id, level.label, str(number) if number < 10 else "")
         for number, level in enumerate(levels, start=1)
     )
 
@@ -192,6 +194,6 @@ def _markdown() -> MarkdownIt:
     return reader
 
 
-def render(template: str, page: Page, **values: Any) -> str:
+def render(template: str, page: PageContext, **values: Any) -> str:
     """Fill a template; values are escaped unless they are Markup."""
     return templates().get_template(template).render(t=page.text, page=page, **values)

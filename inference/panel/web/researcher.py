@@ -18,8 +18,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ..status import PanelFigures
 from ..visits import Visits
 from .languages import Catalogue, choose_language, load_catalogues
-from .pages import Page, render
-from .security import Buckets, Limits, address_of, form_token, new_session, read_form
+from .pages import PageContext, render
+from .security import Buckets, ServerLimits, address_of, form_token, new_session, read_form
 from .templates import field_label
 
 LANGUAGES = ("en", "es")
@@ -45,7 +45,7 @@ class Researcher:
 
     visits: Visits
     secret: bytes
-    limits: Limits
+    limits: ServerLimits
     buckets: Buckets
     _kept: tuple[float, PanelFigures] | None = None
     _lock: Lock = field(default_factory=Lock)
@@ -96,10 +96,10 @@ class Researcher:
         html = render("sign_in.html.j2", self._common(request), wrong=wrong)
         return HTMLResponse(html, status_code=403 if wrong else 200)
 
-    def _common(self, request: Request) -> Page:
+    def _common(self, request: Request) -> PageContext:
         code = choose_language(request.headers.get("accept-language", ""), LANGUAGES)
         session = str(request.session.get("id", ""))
-        return Page(self._languages[code], form_token(self.secret, session) if session else "")
+        return PageContext(self._languages[code], form_token(self.secret, session) if session else "")
 
     def _figures(self) -> PanelFigures:
         """Return figures that are at most some seconds old."""

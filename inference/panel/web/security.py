@@ -49,7 +49,7 @@ NETWORK = 64  # bits of an IPv6 address that one client shares with itself alone
 
 
 @dataclass(frozen=True)
-class Rate:
+class RequestRate:
     """At most ``burst`` requests at once, and ``per_second`` in the long run."""
 
     per_second: float
@@ -57,19 +57,19 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """Limits of size and rate."""
 
     # bytes of a form
     body: int = 256 * 1024
     # session, address: Requests of one session and of one address. The defaults let a laboratory of 400
     # people work behind one address.
-    session: Rate = Rate(10, 120)
-    address: Rate = Rate(400, 6000)
+    session: RequestRate = RequestRate(10, 120)
+    address: RequestRate = RequestRate(400, 6000)
     # visits begun from one address
-    arrivals: Rate = Rate(2, 400)
+    arrivals: RequestRate = RequestRate(2, 400)
     # failed attempts from one address to sign in as the researcher
-    sign_in: Rate = Rate(0.1, 10)
+    sign_in: RequestRate = RequestRate(0.1, 10)
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Buckets:
     _levels: OrderedDict[tuple[str, str], tuple[float, float]] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
-    def allow(self, kind: str, key: str, rate: Rate) -> bool:
+    def allow(self, kind: str, key: str, rate: RequestRate) -> bool:
         """Whether one more request is within the rate; it counts if it is."""
         now = self.clock()
         with self._lock:
@@ -198,7 +198,7 @@ class ProtectionHeaders:
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
-class TooLarge(Exception):
+class BodyTooLarge(Exception):
     """A body is larger than allowed."""
 
 
@@ -224,7 +224,7 @@ class BodyLimit:
             message = await receive()
             arrived += len(message.get("body", b""))
             if arrived > self.most:
-                raise TooLarge
+                raise BodyTooLarge
             return message
 
         async def noted(message: Message) -> None:
@@ -234,7 +234,7 @@ class BodyLimit:
 
         try:
             await self.app(scope, counted, noted)
-        except TooLarge:
+        except BodyTooLarge:
             if not begun:
                 await self.refuse(scope, receive, send)
 
@@ -242,7 +242,7 @@ class BodyLimit:
 class RateLimit:
     """Refuses requests beyond the rates of their address and of their session."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, buckets: Buckets, refuse: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, limits: ServerLimits, buckets: Buckets, refuse: ASGIApp) -> None:
         self.app, self.limits, self.buckets, self.refuse = app, limits, buckets, refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

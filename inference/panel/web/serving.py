@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from ...errors import InputError
 from ..visits import Visits
 from .app import make_app
-from .security import Limits
+from .security import ServerLimits
 
 SECRET = "panel.secret"
 SECRET_BYTES = 32
@@ -30,7 +30,7 @@ def serve(
     *,
     secure: bool = False,
     trusted_proxies: Sequence[str] = (),
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     new_token: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:

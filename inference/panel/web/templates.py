@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...tables.files import ROOT
-from ..shown import Shown
+from ..shown import SubjectDisplay
 
 PANEL = ROOT / "data" / "panel"
 STATIC = PANEL / "static"
@@ -19,7 +19,7 @@ LONG = 120  # characters of a field from which profiles are texts side by side a
 MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)$")  # a date with a time
 
 
-def pair_layout(displays: Collection[Shown]) -> str:
+def pair_layout(displays: Collection[SubjectDisplay]) -> str:
     """How all pairs of a study are shown: as pictures, as rows of a table, or as texts side by side."""
     if any(display.media_name is not None for display in displays):
         return "pictures"

@@ -13,21 +13,31 @@ from ...errors import InputError
 from ...study.base import suggestion
 from ...study.models import Study
 from ...tables.schema import OPTION_LABELS
-from ..truth_table import HUMAN, MODEL, Floats, Integers, Rule, TruthRow, Values, read_rows, selected_judges
+from ..truth_table import (
+    HUMAN,
+    MODEL,
+    Floats,
+    Integers,
+    ParameterRule,
+    TruthRow,
+    Values,
+    read_rows,
+    selected_judges,
+)
 
 COLUMNS = ["judge", "judge_kind", "prompt_id", "parameter", "feature", "level", "value"]
 EVERY_ROW = ("judge", "judge_kind", "prompt_id")
 RULES = {
-    "part_worth": Rule(-np.inf, np.inf, needed=("feature", "level")),
-    "heterogeneity_sd": Rule(0, np.inf, HUMAN, needed=("feature", "level")),
-    "position_bias": Rule(-np.inf, np.inf),
-    "inattention": Rule(0, 0.99, HUMAN),
-    "reliability": Rule(0.5, 1, HUMAN),
-    "noise": Rule(0, 0.5, MODEL),
-    "stimulus_sd": Rule(0, np.inf, needed=("feature",), allowed=("level",)),
-    "facet_bias": Rule(-np.inf, np.inf, MODEL, needed=("feature", "level")),
-    "drift": Rule(-np.inf, np.inf, MODEL, needed=("feature", "level")),
-    "wordy": Rule(0, 1, MODEL),
+    "part_worth": ParameterRule(-np.inf, np.inf, needed=("feature", "level")),
+    "heterogeneity_sd": ParameterRule(0, np.inf, HUMAN, needed=("feature", "level")),
+    "position_bias": ParameterRule(-np.inf, np.inf),
+    "inattention": ParameterRule(0, 0.99, HUMAN),
+    "reliability": ParameterRule(0.5, 1, HUMAN),
+    "noise": ParameterRule(0, 0.5, MODEL),
+    "stimulus_sd": ParameterRule(0, np.inf, needed=("feature",), allowed=("level",)),
+    "facet_bias": ParameterRule(-np.inf, np.inf, MODEL, needed=("feature", "level")),
+    "drift": ParameterRule(-np.inf, np.inf, MODEL, needed=("feature", "level")),
+    "wordy": ParameterRule(0, 1, MODEL),
 }
 FACETS = ("option_labels", "occasion")  # on which position bias may depend
 

@@ -171,7 +171,7 @@ def simulate(
     if noise is not None:
         chosen = [replace(rater, noise=noise) if rater.kind == "model" else rater for rater in chosen]
     profiles = enumerate_profiles(study) if profiles is None else profiles
-    world = _World(study, profiles, seed, seed if stimulus_seed is None else stimulus_seed)
+    world = _ChoiceWorld(study, profiles, seed, seed if stimulus_seed is None else stimulus_seed)
     size = study.design.respondents if respondents is None else respondents
     models = [rater for rater in chosen if rater.kind == "model"]
     panels = [rater for rater in chosen if rater.kind == "human"]
@@ -194,7 +194,7 @@ def simulate(
 
 
 @dataclass(frozen=True)
-class _World:
+class _ChoiceWorld:
     """What all judges of a simulation share."""
 
     study: Study
@@ -228,7 +228,7 @@ def _check_repeats(swapped_share: float, samples: int, noise: float | None) -> N
         raise InputError(f"The noise is {noise:g}; give a probability from 0 to 0.5.")
 
 
-def _draw_shared(world: _World, pairs: int, swapped_share: float) -> SharedTasks:
+def _draw_shared(world: _ChoiceWorld, pairs: int, swapped_share: float) -> SharedTasks:
     rows, swapped = draw_shared_pairs(world.profiles, pairs, swapped_share, world.seed)
     return SharedTasks(
         shared_table(world.profiles["profile_id"].to_numpy()[rows], swapped), rows, np.asarray(swapped)
@@ -253,7 +253,7 @@ def _tasks_of_people(design: DrawnDesign | None, panels: Sequence[RaterModel]) -
 
 
 def _ask_models(
-    world: _World, models: Sequence[RaterModel], task_set: SharedTasks, samples: int
+    world: _ChoiceWorld, models: Sequence[RaterModel], task_set: SharedTasks, samples: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choices of all models, and the tasks that they share."""
     study, profiles = world.study, world.profiles
@@ -275,7 +275,7 @@ def _ask_models(
 
 
 def _ask_panel(
-    world: _World, rater: RaterModel, respondents: int, panel_tasks: pd.DataFrame | None
+    world: _ChoiceWorld, rater: RaterModel, respondents: int, panel_tasks: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Choices of a panel on tasks that are given or drawn, and these tasks."""
     study, profiles, design = world.study, world.profiles, world.study.design

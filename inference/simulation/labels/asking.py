@@ -16,7 +16,7 @@ from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, as_text
 from ...tables.schema import STATUSES, require_columns
 from ..truth_table import HUMAN, Floats, Integers
-from .items import LabelTruth, Units
+from .items import GoldUnits, LabelTruth
 
 NODES = 400  # of the grids over which expectations are taken, at equal steps of probability
 CERTAIN = 1e-12  # consistency is kept this far from 1, where a step takes the place of a curve
@@ -125,7 +125,7 @@ def fleiss(sums: Floats) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgeTask:
     """What a judge is asked: a prompt (None for people), its task, and which items, shape (items,)."""
 
     judge: str
@@ -135,14 +135,14 @@ class Question:
 
 
 @dataclass(frozen=True)
-class World:
+class LabelWorld:
     """What all judges of a simulation share."""
 
     study: ItemStudy
     truth: LabelTruth
     items: pd.DataFrame  # without copies
     cell: Integers  # shape (items,): cell of the truth table of each item
-    units: dict[str, Units]
+    units: dict[str, GoldUnits]
     seed: int
 
     @property
@@ -156,12 +156,12 @@ class World:
             return list(self.study.gold_labels(task))
         return [label.id for label in self.study.label_sets[task].labels]
 
-    def questions(self, judges: Sequence[str]) -> Iterator[Question]:
+    def questions(self, judges: Sequence[str]) -> Iterator[JudgeTask]:
         """What these judges are asked, in the order of the truth table."""
         everything = np.ones(len(self.items), dtype=bool)
         for judge in judges:
             if self.truth.judges[judge] == HUMAN:
-                yield from (Question(judge, None, task, everything) for task in self._of_people(judge))
+                yield from (JudgeTask(judge, None, task, everything) for task in self._of_people(judge))
                 continue
             entry = next((candidate for candidate in self.study.judges if candidate.id == judge), None)
             prompt_ids = entry.prompts if entry is not None and entry.prompts else self.study.prompt_labels
@@ -173,14 +173,14 @@ class World:
                     for column, values in prompt.only.items():
                         require_columns(self.items, [column], "made-up items")
                         mask &= as_text(self.items[column]).isin(values).to_numpy(dtype=bool)
-                    yield Question(judge, prompt.id, task, mask)
+                    yield JudgeTask(judge, prompt.id, task, mask)
 
     def _of_people(self, judge: str) -> list[str]:
         named = {cells.get("task") for cells, _ in self.truth.rows["accuracy"] if cells.get("judge") == judge}
         return [task for task in self.units if task in named or None in named]
 
 
-def answering(world: World, question: Question) -> Answering:
+def answering(world: LabelWorld, question: JudgeTask) -> Answering:
     """With which probabilities a judge answers in each cell, which has items or not."""
     study, truth, judge, task = world.study, world.truth, question.judge, question.task
     gold, answers = list(study.gold_labels(task)), world.answers(judge, task)
@@ -215,7 +215,7 @@ def statuses_of(truth: LabelTruth) -> list[str]:
 
 
 def answering_in_condition(
-    world: World, question: Question, baseline: Answering, condition: str
+    world: LabelWorld, question: JudgeTask, baseline: Answering, condition: str
 ) -> Answering:
     """How a judge answers for copies of a condition."""
     if condition == UNPERTURBED:
@@ -236,7 +236,9 @@ Row = dict[str, object]
 VERSUS = "_vs_"
 
 
-def true_labels(world: World, judges: Sequence[str], samples: Mapping[str, int], people: int) -> pd.DataFrame:
+def true_labels(
+    world: LabelWorld, judges: Sequence[str], samples: Mapping[str, int], people: int
+) -> pd.DataFrame:
     """What analyses of simulated labels should find."""
     # `samples` are answers per model, `people` the size of the panel; where a stratum or `gold` is empty, a
     # value is of all items. Missing answers count as wrong in `accuracy`.
@@ -254,11 +256,11 @@ def true_labels(world: World, judges: Sequence[str], samples: Mapping[str, int],
     return frame.assign(k=frame["k"].astype("Int64"), value=frame["value"].astype(float))
 
 
-def _keys(question: Question) -> Row:
+def _keys(question: JudgeTask) -> Row:
     return {"judge": question.judge, "prompt": question.prompt or "", "task": question.task}
 
 
-def _weights(world: World, question: Question) -> Floats:
+def _weights(world: LabelWorld, question: JudgeTask) -> Floats:
     """Number of units in each cell with each gold label, shape (C, G)."""
     units = world.units[question.task]
     mask = question.items[units.item]
@@ -268,7 +270,7 @@ def _weights(world: World, question: Question) -> Floats:
     return counts
 
 
-def _groups(world: World, weights: Floats) -> Iterator[tuple[Row, Floats]]:
+def _groups(world: LabelWorld, weights: Floats) -> Iterator[tuple[Row, Floats]]:
     """All items, and each cell, with the weights of their units."""
     yield {}, weights
     cells = [levels for levels, _ in world.truth.cells()]
@@ -281,7 +283,7 @@ def _mean(values: Floats, weights: Floats) -> float:
     return float((values * weights).sum() / weights.sum())
 
 
-def _model_rows(world: World, question: Question, samples: int) -> Iterator[Row]:
+def _model_rows(world: LabelWorld, question: JudgeTask, samples: int) -> Iterator[Row]:
     baseline, weights = answering(world, question), _weights(world, question)
     gold = list(world.study.gold_labels(question.task))
     missing = baseline.missing.sum(axis=1, keepdims=True)
@@ -306,7 +308,7 @@ def _model_rows(world: World, question: Question, samples: int) -> Iterator[Row]
 
 
 def _pass_rows(
-    world: World, question: Question, baseline: Answering, weights: Floats, samples: int
+    world: LabelWorld, question: JudgeTask, baseline: Answering, weights: Floats, samples: int
 ) -> Iterator[Row]:
     for k in range(1, samples + 1) if samples > 1 else ():
         probabilities = np.zeros((2, *weights.shape))
@@ -321,7 +323,7 @@ def _pass_rows(
             yield {**keys, "quantity": "pass_all_k", "value": _mean(probabilities[1], units)}
 
 
-def _people_rows(world: World, question: Question, people: int) -> Iterator[Row]:
+def _people_rows(world: LabelWorld, question: JudgeTask, people: int) -> Iterator[Row]:
     rates, weights = answering(world, question), _weights(world, question)
     answers = world.answers(question.judge, question.task)
     cells = [levels for levels, _ in world.truth.cells()]
@@ -349,7 +351,7 @@ def _panel_sums(rates: Answering, weights: Floats, sides: Sequence[Sequence[int]
     return sums
 
 
-def _distinctions(world: World, answers: Sequence[str]) -> Iterator[tuple[str, list[list[int]]]]:
+def _distinctions(world: LabelWorld, answers: Sequence[str]) -> Iterator[tuple[str, list[list[int]]]]:
     """Names of distinctions, and the answers on each side: between classes, and within one."""
     covers = world.study.gold.covers if world.study.gold is not None else {}
     if not covers:

@@ -17,7 +17,7 @@ from ...study.asking import LineLabels
 from ...study.models import LINE, ItemStudy
 from ...tables.columns import UNPERTURBED, as_text, copy_id, stream
 from ...tables.schema import STATUSES
-from ..truth_table import HUMAN, MODEL, Integers, Rule, one_panel, read_rows, share_out
+from ..truth_table import HUMAN, MODEL, Integers, ParameterRule, one_panel, read_rows, share_out
 
 FILE = "label_truth.csv"
 
@@ -27,17 +27,17 @@ Row = tuple[Mapping[str, str], float]
 STRATA = "strata"  # in a rule: the columns of all strata of the study
 ASKED = ("judge", "judge_kind", "task", STRATA)
 RULES = {
-    "items": Rule(0, 1e6, allowed=(STRATA,)),
-    "gold": Rule(0, 1e6, needed=("gold",), allowed=("task", STRATA)),
-    "lines": Rule(2, 1e3, allowed=(STRATA,)),
-    "item_share": Rule(0, 1),
-    "people": Rule(2, 1e4, needed=("judge", "judge_kind")),
-    "accuracy": Rule(0, 1, allowed=(*ASKED, "gold")),
-    "pull": Rule(0, 1e6, needed=("label",), allowed=(*ASKED, "gold")),
-    "missing": Rule(0, 1, needed=("label",), allowed=ASKED),
-    "consistency": Rule(0, 1, allowed=ASKED),
-    "shared_difficulty": Rule(0, 1, allowed=ASKED),
-    "effect": Rule(-5, 5, needed=("condition",), allowed=ASKED),
+    "items": ParameterRule(0, 1e6, allowed=(STRATA,)),
+    "gold": ParameterRule(0, 1e6, needed=("gold",), allowed=("task", STRATA)),
+    "lines": ParameterRule(2, 1e3, allowed=(STRATA,)),
+    "item_share": ParameterRule(0, 1),
+    "people": ParameterRule(2, 1e4, needed=("judge", "judge_kind")),
+    "accuracy": ParameterRule(0, 1, allowed=(*ASKED, "gold")),
+    "pull": ParameterRule(0, 1e6, needed=("label",), allowed=(*ASKED, "gold")),
+    "missing": ParameterRule(0, 1, needed=("label",), allowed=ASKED),
+    "consistency": ParameterRule(0, 1, allowed=ASKED),
+    "shared_difficulty": ParameterRule(0, 1, allowed=ASKED),
+    "effect": ParameterRule(-5, 5, needed=("condition",), allowed=ASKED),
 }
 
 
@@ -205,7 +205,7 @@ MADE = "made"  # begins ids, which are none of the study's own items so
 
 
 @dataclass(frozen=True)
-class Units:
+class GoldUnits:
     """What has a gold label in one task: n items, or lines of items, each array of shape (n,)."""
 
     # `item` is the row of the items, `line` counts from 1 (0 for whole items), and `gold` is the code of the
@@ -227,7 +227,7 @@ class Units:
 
 def make_up(
     study: ItemStudy, truth: LabelTruth, size: int | None, seed: int
-) -> tuple[pd.DataFrame, Integers, list[Units]]:
+) -> tuple[pd.DataFrame, Integers, list[GoldUnits]]:
     """Make up items and what they are."""
     cells = list(truth.cells())
     counts = share_out([count for _, count in cells], size)
@@ -255,7 +255,7 @@ def units_of_items(
     items: pd.DataFrame,
     labels: pd.DataFrame,
     rng: np.random.Generator,
-) -> tuple[Integers, list[Units]]:
+) -> tuple[Integers, list[GoldUnits]]:
     """Cells of given items, shape (items,), and what they are; at random where no gold label says so."""
     # An item whose strata are no cell of the truth table is in the first that shares most levels with it.
     cells = [tuple(levels[name] for name in truth.strata) for levels, _ in truth.cells()]
@@ -272,7 +272,7 @@ def units_of_items(
             counts = np.array([len(str(text).splitlines()) for text in items[response.lines]], dtype=np.int64)
         item = np.repeat(np.arange(len(items)), counts)
         line = np.concatenate([np.arange(1, n + 1) for n in counts]) if task == LINE else np.zeros_like(item)
-        unit, names = Units(task, item, line, np.zeros_like(item)), list(study.gold_labels(task))
+        unit, names = GoldUnits(task, item, line, np.zeros_like(item)), list(study.gold_labels(task))
         keys = zip(as_text(items["item_id"]).array.take(item), unit.dimensions, strict=True)
         gold = [label_by_item.get((str(name), str(dimension))) for name, dimension in keys]
         guess = rng.integers(len(names), size=len(item))
@@ -300,7 +300,7 @@ def with_perturbed_copies(items: pd.DataFrame, conditions: Sequence[str]) -> pd.
 
 def _units(
     study: ItemStudy, truth: LabelTruth, task: str, cell: Integers, lines: Integers | None, seed: int
-) -> Units:
+) -> GoldUnits:
     item, line = np.arange(len(cell)), np.zeros(len(cell), dtype=np.int64)
     if task == LINE and lines is not None:
         item = np.repeat(item, lines)
@@ -317,7 +317,7 @@ def _units(
         if len(here):
             dealt = np.repeat(np.arange(len(labels)), share_out(weights, len(here)))
             gold[here] = stream(seed, "gold", task, *levels.values()).permutation(dealt)
-    return Units(task, item.astype(np.int64), line, gold)
+    return GoldUnits(task, item.astype(np.int64), line, gold)
 
 
 def _numbers_of_lines(

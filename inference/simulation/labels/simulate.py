@@ -23,8 +23,8 @@ from ...tables.frames import any_frame
 from ...tables.schema import JUDGE_KINDS, STATUSES
 from ..truth_table import HUMAN, MODEL, Floats, Integers, require_samples, selected_judges, truth_path
 from .asking import (
-    Question,
-    World,
+    JudgeTask,
+    LabelWorld,
     answering,
     answering_in_condition,
     categories,
@@ -35,8 +35,8 @@ from .asking import (
 )
 from .items import (
     FILE,
+    GoldUnits,
     LabelTruth,
-    Units,
     columns_of,
     make_up,
     read_label_truth,
@@ -140,7 +140,7 @@ def simulate_labels(
     truth = read_label_truth(source, study)
     chosen = selected_judges(truth.judges, judges)
     item_table, cell, units = make_up(study, truth, items, seed)
-    world = World(study, truth, item_table, cell, {of.task: of for of in units}, seed)
+    world = LabelWorld(study, truth, item_table, cell, {of.task: of for of in units}, seed)
     copies = with_perturbed_copies(item_table, truth.conditions) if truth.conditions else item_table
     panel = _panel_judgments(world, people)
     counts = {judge: _n_samples(study, judge, samples) for judge in chosen if judge != truth.panel}
@@ -192,7 +192,9 @@ def simulate_people(
     """
     truth = read_label_truth(truth_path(study, FILE, "labels", columns_of(study)), study)
     cell, units = units_of_items(study, truth, items, labels, stream(seed, "gold"))
-    panel = _panel_judgments(World(study, truth, items, cell, {of.task: of for of in units}, seed), people)
+    panel = _panel_judgments(
+        LabelWorld(study, truth, items, cell, {of.task: of for of in units}, seed), people
+    )
     if panel is None:
         raise InputError(f"{FILE}: no row is about people; add their accuracy.")
     return panel
@@ -210,7 +212,7 @@ def simulate_answers(
     if truth is None or judge not in truth.models:
         return None
     cell, units = units_of_items(study, truth, items, labels, stream(seed, "gold"))
-    world = World(study, truth, items, cell, {of.task: of for of in units}, seed)
+    world = LabelWorld(study, truth, items, cell, {of.task: of for of in units}, seed)
     parts = [_ask(world, items, question, samples) for question in world.questions([judge])]
     return pd.concat(parts, ignore_index=True) if parts else None
 
@@ -228,7 +230,7 @@ def _size_of_panel(truth: LabelTruth) -> int:
     return round(truth.value("people", {"judge": truth.panel, "judge_kind": HUMAN}))
 
 
-def _common_difficulty(world: World, units: Units) -> Floats:
+def _common_difficulty(world: LabelWorld, units: GoldUnits) -> Floats:
     """What is hard about each unit for every judge, shape (n,): lines of an item share a part of it."""
     deviates = stream(world.seed, "difficulty", units.task).standard_normal(len(units.item))
     if units.task != LINE:
@@ -238,7 +240,7 @@ def _common_difficulty(world: World, units: Units) -> Floats:
     return np.asarray(np.sqrt(share) * of_item[units.item] + np.sqrt(1 - share) * deviates)
 
 
-def _panel_judgments(world: World, people: int | None) -> pd.DataFrame | None:
+def _panel_judgments(world: LabelWorld, people: int | None) -> pd.DataFrame | None:
     """Judgments of the panel; None where the truth table has none."""
     judge = world.truth.panel
     if judge is None:
@@ -261,7 +263,7 @@ def _panel_judgments(world: World, people: int | None) -> pd.DataFrame | None:
     return pd.concat(parts, ignore_index=True)
 
 
-def _ask(world: World, items: pd.DataFrame, question: Question, samples: int) -> pd.DataFrame:
+def _ask(world: LabelWorld, items: pd.DataFrame, question: JudgeTask, samples: int) -> pd.DataFrame:
     """Judgments of a model with one prompt: every original several times, every copy once."""
     baseline, units = answering(world, question), world.units[question.task]
     names = (question.judge, str(question.prompt))
@@ -292,11 +294,11 @@ def _ask(world: World, items: pd.DataFrame, question: Question, samples: int) ->
 
 
 def _judgments(
-    world: World,
+    world: LabelWorld,
     items: pd.DataFrame,
-    question: Question,
+    question: JudgeTask,
     judge: str,
-    units: Units,
+    units: GoldUnits,
     rows: Integers,
     answer: Integers,
     status: Integers | None,
@@ -325,7 +327,7 @@ def _judgments(
     return pd.DataFrame(columns)
 
 
-def _gold_labels(world: World, panel: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
+def _gold_labels(world: LabelWorld, panel: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
     voted = set() if panel is None else set(panel["dimension"].unique())
     for task, units in world.units.items():
         names = pd.array(list(world.study.gold_labels(task)), "string")

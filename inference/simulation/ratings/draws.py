@@ -269,7 +269,7 @@ class RatingTruth:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ItemCells:
     """Cells of n items: their type, their modality and their topic, each of shape (n,)."""
 
     type: Integers
@@ -278,7 +278,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class People:
+class RaterTraits:
     """Severity of P people on D dimensions, shape (P, D), and their discrimination, shape (P,)."""
 
     severity: Floats
@@ -307,24 +307,29 @@ def noise(covariance: Floats, topic: Integers, rng: np.random.Generator) -> Nois
     return Noise(shared[topic] @ root.T, single @ root.T)
 
 
-def means(rater: Rater, cells: Cells) -> Floats:
+def means(rater: Rater, cells: ItemCells) -> Floats:
     """Mean latent values of items by their type and modality, shape (n, D)."""
     return np.asarray(rater.mean[:, cells.type].T + rater.shift[:, cells.modality].T)
 
 
-def consensus(panel: Rater, cells: Cells, rng: np.random.Generator) -> Floats:
+def consensus(panel: Rater, cells: ItemCells, rng: np.random.Generator) -> Floats:
     """Latent quality of items as people see it, shape (n, D)."""
     deviation = noise(panel.correlation, cells.topic, rng).mixed(panel.topic_share)
     return means(panel, cells) + panel.item_sd[:, cells.type].T * deviation
 
 
-def common_errors(truth: RatingTruth, cells: Cells, rng: np.random.Generator) -> Noise:
+def common_errors(truth: RatingTruth, cells: ItemCells, rng: np.random.Generator) -> Noise:
     """What the errors of all models have in common."""
     return noise(truth.common, cells.topic, rng)
 
 
 def model_values(
-    model: Rater, truth: RatingTruth, quality: Floats, cells: Cells, common: Noise, rng: np.random.Generator
+    model: Rater,
+    truth: RatingTruth,
+    quality: Floats,
+    cells: ItemCells,
+    common: Noise,
+    rng: np.random.Generator,
 ) -> Floats:
     """Latent values of items as a model sees them, shape (n, D), given quality and models' common errors."""
     agreed = model.slope(truth.panel) * (quality - means(truth.panel, cells))
@@ -333,18 +338,18 @@ def model_values(
     return means(model, cells) + agreed + model.own_sd * error
 
 
-def draw_people(panel: Rater, people: int, rng: np.random.Generator) -> People:
+def draw_people(panel: Rater, people: int, rng: np.random.Generator) -> RaterTraits:
     """Draw the people of a panel."""
     alike = panel.severity_correlation
     common = rng.standard_normal((people, 1))
     single = rng.standard_normal((people, len(panel.severity_sd)))
     severity = panel.severity_sd * (np.sqrt(alike) * common + np.sqrt(1 - alike) * single)
-    return People(severity, np.exp(panel.discrimination_sd * rng.standard_normal(people)))
+    return RaterTraits(severity, np.exp(panel.discrimination_sd * rng.standard_normal(people)))
 
 
 def panel_ratings(
     panel: Rater,
-    people: People,
+    people: RaterTraits,
     quality: Floats,
     item: Integers,
     person: Integers,

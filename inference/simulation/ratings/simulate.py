@@ -26,10 +26,10 @@ from ...tables.frames import any_frame
 from ...tables.schema import JUDGE_KINDS, STATUSES, require_columns
 from ..truth_table import Floats, Integers, require_samples, selected_judges, share_out, truth_path
 from .draws import (
-    Cells,
+    ItemCells,
     Noise,
-    People,
     Rater,
+    RaterTraits,
     RatingTruth,
     by_thresholds,
     common_errors,
@@ -145,12 +145,12 @@ def simulate_ratings(
         shares = share_out(list(truth.topics.values()), topics, "topics")
         made_up = {name: n for name, n in zip(truth.topics, shares, strict=True) if n}
         items = make_up_items(study, made_up, seed)
-    world = _World(study, truth, items, _cells(study, truth, items), seed)
+    world = _RatingWorld(study, truth, items, _cells(study, truth, items), seed)
     size = truth.people if people is None else people
     if assignment is not None:
         size = int(assignment["rater"].max())
     parts: list[pd.DataFrame] = []
-    crowd: tuple[list[str], People] | None = None
+    crowd: tuple[list[str], RaterTraits] | None = None
     if truth.panel.judge in chosen:
         judgments, crowd = _ask_panel(world, size, repeats, assignment)
         parts.append(judgments)
@@ -162,13 +162,13 @@ def simulate_ratings(
 
 
 @dataclass(frozen=True)
-class _World:
+class _RatingWorld:
     """What all judges of a simulation share."""
 
     study: ItemStudy
     truth: RatingTruth
     items: pd.DataFrame
-    cells: Cells
+    cells: ItemCells
     seed: int
 
     @property
@@ -180,7 +180,7 @@ class _World:
         return common_errors(self.truth, self.cells, stream(self.seed, "models"))
 
 
-def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
+def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> ItemCells:
     plan = study.assignment
     assert plan is not None
     if "modality" not in items:
@@ -195,12 +195,12 @@ def _cells(study: ItemStudy, truth: RatingTruth, items: pd.DataFrame) -> Cells:
             raise InputError(f"items: row {row + 1} of column '{column}': {hint}")
         codes.append(code.astype(np.int64))
     topic = pd.factorize(items[plan.within])[0].astype(np.int64)
-    return Cells(codes[0], codes[1], topic)
+    return ItemCells(codes[0], codes[1], topic)
 
 
 def _ask_panel(
-    world: _World, people: int, repeats: float | None, assignment: pd.DataFrame | None
-) -> tuple[pd.DataFrame, tuple[list[str], People]]:
+    world: _RatingWorld, people: int, repeats: float | None, assignment: pd.DataFrame | None
+) -> tuple[pd.DataFrame, tuple[list[str], RaterTraits]]:
     panel, plan = world.truth.panel, world.study.assignment
     assert plan is not None
     plan = plan if repeats is None else plan.model_copy(update={"repeats": float(repeats)})
@@ -216,7 +216,7 @@ def _ask_panel(
     return judgments, (names, crowd)
 
 
-def _ask_model(world: _World, model: Rater, samples: int) -> pd.DataFrame:
+def _ask_model(world: _RatingWorld, model: Rater, samples: int) -> pd.DataFrame:
     rng = stream(world.seed, model.judge)
     value = model_values(model, world.truth, world.quality, world.cells, world.common, rng)
     item = np.arange(len(value))
@@ -231,7 +231,7 @@ def _ask_model(world: _World, model: Rater, samples: int) -> pd.DataFrame:
 
 
 def _judgments(
-    world: _World,
+    world: _RatingWorld,
     rater: Rater,
     judge: NDArray[Any],
     item: Integers,

@@ -11,13 +11,13 @@ from scipy.special import expit
 
 from ...study.models import ItemStudy
 from ..truth_table import Floats
-from .draws import People, Rater, RatingTruth
+from .draws import Rater, RaterTraits, RatingTruth
 
 QUALITY, REST, DISCRIMINATION = 31, 21, 5  # nodes: moments are exact to 1e-4 or better
 
 
 @dataclass(frozen=True)
-class Curve:
+class RatingCurve:
     """What a judge's rating is expected to be, given the quality of the item."""
 
     weight: Floats  # shape (Q,): of each of Q points of quality
@@ -38,7 +38,7 @@ def cell_means(rater: Rater, dimension: int) -> Floats:
     return np.asarray((rater.shift[dimension][:, None] + rater.mean[dimension][None]).reshape(-1))
 
 
-def expected_curve(rater: Rater, panel: Rater, dimension: int) -> Curve:
+def expected_curve(rater: Rater, panel: Rater, dimension: int) -> RatingCurve:
     """Ratings of a panel's person, or of a model, on one dimension, as a function of quality."""
     point, weight = _normal_quadrature(QUALITY)
     residual, residual_weight = _normal_quadrature(REST)
@@ -59,7 +59,7 @@ def expected_curve(rater: Rater, panel: Rater, dimension: int) -> Curve:
     chance = np.einsum("kcqar,a,r->kcq", above, scale_weight, residual_weight)
     times = 2 * np.arange(1, len(chance) + 1) - 1
     first, second = chance.sum(axis=0), np.einsum("k,kcq->cq", times, chance)
-    return Curve(weight, first, np.maximum(second - first**2, 0.0))
+    return RatingCurve(weight, first, np.maximum(second - first**2, 0.0))
 
 
 def mixed_moments(weight: Floats, mean: Floats, variance: Floats) -> tuple[float, float]:
@@ -68,7 +68,7 @@ def mixed_moments(weight: Floats, mean: Floats, variance: Floats) -> tuple[float
     return centre, float(weight @ (variance + (mean - centre) ** 2))
 
 
-def raw_correlation(people: Curve, model: Curve, weight: Floats, raters: int) -> float:
+def raw_correlation(people: RatingCurve, model: RatingCurve, weight: Floats, raters: int) -> float:
     """Pearson correlation over items of the mean rating of so many people with a model's rating."""
     # `weight` contains the share of items in each cell, shape (C,).
     human_mean, human_variance = people.overall(raters)
@@ -98,7 +98,7 @@ def true_ratings(
     truth: RatingTruth,
     judges: Sequence[str],
     share: Floats,
-    people: tuple[Sequence[str], People] | None = None,
+    people: tuple[Sequence[str], RaterTraits] | None = None,
 ) -> pd.DataFrame:
     """Compute what analyses of simulated ratings should find.
 
@@ -115,7 +115,7 @@ def true_ratings(
         Judges in the table.
     share : ndarray, shape (M, T)
         Share of items in each modality and type.
-    people : tuple of (sequence of str, People), optional
+    people : tuple of (sequence of str, RaterTraits), optional
         Names and parameters of the people drawn.
 
     Returns
@@ -289,8 +289,8 @@ def _observed_rows(
     truth: RatingTruth,
     rater: Rater,
     dimension: str,
-    curve: Curve,
-    panel: Curve,
+    curve: RatingCurve,
+    panel: RatingCurve,
     share: Floats,
     raters: int,
 ) -> Iterator[Row]:
@@ -321,7 +321,7 @@ def _groups(truth: RatingTruth, share: Floats) -> Iterator[tuple[str, Floats]]:
             yield kind, (only / only.sum()).reshape(-1)
 
 
-def _person_rows(truth: RatingTruth, names: Sequence[str], people: People) -> Iterator[Row]:
+def _person_rows(truth: RatingTruth, names: Sequence[str], people: RaterTraits) -> Iterator[Row]:
     for number, name in enumerate(names):
         yield "discrimination", name, "", "", "", float(people.discrimination[number])
         for dimension, severity in zip(truth.dimensions, people.severity[number], strict=True):

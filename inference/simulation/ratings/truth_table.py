@@ -19,7 +19,7 @@ import pandas as pd
 from ...errors import InputError, listed
 from ...study.base import suggestion
 from ...study.models import ItemStudy
-from ..truth_table import HUMAN, MODEL, Floats, Rule, Values, one_panel, read_rows
+from ..truth_table import HUMAN, MODEL, Floats, ParameterRule, Values, one_panel, read_rows
 from .draws import Rater, RatingTruth
 
 FILE = "truth.csv"
@@ -27,20 +27,20 @@ COLUMNS = ["judge", "judge_kind", "parameter", "dimension", "level", "value"]
 LEAST = 1e-8  # eigenvalue of a matrix that counts as positive definite
 
 RULES = {
-    "topics": Rule(1, 1e6, HUMAN, ("level",)),
-    "people": Rule(1, 1e6, HUMAN),
-    "mean": Rule(-100, 100, needed=("dimension", "level")),
-    "modality": Rule(-100, 100, needed=("dimension", "level")),
-    "item_sd": Rule(0.01, 100, needed=("dimension",), allowed=("level",)),
-    "threshold": Rule(-100, 100, needed=("dimension", "level")),
-    "correlation": Rule(-1, 1, needed=("dimension", "level")),
-    "topic_share": Rule(0, 1),
-    "severity_sd": Rule(0, 100, HUMAN, allowed=("dimension",)),
-    "severity_correlation": Rule(0, 1, HUMAN),
-    "discrimination_sd": Rule(0, 2, HUMAN),
-    "halo_sd": Rule(0, 100, HUMAN),
-    "consensus_correlation": Rule(-1, 1, MODEL, needed=("dimension",)),
-    "model_shared": Rule(0, 0.99, MODEL, allowed=("dimension",)),
+    "topics": ParameterRule(1, 1e6, HUMAN, ("level",)),
+    "people": ParameterRule(1, 1e6, HUMAN),
+    "mean": ParameterRule(-100, 100, needed=("dimension", "level")),
+    "modality": ParameterRule(-100, 100, needed=("dimension", "level")),
+    "item_sd": ParameterRule(0.01, 100, needed=("dimension",), allowed=("level",)),
+    "threshold": ParameterRule(-100, 100, needed=("dimension", "level")),
+    "correlation": ParameterRule(-1, 1, needed=("dimension", "level")),
+    "topic_share": ParameterRule(0, 1),
+    "severity_sd": ParameterRule(0, 100, HUMAN, allowed=("dimension",)),
+    "severity_correlation": ParameterRule(0, 1, HUMAN),
+    "discrimination_sd": ParameterRule(0, 2, HUMAN),
+    "halo_sd": ParameterRule(0, 100, HUMAN),
+    "consensus_correlation": ParameterRule(-1, 1, MODEL, needed=("dimension",)),
+    "model_shared": ParameterRule(0, 0.99, MODEL, allowed=("dimension",)),
 }
 
 
@@ -98,7 +98,7 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
         )
     if "people" not in sizes:
         raise InputError(f"{place}: the number of people is missing; add a row with the parameter people.")
-    names = _Names(dimensions, types, tuple(level for _, level in sizes["topics"]), ratings)
+    names = _TruthNames(dimensions, types, tuple(level for _, level in sizes["topics"]), ratings)
     for row in table.rows:
         if row.parameter == "modality" and row.cells["level"] not in names.modalities:
             raise InputError(f"{row.at}: column 'level': {suggestion(row.cells['level'], names.modalities)}")
@@ -122,7 +122,7 @@ def read_rating_truth(source: Path | pd.DataFrame, study: ItemStudy) -> RatingTr
 
 
 @dataclass(frozen=True)
-class _Names:
+class _TruthNames:
     dimensions: tuple[str, ...]
     types: tuple[str, ...]
     modalities: tuple[str, ...]
@@ -149,7 +149,7 @@ def _ratings(study: ItemStudy) -> tuple[str, ...]:
     return tuple(str(rating) for rating in range(lowest + 1, highest + 1))
 
 
-def _rater(place: str, judge: str, kind: str, values: Values, names: _Names) -> Rater:
+def _rater(place: str, judge: str, kind: str, values: Values, names: _TruthNames) -> Rater:
     def table(parameter: str, levels: tuple[str, ...], default: float | None = None) -> Floats:
         """Values by dimension and level, shape (D, levels); a row without one counts for all."""
         entries = values.get(parameter, {})
@@ -189,7 +189,7 @@ def _rater(place: str, judge: str, kind: str, values: Values, names: _Names) -> 
     return rater
 
 
-def _check_rater(place: str, rater: Rater, names: _Names) -> None:
+def _check_rater(place: str, rater: Rater, names: _TruthNames) -> None:
     falling = (np.diff(rater.threshold, axis=1) <= 0).any(axis=1)
     if falling.any():
         dimension = names.dimensions[int(falling.argmax())]

@@ -35,7 +35,7 @@ Progress = Callable[[int], None]  # takes the number of pictures drawn
 
 
 @dataclass(frozen=True)
-class Plan:
+class DrawingPlan:
     """The profiles of a job: how many are wanted, and those whose pictures are missing, sorted."""
 
     wanted: int
@@ -52,10 +52,10 @@ class Plan:
         return [self.missing[start : start + CHUNK] for start in range(0, len(self.missing), CHUNK)]
 
 
-def plan(folder: JobFolder, profiles: Integers) -> Plan:
+def plan(folder: JobFolder, profiles: Integers) -> DrawingPlan:
     """Find the profiles whose pictures are missing."""
     profile_ids = np.unique(profiles)
-    return Plan(len(profile_ids), np.setdiff1d(profile_ids, drawn_profiles(folder)))
+    return DrawingPlan(len(profile_ids), np.setdiff1d(profile_ids, drawn_profiles(folder)))
 
 
 def measure_costs(renderer: Renderer, profiles: pd.DataFrame) -> tuple[float, float]:

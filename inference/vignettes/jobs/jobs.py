@@ -21,9 +21,9 @@ from ...study.models import Study
 from ...tables.writing import atomic_write
 from ..faces import Faces
 from ..fonts import Fonts, file_digest
-from ..layouts import Layout, is_shipped, load_layout
+from ..layouts import VignetteLayout, is_shipped, load_layout
 from ..painting import Painter
-from ..placing import Box, Record
+from ..placing import PictureBox, Record
 from ..typesetting import Typesetter
 from .manifest import MADE_WITH, JobFolder, read_job
 from .store import Format, compressor, study_faces, vignette_records
@@ -79,7 +79,7 @@ class Renderer:
     """A job with its layout, fonts and faces, opened once per process."""
 
     job: Job
-    layout: Layout
+    layout: VignetteLayout
     fonts: Fonts
     faces: Faces
     painter: Painter
@@ -240,7 +240,7 @@ def check_ablation(renderer: Renderer, profiles: pd.DataFrame) -> None:
             )
 
 
-def _first_moved(before: tuple[Box, ...], now: tuple[Box, ...]) -> str | None:
+def _first_moved(before: tuple[PictureBox, ...], now: tuple[PictureBox, ...]) -> str | None:
     """Return the name of the first box without a cue whose position differs."""
     boxes_before, boxes_now = (
         [(box.name, box.x, box.y, box.width, box.height) for box in boxes if box.cue is None]

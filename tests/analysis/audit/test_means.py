@@ -24,13 +24,13 @@ from conjury.analysis.audit.arithmetic import (
     sample_sizes,
 )
 from conjury.analysis.audit.arithmetic.means import (
-    Definition,
+    MeanDefinition,
     chance,
     nearest_pair,
     neighbours,
 )
 from conjury.analysis.audit.arithmetic.numbers import ROUNDINGS
-from conjury.analysis.audit.arithmetic.ratings import DIVISORS, Scale, fits, printed, variance_bounds
+from conjury.analysis.audit.arithmetic.ratings import DIVISORS, RatingGrid, fits, printed, variance_bounds
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import PUBLISHED
 
@@ -73,7 +73,7 @@ def brute_force(
     return pairs
 
 
-def values_of(scale: Scale) -> list[Fraction]:
+def values_of(scale: RatingGrid) -> list[Fraction]:
     return [scale.lowest + j * scale.step for j in range(scale.top + 1)]
 
 
@@ -83,7 +83,7 @@ def values_of(scale: Scale) -> list[Fraction]:
 def test_verdicts_equal_those_of_enumeration_on_the_whole_published_grid(
     ends: list[int], step: int | str, items: int, sizes: tuple[int, ...], divisor: str, rounding: str
 ) -> None:
-    scale = Scale.of(ends, step, items)
+    scale = RatingGrid.of(ends, step, items)
     for n in sizes:
         possible = (
             brute_force(values_of(scale), n, divisor, rounding, 1) if n > 1 or divisor == "n" else set()
@@ -97,7 +97,7 @@ def test_verdicts_equal_those_of_enumeration_on_the_whole_published_grid(
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("divisor", DIVISORS)
 def test_verdicts_with_two_decimals_equal_those_of_enumeration(divisor: str, rounding: str) -> None:
-    scale = Scale.of([0, 4])
+    scale = RatingGrid.of([0, 4])
     possible = brute_force(values_of(scale), 6, divisor, rounding, 2)
     for m in range(0, 401):
         mean = printed(m, 2).interval(rounding)
@@ -110,7 +110,7 @@ def test_verdicts_with_two_decimals_equal_those_of_enumeration(divisor: str, rou
 
 
 def test_possible_standard_deviations_are_those_of_all_ratings_with_the_mean() -> None:
-    possible = brute_force(values_of(Scale.of([1, 5])), 8, "n-1", "nearest", 2)
+    possible = brute_force(values_of(RatingGrid.of([1, 5])), 8, "n-1", "nearest", 2)
     for text in ("1.00", "2.12", "2.13", "3.50", "4.88", "5.00", "2.20"):
         expected = sorted(s for m, s in possible if m == int(text.replace(".", "")))
         assert possible_sds(text, 8, [1, 5]) == [printed(s, 2).text for s in expected]
@@ -209,7 +209,7 @@ def test_possible_numbers_are_consistent_and_say_how_likely_that_was() -> None:
 
 
 def test_chance_is_the_share_of_published_numbers_that_are_possible() -> None:
-    (stated,) = [Definition("as stated", (7,), Scale.of([1, 3]), "n-1", "nearest")]
+    (stated,) = [MeanDefinition("as stated", (7,), RatingGrid.of([1, 3]), "n-1", "nearest")]
     passing = []
     for m in range(10, 31):
         mean = printed(m, 1)
@@ -231,7 +231,7 @@ def test_sample_sizes_up_to_a_twentieth_away_are_tried_two_at_least_and_ten_at_m
 
 
 def test_a_drawn_chance_is_a_share_of_a_thousand_draws() -> None:
-    stated = Definition("as stated", (31,), Scale.of([1, 7]), "n-1", "nearest")
+    stated = MeanDefinition("as stated", (31,), RatingGrid.of([1, 7]), "n-1", "nearest")
     share, exact = chance((stated,), (2, Fraction(1)), (2, Fraction(1)))
     assert not exact
     assert 0.1 < share < 0.9
@@ -239,7 +239,7 @@ def test_a_drawn_chance_is_a_share_of_a_thousand_draws() -> None:
 
 
 def test_nearest_possible_pair_is_the_nearest_of_all() -> None:
-    stated = Definition("as stated", (6,), Scale.of([1, 5]), "n-1", "nearest")
+    stated = MeanDefinition("as stated", (6,), RatingGrid.of([1, 5]), "n-1", "nearest")
     possible = brute_force(values_of(stated.scale), 6, "n-1", "nearest", 2)
     draws = random.Random(5)
     for _ in range(40):
@@ -296,7 +296,7 @@ def test_floats_are_refused_since_trailing_zeros_count() -> None:
 
 
 def test_variance_bounds_are_the_least_and_the_largest_of_all_ratings() -> None:
-    scale = Scale.of([1, 5])
+    scale = RatingGrid.of([1, 5])
     for n in (2, 3, 5):
         spread: dict[Fraction, list[Fraction]] = {}
         for ratings in combinations_with_replacement(range(1, 6), n):

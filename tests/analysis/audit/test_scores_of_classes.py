@@ -14,10 +14,10 @@ from conjury.analysis.audit.arithmetic import Finding, Printed
 from conjury.analysis.audit.arithmetic.scores.averages import mean_over_folds, possible_sums
 from conjury.analysis.audit.arithmetic.scores.boxes import Boxes
 from conjury.analysis.audit.arithmetic.scores.classes import items_of
-from conjury.analysis.audit.arithmetic.scores.definitions import Definition, squared
-from conjury.analysis.audit.arithmetic.scores.layout import Layout, Matrix, layout_of
+from conjury.analysis.audit.arithmetic.scores.definitions import ScoreDefinition, squared
+from conjury.analysis.audit.arithmetic.scores.layout import ConfusionMatrix, GoldLayout, layout_of
 from conjury.analysis.audit.arithmetic.scores.measures import OVERALL, RATIOS, Measure, exact, values
-from conjury.analysis.audit.arithmetic.scores.search import Problem, _walk, candidates, moves, search
+from conjury.analysis.audit.arithmetic.scores.search import MatrixSearch, _walk, candidates, moves, search
 from conjury.analysis.audit.published.checking import under_alternative
 from conjury.inference.errors import InputError
 
@@ -32,7 +32,7 @@ def compositions(n: int, cells: int):
 
 
 @cache
-def enumerated(layout: Layout) -> frozenset[Matrix]:
+def enumerated(layout: GoldLayout) -> frozenset[ConfusionMatrix]:
     """Diagonals and margins of all confusion matrices; the last column are missing answers."""
     k = len(layout.classes)
     found = set()
@@ -43,18 +43,18 @@ def enumerated(layout: Layout) -> frozenset[Matrix]:
             table = np.array(rows)
             if layout.missing[0] <= table[:, k].sum() <= layout.missing[1]:
                 given = tuple(int(g) for g in table[:, :k].sum(axis=0))
-                found.add(Matrix(gold, tuple(int(t) for t in np.diag(table)), given))
+                found.add(ConfusionMatrix(gold, tuple(int(t) for t in np.diag(table)), given))
     return frozenset(found)
 
 
-def layout(*gold: int, missing: tuple[int, int] = (0, 0)) -> Layout:
+def layout(*gold: int, missing: tuple[int, int] = (0, 0)) -> GoldLayout:
     known = layout_of({f"c{k}": n for k, n in enumerate(gold)}, {})
-    return Layout(known.classes, known.labels, known.of, known.gold, known.n, missing)
+    return GoldLayout(known.classes, known.labels, known.of, known.gold, known.n, missing)
 
 
-def unknown(n: int, k: int, answered: tuple[int, int] | None = None) -> Layout:
+def unknown(n: int, k: int, answered: tuple[int, int] | None = None) -> GoldLayout:
     names = tuple(f"c{i}" for i in range(k))
-    return Layout(names, names, tuple(range(k)), ((0, n),) * k, answered or (n, n))
+    return GoldLayout(names, names, tuple(range(k)), ((0, n),) * k, answered or (n, n))
 
 
 SMALL = [
@@ -70,14 +70,14 @@ SMALL = [
 
 
 @pytest.mark.parametrize("known", SMALL, ids=str)
-def test_a_diagonal_with_margins_exists_as_enumeration_says(known: Layout) -> None:
+def test_a_diagonal_with_margins_exists_as_enumeration_says(known: GoldLayout) -> None:
     k, most = len(known.classes), known.n[1]
     listed = {
-        Matrix(gold, hits, given)
+        ConfusionMatrix(gold, hits, given)
         for gold in product(*(range(low, high + 1) for low, high in known.gold))
         for hits in product(*(range(n + 1) for n in gold))
         for given in product(range(most + 1), repeat=k)
-        if sum(given) <= most and Matrix(gold, hits, given).exists(known)
+        if sum(given) <= most and ConfusionMatrix(gold, hits, given).exists(known)
     }
     assert listed == enumerated(known)
 
@@ -88,7 +88,7 @@ def measures(k: int) -> list[Measure]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("known", SMALL, ids=str)
-def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: Layout) -> None:
+def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: GoldLayout) -> None:
     matrices = sorted(enumerated(known), key=str)
     scores = measures(len(known.classes))
     value = {m: [exact(m, one, known) for one in matrices] for m in scores}
@@ -106,7 +106,7 @@ def test_search_equals_enumeration_for_scores_and_pairs_of_scores(known: Layout)
             interval = Printed.read(f"{at:.2f}").interval()
             needs.append((measure, squared(interval) if measure.name == "mcc" else interval))
         exists = any(all(value[m][i] in at for m, at in needs) for i in range(len(matrices)))
-        found = search(Problem(known, tuple(needs)))
+        found = search(MatrixSearch(known, tuple(needs)))
         assert (found.matrix is not None) == exists, needs
         assert found.exhausted != exists
         answers.append(exists)
@@ -162,7 +162,7 @@ def test_scores_of_real_tables_of_three_and_four_classes_are_never_inconsistent(
         known = layout_of(counts_of(gold), {})
         roles = {name: _measure(name) for name in names}
         numbers = {name: Printed.read(f"{scores[name]:.{digits}f}") for name in names}
-        found = search(Definition("as stated", known, roles).problem(numbers))
+        found = search(ScoreDefinition("as stated", known, roles).problem(numbers))
         assert not found.exhausted, (numbers, known)
         decided += found.matrix is not None
     assert decided / n_tables >= 0.85
@@ -206,12 +206,12 @@ def test_a_finding_names_a_matrix_or_the_definition_under_which_there_is_one(pub
         (layout(4, 3, missing=(0, 7)), "4 c0, 3 c1 items, any number of them missing"),
     ],
 )
-def test_items_are_stated_as_their_number_or_their_least_and_most(known: Layout, words: str) -> None:
-    assert items_of(Definition("as stated", known, {})) == words
+def test_items_are_stated_as_their_number_or_their_least_and_most(known: GoldLayout, words: str) -> None:
+    assert items_of(ScoreDefinition("as stated", known, {})) == words
 
 
 @pytest.mark.parametrize("known", [unknown(20, 3), unknown(7, 4), unknown(20, 2, (12, 15))], ids=str)
-def test_a_search_begins_at_a_matrix_of_as_many_items_as_there_are(known: Layout) -> None:
+def test_a_search_begins_at_a_matrix_of_as_many_items_as_there_are(known: GoldLayout) -> None:
     [counts] = candidates(Boxes.whole(known), known)
     k = len(known.classes)
     gold, hits, given = counts[:k], counts[k : 2 * k], counts[2 * k :]
@@ -221,7 +221,7 @@ def test_a_search_begins_at_a_matrix_of_as_many_items_as_there_are(known: Layout
 
 
 @pytest.mark.parametrize("known", [layout(40, 30, 30), unknown(100, 3)])
-def test_moves_change_the_counts_of_each_label_equally_often(known: Layout) -> None:
+def test_moves_change_the_counts_of_each_label_equally_often(known: GoldLayout) -> None:
     changed = (moves(known, np.random.default_rng(2), 6000) != 0).mean(axis=0).reshape(3, 3)
     assert (changed[0] == 0).all() == known.fixed
     for shares in changed:
@@ -233,7 +233,7 @@ def test_scores_of_classes_with_several_labels_are_possible_if_a_table_has_them(
     known = layout_of({"a": 6, "b": 5, "c": 9}, {"ab": ["a", "b"]})
     texts = {"accuracy": "0.650", "recall:0": "0.545", "recall:1": "0.778", "precision:0": "0.750"}
     needs = tuple((_measure(role), Printed.read(text).interval()) for role, text in texts.items())
-    matrix = search(Problem(known, needs)).matrix
+    matrix = search(MatrixSearch(known, needs)).matrix
     assert matrix is not None
     assert matrix.gold == (6, 5, 9)
     assert (matrix.hits[0] + matrix.hits[1], matrix.hits[2], matrix.given) == (6, 7, (8, 12))
@@ -241,14 +241,14 @@ def test_scores_of_classes_with_several_labels_are_possible_if_a_table_has_them(
 
 def test_kappa_of_one_is_possible_where_a_class_has_no_items() -> None:
     known = layout(4, 3, 0)
-    matrix = search(Problem(known, ((Measure("kappa"), Printed.read("1.000").interval()),))).matrix
-    assert matrix == Matrix((4, 3, 0), (4, 3, 0), (4, 3, 0))
+    matrix = search(MatrixSearch(known, ((Measure("kappa"), Printed.read("1.000").interval()),))).matrix
+    assert matrix == ConfusionMatrix((4, 3, 0), (4, 3, 0), (4, 3, 0))
 
 
 def test_a_walk_returns_the_matrix_that_its_last_step_reaches() -> None:
     known = layout(40, 30, 30)
     needs = ((Measure("accuracy"), "0.910"), (Measure("recall", 0), "0.900"))
-    problem = Problem(known, tuple((m, Printed.read(text).interval()) for m, text in needs))
+    problem = MatrixSearch(known, tuple((m, Printed.read(text).interval()) for m, text in needs))
     start = candidates(Boxes.whole(known), known)[0]
     walks = [_walk(problem, Boxes.whole(known), start, np.random.default_rng(1), n) for n in range(30)]
     first = next(n for n, matrix in enumerate(walks) if matrix is not None)
@@ -265,7 +265,7 @@ def test_nothing_is_called_inconsistent_without_proof() -> None:
         (Measure("weighted_f1"), "0.6204"),
         (Measure("kappa"), "0.4101"),
     )
-    problem = Problem(known, tuple((m, Printed.read(text).interval()) for m, text in needs))
+    problem = MatrixSearch(known, tuple((m, Printed.read(text).interval()) for m, text in needs))
     cut_off = search(problem, 0, walks=False)
     assert cut_off.matrix is None
     assert not cut_off.exhausted

@@ -12,7 +12,7 @@ import pytest
 from published_numbers import findings as run
 
 from conjury.analysis.audit.arithmetic import Finding, Interval, Printed
-from conjury.analysis.audit.arithmetic.ratings import Scale, printed
+from conjury.analysis.audit.arithmetic.ratings import RatingGrid, printed
 from conjury.analysis.audit.arithmetic.totals import chance, shares_fit, sum_to_one
 from conjury.analysis.audit.arithmetic.weights import is_weighted_mean, mean_range, shares
 from conjury.inference.errors import InputError
@@ -52,7 +52,7 @@ def test_shares_sum_to_one_if_and_only_if_some_sample_size_fits(rounding: str) -
 
 @pytest.mark.long
 def test_weighted_means_of_ratings_equal_enumeration_of_sums() -> None:
-    scale, half = Scale.of([0, 2]), Fraction(1, 20)
+    scale, half = RatingGrid.of([0, 2]), Fraction(1, 20)
     sums = [(Fraction(a, 3), Fraction(b, 4), Fraction(a + b, 7)) for a in range(7) for b in range(9)]
     for digits in product(range(0, 21, 4), range(21), range(21)):
         values = [Fraction(digit, 10) for digit in digits]

@@ -18,7 +18,7 @@ from conjury.analysis.audit.recovery import label_recovery
 from conjury.analysis.benchmark import passes, score, scores
 from conjury.analysis.benchmark.annotators import annotators, distinctions
 from conjury.analysis.benchmark.cards import cards, length_effects
-from conjury.analysis.benchmark.data.answered import Answered, missing_in_words, score_study
+from conjury.analysis.benchmark.data.answered import LabelAnswers, missing_in_words, score_study
 from conjury.analysis.benchmark.data.scoring import rule_of
 from conjury.analysis.figures import alt as alt_of
 from conjury.analysis.pipeline.items import by_published_rules, plan_labels
@@ -41,7 +41,7 @@ def study(name: str) -> ItemStudy:
 
 
 @cache
-def answered(name: str = "multiturn", judges: tuple[str, ...] = ("one",), samples: int = 1) -> Answered:
+def answered(name: str = "multiturn", judges: tuple[str, ...] = ("one",), samples: int = 1) -> LabelAnswers:
     """Made-up answers to the items of a study: gold with mistakes and missing answers."""
     known = study(name)
     assert known.gold is not None
@@ -64,16 +64,16 @@ def answered(name: str = "multiturn", judges: tuple[str, ...] = ("one",), sample
                 rows.append((judge, row["item_id"], prompt, sample, task, *answer))
     names = ["judge_id", "item_id", "prompt_id", "sample", "dimension", "value", "status"]
     judged = pd.DataFrame(rows, columns=names).assign(judge_kind="model", rule="label/strict@2")
-    return Answered(known, judged, gold, items)
+    return LabelAnswers(known, judged, gold, items)
 
 
-def of_every_seventh_item(samples: int = 1) -> Answered:
+def of_every_seventh_item(samples: int = 1) -> LabelAnswers:
     given = answered(samples=samples)
     kept = given.labels["item_id"].unique()[::7]
     return replace(given, judgments=given.judgments[given.judgments["item_id"].isin(kept)])
 
 
-def steps(given: Answered) -> dict[str, Any]:
+def steps(given: LabelAnswers) -> dict[str, Any]:
     return {planned.name: planned for planned in plan_labels(given, OPTIONS).steps}
 
 
@@ -109,7 +109,7 @@ def test_missing_answers_are_wrong_excluded_or_scored_as_the_study_says() -> Non
     known = study("harm_or_humor")
     status = ["ok", "empty", "refused", "error"]
     judged = answers_to("abcd", ["harmful", None, None, None], status=status)
-    given = Answered(known, judged, gold_of("abcd", "explicit"))
+    given = LabelAnswers(known, judged, gold_of("abcd", "explicit"))
     found = scores(score_study(given, judged), metrics=["accuracy"], draws=0).frame
     ours = found[found["judge"] == "gpt"].set_index("missing")
     assert ours["estimate"].to_dict() == pytest.approx({"wrong": 1 / 4, "missing": 1.0, "study": 2 / 3})
@@ -184,7 +184,7 @@ def test_notes_name_published_numbers_that_are_not_compared() -> None:
     assert some(fitted.all_notes, "Answers under shuffled are not compared")
 
 
-def by_language(rule: str, given: Answered) -> list[pd.DataFrame]:
+def by_language(rule: str, given: LabelAnswers) -> list[pd.DataFrame]:
     """Judgments as one file per language, parsed by a rule."""
     language = given.judgments["item_id"].map(given.items.set_index("item_id")["language"])
     ruled = given.judgments.assign(rule=f"label/{rule}@1")
@@ -340,9 +340,9 @@ def test_raw_labels_are_kept_when_they_are_read_twice(tmp_path: Path) -> None:
     assert again[["label", "raw"]].values.tolist() == [["surreal_absurdism", "Absurdism"]]
 
 
-def simulated(name: str, **options: object) -> tuple[Answered, pd.DataFrame]:
+def simulated(name: str, **options: object) -> tuple[LabelAnswers, pd.DataFrame]:
     made = simulate_labels(study(name), seed=3, **options)
-    return Answered(study(name), made.judgments, made.labels, made.items), made.truth
+    return LabelAnswers(study(name), made.judgments, made.labels, made.items), made.truth
 
 
 @pytest.mark.long

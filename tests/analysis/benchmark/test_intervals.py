@@ -11,7 +11,13 @@ from made_up.labels import answers_to, gold_of
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.benchmark import by_label, confusion, score, scores
-from conjury.analysis.benchmark.intervals import Labelled, Plan, bounds_of, bounds_of_metrics, cluster_sums
+from conjury.analysis.benchmark.intervals import (
+    IntervalPlan,
+    LabelledAnswers,
+    bounds_of,
+    bounds_of_metrics,
+    cluster_sums,
+)
 from conjury.analysis.benchmark.metrics import cluster_margins, margins_of, metric
 from conjury.analysis.results import Result
 
@@ -64,7 +70,7 @@ def test_of_a_constant_answer_only_metrics_that_rest_on_the_gold_labels_have_int
 
 def test_percentile_intervals_of_f1_cover_at_the_nominal_rate() -> None:
     rng = np.random.default_rng(11)
-    n, k, times, plan = 150, 3, 400, Plan(draws=400)
+    n, k, times, plan = 150, 3, 400, IntervalPlan(draws=400)
     shares = np.array([0.5, 0.3, 0.2])
     confused = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.3, 0.2, 0.5]])
     joint = (shares[:, None] * confused).ravel()
@@ -155,7 +161,7 @@ def test_metrics_of_few_items_cover_at_their_rate(name: str) -> None:
 
     def margins(counts: np.ndarray) -> Any:
         level, given = np.repeat([0, 0, 1, 1], counts), np.repeat([0, 1, 0, 1], counts)
-        return Labelled(
+        return LabelledAnswers(
             level, given, np.arange(counts.sum()), int(counts.sum()), np.arange(2), CLASSES, CLASSES
         )
 

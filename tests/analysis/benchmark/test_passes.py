@@ -13,7 +13,7 @@ from made_up.labels import gold_of, noted
 from conjury.analysis.benchmark import Scored, passes, score
 from conjury.analysis.benchmark.pass_at_k import (
     LEFT_OUT,
-    Answers,
+    SampledLabels,
     best_of_k,
     majority_of_k,
     pass_all_k,
@@ -38,8 +38,8 @@ def scored(answers: list[list[str | None]], gold: list[str]) -> Scored:
     return score(judged, gold_of(items, gold), classes=["a", "b", "c"])
 
 
-def of(gold: int, *samples: int) -> Answers:
-    return Answers(np.array([gold]), np.array([samples]))
+def of(gold: int, *samples: int) -> SampledLabels:
+    return SampledLabels(np.array([gold]), np.array([samples]))
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
@@ -71,7 +71,7 @@ def test_of_the_first_k_samples_ties_are_shared_and_no_answer_has_no_vote(rule, 
 
 
 def test_units_with_fewer_than_k_samples_are_excluded() -> None:
-    answers = Answers(np.array([0, 0]), np.array([[0, 1, 1], [0, 1, LEFT_OUT]]))
+    answers = SampledLabels(np.array([0, 0]), np.array([[0, 1, 1], [0, 1, LEFT_OUT]]))
     assert np.isnan(pass_at_k(answers, 3)).tolist() == [False, True]
     assert np.isnan(pass_all_k(answers, 3)).tolist() == [False, True]
 
@@ -110,7 +110,7 @@ def test_baselines_are_the_mean_over_all_random_answers_and_the_constant_majorit
     found = found[found["judge"] == "random"].set_index(["metric", "k"])["estimate"]
     for (name, k), expected in found.items():
         every = np.array(list(product(range(3), repeat=k)))
-        mean = RULES[name](Answers(np.zeros(len(every), dtype=np.int64), every), k).mean()
+        mean = RULES[name](SampledLabels(np.zeros(len(every), dtype=np.int64), every), k).mean()
         assert expected == pytest.approx(mean, abs=1e-12), (name, k)
     found = passes(scored([["b"] * 3] * 4, ["a", "a", "a", "b"]), draws=0).frame
     assert set(found.loc[found["judge"] == "majority class", "estimate"]) == {0.75}

@@ -11,7 +11,7 @@ import pytest
 from stored import in_duckdb
 
 from conjury.analysis.benchmark import by_label, confusion, differences, metrics, passes, score, scores
-from conjury.analysis.benchmark.intervals import Plan
+from conjury.analysis.benchmark.intervals import IntervalPlan
 from conjury.analysis.benchmark.metrics import expected_f1
 from conjury.analysis.frames import unit_batches
 from conjury.analysis.numerics.poisson import poisson_weights, states_of
@@ -119,11 +119,11 @@ def test_intervals_are_those_of_memory_with_the_same_weights(
     labels = labels[labels["label_set"] == "tone"]
     items["topic_id"] = np.arange(len(items)) % 5  # so that every topic is everywhere
 
-    def weights(plan: Plan, n_clusters: int) -> np.ndarray:
+    def weights(plan: IntervalPlan, n_clusters: int) -> np.ndarray:
         drawn = poisson_weights(states_of(sorted(map(str, range(n_clusters))), plan.seed), plan.draws)
         return np.vstack([np.ones(n_clusters), drawn.T.astype(float)])
 
-    monkeypatch.setattr(Plan, "weights", weights)
+    monkeypatch.setattr(IntervalPlan, "weights", weights)
     monkeypatch.setattr(unit_batches, "ROWS_AT_A_TIME", 100)
     plan = {"draws": 50, "seed": 3, "cluster": "topic_id", "interval": "bootstrap"}
     expected = function(score(judgments, labels, items=items), **plan, **options)

@@ -14,7 +14,7 @@ from conjury.analysis.conjoint.power.design_card import (
     MODELS,
     SMALL,
     DesignCard,
-    Plan,
+    PairPlan,
     cramers_v,
     joins,
     make_card,
@@ -57,7 +57,7 @@ def drawn(study: Study, pairs: int, seed: int) -> pd.DataFrame:
 
 
 def card_of(study: Study) -> DesignCard:
-    plans = [Plan(MODELS, "Each model", 600, {}), Plan("human", "Panel", 200, {"tasks": 4})]
+    plans = [PairPlan(MODELS, "Each model", 600, {}), PairPlan("human", "Panel", 200, {"tasks": 4})]
     return make_card(study, drawn(study, 600, 1), plans)
 
 

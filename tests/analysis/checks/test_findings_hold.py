@@ -15,7 +15,7 @@ from conjury.analysis.checks.answers.labels.class_frequencies import class_frequ
 from conjury.analysis.checks.answers.labels.label_variants import label_variants
 from conjury.analysis.checks.effects import difference_frame, judge_differences
 from conjury.analysis.checks.files.lengths import lengths
-from conjury.analysis.checks.judged import Judged, split
+from conjury.analysis.checks.judged import JudgedChoices, split
 from conjury.analysis.checks.people.constant_raters import constant_raters
 from conjury.analysis.checks.provenance.model_returned import model_returned
 from conjury.analysis.checks.provenance.settings_sent import settings_sent
@@ -131,7 +131,7 @@ def test_joint_tests_that_could_not_be_made_are_not_counted() -> None:
     simulated = simulate(
         load_study("moderation"), 1, judges=["gpt4o"], prompts=["baseline"], pairs=20, truth=False
     )
-    group: Judged = split(load_study("moderation"), simulated.choices)[0]
+    group: JudgedChoices = split(load_study("moderation"), simulated.choices)[0]
     keys = pd.DataFrame({"feature": "f", "level": ["a", "b"]})
     frames = [
         (group, difference_frame(keys.assign(test=name), np.array([0.2, 0.1]), np.eye(2) / 1e4, n, 0.05))

@@ -11,7 +11,7 @@ import pytest
 from conjury.analysis.checks import Check
 from conjury.analysis.checks.answers.order.carry_over import REMEDIES, SHOWN, SIDE
 from conjury.analysis.checks.effects import difference_frame, judge_differences
-from conjury.analysis.checks.judged import Judged, split
+from conjury.analysis.checks.judged import JudgedChoices, split
 from conjury.analysis.checks.registry import Question
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
@@ -20,15 +20,15 @@ QUESTION = Question("CJ304", "order", "Order", "Are they the same?", "They diffe
 
 
 @pytest.fixture(scope="module")
-def group() -> Judged:
+def group() -> JudgedChoices:
     study = load_study("moderation")
     made = simulate(study, 1, judges=["gpt4o"], prompts=["baseline"], pairs=20, truth=False)
     return split(study, made.choices)[0]
 
 
 def of_judge(
-    group: Judged, judge: str, differences: dict[str, float], errors: list[float]
-) -> tuple[Judged, pd.DataFrame]:
+    group: JudgedChoices, judge: str, differences: dict[str, float], errors: list[float]
+) -> tuple[JudgedChoices, pd.DataFrame]:
     keys = pd.DataFrame({"feature": "f", "level": list(differences)})
     estimate = np.array(list(differences.values()))
     return replace(group, judge=judge), difference_frame(
@@ -40,7 +40,7 @@ def named(check: Check) -> str:
     return check.finding.split("largest difference")[1]
 
 
-def test_the_difference_named_is_one_that_causes_the_failure(group: Judged) -> None:
+def test_the_difference_named_is_one_that_causes_the_failure(group: JudgedChoices) -> None:
     precise = of_judge(group, "precise", {"true": 0.09, "null": 0.001}, [0.01, 0.01])
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
@@ -48,7 +48,7 @@ def test_the_difference_named_is_one_that_causes_the_failure(group: Judged) -> N
     assert "+0.090 (f = true, precise" in named(found)
 
 
-def test_the_difference_named_lies_where_a_joint_test_rejects(group: Judged) -> None:
+def test_the_difference_named_lies_where_a_joint_test_rejects(group: JudgedChoices) -> None:
     precise = of_judge(group, "precise", {"true": 0.04, "null": 0.001}, [0.005, 0.005])
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [precise, noisy], [], 0.05, "differences")
@@ -56,7 +56,7 @@ def test_the_difference_named_lies_where_a_joint_test_rejects(group: Judged) -> 
     assert "+0.040 (f = true, precise" in named(found)
 
 
-def test_without_a_rejection_the_largest_of_all_is_named(group: Judged) -> None:
+def test_without_a_rejection_the_largest_of_all_is_named(group: JudgedChoices) -> None:
     noisy = of_judge(group, "noisy", {"chance": -0.3, "null": 0.01}, [0.2, 0.2])
     found = judge_differences(QUESTION, [noisy], [], 0.05, "differences")
     assert found.verdict == "pass"
@@ -64,7 +64,7 @@ def test_without_a_rejection_the_largest_of_all_is_named(group: Judged) -> None:
     assert found.finding.startswith("0 of 1 joint test finds")
 
 
-def test_the_remedy_is_that_of_the_test_that_rejects(group: Judged) -> None:
+def test_the_remedy_is_that_of_the_test_that_rejects(group: JudgedChoices) -> None:
     judge, side = of_judge(group, "panel", {"same": 0.1}, [0.01])
     _, shown = of_judge(group, "panel", {"before": 0.001}, [0.01])
     table = pd.concat([side.assign(test=SIDE), shown.assign(test=SHOWN)])

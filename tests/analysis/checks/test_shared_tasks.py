@@ -10,7 +10,7 @@ from conjury.analysis.checks import Check
 from conjury.analysis.checks.design.shared_tasks import shared_tasks
 from conjury.analysis.checks.judged import split
 from conjury.inference.design.drawn import DrawnDesign, draw_design, with_panel
-from conjury.inference.design.panels import Panel, sample_people
+from conjury.inference.design.panels import TaskPanel, sample_people
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
@@ -29,7 +29,7 @@ def design(study: Study, profiles: pd.DataFrame) -> DrawnDesign:
     drawn = draw_design(study, PAIRS, 0.1, seed=1)
     pairs = drawn.tasks[~drawn.tasks["repeat"].to_numpy(bool)]
     tasks = sample_people(study, pairs, np.full(PAIRS, 0.6), PEOPLE, 1, seed=2)
-    return with_panel(study, drawn, profiles, Panel(tasks, {"sample": "uniform"}))
+    return with_panel(study, drawn, profiles, TaskPanel(tasks, {"sample": "uniform"}))
 
 
 @pytest.fixture(scope="module")

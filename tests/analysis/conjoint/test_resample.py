@@ -26,7 +26,7 @@ from conjury.analysis.conjoint import (
 from conjury.analysis.conjoint.resample import draw_weights
 from conjury.analysis.numerics import intervals
 from conjury.analysis.numerics.bootstrap import cross
-from conjury.analysis.numerics.panel import Clusters
+from conjury.analysis.numerics.panel import RowClusters
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ a + b"
@@ -66,7 +66,7 @@ def drawn(estimator: Any = amce, data: Any = DATA, formula: str = FORMULA, **opt
 def drawn_counts(unit: str, draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Weight of each unit in each draw, and the unit of each row."""
     codes = np.arange(len(DATA)) if unit == "row" else np.unique(DATA[unit], return_inverse=True)[1]
-    units = cross([Clusters(codes, int(codes.max()) + 1)])
+    units = cross([RowClusters(codes, int(codes.max()) + 1)])
     return np.vstack([block() for block in draw_weights(units, draws, seed)]), codes
 
 
@@ -243,8 +243,8 @@ def test_p_values_invert_the_interval(method: Any, alpha: float) -> None:
 @pytest.mark.parametrize("acceleration", [-0.1, 0.0, 0.1])
 def test_a_null_at_the_limit_has_p_of_alpha_whatever_the_acceleration(acceleration: float) -> None:
     replicates = np.random.default_rng(3).gamma(9, size=(20_001, 1))
-    sample = intervals.Sample(np.array([8.8]), replicates, np.array([True]))
-    moments = intervals.Moments(np.ones(1), np.array([6 * acceleration]))
+    sample = intervals.BootstrapSample(np.array([8.8]), replicates, np.array([True]))
+    moments = intervals.InfluenceMoments(np.ones(1), np.array([6 * acceleration]))
     found = intervals.bca(sample, moments, 0.1)
     for null in (found.lower[0], found.upper[0]):
         np.testing.assert_allclose(intervals.bca(sample, moments, 0.1, null).p, 0.1, atol=0.002)
@@ -256,7 +256,9 @@ def test_a_null_at_the_limit_has_p_of_alpha_whatever_the_acceleration(accelerati
 def test_p_of_a_basic_interval_counts_draws_beyond_the_reflected_null(null: float, p: float) -> None:
     """A thousand skewed draws around 10: 8 is reflected at 12, above which there are 190, 12.5 at 7.5."""
     replicates = np.r_[np.linspace(8.0, 11.9, 810), np.linspace(12.1, 20.0, 190)][:, None]
-    found = intervals.basic(intervals.Sample(np.array([10.0]), replicates, np.array([True])), 0.05, null)
+    found = intervals.basic(
+        intervals.BootstrapSample(np.array([10.0]), replicates, np.array([True])), 0.05, null
+    )
     assert found.p[0] == pytest.approx(p, rel=1e-9)
 
 
@@ -322,7 +324,7 @@ def test_ties_with_the_null_are_ties_whatever_rounding_does() -> None:
     exact = np.repeat([0.4, 0.5, 0.6], [20, 60, 20])[:, None]
 
     def p(draws: np.ndarray, scale: float) -> np.ndarray:
-        sample = intervals.Sample(np.array([0.5 * scale]), draws, np.array([True]))
+        sample = intervals.BootstrapSample(np.array([0.5 * scale]), draws, np.array([True]))
         return intervals.percentile(sample, 0.05, 0.5 * scale).p
 
     for scale in (1.0, 1e-6, 1e6):

@@ -26,7 +26,7 @@ from conjury.analysis.conjoint import (
     reliability,
     wild,
 )
-from conjury.analysis.conjoint.reliability.correction import Corrected
+from conjury.analysis.conjoint.reliability.correction import SwapCorrectedEstimates
 from conjury.analysis.pipeline.robustness import robustness
 from conjury.analysis.report import Report
 from conjury.inference.design.drawn import load_design, save_design
@@ -57,11 +57,11 @@ def always_a(choices: pd.DataFrame) -> pd.DataFrame:
     return choices.assign(chosen=((choices["position"] == "A") != other).astype("Int8"))
 
 
-def corrected(choices: pd.DataFrame) -> Corrected:
+def corrected(choices: pd.DataFrame) -> SwapCorrectedEstimates:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = amce(choices, HOTEL_FORMULA, id="pair_id", correct="reliability")
-    assert isinstance(made, Corrected)
+    assert isinstance(made, SwapCorrectedEstimates)
     return made
 
 

@@ -18,14 +18,14 @@ from conjury.analysis.conjoint import amce
 from conjury.analysis.conjoint.prediction_powered import PredictionPowered
 from conjury.analysis.correction import label_plan
 from conjury.analysis.correction.items import (
-    Corrected,
-    Rows,
+    CorrectedEstimates,
+    EstimateRows,
     correct,
     interval_table,
     quantile,
     weighted_mean,
 )
-from conjury.analysis.numerics.panel import Clusters
+from conjury.analysis.numerics.panel import RowClusters
 
 pytestmark = pytest.mark.long
 LABELLED, OTHER = 80, 800
@@ -47,25 +47,25 @@ def sampled(draws: int, seed: int, rho: float = 0.8) -> tuple[np.ndarray, np.nda
 
 def corrected_of(
     human: np.ndarray, model: np.ndarray, labelled: np.ndarray, other: np.ndarray, weight: np.ndarray
-) -> Corrected:
+) -> CorrectedEstimates:
     """Correct weighted means of people's answers (n, m) to some items by a model's, to these and others."""
-    rows = Rows(
+    rows = EstimateRows(
         weighted_mean(human[labelled], weight[labelled]),
         [weighted_mean(model[labelled], weight[labelled])],
         [weighted_mean(model[other], np.ones(len(other)))],
-        {"item_id": Clusters(np.concatenate([labelled, other]), len(model))},
+        {"item_id": RowClusters(np.concatenate([labelled, other]), len(model))},
     )
     return correct(rows, "coefficient", 5, 1)
 
 
-def means_of(people: np.ndarray, answers: np.ndarray) -> Corrected:
+def means_of(people: np.ndarray, answers: np.ndarray) -> CorrectedEstimates:
     """Correct the mean of people's answers to the first items."""
     items = np.arange(len(answers))
     columns = people[:, None], answers[:, None]
     return corrected_of(*columns, *np.split(items, [len(people)]), np.ones(len(items)))
 
 
-def covered(made: list[Corrected], truth: float) -> tuple[float, float, float]:
+def covered(made: list[CorrectedEstimates], truth: float) -> tuple[float, float, float]:
     """Shares of intervals of people alone and of corrected ones with the truth, and the ratio of widths."""
     found = [
         pd.concat([interval_table(one.human, 0.05), interval_table(one.corrected, 0.05)]) for one in made

@@ -14,7 +14,7 @@ from scipy.stats import hypergeom
 
 from conjury.analysis.benchmark import score, scores
 from conjury.analysis.correction.selection import selection_p
-from conjury.analysis.numerics.panel import Clusters
+from conjury.analysis.numerics.panel import RowClusters
 from conjury.analysis.raters import means, prediction_powered
 from conjury.inference.errors import InputError
 
@@ -399,9 +399,9 @@ def test_a_sample_that_is_not_random_has_twice_the_smaller_tail_of_fishers_exact
     value, chosen = np.zeros(60), np.arange(60) < 20
     value[[*range(9), *range(50, 56)]] = 1
     known = hypergeom(60, 15, 20)  # 9 of the 15 are among the 20
-    found = selection_p(value[:, None], chosen, Clusters.of_rows(60))
+    found = selection_p(value[:, None], chosen, RowClusters.of_rows(60))
     assert found == pytest.approx(2 * min(known.cdf(9), known.sf(8)))
-    flipped = selection_p(np.column_stack([value, 1 - value]), chosen, Clusters.of_rows(60))
+    flipped = selection_p(np.column_stack([value, 1 - value]), chosen, RowClusters.of_rows(60))
     assert flipped == pytest.approx(found)
 
 

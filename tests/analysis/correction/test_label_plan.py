@@ -23,7 +23,7 @@ def table(rho: Any = (0.6,), sd: float = 0.4) -> pd.DataFrame:
 
 @pytest.mark.parametrize("task", [0.0005, 0.003, 0.02])
 def test_the_best_split_is_that_of_the_closed_form_where_tuning_costs_nothing(task: float) -> None:
-    costs = planning.Costs(person=4.0, task=task, tasks=10.0)
+    costs = planning.UnitCosts(person=4.0, task=task, tasks=10.0)
     found = planning.split_budget(RHO, 1e5, costs, together=False)
     share = found.people * 10 / (found.people * 10 + found.other)
     best = np.minimum(np.sqrt(task / 0.4 * (1 - RHO**2) / RHO**2), 1.0)  # Angelopoulos et al. (2025)
@@ -42,14 +42,14 @@ def test_a_model_is_asked_where_its_price_is_below_the_limit_alone() -> None:
     for rho in RHO:
         limit = 0.4 * float(planning.largest_ratio(np.array([rho]))[0])
         for factor, is_asked in ((0.9, True), (1.1, False)):
-            found = planning.split_budget(np.array([rho]), 1e5, planning.Costs(4.0, factor * limit, 10.0))
+            found = planning.split_budget(np.array([rho]), 1e5, planning.UnitCosts(4.0, factor * limit, 10.0))
             assert (found.other[0] > 0) == is_asked
             assert found.ratio[0] <= 1
             assert is_asked or found.people[0] == 25_000
 
 
 def test_one_split_for_all_rows_is_that_of_their_mean_explained_share() -> None:
-    costs = planning.Costs(4.0, 0.003, 10.0)
+    costs = planning.UnitCosts(4.0, 0.003, 10.0)
     both = planning.split_budget(RHO, 1e5, costs, together=True)
     mean = planning.split_budget(np.sqrt([(RHO**2).mean()]), 1e5, costs)
     assert both.people == pytest.approx(mean.people[0], rel=0.01)

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from conjury.analysis import figures
 from conjury.analysis.figures import parts
 from conjury.analysis.figures.benchmark.differences import pairs_with_best_judge
-from conjury.analysis.figures.labels import Names
+from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -175,7 +175,7 @@ def test_published_numbers_are_on_the_diagonal_where_ours_are_the_same() -> None
 def test_a_judge_has_the_colour_of_its_label_in_curves_and_in_comparisons_with_the_truth() -> None:
     labels = {("judges", name): name for name in made.JUDGES}
     last = made.FEW[-1]
-    place = Names(labels).place(last, [last])
+    place = ColumnNames(labels).place(last, [last])
     curves = figures.draw(made.passes(), labels=labels).axes[0].get_lines()
     markers = [line.get_marker() for line in curves if line.get_color() == LIGHT.color(place)]
     assert markers == [LIGHT.marker(place)]

@@ -24,7 +24,7 @@ from conjury.analysis import conjoint, figures
 from conjury.analysis.audit import compare_moderation
 from conjury.analysis.conjoint import amce, bootstrap, cj, cj_freqs, cj_props, mm
 from conjury.analysis.figures.fitting import split_into_columns
-from conjury.analysis.figures.labels import Names
+from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.figures.theme import LIGHT, sized
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -399,7 +399,7 @@ def test_models_of_one_label_are_told_apart_by_their_names() -> None:
 
 
 def test_no_model_has_the_colour_of_people_however_many_there_are() -> None:
-    names = Names({("judges", f"m{k:02d}"): f"Model {k}" for k in range(30)})
+    names = ColumnNames({("judges", f"m{k:02d}"): f"Model {k}" for k in range(30)})
     models = [f"m{k:02d}" for k in range(30)]
     places = [names.place(name, models) for name in models]
     assert len(set(places)) == 30

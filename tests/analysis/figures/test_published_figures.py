@@ -11,7 +11,7 @@ from made_up.analysis_results import checked_numbers
 
 from conjury.analysis.figures import alt, draw, parts
 from conjury.analysis.figures.published import published_numbers, spread_limits
-from conjury.analysis.figures.registry import Style
+from conjury.analysis.figures.registry import FigureStyle
 from conjury.analysis.figures.theme import LIGHT
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
@@ -21,8 +21,8 @@ def test_a_number_with_two_findings_of_one_check_is_counted_once_with_the_graves
     result = checked_numbers()
     again = result.frame[result.frame["verdict"] == "consistent"].assign(verdict="inconsistent", finding=999)
     twice = Result(pd.concat([result.frame, again]), result.kind, (), result.settings, result.extra)
-    once = published_numbers(result, Style(LIGHT, {})).counts
-    counts = published_numbers(twice, Style(LIGHT, {})).counts
+    once = published_numbers(result, FigureStyle(LIGHT, {})).counts
+    counts = published_numbers(twice, FigureStyle(LIGHT, {})).counts
     assert once.to_numpy().sum() == counts.to_numpy().sum() == 31
     assert (once["consistent"].sum(), counts["consistent"].sum()) == (19, 0)
     assert counts["inconsistent"].sum() == once["inconsistent"].sum() + 19

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from conjury.analysis.figures import alt, draw, parts
 from conjury.analysis.figures.fitting import inches
-from conjury.analysis.figures.labels import Names
+from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.figures.raters.agreement import compared_in_words
 from conjury.analysis.figures.raters.models import MOST_PEOPLE, predicted_shares
 from conjury.analysis.figures.theme import LIGHT, sized
@@ -91,7 +91,7 @@ def test_agreement_has_dimensions_in_panels_and_comparisons_in_rows() -> None:
     assert draw(bare, coefficients=["gwet"]).get_supxlabel() == "Gwet's AC, ordinal weights"
     frame = pd.DataFrame({"among": ["human, again", "human", "gpt"], "against": None})
     words = ["People, each with themselves", "People among themselves", "gpt, repeated"]
-    assert compared_in_words(frame, Names(None)) == words
+    assert compared_in_words(frame, ColumnNames(None)) == words
 
 
 def test_pairs_of_few_raters_have_numbers_and_gaps_are_explained(tmp_path) -> None:
@@ -171,7 +171,7 @@ def test_both_rates_are_drawn_for_each_dimension_and_the_best_model_is_first() -
     figure = draw(made)
     assert len(figure.axes) == 4
     means = made.frame.groupby("model")["advantage_probability"].mean()
-    assert rows(figure)[0] == Names(None).of("judges", means.idxmax())
+    assert rows(figure)[0] == ColumnNames(None).of("judges", means.idxmax())
     only = result("alt_test", winning_rate=np.nan)
     assert "no test" in texts(draw(only))
     assert "no test." in alt(only)
@@ -211,7 +211,7 @@ def test_of_many_people_only_some_are_shown_with_all_models() -> None:
     assert len(figure.axes[0].get_yticks()) == MOST_PEOPLE + len(MODELS)
     severity = judges[(judges["group"] == "human") & (judges["quantity"] == "severity_points")]
     least = severity.loc[severity["estimate"].idxmin(), "judge"]
-    assert {Names(None).of("judge", name) for name in (least, "q59")} <= set(rows(figure))
+    assert {ColumnNames(None).of("judge", name) for name in (least, "q59")} <= set(rows(figure))
 
 
 def test_matrices_of_labels_contain_probabilities_and_bars_of_certainty_all_items() -> None:

@@ -20,8 +20,14 @@ from conjury.analysis.figures.dots import levels
 from conjury.analysis.figures.fitting import inches, wrap
 from conjury.analysis.figures.inline import color_variables, inline_figure
 from conjury.analysis.figures.journal import fit_to_width
-from conjury.analysis.figures.labels import Labels, Names, resolve_labels, rows_of_one_prompt, series_labels
-from conjury.analysis.figures.registry import Style
+from conjury.analysis.figures.labels import (
+    ColumnNames,
+    LevelLabels,
+    resolve_labels,
+    rows_of_one_prompt,
+    series_labels,
+)
+from conjury.analysis.figures.registry import FigureStyle
 from conjury.analysis.figures.theme import (
     DARK,
     LIGHT,
@@ -168,21 +174,21 @@ def test_series_are_named_by_the_columns_that_distinguish_them_and_judges_have_o
 
 
 def test_a_judge_has_one_colour_and_one_name_in_all_figures() -> None:
-    place = Names(None).place
+    place = ColumnNames(None).place
     assert place("human", ["gpt", "human"]) == 0
     assert [place(name, ["human", "gpt", "gemini"]) for name in ("gpt", "gemini")] == [1, 2]
     assert place("one person", ["human", "one person", "gpt"]) == 2
-    place = Names({("judges", name): name for name in ("gpt", "gemini", "claude", "human")}).place
+    place = ColumnNames({("judges", name): name for name in ("gpt", "gemini", "claude", "human")}).place
     for shown in (["claude"], ["claude", "gpt"], ["human", "gemini", "claude"]):
         assert place("claude", shown) == 3
     assert place("new", ["new", "gpt"]) == 4
-    names = Names({("judges", "m"): "Model M", ("judges", "human"): "Readers"})
+    names = ColumnNames({("judges", "m"): "Model M", ("judges", "human"): "Readers"})
     labelled = ["Model M", "Readers"]
     assert [names.place(name, labelled) for name in ("m", "Model M", "human", "Readers")] == [1, 1, 0, 0]
-    names = Names({("judges", "m"): "Model M"})
+    names = ColumnNames({("judges", "m"): "Model M"})
     assert {names.of(column, "m") for column in ("judge", "group", "judges")} == {"Model M"}
     assert names.of("judge", "human") == "People"
-    assert Names({("judges", "human"): "Readers"}).of("group", "human") == "Readers"
+    assert ColumnNames({("judges", "human"): "Readers"}).of("group", "human") == "Readers"
 
 
 def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
@@ -193,7 +199,7 @@ def test_labels_of_a_study_are_used_where_the_study_is_given() -> None:
     assert axes.get_title(loc="left") == "Insult"
     assert row_labels(axes) == ["Generic insult (reference)", "Racist slur"]
     assert "Racist slur 0.300" in describe(Result(frame, "amce"), study)
-    names, words = Names(resolve_labels(study)), Labels(resolve_labels(study))
+    names, words = ColumnNames(resolve_labels(study)), LevelLabels(resolve_labels(study))
     assert [names.of("judge", "human"), words.level("judge_id", "gpt4o")] == ["Human panel", "GPT-4o"]
     jokes = resolve_labels(load_any_study("multiturn"))
     assert (jokes["task", "line"], jokes["language", "en"]) == ("Purpose of lines", "English")
@@ -229,7 +235,7 @@ def test_the_only_series_of_a_panel_stands_in_the_middle_of_its_rows() -> None:
     frame = pd.DataFrame({"panel": ["both", "both", "one"], "row": "row", "series": ["a", "b", "b"],
                           "estimate": 0.5, "lower": 0.4, "upper": 0.6, "reference": False})  # fmt: skip
     made = levels(frame, xlabel="Estimate", what="Estimates", baseline=None)
-    both, one = made.draw(Style(LIGHT, {})).axes
+    both, one = made.draw(FigureStyle(LIGHT, {})).axes
     at = [
         [float(line.get_ydata()[0]) for line in axes.lines if len(line.get_ydata()) == 1]
         for axes in (both, one)

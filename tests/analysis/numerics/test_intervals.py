@@ -190,7 +190,7 @@ def test_wilsons_limits_of_shares_of_zero_and_one_end_there_exactly(trials: floa
 
 def test_p_of_percentiles_counts_draws_beyond_the_null_ties_by_half_and_one_draw_more() -> None:
     drawn = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, np.nan])[:, None]  # 1.5 of 5 lie below 0
-    sample = limits.Sample(np.array([1.2]), drawn, np.array([True]))
+    sample = limits.BootstrapSample(np.array([1.2]), drawn, np.array([True]))
     assert limits.percentile(sample, 0.05).p[0] == pytest.approx(2 * (1.5 + 0.5) / (5 + 1))
     ends = limits.percentile(sample, 0.3)  # the fifth values lie at levels 0, 1/4, ..., 1
     assert [ends.lower[0], ends.upper[0]] == pytest.approx([-0.4, 2.4])

@@ -10,7 +10,7 @@ from conjury.analysis.conjoint import amce, bootstrap, cj_freqs, mm
 from conjury.analysis.conjoint.resample import draw_weights
 from conjury.analysis.frames.variables import unit_codes
 from conjury.analysis.numerics.bootstrap import cross
-from conjury.analysis.numerics.panel import Clusters
+from conjury.analysis.numerics.panel import RowClusters
 from conjury.inference.errors import InputError
 
 FORMULA = "chosen ~ tone + author"
@@ -39,7 +39,7 @@ DATA = shown(1, rows=300, texts=12, users=9).assign(site=np.arange(300) % 7)
 @pytest.mark.parametrize("unit", [["text", "user"], ["text", "user", "site"]])
 def test_a_replicate_is_the_estimate_with_products_of_weights(unit: list[str]) -> None:
     found = bootstrap(amce, DATA, FORMULA, unit=unit, draws=4, seed=8)
-    units = cross([Clusters(*unit_codes(DATA, name)) for name in unit])
+    units = cross([RowClusters(*unit_codes(DATA, name)) for name in unit])
     drawn = np.vstack([block() for block in draw_weights(units, 4, 8)])
     assert drawn.max() > 3
     for weight, replicate in zip(drawn[:, units.code], found.replicates, strict=True):
@@ -49,7 +49,7 @@ def test_a_replicate_is_the_estimate_with_products_of_weights(unit: list[str]) -
 
 def test_weights_of_each_factor_have_mean_one_and_are_independent() -> None:
     text, user = np.divmod(np.arange(600), 20)
-    units = cross([Clusters(text, 30), Clusters(user, 20)])
+    units = cross([RowClusters(text, 30), RowClusters(user, 20)])
     drawn = np.vstack([block() for block in draw_weights(units, 2000, 4)]).astype(float)
     np.testing.assert_allclose(drawn.sum(axis=1), 600)
     one, other = 1 - 1 / 30, 1 - 1 / 20

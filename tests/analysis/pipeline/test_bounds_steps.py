@@ -10,11 +10,11 @@ import pytest
 from made_up.choices import model_and_people
 
 from conjury.analysis import conjoint, raters
-from conjury.analysis.benchmark.data.answered import Answered
+from conjury.analysis.benchmark.data.answered import LabelAnswers
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
 from conjury.analysis.pipeline.items import plan_labels, plan_ratings
-from conjury.analysis.pipeline.run import FitOptions, Plan, run
-from conjury.analysis.results import Step
+from conjury.analysis.pipeline.run import FitOptions, StudySteps, run
+from conjury.analysis.results import AnalysisStep
 from conjury.inference.study import ItemStudy, Study, load_any_study
 
 OPTIONS = FitOptions(draws=0)
@@ -33,11 +33,11 @@ def choices() -> pd.DataFrame:
     return pd.concat([refused, people.assign(status="ok")], ignore_index=True)
 
 
-def bounds_of(plan: Plan) -> dict[str, Step]:
+def bounds_of(plan: StudySteps) -> dict[str, AnalysisStep]:
     return {step.name: step for step in plan.steps if step.name.endswith("_bounds")}
 
 
-def plan_of(study: Study, choices: pd.DataFrame) -> Plan:
+def plan_of(study: Study, choices: pd.DataFrame) -> StudySteps:
     return plan_conjoint(study, list(groups({"": choices})), OPTIONS)
 
 
@@ -161,7 +161,7 @@ def test_scores_are_bounded_where_the_rule_of_the_study_leaves_answers_out() -> 
         for k in range(6)
     ]  # fmt: skip
     labels = pd.DataFrame({"item_id": [f"j{k}" for k in range(6)], "label_set": "joke_type", "label": "dark"})
-    answered = Answered(study, pd.DataFrame(rows), labels)
+    answered = LabelAnswers(study, pd.DataFrame(rows), labels)
     assert not bounds_of(plan_labels(answered, OPTIONS))
     free = replace(answered, study=study.model_copy(update={"missing": {}}))
     found = bounds_of(plan_labels(free, OPTIONS))["scores_bounds"].call()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from conjury.analysis.benchmark.data.answered import Answered
+from conjury.analysis.benchmark.data.answered import LabelAnswers
 from conjury.analysis.pipeline.items import plan_labels
 from conjury.analysis.pipeline.run import FitOptions, fit
 from conjury.inference.study import ItemStudy, load_any_study
@@ -17,7 +17,7 @@ JOKES = [f"j{number}_{order}" for number in range(12) for order in ("given", "sw
 
 
 @pytest.fixture
-def answered() -> Answered:
+def answered() -> LabelAnswers:
     """Answers that are right for both orders of a pair or for neither."""
     study = load_any_study(STUDIES / "harm_or_humor")
     assert isinstance(study, ItemStudy)
@@ -31,10 +31,10 @@ def answered() -> Answered:
     judged = pd.concat([judged, *people], ignore_index=True).assign(status="ok", rule="label/strict@2")
     judged["judge_kind"] = judged["judge_kind"].astype("category")
     unclustered = study.model_copy(update={"cluster": None})
-    return Answered(unclustered, judged, gold, items)
+    return LabelAnswers(unclustered, judged, gold, items)
 
 
-def accuracy(answered: Answered) -> pd.Series:  # type: ignore[type-arg]
+def accuracy(answered: LabelAnswers) -> pd.Series:  # type: ignore[type-arg]
     plan = plan_labels(answered, FitOptions(draws=2000))
     result = fit(plan).by_name["scores"]
     rows = result.frame.query("metric == 'accuracy' and missing == missing.iloc[0]")

@@ -11,20 +11,20 @@ import pytest
 from conjury.analysis.pipeline import engines as compare
 from conjury.analysis.pipeline.conjoint import fit_group, groups
 from conjury.analysis.pipeline.engines import compare_engines, largest_differences
-from conjury.analysis.pipeline.run import FitOptions, Group
+from conjury.analysis.pipeline.run import FitOptions, JudgeGroup
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
 
 
 @pytest.fixture(scope="module")
-def group(study: Study) -> Group:
+def group(study: Study) -> JudgeGroup:
     made = simulate(study, 2, pairs=400, judges=["gpt4o"], prompts=["baseline"], truth=False)
     return next(groups({"": made.choices}))
 
 
 @pytest.mark.parametrize("name", ["amce", "mm", pytest.param("amce_by_identity", marks=pytest.mark.long)])
-def test_engines_agree_on_every_level_and_contrast(study: Study, group: Group, name: str) -> None:
+def test_engines_agree_on_every_level_and_contrast(study: Study, group: JudgeGroup, name: str) -> None:
     found = compare_engines(study, study.analysis(name), group, ["native", "statsmodels", "linearmodels"])
     own, _ = fit_group(study, study.analysis(name), group, FitOptions(draws=0))
     assert len(found.frame) == len(own)
@@ -51,11 +51,11 @@ def test_differences_are_taken_level_by_level_whatever_the_row_order() -> None:
 
 
 def test_an_engine_that_is_missing_is_listed_with_the_reason(
-    study: Study, group: Group, monkeypatch: pytest.MonkeyPatch
+    study: Study, group: JudgeGroup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = compare.fit_group
 
-    def without_survey(study: Study, analysis: Any, group: Group, options: FitOptions) -> object:
+    def without_survey(study: Study, analysis: Any, group: JudgeGroup, options: FitOptions) -> object:
         if options.engine == "survey":
             raise MissingDependency("R is not there; install it.")
         return real(study, analysis, group, options)
@@ -81,14 +81,14 @@ def test_an_engine_that_is_missing_is_listed_with_the_reason(
     ],
 )
 def test_unknown_engines_and_counts_are_refused(
-    study: Study, group: Group, name: str, verb: str, engines: list[str], told: str
+    study: Study, group: JudgeGroup, name: str, verb: str, engines: list[str], told: str
 ) -> None:
     with pytest.raises(InputError, match=told):
         compare_engines(study, study.analysis(name).model_copy(update={"verb": verb}), group, engines)
 
 
 def test_a_comparison_is_recorded_with_its_reference_and_the_rows_of_the_analysis(
-    study: Study, group: Group
+    study: Study, group: JudgeGroup
 ) -> None:
     made = compare_engines(study, study.analysis("amce_slur"), group, ["statsmodels", "native"], 0.1).settings
     assert made["reference_engine"] == "statsmodels"

@@ -9,7 +9,7 @@ from made_up.choices import model_and_people
 
 from conjury.analysis.conjoint import amce_diffs, mm
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
-from conjury.analysis.pipeline.run import FitOptions, Group, Plan, Sources
+from conjury.analysis.pipeline.run import CorrectionSources, FitOptions, JudgeGroup, StudySteps
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study
 
@@ -23,17 +23,19 @@ def choices() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def split(choices: pd.DataFrame) -> list[Group]:
+def split(choices: pd.DataFrame) -> list[JudgeGroup]:
     return list(groups({"": choices, "other": choices}))
 
 
 @pytest.fixture(scope="module")
-def plan(study: Study, split: list[Group]) -> Plan:
-    return plan_conjoint(study, split, FitOptions(draws=0, sources=Sources(("people",), ("gpt4o",))))
+def plan(study: Study, split: list[JudgeGroup]) -> StudySteps:
+    return plan_conjoint(
+        study, split, FitOptions(draws=0, sources=CorrectionSources(("people",), ("gpt4o",)))
+    )
 
 
 def test_every_analysis_with_a_correction_has_a_step_and_the_first_is_required(
-    plan: Plan, study: Study, split: list[Group]
+    plan: StudySteps, study: Study, split: list[JudgeGroup]
 ) -> None:
     steps = [step for step in plan.steps if step.name.endswith("_corrected")]
     names = ["amce", "mm", "amce_speech", "amce_slur", "amce_by_identity"]
@@ -46,7 +48,7 @@ def test_every_analysis_with_a_correction_has_a_step_and_the_first_is_required(
 
 @pytest.mark.parametrize("name", ["mm", "amce_by_identity"])
 def test_a_step_gives_what_its_verb_gives_on_the_main_choices(
-    plan: Plan, choices: pd.DataFrame, name: str
+    plan: StudySteps, choices: pd.DataFrame, name: str
 ) -> None:
     found = next(step for step in plan.steps if step.name == f"{name}_corrected").call()
     if name == "mm":
@@ -61,18 +63,18 @@ def test_a_step_gives_what_its_verb_gives_on_the_main_choices(
     assert found.settings["n_clusters"] == 30
 
 
-def test_levels_that_an_analysis_excludes_are_excluded(plan: Plan) -> None:
+def test_levels_that_an_analysis_excludes_are_excluded(plan: StudySteps) -> None:
     found = next(step for step in plan.steps if step.name == "amce_slur_corrected").call()
     assert "racism" in set(found.frame["level"])
     assert all("none" not in set(table["level"]) for table in (found.frame, *found.extra.values()))
 
 
 def test_a_study_without_such_an_analysis_and_rows_as_clusters_are_refused(
-    study: Study, split: list[Group]
+    study: Study, split: list[JudgeGroup]
 ) -> None:
-    options = FitOptions(draws=0, sources=Sources())
+    options = FitOptions(draws=0, sources=CorrectionSources())
     counted = study.model_copy(update={"analyses": [study.analysis("frequencies")]})
     with pytest.raises(InputError, match="has no analysis for which a correction by models is defined"):
         plan_conjoint(counted, split, options)
     with pytest.raises(InputError, match="The engine survey does not support corrections by models"):
-        FitOptions(engine="survey", sources=Sources())
+        FitOptions(engine="survey", sources=CorrectionSources())

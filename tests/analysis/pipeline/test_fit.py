@@ -20,8 +20,8 @@ from conjury.analysis.conjoint.engines import cregg
 from conjury.analysis.conjoint.engines.cregg import estimate_with_cregg
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.pipeline.conjoint import answers, fit_group, groups
-from conjury.analysis.pipeline.manifest import Recorded, entries_of, results_of
-from conjury.analysis.pipeline.run import FitOptions, Fitted, Group, settings_of
+from conjury.analysis.pipeline.manifest import RecordedResult, entries_of, results_of
+from conjury.analysis.pipeline.run import FitOptions, FittedResults, JudgeGroup, settings_of
 from conjury.analysis.report.methods import describe_analysis
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices, name_or_select
@@ -49,12 +49,12 @@ def choices(study: Study) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def model(choices: pd.DataFrame) -> Group:
+def model(choices: pd.DataFrame) -> JudgeGroup:
     return next(group for group in groups({"": choices}) if group.kind == "model")
 
 
 @pytest.fixture(scope="module")
-def fitted(study: Study, choices: pd.DataFrame) -> Fitted:
+def fitted(study: Study, choices: pd.DataFrame) -> FittedResults:
     return fit_study(study, {"": choices})
 
 
@@ -62,7 +62,7 @@ def baseline(choices: pd.DataFrame) -> pd.Series:
     return choices["prompt_id"].eq("baseline").fillna(False)
 
 
-def fit_amce(study: Study, group: Group, **options: Any) -> pd.DataFrame:
+def fit_amce(study: Study, group: JudgeGroup, **options: Any) -> pd.DataFrame:
     return fit_group(study, study.analysis("amce"), group, FitOptions(**{"draws": 0} | options))[0]
 
 
@@ -81,7 +81,7 @@ def test_groups_are_judge_by_prompt_by_variant_without_swapped_repeats(choices: 
 
 
 def test_people_are_clustered_by_respondent_and_models_by_pair(
-    study: Study, choices: pd.DataFrame, fitted: Fitted
+    study: Study, choices: pd.DataFrame, fitted: FittedResults
 ) -> None:
     found = fitted.by_name["amce"].settings["groups"]
     clusters = {(group["judge"], group["id"], group["n_clusters"]) for group in found}
@@ -96,7 +96,7 @@ def test_people_are_clustered_by_respondent_and_models_by_pair(
     assert table[["boot_lower", "boot_upper"]].isna().all(axis=None)
 
 
-def test_clusters_of_the_call_or_none_take_the_place_of_the_study_s(study: Study, model: Group) -> None:
+def test_clusters_of_the_call_or_none_take_the_place_of_the_study_s(study: Study, model: JudgeGroup) -> None:
     options = FitOptions(draws=0, id=("pair_id", "text", "user"), vcov="CR1")
     analysis = study.analysis("amce")
     table, estimates = fit_group(study, analysis, model, options)
@@ -161,7 +161,7 @@ def test_answers_count_pairs_by_judge_prompt_and_status(choices: pd.DataFrame) -
 
 
 def test_judges_without_answers_or_with_too_few_are_left_out_with_the_reason(
-    study: Study, choices: pd.DataFrame, fitted: Fitted
+    study: Study, choices: pd.DataFrame, fitted: FittedResults
 ) -> None:
     silent = choices[baseline(choices)].assign(judge_id="mute", status="refused")
     silent["chosen"] = pd.array([pd.NA] * len(silent), dtype="Int8")
@@ -224,7 +224,7 @@ def test_options_are_checked_before_anything_is_fitted(change: dict[str, object]
 
 
 @pytest.fixture(scope="module")
-def recorded(choices: pd.DataFrame) -> dict[str, Recorded]:
+def recorded(choices: pd.DataFrame) -> dict[str, RecordedResult]:
     full = load_study("moderation")
     test = full.analysis("amce_by_identity").model_copy(update={"name": "tested", "verb": "cj_anova"})
     tested = full.model_copy(update={"analyses": [*full.analyses, test]})
@@ -233,7 +233,9 @@ def recorded(choices: pd.DataFrame) -> dict[str, Recorded]:
     return {one.name: one for one in results_of(listed)}
 
 
-def test_kinds_rules_repeats_and_clusters_of_an_analysis_are_recorded(recorded: dict[str, Recorded]) -> None:
+def test_kinds_rules_repeats_and_clusters_of_an_analysis_are_recorded(
+    recorded: dict[str, RecordedResult],
+) -> None:
     kinds = {name: one.kind for name, one in recorded.items()}
     verbs = {"amce_by_identity": "amce_diffs", "frequencies": "cj_freqs", "tested": "cj_anova"}
     effects = {"amce": "amce", "mm": "mm", "amce_speech": "amce", "amce_slur": "amce"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conjury.analysis.pipeline.loading import Selection, read_choices_of
+from conjury.analysis.pipeline.loading import FileSelection, read_choices_of
 from conjury.inference.simulation import simulate
 from conjury.inference.study import Study
 from conjury.inference.tables.columns import companion
@@ -30,7 +30,7 @@ def test_names_notes_and_true_values_are_those_of_the_judges_of_the_file(study: 
     assert any("there is no judge_id" in note for note in alone.notes)
     assert alone.truth is not None
     assert alone.truth["judge"].tolist() == ["judge"]
-    named = read_choices_of(study, [file], None, Selection(judge="gpt4o"))
+    named = read_choices_of(study, [file], None, FileSelection(judge="gpt4o"))
     assert not any("there is no judge_id" in note for note in named.notes)
     assert set(named.variants[""]["judge_id"]) == {"gpt4o"}
 

@@ -11,11 +11,11 @@ import pytest
 
 from conjury.analysis import benchmark
 from conjury.analysis import results as steps
-from conjury.analysis.benchmark.data.answered import Answered
+from conjury.analysis.benchmark.data.answered import LabelAnswers
 from conjury.analysis.pipeline.items import plan_labels
-from conjury.analysis.pipeline.manifest import Recorded, entry_of, results_of, runs_of
-from conjury.analysis.pipeline.run import FitOptions, Named, run
-from conjury.analysis.results import Result, Step, analysis, steps_of
+from conjury.analysis.pipeline.manifest import RecordedResult, entry_of, results_of, runs_of
+from conjury.analysis.pipeline.run import FitOptions, NamedResult, run
+from conjury.analysis.results import AnalysisStep, Result, analysis, steps_of
 from conjury.inference.errors import InputError
 from conjury.inference.study import ItemStudy, load_any_study
 
@@ -32,7 +32,7 @@ def test_every_shape_of_results_is_one_list() -> None:
     assert (effects.kind, effects.groups, effects.part) == ("amce", ({"judge": "human"},), "fit")
     [means] = results_of({"results": [RESULT]})
     known = {"settings": {"draws": 9, "verdict": ["Fine."], "passed": True}, "notes": ("A note.",)}
-    assert means == Recorded("means", "means", "Means", **known, extra=("main",), seconds=1.5)
+    assert means == RecordedResult("means", "means", "Means", **known, extra=("main",), seconds=1.5)
     [people] = results_of({"analyses": [{**ANALYSIS, "verb": "amce_diffs", "figure": "people"}]})
     [scores] = results_of({"results": [RESULT | {"kind": "beside_print"}]})
     assert (people.kind, scores.kind) == ("people", "published_scores")
@@ -59,7 +59,7 @@ def test_later_runs_follow_in_order_of_time_and_replace_results_of_the_same_name
 def test_a_result_is_listed_and_read_as_it_was() -> None:
     groups = [{"judge": "human", "n_rows": 4}]
     result = Result(pd.DataFrame({"estimate": [1.0]}), "amce", ("A note.",), {"alpha": 0.1, "groups": groups})
-    entry = json.loads(json.dumps(entry_of(Named("main", "Effects", result, 0.5))))
+    entry = json.loads(json.dumps(entry_of(NamedResult("main", "Effects", result, 0.5))))
     (read,) = results_of({"format": 2, "results": [entry]})
     assert (read.name, read.kind, read.title, read.seconds) == ("main", "amce", "Effects", 0.5)
     assert (read.settings, read.groups) == (result.settings, tuple(groups))
@@ -67,25 +67,25 @@ def test_a_result_is_listed_and_read_as_it_was() -> None:
 
 
 @pytest.fixture
-def answered() -> Answered:
+def answered() -> LabelAnswers:
     """One answer of one model to one joke."""
     study = load_any_study("multiturn")
     assert isinstance(study, ItemStudy)
     asked = {"judge_id": "m", "judge_kind": "model", "item_id": "a", "prompt_id": "joke", "sample": 1}
     row = {**asked, "dimension": "joke_type", "value": "dark", "status": "ok"}
     labels = pd.DataFrame({"item_id": ["a"], "label_set": ["joke_type"], "label": ["dark"]})
-    return Answered(study, pd.DataFrame([row]), labels)
+    return LabelAnswers(study, pd.DataFrame([row]), labels)
 
 
 def test_an_analysis_runs_where_its_module_says_so_and_nothing_else_changes(
-    answered: Answered, monkeypatch: pytest.MonkeyPatch
+    answered: LabelAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = [step.name for step in plan_labels(answered, FitOptions(draws=0)).steps]
     monkeypatch.setitem(steps._REGISTERED, "benchmark", list(steps._REGISTERED["benchmark"]))
 
     @analysis("benchmark", order=15, when=lambda data: data.is_scored)
-    def added(data: Answered, drawn: Mapping[str, object]) -> Iterator[Step]:
-        yield Step("vocabulary", f"Vocabulary, {drawn['draws']} draws", lambda: EMPTY)
+    def added(data: LabelAnswers, drawn: Mapping[str, object]) -> Iterator[AnalysisStep]:
+        yield AnalysisStep("vocabulary", f"Vocabulary, {drawn['draws']} draws", lambda: EMPTY)
 
     plan = plan_labels(answered, FitOptions(draws=0))
     assert [step.name for step in plan.steps] == [before[0], "vocabulary", *before[1:]]
@@ -101,8 +101,10 @@ def test_a_step_that_the_data_do_not_allow_is_a_note_and_a_required_one_an_error
         raise InputError("There is one judge; give two.")
 
     seen: list[str] = []
-    fitted = run([Step("one", "First", refuse), Step("two", "Second", lambda: EMPTY)], seen.append)
+    fitted = run(
+        [AnalysisStep("one", "First", refuse), AnalysisStep("two", "Second", lambda: EMPTY)], seen.append
+    )
     assert (seen, list(fitted.by_name)) == (["First", "Second"], ["two"])
     assert fitted.notes == ["First: not computed. There is one judge; give two."]
     with pytest.raises(InputError, match="give two"):
-        run([Step("one", "First", refuse, required=True)])
+        run([AnalysisStep("one", "First", refuse, required=True)])

@@ -16,7 +16,7 @@ from conjury.analysis.conjoint.preferences.by_formula import PREFERENCES
 from conjury.analysis.figures import draw
 from conjury.analysis.pipeline.conjoint import groups, plan_conjoint
 from conjury.analysis.pipeline.engines import compare_engines
-from conjury.analysis.pipeline.run import FitOptions, Fitted, run
+from conjury.analysis.pipeline.run import FitOptions, FittedResults, run
 from conjury.analysis.report import Report
 from conjury.inference.errors import InputError
 from conjury.inference.study import Study, load_study
@@ -46,7 +46,7 @@ def choices() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def fitted(study: Study, choices: pd.DataFrame) -> Fitted:
+def fitted(study: Study, choices: pd.DataFrame) -> FittedResults:
     return run(plan_conjoint(study, list(groups({"": choices})), OPTIONS).steps)
 
 
@@ -55,7 +55,9 @@ def test_study_files_list_the_preferences_that_have_functions() -> None:
 
 
 @pytest.mark.long
-def test_tables_are_those_of_the_functions(study: Study, choices: pd.DataFrame, fitted: Fitted) -> None:
+def test_tables_are_those_of_the_functions(
+    study: Study, choices: pd.DataFrame, fitted: FittedResults
+) -> None:
     rows = next(group for group in groups({"": choices}) if group.kind == "model")
     how = {"id": ["pair_id"], "vcov": study.clusters.vcov}
     effects = conjoint.amce(rows.choices, EFFECTS, **how)
@@ -82,7 +84,7 @@ def test_comparisons_are_those_of_the_study(study: Study, choices: pd.DataFrame)
 
 
 @pytest.mark.parametrize("verb", PREFERENCES)
-def test_reports_show_each_judge(verb: str, fitted: Fitted, tmp_path: Path) -> None:
+def test_reports_show_each_judge(verb: str, fitted: FittedResults, tmp_path: Path) -> None:
     result = fitted.by_name[f"{verb}_listed"]
     text = shown(Report(write_items(tmp_path, {verb: result})), verb)
     label = verb.replace("_", "-")
@@ -92,7 +94,7 @@ def test_reports_show_each_judge(verb: str, fitted: Fitted, tmp_path: Path) -> N
     assert "nan" not in text.lower().replace("dominan", "")
 
 
-def test_figures_of_several_judges_are_refused(fitted: Fitted) -> None:
+def test_figures_of_several_judges_are_refused(fitted: FittedResults) -> None:
     with pytest.raises(InputError, match="of several judges, prompts or variants"):
         draw(fitted.by_name["afcp_listed"])
 

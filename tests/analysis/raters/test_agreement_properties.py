@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from conjury.analysis.numerics.bootstrap import clustered_errors
-from conjury.analysis.numerics.panel import Panel, panel_from
+from conjury.analysis.numerics.panel import RatingPanel, panel_from
 from conjury.analysis.raters.agreement import bounds, chance_corrected, icc, pairs
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement.icc import kendall_w, reml_variances
@@ -35,11 +35,11 @@ def tables(draw: st.DrawFn, complete: bool = False) -> Floats:
     return values
 
 
-def ones(panel: Panel) -> Floats:
+def ones(panel: RatingPanel) -> Floats:
     return np.ones((1, panel.n_items))
 
 
-def every(panel: Panel, drawn: Floats | None = None) -> dict[str, Floats]:
+def every(panel: RatingPanel, drawn: Floats | None = None) -> dict[str, Floats]:
     """Every coefficient that panels have; complete ones have more."""
     drawn = ones(panel) if drawn is None else drawn
     made = {
@@ -141,8 +141,8 @@ def test_influence_of_items_on_alpha_is_its_slope_up_to_the_small_sample_factor(
         assert own == pytest.approx((up - down) / 2e-4 * panel.n_items, abs=0.01)
 
 
-def sides_of(first: Floats, second: Floats) -> pairs.Sides:
-    return pairs.Sides(*(panel_from(part, SCALE).shares() for part in (first, second)))
+def sides_of(first: Floats, second: Floats) -> pairs.SideShares:
+    return pairs.SideShares(*(panel_from(part, SCALE).shares() for part in (first, second)))
 
 
 @settings(max_examples=30, deadline=None)
@@ -182,7 +182,7 @@ def test_two_sides_of_one_rater_each_are_the_panel_of_two(values: Floats) -> Non
 def test_analytical_errors_are_those_of_the_bootstrap_and_cover() -> None:
     rng, covered = np.random.default_rng(8), 0
 
-    def sample(n: int) -> Panel:
+    def sample(n: int) -> RatingPanel:
         values = np.clip(np.round(1.5 + rng.normal(size=(n, 1)) + rng.normal(size=(n, 4))), 0, 3)
         values[rng.random(values.shape) < 0.4] = np.nan
         return panel_from(values[(~np.isnan(values)).any(axis=1)], SCALE)

@@ -15,7 +15,7 @@ from statsmodels.stats import inter_rater
 
 from conjury.analysis.numerics import restricted_likelihood as likelihood
 from conjury.analysis.numerics.bootstrap import clustered_errors
-from conjury.analysis.numerics.panel import Panel, panel_from
+from conjury.analysis.numerics.panel import RatingPanel, panel_from
 from conjury.analysis.raters import agreement
 from conjury.analysis.raters.agreement import chance_corrected as corrected
 from conjury.analysis.raters.agreement import icc, pairs
@@ -46,11 +46,11 @@ def reference(name: str) -> pd.DataFrame:
     return pd.read_csv(FIXTURES / f"agreement_{name}.csv")
 
 
-def ones(panel: Panel) -> np.ndarray:
+def ones(panel: RatingPanel) -> np.ndarray:
     return np.ones((1, panel.n_items))
 
 
-def of_data(name: str) -> Panel:
+def of_data(name: str) -> RatingPanel:
     ratings = reference("ratings")
     wide = ratings[ratings["data"] == name].pivot(index="item", columns="rater", values="value")
     return panel_from(wide.to_numpy(dtype=float), range(5))
@@ -74,7 +74,7 @@ def long(values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"item": item, "rater": rater, "value": values[item, rater]})
 
 
-def alpha_of(panel: Panel, level: str) -> float:
+def alpha_of(panel: RatingPanel, level: str) -> float:
     name = LEVELS[level]
     weights = weight_matrix(name, panel.categories) if name else None
     return float(krippendorff(panel, weights, ones(panel))[0])
@@ -157,7 +157,7 @@ def test_two_raters_are_those_of_gwets_table(kind: str, estimate: float, publish
     """The published errors divide by n, these by n - 1."""
     first, second = np.nonzero(ABSTRACTORS)
     times = ABSTRACTORS[first, second]
-    sides = pairs.Sides(np.eye(3)[first.repeat(times)], np.eye(3)[second.repeat(times)])
+    sides = pairs.SideShares(np.eye(3)[first.repeat(times)], np.eye(3)[second.repeat(times)])
     found = pairs.paired_coefficient(sides, np.eye(3), np.ones((1, 100)), kind)[0]
     influence = pairs.paired_influence(sides, np.eye(3), kind)
     assert found == pytest.approx(estimate, abs=5e-8)
@@ -176,10 +176,10 @@ def test_intraclass_correlations_and_limits_are_those_of_psych(data: str) -> Non
     assert bounds == pytest.approx(expected[["lower", "upper"]].to_numpy(), abs=1e-9)
 
 
-def kappa(panel: Panel, row: object) -> tuple[pairs.Sides, np.ndarray]:
+def kappa(panel: RatingPanel, row: object) -> tuple[pairs.SideShares, np.ndarray]:
     """The two raters and the weights of a row of psych's kappas."""
     sides = (np.eye(panel.q)[panel.matrix[:, at - 1].astype(int)] for at in (row.first, row.second))  # type: ignore[attr-defined]
-    return pairs.Sides(*sides), weight_matrix(row.weights, range(5))  # type: ignore[attr-defined]
+    return pairs.SideShares(*sides), weight_matrix(row.weights, range(5))  # type: ignore[attr-defined]
 
 
 def test_kappas_are_those_of_psych_and_errors_of_unweighted_ones_too() -> None:
@@ -216,7 +216,7 @@ def test_cohens_kappa_and_its_error_are_those_of_statsmodels(weights: str) -> No
     assert own * np.sqrt(49 / 50) == pytest.approx(peer.std_kappa)
 
 
-def of_kind(panel: Panel, kind: str) -> float:
+def of_kind(panel: RatingPanel, kind: str) -> float:
     return float(corrected.coefficient(panel, np.eye(panel.q), ones(panel), kind)[0])
 
 

@@ -18,8 +18,8 @@ from conjury.analysis.numerics.types import Codes
 from conjury.analysis.raters import AltTest, alt_test, epsilon_curve, read_ratings
 from conjury.analysis.raters.replacement.decide import Evidence, adjust, draw, evidence, verdict
 from conjury.analysis.raters.replacement.panel import (
-    Panel,
-    Units,
+    AnnotatorPanel,
+    AnnotatorUnits,
     compare,
     pair_score,
     units_of,
@@ -307,7 +307,9 @@ ALL_FIVE = np.ones((1, 5), dtype=bool)
 ERROR = "advantage_probability_std_error"
 
 
-def drawn_panel(rng: np.random.Generator, n: int, skill: np.ndarray = SKILL, model: float = 0.65) -> Panel:
+def drawn_panel(
+    rng: np.random.Generator, n: int, skill: np.ndarray = SKILL, model: float = 0.65
+) -> AnnotatorPanel:
     """Labels of people who know the truth with probability ``skill``, else guess one of three."""
     truth, size = rng.integers(0, 3, n), (n, len(skill))
     people: Codes = np.where(rng.random(size) < skill, truth[:, None], rng.integers(0, 3, size))
@@ -315,10 +317,10 @@ def drawn_panel(rng: np.random.Generator, n: int, skill: np.ndarray = SKILL, mod
     item, person = np.repeat(np.arange(n), len(skill)), np.tile(np.arange(len(skill)), n)
     names = tuple(f"person {number}" for number in range(len(skill)))
     answers, clusters = machine[None, None], np.arange(n)
-    return Panel(item, person, people.ravel(), people, person, answers, clusters, names, ("gpt",), 0)
+    return AnnotatorPanel(item, person, people.ravel(), people, person, answers, clusters, names, ("gpt",), 0)
 
 
-def summed(panel: Panel) -> tuple[Units, Evidence, np.ndarray]:
+def summed(panel: AnnotatorPanel) -> tuple[AnnotatorUnits, Evidence, np.ndarray]:
     three = pd.DataFrame({"judge_id": "ann", "item_id": list("abc"), "value": list("xyz")})
     scored = compare(panel, pair_score("accuracy", read_ratings(three.assign(judge_kind="human"))), 2)
     units = units_of(panel, scored)
@@ -361,7 +363,7 @@ def test_clusters_of_items_are_drawn_whole() -> None:
     assert naive == pytest.approx(error / 2, rel=0.1)
 
 
-def drawn(units: Units, epsilon: float, draws: int, seed: int) -> Any:
+def drawn(units: AnnotatorUnits, epsilon: float, draws: int, seed: int) -> Any:
     options = {"q_fdr": 0.05, "multiplicity": "by", "resample": "items"}
     return draw(units, ALL_FIVE, epsilon=epsilon, draws=draws, seed=seed, **options)  # type: ignore[arg-type]
 

@@ -17,8 +17,8 @@ from conjury.analysis.raters import alt_test, alt_test_power, read_ratings
 from conjury.analysis.raters.replacement.decide import epsilons, with_curve
 from conjury.analysis.raters.replacement.panel import panel_of
 from conjury.analysis.raters.replacement.power import (
+    AnswerModel,
     Kind,
-    World,
     answer_codes,
     compare_with_people,
     draw_studies,
@@ -28,9 +28,9 @@ from conjury.analysis.raters.replacement.power_of_panel import cut_correlation, 
 from conjury.inference.errors import InputError
 
 
-def world(kind: Kind = "labels", per_item: int = 4) -> World:
+def world(kind: Kind = "labels", per_item: int = 4) -> AnswerModel:
     scoring = "accuracy" if kind == "labels" else "neg_rmse"
-    return World(kind, np.array([0.5, 0.3, 0.2]), 0.7, 4, per_item, scoring)
+    return AnswerModel(kind, np.array([0.5, 0.3, 0.2]), 0.7, 4, per_item, scoring)
 
 
 def test_answers_agree_beyond_chance_and_correlate_to_the_product_of_loadings() -> None:
@@ -40,7 +40,7 @@ def test_answers_agree_beyond_chance_and_correlate_to_the_product_of_loadings() 
     np.testing.assert_allclose(np.bincount(one) / n, labels.shares, atol=0.005)
     chance = (labels.shares**2).sum()
     assert ((one == two).mean() - chance) / (1 - chance) == pytest.approx(0.4, abs=0.01)
-    fine = World("ratings", np.full(200, 1 / 200), 0.8, 2, 2, "neg_rmse")
+    fine = AnswerModel("ratings", np.full(200, 1 / 200), 0.8, 2, 2, "neg_rmse")
     one, two = (answer_codes(fine, truth, rng.random(n), rng.random(n), loading) for loading in (0.8, 0.5))
     spearman = pd.Series(one).corr(pd.Series(two), method="spearman")
     assert 2 * np.sin(np.pi * spearman / 6) == pytest.approx(0.4, abs=0.01)

@@ -22,7 +22,7 @@ from made_up.results import (
 from snapshots import shown
 
 from conjury.analysis.correction import rates
-from conjury.analysis.figures.labels import Labels
+from conjury.analysis.figures.labels import LevelLabels
 from conjury.analysis.report import Report
 from conjury.analysis.report import report as printing
 from conjury.analysis.report.exhibits import KINDS
@@ -142,13 +142,13 @@ def test_references_and_groups_are_named_in_the_table_of_engines() -> None:
     numbers = {"estimate": [0.0, 0.1], "std_error": [float("nan"), 0.02]}
     columns = {f"{name}_{engine}": own for engine in ("native", "survey") for name, own in numbers.items()}
     table = pd.DataFrame({"feature": "tone", "level": ["kind", "rude"], **columns})
-    html = engines_table(table, Labels(None)).as_raw_html()
+    html = engines_table(table, LevelLabels(None)).as_raw_html()
     assert html.count(">reference</td>") == 2
     assert html.count("0.100000 (0.020000)") == 2
     assert "0.000000" not in html
     keys = difference_frame()[["by", "feature", "level"]].head(2)
     frame = keys.assign(estimate_native=0.1, std_error_native=0.01)
-    html = engines_table(frame, Labels({("identity", "anonymous"): "Nobody"}), "identity").as_raw_html()
+    html = engines_table(frame, LevelLabels({("identity", "anonymous"): "Nobody"}), "identity").as_raw_html()
     assert "Sexism, Black male minus Nobody" in html
 
 

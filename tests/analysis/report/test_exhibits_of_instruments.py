@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from made_up.analysis_results import INSTRUMENT, choices
 
-from conjury.analysis.figures.labels import Names
-from conjury.analysis.pipeline.manifest import Recorded
+from conjury.analysis.figures.labels import ColumnNames
+from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.report.exhibits import KINDS
 from conjury.analysis.results import Result
 
 RESULTS = [name for name in INSTRUMENT if "," not in name]
 LABELS = {("judges", "gpt_4_1"): "GPT 4.1", ("judges", "gemini"): "Gemini"}
-REPORT: Any = SimpleNamespace(labels=LABELS, names=Names(LABELS))
+REPORT: Any = SimpleNamespace(labels=LABELS, names=ColumnNames(LABELS))
 
 
-def recorded(result: Result) -> Recorded:
-    return Recorded(name=result.kind, kind=result.kind, title="A title", settings=dict(result.settings))
+def recorded(result: Result) -> RecordedResult:
+    return RecordedResult(name=result.kind, kind=result.kind, title="A title", settings=dict(result.settings))
 
 
 @pytest.mark.parametrize("name", RESULTS)

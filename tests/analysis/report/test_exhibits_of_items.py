@@ -17,7 +17,7 @@ from made_up.ratings import ratings_by_few_people
 from made_up.results import write_items
 from snapshots import shown
 
-from conjury.analysis.figures.labels import Names
+from conjury.analysis.figures.labels import ColumnNames
 from conjury.analysis.raters import prediction_powered
 from conjury.analysis.report import Report
 from conjury.analysis.report.exhibits.cards import LONGEST_ANSWER, card_markdown, shown_text
@@ -220,7 +220,7 @@ def card(text: str, raw: str | None = "raw", **columns: Any) -> str:
          "gold": "implicit", "judge": ["gpt", "pal"], "prompt": "text", "answer": ["safe", ""],
          "status": ["ok", "refused"], "right": 0.0, "raw": [raw, None]}
     )  # fmt: skip
-    return card_markdown(frame.assign(**columns), Names({("harm", "implicit"): "Implicit harm"}))
+    return card_markdown(frame.assign(**columns), ColumnNames({("harm", "implicit"): "Implicit harm"}))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

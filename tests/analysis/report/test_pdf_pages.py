@@ -14,10 +14,10 @@ from made_up import label_results as made
 from made_up.results import amce_frame, write_results
 from typst_pages import corners, mark_corners, missing_cells, outside, overlapping, typeset, words
 
-from conjury.analysis.figures.labels import Labels, Names
+from conjury.analysis.figures.labels import ColumnNames, LevelLabels
 from conjury.analysis.figures.theme import LIGHT, new_figure, styled
 from conjury.analysis.pipeline.manifest import entry_of
-from conjury.analysis.pipeline.run import Named, tables_of
+from conjury.analysis.pipeline.run import NamedResult, tables_of
 from conjury.analysis.raters import Result
 from conjury.analysis.report.blocks import captioned, picture, table_blocks
 from conjury.analysis.report.exhibits.cards import cards_markdown
@@ -142,7 +142,7 @@ def strain() -> str:
     parts.append(table_blocks("wide", [styled_table(wide_table(), note="A note.")], "Wide."))
     parts.append(table_blocks("words", [styled_table(long_words(), n_left=3)], "Long words."))
     judges = {judge: [""] for judge in JUDGES[:6]}
-    estimates = estimates_table(amce_frame(judges), Labels({}))
+    estimates = estimates_table(amce_frame(judges), LevelLabels({}))
     parts.append(table_blocks("estimates", [estimates], "Six judges."))
     for name, width, height in (("tall", 7.2, 9.6), ("taller", 5.0, 14.0), ("small", 3.0, 2.0)):
         with styled(LIGHT):
@@ -161,7 +161,7 @@ def cards() -> str:
         | {"answer": "1 setup\n2 timing\n3 timing", "raw": "Line 1: setup\n  Line 2: timing"}
         for judge in made.FEW
     ]  # fmt: skip
-    return cards_markdown(Result(pd.DataFrame(rows), "cards"), Names(made.WORDS))
+    return cards_markdown(Result(pd.DataFrame(rows), "cards"), ColumnNames(made.WORDS))
 
 
 def benchmark_folder(folder: Path) -> Path:
@@ -178,9 +178,9 @@ def benchmark_folder(folder: Path) -> Path:
     }
     records = []
     for name, result in results.items():
-        for table, frame in tables_of(Named(name, name, result)).items():
+        for table, frame in tables_of(NamedResult(name, name, result)).items():
             write_table(frame, folder / "tables" / f"{table}.parquet")
-        records.append(entry_of(Named(name, f"Title of {name}", result, 0.1)))
+        records.append(entry_of(NamedResult(name, f"Title of {name}", result, 0.1)))
     judges = {
         name: str(text) for (_, name), text in ((k, v) for k, v in made.WORDS.items() if k[0] == "judges")
     }

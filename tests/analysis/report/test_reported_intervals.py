@@ -9,10 +9,10 @@ from fits import fit_study
 
 from conjury.analysis.figures import draw
 from conjury.analysis.frames.reported import reported
-from conjury.analysis.pipeline.manifest import Recorded
+from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report.exhibits.conjoint import effects
-from conjury.analysis.report.paper.tables import _Lone, tables_of_result
+from conjury.analysis.report.paper.tables import _SingleResult, tables_of_result
 from conjury.analysis.results import Result
 from conjury.inference.simulation import simulate
 from conjury.inference.study import load_study
@@ -97,8 +97,8 @@ def test_a_table_of_one_judge_has_both_kinds_each_under_its_own_heading() -> Non
 
 def test_sentences_of_a_report_have_the_intervals_of_the_study() -> None:
     result = made(BOTH)
-    record = Recorded("amce", "amce", "Effects", dict(result.settings))
-    section = effects(result, record, _Lone(result, record, {}))
+    record = RecordedResult("amce", "amce", "Effects", dict(result.settings))
+    section = effects(result, record, _SingleResult(result, record, {}))
     assert "percentile bootstrap for models and normal for people" in section.figures[0].caption
     assert "by at most 0.3000" in section.reading
 

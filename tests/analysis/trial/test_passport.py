@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 from conjury.analysis.frames.passport import (
     NEAR,
     RULE,
-    Measurement,
+    PassportRow,
     Situation,
     by_rarity,
     coverage_notes,
@@ -103,7 +103,7 @@ def test_raters_spread_around_the_quality_of_an_item_as_a_normal_distribution() 
 
 def made_up(monkeypatch: pytest.MonkeyPatch, coverage: float, upper: float) -> None:
     where = Situation(30, 0.1, 30)
-    one = Measurement("scores", "f1_rare", "30 items, a class of 10%", where, 200, coverage, 0.7, upper)
+    one = PassportRow("scores", "f1_rare", "30 items, a class of 10%", where, 200, coverage, 0.7, upper)
     monkeypatch.setattr(
         "conjury.analysis.frames.passport.measurements", lambda: {("scores", "f1_rare"): (one,)}
     )

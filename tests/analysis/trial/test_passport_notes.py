@@ -29,7 +29,7 @@ from conjury.analysis.conjoint import (
     target_sensitivity,
 )
 from conjury.analysis.frames import passport
-from conjury.analysis.frames.passport import LIKE_THIS, Measurement, Situation, may_fail, measurements
+from conjury.analysis.frames.passport import LIKE_THIS, PassportRow, Situation, may_fail, measurements
 from conjury.analysis.instrument import drift
 from conjury.analysis.raters import alt_test, biases, correlations, means
 from conjury.analysis.results import Result
@@ -112,7 +112,7 @@ def not_noted(case: Failing, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     tried = next(one for one in trial.tried if one.label == case.method)
     noted: set[tuple[str, str]] = set()
 
-    def note(label: str, rows: dict[str, Measurement]) -> str:
+    def note(label: str, rows: dict[str, PassportRow]) -> str:
         noted.update((label, one.quantity) for one in rows.values())
         return label
 

@@ -30,8 +30,8 @@ from fakes.server import FakeServer
 from conjury.inference.backends.base import export
 from conjury.inference.backends.batches import backend as batch_backend
 from conjury.inference.backends.batches.backend import BatchBackend
-from conjury.inference.backends.batches.service import Sending, Unreachable
-from conjury.inference.backends.batches.shards import Limits, open_lines
+from conjury.inference.backends.batches.service import ProviderUnreachable, SentShard
+from conjury.inference.backends.batches.shards import ShardLimits, open_lines
 from conjury.inference.backends.openai import batch_service
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
@@ -86,8 +86,8 @@ def wait(backend: BatchBackend, ledger: Ledger, **options: Any) -> None:
     backend.wait(LedgerRecorder(ledger), ledger, interval=0.002, **options)
 
 
-def sending(shard: str) -> Sending:
-    return Sending(shard, Path(), "", 1)
+def sending(shard: str) -> SentShard:
+    return SentShard(shard, Path(), "", 1)
 
 
 def files_of(folder: Path) -> list[str]:
@@ -215,7 +215,7 @@ def test_a_download_that_always_breaks_off_leaves_the_batch_to_a_later_process(b
     batches = backend({"cut": 6})
     submit(batches, ledger, 4)
     batches.poll(ledger)
-    with pytest.raises(Unreachable, match="did not answer about the file"):
+    with pytest.raises(ProviderUnreachable, match="did not answer about the file"):
         batches.fetch(LedgerRecorder(ledger), ledger)
     assert states(ledger) == ["ended"]
     assert [Path(name).suffix for name in files_of(tmp_path)] == [".jsonl"]
@@ -276,7 +276,7 @@ def test_a_creation_without_an_answer_makes_no_second_batch(backend, server, led
 
 def test_a_provider_that_never_answers_leaves_the_shard_to_a_later_process(backend, server, ledger):
     batches = backend({}, refused={"batches": 4})
-    with pytest.raises(Unreachable, match=r"cannot serve the batch of shard .*HTTP 500"):
+    with pytest.raises(ProviderUnreachable, match=r"cannot serve the batch of shard .*HTTP 500"):
         submit(batches, ledger, 4)
     assert states(ledger) == ["uploaded"]
     assert submit(batches, ledger, 4) == 0
@@ -344,7 +344,7 @@ def test_a_shard_larger_than_the_queue_is_split(backend, server, tmp_path, ledge
 
 
 def test_a_shard_whose_file_is_gone_is_made_anew(backend, tmp_path, ledger):
-    with pytest.raises(Unreachable):
+    with pytest.raises(ProviderUnreachable):
         submit(backend({}, of={"max_retries": 0}, refused={"files": 9}), ledger, 4)
     (planned,) = ledger.batches()
     assert planned.state == "planned"
@@ -376,7 +376,7 @@ def test_batches_of_other_judges_are_left(serve, tmp_path, ledger):
 
 @PROVIDERS
 def test_a_request_too_large_for_a_batch_is_recorded_so(backend, ledger, provider):
-    batches = backend(of={"limits": Limits(bytes=50)})
+    batches = backend(of={"limits": ShardLimits(bytes=50)})
     assert one_round(batches, ledger, 1) == {0: "too_large"}
     assert submit(batches, ledger, 1) == 0
 
@@ -424,7 +424,7 @@ def test_waiting_survives_a_provider_that_is_away_for_a_while(backend, ledger):
     def away(batch_id: str) -> Any:
         silent[batch_id] += 1
         if silent[batch_id] < 5:
-            raise Unreachable("away")
+            raise ProviderUnreachable("away")
         return ask(batch_id)
 
     batches.service.retrieve = away

@@ -21,8 +21,14 @@ from conjury.inference.backends.anthropic.batch_service import AnthropicBatches
 from conjury.inference.backends.batches import backend as batch_backend
 from conjury.inference.backends.batches import service
 from conjury.inference.backends.batches.backend import BatchBackend
-from conjury.inference.backends.batches.service import Busy, Sending, Unreachable, Unsure, Waits
-from conjury.inference.backends.batches.shards import Limits, open_lines
+from conjury.inference.backends.batches.service import (
+    ProviderBusy,
+    ProviderUnreachable,
+    SentShard,
+    UncertainBatch,
+    Waits,
+)
+from conjury.inference.backends.batches.shards import ShardLimits, open_lines
 from conjury.inference.backends.endpoints import Endpoint
 from conjury.inference.backends.google.batch_service import GoogleBatches
 from conjury.inference.backends.openai.batch_service import OpenAIBatches
@@ -41,7 +47,7 @@ class Killed(BaseException):
 def make_backend(kind: type, folder: Path, handle: Handler, requests: int) -> BatchBackend:
     service = kind(Endpoint("http://x", "K", ""), "m", Waits(pause=0.0, max_retries=0))
     service.exchanges.client = http.Client(transport=http.MockTransport(handle))
-    return BatchBackend("judge", "m", folder / "batches", service, limits=Limits(requests=requests))
+    return BatchBackend("judge", "m", folder / "batches", service, limits=ShardLimits(requests=requests))
 
 
 def submit(backend: BatchBackend, ledger: Ledger, n: int) -> int:
@@ -109,8 +115,8 @@ def answer(name: str, text: str = "A") -> str:
     [
         lambda service, path: service.find_file("a.jsonl"),
         lambda service, path: service.upload(path, "a.jsonl"),
-        lambda service, path: service.find_batch(Sending("s", path, "f", 1, frozenset())),
-        lambda service, path: service.create(Sending("s", path, "f", 1, frozenset())),
+        lambda service, path: service.find_batch(SentShard("s", path, "f", 1, frozenset())),
+        lambda service, path: service.create(SentShard("s", path, "f", 1, frozenset())),
         lambda service, path: service.retrieve("b"),
         lambda service, path: service.download("f", path.with_name("out"), "b"),
     ],
@@ -123,7 +129,7 @@ def test_an_answer_that_is_no_json_of_openai_is_a_sentence(ask, page, tmp_path):
     service.client = service.client.with_options(http_client=http.Client(transport=answered))
     (tmp_path / "a.jsonl").write_text("{}")
     with pytest.raises(
-        Unreachable, match=r"http://x did not (return a JSON object|answer about .* has no id)"
+        ProviderUnreachable, match=r"http://x did not (return a JSON object|answer about .* has no id)"
     ):
         ask(service, tmp_path / "a.jsonl")
 
@@ -133,15 +139,15 @@ def test_a_lost_batch_is_not_sent_again_after_the_list_of_batches_was_refused(tm
     provider = Messages()
     provider.lost = lost
     backend = make_backend(AnthropicBatches, tmp_path, provider, 4)
-    with pytest.raises((Busy, Killed)):
+    with pytest.raises((ProviderBusy, Killed)):
         submit(backend, ledger, 4)
     (batch,) = ledger.batches()
     assert (batch.state, batch.file_id) == ("uploaded", "after none")
     backend = make_backend(AnthropicBatches, tmp_path, provider, 4)
-    with pytest.raises(Busy):
+    with pytest.raises(ProviderBusy):
         submit(backend, ledger, 4)
     provider.limited = False
-    with pytest.raises(Unsure):
+    with pytest.raises(UncertainBatch):
         submit(backend, ledger, 4)
     provider.ended = True
     assert submit(backend, ledger, 4) == 0
@@ -159,7 +165,7 @@ def test_a_creation_that_is_refused_after_one_without_an_answer_keeps_the_mark(t
         posts.append(request)
         return http.Response(529 if len(posts) == 1 else 429, json=ANTHROPIC_429)
 
-    with pytest.raises(Busy):
+    with pytest.raises(ProviderBusy):
         submit(make_backend(AnthropicBatches, tmp_path, handle, 4), ledger, 4)
     (batch,) = ledger.batches()
     assert (len(posts), batch.file_id, batch.detail) == (2, "after none", "")
@@ -378,10 +384,10 @@ def test_pauses_double_before_a_batch_without_an_answer_is_created_again(monkeyp
     slept: list[float] = []
 
     def send() -> str:
-        raise Unreachable("away")
+        raise ProviderUnreachable("away")
 
     monkeypatch.setattr(service, "time", SimpleNamespace(sleep=slept.append))
-    with pytest.raises(Unreachable):
+    with pytest.raises(ProviderUnreachable):
         service.create_once(send, lambda: None, 0.5)
     assert slept == [0.5, 1.0, 2.0, 4.0]
 

@@ -15,7 +15,7 @@ from conjury.inference.backends.cluster import engines
 from conjury.inference.backends.cluster import exchange as files
 from conjury.inference.backends.cluster.backend import READ, RayBackend, stop_error
 from conjury.inference.backends.cluster.engines import ENGINES, Engine, Rehearsal, answer_row
-from conjury.inference.backends.cluster.exchange import ENDING, Block, Exchange
+from conjury.inference.backends.cluster.exchange import ENDING, Exchange, RequestBlock
 from conjury.inference.errors import InputError, MissingDependency
 from conjury.inference.ledger import Ledger
 
@@ -158,7 +158,7 @@ def test_requests_without_an_answer_fail_for_a_passing_reason_or_stay_to_be_aske
 def test_an_address_that_nodes_do_not_share_is_named(tmp_path, ledger):
     place = Exchange.of_run(str(tmp_path), ledger, "judge")
     with pytest.raises(InputError, match="--cluster-dir: a node of the cluster cannot access"):
-        place.read_requests("wave", Block("000000.parquet", 0))
+        place.read_requests("wave", RequestBlock("000000.parquet", 0))
     with pytest.raises(InputError, match=r"--cluster-dir: nowhere://x/.* cannot be reached"):
         Exchange.of_run("nowhere://x", ledger, "judge").waves()
 

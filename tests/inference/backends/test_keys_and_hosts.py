@@ -19,7 +19,7 @@ from fakes.recorder import MemoryRecorder
 
 from conjury.inference.backends.addresses import read_address
 from conjury.inference.backends.batches.choosing import batch_backend
-from conjury.inference.backends.endpoints import BY_FILE, Named, find_destination, find_endpoint
+from conjury.inference.backends.endpoints import BY_FILE, EndpointChoice, find_destination, find_endpoint
 from conjury.inference.backends.openai.live import OpenAIBackend, served_model
 from conjury.inference.backends.openai.processes import OpenAIProcesses
 from conjury.inference.backends.providers import ACCOUNTS, HOSTS
@@ -130,12 +130,12 @@ def test_the_key_of_a_provider_goes_to_no_other_even_if_the_user_says_so(variabl
 )
 def test_the_user_has_to_name_the_server_and_the_variable(named: tuple[bool, bool], remedy: str) -> None:
     with pytest.raises(InputError) as refused:
-        find_endpoint(FOREIGN, "MY_KEY", named=Named(*named))
+        find_endpoint(FOREIGN, "MY_KEY", named=EndpointChoice(*named))
     assert remedy in str(refused.value)
-    assert find_endpoint(FOREIGN, "MY_KEY", named=Named(True, True)).key == KEY
+    assert find_endpoint(FOREIGN, "MY_KEY", named=EndpointChoice(True, True)).key == KEY
     with pytest.raises(InputError, match=r"not sent to https://api\.openai\.com.*add --key-variable MY_KEY"):
         find_endpoint(None, "MY_KEY", named=BY_FILE)
-    assert find_endpoint(None, "MY_KEY", named=Named(False, True)).key == KEY
+    assert find_endpoint(None, "MY_KEY", named=EndpointChoice(False, True)).key == KEY
 
 
 def test_a_trusted_host_is_sent_its_variable_and_no_other_at_its_port_alone() -> None:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("openai")
 
 from conjury.inference.backends.openai import client
-from conjury.inference.backends.openai.client import Pace, Stopped, asked_wait, next_limit
+from conjury.inference.backends.openai.client import CollectionStopped, Pace, asked_wait, next_limit
 from conjury.inference.backends.openai.live import OpenAIBackend
 
 
@@ -107,9 +107,9 @@ def test_those_who_wait_are_turned_away_at_the_end():
         waiting = asyncio.create_task(pace.turn())
         await asyncio.sleep(0)
         pace.close()
-        with pytest.raises(Stopped):
+        with pytest.raises(CollectionStopped):
             await waiting
-        with pytest.raises(Stopped):
+        with pytest.raises(CollectionStopped):
             await pace.turn()
         pace.open()
         await pace.turn()

@@ -27,7 +27,7 @@ from fakes.recorder import LedgerRecorder
 from fakes.server import FakeServer
 
 from conjury.inference.backends.batches.backend import BatchBackend
-from conjury.inference.backends.batches.service import Unreachable, Unsure
+from conjury.inference.backends.batches.service import ProviderUnreachable, UncertainBatch
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 
@@ -111,9 +111,11 @@ def test_requests_that_a_batch_did_not_reach_are_asked_again_unbilled(backend, l
 def test_a_batch_of_anthropic_that_may_be_ours_is_awaited_and_then_recognised(server, tmp_path, ledger):
     configure(server, {"polls": 8}, lost={"batches": 1})
     batches = make_backend(server.root, tmp_path, provider="anthropic")
-    with pytest.raises(Unsure, match=r"batch msgbatch_1 with as many requests may be .*wait until it has"):
+    with pytest.raises(
+        UncertainBatch, match=r"batch msgbatch_1 with as many requests may be .*wait until it has"
+    ):
         submit(batches, ledger, 4)
-    with pytest.raises(Unsure):
+    with pytest.raises(UncertainBatch):
         submit(batches, ledger, 4)
     assert states(ledger) == ["uploaded"]
     for _ in range(8):  # it is asked about by each look at the list
@@ -127,7 +129,7 @@ def test_a_batch_of_anthropic_that_may_be_ours_is_awaited_and_then_recognised(se
 def test_a_batch_of_others_with_as_many_requests_is_not_taken_for_ours(server, tmp_path, ledger):
     configure(server, {}, refused={"batches": 99})
     batches = make_backend(server.root, tmp_path, provider="anthropic")
-    with pytest.raises(Unreachable):
+    with pytest.raises(ProviderUnreachable):
         submit(batches, ledger, 4)
     (shard,) = ledger.batches()
     assert (shard.state, shard.file_id) == ("uploaded", "after none")
@@ -142,7 +144,7 @@ def test_a_batch_of_others_with_as_many_requests_is_not_taken_for_ours(server, t
 def test_what_was_uploaded_to_google_is_not_uploaded_again(server, tmp_path, ledger):
     configure(server, {}, lost={"files": 1})
     batches = make_backend(server.root, tmp_path, provider="google", max_retries=0)
-    with pytest.raises(Unreachable, match="did not answer about the file"):
+    with pytest.raises(ProviderUnreachable, match="did not answer about the file"):
         submit(batches, ledger, 4)
     assert states(ledger) == ["planned"]
     one_round(batches, ledger, 4)

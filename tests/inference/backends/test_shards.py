@@ -17,9 +17,9 @@ from fakes.recorder import LedgerRecorder
 
 from conjury.inference.backends.base import read_results
 from conjury.inference.backends.batches.shards import (
-    Limits,
+    LineTally,
     Shard,
-    Tally,
+    ShardLimits,
     file_label,
     open_lines,
     outcomes_of,
@@ -45,7 +45,7 @@ def no_media(sha256: str) -> tuple[str, bytes]:
 
 
 def write(
-    requests: Iterator[Request], folder: Path, limits: Limits, refused: list[Outcome] | None = None
+    requests: Iterator[Request], folder: Path, limits: ShardLimits, refused: list[Outcome] | None = None
 ) -> list[Shard]:
     taken = [] if refused is None else refused
     return list(write_shards(requests, folder, "j", no_media, limits, taken.append, LINES))
@@ -56,17 +56,17 @@ def result(key: str, answer: Any = ANSWER, status: int = 200, error: Any = None)
     return json.dumps({"custom_id": key, "response": response, "error": error}).encode() + b"\n"
 
 
-def outcomes(*lines: bytes, known: str = "abc") -> tuple[dict[str, Outcome], Tally]:
-    tally = Tally()
+def outcomes(*lines: bytes, known: str = "abc") -> tuple[dict[str, Outcome], LineTally]:
+    tally = LineTally()
     told = list(outcomes_of(lines, set(known), tally, LINES, "shard"))
     assert len({outcome.key for outcome in told}) == len(told)
     return {outcome.key: outcome for outcome in told}, tally
 
 
 def test_every_request_is_one_line_of_one_shard_in_order(tmp_path):
-    assert write(make_requests(0), tmp_path, Limits()) == list(tmp_path.iterdir()) == []
+    assert write(make_requests(0), tmp_path, ShardLimits()) == list(tmp_path.iterdir()) == []
     requests = list(make_requests(10, "Grüße\u2028\n"))
-    shards = write(iter(requests), tmp_path, Limits(requests=4))
+    shards = write(iter(requests), tmp_path, ShardLimits(requests=4))
     assert [len(shard.keys) for shard in shards] == [4, 4, 2]
     assert len({shard.name for shard in shards}) == 3
     lines = [json.loads(line) for shard in shards for line in open_lines(shard.path)]
@@ -82,17 +82,17 @@ def test_every_request_is_one_line_of_one_shard_in_order(tmp_path):
 
 def test_no_shard_is_larger_than_the_limit_of_bytes(tmp_path):
     length = len(LINES.write(next(make_requests(1)), no_media))
-    shards = write(make_requests(9), tmp_path, Limits(bytes=3 * length))
+    shards = write(make_requests(9), tmp_path, ShardLimits(bytes=3 * length))
     assert [len(shard.keys) for shard in shards] == [3, 3, 3]
     assert max(shard.path.stat().st_size for shard in shards) == 3 * length
-    shards = write(make_requests(9), tmp_path, Limits(bytes=3 * length - 1))
+    shards = write(make_requests(9), tmp_path, ShardLimits(bytes=3 * length - 1))
     assert [len(shard.keys) for shard in shards] == [2, 2, 2, 2, 1]
 
 
 def test_a_line_over_the_limit_is_refused_and_the_others_are_written(tmp_path):
     small, large = list(make_requests(3)), next(make_requests(1, "x" * 500))
     refused: list[Outcome] = []
-    (shard,) = write(iter([small[0], large, *small[1:]]), tmp_path, Limits(bytes=600), refused)
+    (shard,) = write(iter([small[0], large, *small[1:]]), tmp_path, ShardLimits(bytes=600), refused)
     assert shard.keys == [request.key for request in small]
     assert [(outcome.key, outcome.kind) for outcome in refused] == [(large.key, "too_large")]
 
@@ -106,13 +106,13 @@ def test_requests_are_taken_one_by_one(tmp_path):
             taken += 1
             yield request
 
-    next(write_shards(count(), tmp_path, "j", no_media, Limits(requests=4), print, LINES))
+    next(write_shards(count(), tmp_path, "j", no_media, ShardLimits(requests=4), print, LINES))
     assert taken == 5
 
 
 def test_memory_does_not_grow_with_the_size_of_the_text(tmp_path):
     tracemalloc.start()
-    write(make_requests(2_000, "x" * 10_000), tmp_path, Limits(bytes=5_000_000))
+    write(make_requests(2_000, "x" * 10_000), tmp_path, ShardLimits(bytes=5_000_000))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
@@ -124,7 +124,7 @@ def test_a_file_gets_its_name_only_when_it_is_whole(tmp_path):
         raise KeyError
 
     with pytest.raises(KeyError):
-        write(requests(), tmp_path, Limits())
+        write(requests(), tmp_path, ShardLimits())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -133,7 +133,7 @@ def test_names_of_shards_hold_no_character_that_files_cannot_have():
 
 
 def test_a_shard_is_split_into_halves_with_the_same_lines(tmp_path):
-    (shard,) = write(make_requests(7), tmp_path, Limits())
+    (shard,) = write(make_requests(7), tmp_path, ShardLimits())
     halves = list(split_shard(shard.path, shard.name, "custom_id"))
     assert [len(half.keys) for half in halves] == [4, 3]
     assert b"".join(half.path.read_bytes() for half in halves) == shard.path.read_bytes()
@@ -171,7 +171,7 @@ def test_compressed_and_plain_files_are_read_alike(tmp_path):
 
 def test_the_first_answer_counts_and_more_than_any_error():
     other = {"choices": [{"message": {"content": "B"}}]}
-    tally = Tally()
+    tally = LineTally()
     lines = [result("a"), result("a", other), result("a")]
     bodies = [json.loads(one.body or b"") for one in outcomes_of(lines, {"a"}, tally, LINES)]
     assert (bodies, tally.repeated, str(tally)) == ([ANSWER, other], 2, "1 answered, 2 repeated lines")
@@ -196,7 +196,7 @@ def test_a_broken_line_is_kept_as_a_billed_failure_of_its_request():
     assert [attempt.billed for attempt in told["a"].attempts] == [True]
     assert (tally.unreadable, tally.unassigned, list(tally.failed)) == (1, 0, ["a"])
     for lines in ([broken, result("a")], [result("a"), broken]):
-        both = list(outcomes_of(lines, {"a"}, Tally(), LINES))
+        both = list(outcomes_of(lines, {"a"}, LineTally(), LINES))
         assert [outcome.kind for outcome in both] == ["", "invalid_response"]
         assert both[1].refused_body == broken
 
@@ -213,14 +213,14 @@ def test_odd_answers_are_kept():
 def test_a_place_without_room_is_told_in_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError, match=r"file/batches cannot be written \(Not a directory\)"):
-        write(make_requests(1), tmp_path / "file" / "batches", Limits())
+        write(make_requests(1), tmp_path / "file" / "batches", ShardLimits())
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match=r"No space left on device\); free some space and run again"):
-        write(make_requests(3), tmp_path, Limits())
+        write(make_requests(3), tmp_path, ShardLimits())
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -20,7 +20,7 @@ from conjury.inference.backends.anthropic.lines import (
     message_completion,
     message_params,
 )
-from conjury.inference.backends.batches.shards import Tally, outcomes_of
+from conjury.inference.backends.batches.shards import LineTally, outcomes_of
 from conjury.inference.backends.google.lines import LINES as GOOGLE
 from conjury.inference.backends.google.lines import content_completion, content_request
 from conjury.inference.backends.openai.failures import fault_of_answer
@@ -183,7 +183,7 @@ def test_whatever_comes_is_kept_whole_and_read_without_an_error(provider, data):
 def test_hostile_lines_end_no_more_than_the_requests_that_they_name(lines):
     written = [json.dumps(line).encode() for line in lines]
     for form in (ANTHROPIC, GOOGLE):
-        ends = list(outcomes_of(written, {"a"}, Tally(), form, "shard"))
+        ends = list(outcomes_of(written, {"a"}, LineTally(), form, "shard"))
         assert len(ends) <= 1
 
 

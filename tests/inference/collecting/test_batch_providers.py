@@ -114,7 +114,7 @@ def test_a_batch_that_was_accepted_and_answered_with_429_is_not_sent_again(
     study, run = any_study(tmp_path, any_provider), tmp_path / "run"
     server.configure(batches={"plans": [{"polls": 3}], "limited": {"batches": 1}})
     for _ in range(8):
-        with suppress(service.Unsure):
+        with suppress(service.UncertainBatch):
             ask_any(study, run, server, any_provider)
     assert table(run, "responses")["text"].notna().sum() == 6
     assert sorted(server.counts()["answered"].values()) == [1] * 6

@@ -17,7 +17,7 @@ from fakes.studies import collect, table, towns, write_study
 from conjury.cli.commands import collect as command
 from conjury.inference.collecting import Asking, Running, Tally, preview
 from conjury.inference.collecting import collect as run_study
-from conjury.inference.collecting.stopping import Stopping
+from conjury.inference.collecting.stopping import StoppingCheck
 from conjury.inference.errors import InputError
 from conjury.inference.ledger import Answered
 
@@ -117,7 +117,7 @@ def test_a_rule_sees_the_first_tasks_of_which_all_requests_have_ended(study, run
         seen.append(set(judgments["task_id"]))
         return False, ""
 
-    stopping = Stopping(rule, job, ledger, content, "default")  # type: ignore[arg-type]
+    stopping = StoppingCheck(rule, job, ledger, content, "default")  # type: ignore[arg-type]
     both = [(prompt, sample) for prompt in ("plain", "strict") for sample in range(1, samples + 1)]
     given += [outcome(name, "", *which) for name in order[1:] for which in both]
     stopping.check()
@@ -138,7 +138,7 @@ def test_a_rule_is_checked_when_there_are_five_per_cent_more_outcomes(study, run
     made = preview(study, "judge", out=run, asking=Asking(backend="simulated"))
     content = made.folder.content(made.job.study, keep=False)
     checked = []
-    stopping = Stopping(lambda *tables: (False, ""), made.job, None, content, "default")  # type: ignore[arg-type]
+    stopping = StoppingCheck(lambda *tables: (False, ""), made.job, None, content, "default")  # type: ignore[arg-type]
 
     def check() -> None:
         checked.append(stopping._ended + stopping._new)

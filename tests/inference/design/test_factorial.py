@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fakes.studies import items, towns, write_study
 
-from conjury.inference.design.factorial import Cell, asked_cells, balanced_fraction
+from conjury.inference.design.factorial import FactorialCell, asked_cells, balanced_fraction
 from conjury.inference.study import load_any_study
 
 
@@ -52,7 +52,7 @@ def instrument(**changes):
 def test_cells_are_the_factorial_or_a_fraction_that_depends_on_the_study_alone(tmp_path):
     whole = asked_cells(load_any_study(write_study(tmp_path / "a", instrument())), 3)
     assert len(whole) == 2 * 2 * 3
-    assert whole[0] == Cell("plain", "given", "letters", "", 1)
+    assert whole[0] == FactorialCell("plain", "given", "letters", "", 1)
     assert whole[0].facets == {"option_order": "given", "option_labels": "letters"}
     half = load_any_study(write_study(tmp_path / "b", instrument(fraction=0.5)))
     chosen = asked_cells(half, 3)
@@ -64,4 +64,7 @@ def test_cells_are_the_factorial_or_a_fraction_that_depends_on_the_study_alone(t
 
 def test_without_an_instrument_cells_are_prompts_by_samples(tmp_path):
     study = load_any_study(write_study(tmp_path, items({"form": "text"})))
-    assert asked_cells(study, 2) == [Cell("plain", "", "", "", 1), Cell("plain", "", "", "", 2)]
+    assert asked_cells(study, 2) == [
+        FactorialCell("plain", "", "", "", 1),
+        FactorialCell("plain", "", "", "", 2),
+    ]

@@ -9,7 +9,7 @@ from fakes.studies import towns, write_study
 
 from conjury.inference.design import enumerate_profiles
 from conjury.inference.design.drawn import DrawnDesign, draw_design, with_panel
-from conjury.inference.design.panels import Panel, draw_people, sample_people
+from conjury.inference.design.panels import TaskPanel, draw_people, sample_people
 from conjury.inference.design.sampling import inclusion_probabilities
 from conjury.inference.errors import InputError
 from conjury.inference.simulation import simulate
@@ -76,7 +76,7 @@ def test_people_whose_tasks_are_given_answer_as_those_whose_tasks_are_drawn(
 ) -> None:
     """Respondents and impressions are found in the table, whatever its order of tasks and repeats."""
     tasks = draw_people(study, profiles, 1500, seed=2)
-    given = with_panel(study, design, profiles, Panel(tasks, {"sample": "drawn"}))
+    given = with_panel(study, design, profiles, TaskPanel(tasks, {"sample": "drawn"}))
     options = {"raters": RATERS, "truth": False, "judges": ["human"]}
     made = simulate(study, 4, design=given, **options).choices
     drawn = simulate(study, 4, respondents=1500, **options).choices
@@ -95,7 +95,7 @@ def test_tasks_of_people_are_added_once_to_profiles_and_posts(
     study: Study, profiles: pd.DataFrame, design: DrawnDesign
 ) -> None:
     tasks = draw_people(study, profiles, 20, seed=2)
-    made = with_panel(study, design, profiles, Panel(tasks, {"sample": "drawn"}))
+    made = with_panel(study, design, profiles, TaskPanel(tasks, {"sample": "drawn"}))
     shown = {*design.tasks["profile_id"], *tasks["profile_id"]}
     for table in (made.profiles, made.posts):
         assert table["profile_id"].is_unique
@@ -113,7 +113,7 @@ def test_a_simulated_panel_needs_tasks_and_has_them_alone(
     with pytest.raises(InputError, match="The design has no tasks of people"):
         simulate(study, 1, raters=RATERS, design=design)
     tasks = draw_people(study, profiles, 2, seed=2)
-    given = with_panel(study, design, profiles, Panel(tasks, {"sample": "drawn"}))
+    given = with_panel(study, design, profiles, TaskPanel(tasks, {"sample": "drawn"}))
     two = pd.concat([RATERS, RATERS.assign(judge="experts")])
     with pytest.raises(InputError, match="one panel, not of human, experts; name one with --judge"):
         simulate(study, 1, raters=two, design=given)

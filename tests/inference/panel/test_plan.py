@@ -15,7 +15,7 @@ from cases import cases
 from made_up.panels import ADULT, CHECK, picture_panel, plan_of, write_jokes, write_towns
 
 from conjury.inference.errors import InputError
-from conjury.inference.panel.pages.steps import Pages, TaskStep
+from conjury.inference.panel.pages.steps import StepPages, TaskStep
 from conjury.inference.panel.plan import PlannedTask, balanced_items, begun_plan, make_plan, order_tasks
 from conjury.inference.study import load_any_study
 
@@ -125,7 +125,7 @@ def test_the_latin_square_of_a_study_is_kept(tmp_path) -> None:
 
 def test_checks_after_more_tasks_than_there_are_come_after_the_last(tmp_path) -> None:
     late = [{**CHECK, "after": 99}, {**CHECK, "id": "first"}]
-    steps = Pages(plan_of(tmp_path, panel={"attention": late})).steps(1, "en")
+    steps = StepPages(plan_of(tmp_path, panel={"attention": late})).steps(1, "en")
     names = [
         step.task.name if isinstance(step, TaskStep) else getattr(getattr(step, "check", None), "id", None)
         for step in steps
@@ -141,7 +141,7 @@ def test_the_files_of_the_next_task_are_named_with_each_task(tmp_path) -> None:
     slot = next(
         slot for slot in plan.slots if any(plan.shown.of(task.name).media_name for task in slot.tasks)
     )
-    tasks = [step for step in Pages(plan).steps(slot.number, "en") if isinstance(step, TaskStep)]
+    tasks = [step for step in StepPages(plan).steps(slot.number, "en") if isinstance(step, TaskStep)]
     for step, following in pairwise(tasks):
         media = following.shown[0].media_name
         assert step.next_media == ((media,) if media else ())

@@ -26,8 +26,8 @@ from made_up.exports import (
 )
 
 from conjury.inference.errors import InputError
-from conjury.inference.panel.elsewhere.answers import Fielded
-from conjury.inference.panel.elsewhere.asked import Answer, Option, answers_of, codes_of
+from conjury.inference.panel.elsewhere.answers import FieldedTables
+from conjury.inference.panel.elsewhere.asked import AnswerField, AnswerOption, answers_of, codes_of
 from conjury.inference.panel.elsewhere.back import read_elsewhere
 from conjury.inference.panel.elsewhere.prolific import Offer
 from conjury.inference.panel.elsewhere.write import Exported, export_study
@@ -97,7 +97,7 @@ def expected(plan: PanelPlan) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def check_tables(read: Fielded, plan: PanelPlan) -> None:
+def check_tables(read: FieldedTables, plan: PanelPlan) -> None:
     wanted = expected(plan)
     got = read.answers[list(wanted)].astype(object)
     assert len(got) == len(wanted)
@@ -369,8 +369,8 @@ def test_options_whose_labels_are_numbers_come_back_as_they_were_chosen(
     ],
 )
 def test_no_code_is_the_label_of_another_option(pairs) -> None:
-    options = tuple(Option(value, label) for value, label in pairs)
-    asked = Answer("one", "One", options)
+    options = tuple(AnswerOption(value, label) for value, label in pairs)
+    asked = AnswerField("one", "One", options)
     for code, option in zip(codes_of(options), options, strict=True):
         assert asked.read(code, coded=True) == option.value
         assert asked.read(option.label, coded=True) == option.value

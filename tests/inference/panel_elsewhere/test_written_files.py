@@ -16,7 +16,7 @@ import yaml
 from made_up.exports import HOSTILE, Qualtrics, write_study, written_for
 
 from conjury.inference.errors import InputError
-from conjury.inference.panel.elsewhere.asked import Answer, Option
+from conjury.inference.panel.elsewhere.asked import AnswerField, AnswerOption
 from conjury.inference.panel.elsewhere.back import read_elsewhere
 from conjury.inference.panel.elsewhere.prolific import Offer, address_with
 from conjury.inference.panel.elsewhere.segments import segments
@@ -252,13 +252,15 @@ def test_pictures_without_an_address_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_answer_is_read_by_its_value_then_its_label() -> None:
-    asked = Answer("x", "X", (Option("one", "2"), Option("two", "A &amp; B <b>"), Option("3", "1")))
+    asked = AnswerField(
+        "x", "X", (AnswerOption("one", "2"), AnswerOption("two", "A &amp; B <b>"), AnswerOption("3", "1"))
+    )
     assert [asked.read(text) for text in ("one", "2", "1", "3")] == ["one", "one", "3", "3"]
     assert asked.read("two") == "two"
     assert asked.read("4") is None
     coded = [asked.read(text, coded=True) for text in ("2", "1", "1001", "1003", "one", "4")]
     assert coded == ["one", "3", "one", "3", None, None]
-    number = Answer("n", "N", (), -5, 5)
+    number = AnswerField("n", "N", (), -5, 5)
     assert [number.read(text) for text in ("-5", "05", "4.0", "6", "1.5", "")] == [
         *("-5", "5", "4"),
         *(None, None, None),

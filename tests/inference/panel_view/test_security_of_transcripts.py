@@ -13,7 +13,7 @@ from made_up.runs import client_of, collection_of, town_run
 from starlette.testclient import TestClient
 
 from conjury.inference.ledger import Ledger
-from conjury.inference.panel.view.app import COOKIE, Pages, make_app
+from conjury.inference.panel.view.app import COOKIE, ViewPages, make_app
 from conjury.inference.panel.view.one_file import write_file
 
 
@@ -84,7 +84,7 @@ def test_the_page_of_a_failure_has_the_headers_and_nothing_of_the_error(town_col
         raise RuntimeError("of the server alone")
 
     client = client_of(town_collection)
-    monkeypatch.setattr(Pages, "_list", fail)
+    monkeypatch.setattr(ViewPages, "_list", fail)
     answer = client.get("/")
     assert answer.status_code == 500
     assert "of the server alone" not in answer.text

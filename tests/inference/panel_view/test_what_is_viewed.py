@@ -15,9 +15,9 @@ from conjury.inference.errors import InputError
 from conjury.inference.ledger import Ledger
 from conjury.inference.panel.view import transcripts
 from conjury.inference.panel.view.answers import gather
-from conjury.inference.panel.view.filters import Collection, Fired, Query, evidence_mask, read_filters
+from conjury.inference.panel.view.filters import CheckAlarm, Collection, Query, evidence_mask, read_filters
 from conjury.inference.panel.view.rendering import filter_choices
-from conjury.inference.panel.view.sources import Run, Tables, open_sources
+from conjury.inference.panel.view.sources import FolderTables, RunSource, open_sources
 from conjury.inference.panel.view.transcripts import Transcripts
 
 
@@ -117,8 +117,8 @@ def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files) -> 
     study, run = town_files
     judgments = pd.read_parquet(run / "judgments.parquet").query("status == 'refused'").head(3)
     rows = judgments[["judge_id", "prompt_id", "task_id", "sample"]]
-    fired = Fired("CJ999", "Made up", "Three answers.", rows.rename(columns={"task_id": "pair_id"}))
-    nothing = Fired("CJ998", "Of judges", "No row.", pd.DataFrame({"judge": ["judge"]}))
+    fired = CheckAlarm("CJ999", "Made up", "Three answers.", rows.rename(columns={"task_id": "pair_id"}))
+    nothing = CheckAlarm("CJ998", "Of judges", "No row.", pd.DataFrame({"judge": ["judge"]}))
     collection = collection_of(study, run, fired=[fired, nothing])
     assert set(selected(collection, "check=CJ999")["key"]) == set(judgments["request_key"])
     assert "CJ998" not in collection.checks
@@ -130,7 +130,7 @@ def test_evidence_of_a_check_is_found_by_the_columns_that_it_has(town_files) -> 
 def test_results_of_one_check_are_put_together_and_each_transcript_has_its_own(town_files) -> None:
     keys = collection_of(*town_files).answers.frame["key"].iloc[[0, 3]].tolist()
     fired = [
-        Fired("CJ999", "Made up", finding, pd.DataFrame({"request_key": [key]}))
+        CheckAlarm("CJ999", "Made up", finding, pd.DataFrame({"request_key": [key]}))
         for finding, key in zip(("First.", "Second."), keys, strict=True)
     ]
     collection = collection_of(*town_files, fired=fired)
@@ -148,7 +148,7 @@ def test_evidence_of_one_run_marks_no_task_of_the_same_name_in_another(town_file
     name = (set(frame["subject"][frame["run"] == 0]) & set(frame["subject"][frame["run"] == 1])).pop()
     rows = pd.DataFrame({"task_id": [name]})
     for run in (0, 1):
-        collection = collection_of(*runs, fired=[Fired("CJ999", "Made up", "One task.", rows, run)])
+        collection = collection_of(*runs, fired=[CheckAlarm("CJ999", "Made up", "One task.", rows, run)])
         found = selected(collection, "check=CJ999")
         assert (
             found["key"].tolist() == frame["key"][(frame["subject"] == name) & (frame["run"] == run)].tolist()
@@ -286,7 +286,7 @@ def test_tasks_of_one_design_are_shared_by_its_runs_and_those_of_two_are_named_b
             root = tmp_path / designs / name
             (root / "design").mkdir(parents=True)
             (root / "design" / "tasks.parquet").write_text(design)
-            runs.append(Run(name, root, (Tables(None, judgments),), None))
+            runs.append(RunSource(name, root, (FolderTables(None, judgments),), None))
         gathered = gather(runs)
         assert set(gathered.by_task) == tasks
         assert gathered.frame["subject"].tolist() == ["t1", "t2"] * 2

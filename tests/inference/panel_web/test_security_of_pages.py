@@ -30,7 +30,7 @@ from conjury.inference.panel.plan import make_plan
 from conjury.inference.panel.visits import Visits
 from conjury.inference.panel.web import security
 from conjury.inference.panel.web.app import make_app
-from conjury.inference.panel.web.security import Buckets, Limits, Rate, address_of, cookie_name
+from conjury.inference.panel.web.security import Buckets, RequestRate, ServerLimits, address_of, cookie_name
 from conjury.inference.panel.web.serving import addresses, open_socket, panel_secret
 
 COOKIE = cookie_name(SECRET)
@@ -92,7 +92,7 @@ def test_a_form_without_the_token_of_its_session_or_from_another_site_changes_no
 
 
 def test_requests_beyond_the_rate_of_a_session_are_refused(visits) -> None:
-    client = client_of(visits, limits=Limits(session=Rate(0.001, 5)))
+    client = client_of(visits, limits=ServerLimits(session=RequestRate(0.001, 5)))
     start(client)
     statuses = [client.get("/visit").status_code for _ in range(7)]
     assert statuses == sorted(statuses)
@@ -101,7 +101,7 @@ def test_requests_beyond_the_rate_of_a_session_are_refused(visits) -> None:
 
 
 def test_requests_beyond_the_rate_of_an_address_are_refused(visits) -> None:
-    app = make_app(visits, secret=SECRET, limits=Limits(address=Rate(0.001, 3)))
+    app = make_app(visits, secret=SECRET, limits=ServerLimits(address=RequestRate(0.001, 3)))
     for _ in range(3):
         assert TestClient(app, client=("10.0.0.1", 1)).get("/").status_code == 200
     assert TestClient(app, client=("10.0.0.1", 1)).get("/").status_code == 429
@@ -109,13 +109,13 @@ def test_requests_beyond_the_rate_of_an_address_are_refused(visits) -> None:
 
 
 def test_visits_begun_from_one_address_are_limited(visits) -> None:
-    app = make_app(visits, secret=SECRET, limits=Limits(arrivals=Rate(0.001, 2)))
+    app = make_app(visits, secret=SECRET, limits=ServerLimits(arrivals=RequestRate(0.001, 2)))
     begun = [start(TestClient(app, raise_server_exceptions=False)) for _ in range(3)]
     assert [("Too many requests" in page) for page in begun] == [False, False, True]
 
 
 def test_a_laboratory_of_200_people_behind_one_address_is_not_limited() -> None:
-    limits, buckets = Limits(), Buckets(clock=lambda: 0.0)
+    limits, buckets = ServerLimits(), Buckets(clock=lambda: 0.0)
     assert all(buckets.allow("arrivals", "10.0.0.1", limits.arrivals) for _ in range(200))
     # the welcome, stylesheet, script, icon, form, redirect, and a pair of pictures now and next
     assert all(buckets.allow("address", "10.0.0.1", limits.address) for _ in range(200 * 10))
@@ -123,7 +123,7 @@ def test_a_laboratory_of_200_people_behind_one_address_is_not_limited() -> None:
 
 def test_rates_recover_and_their_memory_is_bounded() -> None:
     now = [0.0]
-    buckets, rate = Buckets(clock=lambda: now[0], most=10), Rate(2.0, 4)
+    buckets, rate = Buckets(clock=lambda: now[0], most=10), RequestRate(2.0, 4)
     assert [buckets.allow("session", "a", rate) for _ in range(5)] == [True] * 4 + [False]
     now[0] = 1.0
     assert [buckets.allow("session", "a", rate) for _ in range(3)] == [True, True, False]
@@ -141,7 +141,7 @@ def test_addresses_of_one_ipv6_network_count_together_however_they_are_written()
 
 
 def test_bodies_that_are_too_large_are_refused(visits) -> None:
-    client = client_of(visits, limits=Limits(body=2_000))
+    client = client_of(visits, limits=ServerLimits(body=2_000))
     page = start(client)
     assert send(client, page, {"consent": "y" * 3_000}).status_code == 413
 
@@ -252,7 +252,7 @@ def test_an_error_shows_nothing_of_the_program(visits, monkeypatch) -> None:
 
 
 def test_the_forwarded_address_counts_from_trusted_proxies_alone(visits) -> None:
-    limits = Limits(address=Rate(0.001, 2))
+    limits = ServerLimits(address=RequestRate(0.001, 2))
     proxied = make_app(visits, secret=SECRET, limits=limits, trusted_proxies=["10.1.0.0/16"])
 
     def status(peer: str, forwarded: str) -> int:
@@ -290,14 +290,14 @@ def test_the_researchers_page_needs_the_token(visits) -> None:
 
 
 def test_tokens_cannot_be_tried_out(visits) -> None:
-    client = client_of(visits, limits=Limits(sign_in=Rate(0.001, 3)))
+    client = client_of(visits, limits=ServerLimits(sign_in=RequestRate(0.001, 3)))
     sent = {"token": hidden(client.get("/researcher").text, "token"), "researcher_token": "x"}
     statuses = [client.post("/researcher", data=sent).status_code for _ in range(5)]
     assert statuses == [403, 403, 403, 429, 429]
 
 
 def test_the_right_token_may_be_sent_as_often_as_figures_are_wanted(visits) -> None:
-    client = client_of(visits, limits=Limits(sign_in=Rate(0.001, 3)))
+    client = client_of(visits, limits=ServerLimits(sign_in=RequestRate(0.001, 3)))
     right = {"Authorization": f"bearer {visits.researcher_token()}"}
     assert {client.get("/researcher", headers=right).status_code for _ in range(8)} == {200}
     wrong = {"Authorization": "Bearer x"}
@@ -306,7 +306,7 @@ def test_the_right_token_may_be_sent_as_often_as_figures_are_wanted(visits) -> N
 
 
 def test_a_right_token_passes_whatever_strangers_sent_from_the_same_address(visits) -> None:
-    client = client_of(visits, limits=Limits(sign_in=Rate(0.001, 3)))
+    client = client_of(visits, limits=ServerLimits(sign_in=RequestRate(0.001, 3)))
     stranger = TestClient(client.app, raise_server_exceptions=False, **HERE)
     sent = {"token": hidden(stranger.get("/researcher").text, "token"), "researcher_token": "x"}
     statuses = [stranger.post("/researcher", data=sent).status_code for _ in range(5)]

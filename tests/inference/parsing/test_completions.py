@@ -12,7 +12,7 @@ from cases import cases
 from conjury.inference.errors import InputError
 from conjury.inference.parsing.completions import Completions, read_completions
 from conjury.inference.parsing.labels import joke_type
-from conjury.inference.parsing.names import Names, label_names
+from conjury.inference.parsing.names import ValueNames, label_names
 from conjury.inference.parsing.rules import response_spec
 from conjury.inference.readers.judgments import labels_from_columns
 from conjury.inference.study import ItemStudy, load_any_study
@@ -261,7 +261,7 @@ def compared(study: ItemStudy, tables: list[pd.DataFrame]) -> dict[str, dict[str
         spec = response_spec(prompt.response or study.response)
         names, labels = label_names(spec.labels), {label.id: label.label for label in spec.labels}
 
-        def known(value: str, names: Names = names, labels: dict[str, str] = labels) -> str | None:
+        def known(value: str, names: ValueNames = names, labels: dict[str, str] = labels) -> str | None:
             name = names.bare(value)
             return joke_type(labels[name]) if name else value if value in TAKEN_TOGETHER else None
 

@@ -8,7 +8,13 @@ import pytest
 
 from conjury.inference.simulation import read_rating_truth, simulate_ratings
 from conjury.inference.simulation.ratings import true_ratings
-from conjury.inference.simulation.ratings.draws import Cells, common_errors, consensus, means, model_values
+from conjury.inference.simulation.ratings.draws import (
+    ItemCells,
+    common_errors,
+    consensus,
+    means,
+    model_values,
+)
 from conjury.inference.simulation.ratings.truth import expected_curve, raw_correlation
 from conjury.inference.study import ItemStudy
 
@@ -38,7 +44,7 @@ def drawn(oogiri):
     """True values, latent values and quality of 24,000 items."""
     truth = read_rating_truth(table(oogiri, SHARES), oogiri)
     n = np.arange(24_000)
-    cells = Cells(n % 8, n // 8 % 2, n // 8)
+    cells = ItemCells(n % 8, n // 8 % 2, n // 8)
     seeds = [np.random.default_rng(k) for k in range(5)]
     quality, common = consensus(truth.panel, cells, seeds[0]), common_errors(truth, cells, seeds[1])
     values = {

@@ -15,7 +15,14 @@ from PIL import Image
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.study import Study, load_study
 from conjury.inference.vignettes import Job, choose_profiles, open_job
-from conjury.inference.vignettes.gallery import COLUMN, GAP, Entry, draw_profiles, gallery_page, gallery_sheet
+from conjury.inference.vignettes.gallery import (
+    COLUMN,
+    GAP,
+    GalleryProfile,
+    draw_profiles,
+    gallery_page,
+    gallery_sheet,
+)
 
 
 @pytest.fixture
@@ -23,9 +30,9 @@ def known(tmp_path: Path) -> Study:
     return load_study(write_study(tmp_path / "towns", towns()))
 
 
-def entries(cues: tuple[str, ...], heights: list[int]) -> list[Entry]:
+def entries(cues: tuple[str, ...], heights: list[int]) -> list[GalleryProfile]:
     return [
-        Entry(
+        GalleryProfile(
             number,
             {"Size": "Small <b>", "Place": "Coast"},
             {name: Image.new("RGB", (2 * COLUMN, 2 * height), (200, 40 * number, 0)) for name in cues},

@@ -14,14 +14,14 @@ from made_up.vignettes import RECORDS
 from conjury.inference.errors import InputError
 from conjury.inference.tables.files import LAYOUTS
 from conjury.inference.vignettes import load_layout
-from conjury.inference.vignettes.layouts import Layout, shipped_icons
+from conjury.inference.vignettes.layouts import VignetteLayout, shipped_icons
 from conjury.inference.vignettes.parts import count, parse_template
 
 GOOD = Path(__file__).with_name("card.yaml").read_text(encoding="utf-8")
 SHIPPED = sorted(file.stem for file in LAYOUTS.glob("*.yaml"))
 
 
-def load(folder: Path, text: str) -> Layout:
+def load(folder: Path, text: str) -> VignetteLayout:
     (folder / "card.yaml").write_text(text, encoding="utf-8")
     return load_layout("card.yaml", folder)
 

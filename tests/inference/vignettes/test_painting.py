@@ -16,8 +16,8 @@ from PIL import Image
 from conjury.inference.errors import InputError
 from conjury.inference.vignettes import Painter, TextStyle, Typesetter, load_layout
 from conjury.inference.vignettes.layouts import shipped_icons
-from conjury.inference.vignettes.painting import Drawing, corner, draw_icon, rounded
-from conjury.inference.vignettes.placing import Box
+from conjury.inference.vignettes.painting import PaintedPicture, corner, draw_icon, rounded
+from conjury.inference.vignettes.placing import PictureBox
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vignettes"
 NOTED = json.loads((FOLDER / "fonts.json").read_text(encoding="utf-8"))
@@ -39,19 +39,19 @@ def pixels(image: Image.Image) -> NDArray[np.uint8]:
     return np.asarray(image)
 
 
-def inside(boxes: tuple[Box, ...], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def inside(boxes: tuple[PictureBox, ...], shape: tuple[int, ...]) -> NDArray[np.bool_]:
     mask = np.zeros(shape[:2], dtype=bool)
     for box in boxes:
         mask[box.y : box.y + box.height, box.x : box.x + box.width] = True
     return mask
 
 
-def reached(box: Box) -> Box:
+def reached(box: PictureBox) -> PictureBox:
     """A box with the pixels around a text that letters with high or deep marks may reach."""
     return replace(box, y=box.y - REACH, height=box.height + 2 * REACH) if box.kind == "text" else box
 
 
-def changed(one: Drawing, other: Drawing) -> NDArray[np.bool_]:
+def changed(one: PaintedPicture, other: PaintedPicture) -> NDArray[np.bool_]:
     assert one.image.size == other.image.size
     return (pixels(one.image) != pixels(other.image)).any(axis=2)
 

@@ -20,10 +20,10 @@ from conjury.inference.design.stimuli.wording import fill
 from conjury.inference.errors import InputError
 from conjury.inference.study import load_study
 from conjury.inference.vignettes import TextStyle, load_layout
-from conjury.inference.vignettes.layouts import Layout
+from conjury.inference.vignettes.layouts import VignetteLayout
 from conjury.inference.vignettes.parts import IconPiece, TextPiece
-from conjury.inference.vignettes.placing import Box, SetText, Size, fair_shares, place
-from conjury.inference.vignettes.typesetting import Line, TextBlock
+from conjury.inference.vignettes.placing import PictureBox, SetText, Size, fair_shares, place
+from conjury.inference.vignettes.typesetting import TextBlock, TextLine
 
 REWORDED = ("likes", "posted", "reviews")  # shown otherwise than they stand in the record
 REPLY = ("reply_name", "reply_handle", "reply_face", "reply_text")
@@ -41,12 +41,12 @@ def set_in_blocks(text: str, style: TextStyle, width: int | None) -> TextBlock:
     """Break text in which every character is a square, as many to a line as there is room for."""
     letters = len(text) if width is None else width // style.size
     lines = [text[start : start + letters] for start in range(0, len(text), letters)] or [""]
-    set_lines = tuple(Line(line, 0, 0, len(line) * style.size, ()) for line in lines)
+    set_lines = tuple(TextLine(line, 0, 0, len(line) * style.size, ()) for line in lines)
     across = max(line.width for line in set_lines) if width is None else width
     return TextBlock(set_lines, across, len(lines) * round(style.size * style.leading), 0, 0, 0, False)
 
 
-def written(folder: Path, content: str, width: int = 300) -> Layout:
+def written(folder: Path, content: str, width: int = 300) -> VignetteLayout:
     head = (
         f"width: {width}\nthemes:\n  light: {{background: '#ffffff', ink: '#111111'}}\n"
         "styles:\n  words: {size: 10, leading: 1, colour: ink}\ncontent:\n"
@@ -56,18 +56,18 @@ def written(folder: Path, content: str, width: int = 300) -> Layout:
 
 
 def boxes_of(
-    layout: Layout, record: Mapping[str, object], set_text: SetText
-) -> tuple[dict[str, Box], tuple[Box, ...], Size]:
+    layout: VignetteLayout, record: Mapping[str, object], set_text: SetText
+) -> tuple[dict[str, PictureBox], tuple[PictureBox, ...], Size]:
     placed, size = place(layout, record, set_text)
     boxes = tuple(one.box for one in placed)
     return {box.name: box for box in boxes}, boxes, size
 
 
-def at(box: Box) -> tuple[int, int, int, int]:
+def at(box: PictureBox) -> tuple[int, int, int, int]:
     return box.x, box.y, box.width, box.height
 
 
-def overlap(one: Box, other: Box) -> bool:
+def overlap(one: PictureBox, other: PictureBox) -> bool:
     across = one.x < other.x + other.width and other.x < one.x + one.width
     return across and one.y < other.y + other.height and other.y < one.y + one.height
 
@@ -86,7 +86,7 @@ def random_text(draw: random.Random, length: int) -> str:
     return "".join(pieces).strip()
 
 
-def check(layout: Layout, record: Mapping[str, object], set_text: SetText) -> None:
+def check(layout: VignetteLayout, record: Mapping[str, object], set_text: SetText) -> None:
     """Everything lies in the picture, no words on others, and all that the record says is written."""
     _, boxes, (width, height) = boxes_of(layout, record, set_text)
     assert all(box.x >= 0 and box.y >= 0 and box.width > 0 and box.height > 0 for box in boxes)

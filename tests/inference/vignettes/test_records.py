@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from conjury.inference.design.profiles import enumerate_profiles
 from conjury.inference.design.stimuli import load_posts, profile_values
-from conjury.inference.design.stimuli.posts import People, PostKit
+from conjury.inference.design.stimuli.posts import PostAuthors, PostKit
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
 from conjury.inference.study import Study, load_study
@@ -208,7 +208,7 @@ def test_studies_without_anonymous_authors_or_faces_are_refused(tmp_path):
 
 def test_groups_of_different_size_have_no_stand_ins():
     fewer = {name: person for name, person in kit().people.authors.items() if name != "anonymous_09"}
-    smaller = replace(kit(), people=People(fewer, kit().people.repliers))
+    smaller = replace(kit(), people=PostAuthors(fewer, kit().people.repliers))
     with pytest.raises(InputError, match=r"^No author anonymous_09 .* replace black_male_09, .*both cues\.$"):
         smaller.signed(some()[~anonymous()], 1, "name")
     assert len(smaller.signed(some()[~anonymous()], 1, "both")) == (~anonymous()).sum()

@@ -21,8 +21,8 @@ from conjury.inference.vignettes import Fonts, TextStyle, Typesetter, characters
 from conjury.inference.vignettes import fonts as fonts_module
 from conjury.inference.vignettes.characters import NEWLINES, SPACE, levels, traits, visual_order
 from conjury.inference.vignettes.fonts import EMOJI
-from conjury.inference.vignettes.segments import Paragraph, Piece, paragraphs
-from conjury.inference.vignettes.typesetting import Line, Sprites, TextBlock
+from conjury.inference.vignettes.segments import Paragraph, TextRun, paragraphs
+from conjury.inference.vignettes.typesetting import Sprites, TextBlock, TextLine
 
 JAPANESE = pytest.mark.skipif(
     None in map(find_spec, ("noto_cjk_sans_jp_regular", "noto_cjk_sans_jp_bold")),
@@ -62,7 +62,7 @@ def texts(block: TextBlock) -> list[str]:
     return [line.text for line in block.lines]
 
 
-def dropped(text: str, lines: tuple[Line, ...]) -> str:
+def dropped(text: str, lines: tuple[TextLine, ...]) -> str:
     """The part of a text that is in none of its lines."""
     rest, position = "", 0
     for line in lines:
@@ -331,7 +331,7 @@ def test_without_fribidi_latin_and_simple_emoji_are_drawn(monkeypatch):
 @example("_1", (34, 700))
 @example("f4", (21, 600))
 def test_a_word_and_its_number_are_the_pixels_of_both_shaped_together(fonts, account, style):
-    sprite = Sprites(fonts).of(Piece(account, 0, 0, False), *style)
+    sprite = Sprites(fonts).of(TextRun(account, 0, 0, False), *style)
     expected = typesetting._drawn(account, fonts.face(0, *style), "ltr")
     assert sprite.image is not None
     assert expected.image is not None
@@ -346,5 +346,5 @@ def test_accounts_with_other_numbers_are_not_shaped_again(fonts, monkeypatch):
     monkeypatch.setattr(typesetting, "_drawn", lambda *of: (shaped.append(of[0]), draw(*of))[1])
     sprites = Sprites(fonts)
     for number in range(100, 200):
-        sprites.of(Piece(f"@rita_{number}", 0, 0, False), 30, 400)
+        sprites.of(TextRun(f"@rita_{number}", 0, 0, False), 30, 400)
     assert sorted(shaped) == [*"0123456789", "@rita_"]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from conjury.analysis.audit.recovery import effect_recovery
 from conjury.analysis.pipeline.manifest import entry_of
-from conjury.analysis.pipeline.run import Named, tables_of
+from conjury.analysis.pipeline.run import NamedResult, tables_of
 from conjury.analysis.results import Result
 from conjury.inference.tables import write_table
 
@@ -338,7 +338,7 @@ def write_items(folder: Path, results: Mapping[str, Result], **given: Any) -> Pa
     """A results folder of ratings or labels; titles are those of kinds."""
     records = []
     for name, result in results.items():
-        named = Named(name, name.replace("_", " ").capitalize(), result, 0.1)
+        named = NamedResult(name, name.replace("_", " ").capitalize(), result, 0.1)
         for table, frame in tables_of(named).items():
             write_table(frame, folder / "tables" / f"{table}.parquet")
         records.append(entry_of(named))

@@ -21,8 +21,8 @@ from conjury.inference.ledger import Ledger
 from conjury.inference.ledger.exchanges import Outcome
 from conjury.inference.panel.view.answers import gather
 from conjury.inference.panel.view.app import make_app
-from conjury.inference.panel.view.filters import Collection, Fired
-from conjury.inference.panel.view.labels import Event, Pairs, label_tables
+from conjury.inference.panel.view.filters import CheckAlarm, Collection
+from conjury.inference.panel.view.labels import DesignPairs, Event, label_tables
 from conjury.inference.panel.view.sources import open_sources
 from conjury.inference.study import load_any_study
 from conjury.inference.tables import write_table
@@ -61,7 +61,7 @@ def answer_run(study: Path, run: Path, texts: Sequence[str], judges: Sequence[st
 def write_people(study: Path, run: Path, choices: dict[str, dict[str, str]]) -> None:
     """Write answers of people to tasks, by person and task, as a panel exports them."""
     known, design = load_any_study(study), RunFolder(run).design
-    pairs = None if design is None else Pairs(design.asked("all"), design.profiles)
+    pairs = None if design is None else DesignPairs(design.asked("all"), design.profiles)
     made: dict[str, list[pd.DataFrame]] = {}
     for person, given in choices.items():
         events = [
@@ -110,7 +110,7 @@ def picture_run(folder: Path) -> tuple[Path, Path]:
     return study, run
 
 
-def collection_of(study: Path, *runs: Path, fired: Sequence[Fired] = ()) -> Collection:
+def collection_of(study: Path, *runs: Path, fired: Sequence[CheckAlarm] = ()) -> Collection:
     """Open runs as the command does."""
     sources = open_sources([str(run) for run in runs], str(study / "study.yaml"))
     return Collection(sources, gather(sources.runs), tuple(fired))

@@ -29,7 +29,7 @@ def checks(draws: Draws) -> str:
 def reliability(draws: Draws) -> str:
     judges = draws.names(draws.size(1, 9), "judge", 4)
     mine = [judge for judge in judges if draws.flip(0.8)] or judges[:1]
-    values = diagnosed.Reliable("Agrees.", tuple(mine), len(set(mine)), len(judges))
+    values = diagnosed.RepeatVerdict("Agrees.", tuple(mine), len(set(mine)), len(judges))
     text = diagnosed.reliability_in_words(values)
     if text.startswith("All"):
         assert sorted(mine) == sorted(judges)

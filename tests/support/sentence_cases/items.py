@@ -94,7 +94,7 @@ def parsed(draws: Draws) -> str:
 @case("rules_in_words")
 def rules(draws: Draws) -> str:
     parts = [int(k) for k in draws.counts(4, 2000)]
-    text = labels.rules_in_words(labels.Rules(sum(parts), *parts[:3]))
+    text = labels.rules_in_words(labels.RuleDifferences(sum(parts), *parts[:3]))
     for n, what in zip(parts[:3], ("lenient", "strict", "different"), strict=True):
         assert not text or (what in text and percentage(n / sum(parts), 1) in text)
     return text

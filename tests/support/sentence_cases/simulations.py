@@ -36,7 +36,7 @@ def inside(draws: Draws) -> str:
     of = draws.counts(len(names), 3000)
     hits = [int(draws.one([0, n, max(n - 1, 0), n // 2])) for n in of]
     counts = tuple((name, k, int(n)) for name, k, n in zip(names, hits, of, strict=True))
-    text = simulations.inside_in_words(simulations.Inside(counts))
+    text = simulations.inside_in_words(simulations.CoverageShares(counts))
     for name, k, n in counts:
         assert (f"{name} " in text) == (n > 0)
         assert not n or (f"{name} 100%" in text) == (k == n)

@@ -19,10 +19,10 @@ from conjury.inference.errors import listed
 from ..findings import Finding, Group, Verdict, decide
 from ..numbers import ROUNDINGS, Interval, Printed, Rounding
 from ..settings import refuse, whole
-from .definitions import Definition, definitions
-from .layout import Layout
+from .definitions import ScoreDefinition, definitions
+from .layout import GoldLayout
 from .measures import Measure
-from .search import Problem, search
+from .search import MatrixSearch, search
 
 QUICK = 2_000
 MOST = 4_000_000  # whole counts of folds that are tried
@@ -39,7 +39,7 @@ def check_runs(group: Group, runs: int) -> Iterator[Finding]:
     tried = [("as stated", "nearest"), *((rounding, rounding) for rounding in ROUNDINGS[1:])]
     answers = {
         name: mean_over_runs(
-            Definition(name, definition.layout, definition.measures, rounding), numbers, runs
+            ScoreDefinition(name, definition.layout, definition.measures, rounding), numbers, runs
         )
         for name, rounding in tried[:1]
     }
@@ -51,10 +51,10 @@ def check_runs(group: Group, runs: int) -> Iterator[Finding]:
         yield Finding("scores", tuple(numbers), verdict, reason, undecided=first is None)
         return
     for name, rounding in tried[1:]:
-        alternative = Definition(name, definition.layout, definition.measures, rounding)
+        alternative = ScoreDefinition(name, definition.layout, definition.measures, rounding)
         answers[name] = mean_over_runs(alternative, numbers, runs)
     answers["scores of all runs together"] = _answer(
-        Problem(definition.layout.times(runs), definition.problem(numbers).needs)
+        MatrixSearch(definition.layout.times(runs), definition.problem(numbers).needs)
     )
     answers["each run rounded first"] = rounded_first(definition, numbers, runs)
     under = tuple(name for name, answer in answers.items() if answer)
@@ -66,19 +66,19 @@ def check_runs(group: Group, runs: int) -> Iterator[Finding]:
     yield Finding("scores", tuple(numbers), verdict, reason, under, n_definitions=len(answers))
 
 
-def _answer(problem: Problem) -> bool | None:
+def _answer(problem: MatrixSearch) -> bool | None:
     """True if a matrix has the scores, False if none has, None where the search did not decide."""
     result = search(problem, QUICK)
     return True if result.matrix is not None else False if result.exhausted else None
 
 
-def mean_over_runs(definition: Definition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
+def mean_over_runs(definition: ScoreDefinition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
     """Whether matrices of so many runs exist of which the mean scores are as published."""
     # Returns: None where neither was shown.
     problem = definition.problem(numbers)
     shares = tuple(need for need in problem.needs if need[0].name in LINEAR)
     if shares:
-        pooled = _answer(Problem(problem.layout.times(runs), shares))
+        pooled = _answer(MatrixSearch(problem.layout.times(runs), shares))
         if pooled is not True or len(shares) == len(problem.needs):
             return pooled if pooled is not True or definition.layout.fixed else None
     if any(_is_beyond_scores(problem.layout, measure, at) for measure, at in problem.needs):
@@ -86,13 +86,13 @@ def mean_over_runs(definition: Definition, numbers: Mapping[str, Printed], runs:
     return True if search(problem, QUICK).matrix is not None else None
 
 
-def _is_beyond_scores(layout: Layout, measure: Measure, at: Interval) -> bool:
+def _is_beyond_scores(layout: GoldLayout, measure: Measure, at: Interval) -> bool:
     """Whether all matrices have a score below an interval, or all above it."""
     ends = Interval(at.lower, Fraction(1), at.has_lower), Interval(Fraction(-1), at.upper, True, at.has_upper)
-    return any(search(Problem(layout, ((measure, end),)), QUICK).exhausted for end in ends)
+    return any(search(MatrixSearch(layout, ((measure, end),)), QUICK).exhausted for end in ends)
 
 
-def rounded_first(definition: Definition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
+def rounded_first(definition: ScoreDefinition, numbers: Mapping[str, Printed], runs: int) -> bool | None:
     """Whether a single published share can be the mean of shares of runs that were rounded to its digits."""
     [(role, measure), *more_measures] = definition.measures.items()
     if more_measures or measure.name != "accuracy" or not definition.layout.fixed:
@@ -141,7 +141,7 @@ def check_folds(group: Group) -> Iterator[Finding]:
         yield Finding("scores", tuple(other_roles), "untested", reason)
 
 
-def _items(layout: Layout, measure: Measure) -> int | None:
+def _items(layout: GoldLayout, measure: Measure) -> int | None:
     """The known number of items of a share, or None for other scores."""
     if measure.name == "accuracy" and layout.n[0] == layout.n[1]:
         return layout.n[0]

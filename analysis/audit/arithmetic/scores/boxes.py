@@ -14,7 +14,7 @@ import numpy as np
 
 from ....numerics.types import Floats
 from ..numbers import Interval
-from .layout import Layout
+from .layout import GoldLayout
 from .measures import Measure, by_class, share
 
 SLACK = 1e-9  # of scores between 0 and 1
@@ -50,7 +50,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Need:
+class ScoreConstraint:
     """A score that lies between two numbers; of Matthews' correlation the signed square."""
 
     measure: Measure
@@ -58,7 +58,7 @@ class Need:
     high: float
 
     @classmethod
-    def of(cls, measure: Measure, at: Interval) -> Need:
+    def of(cls, measure: Measure, at: Interval) -> ScoreConstraint:
         """The closed interval with the slack of floating-point arithmetic."""
         return cls(measure, float(at.lower) - SLACK, float(at.upper) + SLACK)
 
@@ -72,7 +72,7 @@ class Boxes:
     given: Range
 
     @classmethod
-    def whole(cls, layout: Layout) -> Boxes:
+    def whole(cls, layout: GoldLayout) -> Boxes:
         """The one box of all matrices."""
         least, most = np.array([layout.gold], dtype=float).transpose(2, 0, 1)
         answers = np.full((1, len(layout.classes)), float(layout.n[1]))
@@ -90,17 +90,17 @@ class Boxes:
         return np.hstack([part.low for part in parts]), np.hstack([part.high for part in parts])
 
     @classmethod
-    def from_ends(cls, low: Floats, high: Floats, layout: Layout) -> Boxes:
+    def from_ends(cls, low: Floats, high: Floats, layout: GoldLayout) -> Boxes:
         """The boxes with these least and largest counts."""
         r = len(layout.labels)
         return cls(*(Range(low[:, at], high[:, at]) for at in (np.s_[:r], np.s_[r : 2 * r], np.s_[2 * r :])))
 
 
 @dataclass
-class _State:
+class _BoxBounds:
     """Bounds of sums over labels, by class and in all, while boxes are narrowed."""
 
-    layout: Layout
+    layout: GoldLayout
     gold: Range
     hits: Range
     sizes: Range
@@ -114,7 +114,7 @@ class _State:
         return len(self.layout.classes)
 
 
-def narrow(boxes: Boxes, needs: Sequence[Need], layout: Layout) -> Boxes:
+def narrow(boxes: Boxes, needs: Sequence[ScoreConstraint], layout: GoldLayout) -> Boxes:
     """Boxes without counts that sums and scores exclude; those that have none left are dropped."""
     low, high = boxes.ends
     for _ in range(ROUNDS):
@@ -135,16 +135,16 @@ def narrow(boxes: Boxes, needs: Sequence[Need], layout: Layout) -> Boxes:
     return Boxes.from_ends(low, high, layout)
 
 
-def _state(boxes: Boxes, layout: Layout) -> _State:
+def _state(boxes: Boxes, layout: GoldLayout) -> _BoxBounds:
     hits = boxes.hits.cut(0.0, boxes.gold.high)
     gold = boxes.gold.cut(hits.low, np.inf)
     sizes, right = (
         Range(by_class(counts.low, layout), by_class(counts.high, layout)) for counts in (gold, hits)
     )
-    return _State(layout, gold, hits, sizes, right, boxes.given, sizes.sum().cut(*layout.n), right.sum())
+    return _BoxBounds(layout, gold, hits, sizes, right, boxes.given, sizes.sum().cut(*layout.n), right.sum())
 
 
-def _narrow_by_sums(s: _State) -> None:
+def _narrow_by_sums(s: _BoxBounds) -> None:
     """Narrow by the number of items and by the wrong items, none of which is on the diagonal."""
     missing = s.layout.missing
     if not s.layout.fixed:
@@ -162,7 +162,7 @@ def _ends(bounds: Range) -> tuple[Floats, Floats]:
     return bounds.low, bounds.high
 
 
-def _label_boxes(s: _State) -> Boxes:
+def _label_boxes(s: _BoxBounds) -> Boxes:
     """Bounds of classes as bounds of their labels."""
     of = list(s.layout.of)
     if len(of) == s.classes:
@@ -175,7 +175,7 @@ def _label_boxes(s: _State) -> Boxes:
     return Boxes(ranges[0], ranges[1], s.given)
 
 
-def _narrow_by_score(s: _State, need: Need) -> np.ndarray:
+def _narrow_by_score(s: _BoxBounds, need: ScoreConstraint) -> np.ndarray:
     """Narrow by one score; returns which boxes can have it."""
     name, k = need.measure.name, need.measure.of
     if name == "label":
@@ -228,12 +228,12 @@ def _narrow_by_score(s: _State, need: Need) -> np.ndarray:
     return reached & (s.total.low <= s.total.high)
 
 
-def _cut_total(s: _State, low: Floats, high: Floats) -> None:
+def _cut_total(s: _BoxBounds, low: Floats, high: Floats) -> None:
     s.total = s.total.cut(np.ceil(low - WHOLE), np.floor(high + WHOLE))
     s.right = s.right.within_sum(s.total)
 
 
-def _ratio(s: _State, name: str) -> Range:
+def _ratio(s: _BoxBounds, name: str) -> Range:
     """Bounds of recalls, precisions or F1s: each grows with the hits and falls with the items and answers."""
     t, n, g = s.right, s.sizes, s.given
     if name == "recall":
@@ -244,14 +244,14 @@ def _ratio(s: _State, name: str) -> Range:
     return Range(share(2 * t.low, n.high + g.high), share(2 * t.high, least))
 
 
-def _least_gain_per_hit(s: _State, name: str) -> Floats:
+def _least_gain_per_hit(s: _BoxBounds, name: str) -> Floats:
     """The least that one hit can add to a ratio."""
     n, g = np.maximum(s.sizes.high, 1), np.maximum(s.given.high, 1)
     least: dict[str, Floats] = {"recall": 1 / n, "precision": 1 / g, "f1": 2 / (n + g)}
     return least[name]
 
 
-def _narrow_ratio(s: _State, name: str, at: Range) -> None:
+def _narrow_ratio(s: _BoxBounds, name: str, at: Range) -> None:
     """Narrow hits, items and answers of classes by bounds of their ratios."""
     low, high = np.maximum(at.low - SLACK, 0.0), at.high + SLACK
     t, n, g = s.right, s.sizes, s.given
@@ -276,7 +276,7 @@ def _narrow_ratio(s: _State, name: str, at: Range) -> None:
         s.sizes = n.cut(least - g.high, most - g.low)
 
 
-def _narrow_by_chance(s: _State, need: Need) -> np.ndarray:
+def _narrow_by_chance(s: _BoxBounds, need: ScoreConstraint) -> np.ndarray:
     """Narrow by kappa or Matthews' correlation, which depend on the hits and on the sum of n_k g_k."""
     if not s.layout.fixed:
         return np.ones(len(s.n.low), bool)
@@ -319,7 +319,7 @@ def _narrow_by_chance(s: _State, need: Need) -> np.ndarray:
     return (product.low <= product.high + WHOLE) & (s.total.low <= s.total.high + WHOLE)
 
 
-def _product_bounds(s: _State) -> Range:
+def _product_bounds(s: _BoxBounds) -> Range:
     """Bounds of the sum of n_k g_k, where the answers sum to the number of items less the missing ones."""
     sizes, (fewest, most) = s.sizes.low, s.layout.missing
     order = np.argsort(sizes[0])

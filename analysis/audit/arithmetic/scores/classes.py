@@ -11,8 +11,8 @@ from conjury.inference.errors import listed
 
 from ..findings import Finding, Group, Verdict
 from ..numbers import Interval, Printed
-from .definitions import Definition, definitions, squared
-from .search import Problem, Search, closest, search
+from .definitions import ScoreDefinition, definitions, squared
+from .search import MatrixSearch, Search, closest, search
 
 OTHERS = 1_500  # boxes of the search under each definition but the stated one
 QUICK = 150  # boxes of a search for a chance or a nearest matrix
@@ -61,7 +61,7 @@ def check_classes(group: Group, runs: int = 1) -> Iterator[Finding]:
 
 
 def _possible_finding(
-    definition: Definition, numbers: Mapping[str, Printed], result: Search, reason: str
+    definition: ScoreDefinition, numbers: Mapping[str, Printed], result: Search, reason: str
 ) -> Finding:
     """The finding where a matrix exists, or where the search did not decide."""
     if result.matrix is None:
@@ -75,7 +75,7 @@ def _possible_finding(
     return Finding("scores", tuple(numbers), verdict, text, chance=passing)
 
 
-def items_of(definition: Definition) -> str:
+def items_of(definition: ScoreDefinition) -> str:
     """The items in words."""
     layout = definition.layout
     if layout.fixed:
@@ -91,7 +91,7 @@ def items_of(definition: Definition) -> str:
     return text
 
 
-def culprits(definition: Definition, numbers: Mapping[str, Printed]) -> str:
+def culprits(definition: ScoreDefinition, numbers: Mapping[str, Printed]) -> str:
     """The single scores without which the others are possible."""
     if len(numbers) < 3:
         return ""
@@ -103,7 +103,7 @@ def culprits(definition: Definition, numbers: Mapping[str, Printed]) -> str:
     return f"; it would without {' or without '.join(alone)}" if alone else ""
 
 
-def nearest(definition: Definition, numbers: Mapping[str, Printed]) -> str:
+def nearest(definition: ScoreDefinition, numbers: Mapping[str, Printed]) -> str:
     """A matrix with scores near all published ones, and within how many units of the last digit they are."""
     match = closest(definition.problem(numbers)) if definition.layout.fixed else None
     if match is None:
@@ -112,7 +112,7 @@ def nearest(definition: Definition, numbers: Mapping[str, Printed]) -> str:
     return f"{matrix.text(definition.layout)}, within {distance:.1f} units of the last digit"
 
 
-def chance(tried: Sequence[Definition], numbers: Mapping[str, Printed]) -> float:
+def chance(tried: Sequence[ScoreDefinition], numbers: Mapping[str, Printed]) -> float:
     """The share of values of one score, with as many digits, that are not excluded given the other scores."""
     # The score is the last one that is no share of items. Values are excluded from below and from above, in
     # halves, so that the share is at most too large.
@@ -144,7 +144,7 @@ def chance(tried: Sequence[Definition], numbers: Mapping[str, Printed]) -> float
     return min(passing, units or passing) / (last - first + 1)
 
 
-def _units(definition: Definition, role: str, numbers: Mapping[str, Printed]) -> int:
+def _units(definition: ScoreDefinition, role: str, numbers: Mapping[str, Printed]) -> int:
     """How many values a share of items can have at most, or 0 for other scores."""
     measure = definition.measures[role]
     n = definition.layout.n[1]
@@ -154,7 +154,7 @@ def _units(definition: Definition, role: str, numbers: Mapping[str, Printed]) ->
 
 
 def _excludes_interval(
-    definition: Definition, numbers: Mapping[str, Printed], role: str, at: Interval
+    definition: ScoreDefinition, numbers: Mapping[str, Printed], role: str, at: Interval
 ) -> bool:
     """Whether no matrix has a score in an interval and all others as published."""
     problem = definition.problem(numbers)
@@ -162,4 +162,4 @@ def _excludes_interval(
     place = list(definition.measures).index(role)
     needs = list(problem.needs)
     needs[place] = (measure, squared(at) if measure.name == "mcc" else at)
-    return search(Problem(problem.layout, tuple(needs)), QUICK, walks=False).exhausted
+    return search(MatrixSearch(problem.layout, tuple(needs)), QUICK, walks=False).exhausted

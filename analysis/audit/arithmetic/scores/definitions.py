@@ -11,9 +11,9 @@ from conjury.inference.errors import did_you_mean, listed
 from ..findings import Group
 from ..numbers import Interval, Printed, Rounding
 from ..settings import as_whole, one_of, refuse, whole
-from .layout import Bounds, Layout, layout_of
+from .layout import Bounds, GoldLayout, layout_of
 from .measures import OVERALL, RATIOS, Measure
-from .search import Problem
+from .search import MatrixSearch
 
 SAME = {"balanced_accuracy": "macro_recall"}  # other names of scores
 OF_TWO = ("recall", "precision", "f1", "specificity", "npv")  # of the positive or the other class
@@ -33,21 +33,21 @@ OTHER = {  # other definitions of a score, by name
 
 
 @dataclass(frozen=True)
-class Definition:
+class ScoreDefinition:
     """One way in which published scores may have been computed."""
 
     name: str  # in words
-    layout: Layout  # gold labels of the items that scores are about
+    layout: GoldLayout  # gold labels of the items that scores are about
     measures: Mapping[str, Measure]  # the score of each role
     rounding: Rounding = "nearest"
 
-    def problem(self, numbers: Mapping[str, Printed]) -> Problem:
+    def problem(self, numbers: Mapping[str, Printed]) -> MatrixSearch:
         """The scores as the intervals of the rounding."""
         needs = []
         for role, measure in self.measures.items():
             at = numbers[role].interval(self.rounding)
             needs.append((measure, squared(at) if measure.name == "mcc" else at))
-        return Problem(self.layout, tuple(needs))
+        return MatrixSearch(self.layout, tuple(needs))
 
 
 def squared(at: Interval) -> Interval:
@@ -74,11 +74,11 @@ def several_classes(group: Group) -> bool:
     return False
 
 
-def _labels_of(layout: Layout, positive: str) -> tuple[str, ...]:
+def _labels_of(layout: GoldLayout, positive: str) -> tuple[str, ...]:
     return tuple(layout.labels[i] for i in layout.members(layout.classes.index(positive)))
 
 
-def read_layout(group: Group) -> tuple[Layout, str | None]:
+def read_layout(group: Group) -> tuple[GoldLayout, str | None]:
     """Gold labels, and the positive class of two if it is stated; with it, all other labels are one class."""
     counts = group.settings.get("counts")
     if counts is None:
@@ -108,22 +108,22 @@ def read_layout(group: Group) -> tuple[Layout, str | None]:
     return layout, positive
 
 
-def _unknown_counts(group: Group) -> Layout:
+def _unknown_counts(group: Group) -> GoldLayout:
     """Labels of which only the number is known."""
     n, number = whole(group, "n"), whole(group, "labels")
     if n is None or number is None or number < 2:
         raise refuse(group, "counts is missing; give it, or n and labels (how many there are, 2 or more).")
     names = tuple(f"label {k + 1}" for k in range(number))
-    return Layout(names, names, tuple(range(number)), ((1, n),) * number, (n, n))
+    return GoldLayout(names, names, tuple(range(number)), ((1, n),) * number, (n, n))
 
 
-def read_measures(group: Group, layout: Layout, positive: str | None) -> dict[str, Measure]:
+def read_measures(group: Group, layout: GoldLayout, positive: str | None) -> dict[str, Measure]:
     """The score of each published role."""
     skipped = ("n", "answered", "missing")
     return {role: _measure(group, role, layout, positive) for role in group.numbers if role not in skipped}
 
 
-def _measure(group: Group, role: str, layout: Layout, positive: str | None) -> Measure:
+def _measure(group: Group, role: str, layout: GoldLayout, positive: str | None) -> Measure:
     name, _, label = role.partition(":")
     name = SAME.get(name, name)
     if label:
@@ -169,7 +169,7 @@ def missing_of(group: Group, n: int) -> Bounds | None:
     return count, count
 
 
-def with_missing(layout: Layout, missing: Bounds | None, treatment: str) -> Layout:
+def with_missing(layout: GoldLayout, missing: Bounds | None, treatment: str) -> GoldLayout:
     """Gold labels of the items that scores are about."""
     if missing is None or missing == (0, 0):
         return layout
@@ -178,14 +178,14 @@ def with_missing(layout: Layout, missing: Bounds | None, treatment: str) -> Layo
     return layout.answered(layout.n[0] - missing[1], layout.n[1] - missing[0])
 
 
-def definitions(group: Group) -> Iterator[Definition]:
+def definitions(group: Group) -> Iterator[ScoreDefinition]:
     """The stated definition and all that differ from it in one respect."""
     layout, positive = read_layout(group)
     missing = missing_of(group, layout.n[1])
     treatment = one_of(group, "missing_as", TREATMENTS, "wrong")
     scored_layout = with_missing(layout, missing, treatment)
     measures = read_measures(group, layout, positive)
-    definition = Definition("as stated", scored_layout, measures)
+    definition = ScoreDefinition("as stated", scored_layout, measures)
     yield definition
     for role, measure in measures.items():
         for words, option in OTHER.get(measure.name, {}).items():
@@ -233,9 +233,9 @@ _EXCHANGED = {
 }
 
 
-def _with_missing_class(layout: Layout, missing: Bounds) -> Layout:
+def _with_missing_class(layout: GoldLayout, missing: Bounds) -> GoldLayout:
     """The gold labels with a class that no item has and that missing answers are given."""
-    return Layout(
+    return GoldLayout(
         (*layout.classes, "missing"),
         (*layout.labels, "missing"),
         (*layout.of, len(layout.classes)),

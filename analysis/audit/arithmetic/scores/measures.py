@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....numerics.types import Floats
-from .layout import Layout, Matrix
+from .layout import ConfusionMatrix, GoldLayout
 
 RATIOS = ("recall", "precision", "f1")
 OVERALL = (
@@ -39,7 +39,7 @@ def share(part: Any, denominator: Any) -> Floats:
     return ratios
 
 
-def exact(measure: Measure, matrix: Matrix, layout: Layout) -> Fraction:
+def exact(measure: Measure, matrix: ConfusionMatrix, layout: GoldLayout) -> Fraction:
     """A score of a matrix as a fraction; of Matthews' correlation its signed square."""
     sizes, hits = matrix.by_class(layout)
     n, right, answers = sum(sizes), sum(hits), matrix.given
@@ -84,7 +84,7 @@ def exact(measure: Measure, matrix: Matrix, layout: Layout) -> Fraction:
     return over(cross * abs(cross), rows * columns)
 
 
-def values(measure: Measure, gold: Floats, hits: Floats, answers: Floats, layout: Layout) -> Floats:
+def values(measure: Measure, gold: Floats, hits: Floats, answers: Floats, layout: GoldLayout) -> Floats:
     """Scores of many matrices in floating point, shape (m,); of Matthews' correlation the signed square."""
     # `gold` and `hits` have shape (m, labels), `answers` has shape (m, classes).
     if measure.name == "label":
@@ -124,7 +124,7 @@ def values(measure: Measure, gold: Floats, hits: Floats, answers: Floats, layout
     return share(cross * np.abs(cross), rows * columns)
 
 
-def by_class(of_labels: Floats, layout: Layout) -> Floats:
+def by_class(of_labels: Floats, layout: GoldLayout) -> Floats:
     """Sums over the labels of each class, shape (m, classes)."""
     if len(layout.labels) == len(layout.classes):
         return of_labels

@@ -14,8 +14,8 @@ import numpy as np
 
 from ....numerics.types import Floats
 from ..numbers import Interval
-from .boxes import SLACK, Boxes, Need, narrow
-from .layout import Layout, Matrix
+from .boxes import SLACK, Boxes, ScoreConstraint, narrow
+from .layout import ConfusionMatrix, GoldLayout
 from .measures import Measure, by_class, exact, values
 
 LIMIT = 8_000  # boxes of one search
@@ -28,13 +28,13 @@ TRIES = 160  # matrices of one step of a walk
 
 
 @dataclass(frozen=True)
-class Problem:
+class MatrixSearch:
     """Scores in intervals that one confusion matrix is to have."""
 
-    layout: Layout
+    layout: GoldLayout
     needs: tuple[tuple[Measure, Interval], ...]  # of Matthews' correlation the interval of its signed square
 
-    def fits(self, matrix: Matrix) -> bool:
+    def fits(self, matrix: ConfusionMatrix) -> bool:
         """Whether a matrix exists and has all scores, in exact arithmetic."""
         return matrix.exists(self.layout) and all(
             exact(measure, matrix, self.layout) in at for measure, at in self.needs
@@ -45,11 +45,11 @@ class Problem:
 class Search:
     """A matrix, or certainty that there is none, or neither."""
 
-    matrix: Matrix | None = None
+    matrix: ConfusionMatrix | None = None
     exhausted: bool = False
 
 
-def search(problem: Problem, limit: int = LIMIT, *, walks: bool = True) -> Search:
+def search(problem: MatrixSearch, limit: int = LIMIT, *, walks: bool = True) -> Search:
     """One confusion matrix with the scores, or whether there is certainly none."""
     layout, needs = problem.layout, bounds(problem)
     boxes = narrow(Boxes.whole(layout), needs, layout)
@@ -90,21 +90,21 @@ def search(problem: Problem, limit: int = LIMIT, *, walks: bool = True) -> Searc
     return Search(matrix)
 
 
-def bounds(problem: Problem) -> list[Need]:
+def bounds(problem: MatrixSearch) -> list[ScoreConstraint]:
     """The scores in floating point; shares of a known number of items as the whole counts that they allow."""
     layout, new_needs = problem.layout, []
     for measure, at in problem.needs:
-        need = Need.of(measure, at)
+        need = ScoreConstraint.of(measure, at)
         total = _items(measure, layout)
         if total:
             counts = (at * total).integers()
             low, high = Fraction(4 * counts.start - 1, 4 * total), Fraction(4 * counts.stop - 3, 4 * total)
-            need = Need(measure, float(low), float(high))
+            need = ScoreConstraint(measure, float(low), float(high))
         new_needs.append(need)
     return new_needs
 
 
-def _items(measure: Measure, layout: Layout) -> int:
+def _items(measure: Measure, layout: GoldLayout) -> int:
     """The known number of items of which a score is a share of hits, or 0."""
     if not layout.fixed:
         return 0
@@ -116,7 +116,7 @@ def _items(measure: Measure, layout: Layout) -> int:
     return layout.n[0] if share_of_all else 0
 
 
-def _halves(low: Floats, high: Floats, layout: Layout) -> tuple[Floats, Floats]:
+def _halves(low: Floats, high: Floats, layout: GoldLayout) -> tuple[Floats, Floats]:
     """Both halves of each box, cut at the count with the widest bounds relative to its class."""
     labels = np.array([most for _, most in layout.gold], dtype=float)
     scale = np.concatenate([labels, labels, np.array(layout.sizes, dtype=float)])
@@ -128,7 +128,7 @@ def _halves(low: Floats, high: Floats, layout: Layout) -> tuple[Floats, Floats]:
     return np.vstack([low, second]), np.vstack([first, high])
 
 
-def candidates(boxes: Boxes, layout: Layout) -> Floats:
+def candidates(boxes: Boxes, layout: GoldLayout) -> Floats:
     """A matrix near the middle of each box, shape (m, 2 labels + classes), whose sums agree."""
     low, high = boxes.ends
     r = len(layout.labels)
@@ -159,7 +159,7 @@ def _repair_sums(
     return counts
 
 
-def closest(problem: Problem) -> tuple[Matrix, float] | None:
+def closest(problem: MatrixSearch) -> tuple[ConfusionMatrix, float] | None:
     """A matrix with scores near the middles of their intervals, and the largest distance in widths."""
     root = Boxes.whole(problem.layout)
     low, high = (end[0] for end in root.ends)
@@ -176,7 +176,7 @@ def closest(problem: Problem) -> tuple[Matrix, float] | None:
     return (matrix, distance) if matrix.exists(problem.layout) else None
 
 
-def from_middles(problem: Problem, matrices: Floats) -> Floats:
+def from_middles(problem: MatrixSearch, matrices: Floats) -> Floats:
     """The largest distance of a score from the middle of its interval, in widths, and breaches of sums."""
     r = len(problem.layout.labels)
     parts = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
@@ -188,7 +188,7 @@ def from_middles(problem: Problem, matrices: Floats) -> Floats:
     return gaps + 1e6 * breaches(problem, matrices)
 
 
-def distances(problem: Problem, matrices: Floats) -> Floats:
+def distances(problem: MatrixSearch, matrices: Floats) -> Floats:
     """How far scores are outside their intervals, in widths, and by how many items sums are wrong."""
     layout, r = problem.layout, len(problem.layout.labels)
     gold, hits, answers = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
@@ -200,7 +200,7 @@ def distances(problem: Problem, matrices: Floats) -> Floats:
     return np.asarray(gaps + breaches(problem, matrices))
 
 
-def breaches(problem: Problem, matrices: Floats) -> Floats:
+def breaches(problem: MatrixSearch, matrices: Floats) -> Floats:
     """By how many items sums of matrices, and the conditions of their existence, are wrong."""
     layout, r = problem.layout, len(problem.layout.labels)
     gold, hits, answers = matrices[:, :r], matrices[:, r : 2 * r], matrices[:, 2 * r :]
@@ -215,20 +215,20 @@ def breaches(problem: Problem, matrices: Floats) -> Floats:
     return np.asarray(total)
 
 
-def _exact(problem: Problem, matrices: Floats) -> Matrix | None:
+def _exact(problem: MatrixSearch, matrices: Floats) -> ConfusionMatrix | None:
     """The first matrix that fits in exact arithmetic."""
     integer_matrices = (_as_matrix(row, problem.layout) for row in matrices)
     return next((matrix for matrix in integer_matrices if problem.fits(matrix)), None)
 
 
-def _as_matrix(counts: Floats, layout: Layout) -> Matrix:
+def _as_matrix(counts: Floats, layout: GoldLayout) -> ConfusionMatrix:
     r, integers = len(layout.labels), tuple(int(count) for count in counts)
-    return Matrix(integers[:r], integers[r : 2 * r], integers[2 * r :])
+    return ConfusionMatrix(integers[:r], integers[r : 2 * r], integers[2 * r :])
 
 
 def _walk(
-    problem: Problem, root: Boxes, start: Floats, generator: np.random.Generator, steps: int = STEPS
-) -> Matrix | None:
+    problem: MatrixSearch, root: Boxes, start: Floats, generator: np.random.Generator, steps: int = STEPS
+) -> ConfusionMatrix | None:
     """Move from a matrix to the best of random neighbours until one fits."""
     low, high = (end[0] for end in root.ends)
     best = np.clip(start, low, high)
@@ -244,7 +244,7 @@ def _walk(
     return _exact(problem, best[None]) if distance <= SLACK else None
 
 
-def moves(layout: Layout, generator: np.random.Generator, m: int) -> Floats:
+def moves(layout: GoldLayout, generator: np.random.Generator, m: int) -> Floats:
     """Random changes of hits and of answers to other classes, shape (m, 2 labels + classes)."""
     r, k = len(layout.labels), len(layout.classes)
     rows = np.arange(m)

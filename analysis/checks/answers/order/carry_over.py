@@ -16,7 +16,7 @@ from ...effects import (
     errors_of,
     judge_differences,
 )
-from ...judged import Judged, attempt, codes
+from ...judged import JudgedChoices, attempt, codes
 from ...registry import Check, Question, check
 from .task_order import NO_ORDER, has_tasks
 
@@ -40,7 +40,7 @@ REMEDIES = {
 
 
 @check(CARRY_OVER)
-def carry_over(judged: Sequence[Judged], alpha: float) -> Check:
+def carry_over(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Test whether sides repeat, and whether levels shown before are chosen more or less."""
     people = [group for group in judged if has_tasks(group)]
     if not people:
@@ -95,7 +95,7 @@ def _repeats_side(first: np.ndarray, respondent: np.ndarray, lag: int) -> np.nda
     return same
 
 
-def _carry_rows(group: Judged, alpha: float) -> pd.DataFrame:
+def _carry_rows(group: JudgedChoices, alpha: float) -> pd.DataFrame:
     respondent = codes(group.rows["judge_id"]).reshape(-1, 2)[:, 0]
     difference, error, n = repeated_sides(group.first_chosen, respondent)
     keys = pd.DataFrame({"test": [SIDE], "feature": ["position"], "level": ["same as before"]})

@@ -14,7 +14,7 @@ from ....conjoint.reliability.agreement import clustered_share, sign_test
 from ....figures.labels import level_at
 from ....frames.rounding import percentage
 from ....numerics.intervals import SAME
-from ...judged import Judged, attempt, tidy
+from ...judged import JudgedChoices, attempt, tidy
 from ...registry import Check, Question, adjusted, check, groups, highest, show_p, who
 
 POSITION_SHARE = Question(
@@ -32,7 +32,7 @@ SEVERE = 0.1
 
 
 @check(POSITION_SHARE)
-def position_share(judged: Sequence[Judged], alpha: float) -> Check:
+def position_share(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Test the share of A against one half, for every judge and prompt."""
     done, notes = attempt(judged, lambda group: _share_of_a(group, alpha), "There are no choices.")
     table = tidy(done)
@@ -55,7 +55,7 @@ def position_share(judged: Sequence[Judged], alpha: float) -> Check:
     )
 
 
-def _share_of_a(group: Judged, alpha: float) -> pd.DataFrame:
+def _share_of_a(group: JudgedChoices, alpha: float) -> pd.DataFrame:
     """Share of A with Wilson's limits; where every answer is the same, p is that of the exact sign test."""
     has_choice = ~np.isnan(group.first_chosen)
     if not has_choice.any():

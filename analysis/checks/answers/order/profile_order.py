@@ -12,7 +12,7 @@ from ...effects import (
     group_effects,
     judge_differences,
 )
-from ...judged import Judged, attempt
+from ...judged import JudgedChoices, attempt
 from ...registry import Check, Question, check
 
 PROFILE_ORDER = Question(
@@ -28,7 +28,7 @@ PROFILE_ORDER = Question(
 
 
 @check(PROFILE_ORDER)
-def profile_order(judged: Sequence[Judged], alpha: float) -> Check:
+def profile_order(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Test AMCEs in B minus those in A jointly, for every judge and prompt."""
     done, notes = attempt(
         judged, lambda group: _order_rows(group, alpha), "No judge's effects can be estimated by position."
@@ -36,7 +36,7 @@ def profile_order(judged: Sequence[Judged], alpha: float) -> Check:
     return judge_differences(PROFILE_ORDER, done, notes, alpha, "effects that differ between positions")
 
 
-def _order_rows(group: Judged, alpha: float) -> pd.DataFrame:
+def _order_rows(group: JudgedChoices, alpha: float) -> pd.DataFrame:
     rows = group.answered.assign(position=group.answered["position"].astype("category"))
     effects = group_effects(rows, group.formula, "position", group.unit)
     estimate, vcov = effects.contrast(np.array([-1.0, 1.0]))

@@ -16,7 +16,7 @@ from ...effects import (
     group_effects,
     judge_differences,
 )
-from ...judged import Judged, attempt
+from ...judged import JudgedChoices, attempt
 from ...registry import Check, Question, check
 
 TASK_ORDER = Question(
@@ -33,7 +33,7 @@ NO_ORDER = "A model answers each pair in a separate request, so tasks have no or
 
 
 @check(TASK_ORDER)
-def task_order(judged: Sequence[Judged], alpha: float) -> Check:
+def task_order(judged: Sequence[JudgedChoices], alpha: float) -> Check:
     """Test AMCEs of later tasks against those of earlier ones, and their linear trend, jointly."""
     people = [group for group in judged if has_tasks(group)]
     if not people:
@@ -42,7 +42,7 @@ def task_order(judged: Sequence[Judged], alpha: float) -> Check:
     return judge_differences(TASK_ORDER, done, notes, alpha, "effects that change over tasks", "test")
 
 
-def has_tasks(group: Judged) -> bool:
+def has_tasks(group: JudgedChoices) -> bool:
     """Whether a judge's tasks are numbered and more than one."""
     return "task" in group.rows and group.rows["task"].nunique() > 1
 
@@ -54,7 +54,7 @@ def trend_weights(task: np.ndarray) -> np.ndarray:
     return np.asarray(centred / (centred @ centred) * np.ptp(task))
 
 
-def _task_rows(group: Judged, alpha: float) -> pd.DataFrame:
+def _task_rows(group: JudgedChoices, alpha: float) -> pd.DataFrame:
     task = group.answered["task"].to_numpy(dtype=float, na_value=np.nan)
     numbers = np.unique(task[~np.isnan(task)])
     half = np.where(task > np.median(numbers), "later", "earlier")

@@ -29,8 +29,8 @@ from ....raters.models.sampling import Progress
 from ...estimates import Estimates
 from ...request import make_request
 from ...run import Data, frame_of
-from .engine import Sampled, Sampling, estimates_of, fit
-from .paired import PAIR, ChoiceDraws, Pairs, draw_population, rater_part_worths, raters_of
+from .engine import SampledModel, SamplerOptions, estimates_of, fit
+from .paired import PAIR, ChoiceDraws, PairedChoices, draw_population, rater_part_worths, raters_of
 
 RATER_DRAWS = 500  # draws at which part-worths of single raters are summarised
 AUTO = "auto"
@@ -148,7 +148,9 @@ def choice_model(
     request = make_request("amce", formula, engine="bayes", alpha=alpha, reference=reference)
     data = frame_of(request, choices, full=True)
     who = raters_of(data) if raters == AUTO else raters
-    sampling = Sampling(draws, tune, chains, seed, sampler, progress, priors, correlated, True, target_accept)
+    sampling = SamplerOptions(
+        draws, tune, chains, seed, sampler, progress, priors, correlated, True, target_accept
+    )
     sample = fit(request, data, who, sampling, pair)
     frame = _summary(sample, alpha)
     effects, effect_draws = estimates_of(sample, request)
@@ -197,7 +199,7 @@ def choice_model(
     )
 
 
-def _checks(sample: Sampled, seed: int, alpha: float) -> tuple[ChoiceCheck, ChoiceCheck]:
+def _checks(sample: SampledModel, seed: int, alpha: float) -> tuple[ChoiceCheck, ChoiceCheck]:
     """Posterior and prior predictive checks."""
     pairs, terms = sample.pairs, _terms(sample)
     rng, alone = np.random.default_rng([seed, 2]), np.random.default_rng([seed, 3])
@@ -208,7 +210,7 @@ def _checks(sample: Sampled, seed: int, alpha: float) -> tuple[ChoiceCheck, Choi
     )
 
 
-def _summary(sample: Sampled, alpha: float) -> pd.DataFrame:
+def _summary(sample: SampledModel, alpha: float) -> pd.DataFrame:
     """Part-worths in the population, their spread between raters, the advantage of position A."""
     terms = _terms(sample)
     population = sample.population
@@ -223,7 +225,7 @@ def _summary(sample: Sampled, alpha: float) -> pd.DataFrame:
     return posterior_table(named, np.concatenate(parts, axis=2), alpha)
 
 
-def _terms(sample: Sampled) -> pd.DataFrame:
+def _terms(sample: SampledModel) -> pd.DataFrame:
     plan = sample.plan
     rows = [
         (
@@ -247,7 +249,7 @@ def _with_checks(estimates: Estimates, values: np.ndarray) -> pd.DataFrame:
     return frame.join(checks)
 
 
-def _rater_notes(sample: Sampled) -> list[str]:
+def _rater_notes(sample: SampledModel) -> list[str]:
     if not sample.pairs.raters:
         return ["All choices are treated as those of one rater: part-worths do not differ between raters."]
     if "noise" not in sample.draws["posterior"]:
@@ -258,7 +260,7 @@ def _rater_notes(sample: Sampled) -> list[str]:
     return []
 
 
-def _rater_table(sample: Sampled, alpha: float) -> pd.DataFrame:
+def _rater_table(sample: SampledModel, alpha: float) -> pd.DataFrame:
     """Part-worths of single raters."""
     total = sample.population.position.size
     chosen = np.unique(np.linspace(0, total - 1, min(total, RATER_DRAWS)).astype(int))
@@ -275,7 +277,7 @@ def _rater_table(sample: Sampled, alpha: float) -> pd.DataFrame:
     )
 
 
-def _correlation_table(sample: Sampled, alpha: float) -> pd.DataFrame:
+def _correlation_table(sample: SampledModel, alpha: float) -> pd.DataFrame:
     """Correlations of part-worths between raters, each pair of terms once."""
     factor = sample.population.factor
     assert factor is not None
@@ -307,7 +309,7 @@ def some_draws(draws: ChoiceDraws, rng: np.random.Generator) -> ChoiceDraws:
 
 
 def check_choices(
-    pairs: Pairs, terms: pd.DataFrame, draws: ChoiceDraws, rng: np.random.Generator, alpha: float
+    pairs: PairedChoices, terms: pd.DataFrame, draws: ChoiceDraws, rng: np.random.Generator, alpha: float
 ) -> ChoiceCheck:
     """Compare choices with those made at draws of the population, from the posterior or the priors."""
     replicates = replicate(pairs, draws, rng)
@@ -325,7 +327,7 @@ def check_choices(
     return ChoiceCheck(replicates, table.dropna(subset="observed").reset_index(drop=True))
 
 
-def replicate(pairs: Pairs, draws: ChoiceDraws, rng: np.random.Generator) -> NDArray[np.bool_]:
+def replicate(pairs: PairedChoices, draws: ChoiceDraws, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Choices between the same profiles by as many raters drawn anew, one set a draw, shape (R, n)."""
     difference = pairs.first - pairs.second
     n, p = difference.shape
@@ -340,7 +342,7 @@ def replicate(pairs: Pairs, draws: ChoiceDraws, rng: np.random.Generator) -> NDA
     return choices
 
 
-def statistics(pairs: Pairs, sides: Floats, chosen: NDArray[np.bool_]) -> Floats:
+def statistics(pairs: PairedChoices, sides: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """Shares of choices of each term, and their standard deviations between raters, shape (q,) or (2 q,)."""
     differs = sides != 0
     won = differs & ((sides > 0) == chosen[:, None])
@@ -358,7 +360,7 @@ def statistics(pairs: Pairs, sides: Floats, chosen: NDArray[np.bool_]) -> Floats
     return np.concatenate([share, spread])
 
 
-def with_checks(draws: Any, pairs: Pairs, fitted: ChoiceCheck, prior: ChoiceCheck) -> Any:
+def with_checks(draws: Any, pairs: PairedChoices, fitted: ChoiceCheck, prior: ChoiceCheck) -> Any:
     """Add to the draws whether the first profile was chosen, by raters, by the model and by its priors."""
     raters = np.array([*pairs.raters, ""])[pairs.rater]
     answers, posterior, alone = (values.astype(np.int8) for values in (pairs.chosen, fitted.made, prior.made))

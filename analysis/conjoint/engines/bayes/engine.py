@@ -21,14 +21,14 @@ from ....raters.models.checks import RHAT, convergence, sampler_state
 from ....results import row_labels
 from ...estimands import plan_of
 from ...estimates import Estimates
-from ...plan import Plan, level_profiles, level_rows
-from ...request import Request
+from ...plan import EstimationPlan, level_profiles, level_rows
+from ...request import EstimateRequest
 from ..solution import estimable, provenance_of, warn
 from .paired import (
     PAIR,
     ChoiceDraws,
+    PairedChoices,
     PairRows,
-    Pairs,
     can_keep,
     draw,
     find_pairs,
@@ -43,7 +43,7 @@ _TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SamplerOptions:
     """How to sample: options of `raters.models.choice_model`."""
 
     draws: int = 1000
@@ -65,20 +65,20 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledModel:
     """A fitted choice model."""
 
-    plan: Plan  # Of the AMCEs
+    plan: EstimationPlan  # Of the AMCEs
     data: pd.DataFrame
     rows: PairRows
-    pairs: Pairs
+    pairs: PairedChoices
     draws: Any
     population: ChoiceDraws
     priors: Mapping[str, Any]
-    sampling: Sampling
+    sampling: SamplerOptions
 
 
-def estimate_with_bayes(request: Request, data: pd.DataFrame) -> Estimates:
+def estimate_with_bayes(request: EstimateRequest, data: pd.DataFrame) -> Estimates:
     """Sample the model with its default priors and seed, and report what the request asks for."""
     check_request(request)
     sample = fit(request, data, request.clusters[0] if request.clusters else None)
@@ -87,7 +87,7 @@ def estimate_with_bayes(request: Request, data: pd.DataFrame) -> Estimates:
     return estimates
 
 
-def check_request(request: Request) -> None:
+def check_request(request: EstimateRequest) -> None:
     """Refuse what the choice model does not estimate."""
     if request.verb not in VERBS:
         raise InputError(f"The engine bayes has no {request.verb}; it has {' and '.join(VERBS)}.")
@@ -101,20 +101,20 @@ def check_request(request: Request) -> None:
 
 
 def fit(
-    request: Request,
+    request: EstimateRequest,
     data: pd.DataFrame,
     raters: str | None,
-    sampling: Sampling | None = None,
+    sampling: SamplerOptions | None = None,
     pair: str = PAIR,
-) -> Sampled:
+) -> SampledModel:
     """Sample the posterior of the choice model of a request."""
-    sampling = sampling or Sampling()
+    sampling = sampling or SamplerOptions()
     plan = plan_of(replace(request, verb="amce", clusters=()), data)
     (block,), cells = plan.blocks, plan.cells
     rows = find_pairs(data, request.formula.outcome, block.inside[cells.cell], pair)
     code, names = rater_codes(data, rows, raters)
     design = block.design[:, 1:]
-    pairs = Pairs(
+    pairs = PairedChoices(
         design[cells.cell[rows.first]],
         design[cells.cell[rows.second]],
         rows.chosen,
@@ -128,10 +128,10 @@ def fit(
     priors = priors_in_use(pairs, sampling.correlated, sampling.priors)
     keep_raters = sampling.keep_raters and can_keep(pairs, sampling.draws, sampling.chains)
     trace = draw(pairs, priors, raters=keep_raters, **sampling.options)
-    return Sampled(plan, data, rows, pairs, trace, population(trace["posterior"]), priors, sampling)
+    return SampledModel(plan, data, rows, pairs, trace, population(trace["posterior"]), priors, sampling)
 
 
-def estimates_of(sample: Sampled, request: Request) -> tuple[Estimates, np.ndarray]:
+def estimates_of(sample: SampledModel, request: EstimateRequest) -> tuple[Estimates, np.ndarray]:
     """Tidy AMCEs or marginal means, and their draws, shape (chains, draws, reported rows)."""
     keys, tested, reference, values = _effects(sample) if request.verb == "amce" else _means(sample, request)
     flat = values.reshape(-1, values.shape[-1])
@@ -160,14 +160,16 @@ def estimates_of(sample: Sampled, request: Request) -> tuple[Estimates, np.ndarr
     ), values
 
 
-def _effects(sample: Sampled) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+def _effects(sample: SampledModel) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
     plan = sample.plan
     tested = ~plan.is_reference & _is_identified(sample)
     warn(plan, ~tested & ~plan.is_reference, "estimate", "no pair distinguishes it from the reference.")
     return plan.keys, tested, plan.is_reference, _averages(sample, _effect_parts(plan), tested)
 
 
-def _means(sample: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+def _means(
+    sample: SampledModel, request: EstimateRequest
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
     plan = plan_of(replace(request, verb="mm", clusters=()), sample.data)
     parts = _mean_parts(sample)
     tested = np.array([bool(row_parts) for row_parts in parts])
@@ -175,13 +177,13 @@ def _means(sample: Sampled, request: Request) -> tuple[pd.DataFrame, np.ndarray,
     return plan.keys, tested, np.zeros(len(tested), dtype=bool), _averages(sample, parts, tested)
 
 
-def _averages(sample: Sampled, parts: list[list[Part]], tested: np.ndarray) -> np.ndarray:
+def _averages(sample: SampledModel, parts: list[list[ChoiceProbability]], tested: np.ndarray) -> np.ndarray:
     tested_parts = [row_parts for row_parts, is_asked in zip(parts, tested, strict=True) if is_asked]
     rng = np.random.default_rng([sample.sampling.seed, 1])
     return averages(thin_draws(sample.population, EFFECT_DRAWS), sample.pairs, tested_parts, rng)
 
 
-def _effect_parts(plan: Plan) -> list[list[Part]]:
+def _effect_parts(plan: EstimationPlan) -> list[list[ChoiceProbability]]:
     """Parts of each row of a plan of AMCEs: level less reference; none for what cannot be compared."""
     rows = list(level_rows(plan.request, plan.cells))
     bases = {name: level for (name, level), base in zip(rows, plan.is_reference, strict=True) if base}
@@ -200,7 +202,7 @@ def _effect_parts(plan: Plan) -> list[list[Part]]:
     return changes
 
 
-def _mean_parts(sample: Sampled) -> list[list[Part]]:
+def _mean_parts(sample: SampledModel) -> list[list[ChoiceProbability]]:
     """Parts of each row of marginal means: the level, with its partner's levels as often as they occur."""
     plan, partners = sample.plan, _partners(sample.plan)
     codes = plan.cells.codes[plan.cells.cell[np.concatenate([sample.rows.first, sample.rows.second])]]
@@ -222,18 +224,20 @@ def _mean_parts(sample: Sampled) -> list[list[Part]]:
     return parts
 
 
-def _part(plan: Plan, weight: float, levels: dict[str, int]) -> Part:
+def _part(plan: EstimationPlan, weight: float, levels: dict[str, int]) -> ChoiceProbability:
     """Put levels into profiles, with the dummies of all features that they name."""
     (block,) = plan.blocks
     columns = [n for n, term in enumerate(block.terms) if set(levels) & {name for name, _ in term}]
-    return Part(weight, tuple(n - 1 for n in columns), tuple(block.row(levels)[columns].tolist()))
+    return ChoiceProbability(
+        weight, tuple(n - 1 for n in columns), tuple(block.row(levels)[columns].tolist())
+    )
 
 
-def _partners(plan: Plan) -> dict[str, str]:
+def _partners(plan: EstimationPlan) -> dict[str, str]:
     return {a: b for pair in plan.request.formula.restrictions for a, b in (pair, pair[::-1])}
 
 
-def _is_identified(sample: Sampled) -> np.ndarray:
+def _is_identified(sample: SampledModel) -> np.ndarray:
     """Flag the AMCEs, shape (m,), that differences within pairs determine."""
     difference = sample.pairs.first - sample.pairs.second
     values, vectors = np.linalg.eigh(difference.T @ difference)
@@ -241,12 +245,12 @@ def _is_identified(sample: Sampled) -> np.ndarray:
     return estimable(sample.plan.contrasts[:, 1:], null)
 
 
-def _term(plan: Plan, number: int) -> str:
+def _term(plan: EstimationPlan, number: int) -> str:
     parts = plan.blocks[0].terms[number]
     return ":".join(f"{name}={plan.cells.levels[name][level]}" for name, level in parts)
 
 
-def _warn_of_draws(sample: Sampled, values: np.ndarray) -> None:
+def _warn_of_draws(sample: SampledModel, values: np.ndarray) -> None:
     """Pass on what the diagnostics of the draws have to say against the estimates."""
     worst = float(convergence(values)["rhat"].max())
     diverged = sampler_state(sample.draws).divergences
@@ -259,7 +263,7 @@ def _warn_of_draws(sample: Sampled, values: np.ndarray) -> None:
 
 
 @dataclass(frozen=True)
-class Part:
+class ChoiceProbability:
     """The mean probability of being chosen with some levels in place of those that profiles show."""
 
     weight: float  # What it adds to an effect is the mean times this
@@ -269,13 +273,18 @@ class Part:
 
 
 def averages(
-    draws: ChoiceDraws, pairs: Pairs, effects: Sequence[Sequence[Part]], rng: np.random.Generator
+    draws: ChoiceDraws,
+    pairs: PairedChoices,
+    effects: Sequence[Sequence[ChoiceProbability]],
+    rng: np.random.Generator,
 ) -> Floats:
     """Weighted sums of mean probabilities of being chosen, over both profiles of every pair, (C, D, m)."""
     shape = draws.position.shape
     values = np.empty((*shape, len(effects)))
     for at in np.ndindex(shape):
-        choice = _Choice(pairs, _part_worths(draws, at, len(pairs.chosen), rng), float(draws.position[at]))
+        choice = _ChoiceDraw(
+            pairs, _part_worths(draws, at, len(pairs.chosen), rng), float(draws.position[at])
+        )
         for place, parts in enumerate(effects):
             values[(*at, place)] = sum(part.weight * choice.mean(part.columns, part.values) for part in parts)
     return values
@@ -288,10 +297,10 @@ def thin_draws(draws: ChoiceDraws, most: int) -> ChoiceDraws:
     return replace(draws, position=draws.position[:, ::step], mean=draws.mean[:, ::step], factor=factor)
 
 
-class _Choice:
+class _ChoiceDraw:
     """Choice probabilities at one draw, with some dummies of every profile replaced."""
 
-    def __init__(self, pairs: Pairs, worth: Floats, position: float) -> None:
+    def __init__(self, pairs: PairedChoices, worth: Floats, position: float) -> None:
         self._sides = (pairs.first, pairs.second)
         self._worth = worth
         self._ahead = _utility(pairs.first - pairs.second, worth) + position

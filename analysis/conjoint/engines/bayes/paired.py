@@ -132,7 +132,7 @@ def _warn_of_exclusion(count: int, what: str, pair: str) -> None:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairedChoices:
     """n answered choices between two profiles, described by p dummies, made by J raters."""
 
     first: Floats  # (n, p); dummies of the profile in position A and of that in position B
@@ -165,7 +165,9 @@ def default_priors() -> dict[str, Prior]:
     }
 
 
-def priors_in_use(pairs: Pairs, correlated: bool, changes: Mapping[str, Any] | None) -> dict[str, Prior]:
+def priors_in_use(
+    pairs: PairedChoices, correlated: bool, changes: Mapping[str, Any] | None
+) -> dict[str, Prior]:
     """The priors that a fit uses; InputError for a family that correlated part-worths cannot have."""
     priors = override_priors(default_priors(), changes)
     for name in ("spread", "correlation") if correlated else ():
@@ -180,7 +182,7 @@ def priors_in_use(pairs: Pairs, correlated: bool, changes: Mapping[str, Any] | N
     return {name: prior for name, prior in priors.items() if name not in unused}
 
 
-def draw_population(pairs: Pairs, priors: Priors, rng: np.random.Generator, size: int) -> ChoiceDraws:
+def draw_population(pairs: PairedChoices, priors: Priors, rng: np.random.Generator, size: int) -> ChoiceDraws:
     """Draw the population's parameters from the priors, as draws of one chain."""
     p = len(pairs.terms)
     position = priors["position"].draws(rng, (1, size)) if pairs.positioned else np.zeros((1, size))
@@ -209,7 +211,7 @@ def lkj_factors(rng: np.random.Generator, eta: float, p: int, size: int) -> Floa
     return factor
 
 
-def draw(pairs: Pairs, priors: Priors, *, raters: bool, **options: Any) -> Any:
+def draw(pairs: PairedChoices, priors: Priors, *, raters: bool, **options: Any) -> Any:
     """Sample the model; ``raters`` states whether to keep the part-worths of single raters."""
     keep = ["position"] if pairs.positioned else []
     keep += ["mean"]
@@ -219,7 +221,7 @@ def draw(pairs: Pairs, priors: Priors, *, raters: bool, **options: Any) -> Any:
     return sample(build(pairs, priors), what="Choice model", keep=keep, **options)
 
 
-def can_keep(pairs: Pairs, draws: int, chains: int) -> bool:
+def can_keep(pairs: PairedChoices, draws: int, chains: int) -> bool:
     """Whether part-worths of single raters fit into memory at this number of draws."""
     return len(pairs.raters) * len(pairs.terms) * draws * chains <= MOST_KEPT
 
@@ -260,7 +262,7 @@ def rater_part_worths(posterior: Any, chosen: Sequence[int] | Codes) -> Floats:
     return np.asarray(mean[:, None] + noise @ np.swapaxes(factor.reshape(-1, size, size)[chosen], 1, 2))
 
 
-def build(pairs: Pairs, priors: Priors) -> Any:
+def build(pairs: PairedChoices, priors: Priors) -> Any:
     """The PyMC model; raters' part-worths are not centred, as each rater makes few choices."""
     pm, pt = library("pymc"), library("pytensor.tensor")
     from ....raters.models.operation import LogLikelihood

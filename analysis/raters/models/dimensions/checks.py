@@ -57,12 +57,14 @@ def simulate_ratings_of(
     return np.where(data.y < 0, -1, y)
 
 
-def subsample_posterior(data: GroupRatings, posterior: GroupDraws, rng: np.random.Generator) -> Parameters:
+def subsample_posterior(
+    data: GroupRatings, posterior: GroupDraws, rng: np.random.Generator
+) -> GroupParameters:
     """At most ``REPLICATIONS`` draws of the posterior, at random."""
     chains, draws = posterior.within.shape[:2]
     chosen = rng.choice(chains * draws, min(REPLICATIONS, chains * draws), replace=False)
     at = np.divmod(chosen, draws)
-    return Parameters(
+    return GroupParameters(
         within=posterior.within[at],
         between=posterior.between[at] if data.has_items else None,
         spread=posterior.spread[at] if data.has_judges else None,
@@ -72,7 +74,7 @@ def subsample_posterior(data: GroupRatings, posterior: GroupDraws, rng: np.rando
 
 
 def check_group(
-    data: GroupRatings, parameters: Parameters, rng: np.random.Generator, alpha: float
+    data: GroupRatings, parameters: GroupParameters, rng: np.random.Generator, alpha: float
 ) -> GroupCheck:
     """Compare ratings with those made at R draws of the parameters, from the posterior or the priors."""
     replications = np.empty((len(parameters.within), *data.y.shape), dtype=np.int16)
@@ -216,7 +218,7 @@ def assumed_priors(changes: Mapping[str, Any] | None) -> dict[str, Prior]:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class GroupParameters:
     """R draws of the parameters of one group over D dimensions."""
 
     within: Floats  # (R, D, D); correlations of residuals
@@ -227,13 +229,15 @@ class Parameters:
     beta: Floats  # (R, C, D)
 
 
-def draw_parameters(data: GroupRatings, priors: Priors, rng: np.random.Generator, size: int) -> Parameters:
+def draw_parameters(
+    data: GroupRatings, priors: Priors, rng: np.random.Generator, size: int
+) -> GroupParameters:
     """Draw a group's parameters from the priors."""
     df, scale = priors["sd"].values
     n = len(data.dimensions)
     cut = priors["cut"].draws(rng, (size, n, int(data.n_cuts.max())))
     cut[:, np.arange(cut.shape[-1]) >= data.n_cuts[:, None]] = np.nan
-    return Parameters(
+    return GroupParameters(
         within=correlations(inverse_wishart(rng, df + n - 1, np.ones((size, n)))),
         between=covariances(rng, df, scale, n, size) if data.has_items else None,
         spread=covariances(rng, df, scale, n, size) if data.has_judges else None,

@@ -109,7 +109,7 @@ def _chain(
     done: list[int],
     stop: list[bool],
 ) -> tuple[Floats, ...]:
-    from .sweeps import Design, State, sweep
+    from .sweeps import RatingDesign, State, sweep
 
     rng = np.random.default_rng(seed)
     settings = np.array(
@@ -124,7 +124,10 @@ def _chain(
     )
     state = start(data, rng)
     accepted = np.zeros(len(data.dimensions) + 1)
-    design, unknown = Design(data.y, data.item, data.judge, data.x, data.n_cuts, settings), State(**state)
+    design, unknown = (
+        RatingDesign(data.y, data.item, data.judge, data.x, data.n_cuts, settings),
+        State(**state),
+    )
     chain_draws: list[list[Floats]] = [[], [], [], [], []]
     unused = np.arange(state["cut"].shape[1]) >= data.n_cuts[:, None]
     for step in range(tune + draws):

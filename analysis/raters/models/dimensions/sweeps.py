@@ -33,7 +33,7 @@ ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
-class Design(NamedTuple):
+class RatingDesign(NamedTuple):
     """What is known of n ratings of I items on D dimensions."""
 
     y: Codes  # shape (D, n): -1 where missing
@@ -546,7 +546,7 @@ def _newton_target(
 
 
 @_compiled
-def draw_row(rng: Any, d: int, data: Design, state: State, fixed: Floats) -> bool:
+def draw_row(rng: Any, d: int, data: RatingDesign, state: State, fixed: Floats) -> bool:
     """Metropolis step for all parameters of dimension d with its latents integrated out, then its latents."""
     # Given the other dimensions, ratings of d follow an ordered probit regression. Cut-points and slopes are
     # proposed by one Newton step; what they imply for correlations, scales and effects of d changes in place.
@@ -676,7 +676,7 @@ def _draw_slopes(
 
 
 @_compiled
-def sweep(rng: Any, data: Design, state: State, accepted: Floats) -> None:
+def sweep(rng: Any, data: RatingDesign, state: State, accepted: Floats) -> None:
     """One sweep over everything that is unknown: changes the state, and counts (D + 1), in place."""
     y, item, judge, x, n_cuts, settings = data
     cut, within, e, theta, beta, between, between_aux, severity, spread, spread_aux = state
@@ -718,7 +718,7 @@ def sweep(rng: Any, data: Design, state: State, accepted: Floats) -> None:
 
 
 @_compiled
-def draw_within(rng: Any, data: Design, state: State) -> bool:
+def draw_within(rng: Any, data: RatingDesign, state: State) -> bool:
     """Metropolis step for the residual correlations with the scales of all latents; changes all in place."""
     # The model is widened by residual variances that nothing informs; in the wider model the residual
     # covariance has an inverse Wishart proposal that all but the priors of the rescaled parameters accept.

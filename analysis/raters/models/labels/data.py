@@ -29,7 +29,7 @@ _INFORMATION = 4 / 27  # of an answer about a logit, at an accuracy of about 0.8
 
 
 @dataclass(frozen=True)
-class Labelled:
+class PanelLabels:
     """Labels of I items by J judges in U units: panels of people, and models."""
 
     ratings: Ratings
@@ -51,7 +51,7 @@ def read_labels(
     dimension: str | None = None,
     labels: Sequence[object] | None = None,
     min_count: int | None = None,
-) -> Labelled:
+) -> PanelLabels:
     """Check judgments and bring their labels into codes; InputError where the model would mean nothing."""
     ratings = read_ratings(judgments, dimension=dimension, numeric=False)
     is_repeat = ratings.is_human & ~ratings.first_samples
@@ -108,7 +108,7 @@ def read_labels(
         notes.append(
             "No item has labels by more than two judges: which judge is correct depends on the priors."
         )
-    return Labelled(
+    return PanelLabels(
         ratings,
         chosen,
         label,

@@ -16,7 +16,7 @@ from ....numerics.types import Codes, Floats
 from ..checks import diagnostics, sampler_state, sentence_on_fit, verdict
 from ..fitted import ModelFit, Prior, Priors, override_priors, with_predictive
 from ..sampling import TARGET_ACCEPT, Progress, library, sample
-from .data import ATTENTIVE, PEOPLE_SD, Labelled, by_attention, confusion_of, read_labels
+from .data import ATTENTIVE, PEOPLE_SD, PanelLabels, by_attention, confusion_of, read_labels
 from .tables import (
     REPLICATIONS,
     check_labels,
@@ -209,7 +209,7 @@ def label_model(
     )
 
 
-def _with_predictive(tree: Any, data: Labelled, fitted: Codes, prior: Codes) -> Any:
+def _with_predictive(tree: Any, data: PanelLabels, fitted: Codes, prior: Codes) -> Any:
     """Add labels, as positions among ``labels``, that were given, that the model and its priors make."""
     ratings = data.ratings
     coords = {
@@ -247,7 +247,7 @@ def assumed_priors(n_labels: int, changes: Mapping[str, Any] | None) -> dict[str
 
 
 def draw_parameters(
-    data: Labelled, priors: Priors, rng: np.random.Generator, size: int
+    data: PanelLabels, priors: Priors, rng: np.random.Generator, size: int
 ) -> tuple[Floats, Floats]:
     """Draw prevalence and everyone's confusion matrix from the priors."""
     n_labels = len(data.labels)
@@ -263,7 +263,7 @@ def draw_parameters(
     return prevalence, confusion_of(rows, n_labels)
 
 
-def build(data: Labelled, priors: Priors) -> Any:
+def build(data: PanelLabels, priors: Priors) -> Any:
     """The PyMC model; people's logits are partly centred, each by how much is known of the person."""
     pm, pt = library("pymc"), library("pytensor.tensor")
     from ..operation import LogLikelihood

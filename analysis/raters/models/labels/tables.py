@@ -13,7 +13,7 @@ from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
 from .data import (
     ATTENTIVE,
-    Labelled,
+    PanelLabels,
     accuracy,
     agreement,
     best_order,
@@ -39,7 +39,7 @@ class LabelDraws:
     fresh: Floats  # (C, D, H, FRESH, K, K); people drawn anew from each panel
 
 
-def label_draws(data: Labelled, posterior: Any, seed: int) -> LabelDraws:
+def label_draws(data: PanelLabels, posterior: Any, seed: int) -> LabelDraws:
     """Confusion matrices from the sampled logits."""
     size = len(data.labels)
     unit = np.asarray(posterior["wrong"], dtype=float)
@@ -64,7 +64,7 @@ def new_people(mean: Floats, spread: Floats, careless: Floats, rng: np.random.Ge
     return np.asarray(centre + sd * rng.standard_normal(mean.shape))
 
 
-def _people(data: Labelled, posterior: Any, unit: Floats, spread: Floats) -> Floats:
+def _people(data: PanelLabels, posterior: Any, unit: Floats, spread: Floats) -> Floats:
     """Logits of the people, shape (C, D, people, K (K - 1)), from how they were sampled."""
     panel = data.unit[data.person]
     centring_weight = data.centring[:, None]
@@ -74,7 +74,7 @@ def _people(data: Labelled, posterior: Any, unit: Floats, spread: Floats) -> Flo
     return np.asarray(mean + sd ** (1 - centring_weight) * (person - centring_weight * mean))
 
 
-def summary(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
+def summary(data: PanelLabels, found: LabelDraws, alpha: float) -> pd.DataFrame:
     """Prevalence, accuracy of everyone, and agreement with a new person."""
     judges, groups = data.ratings.judges, data.ratings.groups
     keys = [("prevalence", "", "", label) for label in data.labels]
@@ -106,7 +106,7 @@ def summary(data: Labelled, found: LabelDraws, alpha: float) -> pd.DataFrame:
     return table.assign(n_items=[items for items, _ in of_row], n_ratings=[count for _, count in of_row])
 
 
-def confusion_tables(data: Labelled, posterior: LabelDraws, alpha: float) -> dict[str, pd.DataFrame]:
+def confusion_tables(data: PanelLabels, posterior: LabelDraws, alpha: float) -> dict[str, pd.DataFrame]:
     """Confusion matrices of a new person and each model, and of each judge."""
     judges, panels = data.ratings.judges, data.units[: data.n_panels]
     models = _models(data)
@@ -123,7 +123,7 @@ def confusion_tables(data: Labelled, posterior: LabelDraws, alpha: float) -> dic
     }
 
 
-def item_table(data: Labelled, posterior: LabelDraws) -> pd.DataFrame:
+def item_table(data: PanelLabels, posterior: LabelDraws) -> pd.DataFrame:
     """Posterior of each item's true class, a row for each class."""
     size = len(data.labels)
     flat = (
@@ -145,7 +145,7 @@ def item_table(data: Labelled, posterior: LabelDraws) -> pd.DataFrame:
     )
 
 
-def replacement_table(data: Labelled, posterior: LabelDraws, alpha: float) -> pd.DataFrame:
+def replacement_table(data: PanelLabels, posterior: LabelDraws, alpha: float) -> pd.DataFrame:
     """Accuracy of each model less that of a new person, and how probably it is the greater."""
     keys, parts, better = [], [], []
     person = _fresh_accuracy(posterior)
@@ -162,7 +162,7 @@ def replacement_table(data: Labelled, posterior: LabelDraws, alpha: float) -> pd
     return table.assign(probability_better=better)
 
 
-def notes_on_classes(data: Labelled, posterior: LabelDraws) -> list[str]:
+def notes_on_classes(data: PanelLabels, posterior: LabelDraws) -> list[str]:
     """State where classes do not bear their own names, and what a small panel leaves open."""
     notes = []
     by_chain = posterior.confusion.mean(axis=1)
@@ -193,7 +193,7 @@ def notes_on_classes(data: Labelled, posterior: LabelDraws) -> list[str]:
     return notes
 
 
-def notes_on_nonfollowers(data: Labelled, posterior: LabelDraws, alpha: float) -> list[str]:
+def notes_on_nonfollowers(data: PanelLabels, posterior: LabelDraws, alpha: float) -> list[str]:
     """Name people who do not follow their panel: who recognise classes far less than its typical person."""
     notes = []
     # 1 without errors, 0 if labels do not depend on the class, whatever the shares of the classes
@@ -214,7 +214,7 @@ def notes_on_nonfollowers(data: Labelled, posterior: LabelDraws, alpha: float) -
     return notes
 
 
-def _models(data: Labelled) -> list[int]:
+def _models(data: PanelLabels) -> list[int]:
     return [place for place, kind in enumerate(data.ratings.kinds) if kind != "human"]
 
 
@@ -223,7 +223,7 @@ def _fresh_accuracy(posterior: LabelDraws) -> Floats:
     return accuracy(posterior.prevalence[:, :, None, None], posterior.fresh)
 
 
-def _matrix_table(data: Labelled, matrices: Floats, owners: pd.DataFrame, alpha: float) -> pd.DataFrame:
+def _matrix_table(data: PanelLabels, matrices: Floats, owners: pd.DataFrame, alpha: float) -> pd.DataFrame:
     """Tidy rows of matrices (C, D, N, K, K), one for each owner, truth and label."""
     size = len(data.labels)
     cells = pd.MultiIndex.from_product([data.labels, data.labels], names=["truth", "label"]).to_frame(
@@ -253,7 +253,7 @@ class LabelCheck:
 
 
 def check_labels(
-    data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator, alpha: float
+    data: PanelLabels, prevalence: Floats, confusion: Floats, rng: np.random.Generator, alpha: float
 ) -> LabelCheck:
     """Compare the labels with those made at R draws of the parameters, from the posterior or the priors."""
     replications = replicate(data, prevalence, confusion, rng)
@@ -272,7 +272,7 @@ def subsample_posterior(posterior: LabelDraws, rng: np.random.Generator) -> tupl
     return prevalence[chosen], confusion[chosen]
 
 
-def replicate(data: Labelled, prevalence: Floats, confusion: Floats, rng: np.random.Generator) -> Codes:
+def replicate(data: PanelLabels, prevalence: Floats, confusion: Floats, rng: np.random.Generator) -> Codes:
     """Draw new true classes and labels for every judgment, one set a draw, shape (R, n)."""
     item, judge = data.ratings.item, data.ratings.judge
     replications = []
@@ -282,7 +282,7 @@ def replicate(data: Labelled, prevalence: Floats, confusion: Floats, rng: np.ran
     return np.array(replications)
 
 
-def agreements(data: Labelled, label: Codes) -> dict[str, float]:
+def agreements(data: PanelLabels, label: Codes) -> dict[str, float]:
     """Share of pairs of judgments of one item that agree, among people, among models and between them."""
     ratings, size = data.ratings, len(data.labels)
     counts = {

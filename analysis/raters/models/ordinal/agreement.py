@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from ....numerics.types import Floats
 from .data import OrdinalData
 from .density import CARELESS_SD
-from .draws import INNER, Draws, category_chances, grid, standardised_nodes
+from .draws import INNER, ParameterDraws, category_chances, grid, standardised_nodes
 
 PEOPLE, CARELESS = 32, 8  # new people that stand for a panel, and careless ones
 COARSE = 0.9  # distance of the nodes of qualities
@@ -35,14 +35,14 @@ class Agreement:
     tilt: Floats  # (D, G, S); points by which a bias raises the ratings of a stratum; 0 for panels
 
 
-def expected_agreement(draws: Draws, data: OrdinalData) -> Agreement:
+def expected_agreement(draws: ParameterDraws, data: OrdinalData) -> Agreement:
     """Expected agreement over the strata of the items and qualities within them, draw by draw."""
     parts = [_agreement_of_draw(draws, data, d) for d in range(len(draws.slope))]
     names = Agreement.__dataclass_fields__
     return Agreement(**{name: np.stack([part[name] for part in parts]) for name in names})
 
 
-def _agreement_of_draw(draws: Draws, data: OrdinalData, d: int) -> dict[str, Floats]:
+def _agreement_of_draw(draws: ParameterDraws, data: OrdinalData, d: int) -> dict[str, Floats]:
     at = grid(COARSE, INNER)
     values = np.array(data.categories)
     n_panels, n_groups = data.n_panels, len(data.groups)
@@ -95,7 +95,7 @@ def _agreement_of_draw(draws: Draws, data: OrdinalData, d: int) -> dict[str, Flo
     }
 
 
-def _new_people(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Floats, Floats]:
+def _new_people(draws: ParameterDraws, data: OrdinalData, d: int, g: int) -> tuple[Floats, Floats, Floats]:
     """Discriminations, severities and masses of people of a panel whom nobody has seen."""
     if data.size[g] == 1:
         return draws.of_group[d, g : g + 1], np.zeros(1), np.ones(1)
@@ -109,7 +109,9 @@ def _new_people(draws: Draws, data: OrdinalData, d: int, g: int) -> tuple[Floats
     return slopes, draws.severity_sd[d, g] * spread * second, mass
 
 
-def _marginal_chances(eta: Floats, draws: Draws, d: int, g: int, inner: tuple[Floats, Floats]) -> Floats:
+def _marginal_chances(
+    eta: Floats, draws: ParameterDraws, d: int, g: int, inner: tuple[Floats, Floats]
+) -> Floats:
     """Probabilities of the categories, own effects of items averaged out."""
     if draws.own[d, g] == 0:
         return category_chances(eta, draws.cut[d, g], draws.link)
@@ -131,7 +133,7 @@ def _correlations(chances: Floats, consensus: Floats, values: Floats, weight: Fl
 
 
 def _strictness(
-    draws: Draws,
+    draws: ParameterDraws,
     data: OrdinalData,
     d: int,
     quality: Floats,

@@ -83,7 +83,7 @@ class OrdinalData:
 
 
 @dataclass(frozen=True)
-class Cells:
+class RatingCells:
     """P pairs of judge and stratum, C cells, and I items, as ``kernel.log_likelihood`` takes them."""
 
     pair_judge: Codes  # (P,)
@@ -159,7 +159,7 @@ def centring(data: OrdinalData, number: int, what: str) -> float:
     return float(each / (each + prior_counts[what]))
 
 
-def cells(data: OrdinalData) -> Cells:
+def cells(data: OrdinalData) -> RatingCells:
     """Find the cells: ratings of an item by a judge, alike in judge, ratings and, for models, stratum."""
     tilted = data.group >= data.n_panels
     order = np.lexsort((data.category, data.judge, tilted[data.judge], data.item))
@@ -193,7 +193,7 @@ def cells(data: OrdinalData) -> Cells:
     item_start = np.cumsum([0] + [len(pattern) - 1 for pattern in lists]).astype(np.int64)
     item_cell = np.array([c for pattern in lists for c in pattern[1:]], dtype=np.int64)
     by_people = ~tilted[[pair[0] for pair in pairs]][of_cell][item_cell]
-    return Cells(
+    return RatingCells(
         pair_judge=np.array([pair[0] for pair in pairs], dtype=np.int64),
         pair_stratum=np.array([pair[1] for pair in pairs], dtype=np.int64),
         pair_group=data.group[[pair[0] for pair in pairs]],

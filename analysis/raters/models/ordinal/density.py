@@ -18,8 +18,8 @@ from conjury.inference.errors import InputError, listed
 from ....numerics.types import Floats
 from ..fitted import Prior, Priors
 from ..sampling import library
-from .data import Cells, OrdinalData, centring
-from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, Grid, coordinates, dimensions
+from .data import OrdinalData, RatingCells, centring
+from .draws import BUMPS, EDGE, LEAST_SHARE, LINK_SD, QuadratureGrid, coordinates, dimensions
 
 WHAT = ("severity", "discrimination")
 SDS, RAWS = (tuple(f"{what}_{part}_" for what in WHAT) for part in ("sd", "raw"))  # starts of names
@@ -46,7 +46,7 @@ POSITIVE = ("half_normal", "exponential", "log_normal")  # as numbered in target
 
 
 @dataclass(frozen=True)
-class Block:
+class ParameterBlock:
     """A variable's place in the vector of D unconstrained numbers, and its shape there."""
 
     name: str
@@ -64,7 +64,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class RaterParameters:
     """What a vector means: parameters in units of the link's standard deviation."""
 
     shares: Floats  # (G, K)
@@ -83,7 +83,9 @@ class Parameters:
 class Density:
     """Log density of the posterior and its gradient, for a sampler."""
 
-    def __init__(self, data: OrdinalData, rating_cells: Cells, priors: Priors, link: str, at: Grid) -> None:
+    def __init__(
+        self, data: OrdinalData, rating_cells: RatingCells, priors: Priors, link: str, at: QuadratureGrid
+    ) -> None:
         self.data, self.priors = data, priors
         self.members = {
             number: np.flatnonzero(data.group == number)
@@ -108,7 +110,7 @@ class Density:
         """D."""
         return list(self.blocks.values())[-1].end
 
-    def _layout(self) -> list[Block]:
+    def _layout(self) -> list[ParameterBlock]:
         data = self.data
         shapes: dict[str, tuple[int, ...]] = {
             "shares": (len(data.groups), data.n_categories - 1),
@@ -131,7 +133,8 @@ class Density:
                 shapes[f"bias_{name}"] = (len(data.models), len(levels) - 1)
         starts = np.cumsum([0] + [int(np.prod(shape)) for shape in shapes.values()])
         return [
-            Block(name, int(at), shape) for at, (name, shape) in zip(starts, shapes.items(), strict=False)
+            ParameterBlock(name, int(at), shape)
+            for at, (name, shape) in zip(starts, shapes.items(), strict=False)
         ]
 
     def constrained(self, vector: Floats) -> dict[str, Floats]:
@@ -202,7 +205,7 @@ class Density:
             return self.priors[f"{first}_sd"]
         return self.priors[name]
 
-    def thresholds(self, p: Parameters) -> Floats:
+    def thresholds(self, p: RaterParameters) -> Floats:
         """Thresholds of each group, shape (G, K - 1), in standard deviations of the link."""
         return _scale(p, self.data.share)[:, None] * _quantiles(p.shares)
 
@@ -224,7 +227,7 @@ class Density:
             self.blocks["model_discrimination"].of(vector)[...] = 0.5
         return vector
 
-    def parameters(self, variables: dict[str, Floats]) -> Parameters:
+    def parameters(self, variables: dict[str, Floats]) -> RaterParameters:
         """Arrange constrained variables."""
         data = self.data
         n_groups, n_strata = len(data.groups), len(data.effects)
@@ -247,7 +250,9 @@ class Density:
             quality += design @ variables[f"quality_{name}"]
             if data.models:
                 bias[data.n_panels :] += variables[f"bias_{name}"] @ design.T
-        return Parameters(variables["shares"], of_group, typical, severity, spread, own_sd, quality, bias)
+        return RaterParameters(
+            variables["shares"], of_group, typical, severity, spread, own_sd, quality, bias
+        )
 
     @cached_property
     def designs(self) -> dict[str, Floats]:
@@ -339,7 +344,7 @@ def softmax(free: Floats) -> Floats:
     return np.asarray(np.maximum(raised / raised.sum(axis=-1, keepdims=True), LEAST_SHARE), dtype=float)
 
 
-def _scale(p: Parameters, share: Floats) -> Floats:
+def _scale(p: RaterParameters, share: Floats) -> Floats:
     """Standard deviation of each group's ratings on the latent scale, shape (G,)."""
     return np.asarray(np.sqrt(1 + p.of_group**2 * (1 + share @ p.quality**2) + p.own**2))
 

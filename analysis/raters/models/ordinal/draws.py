@@ -22,7 +22,7 @@ LINK_SD = {"logit": float(np.pi / np.sqrt(3)), "probit": 1.0}
 
 
 @dataclass(frozen=True)
-class Draws:
+class ParameterDraws:
     """D draws of the parameters, in standard deviations of the link."""
 
     link: str
@@ -39,17 +39,17 @@ class Draws:
     bias: Floats  # (D, G, S)
     shape: Floats  # (D, B); of the distribution of qualities
 
-    def at(self, places: Codes) -> Draws:
+    def at(self, places: Codes) -> ParameterDraws:
         """The draws at some places."""
         names = [name for name in self.__dataclass_fields__ if name != "link"]
         return replace(self, **{name: getattr(self, name)[places] for name in names})
 
-    def some(self, most: int) -> Draws:
+    def some(self, most: int) -> ParameterDraws:
         """At most so many of the draws, evenly spaced."""
         return self.at(np.unique(np.linspace(0, len(self.slope) - 1, min(most, len(self.slope))).astype(int)))
 
 
-def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
+def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> ParameterDraws:
     """Arrange stored draws, each of shape (D, ...)."""
     slope = stored["discrimination"]
     n_draws, n_groups = len(slope), len(data.groups)
@@ -73,13 +73,13 @@ def draws_of(stored: dict[str, Floats], data: OrdinalData, link: str) -> Draws:
         np.stack([stored.get(f"{name}_{label}", np.zeros(n_draws)) for label in panels], axis=1)
         for name in ("severity_sd", "discrimination_sd", "careless")
     )
-    return Draws(
+    return ParameterDraws(
         link, slope, stored["severity"], stored["cut"], of_group, severity_sd, slope_sd, careless, own_sd,
         quality, bias, stored["shape"],
     )  # fmt: skip
 
 
-def posterior_draws(posterior: Any, data: OrdinalData, link: str) -> Draws:
+def posterior_draws(posterior: Any, data: OrdinalData, link: str) -> ParameterDraws:
     """Draws of all chains, one after the other."""
     stored = {}
     for name in posterior.data_vars:
@@ -97,7 +97,7 @@ def category_chances(eta: Floats, cut: Floats, link: str) -> Floats:
     return np.diff(padded, axis=-1)
 
 
-def replicate(draws: Draws, data: OrdinalData, rng: np.random.Generator) -> Codes:
+def replicate(draws: ParameterDraws, data: OrdinalData, rng: np.random.Generator) -> Codes:
     """Ratings of new items by the same judges, one set a draw, shape (D, n), as positions of categories."""
     group = data.group[data.judge]
     stratum = data.stratum[data.item]
@@ -149,7 +149,7 @@ def draw_qualities(shape: Floats, size: int, rng: np.random.Generator) -> Floats
 
 
 @dataclass(frozen=True)
-class Grid:
+class QuadratureGrid:
     """Nodes at multiples of ``step``, ``n_window`` of them around a mean; and those of own effects."""
 
     step: float
@@ -174,12 +174,12 @@ class Grid:
         return np.asarray(mass / mass.sum())
 
 
-def grid(step: float, inner: int = INNER) -> Grid:
+def grid(step: float, inner: int = INNER) -> QuadratureGrid:
     """Evenly spaced nodes: for smooth integrands their error falls faster than any power of the step."""
     n_window = 4 * int(np.ceil((2 * REACH / step + 1) / 4))  # whole vectors of the processor
     inner_nodes = np.linspace(-INNER_REACH, INNER_REACH, inner)
     inner_weights = np.exp(-(inner_nodes**2) / 2)
-    return Grid(step, n_window, inner_nodes, inner_weights / inner_weights.sum())
+    return QuadratureGrid(step, n_window, inner_nodes, inner_weights / inner_weights.sum())
 
 
 def grid_step(data: OrdinalData) -> float:

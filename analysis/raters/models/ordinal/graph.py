@@ -14,12 +14,14 @@ import numpy as np
 
 from ..fitted import Priors
 from ..sampling import library
-from .data import Cells, OrdinalData, centring
+from .data import OrdinalData, RatingCells, centring
 from .density import CARELESS, CARELESS_SD, SEEN, SHIFTS
-from .draws import BUMPS, FINE, LINK_SD, Grid, coordinates
+from .draws import BUMPS, FINE, LINK_SD, QuadratureGrid, coordinates
 
 
-def rater_graph(data: OrdinalData, rating_cells: Cells, priors: Priors, link: str, at: Grid) -> Any:
+def rater_graph(
+    data: OrdinalData, rating_cells: RatingCells, priors: Priors, link: str, at: QuadratureGrid
+) -> Any:
     """Build the PyMC model."""
     # Variables are chosen for little correlation: thresholds enter as shares of categories, people's
     # severities and log discriminations as deviations from their panel's mean.

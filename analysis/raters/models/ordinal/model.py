@@ -22,7 +22,7 @@ from ..sampling import TARGET_ACCEPT, Progress, check_sampling, library, sample
 from .agreement import expected_agreement
 from .data import FEW_PEOPLE, OrdinalData, cells, ordinal_data
 from .density import HIDDEN, PRIORS, Density, check_families, for_nutpie
-from .draws import Draws, draws_of, grid, grid_step, posterior_draws, replicate
+from .draws import ParameterDraws, draws_of, grid, grid_step, posterior_draws, replicate
 from .summary import (
     convergence_table,
     covariate_tables,
@@ -309,7 +309,7 @@ def build(data: OrdinalData, priors: Mapping[str, Any], link: str) -> Any:
     return rater_graph(data, cells(data), priors, link, grid(grid_step(data)))
 
 
-def _thin_evenly(every: Draws, shape: tuple[int, int]) -> Draws:
+def _thin_evenly(every: ParameterDraws, shape: tuple[int, int]) -> ParameterDraws:
     """The same draws of each chain, at most ``AGREEING`` in all."""
     chains, draws = shape
     each = min(draws, max(AGREEING // chains, 1))
@@ -317,7 +317,7 @@ def _thin_evenly(every: Draws, shape: tuple[int, int]) -> Draws:
     return every.at((np.arange(chains)[:, None] * draws + within).reshape(-1))
 
 
-def _prior_draws(density: Density, data: OrdinalData, link: str, rng: np.random.Generator) -> Draws:
+def _prior_draws(density: Density, data: OrdinalData, link: str, rng: np.random.Generator) -> ParameterDraws:
     many = [density.prior_draw(rng) for _ in range(REPLICATED)]
     return draws_of({name: np.stack([draw[name] for draw in many]) for name in many[0]}, data, link)
 

@@ -13,8 +13,8 @@ from ....numerics.linear import is_constant
 from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
 from .agreement import Agreement
-from .data import Cells, OrdinalData
-from .draws import Draws, Grid, category_chances, log_weights, moments
+from .data import OrdinalData, RatingCells
+from .draws import ParameterDraws, QuadratureGrid, category_chances, log_weights, moments
 
 FAR_BELOW = 1 / 2  # of a typical person's discrimination, under which a person does not follow the panel
 AT_END = 0.8  # share of one extreme rating from which on latent correlations are not identified
@@ -23,9 +23,9 @@ DRAWS = 60
 
 
 def group_table(
-    draws: Draws,
+    draws: ParameterDraws,
     agreement: Agreement,
-    agreeing: Draws,
+    agreeing: ParameterDraws,
     data: OrdinalData,
     shape: tuple[int, int],
     alpha: float,
@@ -80,7 +80,7 @@ def group_table(
 
 
 def judge_table(
-    draws: Draws, agreement: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
+    draws: ParameterDraws, agreement: Agreement, data: OrdinalData, shape: tuple[int, int], alpha: float
 ) -> pd.DataFrame:
     """Severity (latent, of people in panels of several; and in points) and discrimination of each judge."""
     keys, columns = [], []
@@ -111,7 +111,9 @@ def judge_table(
     return rows
 
 
-def threshold_table(draws: Draws, data: OrdinalData, shape: tuple[int, int], alpha: float) -> pd.DataFrame:
+def threshold_table(
+    draws: ParameterDraws, data: OrdinalData, shape: tuple[int, int], alpha: float
+) -> pd.DataFrame:
     """Thresholds of each group, in standard deviations of the noise, around items of average quality."""
     names = [f"{a:g}|{b:g}" for a, b in zip(data.categories[:-1], data.categories[1:], strict=True)]
     keys = pd.MultiIndex.from_product([data.groups, names], names=["group", "threshold"]).to_frame(
@@ -222,7 +224,7 @@ def _pair_named(data: OrdinalData, g: int) -> str:
     return "two people" if data.n_panels == 1 else f"a person of {data.groups[g]} and another person"
 
 
-def notes_on_nonfollowers(draws: Draws, data: OrdinalData, alpha: float) -> list[str]:
+def notes_on_nonfollowers(draws: ParameterDraws, data: OrdinalData, alpha: float) -> list[str]:
     """Name people who do not follow their panel: whose discrimination is far below a typical person's."""
     notes = []
     for j in data.people:
@@ -261,7 +263,7 @@ def end_notes(ends: Mapping[str, tuple[float, float]], data: OrdinalData) -> lis
     ]
 
 
-def _latent_correlation(draws: Draws, data: OrdinalData, g: int, noise: float) -> Floats:
+def _latent_correlation(draws: ParameterDraws, data: OrdinalData, g: int, noise: float) -> Floats:
     """Correlation of a group's latent judgments with the consensus, over all items, shape (D,)."""
     slope, bias, quality = draws.of_group[:, g], draws.bias[:, g], draws.quality
     centred = quality - (quality @ data.share)[:, None]
@@ -294,7 +296,9 @@ def convergence_table(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return rows[["quantity", "rhat", "ess_bulk", "ess_tail"]]
 
 
-def item_table(draws: Draws, data: OrdinalData, rating_cells: Cells, at: Grid, alpha: float) -> pd.DataFrame:
+def item_table(
+    draws: ParameterDraws, data: OrdinalData, rating_cells: RatingCells, at: QuadratureGrid, alpha: float
+) -> pd.DataFrame:
     """Quality of each item, as people judge it, in standard deviations within strata."""
     some = draws.some(DRAWS)
     far = np.abs(some.quality).max() + at.nodes[-1]
@@ -315,7 +319,9 @@ def item_table(draws: Draws, data: OrdinalData, rating_cells: Cells, at: Grid, a
     return table.reset_index(drop=True)
 
 
-def _node_masses(draws: Draws, rating_cells: Cells, d: int, nodes: Floats, at: Grid) -> Floats:
+def _node_masses(
+    draws: ParameterDraws, rating_cells: RatingCells, d: int, nodes: Floats, at: QuadratureGrid
+) -> Floats:
     """Masses of the nodes given an item's ratings, shape (I, nodes)."""
     judge, stratum, group = rating_cells.pair_judge, rating_cells.pair_stratum, rating_cells.pair_group
     eta = draws.slope[d][judge, None] * nodes + (

@@ -9,7 +9,7 @@ from conjury.inference.tables.safe_text import printable
 
 from ....figures.inline import color_variables
 from ....figures.pages import STYLE, figure_block, table_block
-from .report import Report, sections
+from .report import ValidationReport, sections
 
 OPEN = """
 details > summary { cursor: pointer; font-weight: 600; margin: 1rem 0 0.5rem; }
@@ -23,7 +23,7 @@ CAPTIONS = {
 }
 
 
-def to_page(report: Report) -> str:
+def to_page(report: ValidationReport) -> str:
     """The page: verdict, limits, notes, figures in both themes, and all estimates."""
     result, title = report.result, printable(report.title)
     body = [f"<h1>{escape(title)}</h1>"]

@@ -14,7 +14,7 @@ import pandas as pd
 from conjury.inference.tables.columns import json_value
 
 from ....figures.labels import p_text, words
-from ..gates import Outcome
+from ..gates import GateOutcome
 from ..judging import Validation
 from ..rows import AGREEMENT, CHANGES, CORRECTED, ERRORS, PEOPLE, RATES, REPLACEMENT, SUBGROUPS
 from ..verdicts.findings import Row
@@ -69,26 +69,14 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class Report:
-    """A validation with what it is about.
-
-    Attributes
-    ----------
-    result : Validation
-    title : str
-    sources : sequence of str
-        The files.
-    columns : sequence of str
-        Sentences on which columns were used, and which of them were guessed.
-    outcomes : sequence of Outcome
-        Of limits for continuous integration.
-    """
+class ValidationReport:
+    """A validation with what it is about."""
 
     result: Validation
     title: str
-    sources: Sequence[str]
-    columns: Sequence[str] = ()
-    outcomes: Sequence[Outcome] = ()
+    sources: Sequence[str]  # the files
+    columns: Sequence[str] = ()  # sentences on which columns were used and which guessed
+    outcomes: Sequence[GateOutcome] = ()  # of limits for continuous integration
 
 
 @dataclass(frozen=True)
@@ -219,7 +207,7 @@ def _labels(value: float, why: str) -> str:
     return "more than feasible" if np.isinf(value) else f"{value:,.0f} ({why})"
 
 
-def record(report: Report) -> dict[str, Any]:
+def record(report: ValidationReport) -> dict[str, Any]:
     """Everything for programs."""
     result = report.result
     return {
@@ -256,6 +244,6 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def to_json(report: Report) -> str:
+def to_json(report: ValidationReport) -> str:
     """The record as JSON."""
     return json.dumps(record(report), indent=1, allow_nan=False) + "\n"

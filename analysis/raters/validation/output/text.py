@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from conjury.inference.tables.safe_text import printable
 
-from .report import Report, Section, sections
+from .report import Section, ValidationReport, sections
 
 MOST_ROWS = 30  # of a section
 LONGEST = 60  # characters of a cell
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: ValidationReport) -> Iterator[str]:
     """Lines of a page: what was compared, the verdict, notes, tables of all estimates, limits."""
     yield f"{printable(report.title)}"
     for text in report.columns:

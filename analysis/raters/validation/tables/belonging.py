@@ -12,7 +12,7 @@ from conjury.inference.tables.columns import plain
 
 from ....numerics.intervals.bounded import difference
 from ....numerics.types import Floats
-from ..coding import Coded, keys_of
+from ..coding import CodedRows, keys_of
 
 ANSWERS = ("answer", "output", "response", "completion", "generation", "reply", "model output", "candidate")
 SURELY = 1e-4  # p of either of two differences in opposite directions
@@ -39,7 +39,7 @@ def refuse_other_answers(
                     )
 
 
-def refuse_labels_of_one_judge_each(data: Coded, names: tuple[str, str]) -> None:
+def refuse_labels_of_one_judge_each(data: CodedRows, names: tuple[str, str]) -> None:
     """Refuse people of whom one agrees with the first judge and another with the second, by far."""
     # Of people who labelled the same answers, whoever one judge agrees with more is agreed with more by it.
     ahead: dict[int, tuple[str, float]] = {}

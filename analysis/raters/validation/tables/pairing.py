@@ -25,7 +25,7 @@ GROUPS = "correct it, or keep the column in one of the tables."
 
 
 @dataclass(frozen=True)
-class Pairs:
+class AnswerPairs:
     """A row per pair of answers: both judges' columns, those of people and subgroups, and the item."""
 
     table: pd.DataFrame
@@ -39,7 +39,7 @@ def pair_rows(
     columns: tuple[Sequence[str], Sequence[str]],
     id: str | None,
     names: tuple[str, str],
-) -> Pairs:
+) -> AnswerPairs:
     """Match rows by item, the k-th answer to an item with the k-th; without items, by their place."""
     # `columns` are those of people and further ones, in either table; contradictions between the tables are
     # refused.
@@ -65,7 +65,7 @@ def pair_rows(
         values[name] = _shared_column(name, first, second, names, notes, name in people)
     if id is not None:
         values[ITEM] = as_text(first[id]).reset_index(drop=True)
-    return Pairs(pd.DataFrame(values), (columns_of_judges[0], columns_of_judges[1]), tuple(notes))
+    return AnswerPairs(pd.DataFrame(values), (columns_of_judges[0], columns_of_judges[1]), tuple(notes))
 
 
 def _match_rows(

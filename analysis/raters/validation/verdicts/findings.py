@@ -15,7 +15,7 @@ Row: TypeAlias = "pd.Series[Any]"
 
 
 @dataclass(frozen=True)
-class Difference:
+class TestedDifference:
     """A difference from zero."""
 
     # estimate, lower, upper, p: `p` is adjusted where several are tested together.
@@ -27,7 +27,7 @@ class Difference:
     alpha: float
 
     @classmethod
-    def of(cls, row: Row, alpha: float) -> Difference:
+    def of(cls, row: Row, alpha: float) -> TestedDifference:
         """The difference that a row of the table contains."""
         p = row["p_adjusted"] if np.isfinite(row["p_adjusted"]) else row["p"]
         estimate, lower, upper = (float(row[name]) for name in ("estimate", "lower", "upper"))
@@ -88,4 +88,4 @@ class Replacement:
 
 def notable(rows: pd.DataFrame, alpha: float) -> pd.DataFrame:
     """Rows whose difference a sentence is about: significant, or the same in every row."""
-    return rows[[Difference.of(row, alpha).notable for _, row in rows.iterrows()]]
+    return rows[[TestedDifference.of(row, alpha).notable for _, row in rows.iterrows()]]

@@ -14,7 +14,7 @@ from ....figures.labels import level_of, p_text, true_minus
 from ....numerics.intervals import SAME
 from ..gates import range_of
 from ..rows import ERRORS, RATES, SUBGROUPS, row_of
-from .findings import Difference, Replacement, Row, notable
+from .findings import Replacement, Row, TestedDifference, notable
 
 IN_WORDS = {
     "kappa": "kappa",
@@ -118,7 +118,7 @@ def _ratings(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         )
     else:
         yield f"The intraclass correlation has no value over {counted(int(icc['n']), 'row')}."
-    difference = Difference.of(bias, settings["alpha"])
+    difference = TestedDifference.of(bias, settings["alpha"])
     size = (
         f"{number(abs(difference.estimate), '')} {'higher' if difference.positive else 'lower'} than people"
     )
@@ -158,7 +158,7 @@ def _people(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"{text}."
         return
     lower = "lower" if contrast["estimate"] < 0 else "higher"
-    if Difference.of(contrast, settings["alpha"]).clear:
+    if TestedDifference.of(contrast, settings["alpha"]).clear:
         yield (
             f"{text}; on the same items the judge's is {lower} by {number(abs(contrast['estimate']), main)} "
             f"(difference {interval(contrast, main)})."
@@ -181,7 +181,7 @@ def _rates(frame: pd.DataFrame, settings: Mapping[str, Any]) -> Iterator[str]:
         rate, people = (row_of(frame, f"{name}[{row['class']}]") for name in ("judge_rate", "people_rate"))
         assert rate is not None
         assert people is not None
-        often = "more" if Difference.of(row, settings["alpha"]).positive else "less"
+        often = "more" if TestedDifference.of(row, settings["alpha"]).positive else "less"
         limits = f" (difference {interval(row, 'rate')})" if interval(row, "rate") else ""
         yield (
             f"The judge gives {row['class']!r} {often} often than people: {number(rate['estimate'], 'rate')} "

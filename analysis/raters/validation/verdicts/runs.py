@@ -12,7 +12,7 @@ from conjury.inference.errors import counted
 
 from ....figures.labels import level_of, p_text
 from ..rows import ERRORS, RATES, SUBGROUPS, row_of
-from .findings import Difference, Row, notable
+from .findings import Row, TestedDifference, notable
 from .judge import IN_WORDS, interval, number, points, tested_in_words
 
 
@@ -75,7 +75,7 @@ def _difference(frame: pd.DataFrame, row: Row, what: str, settings: Mapping[str,
     text = f"The {what} is {values[0]} in {settings['names'][0]} and {values[1]} in {settings['names'][1]}"
     if not np.isfinite(row["lower"]):
         return f"{text}."
-    difference = Difference.of(row, settings["alpha"])
+    difference = TestedDifference.of(row, settings["alpha"])
     p = difference.p
     text += f" (difference {interval(row, str(row['measure']))}, p {p_text(p)})"
     margin = number(row["margin"], str(row["measure"]))

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ....numerics.intervals.bounded import NOTHING, Bounded, Flags
+from ....numerics.intervals.bounded import NOTHING, BoundedEstimate, Flags
 from ....numerics.types import Floats
-from ..coding import Coded, Gold, counts_of
+from ..coding import CodedRows, GoldCoding, counts_of
 from ..errors import MOST_RECALLS, classes_first, complement_of_level, levels_of, tested_classes
 from ..labels import ACCURACY, headline_of, measures_of
-from ..rows import AGREEMENT, ERRORS, RATES, SUBGROUPS, Rows
+from ..rows import AGREEMENT, ERRORS, RATES, SUBGROUPS, TestRows
 from .strata import strata_of
-from .tables import Tables, by_chance, coefficient, tables_of
+from .tables import WeightedTables, by_chance, coefficient, tables_of
 
 
-def add_weighted(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[str]) -> None:
+def add_weighted(rows: TestRows, coded: CodedRows, gold: GoldCoding, seed: int, notes: list[str]) -> None:
     """Add what `judge` reports of labels, as it is among all judged rows."""
     strata = strata_of(coded)
     tables = tables_of(coded, strata, _everyone(coded), rows.alpha, seed)
@@ -33,20 +33,20 @@ def add_weighted(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[st
     _add_subgroups(rows, coded, gold, seed, notes)
 
 
-def _everyone(coded: Coded) -> Floats:
+def _everyone(coded: CodedRows) -> Floats:
     """Share of the labels of each row in each class, shape (n, q)."""
     counts = counts_of(coded.people, coded.q)
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
 
 
-def _gold(coded: Coded, gold: Gold) -> Floats:
+def _gold(coded: CodedRows, gold: GoldCoding) -> Floats:
     """The same of labels that count as right."""
     labels = np.zeros((coded.n, coded.q))
     np.add.at(labels, (gold.row, gold.label), 1.0)
     return np.asarray(labels / np.maximum(labels.sum(axis=1, keepdims=True), 1.0))
 
 
-def _add_rates(rows: Rows, coded: Coded, tables: Tables) -> None:
+def _add_rates(rows: TestRows, coded: CodedRows, tables: WeightedTables) -> None:
     for place in tested_classes(coded):
         name, of_class = coded.classes[place], tables.of_class(place)
         judge, people = partial(_rate, place=place, axis=2), partial(_rate, place=place, axis=1)
@@ -75,13 +75,13 @@ def _among(shares: Floats, place: int, kind: str) -> Floats:
     return np.asarray(np.divide(right, of, out=np.full(len(right), np.nan), where=of > 0))
 
 
-def _add_errors(rows: Rows, coded: Coded, right: Tables) -> None:
+def _add_errors(rows: TestRows, coded: CodedRows, right: WeightedTables) -> None:
     for place in classes_first(coded):
         for measure in ("recall", "precision", "f1"):
             rows.add(ERRORS, measure, _error(right, place, measure), label=coded.classes[place])
 
 
-def _error(right: Tables, place: int, kind: str) -> Bounded:
+def _error(right: WeightedTables, place: int, kind: str) -> BoundedEstimate:
     """Recall, precision or F1 of a class, with the labelled rows that it rests on."""
     counts = right.counts * right.n / right.counts.sum()
     judge, people = counts[place].sum(), counts[:, place].sum()
@@ -90,7 +90,7 @@ def _error(right: Tables, place: int, kind: str) -> Bounded:
     return replace(result, n=round(float(n)), clusters=min(result.clusters, round(float(n))))
 
 
-def _add_subgroups(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[str]) -> None:
+def _add_subgroups(rows: TestRows, coded: CodedRows, gold: GoldCoding, seed: int, notes: list[str]) -> None:
     everyone, right = _everyone(coded), _gold(coded, gold)
     judged = np.isfinite(coded.judged[0])
     lacking: list[str] = []
@@ -133,7 +133,7 @@ def _add_subgroups(rows: Rows, coded: Coded, gold: Gold, seed: int, notes: list[
         )
 
 
-def _part(coded: Coded, inside: Flags, labels: Floats, alpha: float, seed: int) -> Tables | None:
+def _part(coded: CodedRows, inside: Flags, labels: Floats, alpha: float, seed: int) -> WeightedTables | None:
     part = coded.rows(inside)
     strata = strata_of(part)
     return None if strata.sparse else tables_of(part, strata, labels[inside], alpha, seed)
@@ -143,7 +143,7 @@ def _accuracy(shares: Floats) -> Floats:
     return np.asarray(np.trace(shares, axis1=1, axis2=2))
 
 
-def _accuracy_difference(subgroup: Tables, complement: Tables) -> Bounded:
+def _accuracy_difference(subgroup: WeightedTables, complement: WeightedTables) -> BoundedEstimate:
     least = subgroup if subgroup.clusters <= complement.clusters else complement
     wrong = (1 - subgroup.right) / max(len(subgroup.right) - 1, 1)
     draws = [

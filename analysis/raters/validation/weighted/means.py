@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from ....numerics.intervals import inference
-from ....numerics.intervals.bounded import Bounded, bounded, n_clusters
+from ....numerics.intervals.bounded import BoundedEstimate, bounded, n_clusters
 from ....numerics.types import Floats
-from ..coding import Coded
+from ..coding import CodedRows
 from .strata import Strata
 
 
-def stratified_mean(coded: Coded, people: Floats, strata: Strata, alpha: float) -> Bounded:
+def stratified_mean(coded: CodedRows, people: Floats, strata: Strata, alpha: float) -> BoundedEstimate:
     """Means by people in each stratum, moved along one slope on the judge, weighted by the judged rows."""
     # `people`, (n,), is NaN without a rating. The variance has a factor m / (m - 1) for m labelled rows of a
     # stratum; the degrees of freedom are Satterthwaite's, at most the labelled clusters less the strata.

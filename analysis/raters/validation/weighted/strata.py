@@ -10,9 +10,9 @@ from conjury.inference.errors import listed
 
 from ....correction.selection import SELECTED, selection_p
 from ....figures.labels import p_text
-from ....numerics.panel import Clusters
+from ....numerics.panel import RowClusters
 from ....numerics.types import Codes, Floats
-from ..coding import Coded
+from ..coding import CodedRows
 
 FEW_LABELS = 5  # labelled rows of an answer, below which nothing is said of its rows
 PARTS = 5  # of ratings, by the judge
@@ -73,7 +73,7 @@ class Strata:
         )
 
 
-def strata_of(coded: Coded) -> Strata:
+def strata_of(coded: CodedRows) -> Strata:
     """Rows by the judge's answer; of ratings by fifths of them."""
     judged = np.asarray(np.isfinite(coded.judged[0]))
     labelled = np.asarray(np.isfinite(coded.rated).any(axis=0))
@@ -87,7 +87,7 @@ def strata_of(coded: Coded) -> Strata:
     inside = code[judged]
     counts = [np.bincount(inside[rows], minlength=len(names)) for rows in (..., labelled[judged])]
     flags = np.eye(len(names))[inside]
-    p = selection_p(flags, labelled[judged], Clusters.numbered(coded.cluster[judged]))
+    p = selection_p(flags, labelled[judged], RowClusters.numbered(coded.cluster[judged]))
     return Strata(code, names, counts[0].astype(float), counts[1].astype(float), p)
 
 

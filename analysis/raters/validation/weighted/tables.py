@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
 from ....numerics.intervals import level_of_t
-from ....numerics.intervals.bounded import Bounded, n_clusters
+from ....numerics.intervals.bounded import BoundedEstimate, n_clusters
 from ....numerics.types import Codes, Floats
-from ...agreement.pairs import Sides, chance, paired_coefficient
-from ..coding import Coded
+from ...agreement.pairs import SideShares, chance, paired_coefficient
+from ..coding import CodedRows
 from ..labels import ACCURACY, ALPHA, KINDS, weights_of
 from .strata import Strata
 
@@ -21,7 +21,7 @@ Statistic = Callable[[Floats], Floats]  # of tables (B, q, q), judge in rows: (B
 
 
 @dataclass(frozen=True)
-class Tables:
+class WeightedTables:
     """Shares of q answers and q labels among all judged rows, with draws that show their uncertainty."""
 
     # Draws are Dirichlet with one further row, against the estimate for the lower limit and with it for the
@@ -53,16 +53,16 @@ class Tables:
         """Further rows of one class."""
         return np.repeat(np.eye(len(self.shares))[[place]], len(self.shares), axis=0)
 
-    def bounded(self, statistic: Statistic, towards: Floats, scale: float = 1.0) -> Bounded:
+    def bounded(self, statistic: Statistic, towards: Floats, scale: float = 1.0) -> BoundedEstimate:
         """A statistic that rises with rows as in ``towards``, (q, q)."""
         # `scale` is 1 for shares, 2 for coefficients, and 0 for differences.
         against = (1 - towards) / max(len(towards) - 1, 1)
         sides = [statistic(self.drawn(further)) for further in (against, towards)]
         return self.limited(float(statistic(self.shares[None])[0]), sides, scale)
 
-    def limited(self, estimate: float, sides: Sequence[Floats], scale: float) -> Bounded:
+    def limited(self, estimate: float, sides: Sequence[Floats], scale: float) -> BoundedEstimate:
         """An estimate with percentiles of draws, those for the lower limit first."""
-        none = Bounded(estimate, np.nan, np.nan, np.nan, self.n, self.clusters)
+        none = BoundedEstimate(estimate, np.nan, np.nan, np.nan, self.n, self.clusters)
         finite = [draws[np.isfinite(draws)] for draws in sides]
         enough = all(2 * len(values) >= len(draws) for values, draws in zip(finite, sides, strict=True))
         if not np.isfinite(estimate) or self.clusters < 2 or not enough:
@@ -79,7 +79,7 @@ class Tables:
         return replace(result, p=float(2 * (ndtr(z) if np.isinf(self.df) else stdtr(self.df, z))))
 
 
-def tables_of(coded: Coded, strata: Strata, labels: Floats, alpha: float, seed: int) -> Tables:
+def tables_of(coded: CodedRows, strata: Strata, labels: Floats, alpha: float, seed: int) -> WeightedTables:
     """Tables from the shares of labels of each row, shape (n, q), 0 without labels."""
     q, answer = coded.q, coded.judges[0]
     judged, labelled = strata.code >= 0, (strata.code >= 0) & labels.any(axis=1)
@@ -94,7 +94,7 @@ def tables_of(coded: Coded, strata: Strata, labels: Floats, alpha: float, seed: 
         rows / inflation, (int(np.clip(CELLS // q**2, LEAST, MOST)), q)
     )
     within = np.divide(counts, many[:, None], out=np.zeros_like(counts), where=many[:, None] > 0)
-    return Tables(
+    return WeightedTables(
         shares=share[:, None] * within,
         counts=counts / inflation,
         answers=answers / answers.sum(axis=1, keepdims=True),
@@ -106,7 +106,7 @@ def tables_of(coded: Coded, strata: Strata, labels: Floats, alpha: float, seed: 
     )
 
 
-def _inflation(coded: Coded, labels: Floats, labelled: np.ndarray, share: Floats) -> float:
+def _inflation(coded: CodedRows, labels: Floats, labelled: np.ndarray, share: Floats) -> float:
     """How many times the variance of independent rows clusters have, at least 1: the largest of classes."""
     answer, cluster = coded.judges[0][labelled], coded.cluster[labelled]
     if n_clusters(cluster) == len(cluster):
@@ -126,7 +126,7 @@ def _inflation(coded: Coded, labels: Floats, labelled: np.ndarray, share: Floats
     return float(np.clip(ratio.max(), 1.0, np.bincount(code).max()))
 
 
-def coefficient(measure: str, coded: Coded, n: int) -> Statistic:
+def coefficient(measure: str, coded: CodedRows, n: int) -> Statistic:
     """A coefficient of agreement as a function of tables of n rows."""
     weights, kind, sides = weights_of(measure, coded), KINDS[measure], _cells(coded.q)
     ranked = measure == ALPHA and not np.array_equal(weights, np.eye(coded.q))
@@ -138,12 +138,12 @@ def coefficient(measure: str, coded: Coded, n: int) -> Statistic:
     return of
 
 
-def by_chance(measure: str, coded: Coded, shares: Floats) -> float:
+def by_chance(measure: str, coded: CodedRows, shares: Floats) -> float:
     """Agreement expected by chance from the margins of one table."""
     kind = KINDS["kappa"] if measure == ACCURACY else KINDS[measure]
     return float(chance(shares.sum(axis=1), shares.sum(axis=0), weights_of(measure, coded), kind))
 
 
-def _cells(q: int) -> Sides:
+def _cells(q: int) -> SideShares:
     place: Codes = np.arange(q * q)
-    return Sides(np.eye(q)[place // q], np.eye(q)[place % q])
+    return SideShares(np.eye(q)[place // q], np.eye(q)[place % q])

@@ -11,16 +11,16 @@ from ....frames.participation import ANALYSED, RECORDED, STARTED
 from ....results import Result
 from ...data import ReportData
 from ...methods import plain
-from ...sentences.conduct import Analysed, analysed_in_words
+from ...sentences.conduct import ParticipantCounts, analysed_in_words
 from ...tables import capitalised, styled_table, whole
 from ..registry import Drawn, Exhibit, Laid, ended, exhibit
 
 if TYPE_CHECKING:
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 
 @exhibit("people_flow")
-def flow(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def flow(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How many people took part, left, were excluded, and are analysed."""
     frame, title = result.frame, ended(plain(record.title))
     first, last = int(frame["n"].iloc[0]), int(frame.loc[frame["step"] == ANALYSED, "n"].iloc[0])
@@ -32,8 +32,9 @@ def flow(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         }
     )
     began = {STARTED: "who started", RECORDED: "in the data"}[str(frame["step"].iloc[0])]
+    sentence = analysed_in_words(ParticipantCounts(first, last, began))
     return Exhibit(
-        f"{analysed_in_words(Analysed(first, last, began))} {{figure}} and {{table}} show the steps.",
+        f"{sentence} {{figure}} and {{table}} show the steps.",
         [Drawn(result, title)],
         [Laid([styled_table(table, n_left=2)], title)],
     )

@@ -9,25 +9,25 @@ from ....frames.sentences import agreeing
 from ....results import Result
 from ...data import ReportData
 from ...methods import code, plain
-from ...sentences.conduct import Registered, registered_in_words
+from ...sentences.conduct import RegisteredAspects, registered_in_words
 from ...tables import styled_table
 from ..registry import Exhibit, Laid, exhibit
 
 if TYPE_CHECKING:
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 SAME = "as registered"
 
 
 @exhibit("registration")
-def registration(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def registration(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Deviations from a preregistration, or that there are none."""
     frame = result.frame
     deviations = frame[frame["verdict"] != SAME]
     same, n = int((frame["verdict"] == SAME).sum()), len(frame)
     when = plain(str(result.settings["registered"])[:10])
     stamp = f"registered on {when} (SHA-256 {code(str(result.settings['sha256'])[:16])})"
-    text = registered_in_words(Registered(same, n, stamp))
+    text = registered_in_words(RegisteredAspects(same, n, stamp))
     if deviations.empty:
         return Exhibit(text)
     rows = deviations.reset_index(drop=True).fillna("").astype(str)

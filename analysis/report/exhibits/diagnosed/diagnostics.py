@@ -12,7 +12,7 @@ from conjury.inference.errors import counted
 from ....figures.conjoint.comparisons import reference_engine_of
 from ....figures.diagnostics.checks import caption, only_zeros
 from ....figures.diagnostics.general import VERDICTS, verdicts
-from ....figures.labels import LabelKey, Labels
+from ....figures.labels import LabelKey, LevelLabels
 from ....results import Result
 from ...blocks import slug
 from ...data import ReportData
@@ -24,7 +24,7 @@ from ..registry import Drawn, Exhibit, Laid, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 MOST_ROWS = 10  # rows of evidence that are shown
 EARLIER = {"fail": "error", "look": "warning"}  # verdicts of folders that earlier versions wrote
@@ -36,7 +36,7 @@ def current_verdicts(result: Result) -> pd.DataFrame:
     return frame.assign(verdict=verdicts(frame))
 
 
-def _method(record: Recorded, report: ReportData) -> str:
+def _method(record: RecordedResult, report: ReportData) -> str:
     alpha = record.settings.get("alpha")
     level = f"{100 * float(alpha):g}%" if alpha else "stated"
     return (
@@ -46,13 +46,13 @@ def _method(record: Recorded, report: ReportData) -> str:
     )
 
 
-def _counts(result: Result, record: Recorded, report: ReportData) -> str:
+def _counts(result: Result, record: RecordedResult, report: ReportData) -> str:
     """How many checks have each verdict."""
     return checks_in_words(verdicts_of(current_verdicts(result)["verdict"]))
 
 
 @exhibit("diagnosis", "battery", method=_method, headline=_counts)
-def diagnosis(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def diagnosis(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """All checks with their verdicts, the gravest first."""
     frame = current_verdicts(result)
     tables = [Laid([diagnosis_table(frame, report.labels)], "Checks by verdict.")]
@@ -79,7 +79,7 @@ def diagnosis_table(frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
 
 
 @exhibit("checks", of="diagnosis")
-def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Every check: question, verdict, finding, figure, remedy."""
     alpha = float(record.settings.get("alpha") or 0.05)
     rows = current_verdicts(result).to_dict("records")
@@ -87,7 +87,7 @@ def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 @exhibit("battery_checks", of="battery")
-def battery_checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def battery_checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Every check that applies: question, verdict, finding, evidence, figure, remedy."""
     alpha = float(record.settings.get("alpha") or 0.05)
     rows = [row for row in current_verdicts(result).to_dict("records") if row["verdict"] != "not_applicable"]
@@ -135,7 +135,7 @@ def _boxes(check: dict[Any, Any], report: ReportData, prefix: str) -> list[Exhib
 NAMED = (("judges", "judge"), ("prompts", "prompt"))
 
 
-def subject_of(record: Recorded, report: ReportData) -> str:
+def subject_of(record: RecordedResult, report: ReportData) -> str:
     """What was compared, for captions: title of the analysis, judge and prompt, as plain text."""
     compared = record.settings
     named = [report.label(kind, compared[key]) for kind, key in NAMED if compared.get(key)]
@@ -143,7 +143,7 @@ def subject_of(record: Recorded, report: ReportData) -> str:
     return plain(f"{title} ({', '.join(named)})" if named else title)
 
 
-def _compared(record: Recorded, report: ReportData) -> str:
+def _compared(record: RecordedResult, report: ReportData) -> str:
     judge, prompt = (
         report.label(kind, record.settings[key]) if record.settings.get(key) else "" for kind, key in NAMED
     )
@@ -154,7 +154,7 @@ def _compared(record: Recorded, report: ReportData) -> str:
     )
 
 
-def _largest(result: Result, record: Recorded, report: ReportData) -> str:
+def _largest(result: Result, record: RecordedResult, report: ReportData) -> str:
     """What was compared, and the largest difference between engines."""
     summary = result.extra["summary"]
     estimate, error = (
@@ -170,7 +170,7 @@ def _largest(result: Result, record: Recorded, report: ReportData) -> str:
 
 
 @exhibit("engines", method=_compared, headline=_largest)
-def engines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def engines(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The largest differences between engines, with the seconds of each."""
     summary, subject = result.extra["summary"], subject_of(record, report)
     reference_engine = str(record.settings.get("reference_engine") or reference_engine_of(summary))
@@ -196,11 +196,11 @@ def engines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 @exhibit("estimates_by_engine", of="engines")
-def estimates_by_engine(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def estimates_by_engine(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Every estimate by every engine."""
     by = record.settings.get("by") or []
     groups = by if isinstance(by, str) else str(by[0]) if len(by) == 1 else ""
-    table = engines_table(result.frame, Labels(report.labels), groups)
+    table = engines_table(result.frame, LevelLabels(report.labels), groups)
     text = f"Estimates and standard errors by engine: {subject_of(record, report)}."
     return Exhibit(
         "{table} lists the estimates of each engine, with standard errors in parentheses.",
@@ -223,7 +223,7 @@ def engines_summary_table(summary: pd.DataFrame) -> GT:
     return styled_table(rows)
 
 
-def engines_table(engines: pd.DataFrame, labels: Labels, groups: str = "") -> GT:
+def engines_table(engines: pd.DataFrame, labels: LevelLabels, groups: str = "") -> GT:
     """Set each engine's estimates, with standard errors in parentheses, side by side."""
     # Differences say between which levels of `groups` they are.
     names = [

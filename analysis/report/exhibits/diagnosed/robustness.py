@@ -12,12 +12,12 @@ import pandas as pd
 from conjury.inference.study.load import list_studies
 
 from ....figures.conjoint.error_choices import ratio_ranges
-from ....figures.labels import Labels, display_order
+from ....figures.labels import LevelLabels, display_order
 from ....results import Result
 from ...data import ReportData
 from ...methods import code, plain
 from ...sentences.diagnosed import (
-    Reliable,
+    RepeatVerdict,
     detectability,
     detectability_in_words,
     find_largest_ratios,
@@ -30,7 +30,7 @@ from ..registry import Drawn, Exhibit, Laid, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 MOST_FIGURES = 2
 BY_STIMULI = ("CR1", "CR2", "wild", "pigeonhole", "mixed")
@@ -80,7 +80,7 @@ def _by_judge(
 
 
 @exhibit("reliability", absent=partial(_absent, what="Reliability"))
-def reliability(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def reliability(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Agreement of repeated answers and the position bias of swapped pairs."""
     agreement, position = report.named(result.frame), report.named(report.table("position"))
     judges = agreement.drop_duplicates(["judge", "prompt"])
@@ -108,7 +108,7 @@ def verdicts(judges: pd.DataFrame) -> str:
     """What reliability says of each judge, judges with the same verdict together."""
     return " ".join(
         reliability_in_words(
-            Reliable(
+            RepeatVerdict(
                 str(verdict),
                 tuple(judge_of(row) for row in rows.to_dict("records")),
                 rows["judge"].nunique(),
@@ -120,7 +120,7 @@ def verdicts(judges: pd.DataFrame) -> str:
 
 
 @exhibit("corrected")
-def corrected(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def corrected(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Effects corrected for unreliable answers."""
     frame = report.named(result.frame)
     frame = frame.assign(source=frame["source"].astype("string").map(SOURCES))
@@ -137,9 +137,9 @@ def corrected(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 @exhibit("standard_errors", absent=partial(_absent, what="Errors"))
-def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def standard_errors(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Effects under each assumption about what is random."""
-    frame, labels = report.named(result.frame), Labels(report.labels)
+    frame, labels = report.named(result.frame), LevelLabels(report.labels)
     if not frame["method"].isin(BY_STIMULI).any():
         return Exhibit(NO_STIMULI)
     caption = "Standard errors divided by those of independent rows, range over the levels of each attribute."
@@ -161,7 +161,7 @@ def standard_errors(result: Result, record: Recorded, report: ReportData) -> Exh
 
 
 @exhibit("detectable", absent=partial(_absent, what="Power"))
-def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def detectable(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The smallest detectable effects."""
     frame, first = report.named(result.frame), result.frame.iloc[0]
     lead = POWER.format(alpha=f"{100 * float(first['alpha']):g}%", power=f"{100 * float(first['power']):g}%")
@@ -182,7 +182,7 @@ def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         ),
         [
             Laid(
-                [power_table(frame, Labels(report.labels))],
+                [power_table(frame, LevelLabels(report.labels))],
                 "Minimum detectable effects, range over the levels of each attribute.",
             )
         ],
@@ -190,13 +190,13 @@ def detectable(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def _ratio_of(row: dict[Any, Any], labels: Labels) -> str:
+def _ratio_of(row: dict[Any, Any], labels: LevelLabels) -> str:
     """The judge, level and choice that a ratio of standard errors belongs to."""
     level = plain(labels.both(row["feature"], row["level"]))
     return f"{plain(judge_of(row))}, {level}, {plain(row['choice'])}"
 
 
-def _slopes(frame: pd.DataFrame, labels: Labels) -> str:
+def _slopes(frame: pd.DataFrame, labels: LevelLabels) -> str:
     names = frame.loc[frame["method"] == "mixed", "clusters"].unique()
     slopes = [name.split(":")[1] for clusters in names for name in clusters.split(", ") if ":" in name]
     if not slopes:
@@ -245,7 +245,7 @@ def position_table(position: pd.DataFrame) -> GT:
     return styled_table(rows)
 
 
-def errors_table(frame: pd.DataFrame, labels: Labels) -> GT:
+def errors_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
     """Range of ratios of errors by judge and choice, attributes as columns."""
     rows = []
     keys = frame[["judge", "prompt"]].astype("string").fillna("")
@@ -261,7 +261,7 @@ def errors_table(frame: pd.DataFrame, labels: Labels) -> GT:
     return styled_table(pd.DataFrame(rows), groups="judge")
 
 
-def power_table(frame: pd.DataFrame, labels: Labels) -> GT:
+def power_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
     """Detectable effects by judge and attribute: planned, and with the observed standard errors."""
     rows = []
     for _, group in frame.groupby(["judge", "prompt", "feature"], sort=False, observed=True, dropna=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....figures.benchmark.panels import label_rows, metric_in_words
-from ....figures.labels import Names
+from ....figures.labels import ColumnNames
 from ....results import Result
 from ...tables import estimate_cell, in_brackets, spread, with_gaps
 from ..registry import figure_and_tables, level
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         "calibration error is debiased, the parts of the Brier score are unbiased."
     ),
 )
-def calibration(result: Result, names: Names) -> list[GT]:
+def calibration(result: Result, names: ColumnNames) -> list[GT]:
     """All metrics by judge, tasks and strata, metrics as columns."""
     frame, places = label_rows(result.frame, result.settings, names)
     frame = ranked(frame, places)

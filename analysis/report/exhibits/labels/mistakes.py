@@ -22,7 +22,7 @@ from ....figures.benchmark.panels import (
     strata_of,
 )
 from ....figures.benchmark.scores import select_label_rows
-from ....figures.labels import Names, words
+from ....figures.labels import ColumnNames, words
 from ....frames.vocabulary import FEWEST_GOLD
 from ....results import Result
 from ...data import ReportData
@@ -55,7 +55,7 @@ from .scores import BANDS, PLACE, grouped, metric_and_place, percent, ranked
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 
 MISTAKES = 3
@@ -64,7 +64,7 @@ MOST_COLUMNS = 8
 MORE, LESS = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
 
-def frequent_labels(result: Result, names: Names) -> str:
+def frequent_labels(result: Result, names: ColumnNames) -> str:
     """The label that each judge gives far too often, and how many labels are never given."""
     frame, task = select_label_rows(result, None)
     label = [label_in_words(task, text, names) for text in frame["label"].astype(str)]
@@ -73,7 +73,7 @@ def frequent_labels(result: Result, names: Names) -> str:
     return overused_in_words(find_overused_labels(frame, often))
 
 
-def lengths_text(result: Result, names: Names) -> str:
+def lengths_text(result: Result, names: ColumnNames) -> str:
     """For each task, how many judges are right less often and more often on the longest items."""
     ends = result.extra["ends"]
     ends = ends[ends["metric"] == "accuracy"]
@@ -86,7 +86,7 @@ def lengths_text(result: Result, names: Names) -> str:
     )
 
 
-def changed_scores(result: Result, _: Names) -> str:
+def changed_scores(result: Result, _: ColumnNames) -> str:
     """How many scores differ on perturbed items."""
     first = str(result.frame["metric"].iloc[0])
     frame = result.frame[result.frame["metric"] == first]
@@ -103,7 +103,7 @@ def changed_scores(result: Result, _: Names) -> str:
     figure="Cells: percent of the units of a gold label that got each answer; framed: the right one",
     method="Answers are counted by gold label.",
 )
-def confusion(result: Result, names: Names) -> list[GT]:
+def confusion(result: Result, names: ColumnNames) -> list[GT]:
     """The most frequent mistakes of each judge."""
     frame, task = confusion_of_task(result, None)
     frame = frame.assign(_who=judges_in_words(frame, names))
@@ -135,7 +135,7 @@ def confusion(result: Result, names: Names) -> list[GT]:
         "bootstrap intervals; p values are adjusted over labels and judges."
     ),
 )
-def by_label(result: Result, names: Names) -> list[GT]:
+def by_label(result: Result, names: ColumnNames) -> list[GT]:
     """Numbers of times labels are given, divided by those they are gold, judges as columns."""
     frame, task = select_label_rows(result, None)
     frame = frame.assign(_use=use_of_labels(frame, float(result.settings.get("alpha", 0.05))))
@@ -171,7 +171,7 @@ def by_label(result: Result, names: Names) -> list[GT]:
     reading=lengths_text,
     method="Scores in groups of items of similar length, with percentile bootstrap intervals.",
 )
-def lengths(result: Result, names: Names) -> list[GT]:
+def lengths(result: Result, names: ColumnNames) -> list[GT]:
     """The longest items minus the shortest."""
     frame = ranked(*label_rows(result.extra["ends"], result.settings, names))
     table = spread(
@@ -201,7 +201,7 @@ def lengths(result: Result, names: Names) -> list[GT]:
         "and McNemar's test where the score is a share of correct answers, otherwise the bootstrap test."
     ),
 )
-def differences(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def differences(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Judges compared on the same items; many of them as a matrix."""
     text = captioned(record, "Points: paired differences on the same items", f"lines: {BANDS}")
     if needs_matrix(rows_of_first_test(result.frame), result.settings):
@@ -224,7 +224,7 @@ def _same_items(result: Result) -> SameItems:
     )
 
 
-def difference_tables(result: Result, names: Names) -> list[GT]:
+def difference_tables(result: Result, names: ColumnNames) -> list[GT]:
     """Paired differences with their tests; of many pairs those of the first score, with the best judge."""
     rows = rows_of_first_test(result.frame)
     if len(rows[["left", "right"]].drop_duplicates()) > MOST_PAIRS:
@@ -265,7 +265,7 @@ def difference_tables(result: Result, names: Names) -> list[GT]:
         "intervals are Wald intervals."
     ),
 )
-def mixed(result: Result, names: Names) -> list[GT]:
+def mixed(result: Result, names: ColumnNames) -> list[GT]:
     """Odds ratios of right answers, each item with an intercept of its own."""
     frame = ranked(*label_pairs(result.frame, result.settings, names))
     table = pd.DataFrame(
@@ -296,7 +296,7 @@ def mixed(result: Result, names: Names) -> list[GT]:
     reading=changed_scores,
     method="Paired differences between perturbed items and their originals, as between judges.",
 )
-def robustness(result: Result, names: Names) -> list[GT]:
+def robustness(result: Result, names: ColumnNames) -> list[GT]:
     """Effects of perturbations, kinds as columns."""
     frame = ranked(*label_rows(result.frame, result.settings, names))
     table = spread(

@@ -25,7 +25,7 @@ from ....figures.benchmark.scores import (
     distinction_in_words,
     policy_of,
 )
-from ....figures.labels import COEFFICIENTS, Names, words
+from ....figures.labels import COEFFICIENTS, ColumnNames, words
 from ....frames.rounding import percentage
 from ....frames.vocabulary import BASELINE
 from ....results import Result
@@ -33,9 +33,9 @@ from ...data import ReportData, parts
 from ...methods import plain
 from ...sentences.labels import (
     Baseline,
-    Best,
+    BestJudges,
     Copies,
-    Rules,
+    RuleDifferences,
     baseline,
     best_in_words,
     compare_with_baseline,
@@ -52,7 +52,7 @@ from ..registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tabl
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "auc", "log_loss", "missing_rate")
 BESIDE_RECALLS = ("accuracy", "macro_f1")
@@ -65,13 +65,13 @@ BANDS = "{level} percentile bootstrap intervals, {drawn}"
 OWN = "{level} intervals{clustered}"  # those that each score has
 
 
-def is_first(record: Recorded, report: ReportData) -> bool:
+def is_first(record: RecordedResult, report: ReportData) -> bool:
     """Whether a result is the first of its kind, which has tables and figures that others do not repeat."""
     return report.of_kind(record.kind)[0].name == record.name
 
 
 @exhibit("readings", method="Answers are counted by the result of parsing.")
-def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def readings(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """How answers were parsed, and how two parsing rules compare."""
     names, text = report.names, captioned(record, "Bars: percent of the answers")
     rules = captioned(record, "Bars: percent of the answers", of="Two rules.")
@@ -96,7 +96,7 @@ def readings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     ),
     headline=lambda result, _, report: best_judges(result, report.names),
 )
-def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def scores(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Scores of judges, what missing answers count as, and recall by kind of gold label."""
     first = is_first(record, report)
     lead = (
@@ -133,7 +133,7 @@ def scores(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     "probabilities",
     method="Scores of probabilities against gold labels, with percentile bootstrap intervals.",
 )
-def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def probabilities(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Scores of the probabilities of labels."""
     tables = score_tables(result, report.names)
     return Exhibit(
@@ -143,7 +143,7 @@ def probabilities(result: Result, record: Recorded, report: ReportData) -> Exhib
     )
 
 
-def copies_text(result: Result, _: Names) -> str:
+def copies_text(result: Result, _: ColumnNames) -> str:
     """Whether repeated answers are copies of each other."""
     samples = result.extra.get("samples")
     if samples is None:
@@ -167,7 +167,7 @@ def copies_text(result: Result, _: Names) -> str:
         "error."
     ),
 )
-def passes(result: Result, names: Names) -> list[GT]:
+def passes(result: Result, names: ColumnNames) -> list[GT]:
     """Scores of k answers, k as columns; by strata only the first score."""
     rows = _one_policy(result.frame)
     if result.settings.get("by"):
@@ -197,7 +197,7 @@ def passes(result: Result, names: Names) -> list[GT]:
     lines="lines: {level} intervals",
     method="Agreement coefficients of the people whose votes are the gold labels.",
 )
-def annotators(result: Result, names: Names) -> list[GT]:
+def annotators(result: Result, names: ColumnNames) -> list[GT]:
     """Agreement of the people behind gold labels, coefficients as columns."""
     frame = agreement_rows(result)
     by = strata_of(result.settings, frame)
@@ -217,7 +217,7 @@ def annotators(result: Result, names: Names) -> list[GT]:
     return [grouped(table, note)]
 
 
-def score_tables(result: Result, names: Names) -> dict[str, GT]:
+def score_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Main metrics by judge in tasks and strata; then the first under each rule for missing answers."""
     frame = result.frame
     policy = policy_of(frame, None)
@@ -256,7 +256,7 @@ def score_tables(result: Result, names: Names) -> dict[str, GT]:
     return tables
 
 
-def reading_tables(result: Result, names: Names) -> dict[str, GT]:
+def reading_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """What became of answers, in percent; and how two rules compare."""
     tables = {MAIN: _status_shares(result.frame, names, STATUSES, "Percent of the judgments of a judge.")}
     if "compared" in result.extra:
@@ -265,7 +265,7 @@ def reading_tables(result: Result, names: Names) -> dict[str, GT]:
     return tables
 
 
-def best_judges(result: Result, names: Names) -> str:
+def best_judges(result: Result, names: ColumnNames) -> str:
     """The best judge of each place, and how many judges stay below the constant answer."""
     frame = result.frame[result.frame["metric"] == "accuracy"]
     if frame.empty:
@@ -274,7 +274,7 @@ def best_judges(result: Result, names: Names) -> str:
     frame, places = label_rows(frame, result.settings, names)
     if len(places) > MOST_PLACES:
         return ""
-    described: list[Best] = []
+    described: list[BestJudges] = []
     for place in places:
         rows = frame[frame["_where"] == place]
         judges = rows[rows["judge_kind"] != BASELINE].dropna(subset="estimate")
@@ -288,7 +288,7 @@ def best_judges(result: Result, names: Names) -> str:
     return " ".join(filter(None, texts))
 
 
-def _over_baseline(result: Result, place: str, names: Names) -> Baseline | None:
+def _over_baseline(result: Result, place: str, names: ColumnNames) -> Baseline | None:
     """How many judges are right less often, and more often, than the most frequent label would be."""
     over = result.extra.get("over_baseline")
     if over is None:
@@ -300,7 +300,7 @@ def _over_baseline(result: Result, place: str, names: Names) -> Baseline | None:
     return baseline(over[over["_where"] == place], always)
 
 
-def parsed_answers(result: Result, names: Names) -> str:
+def parsed_answers(result: Result, names: ColumnNames) -> str:
     """Who leaves most answers without a label, and what the lenient rule adds."""
     frame = result.frame
     rules = list(dict.fromkeys(frame["rule"].astype("string").fillna("").map(_rule)))
@@ -317,7 +317,7 @@ def parsed_answers(result: Result, names: Names) -> str:
         return text
     n = compared.groupby(compared["status"].astype(str), sort=False)["n"].sum()
     parts = (int(n.get(name, 0)) for name in ("only_lenient", "only_strict", "different"))
-    return f"{text} {rules_in_words(Rules(int(n.sum()), *parts))}".strip()
+    return f"{text} {rules_in_words(RuleDifferences(int(n.sum()), *parts))}".strip()
 
 
 def _rule(name: str) -> str:
@@ -350,7 +350,7 @@ def _one_policy(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["missing"].astype(str) == policy_of(frame, None)]
 
 
-def _status_shares(frame: pd.DataFrame, names: Names, statuses: Mapping[str, str], note: str) -> GT:
+def _status_shares(frame: pd.DataFrame, names: ColumnNames, statuses: Mapping[str, str], note: str) -> GT:
     frame = frame.assign(_rule=frame["rule"].astype("string").fillna("").map(rule_in_words))
     rows = {
         PLACE: frame["prompt"].map(lambda text: names.of("prompts", text)),

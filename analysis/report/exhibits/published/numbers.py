@@ -19,7 +19,7 @@ from ..registry import Drawn, Exhibit, Laid, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 HEADS = {
     "consistent": "Consistent as published",
@@ -36,7 +36,7 @@ MEANS = (
 )
 
 
-def _method(record: Recorded, report: ReportData) -> str:
+def _method(record: RecordedResult, report: ReportData) -> str:
     checks = record.settings.get("checks") or {}
     listed = "; ".join(f"{plain(str(title))} (`{name}`)" for name, title in checks.items())
     sources = [str(text) for text in (record.settings.get("sources") or {}).values() if text]
@@ -47,12 +47,12 @@ def _method(record: Recorded, report: ReportData) -> str:
     )
 
 
-def _headline(result: Result, record: Recorded, report: ReportData) -> str:
+def _headline(result: Result, record: RecordedResult, report: ReportData) -> str:
     return consistent_in_words(count_verdicts(result.extra["numbers"]["verdict"]))
 
 
 @exhibit("published_numbers", method=_method, headline=_headline)
-def published_numbers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def published_numbers(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Verdicts by file and check, the findings that are not consistent as published, and how to read them."""
     frame = result.frame
     figures = [Drawn(result, CAPTION)]

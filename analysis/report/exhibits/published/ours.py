@@ -15,7 +15,7 @@ from ....audit.oogiri import STUDY, published_checks
 from ....audit.published import shipped_checks
 from ....figures.benchmark.answers import printed_metric
 from ....figures.conjoint.comparisons import PRINTED, SOURCE_NAMES
-from ....figures.labels import CORRELATIONS, Labels, Names, words
+from ....figures.labels import CORRELATIONS, ColumnNames, LevelLabels, words
 from ....frames.reported import reported
 from ....frames.vocabulary import OVERALL
 from ....results import Result
@@ -36,7 +36,7 @@ from .numbers import published_numbers
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 CONJOINT = "moderation"
 TABLES = {  # published tables of studies, which are checked against each other
@@ -78,7 +78,7 @@ def _absent(report: ReportData) -> str:
 
 
 @exhibit("published", absent=_absent)
-def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def published(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Published effects compared with ours, of judges in both who are not simulated."""
     main = next(iter(report.of_kind("amce")), None)
     if main is None or (report.simulated and not report.real_judges):
@@ -97,11 +97,11 @@ def published(result: Result, record: Recorded, report: ReportData) -> Exhibit:
         "judge that is in both."
     )
     figure_result = Result(comparison, "published")
-    table = effects_table(comparison, Labels(report.labels))
+    table = effects_table(comparison, LevelLabels(report.labels))
     return Exhibit(lead, [Drawn(figure_result, caption)], [Laid([table], "Published estimates and ours.")])
 
 
-def effects_table(frame: pd.DataFrame, labels: Labels) -> GT:
+def effects_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
     """Published estimates and ours, with the difference in percentage points."""
     points = 100 * frame["difference"].to_numpy(float)
     texts = np.where(
@@ -123,7 +123,7 @@ def effects_table(frame: pd.DataFrame, labels: Labels) -> GT:
 
 @exhibit("published_means", absent=_absent)
 @exhibit("published_correlations")
-def ratings(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def ratings(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Published means or correlations of ratings compared with ours: sums in words, and every number."""
     frame, names, what = result.frame, report.names, ABOUT[record.kind]
     if report.simulated and not report.real_judges:
@@ -144,7 +144,7 @@ def _parts(frame: pd.DataFrame) -> list[pd.DataFrame]:
     return [every if len(every) else frame]
 
 
-def compared_table(frame: pd.DataFrame, names: Names) -> GT:
+def compared_table(frame: pd.DataFrame, names: ColumnNames) -> GT:
     """Published, ours and the difference, by dimension and response type, with columns for each rater."""
     who = "judge" if "judge" in frame else "group"
     rows = frame.reset_index(drop=True)
@@ -192,7 +192,7 @@ def _note(rows: pd.DataFrame) -> str:
 
 
 @exhibit("published_scores", absent=_absent)
-def labels(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def labels(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Published scores compared with ours."""
     distances = difference_sizes(result.frame["difference"])
     lead = LEADS.get(str(report.manifest.get("study")), "{figure} shows both.")
@@ -205,7 +205,7 @@ def labels(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def labels_table(result: Result, names: Names) -> GT:
+def labels_table(result: Result, names: ColumnNames) -> GT:
     """Table by table and metric: how many numbers, how far apart, and what alignment changes."""
     frame = result.frame
     rows = []
@@ -225,7 +225,7 @@ def labels_table(result: Result, names: Names) -> GT:
     return styled_table(pd.DataFrame(rows), groups="what")
 
 
-def set_in_words(name: str, names: Names) -> str:
+def set_in_words(name: str, names: ColumnNames) -> str:
     """A set of items in words: a language, or modality and language."""
     if name in SETS:
         return SETS[name]
@@ -235,7 +235,7 @@ def set_in_words(name: str, names: Names) -> str:
 
 
 @exhibit("published_checks", of=EVERY_STUDY)
-def checks(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def checks(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Checks of the published numbers of a study against each other; no data are needed for them."""
     study = str(report.manifest.get("study"))
     if study not in TABLES:

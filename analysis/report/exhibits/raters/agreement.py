@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import COEFFICIENTS, WEIGHTS, Names, level_of, true_minus, words
+from ....figures.labels import COEFFICIENTS, WEIGHTS, ColumnNames, level_of, true_minus, words
 from ....figures.raters.agreement import compared_in_words
 from ....figures.raters.replacement_power import scenario_name
 from ....frames.rounding import rounded, rounded_up
@@ -36,7 +36,7 @@ from ..registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, figure_a
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 SHOWN_COEFFICIENTS = (
     ("percent", "nominal"),
@@ -87,7 +87,7 @@ NOTES = {
         "Wilson's, intraclass correlations with those of the F distribution."
     ),
 )
-def agreement(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def agreement(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Agreement coefficients, and pairs of raters."""
     lines = "lines: {level} intervals{clustered}"
     pairs = captioned(record, "Cells: agreement of two raters", of="Every pair of raters.")
@@ -108,7 +108,7 @@ def agreement(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     ),
     headline=lambda result, _, report: passed_tests(result, report.names),
 )
-def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def alt_test(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The alternative annotator test, and its winning rates over epsilon."""
     lead = (
         "The alternative annotator test [@calderon2025] tests for each person whether a model agrees as well "
@@ -139,7 +139,7 @@ def alt_test(result: Result, record: Recorded, report: ReportData) -> Exhibit:
     )
 
 
-def passed_tests(result: Result, names: Names) -> str:
+def passed_tests(result: Result, names: ColumnNames) -> str:
     """How many tests are passed, and by which models where they are few."""
     names_of_models = [
         names.of("judge", row["model"])
@@ -149,14 +149,14 @@ def passed_tests(result: Result, names: Names) -> str:
     return passed_in_words(count_passed_tests(result.frame, names_of_models))
 
 
-def _tested(frame: pd.DataFrame, names: Names) -> dict[str, pd.Series[str]]:
+def _tested(frame: pd.DataFrame, names: ColumnNames) -> dict[str, pd.Series[str]]:
     """What each row tests: dimension, with the scoring where there are several, and model."""
     scoring = ", " + frame["scoring"].map(words) if frame["scoring"].nunique() > 1 else ""
     dimension = frame["dimension"].map(partial(dimension_of, names)) + scoring
     return {"dimension": dimension, "Model": frame["model"].map(partial(names.of, "judge"))}
 
 
-def alt_test_tables(result: Result, names: Names) -> list[GT]:
+def alt_test_tables(result: Result, names: ColumnNames) -> list[GT]:
     """Winning rates and advantage probabilities of every model."""
     frame = result.frame
     table = pd.DataFrame(
@@ -206,7 +206,7 @@ def _smallest(row: Row) -> str:
     lines="bands: {level} intervals of the simulation",
     method="The test is run on simulated panels; intervals are Wilson's.",
 )
-def alt_power(result: Result, names: Names) -> list[GT]:
+def alt_power(result: Result, names: ColumnNames) -> list[GT]:
     """Probability of passing over the number of items, for a panel and models of known agreement."""
     frame = result.frame.reset_index(drop=True)
     same = frame.groupby(["scenario", "epsilon", "model_agreement"], sort=False)
@@ -230,7 +230,7 @@ def alt_power(result: Result, names: Names) -> list[GT]:
     return [styled_table(table, n_left=1, note=note)]
 
 
-def agreement_tables(result: Result, names: Names) -> dict[str, GT]:
+def agreement_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """The coefficients that are reported most, those compared as columns; all others are in the folder."""
     frame = result.frame.copy()
     weights = frame["weights"].astype("string").fillna("")
@@ -261,7 +261,7 @@ def at_equal_steps(values: Sequence[float]) -> list[float]:
     return [float(values[round(k * last / (SHOWN_EPSILONS - 1))]) for k in range(SHOWN_EPSILONS)]
 
 
-def curve_table(result: Result, names: Names) -> GT:
+def curve_table(result: Result, names: ColumnNames) -> GT:
     """Winning rates of an alternative annotator test over epsilon."""
     frame = epsilon_curve(result, at_equal_steps(epsilons(result))).frame
     cells = spread(
@@ -275,7 +275,7 @@ def curve_table(result: Result, names: Names) -> GT:
 
 
 @exhibit("both_answers", of="alt_test")
-def both_answers(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def both_answers(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The replacement test and the rater model: two answers to one question."""
     tests = pd.concat([report.read(entry).frame for entry in report.of_kind("alt_test")], ignore_index=True)
     tests = tests.drop_duplicates(KEYS, keep="last")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import OF_RATERS, Names, words
+from ....figures.labels import OF_RATERS, ColumnNames, words
 from ....figures.raters.models import category_names, is_outside_interval, panel_names, predicted_shares
 from ....results import Result
 from ...data import ReportData, parts
@@ -33,7 +33,7 @@ from ..registry import Drawn, Exhibit, Laid, captioned, ended, exhibit, level
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 INTERVALS = "Posterior means with equal-tailed intervals."
 LABEL_NOTE = (
@@ -51,7 +51,7 @@ POSTERIOR = "lines: {level} posterior intervals"
 
 
 @exhibit("rater_model", method="A Bayesian model of ordinal ratings; estimates are posterior means.")
-def rater_model(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def rater_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The model of ordinal ratings: groups, single raters, priors, check."""
     lead = (
         "{figure} shows the estimates of each group, and {table} the numbers. Quality is what people agree "
@@ -70,7 +70,7 @@ def rater_model(result: Result, record: Recorded, report: ReportData) -> Exhibit
 @exhibit(
     "dimension_model", method="A Bayesian model of several ordinal ratings; estimates are posterior means."
 )
-def dimension_model(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def dimension_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The model of several dimensions."""
     lead = (
         "{figure} shows latent correlations between dimensions, free of the rating scale and of how often "
@@ -85,7 +85,7 @@ def dimension_model(result: Result, record: Recorded, report: ReportData) -> Exh
     "label_model",
     method="A Bayesian model of labels with unknown true classes; estimates are posterior means.",
 )
-def label_model(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def label_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The model of labels: confusions, accuracy, certainty of items, priors, check."""
     lead = (
         "{figure} shows how people and models confuse the labels, and {table} their accuracy, as far as "
@@ -105,7 +105,7 @@ def label_model(result: Result, record: Recorded, report: ReportData) -> Exhibit
 
 def _model(
     result: Result,
-    record: Recorded,
+    record: RecordedResult,
     report: ReportData,
     lead: str,
     text: str,
@@ -119,7 +119,7 @@ def _model(
     return Exhibit(lead, [Drawn(result, text)], [Laid(tables, title)], verdict_box(record, report), below)
 
 
-def verdict_box(record: Recorded, report: ReportData) -> str:
+def verdict_box(record: RecordedResult, report: ReportData) -> str:
     """Whether the draws of a model can be used, in a box: a warning where a check failed."""
     text = " ".join(record.settings.get("verdict") or [])
     if not text:
@@ -142,7 +142,7 @@ def assumptions(result: Result, title: str) -> Exhibit:
     return Exhibit("{table} lists the prior distributions.", tables=[table])
 
 
-def predictive_check(result: Result, title: str, names: Names) -> Exhibit:
+def predictive_check(result: Result, title: str, names: ColumnNames) -> Exhibit:
     """Predictions of the model compared with the data; empty where the result has no check."""
     shares = predicted_shares(result)
     if shares.empty:
@@ -184,7 +184,7 @@ def prior_table(result: Result) -> GT:
     return styled_table(table, n_left=3, note=note)
 
 
-def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT]:
+def shares_tables(result: Result, shares: pd.DataFrame, names: ColumnNames) -> list[GT]:
     """Observed shares with their predictive intervals; several dimensions side by side by group."""
     # Of several dimensions, what the priors alone make is a table of its own, where there is such a check.
     limits = f"{level(result)} interval"
@@ -198,7 +198,9 @@ def shares_tables(result: Result, shares: pd.DataFrame, names: Names) -> list[GT
     ]
 
 
-def _shares_of_dimensions(result: Result, shares: pd.DataFrame, names: Names, prefix: str, of: str) -> GT:
+def _shares_of_dimensions(
+    result: Result, shares: pd.DataFrame, names: ColumnNames, prefix: str, of: str
+) -> GT:
     """Observed shares of several dimensions, a column a group, with intervals of one kind of check."""
     category = category_names(shares["category"], result, names)
     table = spread(
@@ -213,7 +215,7 @@ def _shares_of_dimensions(result: Result, shares: pd.DataFrame, names: Names, pr
     return styled_table(table, groups="dimension", note=f"Observed share, {of}.")
 
 
-def _shares_of_one_dimension(result: Result, shares: pd.DataFrame, names: Names, limits: str) -> GT:
+def _shares_of_one_dimension(result: Result, shares: pd.DataFrame, names: ColumnNames, limits: str) -> GT:
     rows = shares.to_dict("records")
     table = pd.DataFrame(
         {
@@ -242,7 +244,7 @@ def _distribution(text: object) -> str:
     return re.sub(r"-(?=[\d.])", "\N{MINUS SIGN}", capitalised(text))
 
 
-def rater_model_tables(result: Result, names: Names) -> dict[str, GT]:
+def rater_model_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Estimates of each group, and the bias of each model towards levels of covariates."""
     ends = set(result.settings.get("at_the_end") or ())
     frame = _with_observed(result.frame)
@@ -286,7 +288,7 @@ def _with_observed(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([frame, observed_rows]).sort_index(kind="stable")
 
 
-def dimension_model_tables(result: Result, names: Names) -> list[GT]:
+def dimension_model_tables(result: Result, names: ColumnNames) -> list[GT]:
     """Latent correlations with the main dimension, and how probably each is the strongest."""
     strongest = result.extra["strongest"]
     total = strongest[(strongest["level"] == "total") & strongest["probability"].notna()]
@@ -306,7 +308,7 @@ def dimension_model_tables(result: Result, names: Names) -> list[GT]:
     return tables
 
 
-def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
+def label_model_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Accuracy and agreement with a person, prevalence of the labels, and each model against a person."""
     # Results of before name them "fresh".
     frame = result.frame.assign(quantity=result.frame["quantity"].astype(str).str.replace("fresh ", "new "))
@@ -347,7 +349,7 @@ def label_model_tables(result: Result, names: Names) -> dict[str, GT]:
     return tables
 
 
-def _replacement_table(frame: pd.DataFrame, person: Mapping[str, str], names: Names) -> GT:
+def _replacement_table(frame: pd.DataFrame, person: Mapping[str, str], names: ColumnNames) -> GT:
     """Accuracy of each model less that of a person of each panel, and how probably it is the greater."""
     table = spread(
         frame,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ....figures.labels import BIASES, CORRELATIONS, TIERS, Names, words
+from ....figures.labels import BIASES, CORRELATIONS, TIERS, ColumnNames, words
 from ....frames.rounding import percentage
 from ....frames.vocabulary import OVERALL
 from ....results import Result
@@ -42,7 +42,7 @@ from ..registry import Drawn, Exhibit, Laid, captioned, exhibit, figure_and_tabl
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 
 @exhibit(
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         "with bootstrap standard errors."
     ),
 )
-def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Mean ratings; the radar of the same means is not repeated here."""
     lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
     text = captioned(record, "Points: means of item means", lines)
@@ -64,13 +64,13 @@ def means(result: Result, record: Recorded, report: ReportData) -> Exhibit:
 
 
 @exhibit("distributions", method="Single ratings are counted.")
-def distributions(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def distributions(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Distribution of ratings."""
     text = captioned(record, "Bars: shares of single ratings")
     return Exhibit("{figure} shows how often people and models gave each rating.", [Drawn(result, text)])
 
 
-def _closest(result: Result, record: Recorded, report: ReportData) -> str:
+def _closest(result: Result, record: RecordedResult, report: ReportData) -> str:
     """The highest correlation of a model with people over all items."""
     overall = _over_all(result.frame, result)
     named = [
@@ -93,7 +93,7 @@ def _closest(result: Result, record: Recorded, report: ReportData) -> str:
     ),
     headline=_closest,
 )
-def correlations(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def correlations(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Correlations of models with people."""
     lead = (
         "{figure} shows how closely each model follows the mean of people, and {table} the numbers. "
@@ -109,7 +109,7 @@ def correlations(result: Result, record: Recorded, report: ReportData) -> Exhibi
     "rating_lines",
     method="Least squares of a model's ratings on the people's mean; bands from bootstrap draws.",
 )
-def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def rating_lines(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Ratings of a model against those of people."""
     lead = (
         "{figure} plots a model's rating of each item against people's mean; on the dashed line both agree."
@@ -118,7 +118,7 @@ def rating_lines(result: Result, record: Recorded, report: ReportData) -> Exhibi
     return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
 
 
-def means_tables(result: Result, names: Names) -> dict[str, GT]:
+def means_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Means with standard deviations: a table for each group of raters, strata as rows."""
     tables = {}
     by = list(result.settings.get("by") or [])
@@ -138,7 +138,7 @@ def means_tables(result: Result, names: Names) -> dict[str, GT]:
     return tables
 
 
-def correlation_tables(result: Result, names: Names) -> dict[str, GT]:
+def correlation_tables(result: Result, names: ColumnNames) -> dict[str, GT]:
     """Correlations of models with people: a table for each coefficient."""
     by = list(result.settings.get("by") or [])
     tables = {}
@@ -170,7 +170,7 @@ def _over_all(frame: pd.DataFrame, result: Result) -> pd.DataFrame:
     return frame[(frame[by].astype(str) == OVERALL).all(axis=1)] if by else frame
 
 
-def _strata(part: pd.DataFrame, by: Sequence[str], names: Names) -> list[list[str]]:
+def _strata(part: pd.DataFrame, by: Sequence[str], names: ColumnNames) -> list[list[str]]:
     if not by:
         return [[names.of("", OVERALL)] * len(part)]
     return [[names.of(column, value) for value in part[column]] for column in by]
@@ -179,7 +179,7 @@ def _strata(part: pd.DataFrame, by: Sequence[str], names: Names) -> list[list[st
 @figure_and_tables(
     "coverage", lead="{table} counts who rated what.", method="Judges, items and ratings are counted."
 )
-def coverage(result: Result, names: Names) -> list[GT]:
+def coverage(result: Result, names: ColumnNames) -> list[GT]:
     """Who rated what."""
     frame = result.frame
     table = pd.DataFrame(
@@ -206,7 +206,7 @@ def coverage(result: Result, names: Names) -> list[GT]:
     return [styled_table(table, groups="dimension")]
 
 
-def strongest_correlates(result: Result, names: Names) -> str:
+def strongest_correlates(result: Result, names: ColumnNames) -> str:
     """The strongest correlate of the main dimension, by group."""
     overall = _over_all(result.extra["main"], result)
     correlates = [
@@ -233,7 +233,7 @@ def strongest_correlates(result: Result, names: Names) -> str:
         "standard errors; p values are adjusted by Holm's procedure."
     ),
 )
-def dimension_correlations(result: Result, names: Names) -> list[GT]:
+def dimension_correlations(result: Result, names: ColumnNames) -> list[GT]:
     """How strongly each dimension goes with the main one, by group."""
     frame = result.extra["main"]
     overall = _over_all(frame, result)
@@ -248,7 +248,7 @@ def dimension_correlations(result: Result, names: Names) -> list[GT]:
     return [styled_table(table, note=note)]
 
 
-def complete_orders(result: Result, names: Names) -> str:
+def complete_orders(result: Result, names: ColumnNames) -> str:
     """How often each judge puts all tiers in order."""
     frame = result.frame
     order = frame[(frame["quantity"] == "complete_order") & (frame["ties"] == "split")]
@@ -272,7 +272,7 @@ def complete_orders(result: Result, names: Names) -> str:
     ),
     headline=lambda result, _, report: complete_orders(result, report.names),
 )
-def tier_accuracy(result: Result, names: Names) -> list[GT]:
+def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
     """How often the order of tiers is recovered."""
     frame = result.frame
     table = pd.DataFrame(
@@ -303,7 +303,7 @@ def tier_accuracy(result: Result, names: Names) -> list[GT]:
         "standard errors; p values are adjusted by Holm's procedure."
     ),
 )
-def biases(result: Result, names: Names) -> dict[str, GT]:
+def biases(result: Result, names: ColumnNames) -> dict[str, GT]:
     """How models differ from people, one row a quantity and judge, dimensions as columns."""
     frame = _over_all(result.frame, result)
     named = [BIASES.get(name, words(name)) for name in frame["quantity"].astype(str)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....figures.labels import Names
+from ....figures.labels import ColumnNames
 from ....results import Result
 from ...tables import any_table
 from ..registry import figure_and_tables
@@ -16,7 +16,7 @@ KEYS = ("part", "measure", "class", "by", "level")
 SHOWN = ("estimate", "lower", "upper", "chance", "p", "p_adjusted", "p_equivalence", "n")
 
 
-def _verdict(result: Result, names: Names) -> str:
+def _verdict(result: Result, names: ColumnNames) -> str:
     return " ".join(result.settings.get("verdict", ()))
 
 
@@ -42,6 +42,6 @@ def _verdict(result: Result, names: Names) -> str:
         "mid-p, others Student's t; p values of a family are adjusted after Holm."
     ),
 )
-def estimates(result: Result, names: Names) -> list[GT]:
+def estimates(result: Result, names: ColumnNames) -> list[GT]:
     """All estimates by part."""
     return any_table(result.frame[[name for name in (*KEYS, *SHOWN) if name in result.frame]], names)

@@ -15,7 +15,7 @@ from ....results import Result
 from ...blocks import slug
 from ...data import ReportData
 from ...methods import bounds_name, plain
-from ...sentences.simulations import Inside, average_coverage, inside_in_words, recovered_in_words
+from ...sentences.simulations import CoverageShares, average_coverage, inside_in_words, recovered_in_words
 from ...tables import NO_BREAK, number, styled_table, whole
 from ..conjoint import lines_of
 from ..registry import Drawn, Exhibit, Laid, exhibit
@@ -23,7 +23,7 @@ from ..registry import Drawn, Exhibit, Laid, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 OF_RATINGS = (
     "Intervals of means, biases and correlations treat people as fixed; the true values are those of all "
@@ -47,7 +47,7 @@ def _absent(report: ReportData) -> str:
     )
 
 
-def _recovered(result: Result, record: Recorded, report: ReportData) -> str:
+def _recovered(result: Result, record: RecordedResult, report: ReportData) -> str:
     """The share of intervals that contain the true value."""
     if "in_normal" not in result.frame:
         return ""
@@ -58,7 +58,7 @@ def _recovered(result: Result, record: Recorded, report: ReportData) -> str:
 
 
 @exhibit("recovery", absent=_absent, headline=_recovered)
-def recovery(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def recovery(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Estimates compared with true values."""
     if "in_normal" in result.frame:
         return _conjoint_recovery(result, report)
@@ -124,7 +124,7 @@ def _item_recovery(result: Result, report: ReportData) -> Exhibit:
     frame, names = result.frame, report.names
     summary = recovery_summary(frame)
     counts = summary.groupby("quantity", sort=False)[["n_inside", "n_intervals"]].sum()
-    inside = Inside(
+    inside = CoverageShares(
         tuple(
             (TRUTHS.get(str(name), words(name)), int(row["n_inside"]), int(row["n_intervals"]))
             for name, row in counts.iterrows()

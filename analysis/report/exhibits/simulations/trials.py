@@ -21,7 +21,7 @@ from ..registry import Drawn, Exhibit, Laid, ended, exhibit
 if TYPE_CHECKING:
     from great_tables import GT
 
-    from ....pipeline.manifest import Recorded
+    from ....pipeline.manifest import RecordedResult
 
 TABLES = ("coverage", "width", "bias", "power")
 FIGURES = {
@@ -34,7 +34,7 @@ FIGURES = {
 }
 
 
-def _method(record: Recorded, report: ReportData) -> str:
+def _method(record: RecordedResult, report: ReportData) -> str:
     settings, frame = record.settings, report.table(record.name)
     cells = [name for name in ("process", *settings.get("parameters", [])) if name in frame]
     draws, seconds = frame["draws"], round(settings.get("processor_seconds") or 0)
@@ -50,7 +50,7 @@ def _method(record: Recorded, report: ReportData) -> str:
 
 
 @exhibit("trial", method=_method)
-def trial(result: Result, record: Recorded, report: ReportData) -> Exhibit:
+def trial(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Performance of methods: figures, a table, and which intervals cover too rarely."""
     part_names = {None, *parts(result)}
     main = MEASURES["coverage" if _has(result, "coverage") else "bias"]

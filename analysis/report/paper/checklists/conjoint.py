@@ -7,7 +7,7 @@ from typing import Any
 from conjury.inference.errors import counted
 from conjury.inference.study.models import Study
 
-from ....figures.labels import Labels
+from ....figures.labels import LevelLabels
 from ....frames.rounding import percentage
 from ...methods import CONVENTIONS
 from ...tables import interval, number, whole
@@ -222,7 +222,7 @@ def _restrictions(study: Study) -> str:
     if not study.design.restrictions:
         return "No combination of levels is excluded."
     feature_labels: dict[Any, str] = {**study.feature_labels}
-    labels = Labels({**feature_labels, **_levels(study)})
+    labels = LevelLabels({**feature_labels, **_levels(study)})
     phrases = []
     for restriction in study.design.restrictions:
         parts = [

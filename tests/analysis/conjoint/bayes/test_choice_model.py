@@ -17,10 +17,15 @@ from scipy.special import expit
 from conjury.analysis import conjoint
 from conjury.analysis.conjoint import amce, choice_model, mm
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceFit
-from conjury.analysis.conjoint.engines.bayes.engine import Part, _is_identified, averages, thin_draws
+from conjury.analysis.conjoint.engines.bayes.engine import (
+    ChoiceProbability,
+    _is_identified,
+    averages,
+    thin_draws,
+)
 from conjury.analysis.conjoint.engines.bayes.paired import (
     ChoiceDraws,
-    Pairs,
+    PairedChoices,
     find_pairs,
     lower_triangular,
     population,
@@ -286,14 +291,14 @@ def bayes(table, verb=amce, formula="chosen ~ tone", id="judge_id", **options):
 # --- likelihood and averages ---------------------------------------------------------------------
 
 
-def _pairs(rng: np.random.Generator, n: int = 40, raters: int = 3) -> Pairs:
+def _pairs(rng: np.random.Generator, n: int = 40, raters: int = 3) -> PairedChoices:
     """Two attributes: of three levels (dummies 0 and 1) and of two (dummy 2)."""
     sides = []
     for _ in range(2):
         level = rng.integers(0, 3, n)
         sides.append(np.column_stack([level == 1, level == 2, rng.integers(0, 2, n)]).astype(float))
     rater = rng.integers(0, raters, n) if raters else np.full(n, -1)
-    return Pairs(
+    return PairedChoices(
         sides[0],
         sides[1],
         rng.random(n) < 0.5,
@@ -334,7 +339,7 @@ def test_likelihood_and_gradient_are_those_of_the_logit(raters: int) -> None:
 
 
 def _counterfactual(
-    pairs: Pairs, worth: np.ndarray, position: float, columns: list[int], values: list[float]
+    pairs: PairedChoices, worth: np.ndarray, position: float, columns: list[int], values: list[float]
 ) -> float:
     """Mean probability of being chosen with some dummies replaced, profile by profile."""
     total = []
@@ -353,9 +358,9 @@ def test_amces_are_mean_changes_over_both_profiles_of_all_pairs() -> None:
     worth, position = np.array([0.8, -1.2, 0.5]), np.array([0.4, -0.2])
     draws = ChoiceDraws(position[None], np.stack([worth, 2 * worth])[None], None)
     effects = [
-        [Part(1.0, (0, 1), (0.0, 1.0)), Part(-1.0, (0, 1), (0.0, 0.0))],
+        [ChoiceProbability(1.0, (0, 1), (0.0, 1.0)), ChoiceProbability(-1.0, (0, 1), (0.0, 0.0))],
         [
-            Part(sign / 2, (0, 1, 2), (level, 0.0, b))
+            ChoiceProbability(sign / 2, (0, 1, 2), (level, 0.0, b))
             for sign, level in ((1, 1.0), (-1, 0.0))
             for b in (0.0, 1.0)
         ],
@@ -390,7 +395,7 @@ def test_effects_are_averaged_over_raters_drawn_from_the_population(correlated: 
         factor if correlated else spread, (1, 400, *(factor if correlated else spread).shape)
     )
     draws = ChoiceDraws(np.zeros((1, 400)), np.broadcast_to(mean, (1, 400, 3)), stacked)
-    effect = [[Part(1.0, (0, 1), (1.0, 0.0)), Part(-1.0, (0, 1), (0.0, 0.0))]]
+    effect = [[ChoiceProbability(1.0, (0, 1), (1.0, 0.0)), ChoiceProbability(-1.0, (0, 1), (0.0, 0.0))]]
     found = averages(draws, pairs, effect, rng).mean()
     people = mean + np.random.default_rng(8).standard_normal((4000, 3)) @ factor.T
     each = [

@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from conjury.analysis.conjoint import amce, amce_by_reference, amce_diffs, mm, mm_diffs, projoint, reliability
 from conjury.analysis.conjoint.reliability.agreement import sign_test
-from conjury.analysis.conjoint.reliability.correction import Corrected
+from conjury.analysis.conjoint.reliability.correction import SwapCorrectedEstimates
 from conjury.analysis.conjoint.reliability.repeats import first_answers
 from conjury.inference.errors import InputError
 from conjury.inference.tables import validate
@@ -65,7 +65,9 @@ def joined(**panels: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(named, ignore_index=True)
 
 
-def corrected(verb: Any, table: pd.DataFrame, correct: Any = "reliability", **options: Any) -> Corrected:
+def corrected(
+    verb: Any, table: pd.DataFrame, correct: Any = "reliability", **options: Any
+) -> SwapCorrectedEstimates:
     return verb(table, FORMULA, id="judge_id", correct=correct, **options)
 
 

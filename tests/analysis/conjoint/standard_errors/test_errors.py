@@ -20,7 +20,7 @@ from conjury.analysis.conjoint.engines.cregg import _columns_in_call
 from conjury.analysis.conjoint.estimands import plan_of
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.figures import alt, draw
-from conjury.analysis.numerics.panel import Clusters
+from conjury.analysis.numerics.panel import RowClusters
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 from conjury.inference.readers.prepare import load_choices
@@ -450,7 +450,7 @@ def test_strata_without_clusters_take_each_row_as_one() -> None:
 def test_clusters_of_other_units_count_in_a_plan_of_independent_rows() -> None:
     data = pd.DataFrame({"a": list("xxyy") * 10, "g": ["m", "f"] * 20, "y": [0.0, 1.0, 1.0, 0.0] * 10})
     plan = plan_of(make_request("amce_diffs", "y ~ a", by="g"), data)
-    units = Clusters(np.repeat(np.arange(10), 4), 10)
+    units = RowClusters(np.repeat(np.arange(10), 4), 10)
     assert set(plan.cluster_counts(units, answered=True)) == {10}
 
 

@@ -12,7 +12,7 @@ from cases import refusals
 from reference_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import amce, mixed
-from conjury.analysis.numerics.mixed import Products, fit
+from conjury.analysis.numerics.mixed import CrossProducts, fit
 from conjury.inference.errors import InputError
 
 FORMULA = "rating ~ tone + author + reply"
@@ -61,7 +61,7 @@ def test_the_engine_lme4_gives_the_same_fit(name: str) -> None:
     assert "df" not in theirs.frame
 
 
-def problem(seed: int = 2) -> tuple[Products, np.ndarray, np.ndarray, list[np.ndarray]]:
+def problem(seed: int = 2) -> tuple[CrossProducts, np.ndarray, np.ndarray, list[np.ndarray]]:
     random = np.random.default_rng(seed)
     n, sizes = 90, (6, 5)
     design = np.column_stack([np.ones(n), random.normal(size=(n, 2))])
@@ -70,7 +70,7 @@ def problem(seed: int = 2) -> tuple[Products, np.ndarray, np.ndarray, list[np.nd
     outcome = design @ [1.0, 0.5, 0.0] + random.normal(size=n)
     outcome += sum(z @ random.normal(0, 0.8, z.shape[1]) for z in shown)
     both = np.hstack(shown)
-    made = Products(
+    made = CrossProducts(
         design.T @ design,
         design.T @ both,
         both.T @ both,

@@ -6,7 +6,7 @@ import pytest
 from reference_tables import FIXTURES, stimuli
 
 from conjury.analysis.conjoint import amce, amce_diffs, bootstrap, mm, wild
-from conjury.analysis.conjoint.reliability.correction import Corrected
+from conjury.analysis.conjoint.reliability.correction import SwapCorrectedEstimates
 from conjury.analysis.numerics.bootstrap import draw_weights, limits, moments, signs
 from conjury.inference.errors import InputError
 
@@ -127,9 +127,9 @@ def test_too_few_clusters_give_intervals_without_an_end_and_say_so() -> None:
     assert made["p"].min() >= 1 / 8
 
 
-def known() -> Corrected:
+def known() -> SwapCorrectedEstimates:
     fit, tau = fitted(), pd.DataFrame({"group": ["given"]})
-    return Corrected(fit.frame, fit.vcov, fit.provenance, uncorrected=fit, tau=tau)
+    return SwapCorrectedEstimates(fit.frame, fit.vcov, fit.provenance, uncorrected=fit, tau=tau)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from conjury.analysis.conjoint import (
 )
 from conjury.analysis.conjoint.engines import unit_sums
 from conjury.analysis.conjoint.engines.replicates import influence_moments, replicate
-from conjury.analysis.conjoint.plan import CountPlan, Plan
+from conjury.analysis.conjoint.plan import CountPlan, EstimationPlan
 from conjury.analysis.conjoint.request import make_request
 from conjury.analysis.conjoint.run import plan_for
 from conjury.analysis.conjoint.verbs.frequencies import counted_cells, freqs_plan, props_plan
@@ -58,7 +58,7 @@ def weights_of(data: pd.DataFrame, units: list[str], seed: int) -> tuple[np.ndar
     return rows, sizes
 
 
-def plan_in_memory(call: tuple[Any, ...], data: pd.DataFrame) -> Plan | CountPlan:
+def plan_in_memory(call: tuple[Any, ...], data: pd.DataFrame) -> EstimationPlan | CountPlan:
     verb, formula, options = call
     name = "cj_mm" if verb is cj else verb.__name__
     request = make_request(name, formula, **{k: v for k, v in options.items() if k != "estimate"})
@@ -154,10 +154,10 @@ def test_intervals_corrected_for_bias_use_the_influence_of_all_units(
     monkeypatch.setattr(unit_batches, "ROWS_AT_A_TIME", 100)
     found = bootstrap(amce, in_duckdb(data), F, unit=unit, draws=200, seed=1, method="bca")
     plan = plan_in_memory(CALLS["amce"], data)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, EstimationPlan)
     moments = influence_moments(plan, plan.cells.entries(*pd_units(data[unit])))
     estimate = found.frame["estimate"].to_numpy()
-    sample = intervals.Sample(estimate, found.replicates, ~plan.is_reference)
+    sample = intervals.BootstrapSample(estimate, found.replicates, ~plan.is_reference)
     expected = intervals.bca(sample, moments, 0.05)
     for name in ("lower", "upper", "p"):
         np.testing.assert_allclose(found.frame[name], getattr(expected, name), rtol=1e-9)

@@ -49,7 +49,9 @@ def test_kendall_is_the_same_whether_cells_or_clusters_are_fewer() -> None:
 def test_bootstrap_error_of_a_mean_is_that_of_cluster_means() -> None:
     rng = np.random.default_rng(0)
     values = np.repeat(rng.normal(size=100), 8) + 0.1 * rng.normal(size=800)
-    draws = bootstrap.Draws(bootstrap.cluster_weights(100, 4000, seed=1), np.repeat(np.arange(100), 8))
+    draws = bootstrap.ItemWeightings(
+        bootstrap.cluster_weights(100, 4000, seed=1), np.repeat(np.arange(100), 8)
+    )
     drawn = draws.mean(values, np.ones(800, dtype=bool))[:, None]
     by_cluster = values.reshape(100, 8).mean(axis=1).std() / 10
     assert bootstrap.intervals(drawn, 0.05).std_error[0] == pytest.approx(by_cluster, rel=0.04)

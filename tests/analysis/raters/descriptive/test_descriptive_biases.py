@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from conjury.analysis.numerics.bootstrap import Draws
+from conjury.analysis.numerics.bootstrap import ItemWeightings
 from conjury.analysis.raters import Result, biases
 from conjury.analysis.raters.descriptive.self_preference import adjusted_differences, one_person, quality_of
 
@@ -82,7 +82,7 @@ def test_comparison_at_equal_quality_by_hand() -> None:
     error = np.full(5, 8 / 3 / 4)  # a quarter of the variance of the reference means
     quality = quality_of(x, y, error * 4, np.full(5, 4))
     reference = np.array([1, 1, 1, 0, 0], dtype=bool)
-    draws = Draws(np.ones((1, 5)), np.arange(5))
+    draws = ItemWeightings(np.ones((1, 5)), np.arange(5))
     found, reliability = adjusted_differences(quality, reference, ~reference, draws)
     assert reliability[0] == pytest.approx(0.75)
     assert found[0] == pytest.approx([1.0, 1.0, 1.0])

@@ -85,7 +85,7 @@ def after(data: GroupRatings, n_sweeps: int) -> dict[str, float]:
     settings = [sd[0] / 2, sd[1], priors["cut"].values[1], priors["covariate"].values[1]]
     settings += [float(data.has_items), float(data.has_judges)]
     state, accepted = start(data, rng), np.zeros(4)
-    design = sweeps.Design(data.y, data.item, data.judge, data.x, data.n_cuts, np.array(settings))
+    design = sweeps.RatingDesign(data.y, data.item, data.judge, data.x, data.n_cuts, np.array(settings))
     for _ in range(n_sweeps):
         sweeps.sweep(rng, design, sweeps.State(**state), accepted)
     parts = {**state, "accepted": accepted}

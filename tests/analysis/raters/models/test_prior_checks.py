@@ -14,7 +14,12 @@ from scipy import stats
 from scipy.special import comb, expit
 
 from conjury.analysis.conjoint.engines.bayes.choice_model import ChoiceCheck, check_choices, replicate
-from conjury.analysis.conjoint.engines.bayes.paired import ChoiceDraws, Pairs, draw_population, lkj_factors
+from conjury.analysis.conjoint.engines.bayes.paired import (
+    ChoiceDraws,
+    PairedChoices,
+    draw_population,
+    lkj_factors,
+)
 from conjury.analysis.conjoint.engines.bayes.paired import priors_in_use as choice_priors
 from conjury.analysis.raters.models.checks import sentence_on_fit
 from conjury.analysis.raters.models.dimensions.checks import (
@@ -29,7 +34,7 @@ from conjury.analysis.raters.models.dimensions.data import GroupRatings
 from conjury.analysis.raters.models.dimensions.tables import correlations
 from conjury.analysis.raters.models.fitted import Prior
 from conjury.analysis.raters.models.labels import tables as label_tables
-from conjury.analysis.raters.models.labels.data import Labelled, read_labels
+from conjury.analysis.raters.models.labels.data import PanelLabels, read_labels
 from conjury.analysis.raters.models.labels.model import assumed_priors as label_priors
 from conjury.analysis.raters.models.labels.model import draw_parameters as draw_labels
 from conjury.analysis.raters.models.labels.tables import LabelCheck, check_labels
@@ -41,7 +46,7 @@ TERMS = pd.DataFrame({"feature": ["tone", "tone", "size"], "level": ["loud", "od
 Changes = dict[str, Any] | None
 
 
-def labelled(n_items: int = 30, labels: tuple[str, ...] = LABELS) -> Labelled:
+def labelled(n_items: int = 30, labels: tuple[str, ...] = LABELS) -> PanelLabels:
     """Items with labels by three people and two models."""
     answers = {name: np.arange(n_items) + len(name) for name in ("ann", "bob", "cy", "gpt", "llama")}
     return read_labels(by_judge({name: np.take(labels, at, mode="wrap") for name, at in answers.items()}))
@@ -53,17 +58,17 @@ def rated(n_cuts: int = 3, per_item: int = 1, n_judges: int = 1) -> GroupRatings
     return group_ratings(item, judge, ("wit", "clarity", "warmth"), n_cuts, "gpt")
 
 
-def paired() -> Pairs:
+def paired() -> PairedChoices:
     """Choices by eight raters in twelve tasks between profiles of two features."""
     rng = np.random.default_rng(7)
     tone, size = rng.integers(0, 3, (2, 96)), rng.integers(0, 2, (2, 96))
     first, second = (np.column_stack([tone[k] == 1, tone[k] == 2, size[k]]).astype(float) for k in range(2))
     terms, raters = ("tone=loud", "tone=odd", "size=big"), tuple(f"r{k}" for k in range(8))
     chosen = rng.random(96) < 0.5
-    return Pairs(first, second, chosen, np.repeat(np.arange(8), 12), terms, raters, positioned=True)
+    return PairedChoices(first, second, chosen, np.repeat(np.arange(8), 12), terms, raters, positioned=True)
 
 
-def of_labels(data: Labelled, changes: Changes = None, seed: int = 1, size: int = MANY) -> LabelCheck:
+def of_labels(data: PanelLabels, changes: Changes = None, seed: int = 1, size: int = MANY) -> LabelCheck:
     rng = np.random.default_rng(seed)
     priors = label_priors(len(data.labels), changes)
     return check_labels(data, *draw_labels(data, priors, rng, size), rng, 0.05)
@@ -75,7 +80,7 @@ def of_dimensions(data: GroupRatings, changes: Changes = None, seed: int = 1, si
 
 
 def of_choices(
-    pairs: Pairs, changes: Changes = None, seed: int = 1, size: int = MANY, correlated: bool = False
+    pairs: PairedChoices, changes: Changes = None, seed: int = 1, size: int = MANY, correlated: bool = False
 ) -> ChoiceCheck:
     rng = np.random.default_rng(seed)
     priors = choice_priors(pairs, correlated, changes)

@@ -50,15 +50,15 @@ def test_each_problem_is_said_with_its_remedy(columns: Any, state: Any, words: s
 
 def test_failed_checks_are_told_from_passed_ones() -> None:
     assert "agree" in told()[0]
-    assert not any(isinstance(sentence, checks.Problem) for sentence in told())
-    assert isinstance(told(divergences=1)[-1], checks.Problem)
-    assert isinstance(told(bfmi=0.1)[-1], checks.Problem)
+    assert not any(isinstance(sentence, checks.FailedCheck) for sentence in told())
+    assert isinstance(told(divergences=1)[-1], checks.FailedCheck)
+    assert isinstance(told(bfmi=0.1)[-1], checks.FailedCheck)
     assert not ModelFit(pd.DataFrame(), "made_up", verdict=told(saturated=1)).passed
     assert ModelFit(pd.DataFrame(), "made_up", verdict=told()).passed
     for count, failed in ((8, True), (2, False)):
         observed = [0.9] * count + [0.2] * (20 - count)
         table = pd.DataFrame({"share": "a", "observed": observed, "lower": 0.1, "upper": 0.3})
-        assert isinstance(checks.sentence_on_fit(table, "shares"), checks.Problem) == failed
+        assert isinstance(checks.sentence_on_fit(table, "shares"), checks.FailedCheck) == failed
 
 
 @pytest.mark.parametrize(("used", "advised"), [(0.8, "0.95"), (0.95, "0.99"), (float("nan"), "0.95")])

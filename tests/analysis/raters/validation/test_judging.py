@@ -21,7 +21,7 @@ from conjury.analysis.raters.validation import Validation, judge, ratings
 from conjury.analysis.raters.validation.coding import CodingOptions, code_table
 from conjury.analysis.raters.validation.labels import with_people
 from conjury.analysis.raters.validation.output import page
-from conjury.analysis.raters.validation.output.report import Report, sections
+from conjury.analysis.raters.validation.output.report import ValidationReport, sections
 from conjury.analysis.raters.validation.weighted.means import stratified_mean
 from conjury.analysis.raters.validation.weighted.strata import strata_of
 from conjury.analysis.raters.validation.weighted.tables import tables_of
@@ -532,7 +532,7 @@ def test_no_number_of_labels_separates_kappa_from_one() -> None:
 def test_the_page_has_a_table_of_each_part_with_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "figure_block", lambda *_: "")
     result = few([*"aabbb"], [*"aabba"])
-    text = page.to_page(Report(result, "A judge", ["table.csv"]))
+    text = page.to_page(ValidationReport(result, "A judge", ["table.csv"]))
     parts = re.findall("<summary>(.*?)</summary>", text)
     assert parts[:2] == ["Agreement with people", "Base rates"]
     assert parts == [section.heading for section in sections(result)]

@@ -11,7 +11,7 @@ from scipy.stats import norm, sem, t, ttest_1samp, ttest_ind
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.numerics.intervals.bounded import (
-    Bounded,
+    BoundedEstimate,
     detectable_differences,
     difference,
     difference_of_shares,
@@ -77,7 +77,7 @@ def test_shares_of_several_people_are_not_those_of_zeros_and_ones() -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_p_of_a_difference_is_by_the_side_towards_zero_and_its_spread_by_the_wider_one(sign: int) -> None:
     lower, upper = sorted((0.1 * sign, 0.7 * sign))
-    found = Bounded(0.3 * sign, np.nan, lower, upper, 50, 50).tested(0.05)
+    found = BoundedEstimate(0.3 * sign, np.nan, lower, upper, 50, 50).tested(0.05)
     assert found.p == pytest.approx(2 * norm.sf(0.3 / (0.2 / 1.959964)))
     assert [found.spread, found.std_error] == pytest.approx([0.4 / 1.959964] * 2)
 
@@ -86,7 +86,7 @@ def test_p_of_a_difference_is_by_the_side_towards_zero_and_its_spread_by_the_wid
 def test_limits_at_as_many_rows_are_as_wide_as_those_of_the_coefficient(
     estimate: float, lower: float, upper: float
 ) -> None:
-    found = Bounded(estimate, 0.1, lower, upper, 50, 50).within(lower, upper, 0.05)
+    found = BoundedEstimate(estimate, 0.1, lower, upper, 50, 50).within(lower, upper, 0.05)
     assert np.diff(found.at(1.0, 0.05)) == pytest.approx(upper - lower)
     assert np.diff(found.at(4.0, 0.05)) < 0.8 * (upper - lower)
 

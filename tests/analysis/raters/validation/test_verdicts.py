@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from conjury.analysis.raters.validation import Validation, compare_runs, judge
-from conjury.analysis.raters.validation.verdicts.findings import Difference, Replacement
+from conjury.analysis.raters.validation.verdicts.findings import Replacement, TestedDifference
 from conjury.analysis.raters.validation.verdicts.judge import replacement_in_words
 
 MISSING = float("nan")
@@ -44,7 +44,7 @@ def test_a_difference_is_clear_or_constant_and_never_both(
     estimate: float, p: float, limits: bool, clusters: int
 ) -> None:
     half_width = 0.1 if limits else MISSING
-    result = Difference(estimate, estimate - half_width, estimate + half_width, p, clusters, 0.05)
+    result = TestedDifference(estimate, estimate - half_width, estimate + half_width, p, clusters, 0.05)
     assert result.clear == (p < 0.05 and (not limits or abs(estimate) > half_width))
     assert not (result.clear and result.constant)
     if result.constant:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from made_up.results import write_diagnosed, write_results
 
-from conjury.analysis.pipeline.manifest import Recorded
+from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.report.data import ReportData
 from conjury.analysis.report.paper.checklists import checklists_of, in_markdown
 from conjury.analysis.report.paper.checklists.items import RESULTS, RUN, STUDY, Item
@@ -71,7 +71,7 @@ def written(
 ) -> ReportData:
     """Results of the study moderation, with its answers and the groups of its first analysis."""
     (folder / "tables").mkdir(parents=True)
-    entry = vars(Recorded("amce", "amce", "Effects", {"vcov": "survey"})) | {"groups": groups}
+    entry = vars(RecordedResult("amce", "amce", "Effects", {"vcov": "survey"})) | {"groups": groups}
     made = {"format": 2, "study": "moderation", "results": [entry], "data": [], **manifest}
     (folder / "manifest.json").write_text(json.dumps(made), encoding="utf-8")
     table = pd.DataFrame(answers, columns=["judge", "prompt", "n"]).assign(status="ok")

@@ -17,7 +17,7 @@ from cases import cases
 from conjury.analysis.benchmark import by_label, differences, score
 from conjury.analysis.numerics import significance
 from conjury.analysis.pipeline.items import plan_ratings
-from conjury.analysis.pipeline.manifest import Recorded, file_hash
+from conjury.analysis.pipeline.manifest import RecordedResult, file_hash
 from conjury.analysis.pipeline.run import FitOptions
 from conjury.analysis.report import Report
 from conjury.analysis.report.data import ReportData
@@ -65,7 +65,7 @@ def results(folder: Path, registered: dict[str, Any], **changed: Any) -> ReportD
         )
         if name != changed.get("without"):
             entries.append(
-                {**vars(Recorded(name, planned["verb"], planned["title"], settings)), "groups": groups}
+                {**vars(RecordedResult(name, planned["verb"], planned["title"], settings)), "groups": groups}
             )
     manifest = {
         "format": 2, "conjury": "0.1.0", "study": "moderation", "created": "2026-02-01T00:00:00+00:00",

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from conjury.analysis import conjoint, raters
-from conjury.analysis.pipeline.manifest import Recorded
+from conjury.analysis.pipeline.manifest import RecordedResult
 from conjury.analysis.report.markup import read_bibliography
 from conjury.analysis.report.paper.references import (
     BIBLIOGRAPHY,
@@ -40,11 +40,11 @@ def test_references_are_those_of_the_estimator(kind: str) -> None:
 
 
 def test_only_works_that_were_used_are_cited() -> None:
-    plain = Recorded("amce", "amce", settings={"vcov": "CR2", "draws": None})
+    plain = RecordedResult("amce", "amce", settings={"vcov": "CR2", "draws": None})
     assert works_of([plain]) == ["hainmueller2014", "pustejovsky2018"]
-    drawn = Recorded("amce", "amce", settings={"vcov": "survey", "draws": 50, "id": "text, user"})
+    drawn = RecordedResult("amce", "amce", settings={"vcov": "survey", "draws": 50, "id": "text, user"})
     assert set(works_of([drawn])) == {"hainmueller2014", "lumley2004", "efron1979", "cameron2011"}
-    assert works_of([Recorded("frequencies", "cj_freqs")]) == []
+    assert works_of([RecordedResult("frequencies", "cj_freqs")]) == []
 
 
 SAMPLED = ["label_model", "rater_model", "dimension_model", "choice_model", "variance_components"]
@@ -52,17 +52,17 @@ SAMPLED = ["label_model", "rater_model", "dimension_model", "choice_model", "var
 
 @pytest.mark.parametrize("kind", ["scores", "means", "alt_test", "reliability", "mm_diffs", *SAMPLED])
 def test_the_bootstrap_is_cited_where_data_were_resampled(kind: str) -> None:
-    drawn = works_of([Recorded(kind, kind, settings={"draws": 1000})])
+    drawn = works_of([RecordedResult(kind, kind, settings={"draws": 1000})])
     assert ("efron1979" in drawn) == (kind not in SAMPLED)
-    assert "efron1979" not in works_of([Recorded(kind, kind, settings={"draws": 0})])
-    posterior = Recorded("amce", "amce", settings={"engine": "bayes", "draws": 1000})
+    assert "efron1979" not in works_of([RecordedResult(kind, kind, settings={"draws": 0})])
+    posterior = RecordedResult("amce", "amce", settings={"engine": "bayes", "draws": 1000})
     assert works_of([posterior]) == ["hainmueller2014"]
 
 
 def test_covariates_are_not_prediction_powered() -> None:
-    adjusted = Recorded("a", "prediction_powered", settings={"correct": "covariate", "slopes": "level"})
+    adjusted = RecordedResult("a", "prediction_powered", settings={"correct": "covariate", "slopes": "level"})
     assert works_of([adjusted]) == ["lin2013"]
-    tuned = Recorded("a", "prediction_powered", settings={"correct": "ppi", "tuning": "coefficient"})
+    tuned = RecordedResult("a", "prediction_powered", settings={"correct": "ppi", "tuning": "coefficient"})
     assert set(works_of([tuned])) == {"kluger2025", "angelopoulos2023"}
-    items = Recorded("a", "prediction_powered_items", settings={"correct": "ppi", "tuning": "none"})
+    items = RecordedResult("a", "prediction_powered_items", settings={"correct": "ppi", "tuning": "none"})
     assert works_of([items]) == ["kluger2025"]
