@@ -45,9 +45,9 @@ def forget_everywhere(
     if failures:
         raise failures[0]
     if not any(number for _, number in erased):
-        places = ", ".join(place for place, _ in erased)
+        where = ", ".join(place for place, _ in erased)
         raise InputError(
-            f"No person has this identifier in {places}, and the logs contain nothing erased; correct it, or "
+            f"No person has this identifier in {where}, and the logs contain nothing erased; correct it, or "
             "name another run with --out."
         )
     yield from erased
