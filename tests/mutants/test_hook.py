@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,10 @@ def test_a_module_that_cannot_be_imported_leaves_a_trace(alone: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         importlib.import_module("made_up_level")
     assert {path.name for path in (alone / "traces").iterdir()} >= {"imported", "broken"}
+
+
+def test_pytest_loads_no_module_of_the_package_in_its_own_way() -> None:
+    """`alt_test.py` is named like a test; loaded by pytest its lines would not be recorded."""
+    spec = importlib.util.find_spec("conjury.analysis.raters.replacement.alt_test")
+    assert spec is not None
+    assert type(spec.loader) is SourceFileLoader
