@@ -61,9 +61,11 @@ def determinism(pairs: pd.DataFrame, *, alpha: float = 0.05) -> Result:
     judges = as_text(pairs["judge_id"])
     tables = [_shares(pairs, judges, "", pd.Series("", index=pairs.index), alpha)]
     for condition, column in conditions.items():
-        if column in pairs and pairs[column].nunique(dropna=False) > 1:
-            level = as_text(pairs[column]).fillna("")
-            several = level.groupby(judges).transform("nunique") > 1
+        if column not in pairs:
+            continue
+        level = as_text(pairs[column]).fillna("")
+        several = level.groupby(judges).transform("nunique") > 1
+        if several.any():
             tables.append(_shares(pairs[several], judges, condition, level, alpha))
     frame = pd.concat(tables, ignore_index=True)
     order = frame["judge"].map({judge: place for place, judge in enumerate(dict.fromkeys(judges))})

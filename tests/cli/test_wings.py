@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from absent import run_commands_without
 
 pytestmark = pytest.mark.long
 
@@ -29,28 +28,6 @@ COMMANDS = (
     "judge comments.csv --human ann,ben,eva",
     "collect study/study.yaml --judge mini --backend simulated --pairs 10 --out run",
 )
-WITHOUT = """
-import sys
-
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name == WING or name.startswith(f"{WING}."):
-            raise ModuleNotFoundError(f"{name} is absent", name=name)
-
-
-WING = sys.argv[1]
-sys.meta_path.insert(0, Absent())
-from conjury.cli.main import main
-
-for command in sys.argv[2:]:
-    sys.argv = ["conjury", *command.split()]
-    try:
-        main()
-    except SystemExit as end:
-        if end.code:
-            sys.exit(f"{command}: {end.code}")
-"""
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, done: Callable[..., str]) -
 def test_the_main_commands_work_without_a_wing(wing: str, folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).symlink_to(path)
-    ended = subprocess.run(
-        [sys.executable, "-c", WITHOUT, f"conjury.{wing}", *COMMANDS],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = run_commands_without([f"conjury.{wing}"], tmp_path, *COMMANDS)
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert (tmp_path / "effects" / "tables" / "amce.csv").is_file()
     assert (tmp_path / "run" / "choices.parquet").is_file()

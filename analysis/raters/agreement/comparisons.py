@@ -47,9 +47,8 @@ class RaterComparison:
 
     among: str  # the group, or the first side
     against: str | None  # the second side
-    panel: (
-        RatingPanel  # of a group its ratings; of two sides those of the first, of the items that both rated
-    )
+    # of a group its ratings; of two sides those of the first, of the items that both rated
+    panel: RatingPanel
     other: RatingPanel | None = None  # of the second side, the same items in the same order
 
     @property
@@ -229,9 +228,8 @@ class CoefficientFamily:
     keys: tuple[tuple[str, str, float], ...]
     # from how often items count, shape (b, I), to estimates, shape (b, m)
     statistics: Callable[[Floats], Floats]
-    bounds: Callable[[], BoundedEstimate] | None = (
-        None  # of a single coefficient: its interval and standard error
-    )
+    # of a single coefficient: its interval and standard error
+    bounds: Callable[[], BoundedEstimate] | None = None
     # shape (m, 2), or None: where limits are analytical and there is no standard error
     limits: Floats | None = None
     draw: bool = True  # whether bootstrap samples mean anything

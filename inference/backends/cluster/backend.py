@@ -25,9 +25,8 @@ from .exchange import Exchange, RequestBlock
 
 WAVE = 1_000_000  # requests of one data set: engines are loaded anew for the next
 STAGES = 4  # of a processor, each with a CPU per replica of the model
-OTHER = (
-    2  # CPUs for tasks that read, write and translate; without, they wait for the stages and these for them
-)
+# CPUs for tasks that read, write and translate; without, they wait for the stages and these for them
+OTHER = 2
 STORAGE = 0.25  # CPUs of a task that reads or writes; Ray merges no engine with tasks of other sizes
 MISSING = (
     "Judging on a cluster needs {missing}, which is not installed; install it and vLLM with "

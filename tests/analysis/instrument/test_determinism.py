@@ -67,6 +67,19 @@ def test_facets_that_vary_are_conditions_and_judges_stay_apart():
     assert "option_order" in set(determinism(some).frame["condition"])
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"judge_id": ["m", "k"] * 20, "prompt_id": ["p", "q"] * 20},
+        {"prompt_id": "p", "option_order": ["", None] * 20},
+    ],
+    ids=["a prompt of its own for each judge", "an empty level and a missing one"],
+)
+def test_conditions_that_vary_for_no_judge_have_no_rows(columns: dict[str, object]) -> None:
+    """Such rows stated that no answer changed."""
+    assert set(determinism(pairs(**columns)).frame["condition"]) == {""}
+
+
 def test_impossible_levels_are_refused():
     with pytest.raises(InputError, match="alpha"):
         determinism(pairs(), alpha=1.5)
