@@ -158,9 +158,11 @@ def _task_codes(frame: pd.DataFrame, clusters: Sequence[str]) -> np.ndarray:
     raise InputError("No column identifies the two profiles of a task; add pair_id, or judge_id and task.")
 
 
-def compare(tasks: ChoiceTasks, feature: str, one: Side, other: Side, where: np.ndarray) -> ProfileComparison:
+def compare(
+    tasks: ChoiceTasks, feature: str, first: Side, second: Side, where: np.ndarray
+) -> ProfileComparison:
     """Compare two kinds of profiles in tasks that are flagged in ``where``, shape (T,)."""
-    sides = [side if isinstance(side, Mapping) else {feature: side} for side in (one, other)]
+    sides = [side if isinstance(side, Mapping) else {feature: side} for side in (first, second)]
     if not all(sides):
         raise InputError(
             "One part of a comparison names no attribute; give levels, or attributes with levels."
@@ -169,8 +171,8 @@ def compare(tasks: ChoiceTasks, feature: str, one: Side, other: Side, where: np.
     shared = set(kinds[0]) & set(kinds[1])
     if kinds[0].keys() == kinds[1].keys() and all(kinds[0][name] & kinds[1][name] for name in shared):
         raise InputError(
-            f"{label_of(one)} against {label_of(other)} compares a kind of profile with itself; name sets of "
-            "levels that have none in common."
+            f"{label_of(first)} against {label_of(second)} compares a kind of profile with itself; name sets "
+            "of levels that have none in common."
         )
     flags = []
     for kind in kinds:
@@ -179,7 +181,7 @@ def compare(tasks: ChoiceTasks, feature: str, one: Side, other: Side, where: np.
             codes = tasks.levels(name)[:2]
             inside &= np.isin(np.stack(codes), list(positions))
         flags.append(inside)
-    return ProfileComparison(f"{label_of(one)} against {label_of(other)}", *flags)
+    return ProfileComparison(f"{label_of(first)} against {label_of(second)}", *flags)
 
 
 def flag_tasks(tasks: ChoiceTasks, same: Sequence[str], conditions: Mapping[str, Levels]) -> np.ndarray:

@@ -258,7 +258,7 @@ class DecisionDraws:
 
 def draw(
     units: AnnotatorUnits,
-    kept: Mask,
+    mask: Mask,
     epsilon: float,
     q_fdr: float,
     multiplicity: Multiplicity,
@@ -273,9 +273,9 @@ def draw(
     for start in range(0, draws, AT_ONCE):
         size = min(AT_ONCE, draws - start)
         weights = rng.multinomial(units.n_clusters, even, size=size).astype(float)
-        estimates = mask_annotators(evidence(weighted_sums(units, weights)), kept)
+        estimates = mask_annotators(evidence(weighted_sums(units, weights)), mask)
         parts.append(
-            _rates(estimates, kept, epsilon, q_fdr, multiplicity, rng if resample == "both" else None)
+            _rates(estimates, mask, epsilon, q_fdr, multiplicity, rng if resample == "both" else None)
         )
     return DecisionDraws(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
@@ -320,14 +320,14 @@ class PercentileLimits:
     pass_share: Floats
 
 
-def bounds(drawn: DecisionDraws | None, n_models: int, alpha: float) -> PercentileLimits:
+def bounds(draws: DecisionDraws | None, n_models: int, alpha: float) -> PercentileLimits:
     """Percentile intervals from draws."""
-    if drawn is None:
+    if draws is None:
         return PercentileLimits(*np.full((6, n_models), np.nan))
     result = np.full((6, n_models), np.nan)
     levels = [alpha / 2, 1 - alpha / 2]
     for model in range(n_models):
-        columns = (drawn.winning_rate[:, model], drawn.advantage[:, model])
+        columns = (draws.winning_rate[:, model], draws.advantage[:, model])
         rate, advantage = (values[np.isfinite(values)] for values in columns)
         limits = np.quantile(rate, levels) if len(rate) else rate
         if vary(limits):  # else too few draws differ to move a percentile

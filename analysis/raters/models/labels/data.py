@@ -238,9 +238,9 @@ def by_attention(mean: Any, spread: Any, attention: Any) -> tuple[Any, Any]:
     return step * mean, step * spread + (1 - step) * CARELESS_SD
 
 
-def agreement(prevalence: Floats, one: Floats, other: Floats) -> Floats:
+def agreement(prevalence: Floats, first: Floats, second: Floats) -> Floats:
     """Probability that two judges give a random item the same label, if they err independently."""
-    return np.asarray(np.einsum("...k,...kl,...kl->...", prevalence, one, other))
+    return np.asarray(np.einsum("...k,...kl,...kl->...", prevalence, first, second))
 
 
 def best_order(confusion: Floats, weight: Floats) -> tuple[int, ...]:

@@ -74,25 +74,29 @@ def _people(data: PanelLabels, posterior: Any, unit: Floats, spread: Floats) -> 
     return np.asarray(mean + sd ** (1 - centring_weight) * (person - centring_weight * mean))
 
 
-def summary(data: PanelLabels, found: LabelDraws, alpha: float) -> pd.DataFrame:
+def summary(data: PanelLabels, posterior: LabelDraws, alpha: float) -> pd.DataFrame:
     """Prevalence, accuracy of everyone, and agreement with a new person."""
     judges, groups = data.ratings.judges, data.ratings.groups
     keys = [("prevalence", "", "", label) for label in data.labels]
-    parts = [found.prevalence]
+    parts = [posterior.prevalence]
     keys += [("accuracy", group, judge, "") for judge, group in zip(judges, groups, strict=True)]
-    parts.append(accuracy(found.prevalence[:, :, None], found.confusion))
+    parts.append(accuracy(posterior.prevalence[:, :, None], posterior.confusion))
     panels = data.units[: data.n_panels]
     keys += [("accuracy of a new person", panel, "", "") for panel in panels]
-    parts.append(_fresh_accuracy(found).mean(axis=3))
+    parts.append(_fresh_accuracy(posterior).mean(axis=3))
     for number, panel in enumerate(panels):
-        person = found.fresh[:, :, number]
+        person = posterior.fresh[:, :, number]
         second_person = np.roll(person, 1, axis=2)
         keys.append(("agreement of two new people", panel, "", ""))
-        parts.append(agreement(found.prevalence[:, :, None], person, second_person).mean(axis=2)[..., None])
+        parts.append(
+            agreement(posterior.prevalence[:, :, None], person, second_person).mean(axis=2)[..., None]
+        )
         models = _models(data)
         keys += [("agreement with a new person", panel, judges[place], "") for place in models]
         panel_agreements = [
-            agreement(found.prevalence[:, :, None], person, found.confusion[:, :, place, None]).mean(axis=2)
+            agreement(posterior.prevalence[:, :, None], person, posterior.confusion[:, :, place, None]).mean(
+                axis=2
+            )
             for place in models
         ]
         parts += [draws[..., None] for draws in panel_agreements]
