@@ -16,6 +16,7 @@ import pandas as pd
 from conjury.inference.errors import ConjuryError, InputError
 
 from ..frames.claims import Claims, claims_of
+from ..frames.sentences import together
 from ..pipeline.manifest import FIT, RecordedResult
 from ..results import Result
 from .blocks import captioned, picture, slug, table_blocks, table_references
@@ -50,6 +51,8 @@ FIRST = {  # commands that write results, of documents that are not about a fitt
     "published_numbers": "conjury check-table FILE --out {}",
     "tried": "conjury trial NAME --out {}",
 }
+REFERENCE = re.compile(r"\{(?P<what>figure|table)(?: (?P<verb>\w+)(?:\|(?P<plural>\w+))?)?\}")
+NOTHING = {"figure": "The figure", "table": "the folder"}  # referred to where there is none
 THEN = {"compared": "conjury compare", "diagnosed": "conjury diagnose"}
 
 
@@ -242,21 +245,16 @@ class Report(ReportData):
         figures, reasons = self._figure_blocks(exhibit.figures, name)
         tables = {_joined(name, laid.key): laid for laid in exhibit.tables}
         lead = exhibit.lead
-        if reasons and not figures and "{figure}" in lead:
+        if reasons and not figures and "{figure" in lead:
             lead = " ".join([*reasons, *(["The numbers are in {table}."] if tables else [])])
         elif reasons:
             lead = "\n\n".join([lead, *(f"*The figure is not shown: {reason}*" for reason in reasons)])
         shown_tables = [table_references(label, len(laid.tables)) for label, laid in tables.items()]
         references = {
-            "{figure}": _listed([f"@fig-{slug(label)}" for label in figures]) or "The figure",
-            "{table}": _listed([reference for references in shown_tables for reference in references])
-            or "the folder",
+            "figure": [f"@fig-{slug(label)}" for label in figures],
+            "table": [reference for references in shown_tables for reference in references],
         }
-        texts = [lead, exhibit.reading]
-        for placeholder, reference in references.items():
-            if " and " in reference:
-                texts = [re.sub(rf"({re.escape(placeholder)}) (\w+)", _in_plural, text) for text in texts]
-            texts = [text.replace(placeholder, reference) for text in texts]
+        texts = [REFERENCE.sub(partial(_refer, references), text) for text in (lead, exhibit.reading)]
         blocks = [
             table_blocks(label, _escape_part_names(laid.tables), laid.caption or title)
             for label, laid in tables.items()
@@ -290,13 +288,13 @@ def _general(result: Result, record: RecordedResult, report: ReportData) -> Exhi
 GENERAL = Kind(_general)
 
 
-PLURALS = {"has": "have", "is": "are", "plots": "plot", "shows": "show", "counts": "count", "ranks": "rank"}
-PLURALS |= {"lists": "list", "gives": "give", "compares": "compare", "splits": "split"}
-
-
-def _in_plural(match: re.Match[str]) -> str:
-    """A placeholder and the verb behind it, which several figures or tables have in the plural."""
-    return f"{match[1]} {PLURALS.get(match[2], match[2])}"
+def _refer(references: Mapping[str, Sequence[str]], placeholder: re.Match[str]) -> str:
+    """References to all figures or tables, with the verb of the placeholder in the number of the former."""
+    names = references[placeholder["what"]] or [NOTHING[placeholder["what"]]]
+    verb = placeholder["verb"] or ""
+    if len(names) > 1:
+        verb = placeholder["plural"] or verb.removesuffix("s")
+    return f"{together(names, len(names))} {verb}".strip()
 
 
 def _escape_part_names(tables: Mapping[str, GT] | Sequence[GT]) -> Mapping[str, GT] | Sequence[GT]:
@@ -306,11 +304,6 @@ def _escape_part_names(tables: Mapping[str, GT] | Sequence[GT]) -> Mapping[str, 
 
 def _joined(name: str, key: str) -> str:
     return f"{name}_{key}" if key else name
-
-
-def _listed(references: Sequence[str]) -> str:
-    *most, last = references or [""]
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _first_titles(titles: Sequence[str]) -> str:

@@ -86,7 +86,7 @@ def bounds(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
         f"{level(record)} intervals that cover the value among all tasks asked."
     )
     tables = [_table(part, str(name), record) for name, part in visible_rows.groupby("series", sort=False)]
-    lead = f"{text}\n\n{{figure}} shows estimates with their bounds, and {{table}} the numbers.{some}"
+    lead = f"{text}\n\n{{figure shows}} estimates with their bounds, and {{table}} the numbers.{some}"
     return Exhibit(lead, [Drawn(result, caption)], [Laid(tables, f"{title}.")], heading=heading)
 
 

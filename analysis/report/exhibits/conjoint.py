@@ -124,7 +124,7 @@ def effects(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     frame, outcome = estimates(report, record), outcome_of(report)
     caption = f"{plain(record.title)}: average marginal component effects on {outcome}."
     lead = (
-        "{figure} shows the AMCE of every level for every judge, under one prompt for each model, and "
+        "{figure shows} the AMCE of every level for every judge, under one prompt for each model, and "
         "{table} the numbers."
     )
     notes = [interval_note(record.settings, frame, LevelLabels(report.labels)), uneven_note(report, record)]
@@ -145,7 +145,7 @@ def further_effects(result: Result, record: RecordedResult, report: ReportData) 
     formula = f": {code(settings['formula'])}{without}" if settings.get("formula") else without
     caption = f"{title}: average marginal component effects."
     return Exhibit(
-        f"{{figure}} shows the analysis *{title}*{formula}.",
+        f"{{figure shows}} the analysis *{title}*{formula}.",
         [_coefficients(estimates(report, record), record, caption)],
     )
 
@@ -211,7 +211,7 @@ def differences(result: Result, record: RecordedResult, report: ReportData) -> E
     groups = plain("group" if compared.by == SERIES else labels.feature(compared.by))
     caption = f"{plain(record.title)}: differences in {what} of {feature} by {groups}."
     lead = (
-        f"{{figure}} shows differences in {what} for each level of *{feature}* between levels of *{groups}*; "
+        f"{{figure shows}} differences in {what} for each level of *{feature}* between levels of *{groups}*; "
         f"each row of {{table}} names the level that is compared"
         f"{_base(compared.frame, compared.by, labels)}."
     )
@@ -280,7 +280,7 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     caption = f"{plain(record.title)}. The vertical line is at {line:g}{', indifference' * (line == HALF)}."
     figure_result = Result(frame, "mm", settings=settings)
     return Exhibit(
-        f"{{figure}} shows {same} without a reference level.",
+        f"{{figure shows}} {same} without a reference level.",
         [Drawn(figure_result, f"{caption} {_points(record, frame)}")],
     )
 
@@ -295,7 +295,7 @@ def frequencies(result: Result, record: RecordedResult, report: ReportData) -> E
     )
     tables = {part_name(batch): _frequencies_table(batch, labels) for batch in batches(frame)}
     return Exhibit(
-        "{figure} shows the distribution of the levels of each attribute, and {table} the counts.",
+        "{figure shows} the distribution of the levels of each attribute, and {table} the counts.",
         [Drawn(Result(frame, "cj_freqs"), caption)],
         [Laid(tables, f"{title}: profiles with each level.")],
     )
@@ -313,7 +313,7 @@ def _frequencies_table(frame: pd.DataFrame, labels: LevelLabels) -> GT:
 @exhibit("cj_anova", "cj_props", "amce_by_reference", method=method)
 def others(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The numbers of an analysis, without a figure."""
-    return Exhibit("{table} has the numbers.", tables=[Laid(any_table(result.frame, report.names))])
+    return Exhibit("{table has|have} the numbers.", tables=[Laid(any_table(result.frame, report.names))])
 
 
 @exhibit("answers")
@@ -325,7 +325,7 @@ def answers(result: Result, record: RecordedResult, report: ReportData) -> Exhib
         unknown = f"The study's rule for answers without a valid choice is {code(policy)}."
     table = answers_table(report.named(result.frame))
     return Exhibit(
-        f"{unanswered_in_words(count_unanswered(result.frame))} {{table}} counts all answers by status.",
+        f"{unanswered_in_words(count_unanswered(result.frame))} {{table counts}} all answers by status.",
         tables=[Laid([table], "Answers by judge, prompt and status.")],
         reading=REFUSALS.get(str(policy), unknown),
     )

@@ -230,7 +230,7 @@ def _correction_exhibit(
 ) -> Exhibit:
     """The summary and further text, the figure, and the tables if there are any."""
     title, records = plain(record.title), report.of_kind(*CORRECTIONS)
-    sentence = "{figure} compares people alone, the corrected estimates and models alone"
+    sentence = "{figure compares} people alone, the corrected estimates and models alone"
     if tables:
         sentence += "; the numbers are in {table}"
     if record.name == records[0].name:
@@ -357,7 +357,7 @@ def _largest_shift_text(result: Result, names: ColumnNames) -> str:
 
 @figure_and_tables(
     "rates",
-    lead="{figure} shows rates of classes as the judge reports them and as corrected, {table} the numbers.",
+    lead="{figure shows} rates of classes as the judge reports them and as corrected, {table} the numbers.",
     figure="Points: shares of units with each class",
     lines="lines: {level} intervals",
     reading=_largest_shift_text,

@@ -81,9 +81,9 @@ def order_effects(result: Result, record: RecordedResult, report: ReportData) ->
     """Preferences for a position, and effects that they do not change."""
     caption = captioned(record, "Points: shares of decisions; dashed: no preference for a position")
     lead = (
-        "{figure} shows how often the first position was chosen, and what judges chose in pairs that "
-        "were asked in both orders; {table} has the numbers. A judge who follows the profiles chooses the "
-        "same profile twice."
+        "{figure shows} how often the first position was chosen, and what judges chose in pairs that "
+        "were asked in both orders; {table has|have} the numbers. A judge who follows the profiles chooses "
+        "the same profile twice."
     )
     style = _style(report)
     further = []
@@ -96,7 +96,7 @@ def order_effects(result: Result, record: RecordedResult, report: ReportData) ->
         )
         some = " of the first judge" if len(judges) > 1 else ""
         further = [
-            Exhibit(f"{{figure}} shows effects{some} by order.", [Drawn(result, text, "effects", "effects")])
+            Exhibit(f"{{figure shows}} effects{some} by order.", [Drawn(result, text, "effects", "effects")])
         ]
     return Exhibit(
         lead,
@@ -143,7 +143,7 @@ def variance_components(result: Result, record: RecordedResult, report: ReportDa
     style, frame = _style(report), result.frame
     lead = (
         "Answers differ between objects, which is the variation of interest, and between conditions of the "
-        "request, which is measurement error. {figure} shows the share of each source, and {table} the "
+        "request, which is measurement error. {figure shows} the share of each source, and {table} the "
         "variances."
     )
     rows = pd.DataFrame(
@@ -193,7 +193,7 @@ def decision_study(result: Result, record: RecordedResult, report: ReportData) -
         }
     )
     lead = (
-        "{figure} shows the dependability of means over different numbers of conditions, and {table} the "
+        "{figure shows} the dependability of means over different numbers of conditions, and {table} the "
         "number of repeats of a single condition with the same error variance; it is empty where no number "
         "of repeats has one as small."
     )
@@ -233,7 +233,7 @@ def flips(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
             "n": [whole(value) for value in frame["n"]],
         }
     )
-    lead = "{figure} shows how many decisions differ between levels of each facet, and {table} the numbers."
+    lead = "{figure shows} how many decisions differ between levels of each facet, and {table} the numbers."
     caption = captioned(record, "Points: shares of decisions")
     return Exhibit(
         lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", n_left=3)])], reading
@@ -284,7 +284,7 @@ def specifications(result: Result, record: RecordedResult, report: ReportData) -
         remark=f"{level(record)} intervals, and thin lines for simultaneous ones",
     )
     lead = (
-        "A specification is one combination of the facets of a request. {figure} shows one effect in "
+        "A specification is one combination of the facets of a request. {figure shows} one effect in "
         "all of them, "
         "and {table} the range of every effect, how often its sign or conclusion differs from that of the "
         "reference specification, and joint tests."
@@ -313,9 +313,9 @@ def drift(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     if not np.any(frame["label"] != ""):
         rows = rows.drop(columns="Label")
     lead = (
-        "{figure} splits the change since the first occasion into that of the judge, on objects "
+        "{figure splits} the change since the first occasion into that of the judge, on objects "
         "asked again, and "
-        "that of the objects; {table} has the numbers."
+        "that of the objects; {table has|have} the numbers."
     )
     caption = captioned(record, f"Points: changes, with {level(record)} intervals")
     return Exhibit(lead, [Drawn(result, caption)], [Laid([styled_table(rows, groups="judge", n_left=3)])])
@@ -336,7 +336,7 @@ def beyond_quality(result: Result, record: RecordedResult, report: ReportData) -
         }
     )
     lead = (
-        "{figure} compares the effect on judges with that on people for the same rows; {table} has "
+        "{figure compares} the effect on judges with that on people for the same rows; {table has|have} "
         "the numbers."
     )
     caption = captioned(record, f"Points: slopes, with {level(record)} intervals")

@@ -70,7 +70,7 @@ def people(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     figure = drawing(record, report)
     tables = [_table(part, LevelLabels(report.labels), bounds) for part in batches(frame)]
     notes = filter(
-        None, [pairs_note(record), "{figure} shows the differences, {table} the numbers.", prompts]
+        None, [pairs_note(record), "{figure shows} the differences, {table} the numbers.", prompts]
     )
     return Exhibit(
         f"{' '.join([*difference_sentences(report, record), *sentences])}\n\n{' '.join(notes)}",

@@ -133,8 +133,8 @@ def choice_level(result: Result, record: RecordedResult, report: ReportData) -> 
     return _exhibit(
         result,
         record,
-        "{figure} shows how often profiles of one kind are chosen over profiles of another; {table} has the "
-        "numbers.",
+        "{figure shows} how often profiles of one kind are chosen over profiles of another; "
+        "{table has|have} the numbers.",
         "points are probabilities, lines their intervals.",
         styled_table(pd.DataFrame(rows)),
         "" if "reference" in frame else excluding_in_words(excluding_half(frame)),
@@ -168,7 +168,7 @@ def afcp(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     return _exhibit(
         result,
         record,
-        "{figure} shows the average feature choice probability of every level over every other, and {table} "
+        "{figure shows} the average feature choice probability of every level over every other, and {table} "
         "the numbers. It does not depend on comparisons with third levels, as an AMCE does.",
         "share of tasks in which the profile with the level of the row is chosen over one with that of the "
         "column.",
@@ -208,7 +208,7 @@ def preference_cycles(result: Result, record: RecordedResult, report: ReportData
         result,
         record,
         "If each level had one place on a scale, the direct preference for one level over another would "
-        "equal the indirect one by way of a third. {figure} shows the differences, {table} the numbers.",
+        "equal the indirect one by way of a third. {figure shows} the differences, {table} the numbers.",
         "direct minus indirect preference for the first level over the second by way of the third.",
         styled_table(table, note="p values: adjusted by Holm's method."),
         cycles_in_words(cycles(frame, float(p), alpha)),
@@ -245,7 +245,7 @@ def importance(result: Result, record: RecordedResult, report: ReportData) -> Ex
     return _exhibit(
         result,
         record,
-        "{figure} shows the range of the effects of each attribute as a share of all ranges, {table} the "
+        "{figure shows} the range of the effects of each attribute as a share of all ranges, {table} the "
         "numbers. Importance depends on the levels that the study shows.",
         "relative importance of attributes.",
         styled_table(table),
@@ -275,8 +275,8 @@ def choice_shares(result: Result, record: RecordedResult, report: ReportData) ->
     return _exhibit(
         result,
         record,
-        f"{{figure}} shows the share of choices that each profile would get if these were all, by {rule}; "
-        "{table} has the numbers.",
+        f"{{figure shows}} the share of choices that each profile would get if these were all, by {rule}; "
+        "{table has|have} the numbers.",
         "choice shares of profiles.",
         styled_table(table),
         "",
@@ -305,7 +305,7 @@ def substitution(result: Result, record: RecordedResult, report: ReportData) -> 
     return _exhibit(
         result,
         record,
-        f"{{figure}} shows by how much *{numeric}* would have to change to make up for each level, {{table}} "
+        f"{{figure shows}} by how much *{numeric}* would have to change to make up for each level, {{table}} "
         "the numbers.",
         f"marginal rates of substitution between levels and {numeric}.",
         styled_table(table, groups="Attribute"),
@@ -334,7 +334,7 @@ def share_preferring(result: Result, record: RecordedResult, report: ReportData)
         result,
         record,
         "An AMCE averages how much a level matters over judges, and only bounds the share of judges who "
-        "prefer it to the reference. {figure} shows these bounds, {table} the numbers.",
+        "prefer it to the reference. {figure shows} these bounds, {table} the numbers.",
         "bounds (bars) on the share of judges who prefer a level to the reference, with intervals (lines).",
         styled_table(table, groups="Attribute"),
         majorities_in_words(majorities(frame)),

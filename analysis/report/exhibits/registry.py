@@ -92,7 +92,8 @@ class Exhibit:
     Parameters
     ----------
     lead : str
-        What the figures and tables are; ``{figure}`` and ``{table}`` become references to them.
+        What the figures and tables are; ``{figure}`` and ``{table}`` become references to them, and so do
+        ``{figure shows}`` and ``{table has|have}``, where the verb agrees with their number.
     figures, tables : sequence
         They follow the text in this order.
     reading : str

@@ -19,9 +19,9 @@ SHOWN = ("estimate", "lower", "upper", "fixed_lower", "fixed_upper", "n_units")
 @figure_and_tables(
     "confidence_sequence",
     lead=(
-        "{figure} shows estimates as units came in. The bands cover at all looks together, so a look at any "
-        "of them, or stopping there, keeps their level; the interval of a single look does not. {table} has "
-        "the numbers of the last look."
+        "{figure shows} estimates as units came in. The bands cover at all looks together, so a look at any "
+        "of them, or stopping there, keeps their level; the interval of a single look does not. "
+        "{table has|have} the numbers of the last look."
     ),
     figure="Lines: estimates; bands: always-valid intervals; dashed: intervals of a single look",
     method="Confidence sequences are asymptotic, by the normal mixture of Waudby-Smith and others (2024).",

@@ -33,6 +33,6 @@ def registration(result: Result, record: RecordedResult, report: ReportData) -> 
     rows = deviations.reset_index(drop=True).fillna("").astype(str)
     table = styled_table(rows.rename(columns={name: words(name) for name in rows}), n_left=4)
     return Exhibit(
-        f"{text} {{table}} lists {agreeing(n - same, 'the other', 'the others')}.",
+        f"{text} {{table lists}} {agreeing(n - same, 'the other', 'the others')}.",
         tables=[Laid([table], "Deviations from the registration.")],
     )

@@ -59,7 +59,7 @@ def diagnosis(result: Result, record: RecordedResult, report: ReportData) -> Exh
     if "code" not in frame:
         return Exhibit(tables=tables)
     figure = Drawn(Result(frame, "battery"), "Checks by kind and verdict.")
-    return Exhibit("{figure} shows all checks, and {table} their findings.", [figure], tables)
+    return Exhibit("{figure shows} all checks, and {table} their findings.", [figure], tables)
 
 
 def diagnosis_table(frame: pd.DataFrame, labels: Mapping[LabelKey, str]) -> GT:
@@ -176,7 +176,7 @@ def engines(result: Result, record: RecordedResult, report: ReportData) -> Exhib
     reference_engine = str(record.settings.get("reference_engine") or reference_engine_of(summary))
     about = f"the {plain(reference_engine)} engine"
     lead = (
-        f"{{figure}} shows the largest difference of each engine from {about}, and {{table}} the numbers "
+        f"{{figure shows}} the largest difference of each engine from {about}, and {{table}} the numbers "
         "with the seconds of each engine."
     )
     text = (
@@ -203,7 +203,7 @@ def estimates_by_engine(result: Result, record: RecordedResult, report: ReportDa
     table = engines_table(result.frame, LevelLabels(report.labels), groups)
     text = f"Estimates and standard errors by engine: {subject_of(record, report)}."
     return Exhibit(
-        "{table} lists the estimates of each engine, with standard errors in parentheses.",
+        "{table lists} the estimates of each engine, with standard errors in parentheses.",
         tables=[Laid([table], text)],
     )
 

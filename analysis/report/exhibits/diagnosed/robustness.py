@@ -43,7 +43,7 @@ STIMULI = """\
 Standard errors clustered by pair or respondent are valid for other answers to the same stimuli. To generalise
 to new stimuli, treat stimuli as random as well. Intervals around each estimate under up to four assumptions
 about what is random are in {figure} (a vertical line marks zero where it is near); below them are the ratios
-of the standard errors of every choice to those of independent rows. {table} has these for all judges."""
+of the standard errors of every choice to those of independent rows. {table has|have} these for all judges."""
 STIMULI_METHODS = """\
 CR1 multiplies clustered variances by G/(G-1); CR2 also corrects for few clusters, with Satterthwaite's
 degrees of freedom. The wild bootstrap has no standard error, only an interval. The pigeonhole bootstrap draws
@@ -85,7 +85,7 @@ def reliability(result: Result, record: RecordedResult, report: ReportData) -> E
     agreement, position = report.named(result.frame), report.named(report.table("position"))
     judges = agreement.drop_duplicates(["judge", "prompt"])
     lead = (
-        "Some pairs were shown to the same judge again. {figure} shows how often the same profile was "
+        "Some pairs were shown to the same judge again. {figure shows} how often the same profile was "
         "chosen, and the decomposition of swapped repeats: a judge who follows the position of a profile "
         "always chooses A or always B. {table} give the numbers of agreement and of positions."
     )

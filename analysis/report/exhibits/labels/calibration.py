@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @figure_and_tables(
     "calibration",
     lead=(
-        "{figure} compares stated probabilities with observed frequencies; {table} has the "
+        "{figure compares} stated probabilities with observed frequencies; {table has|have} the "
         "numbers. A calibrated judge has slope 1 and intercept 0. A slope below 1 means that probabilities "
         "are too extreme."
     ),

@@ -99,7 +99,7 @@ def changed_scores(result: Result, _: ColumnNames) -> str:
 
 @figure_and_tables(
     "confusion",
-    lead="{figure} shows the answers to each gold label, and {table} the most frequent mistakes.",
+    lead="{figure shows} the answers to each gold label, and {table} the most frequent mistakes.",
     figure="Cells: percent of the units of a gold label that got each answer; framed: the right one",
     method="Answers are counted by gold label.",
 )
@@ -163,7 +163,7 @@ def by_label(result: Result, names: ColumnNames) -> list[GT]:
 @figure_and_tables(
     "errors",
     lead=(
-        "{figure} shows scores by the length of the items, and {table} the difference between the longest "
+        "{figure shows} scores by the length of the items, and {table} the difference between the longest "
         "and the shortest."
     ),
     figure="Lines: scores by the length of items",

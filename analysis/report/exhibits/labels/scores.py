@@ -75,7 +75,7 @@ def readings(result: Result, record: RecordedResult, report: ReportData) -> Exhi
     """How answers were parsed, and how two parsing rules compare."""
     names, text = report.names, captioned(record, "Bars: percent of the answers")
     rules = captioned(record, "Bars: percent of the answers", of="Two rules.")
-    lead = "{figure} compares the two parsing rules answer by answer."
+    lead = "{figure compares} the two parsing rules answer by answer."
     further = [Exhibit(lead, [Drawn(result, rules, part, part)]) for part in parts(result)]
     tables = reading_tables(result, names)
     return Exhibit(
@@ -100,9 +100,9 @@ def scores(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     """Scores of judges, what missing answers count as, and recall by kind of gold label."""
     first = is_first(record, report)
     lead = (
-        "{figure} shows scores with their intervals; lines mark the scores of a judge who always gives the "
-        "most frequent label (of each stratum, where strata are scored together), or a random label. {table} "
-        "has the numbers."
+        "{figure shows} scores with their intervals; lines mark the scores of a judge who always gives the "
+        "most frequent label (of each stratum, where strata are scored together), or a random label. "
+        "{table has|have} the numbers."
     )
     text = captioned(record, "Points: scores", f"lines: {OWN}", "dashed: baselines")
     policies = captioned(
@@ -111,8 +111,8 @@ def scores(result: Result, record: RecordedResult, report: ReportData) -> Exhibi
     what = "Points: shares of a kind of gold label that is found"
     recalls = captioned(record, what, f"lines: {OWN}", of="By kind of gold label.")
     of_part = {
-        "policies": ("{figure} shows how much depends on what a missing answer counts as.", policies),
-        "recalls": ("{figure} shows how often each kind of gold label is found.", recalls),
+        "policies": ("{figure shows} how much depends on what a missing answer counts as.", policies),
+        "recalls": ("{figure shows} how often each kind of gold label is found.", recalls),
     }
     further = [
         Exhibit(of_part[part][0], [Drawn(result, of_part[part][1], part, part)])

@@ -50,10 +50,10 @@ LEADS = {
     "multiturn": (
         "The published evaluation scores each answer against the gold label of the next joke, pools "
         "the answers of all runs, averages F1 over all answered strings, and uses one point for "
-        "an area under a curve. {rerun} {figure} shows them, and what these rules give when each answer is "
+        "an area under a curve. {rerun} {figure shows} them, and what these rules give when each answer is "
         "scored against its own joke."
     ),
-    "harm_or_humor": "{figure} compares scores of judges of the same name with the published ones.",
+    "harm_or_humor": "{figure compares} scores of judges of the same name with the published ones.",
 }
 
 
@@ -88,9 +88,9 @@ def published(result: Result, record: RecordedResult, report: ReportData) -> Exh
     comparison = report.named(compare_moderation(result.frame, ours))
     lead = (
         "The published analysis of this study joined each picture to the row before the one that made it; "
-        "for one picture in a hundred the attributes changed. {figure} compares the published estimates with "
+        "for one picture in a hundred the attributes changed. {figure compares} the published estimates with "
         "estimates made with the right join and, where the results have them, with the published join. The "
-        "right panel shows the differences. {table} lists every judge that is in both."
+        "right panel shows the differences. {table lists} every judge that is in both."
     )
     caption = (
         "Published estimates and ours (left), and ours minus published in percentage points (right), for one "
@@ -195,7 +195,7 @@ def _note(rows: pd.DataFrame) -> str:
 def labels(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Published scores compared with ours."""
     distances = difference_sizes(result.frame["difference"])
-    lead = LEADS.get(str(report.manifest.get("study")), "{figure} shows both.")
+    lead = LEADS.get(str(report.manifest.get("study")), "{figure shows} both.")
     summary = f"{exact_in_words(distances)} The numbers are in {{table}}."
     lead = lead.replace("{rerun}", rerun_in_words(Rerun(distances.exact, distances.n)))
     return Exhibit(

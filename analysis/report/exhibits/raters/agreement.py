@@ -91,9 +91,9 @@ def agreement(result: Result, record: RecordedResult, report: ReportData) -> Exh
     """Agreement coefficients, and pairs of raters."""
     lines = "lines: {level} intervals{clustered}"
     pairs = captioned(record, "Cells: agreement of two raters", of="Every pair of raters.")
-    lead = "{figure} shows every pair of raters that share enough items."
+    lead = "{figure shows} every pair of raters that share enough items."
     return Exhibit(
-        "{figure} shows agreement coefficients, and {table} the numbers.",
+        "{figure shows} agreement coefficients, and {table} the numbers.",
         [Drawn(result, captioned(record, "Points: coefficients", lines))],
         [Laid(agreement_tables(result, report.names))],
         further=[Exhibit(lead, [Drawn(result, pairs, part, part)]) for part in parts(result)],
@@ -120,7 +120,7 @@ def alt_test(result: Result, record: RecordedResult, report: ReportData) -> Exhi
     over = captioned(record, "Lines: winning rates", of="Over epsilon.")
     further = [
         Exhibit(
-            "{figure} shows the same for other values of epsilon, the advantage that people must have to be "
+            "{figure shows} the same for other values of epsilon, the advantage that people must have to be "
             "worth their cost: points mark the smallest with which a model passes.",
             [Drawn(result, over, part, part)],
         )
@@ -129,7 +129,7 @@ def alt_test(result: Result, record: RecordedResult, report: ReportData) -> Exhi
     if further:  # the test of each person is known
         title = f"{ended(plain(record.title))} Over epsilon."
         table = Laid([curve_table(result, report.names)], title, "epsilon")
-        further.append(Exhibit("{table} gives the winning rate with each epsilon.", tables=[table]))
+        further.append(Exhibit("{table gives} the winning rate with each epsilon.", tables=[table]))
     return Exhibit(
         lead,
         [Drawn(result, text)],

@@ -54,12 +54,12 @@ POSTERIOR = "lines: {level} posterior intervals"
 def rater_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The model of ordinal ratings: groups, single raters, priors, check."""
     lead = (
-        "{figure} shows the estimates of each group, and {table} the numbers. Quality is what people agree "
+        "{figure shows} the estimates of each group, and {table} the numbers. Quality is what people agree "
         "on; a correlation of 1 with it would mean that a judge's rating follows people's consensus without "
         "noise."
     )
     raters = captioned(record, "Points: posterior means of single raters", POSTERIOR, of="Rater by rater.")
-    severity = "{figure} shows how severe and how discriminating each rater is."
+    severity = "{figure shows} how severe and how discriminating each rater is."
     further = {"judges": Exhibit(severity, [Drawn(result, raters, "judges", "judges")])}
     tables = rater_model_tables(result, report.names)
     return _model(
@@ -73,8 +73,8 @@ def rater_model(result: Result, record: RecordedResult, report: ReportData) -> E
 def dimension_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The model of several dimensions."""
     lead = (
-        "{figure} shows latent correlations between dimensions, free of the rating scale and of how often "
-        "each rating is given; {table} ranks the correlates of the main dimension in single ratings, which "
+        "{figure shows} latent correlations between dimensions, free of the rating scale and of how often "
+        "each rating is given; {table ranks} the correlates of the main dimension in single ratings, which "
         "can be compared between people and a model that was asked once."
     )
     text = captioned(record, "Cells: posterior means of latent correlations")
@@ -88,7 +88,7 @@ def dimension_model(result: Result, record: RecordedResult, report: ReportData) 
 def label_model(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """The model of labels: confusions, accuracy, certainty of items, priors, check."""
     lead = (
-        "{figure} shows how people and models confuse the labels, and {table} their accuracy, as far as "
+        "{figure shows} how people and models confuse the labels, and {table} their accuracy, as far as "
         "labels alone can identify it: true classes are those to which all judges together point."
     )
     what = "Cells: posterior means of the shares in which a true class gets each label"
@@ -97,7 +97,7 @@ def label_model(result: Result, record: RecordedResult, report: ReportData) -> E
         "Bars: items by the posterior probability of their most probable class",
         of="Certainty of items.",
     )
-    certainty = "{figure} shows how certain the true class of each item is."
+    certainty = "{figure shows} how certain the true class of each item is."
     further = {"certainty": Exhibit(certainty, [Drawn(result, sure, "certainty", "certainty")])}
     tables = label_model_tables(result, report.names)
     return _model(result, record, report, lead, captioned(record, what), tables, further)
@@ -139,7 +139,7 @@ def assumptions(result: Result, title: str) -> Exhibit:
     if priors is None or priors.empty:
         return Exhibit()
     table = Laid([prior_table(result)], f"{title} Priors.", "priors")
-    return Exhibit("{table} lists the prior distributions.", tables=[table])
+    return Exhibit("{table lists} the prior distributions.", tables=[table])
 
 
 def predictive_check(result: Result, title: str, names: ColumnNames) -> Exhibit:

@@ -57,7 +57,7 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
     lines = "lines: {level} intervals with bootstrap standard errors, {drawn}"
     text = captioned(record, "Points: means of item means", lines)
     return Exhibit(
-        "{figure} shows mean ratings, and {table} the numbers.",
+        "{figure shows} mean ratings, and {table} the numbers.",
         [Drawn(result, text)],
         [Laid(means_tables(result, report.names))],
     )
@@ -67,7 +67,7 @@ def means(result: Result, record: RecordedResult, report: ReportData) -> Exhibit
 def distributions(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Distribution of ratings."""
     text = captioned(record, "Bars: shares of single ratings")
-    return Exhibit("{figure} shows how often people and models gave each rating.", [Drawn(result, text)])
+    return Exhibit("{figure shows} how often people and models gave each rating.", [Drawn(result, text)])
 
 
 def _closest(result: Result, record: RecordedResult, report: ReportData) -> str:
@@ -96,7 +96,7 @@ def _closest(result: Result, record: RecordedResult, report: ReportData) -> str:
 def correlations(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Correlations of models with people."""
     lead = (
-        "{figure} shows how closely each model follows the mean of people, and {table} the numbers. "
+        "{figure shows} how closely each model follows the mean of people, and {table} the numbers. "
         f"Lines are {intervals(result.settings)}; stars mark correlations that differ from zero."
     )
     lines = "lines: {level} intervals with bootstrap standard errors on Fisher's scale, {drawn}"
@@ -112,7 +112,7 @@ def correlations(result: Result, record: RecordedResult, report: ReportData) -> 
 def rating_lines(result: Result, record: RecordedResult, report: ReportData) -> Exhibit:
     """Ratings of a model against those of people."""
     lead = (
-        "{figure} plots a model's rating of each item against people's mean; on the dashed line both agree."
+        "{figure plots} a model's rating of each item against people's mean; on the dashed line both agree."
     )
     lines = "lines: least squares, of up to three with {level} bootstrap bands, {drawn}"
     return Exhibit(lead, [Drawn(result, captioned(record, "Points: items", lines))])
@@ -177,7 +177,7 @@ def _strata(part: pd.DataFrame, by: Sequence[str], names: ColumnNames) -> list[l
 
 
 @figure_and_tables(
-    "coverage", lead="{table} counts who rated what.", method="Judges, items and ratings are counted."
+    "coverage", lead="{table counts} who rated what.", method="Judges, items and ratings are counted."
 )
 def coverage(result: Result, names: ColumnNames) -> list[GT]:
     """Who rated what."""
@@ -223,8 +223,8 @@ def strongest_correlates(result: Result, names: ColumnNames) -> str:
 @figure_and_tables(
     "dimension_correlations",
     lead=(
-        "{figure} shows which dimensions go together, people below the diagonal and a model above it; "
-        "{table} ranks the correlates of the main dimension."
+        "{figure shows} which dimensions go together, people below the diagonal and a model above it; "
+        "{table ranks} the correlates of the main dimension."
     ),
     figure="Cells: correlations over items, people below the diagonal, a model above it",
     reading=strongest_correlates,
@@ -259,7 +259,7 @@ def complete_orders(result: Result, names: ColumnNames) -> str:
 @figure_and_tables(
     "tier_accuracy",
     lead=(
-        "{figure} shows how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
+        "{figure shows} how often ratings put the tiers of a topic in order, and {table} the numbers; ties "
         "are counted and not dropped."
     ),
     figure="Points: shares",
@@ -292,9 +292,9 @@ def tier_accuracy(result: Result, names: ColumnNames) -> list[GT]:
 @figure_and_tables(
     "biases",
     lead=(
-        "{figure} shows how models differ from people as raters. Self-preference compares ratings by a model "
+        "{figure shows} how models differ from people as raters. Self-preference compares ratings by a model "
         "of its items and of other models' items with items by people of equal human quality, corrected for "
-        "the noise of the human means. {table} has all numbers."
+        "the noise of the human means. {table has|have} all numbers."
     ),
     figure="Points: differences between a model and people",
     lines="lines: {level} intervals with bootstrap standard errors, {drawn}",

@@ -77,8 +77,8 @@ def _conjoint_recovery(result: Result, report: ReportData) -> Exhibit:
     comparison = rows_of_one_prompt(effects_with_truth(report.table("truth"), {main.name: estimates}))
     figure_result = Result(report.named(comparison), "truth", settings={"bounds": lines_of(main, comparison)})
     return Exhibit(
-        f"{_simulated(report)} {{figure}} shows the errors of the estimates in @fig-{slug(main.name)}: where "
-        "a line crosses zero, the interval contains the true value. {table} counts this for every analysis, "
+        f"{_simulated(report)} {{figure shows}} the errors of the estimates in @fig-{slug(main.name)}: where "
+        "a line crosses zero, the interval contains the true value. {table counts} this for every analysis, "
         "judge and prompt.",
         [Drawn(figure_result, "Estimates minus true values, with intervals, by attribute.")],
         [Laid([table], CAPTION)],
@@ -147,7 +147,7 @@ def _item_recovery(result: Result, report: ReportData) -> Exhibit:
     )
     note = f"Errors are estimate minus truth. {OF_LABELS if report.of_kind(*GOLD) else OF_RATINGS}"
     lead = (
-        "{figure} compares estimates with true values: on the dashed line both are equal, and hollow points "
+        "{figure compares} estimates with true values: on the dashed line both are equal, and hollow points "
         f"have an interval that misses the true value. The folder has all {whole(len(frame))} estimates."
     )
     caption = (
