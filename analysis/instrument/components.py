@@ -13,7 +13,7 @@ import pandas as pd
 from conjury.inference.errors import InputError, listed
 from conjury.inference.tables.frames import any_frame
 
-from ..numerics.intervals import check_alpha, check_draws, vary
+from ..numerics.intervals import check_alpha, check_draws, varying_limits
 from ..numerics.types import Floats
 from ..numerics.variance_components import (
     ScoreVariances,
@@ -282,8 +282,8 @@ def _codes(rows: pd.DataFrame, facets: Sequence[str]) -> tuple[np.ndarray, list[
 
 
 def _frame(judge: str, model: DecisionVariances, variance_draws: Floats, alpha: float) -> pd.DataFrame:
-    lower, upper = limits_of(variance_draws, alpha, float(model.variance.sum()))
-    shares = limits_of(variance_draws / variance_draws.sum(axis=1, keepdims=True), alpha)
+    lower, upper = varying_limits(variance_draws, alpha, float(model.variance.sum()))
+    shares = varying_limits(variance_draws / variance_draws.sum(axis=1, keepdims=True), alpha)
     sizes = [int(np.prod([model.sizes[k] for k in term])) for term in model.terms]
     variance = model.variance
     return pd.DataFrame(
@@ -303,12 +303,6 @@ def _frame(judge: str, model: DecisionVariances, variance_draws: Floats, alpha: 
     )
 
 
-def limits_of(values: Floats, alpha: float, scale: float = 1.0) -> Floats:
-    """Limits of m numbers from B draws, (B, m), as (2, m); NaN where they would have no width."""
-    limits = np.nanquantile(values, [alpha / 2, 1 - alpha / 2], axis=0)
-    return np.where(vary(limits, scale), limits, np.nan)
-
-
 def _coefficients(
     judge: str, model: DecisionVariances, variance_draws: Floats, alpha: float
 ) -> list[dict[str, Any]]:
@@ -320,7 +314,7 @@ def _coefficients(
         at = model.precision(model.variance[None], counts, repeats)
         spread = model.precision(variance_draws, counts, repeats)
         for coefficient in ("phi", "generalisability"):
-            limits = limits_of(getattr(spread, coefficient)[:, None], alpha)[:, 0]
+            limits = varying_limits(getattr(spread, coefficient)[:, None], alpha)[:, 0]
             rows.append(
                 {
                     "judge": judge,

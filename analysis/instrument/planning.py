@@ -13,9 +13,10 @@ import pandas as pd
 
 from conjury.inference.errors import InputError, listed, not_percent
 
+from ..numerics.intervals import varying_limits
 from ..numerics.types import Floats
 from ..results import Result
-from .components import EXHAUSTED, DecisionVariances, limits_of, model_of
+from .components import EXHAUSTED, DecisionVariances, model_of
 
 REPEATS = "repeats"
 USUAL_REPEATS = (1, 2, 4, 8)
@@ -154,7 +155,7 @@ def _row(study: _Study, plan: Plan, cost: float, alpha: float) -> dict[str, Any]
     model, counts = study.model, {name: plan[name] for name in study.model.facets}
     at = model.precision(model.variance[None], counts, plan[REPEATS])
     spread = model.precision(study.drawn, counts, plan[REPEATS])
-    lower, upper = limits_of(spread.phi[:, None], alpha)[:, 0]
+    lower, upper = varying_limits(spread.phi[:, None], alpha)[:, 0]
     requests = prod(plan.values())
     return {
         "judge": study.judge,

@@ -32,9 +32,20 @@ KEPT = 30_000_000  # weights of items that are kept for the next statistic
 
 def cluster_weights(n_clusters: int, draws: int, seed: int) -> Floats:
     """Draw C clusters with replacement, B times: counts of shape (1 + B, C), the sample itself first."""
-    rng = np.random.default_rng(seed)
-    counts = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=draws)
+    counts = drawn_counts(np.ones(n_clusters), draws, np.random.default_rng(seed))
     return np.vstack([np.ones(n_clusters), counts])
+
+
+def drawn_counts(counts: Floats | Codes, draws: int, rng: np.random.Generator) -> Codes:
+    """Draw as many units as there are, with replacement: units of each of K kinds, (draws, K), of (K,)."""
+    n_units = int(counts.sum())
+    return rng.multinomial(n_units, counts / n_units, size=draws)
+
+
+def resampled_sums(table: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Column sums of U units drawn with replacement, (draws, c); units with equal rows are drawn together."""
+    kinds, counts = np.unique(table, axis=0, return_counts=True)
+    return np.asarray(drawn_counts(counts, draws, rng) @ kinds)
 
 
 @dataclass(frozen=True)

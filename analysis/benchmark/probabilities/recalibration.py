@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, ndtr
 
+from ...numerics.intervals import draw_limits
 from ...numerics.types import Codes, Floats
 
 STEPS, LONGEST, TOLERANCE = (
@@ -118,5 +119,5 @@ def consistency_band(p: Floats, unit: Codes, alpha: float, draws: int, seed: int
     # its outcome.
     rng = np.random.default_rng(seed)
     curves = [isotonic(p, (rng.random(unit.max() + 1)[unit] < p).astype(float))[1] for _ in range(draws)]
-    lower, upper = np.quantile(curves, [alpha / 2, 1 - alpha / 2], axis=0)
+    lower, upper = draw_limits(curves, alpha)
     return lower, upper

@@ -9,6 +9,7 @@ from conjury.inference.study.models import ItemStudy
 from conjury.inference.tables.columns import as_text
 
 from ...frames.vocabulary import HUMAN
+from ...numerics.intervals import draw_limits
 from ..answers.refusals_by_attribute import strata_of
 from ..judged import NotApplicableError
 from ..registry import Check, Question, Verdict, adjusted, check, lowest, show_p
@@ -82,5 +83,5 @@ def stratum_imbalance(
     draws = np.array([statistic(rng.permutation(level)) for _ in range(DRAWS)])
     p = float(((draws >= observed - 1e-9).sum() + 1) / (DRAWS + 1))
     mean = float(draws.mean()) or 1.0
-    low, high = np.quantile(draws, [0.025, 0.975]) / mean
+    low, high = draw_limits(draws, 0.05) / mean
     return len(pairs), observed / mean, float(low), float(high), p

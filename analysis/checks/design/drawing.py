@@ -13,6 +13,8 @@ from conjury.inference.design.profiles import level_probabilities
 from conjury.inference.study.models import Study
 from conjury.inference.study.restrictions import count_cells, drawn_shares
 
+from ...numerics.intervals import draw_limits
+
 DRAWS = 4_999
 RESOLVED = 10  # fewer draws than this beyond the statistic leave p to the chi-square distribution
 
@@ -119,7 +121,7 @@ def compare_with_draws(statistic: float, draws: np.ndarray, df: int, factor: flo
         exact = (beyond + 1) / (len(draws) + 1)
         tail = chi2.sf if side == "worse" else chi2.cdf
         sides[side] = exact if beyond >= RESOLVED else min(exact, float(tail(statistic / factor, df)))
-    lower, upper = np.quantile(draws, [0.025, 0.975])
+    lower, upper = draw_limits(draws, 0.05)
     p = min(2 * min(sides.values()), 1.0)
     mean = float(draws.mean())
     return RandomizationTest(statistic, mean, float(lower), float(upper), p, sides["worse"], sides["closer"])

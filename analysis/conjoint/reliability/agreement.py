@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import bdtr
 
-from ...numerics.intervals import vary, wilson
+from ...numerics.intervals import varying_limits, wilson
 from .repeats import SAME, SWAPPED
 
 EITHER = "either"
@@ -172,9 +172,7 @@ def _statistic_of_total(sums: np.ndarray, statistic: Callable[[np.ndarray], np.n
 
 
 def _limits(draws: np.ndarray, alpha: float) -> tuple[float, float]:
-    finite_draws = draws[~np.isnan(draws)]
-    limits = np.quantile(finite_draws, [alpha / 2, 1 - alpha / 2]) if len(finite_draws) else finite_draws
-    lower, upper = limits if vary(limits) else (np.nan, np.nan)
+    lower, upper = varying_limits(draws[~np.isnan(draws)], alpha)
     return float(lower), float(upper)
 
 
@@ -297,13 +295,6 @@ def _combined_agreement(
         influence = (hit - np.where(swapped, *means)) / np.where(swapped, 2 * n_swapped, 2 * (n - n_swapped))
     share = _with_limits(estimate, np.bincount(code, influence), trials, alpha)
     return share, swapped_weight(n_swapped, n - n_swapped), influence
-
-
-def resampled_sums(table: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Column sums of U units drawn with replacement, (draws, c); units with equal rows are drawn together."""
-    kinds, counts = np.unique(table, axis=0, return_counts=True)
-    unit_counts = rng.multinomial(len(table), counts / len(table), size=draws)
-    return np.asarray(unit_counts @ kinds)
 
 
 def sign_test(balance: np.ndarray) -> float:

@@ -14,10 +14,11 @@ from conjury.inference.tables.frames import any_frame
 
 from ...frames.passport import Situation, coverage_notes
 from ...frames.variables import require_column
+from ...numerics.bootstrap import resampled_sums
 from ...numerics.intervals import check_alpha, check_draws
 from ...numerics.panel import effective_clusters
 from ...results import Result
-from .agreement import EITHER, agreement_rows, position_row, resampled_sums, unit_sums
+from .agreement import EITHER, agreement_rows, position_row, unit_sums
 from .repeats import AMBIGUOUS, IDENTICAL, Repeats, find_repeats, unmatched_notes
 
 MISSING = "(missing)"

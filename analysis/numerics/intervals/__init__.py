@@ -16,10 +16,12 @@ from .limits import bca as bca
 from .limits import check_alpha as check_alpha
 from .limits import check_draws as check_draws
 from .limits import cut as cut
+from .limits import draw_limits as draw_limits
 from .limits import inference as inference
 from .limits import jeffreys as jeffreys
 from .limits import level_of_t as level_of_t
 from .limits import percentile as percentile
 from .limits import studentized as studentized
 from .limits import vary as vary
+from .limits import varying_limits as varying_limits
 from .limits import wilson as wilson

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from conjury.inference.errors import InputError, not_percent
@@ -112,6 +113,21 @@ def jeffreys(count: np.ndarray, trials: np.ndarray, alpha: float) -> tuple[np.nd
 def level_of_t(df: np.ndarray | float, alpha: float) -> np.ndarray:
     """The alpha at which a normal interval is as wide as Student's t with ``df`` at ``alpha``."""
     return np.asarray(2 * ndtr(-stdtrit(df, 1 - alpha / 2)))
+
+
+def draw_limits(draws: ArrayLike, alpha: float) -> np.ndarray:
+    """Quantiles of draws, (B, ...), that leave alpha / 2 beyond either, (2, ...); missing draws excluded."""
+    values = np.asarray(draws, dtype=float)
+    if not len(values):
+        return np.full((2, *values.shape[1:]), np.nan)
+    quantiles = np.nanquantile if np.isnan(values).any() else np.quantile
+    return np.asarray(quantiles(values, [alpha / 2, 1 - alpha / 2], axis=0))
+
+
+def varying_limits(draws: ArrayLike, alpha: float, scale: float = 1.0) -> np.ndarray:
+    """The same, NaN where too few draws differ to give an interval a width; ``scale`` as in `vary`."""
+    limits = draw_limits(draws, alpha)
+    return np.where(vary(limits, scale), limits, np.nan)
 
 
 @dataclass(frozen=True)

@@ -142,17 +142,49 @@ def of_icc(panel: RatingPanel, alpha: float, weight: Floats | None = None) -> Fl
     if panel.n_clusters < 2:
         return np.full((ICCS, 2), np.nan)
     # Draws depend neither on the order of rows nor on that of raters, whom ICC(1,1) does not tell apart.
-    columns_by_rater = zip(panel.matrix.T, map(str, panel.raters), strict=True)
-    columns = [
-        column
-        for column, _ in sorted(columns_by_rater, key=lambda pair: (np.sort(pair[0]).tobytes(), pair[1]))
-    ]
+    order = order_of_raters(panel.matrix, weights, panel.cluster)
     estimate = icc_from_mean_squares(squares)[0]
-    by_rater = _bootstrap_icc_limits(np.stack(columns, axis=1), weights, panel.cluster, estimate, alpha)
+    by_rater = _bootstrap_icc_limits(panel.matrix[:, order], weights, panel.cluster, estimate, alpha)
     exchangeable = _bootstrap_icc_limits(
         np.sort(panel.matrix, axis=1), weights, panel.cluster, estimate, alpha
     )
     return np.vstack([exchangeable[:1], by_rater[1:]])
+
+
+def order_of_raters(ratings: Floats, item_weight: Floats, cluster: Codes) -> Codes:
+    """Order of the raters of complete ratings, (I, k), by what they rated, whatever their names and order."""
+    # Raters with the same ratings in all are told apart by the items that they gave them to, and these by
+    # their weight, their cluster and who rated them, until no two raters more are told apart (colour
+    # refinement).
+    columns = [np.sort(column).tobytes() for column in ratings.T]
+    raters = np.array([sorted(set(columns)).index(column) for column in columns])
+    values = _ranks(ratings.reshape(-1, 1)).reshape(ratings.shape)
+    items = _ranks(item_weight[:, None])
+    width = ratings.size
+    while raters.max() + 1 < len(raters):
+        items = _ranks(np.column_stack([items, np.sort(values + width * raters, axis=1)]))
+        items = _ranks(np.column_stack([items, _ranks_of_clusters(items, cluster)]))
+        refined = _ranks(np.column_stack([raters, np.sort(values + width * items[:, None], axis=0).T]))
+        if refined.max() == raters.max():
+            break
+        raters = refined
+    return np.argsort(raters, kind="stable")
+
+
+def _ranks_of_clusters(items: Codes, cluster: Codes) -> Codes:
+    """Rank of the cluster of each item by the ranks of all items in it, (I,)."""
+    order = np.lexsort((items, cluster))
+    parts = np.split(items[order], np.flatnonzero(np.diff(cluster[order])) + 1)
+    contents = [part.tobytes() for part in parts]
+    ranks = {content: rank for rank, content in enumerate(sorted(set(contents)))}
+    result = np.empty_like(items)
+    result[order] = np.repeat([ranks[content] for content in contents], [len(part) for part in parts])
+    return result
+
+
+def _ranks(rows: Floats | Codes) -> Codes:
+    """Rank of each row, equal ones alike, (n,)."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _bootstrap_icc_limits(

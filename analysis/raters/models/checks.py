@@ -15,6 +15,7 @@ from conjury.inference.errors import listed
 
 from ...figures.labels import level_at
 from ...frames.rounding import rounded
+from ...numerics.intervals import draw_limits
 from ...numerics.types import Codes, Floats
 from .sampling import library
 
@@ -82,7 +83,7 @@ def convergence(values: Floats) -> pd.DataFrame:
 def posterior_table(keys: pd.DataFrame, values: Floats, alpha: float = 0.05) -> pd.DataFrame:
     """Summarise draws of Q quantities as a tidy table."""
     flat = values.reshape(-1, values.shape[2])
-    lower, upper = np.quantile(flat, [alpha / 2, 1 - alpha / 2], axis=0)
+    lower, upper = draw_limits(flat, alpha)
     numbers = pd.DataFrame(
         {"estimate": flat.mean(0), "std_error": flat.std(0, ddof=1), "lower": lower, "upper": upper}
     )
@@ -212,7 +213,7 @@ def frequency_check(
     count = np.bincount(group, minlength=cells)
     observed_shares = _shares(group, observed, count, width)
     replicated_shares = np.stack([_shares(group, codes, count, width) for codes in replicated])
-    lower, upper = np.quantile(replicated_shares, [alpha / 2, 1 - alpha / 2], axis=0)
+    lower, upper = draw_limits(replicated_shares, alpha)
     tail = (replicated_shares > observed_shares).mean(axis=0) + 0.5 * (
         replicated_shares == observed_shares
     ).mean(axis=0)
@@ -238,9 +239,7 @@ def statistic_check(
     rows = []
     for value, column in zip(observed, replicated.T, strict=True):
         replications = column[np.isfinite(column)]
-        ends = (
-            np.quantile(replications, [alpha / 2, 1 - alpha / 2]) if len(replications) else (np.nan, np.nan)
-        )
+        ends = draw_limits(replications, alpha)
         tail = (
             (replications > value).mean() + 0.5 * (replications == value).mean()
             if len(replications)

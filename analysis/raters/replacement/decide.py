@@ -14,7 +14,8 @@ from scipy.special import stdtr
 from conjury.inference.errors import InputError, listed, not_percent
 
 from ...frames.vocabulary import HUMAN, PASSING
-from ...numerics.intervals import check_alpha, check_draws, vary
+from ...numerics.bootstrap import drawn_counts
+from ...numerics.intervals import check_alpha, check_draws, draw_limits, vary, varying_limits
 from ...numerics.significance import adjust_p_values
 from ...numerics.types import Floats
 from ...results import Result
@@ -268,11 +269,10 @@ def draw(
 ) -> DecisionDraws:
     """Draw clusters of items with replacement and test anew, the annotators of each model fixed or drawn."""
     rng = np.random.default_rng(seed)
-    even = np.full(units.n_clusters, 1 / units.n_clusters)
     parts = []
     for start in range(0, draws, AT_ONCE):
         size = min(AT_ONCE, draws - start)
-        weights = rng.multinomial(units.n_clusters, even, size=size).astype(float)
+        weights = drawn_counts(np.ones(units.n_clusters), size, rng).astype(float)
         estimates = mask_annotators(evidence(weighted_sums(units, weights)), mask)
         parts.append(
             _rates(estimates, mask, epsilon, q_fdr, multiplicity, rng if resample == "both" else None)
@@ -325,15 +325,12 @@ def bounds(draws: DecisionDraws | None, n_models: int, alpha: float) -> Percenti
     if draws is None:
         return PercentileLimits(*np.full((6, n_models), np.nan))
     result = np.full((6, n_models), np.nan)
-    levels = [alpha / 2, 1 - alpha / 2]
     for model in range(n_models):
         columns = (draws.winning_rate[:, model], draws.advantage[:, model])
         rate, advantage = (values[np.isfinite(values)] for values in columns)
-        limits = np.quantile(rate, levels) if len(rate) else rate
-        if vary(limits):  # else too few draws differ to move a percentile
-            result[:2, model] = limits
+        result[:2, model] = varying_limits(rate, alpha)
         if vary(advantage):
-            result[2:5, model] = advantage.std(ddof=1), *np.quantile(advantage, levels)
+            result[2:5, model] = advantage.std(ddof=1), *draw_limits(advantage, alpha)
         if len(rate) > 1:
             result[5, model] = (rate >= PASSING).mean()
     return PercentileLimits(*result)

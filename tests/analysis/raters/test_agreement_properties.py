@@ -217,3 +217,16 @@ def test_an_item_that_is_added_weighs_as_the_share_of_pairs_of_raters_who_share_
     assert found == pytest.approx(weight)
     usual = [[0, 1, 0], [1, 1, 1]] if kind != "fleiss" else [[0, 1, -1], [1, 1, -1]]
     assert ratings.tolist() == usual
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.permutations(range(4)))
+def test_limits_of_iccs_ignore_the_order_of_raters_with_the_same_ratings_in_all(
+    seed: int, order: list[int]
+) -> None:
+    rng = np.random.default_rng(seed)
+    column = rng.integers(1, 4, 12).astype(float)
+    values = np.stack([rng.permutation(column) for _ in range(4)], axis=1)
+    cluster = np.arange(12) // 2
+    panel, mixed = (replace(panel_from(each), cluster=cluster) for each in (values, values[:, order]))
+    assert bounds.of_icc(mixed, 0.05) == pytest.approx(bounds.of_icc(panel, 0.05), abs=1e-12, nan_ok=True)

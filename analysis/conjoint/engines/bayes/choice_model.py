@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from conjury.inference.tables.frames import any_frame
 
 from ....frames.variables import Formula
-from ....numerics.intervals import check_alpha
+from ....numerics.intervals import check_alpha, draw_limits
 from ....numerics.types import Floats
 from ....raters.models.checks import (
     convergence,
@@ -265,7 +265,7 @@ def _rater_table(sample: SampledModel, alpha: float) -> pd.DataFrame:
     total = sample.population.position.size
     chosen = np.unique(np.linspace(0, total - 1, min(total, RATER_DRAWS)).astype(int))
     worths = rater_part_worths(sample.draws["posterior"], chosen)
-    lower, upper = np.quantile(worths, [alpha / 2, 1 - alpha / 2], axis=0)
+    lower, upper = draw_limits(worths, alpha)
     names, terms = sample.pairs.raters, _terms(sample)
     keys = pd.concat([terms] * len(names), ignore_index=True)
     keys.insert(0, "judge", np.repeat(names, len(terms)))

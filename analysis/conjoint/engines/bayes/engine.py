@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from conjury.inference.errors import InputError
 
+from ....numerics.intervals import draw_limits
 from ....numerics.types import Floats
 from ....raters.models.checks import RHAT, convergence, sampler_state
 from ....results import row_labels
@@ -137,8 +138,7 @@ def estimates_of(sample: SampledModel, request: EstimateRequest) -> tuple[Estima
     flat = values.reshape(-1, values.shape[-1])
     numbers = np.full((4, len(keys)), np.nan)
     numbers[0, reference] = 0.0
-    tail = request.alpha / 2
-    numbers[:, tested] = [flat.mean(0), flat.std(0, ddof=1), *np.quantile(flat, [tail, 1 - tail], axis=0)]
+    numbers[:, tested] = [flat.mean(0), flat.std(0, ddof=1), *draw_limits(flat, request.alpha)]
     estimate, std_error, lower, upper = numbers
     frame = keys.assign(estimate=estimate, std_error=std_error, z=np.nan, p=np.nan, lower=lower, upper=upper)
     labels = row_labels(keys[tested])

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ....frames.rounding import percentage
+from ....numerics.intervals import draw_limits
 from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
 from .data import (
@@ -208,7 +209,7 @@ def notes_on_nonfollowers(data: PanelLabels, posterior: LabelDraws, alpha: float
         typical, usual = (np.median(part[..., members], axis=2) for part in (recognised, right))
         for j in members if len(members) >= LEAST_PEOPLE else ():
             if (recognised[..., j] < FAR_BELOW * typical).mean() > SURE:
-                lower, upper = np.quantile(right[..., j], [alpha / 2, 1 - alpha / 2])
+                lower, upper = draw_limits(right[..., j], alpha)
                 notes.append(
                     f"'{data.ratings.judges[j]}' follows the panel less than its other people do: accuracy "
                     f"{right[..., j].mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is "

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ....frames.rounding import percentage
+from ....numerics.intervals import draw_limits
 from ....numerics.linear import is_constant
 from ....numerics.types import Codes, Floats
 from ..checks import frequency_check, named_statistic_check, posterior_table
@@ -231,7 +232,7 @@ def notes_on_nonfollowers(draws: ParameterDraws, data: OrdinalData, alpha: float
         g = int(data.group[j])
         panel, slope = draws.of_group[:, g], draws.slope[:, j]
         if data.size[g] > 1 and (slope < FAR_BELOW * panel).mean() > 1 - alpha / 2:
-            lower, upper = np.quantile(slope, [alpha / 2, 1 - alpha / 2])
+            lower, upper = draw_limits(slope, alpha)
             notes.append(
                 f"'{data.judges[j]}' follows the panel far less than its other people do: discrimination "
                 f"{slope.mean():.2f} ({lower:.2f} to {upper:.2f}), a typical person's is {panel.mean():.2f}; "

@@ -14,12 +14,12 @@ from statsmodels.stats.proportion import proportion_confint
 from conjury.analysis.conjoint import reliability
 from conjury.analysis.conjoint.reliability.agreement import (
     clustered_share,
-    resampled_sums,
     sign_test,
     swapping_error,
 )
 from conjury.analysis.conjoint.reliability.repeats import find_repeats, first_answers
 from conjury.analysis.figures import alt, draw
+from conjury.analysis.numerics.bootstrap import resampled_sums
 from conjury.analysis.results import Result
 from conjury.inference.errors import InputError
 
