@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from conjury.inference.errors import InputError
 from conjury.inference.humans.formats import CHOICES, JOINED, PROGRAMS, Format, find_format, readers_of
 
 from .automation import record
-from .import_options import CompletionOptions, ExportOptions, flag
-from .options import grouped
+from .import_options import CompletionOptions, ExportOptions
+from .options import grouped, typed_options
+from .printing import console
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from conjury.inference.humans import Imported, Layout, Rules
 
 QUALTRICS = "qualtrics"
-console = Console(highlight=False, markup=False, soft_wrap=True)
 
 
 @grouped
@@ -52,7 +51,7 @@ def import_(
     if completions.study is not None and form is not None:
         _import_fielded(export, out, form, completions, options)
         return
-    if completions.typed():
+    if typed_options(completions):
         from .import_options import import_for_study
 
         import_for_study(export, out, completions, options)
@@ -61,10 +60,10 @@ def import_(
     if out is None:
         raise InputError("--out is missing; give the file to write, such as --out choices.parquet.")
     reader = find_format(form, with_ratings=bool(options.ratings or options.value))
-    for name in options.typed():
+    for name, option in typed_options(options).items():
         if name not in reader.options:
             raise InputError(
-                f"{flag(name)} does not apply to {reader.content} from {form}; omit it (it "
+                f"{option} does not apply to {reader.content} from {form}; omit it (it "
                 f"applies to {', '.join(readers_of(name))}; --ratings names columns of ratings)."
             )
     if reader.content == CHOICES:
@@ -79,7 +78,8 @@ def _import_fielded(
     """Import answers of people to a study that `conjury export` wrote."""
     from .commands.people.fielded import import_fielded
 
-    flags = [flag(name) for name in (*completions.typed(), *options.typed()) if name not in ("study", "run")]
+    typed = typed_options(completions, options)
+    flags = [option for name, option in typed.items() if name not in ("study", "run")]
     if flags:
         raise InputError(
             f"{flags[0]} cannot be combined with --study and --format, which read answers to a study that "

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from conjury.inference.errors import InputError
 
 from .automation import record
+from .options import refuse_typed, typed_options
+from .printing import console
 
 if TYPE_CHECKING:
     from conjury.inference.study.models import ItemStudy
@@ -68,10 +69,6 @@ class CompletionOptions:
         Path | None,
         about_completions("Table with one row per line (item_id, line or line_no), for --gold line=COLUMN."),
     ] = None
-
-    def typed(self) -> list[str]:
-        """Names of the options that were typed, the study last."""
-        return [name for name in ("parser", "gold", "lines", "run", "study") if getattr(self, name)]
 
 
 @dataclass(frozen=True)
@@ -197,22 +194,6 @@ class ExportOptions:
         False
     )
 
-    def typed(self) -> list[str]:
-        """Names of the options that were typed."""
-        empty: tuple[object, ...] = (None, [])
-        return [
-            field.name
-            for field in fields(self)
-            if (value := getattr(self, field.name)) not in empty and value != field.default
-        ]
-
-
-def flag(name: str) -> str:
-    """An option as it is typed."""
-    return {"id_column": "--id", "flipped": "--no-flipped"}.get(name, "--" + name.replace("_", "-"))
-
-
-console = Console(highlight=False, markup=False, soft_wrap=True)
 
 JUDGMENTS, LABELS = Path("judgments.parquet"), Path("labels.parquet")
 
@@ -222,8 +203,9 @@ def import_for_study(
 ) -> None:
     """Import completions of a study, or gold labels where --gold names their columns."""
     if completions.study is None:
-        raise InputError(f"--{completions.typed()[0]} requires a study; add --study NAME.")
-    flags = [flag(name) for name in options.typed() if name != "items"]
+        refuse_typed("requires a study; add --study NAME.", completions)
+    assert completions.study is not None
+    flags = [option for name, option in typed_options(options).items() if name != "items"]
     flags += ["--run"] if completions.run is not None else []
     if flags:
         raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -90,8 +90,31 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     return pairs
 
 
-def refuse_options(study: str, kind: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that belong to studies of another kind; those not given are None or empty."""
-    for option, value in options.items():
-        if value is not None and value != () and value is not False:
-            raise InputError(f"{option} does not apply to {study}, which is a study of {kind}; omit it.")
+def typed_options(*groups: Any) -> dict[str, str]:
+    """Options that differ from their defaults, as they are typed, by the names of their fields."""
+    return {
+        field.name: _flag(field.name, hints[field.name].__metadata__, field.default)
+        for group in groups
+        for hints in [get_type_hints(type(group), include_extras=True)]
+        for field in fields(group)
+        if getattr(group, field.name) not in (None, [], field.default)
+    }
+
+
+def refuse_typed(reason: str, *groups: Any, only: Container[str] | None = None) -> None:
+    """Refuse the first option of groups that was typed, or of some of their fields, for a reason."""
+    for name, option in typed_options(*groups).items():
+        if only is None or name in only:
+            raise InputError(f"{option} {reason}")
+
+
+def of_other_kind(study: str, kind: str) -> str:
+    """The reason to refuse options of another kind of study."""
+    return f"does not apply to {study}, which is a study of {kind}; omit it."
+
+
+def _flag(name: str, annotations: Sequence[Any], default: object) -> str:
+    """An option as it is typed where it differs from its default."""
+    info = next(part for part in annotations if hasattr(part, "param_decls"))
+    names = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
+    return names[0] if names else f"--{'no-' * (default is True)}{name.replace('_', '-')}"

@@ -14,7 +14,7 @@ import typer
 from conjury.inference.errors import InputError, listed
 from conjury.inference.humans.formats import PROGRAMS
 
-from ..options import grouped, read_pairs
+from ..options import grouped, read_pairs, refuse_typed
 from ..printing import console, draw_figures, save_figures, show_steps
 
 if TYPE_CHECKING:
@@ -156,9 +156,7 @@ def _read(what: list[str], reading: ReadingOptions) -> CollectedData:
 
     columns = ("ratings", "value", "dimension", "item", "judge", "people")
     if reading.form is None:
-        typed = next((name for name in columns if getattr(reading, name)), None)
-        if typed is not None:
-            raise InputError(f"--{typed} applies to exports only; add --format, or omit it.")
+        refuse_typed("applies to exports only; add --format, or omit it.", reading, only=columns)
         return read_collected(what, reading.study)
     if len(what) > 1:
         raise InputError("--format takes one export; name one file.")

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import DRAWS
 
 from ..automation import record
-from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, read_pairs
+from ..options import Alpha, LevelsFile, Renames, StudyName, at_most, grouped, read_pairs, refuse_typed
 from ..printing import console, print_notes, print_place, show_steps
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ Data = Annotated[
 ]
 
 CORRECTIONS = ("ppi", "covariate")
+OF_CONJOINT = ("variant", "levels", "id", "vcov", "outcome", "judge", "prompt", "engine", "interval")
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,7 @@ class CorrectionOptions:
         from conjury.analysis.pipeline.run import CorrectionSources
 
         if self.correct is None:
-            stray = next((name for name in ("human", "model") if getattr(self, name)), None)
-            if stray is not None:
-                raise InputError(f"--{stray} applies to --correct; give both, or omit it.")
+            refuse_typed("applies to --correct; give both, or omit it.", self)
             return None
         if self.correct not in CORRECTIONS:
             raise InputError(
@@ -147,18 +146,10 @@ def fit(
 
     loaded_study = load_any_study(study)
     _refuse_stray(loaded_study, files, fitting, correcting)
-    options = FitOptions(
-        fitting.alpha,
-        fitting.draws,
-        fitting.seed,
-        fitting.engine,
-        tuple(fitting.id or ()),
-        fitting.vcov,
-        fitting.interval,
-        fitting.epsilon,
-        correcting.sources,
-    )
-    loaded = _load(loaded_study, data, files).about(fitting.outcome)
+    settings = vars(fitting) | {"id": tuple(fitting.id or ()), "sources": correcting.sources}
+    outcome = settings.pop("outcome")
+    options = FitOptions(**settings)
+    loaded = _load(loaded_study, data, files).about(outcome)
     loaded.require("--id", options.id)
     work = work_of(loaded, options, files.gold, files.reading or ())
     _print_plan(work)
@@ -197,22 +188,8 @@ def _refuse_stray(
                 "omit one of the two."
             )
         return
-    conjoint = {
-        "--variant": files.variant,
-        "--levels": files.levels,
-        "--id": fitting.id,
-        "--vcov": fitting.vcov,
-        "--outcome": fitting.outcome,
-        "--judge": files.judge,
-        "--prompt": files.prompt,
-        "--engine": fitting.engine != "native",
-        "--interval": fitting.interval != "percentile",
-    }
-    stray = next((option for option, value in conjoint.items() if value), None)
-    if stray is not None:
-        raise InputError(
-            f"{stray} applies to conjoint studies, and {study.name} is a study of items; omit it."
-        )
+    reason = f"applies to conjoint studies, and {study.name} is a study of items; omit it."
+    refuse_typed(reason, files, fitting, only=OF_CONJOINT)
     if correcting.correct not in (None, "ppi"):
         raise InputError(
             f"--correct {correcting.correct} applies to conjoint studies, and {study.name} is a study of "

@@ -11,7 +11,7 @@ import typer
 from conjury.inference.errors import InputError
 from conjury.inference.tables.limits import ITEMS, PAIRS, RESPONDENTS, SAMPLES, TRUE_CELLS
 
-from ..options import StudyName, at_most, grouped, refuse_options
+from ..options import StudyName, at_most, grouped, of_other_kind, refuse_typed
 from ..printing import console, print_written
 
 if TYPE_CHECKING:
@@ -87,23 +87,16 @@ def simulate(study: StudyName, out: Out, answers: AnswerOptions, pairs: PairOpti
 
     check_ending(out)
     loaded_study = load_any_study(study)
-    of_ratings = {"--topics": answers.topics, "--repeats": answers.repeats}
     if isinstance(loaded_study, Study):
-        item_options = {**of_ratings, "--people": answers.people, "--items": answers.items}
-        refuse_options(study, "pairs", item_options)
+        of_items = ("people", "topics", "repeats", "items")
+        refuse_typed(of_other_kind(study, "pairs"), answers, only=of_items)
         _choices(loaded_study, out, answers, pairs)
         return
-    conjoint: dict[str, Any] = {
-        "--respondents": pairs.respondents,
-        "--pairs": pairs.pairs,
-        "--noise": pairs.noise,
-    }
-    conjoint |= {"--run": pairs.run, "--prompt": pairs.prompt, "--swapped-share": pairs.swapped_share or None}
-    refuse_options(study, "items", conjoint)
+    refuse_typed(of_other_kind(study, "items"), pairs)
     if loaded_study.label_sets:
-        refuse_options(study, "labels", of_ratings)
+        refuse_typed(of_other_kind(study, "labels"), answers, only=("topics", "repeats"))
     else:
-        refuse_options(study, "ratings", {"--items": answers.items})
+        refuse_typed(of_other_kind(study, "ratings"), answers, only=("items",))
     _judgments(loaded_study, out, answers)
 
 
@@ -143,12 +136,8 @@ def _design_of(study: Study, run: Path, pairs: PairOptions) -> DrawnDesign:
     from conjury.inference.collecting.runs import RunFolder
     from conjury.inference.design.drawn import check_restrictions
 
-    options: dict[str, Any] = {"--respondents": pairs.respondents, "--pairs": pairs.pairs}
-    for name, value in (options | {"--swapped-share": pairs.swapped_share or None}).items():
-        if value is not None:
-            raise InputError(
-                f"{name} has no effect with --run, which determines the design; omit one of the two."
-            )
+    reason = "has no effect with --run, which determines the design; omit one of the two."
+    refuse_typed(reason, pairs, only=("respondents", "pairs", "swapped_share"))
     design = RunFolder(run).design
     if design is None:
         raise InputError(

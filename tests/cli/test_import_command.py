@@ -16,7 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from conjury.cli.import_options import ExportOptions
-from conjury.cli.options import grouped
+from conjury.cli.options import grouped, typed_options
 from conjury.inference.humans.formats import FORMATS, JOINED
 from conjury.inference.tables import read_table
 
@@ -169,9 +169,10 @@ def test_the_formats_read_all_options_and_each_has_a_reader() -> None:
 
 
 def test_options_that_were_typed_are_those_that_differ_from_their_defaults() -> None:
-    assert ExportOptions().typed() == []
-    typed = ExportOptions(value=["a"], all_shown=True, again="refuse", flipped=False).typed()
-    assert typed == ["flipped", "value", "all_shown"]
+    assert typed_options(ExportOptions()) == {}
+    typed = typed_options(ExportOptions(value=["a"], all_shown=True, flipped=False, id_column="person"))
+    names = {"flipped": "--no-flipped", "id_column": "--id", "value": "--value", "all_shown": "--all-shown"}
+    assert typed == names
 
 
 def test_a_command_takes_groups_of_options_as_one_object() -> None:

@@ -12,12 +12,13 @@ from conjury.inference.errors import InputError, not_percent
 from conjury.inference.tables.limits import PAIRS, RESPONDENTS
 
 from ...automation import record
-from ...options import RunFolderPath, StudyName, at_most, grouped, refuse_options
+from ...options import RunFolderPath, StudyName, at_most, grouped, of_other_kind, refuse_typed, typed_options
 from ...printing import console
 
 if TYPE_CHECKING:
     from conjury.inference.collecting.people import PeoplePlan
     from conjury.inference.study.models import ItemStudy, Study
+SAMPLED = ("people_per_task", "first_pairs", "strata", "allocation", "judge", "answers", "floor")
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,15 @@ def design(study: StudyName, drawing: DesignSize, people: PanelOptions, out: Run
     loaded_study = load_any_study(study)
     _check(drawing, people)
     if isinstance(loaded_study, ItemStudy):
-        of_pairs = {"--pairs": drawing.pairs, "--swapped-share": drawing.swapped_share}
-        refuse_options(study, "items", {**of_pairs, "--sample": people.sample})
+        of_pairs = ("pairs", "swapped_share", "sample")
+        refuse_typed(of_other_kind(study, "items"), drawing, people, only=of_pairs)
         if people.panel is not None:
             _take_raters(loaded_study, out, people.panel)
         else:
             _assign(loaded_study, out, drawing)
         return
     assert isinstance(loaded_study, Study)
-    refuse_options(study, "pairs", {"--repeats": drawing.repeats})
+    refuse_typed(of_other_kind(study, "pairs"), drawing, only=("repeats",))
     if drawing.people is None and people.panel is None:
         folder = run_folder(loaded_study, out)
         design = folder.draw(loaded_study, drawing.pairs, drawing.swapped_share, drawing.seed)
@@ -114,29 +115,22 @@ def design(study: StudyName, drawing: DesignSize, people: PanelOptions, out: Run
 
 def _check(drawing: DesignSize, people: PanelOptions) -> None:
     """Refuse options that do not go together."""
-    sampling_options = {
-        "--sample": people.sample,
-        "--people-per-task": people.people_per_task,
-        "--first-pairs": people.first_pairs,
-        "--strata": people.strata,
-        "--allocation": people.allocation,
-        "--judge": people.judge,
-        "--answers": people.answers,
-        "--floor": people.floor,
-    }
-    sampling_names = [name for name, value in sampling_options.items() if value is not None]
-    drawing_options = {"--people": drawing.people, "--seed": drawing.seed, "--repeats": drawing.repeats}
-    conflicts = [*(name for name, value in drawing_options.items() if value is not None), *sampling_names]
+    options = typed_options(drawing, people)
+    conflicts = [
+        option for name, option in options.items() if name not in ("pairs", "swapped_share", "panel")
+    ]
     if people.panel is not None and conflicts:
-        name = conflicts[0]
-        raise InputError(f"--panel uses the tasks of the file, so {name} has no effect; omit one of the two.")
-    if sampling_names and drawing.people is None:
-        raise InputError(f"{sampling_names[0]} applies to tasks of people; add --people N, or omit it.")
-    if sampling_names and people.sample is None:
-        raise InputError(f"{sampling_names[0]} applies to sampled tasks; add --sample, or omit it.")
-    conflicts = [name for name in ("--judge", "--answers", "--floor") if name in sampling_names]
-    if conflicts and people.sample != "uncertainty":
-        raise InputError(f"{conflicts[0]} applies to --sample uncertainty; add that, or omit it.")
+        raise InputError(
+            f"--panel uses the tasks of the file, so {conflicts[0]} has no effect; omit one of the two."
+        )
+    if drawing.people is None:
+        reason = "applies to tasks of people; add --people N, or omit it."
+        refuse_typed(reason, people, only=("sample", *SAMPLED))
+    if people.sample is None:
+        refuse_typed("applies to sampled tasks; add --sample, or omit it.", people, only=SAMPLED)
+    if people.sample != "uncertainty":
+        reason = "applies to --sample uncertainty; add that, or omit it."
+        refuse_typed(reason, people, only=("judge", "answers", "floor"))
     if people.allocation is not None and people.sample != "strata":
         raise InputError("--allocation applies to --sample strata; add that, or omit it.")
     if people.strata is not None and people.sample == "uniform":
@@ -149,15 +143,15 @@ def _plan(number: int, seed: int | None, people: PanelOptions) -> PeoplePlan:
 
     return PeoplePlan(
         number,
-        seed,
-        people.sample,
-        people.people_per_task or 1,
-        people.first_pairs,
-        people.strata,
-        people.judge,
-        people.answers,
-        FLOOR if people.floor is None else people.floor,
-        people.allocation,
+        seed=seed,
+        sample=people.sample,
+        each=people.people_per_task or 1,
+        pairs=people.first_pairs,
+        strata=people.strata,
+        judge=people.judge,
+        answers=people.answers,
+        floor=FLOOR if people.floor is None else people.floor,
+        allocation=people.allocation,
     )
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from conjury.inference.errors import InputError, listed
+from conjury.inference.errors import listed
 from conjury.inference.tables.limits import DRAWS
 
 from ...automation import record
-from ...options import Alpha, Renames, at_most, grouped, read_pairs
+from ...options import Alpha, Renames, at_most, grouped, read_pairs, refuse_typed
 from ...printing import console, print_frame, print_notes
 
 if TYPE_CHECKING:
@@ -86,10 +86,8 @@ def load_judged(file: Path | None, judged: JudgmentSelection) -> LoadedStudy:
     from conjury.analysis.pipeline.results_folder import ResultsFolder
 
     if file is None:
-        options = {"--items": judged.items, "--rename": judged.rename, "--where": judged.where}
-        for option, value in options.items():
-            if value:
-                raise InputError(f"{option} applies to a file of judgments; name one, or omit it.")
+        reason = "applies to a file of judgments; name one, or omit it."
+        refuse_typed(reason, judged, only=("items", "rename", "where"))
         return stored_judgments(judged.results)
     selection = FileSelection(read_pairs("--rename", judged.rename), read_pairs("--where", judged.where))
     loaded = read_judgments_of(None, [file], judged.items, selection)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...automation import record
-from ...options import Alpha, StudyName, refuse_options
+from ...options import Alpha, StudyName, grouped, of_other_kind, refuse_typed
 from ...printing import console
 
 if TYPE_CHECKING:
@@ -20,18 +21,26 @@ POWER = 0.8
 CORRECTIONS = ("ppi", "covariate")
 
 
+@dataclass(frozen=True)
+class RegisteredSizes:
+    """Sizes of a conjoint that are registered in place of the study's."""
+
+    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs per model; else the study's.")] = None
+    respondents: Annotated[
+        int | None, typer.Option(min=1, help="People of a conjoint; else the study's.")
+    ] = None
+
+
+@grouped
 def preregister(
     study: StudyName,
+    sizes: RegisteredSizes,
     template: Annotated[str, typer.Option(help="osf, aspredicted or dce (choice experiments).")] = "osf",
     run: Annotated[
         Path | None, typer.Option("--run", help="Folder of a run; its drawn design is registered as well.")
     ] = None,
     judge: Annotated[
         list[str] | None, typer.Option(help="Only this judge; can be repeated. By default all of the study.")
-    ] = None,
-    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs per model; else the study's.")] = None,
-    respondents: Annotated[
-        int | None, typer.Option(min=1, help="People of a conjoint; else the study's.")
     ] = None,
     alpha: Alpha = 0.05,
     correct: Annotated[
@@ -55,17 +64,16 @@ def preregister(
     if correct not in (None, *CORRECTIONS):
         raise InputError(f"--correct {correct}: there is no such correction; use {' or '.join(CORRECTIONS)}.")
     study_file = load_any_study(study)
-    sizes = {"pairs": pairs, "respondents": respondents}
     if study_file.kind != "conjoint":
-        refuse_options(study, "items", {"--pairs": pairs, "--respondents": respondents})
+        refuse_typed(of_other_kind(study, "items"), sizes)
     plan = registration(
         study_file,
         template=template,
         alpha=alpha,
         correct=correct,
         judges=judge or (),
-        sample={name: size for name, size in sizes.items() if size is not None},
-        power=list(_power(study_file, alpha, judge, pairs, respondents)),
+        sample={name: size for name, size in vars(sizes).items() if size is not None},
+        power=list(_power(study_file, alpha, judge, sizes)),
         design_files=_design(run),
     )
     data = out.with_suffix(".json")
@@ -92,11 +100,7 @@ def _design(run: Path | None) -> list[Path]:
 
 
 def _power(
-    study: Study | ItemStudy,
-    alpha: float,
-    judges: list[str] | None,
-    pairs: int | None,
-    respondents: int | None,
+    study: Study | ItemStudy, alpha: float, judges: list[str] | None, sizes: RegisteredSizes
 ) -> Iterator[dict[str, Any]]:
     """Minimum detectable effects of each group of judges of a conjoint."""
     from conjury.inference.study.models import Study
@@ -106,7 +110,7 @@ def _power(
     if not isinstance(study, Study):
         return
     assumed = {"tests": 1, "icc": 0.0, "reliability": None, "repeats": None, "stimulus_sd": None}
-    for group in find_groups(study, judges, pairs, respondents, assumed):
+    for group in find_groups(study, judges, sizes.pairs, sizes.respondents, assumed):
         detectable, _, _ = powers_of(study, group, [0.1], (POWER, alpha))
         effects = detectable.frame["effect"].astype(float)
         yield {

@@ -12,7 +12,7 @@ from conjury.inference.errors import InputError, counted
 from conjury.inference.tables.limits import RESPONDENTS
 
 from ...automation import record
-from ...options import RunFolderPath, StudyName, at_most, grouped
+from ...options import RunFolderPath, StudyName, at_most, grouped, refuse_typed
 from ...printing import console
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ def _offer(to: str, prolific: OnProlific) -> Offer | None:
     options = {"--url": prolific.url, "--minutes": prolific.minutes, "--reward": prolific.reward}
     missing = [name for name, value in options.items() if value is None]
     if to != "prolific":
-        for name, value in options.items():
-            if value is not None:
-                raise InputError(f"{name} applies to --to prolific; omit it.")
+        refuse_typed("applies to --to prolific; omit it.", prolific)
         return None
     if missing:
         raise InputError(f"--to prolific needs {', '.join(options)}; add {missing[0]}.")
