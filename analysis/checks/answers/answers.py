@@ -14,14 +14,15 @@ from ..judged import JudgedChoices, tidy
 from ..registry import Check, Question, check, exceeds, groups, highest, who
 
 ANSWERS = Question(
-    "CJ301",
-    "answers",
-    "Answers, ties and refusals",
-    "Does every pair have exactly one chosen profile?",
-    "Pairs without exactly one choice are treated as missing, so estimates describe answered pairs only.",
-    "Collect unanswered pairs again where the reason is technical; state the refusal policy, and report "
-    "estimates under the other policy (missing or not chosen) for comparison.",
-    "rule",
+    code="CJ301",
+    name="answers",
+    title="Answers, ties and refusals",
+    text="Does every pair have exactly one chosen profile?",
+    consequence="Pairs without exactly one choice are treated as missing, so estimates describe answered "
+    "pairs only.",
+    remedy="Collect unanswered pairs again where the reason is technical; state the refusal policy, and "
+    "report estimates under the other policy (missing or not chosen) for comparison.",
+    alarms="rule",
 )
 SOME, MANY_LOST = 0.01, 0.1  # shares of pairs that are significantly exceeded
 TIE = "tie"

@@ -19,15 +19,15 @@ from ..registry import Check, Question, Verdict, check, highest, who
 from ..shares import MOST, evidence, judge_and_prompt
 
 COPIED_RUNS = Question(
-    "CJ308",
-    "copied_runs",
-    "Runs that are copies of each other",
-    "Are long answers of several samples, or of several judges, identical?",
-    "Copies are not independent evidence: intervals over samples are too narrow, and pass@k and agreement "
-    "between judges are overestimated.",
-    "Analyse one of the copies; collect answers again at a temperature above 0, with another seed for each "
-    "sample, and without a cache.",
-    "rule",
+    code="CJ308",
+    name="copied_runs",
+    title="Runs that are copies of each other",
+    text="Are long answers of several samples, or of several judges, identical?",
+    consequence="Copies are not independent evidence: intervals over samples are too narrow, and pass@k and "
+    "agreement between judges are overestimated.",
+    remedy="Analyse one of the copies; collect answers again at a temperature above 0, with another seed "
+    "for each sample, and without a cache.",
+    alarms="rule",
 )
 LONG = 60  # characters from which two independent answers are hardly ever the same
 FEWEST = 10  # pairs of long answers to the same prompt and item

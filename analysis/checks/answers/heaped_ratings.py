@@ -17,15 +17,15 @@ from ..labelled import answers_of, numeric
 from ..registry import Check, Question, check, highest, who
 
 HEAPED_RATINGS = Question(
-    "CJ320",
-    "heaped_ratings",
-    "Heaped ratings",
-    "Does every judge use all scale points that lie between its frequent ratings?",
-    "Heaped ratings use fewer points than the scale, so means are not comparable with those of the full "
-    "scale.",
-    "Report the distribution of ratings with means; describe every point of the scale in the prompt, and "
-    "check whether the parser or the form skips points.",
-    "rule",
+    code="CJ320",
+    name="heaped_ratings",
+    title="Heaped ratings",
+    text="Does every judge use all scale points that lie between its frequent ratings?",
+    consequence="Heaped ratings use fewer points than the scale, so means are not comparable with those of "
+    "the full scale.",
+    remedy="Report the distribution of ratings with means; describe every point of the scale in the prompt, "
+    "and check whether the parser or the form skips points.",
+    alarms="rule",
 )
 POINTS = 5  # a scale with fewer points has no gaps
 FEWEST = 50  # ratings of one judge on one dimension

@@ -17,14 +17,14 @@ from ..judged import JudgedChoices, NotApplicableError, attempt, tidy
 from ..registry import Check, Question, adjusted, check, groups, highest, lowest, show_p, who
 
 MISSING_CHOICES = Question(
-    "CJ302",
-    "missing_choices",
-    "Missing choices by attribute",
-    "Is the probability of a missing choice independent of the levels shown?",
-    "Effects among answered pairs can differ from those among all pairs.",
-    "Estimate AMCEs on whether a pair is answered, and bound the effects by counting missing choices as "
-    "not chosen and as chosen; do not treat the answered pairs as representative.",
-    "test",
+    code="CJ302",
+    name="missing_choices",
+    title="Missing choices by attribute",
+    text="Is the probability of a missing choice independent of the levels shown?",
+    consequence="Effects among answered pairs can differ from those among all pairs.",
+    remedy="Estimate AMCEs on whether a pair is answered, and bound the effects by counting missing choices "
+    "as not chosen and as chosen; do not treat the answered pairs as representative.",
+    alarms="test",
 )
 FEW = 200  # unanswered pairs up to which p is found by permutation
 DRAWS = 999

@@ -18,15 +18,16 @@ from ..registry import Check, Question, adjusted, check, lowest, show_p, who
 from ..shares import evidence
 
 OUTAGES = Question(
-    "CJ321",
-    "outages",
-    "Outages that look like answers",
-    "Is there a run of one label or one kind of missing answer that is far longer than expected by chance?",
-    "The answers of such a run are probably due to a broken connection, a cache or a fallback, and are "
-    "not judgments.",
-    "Inspect the raw responses of the run; collect answers to these items again, and treat answers that "
-    "cannot be collected again as missing.",
-    "test",
+    code="CJ321",
+    name="outages",
+    title="Outages that look like answers",
+    text="Is there a run of one label or one kind of missing answer that is far longer than expected by "
+    "chance?",
+    consequence="The answers of such a run are probably due to a broken connection, a cache or a fallback, "
+    "and are not judgments.",
+    remedy="Inspect the raw responses of the run; collect answers to these items again, and treat answers "
+    "that cannot be collected again as missing.",
+    alarms="test",
 )
 FEWEST = 30  # answers of one judge in a series
 LONGEST = 5  # shorter runs are no outage

@@ -19,14 +19,14 @@ from ..shares import percent
 from .missing_choices import missing_at_random
 
 REFUSALS_BY_ATTRIBUTE = Question(
-    "CJ319",
-    "refusals_by_attribute",
-    "Missing answers by stratum",
-    "Are answers equally often missing in all strata of items?",
-    "Means and scores describe the answered items, which differ from all items.",
-    "Report the missing answers by stratum and bounds on their effect, and collect answers again where the "
-    "reason is technical.",
-    "test",
+    code="CJ319",
+    name="refusals_by_attribute",
+    title="Missing answers by stratum",
+    text="Are answers equally often missing in all strata of items?",
+    consequence="Means and scores describe the answered items, which differ from all items.",
+    remedy="Report the missing answers by stratum and bounds on their effect, and collect answers again "
+    "where the reason is technical.",
+    alarms="test",
 )
 MANY_LEVELS = 50  # columns of items with more values are no strata
 SEVERE = 0.05

@@ -17,14 +17,14 @@ from ..labelled import answers_of, labelled, mean_of_others, numeric
 from ..registry import Check, Question, adjusted, check, highest, lowest, show_p, who
 
 SHIFTED_ANSWERS = Question(
-    "CJ307",
-    "shifted_answers",
-    "Answers shifted against their items",
-    "Do answers agree better with the previous or next item than with their own?",
-    "Every score and every correlation compares answers with the wrong items.",
-    "Join the answers to the items by an id rather than by order, or shift them by the lag in the table; "
-    "check for an empty first answer and for lost lines.",
-    "test",
+    code="CJ307",
+    name="shifted_answers",
+    title="Answers shifted against their items",
+    text="Do answers agree better with the previous or next item than with their own?",
+    consequence="Every score and every correlation compares answers with the wrong items.",
+    remedy="Join the answers to the items by an id rather than by order, or shift them by the lag in the "
+    "table; check for an empty first answer and for lost lines.",
+    alarms="test",
 )
 LAGS = tuple(lag for lag in range(-5, 6) if lag)
 FEWEST = 20  # items without which a shift cannot be seen

@@ -17,14 +17,14 @@ from ..shares import judge_and_prompt
 from .drawing import dependence
 
 ASSIGNMENT = Question(
-    "CJ113",
-    "assignment",
-    "Assignment of items to people",
-    "Did every person judge the strata in the same proportions, up to chance?",
-    "Differences between strata contain differences between the people who judged them.",
-    "Compare strata within people (a model with raters as a factor); assign items with `conjury design STUDY "
-    "--people N` in a further survey.",
-    "test",
+    code="CJ113",
+    name="assignment",
+    title="Assignment of items to people",
+    text="Did every person judge the strata in the same proportions, up to chance?",
+    consequence="Differences between strata contain differences between the people who judged them.",
+    remedy="Compare strata within people (a model with raters as a factor); assign items with `conjury "
+    "design STUDY --people N` in a further survey.",
+    alarms="test",
 )
 SEVERE = 0.005
 DRAWS = 1999

@@ -27,15 +27,15 @@ from .drawing import (
 )
 
 ATTRIBUTE_INDEPENDENCE = Question(
-    "CJ105",
-    "attribute_independence",
-    "Independence of attributes",
-    "Is the level of one attribute independent of the level of another?",
-    "Estimated effects of an attribute contain those of the attribute that depends on it.",
-    "Check the program that drew the profiles, and the join of attributes to profiles, for the cause of "
-    "this dependence, and interpret marginal means with care: those of one attribute include effects of "
+    code="CJ105",
+    name="attribute_independence",
+    title="Independence of attributes",
+    text="Is the level of one attribute independent of the level of another?",
+    consequence="Estimated effects of an attribute contain those of the attribute that depends on it.",
+    remedy="Check the program that drew the profiles, and the join of attributes to profiles, for the cause "
+    "of this dependence, and interpret marginal means with care: those of one attribute include effects of "
     "the other.",
-    "test",
+    alarms="test",
 )
 CLOSER = "If profiles were drawn by a quota or block design, report it with the results; AMCEs remain valid."
 

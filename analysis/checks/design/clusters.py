@@ -11,14 +11,14 @@ from ..registry import Check, Question, check, lowest, who
 from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
 
 CLUSTERS = Question(
-    "CJ109",
-    "clusters",
-    "Number of clusters",
-    "Are there enough independent respondents or pairs for cluster-robust standard errors?",
-    "With few clusters, standard errors are too small and tests reject too often.",
-    "Use CR2 standard errors with Satterthwaite degrees of freedom, or the wild cluster bootstrap; collect "
-    "more respondents or pairs.",
-    "never",
+    code="CJ109",
+    name="clusters",
+    title="Number of clusters",
+    text="Are there enough independent respondents or pairs for cluster-robust standard errors?",
+    consequence="With few clusters, standard errors are too small and tests reject too often.",
+    remedy="Use CR2 standard errors with Satterthwaite degrees of freedom, or the wild cluster bootstrap; "
+    "collect more respondents or pairs.",
+    alarms="never",
 )
 CLUSTERS_WHY = (
     f"Cluster-robust standard errors are too small where fewer than about {ENOUGH} clusters show a level."

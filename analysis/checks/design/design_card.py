@@ -23,14 +23,14 @@ from ..registry import (
 from .drawing import infer_draw, probabilities
 
 DESIGN_CARD = Question(
-    "CJ101",
-    "design_card",
-    "Design card",
-    "What was varied, how often was it shown, and what is the effective sample size of each contrast?",
-    "Contrasts with few effective rows have wide intervals.",
-    "Collect more answers, merge rare levels before looking at effects, or exclude contrasts with few "
+    code="CJ101",
+    name="design_card",
+    title="Design card",
+    text="What was varied, how often was it shown, and what is the effective sample size of each contrast?",
+    consequence="Contrasts with few effective rows have wide intervals.",
+    remedy="Collect more answers, merge rare levels before looking at effects, or exclude contrasts with few "
     "answers from the report; no effect can be estimated for a level that never occurs.",
-    "never",
+    alarms="never",
 )
 FEW = 200
 

@@ -36,15 +36,15 @@ from .drawing import (
 )
 
 DESIGN_PROBABILITIES = Question(
-    "CJ104",
-    "design_probabilities",
-    "Agreement with the design's probabilities",
-    "Does every level occur as often as stated in the study file?",
-    "Effects are averaged over another distribution of profiles than the stated one.",
-    "Compare the probabilities in the study file with the program that drew the profiles, and check for "
-    "lost answers; where agreement is closer than expected by chance, report the quota or block design. "
+    code="CJ104",
+    name="design_probabilities",
+    title="Agreement with the design's probabilities",
+    text="Does every level occur as often as stated in the study file?",
+    consequence="Effects are averaged over another distribution of profiles than the stated one.",
+    remedy="Compare the probabilities in the study file with the program that drew the profiles, and check "
+    "for lost answers; where agreement is closer than expected by chance, report the quota or block design. "
     "Marginal means and population effects depend on the probabilities, differences within the design less.",
-    "test",
+    alarms="test",
 )
 
 

@@ -19,14 +19,14 @@ from ..registry import Check, Question, Verdict, adjusted, check, highest, show_
 from ..shares import MOST
 
 GOLD_IN_PROMPT = Question(
-    "CJ111",
-    "gold_in_prompt",
-    "Gold labels in the prompt",
-    "Does the prompt of an item name its gold label more often than others, or show other test items as "
+    code="CJ111",
+    name="gold_in_prompt",
+    title="Gold labels in the prompt",
+    text="Does the prompt of an item name its gold label more often than others, or show other test items as "
     "examples?",
-    "The judge can copy the answer, so its score does not measure its judgment.",
-    "Remove the label or the example from the prompt, and collect answers again.",
-    "test",
+    consequence="The judge can copy the answer, so its score does not measure its judgment.",
+    remedy="Remove the label or the example from the prompt, and collect answers again.",
+    alarms="test",
 )
 DRAWS = 1999
 LONG = 40  # characters of an item that do not stand in another prompt by chance

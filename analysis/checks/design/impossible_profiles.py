@@ -18,14 +18,14 @@ from ..registry import Check, Question, adjusted, check, highest, show_p, who
 from .drawing import probabilities
 
 IMPOSSIBLE_PROFILES = Question(
-    "CJ106",
-    "impossible_profiles",
-    "Profiles that should not occur",
-    "Are all profiles possible under the design, and are identical profiles in a pair no more frequent "
+    code="CJ106",
+    name="impossible_profiles",
+    title="Profiles that should not occur",
+    text="Are all profiles possible under the design, and are identical profiles in a pair no more frequent "
     "than by chance?",
-    "Estimates average choices between impossible profiles with the others.",
-    "Exclude these pairs until their attributes are known.",
-    "test",
+    consequence="Estimates average choices between impossible profiles with the others.",
+    remedy="Exclude these pairs until their attributes are known.",
+    alarms="test",
 )
 RARE = 0.001  # a larger share of broken pairs, beyond what chance gives, fails
 UNKNOWN = "attribute missing or of an unknown level"

@@ -17,14 +17,14 @@ from ..registry import Check, Question, Verdict, check
 from ..shares import MOST
 
 ITEMS_IN_STRATA = Question(
-    "CJ112",
-    "items_in_strata",
-    "Items that occur twice",
-    "Does every text occur once among the items, and in one stratum?",
-    "Items that occur twice count twice. In several strata they attenuate differences between strata, and "
-    "with two gold labels one of these is always wrong.",
-    "Keep one of the copies, or mark copies with `condition` and `base_item_id`.",
-    "rule",
+    code="CJ112",
+    name="items_in_strata",
+    title="Items that occur twice",
+    text="Does every text occur once among the items, and in one stratum?",
+    consequence="Items that occur twice count twice. In several strata they attenuate differences between "
+    "strata, and with two gold labels one of these is always wrong.",
+    remedy="Keep one of the copies, or mark copies with `condition` and `base_item_id`.",
+    alarms="rule",
 )
 WORDS = 8  # shorter texts may be alike by chance, and count only where they are the same
 NEAR = 0.9  # share of common runs of three words from which texts are nearly the same

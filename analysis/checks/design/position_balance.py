@@ -24,14 +24,14 @@ from ..registry import (
 )
 
 POSITION_BALANCE = Question(
-    "CJ102",
-    "position_balance",
-    "Balance over positions",
-    "Does every level occur in position A as often as in position B?",
-    "Estimated effects of levels contain the preference for a position.",
-    "Check how positions were assigned; where they are not random, add position to the model "
+    code="CJ102",
+    name="position_balance",
+    title="Balance over positions",
+    text="Does every level occur in position A as often as in position B?",
+    consequence="Estimated effects of levels contain the preference for a position.",
+    remedy="Check how positions were assigned; where they are not random, add position to the model "
     "(AMCEs by position) or show every pair in both orders.",
-    "test",
+    alarms="test",
 )
 SEVERE = 0.001
 

@@ -16,14 +16,14 @@ from ..registry import Check, Question, check, highest, who
 from ..shares import MOST
 
 PROMPT_DIFFERENCES = Question(
-    "CJ110",
-    "prompt_differences",
-    "Prompts of conditions",
-    "Do the prompts of a perturbed item and its original differ only in the item?",
-    "The difference between conditions includes an effect of the prompts, so it is not that of "
+    code="CJ110",
+    name="prompt_differences",
+    title="Prompts of conditions",
+    text="Do the prompts of a perturbed item and its original differ only in the item?",
+    consequence="The difference between conditions includes an effect of the prompts, so it is not that of "
     "the perturbation alone.",
-    "Use one template and the same settings for both conditions.",
-    "never",
+    remedy="Use one template and the same settings for both conditions.",
+    alarms="never",
 )
 ITEM = "{item}"
 

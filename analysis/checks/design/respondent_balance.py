@@ -22,14 +22,14 @@ from ..registry import (
 )
 
 RESPONDENT_BALANCE = Question(
-    "CJ103",
-    "respondent_balance",
-    "Balance over respondents",
-    "Does every respondent see the levels as often as expected by chance?",
-    "Estimated effects of levels contain differences between respondents.",
-    "Check the assignment of tasks for blocks, quotas or a faulty random generator; report AMCEs "
+    code="CJ103",
+    name="respondent_balance",
+    title="Balance over respondents",
+    text="Does every respondent see the levels as often as expected by chance?",
+    consequence="Estimated effects of levels contain differences between respondents.",
+    remedy="Check the assignment of tasks for blocks, quotas or a faulty random generator; report AMCEs "
     "with standard errors clustered by respondent, and compare them with respondent fixed effects.",
-    "test",
+    alarms="test",
 )
 MODELS = "A model sees all pairs of the design, so there are no respondents to balance over."
 

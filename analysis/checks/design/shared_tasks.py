@@ -16,14 +16,15 @@ from ..judged import JudgedChoices, NotApplicableError, people_of, tidy
 from ..registry import Check, Question, Verdict, check, exceeds, groups, highest, lowest, who
 
 SHARED_TASKS = Question(
-    "CJ107",
-    "shared_tasks",
-    "Tasks judged by people and models",
-    "Did models make a choice in the tasks that they share with people?",
-    "A correction of the models' estimates by human data must treat missing answers as a category.",
-    "Collect the models' answers to tasks without a choice again (`conjury retry`), or report the share of "
-    "these tasks with the correction.",
-    "rule",
+    code="CJ107",
+    name="shared_tasks",
+    title="Tasks judged by people and models",
+    text="Did models make a choice in the tasks that they share with people?",
+    consequence="A correction of the models' estimates by human data must treat missing answers as a "
+    "category.",
+    remedy="Collect the models' answers to tasks without a choice again (`conjury retry`), or report the "
+    "share of these tasks with the correction.",
+    alarms="rule",
 )
 SEPARATE = (
     "Models and people can be compared, but estimates from models cannot be corrected by human data; for "

@@ -14,15 +14,15 @@ from ..registry import Check, Question, check, highest, lowest, who
 from .counting import ENOUGH, counts_of_levels, effective_number, verdict_of
 
 STIMULI = Question(
-    "CJ108",
-    "stimuli",
-    "Effective number of stimuli",
-    "Is each level represented by enough texts, people or pictures to generalise beyond these?",
-    "Standard errors that ignore stimuli are too small for claims about other stimuli.",
-    "Cluster by the stimulus as well (id=[..., 'text'], with CR2 or Student's t), or model stimuli as a "
-    "random factor; draw more stimuli per level in a further study. Otherwise, effects generalise only to "
-    "these stimuli.",
-    "never",
+    code="CJ108",
+    name="stimuli",
+    title="Effective number of stimuli",
+    text="Is each level represented by enough texts, people or pictures to generalise beyond these?",
+    consequence="Standard errors that ignore stimuli are too small for claims about other stimuli.",
+    remedy="Cluster by the stimulus as well (id=[..., 'text'], with CR2 or Student's t), or model stimuli "
+    "as a random factor; draw more stimuli per level in a further study. Otherwise, effects generalise only "
+    "to these stimuli.",
+    alarms="never",
 )
 STIMULI_WHY = (
     f"With fewer than about {ENOUGH} independent stimuli, variation between stimuli is estimated from few "

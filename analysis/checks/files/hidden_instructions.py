@@ -21,15 +21,15 @@ from ..registry import Check, Question, Verdict, check
 from ..texts import excerpt, folded, texts_of
 
 HIDDEN_INSTRUCTIONS = Question(
-    "CJ403",
-    "hidden_instructions",
-    "Instructions in items",
-    "Do texts of items contain instructions to a model, or text that is invisible to readers?",
-    "A model may follow the instruction instead of judging the item, while people do not see it, so their "
-    "judgments are not comparable.",
-    "Inspect the items listed; remove invisible text, or exclude the items and report their number. Compare "
-    "existing judgments of these items with those of people.",
-    "rule",
+    code="CJ403",
+    name="hidden_instructions",
+    title="Instructions in items",
+    text="Do texts of items contain instructions to a model, or text that is invisible to readers?",
+    consequence="A model may follow the instruction instead of judging the item, while people do not see "
+    "it, so their judgments are not comparable.",
+    remedy="Inspect the items listed; remove invisible text, or exclude the items and report their number. "
+    "Compare existing judgments of these items with those of people.",
+    alarms="rule",
 )
 FILE = ROOT / "data" / "checks" / "instructions.yaml"
 PHRASE, MARKER, TAGS, ENCODED = "phrase", "chat marker", "tag characters", "encoded text"

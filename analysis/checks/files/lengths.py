@@ -20,15 +20,16 @@ from ..registry import Check, Question, Verdict, check, worst
 from ..texts import judge_and_prompt
 
 LENGTHS = Question(
-    "CJ401",
-    "lengths",
-    "Lengths and counts",
-    "Do items, lines, gold labels and judgments agree in number, and did all judges judge the same items?",
-    "Where numbers differ, answers are compared with labels of other lines or items, or answers are lost: "
-    "scores of lines are too low, and judges are compared on different items.",
-    "Correct the files so that each item has one gold label per line and every judge has the same items; "
-    "until then exclude the items listed, and report their number.",
-    "rule",
+    code="CJ401",
+    name="lengths",
+    title="Lengths and counts",
+    text="Do items, lines, gold labels and judgments agree in number, and did all judges judge the same "
+    "items?",
+    consequence="Where numbers differ, answers are compared with labels of other lines or items, or answers "
+    "are lost: scores of lines are too low, and judges are compared on different items.",
+    remedy="Correct the files so that each item has one gold label per line and every judge has the same "
+    "items; until then exclude the items listed, and report their number.",
+    alarms="rule",
 )
 NOTHING = "There are no two tables of items, gold labels and judgments to compare."
 LINE = r"line_([1-9]\d*)"

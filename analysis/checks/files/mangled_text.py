@@ -16,15 +16,15 @@ from ..registry import Check, Question, Verdict, check
 from ..texts import excerpt, texts_of
 
 MANGLED_TEXT = Question(
-    "CJ404",
-    "mangled_text",
-    "Corrupted text",
-    "Were texts, labels or ids changed by an encoding, a spreadsheet or an export?",
-    "Models judge a text that differs from the original, and altered labels or ids match no others, so "
-    "their rows count as wrong or are lost.",
-    "Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore truncated or "
-    "altered cells from their source.",
-    "rule",
+    code="CJ404",
+    name="mangled_text",
+    title="Corrupted text",
+    text="Were texts, labels or ids changed by an encoding, a spreadsheet or an export?",
+    consequence="Models judge a text that differs from the original, and altered labels or ids match no "
+    "others, so their rows count as wrong or are lost.",
+    remedy="Read the file again in its encoding (UTF-8), export it without a spreadsheet, and restore "
+    "truncated or altered cells from their source.",
+    alarms="rule",
 )
 NOTHING = "There are no texts, labels or ids of items."
 ENCODING, REPLACED, ENTITY, CONTROL = (

@@ -15,15 +15,16 @@ from ...frames.sentences import agreeing
 from ..registry import Check, Question, check, highest
 
 REPEATED_KEYS = Question(
-    "CJ405",
-    "repeated_keys",
-    "Repeated rows",
-    "Do rows of the same judge, item, prompt and sample occur twice, under the same or nearly the same "
+    code="CJ405",
+    name="repeated_keys",
+    title="Repeated rows",
+    text="Do rows of the same judge, item, prompt and sample occur twice, under the same or nearly the same "
     "names?",
-    "Such rows count twice, so standard errors are too small, and where their values differ, one of them is "
-    "wrong.",
-    "Keep one of these rows, number true repetitions in the column sample, and spell each name in one way.",
-    "never",
+    consequence="Such rows count twice, so standard errors are too small, and where their values differ, "
+    "one of them is wrong.",
+    remedy="Keep one of these rows, number true repetitions in the column sample, and spell each name in "
+    "one way.",
+    alarms="never",
 )
 NOTHING = "There are no tables of answers, items or labels."
 VALUES = {"judgments": "value", "choices": "chosen", "labels": "label", "responses": "text"}

@@ -16,14 +16,14 @@ from ..registry import Check, Question, Verdict, check, highest
 from ..texts import bases, conditions, join_texts, squeezed, texts_of
 
 UNCHANGED_COPIES = Question(
-    "CJ402",
-    "unchanged_copies",
-    "Unchanged copies",
-    "Do perturbed items differ from their originals in more than white space?",
-    "Scores under such a condition are those of originals judged twice, so the effect of the perturbation is "
-    "underestimated; where all copies are unchanged, it cannot be estimated.",
-    "Exclude these copies, or create them again (`conjury perturb` refuses copies without a change).",
-    "rule",
+    code="CJ402",
+    name="unchanged_copies",
+    title="Unchanged copies",
+    text="Do perturbed items differ from their originals in more than white space?",
+    consequence="Scores under such a condition are those of originals judged twice, so the effect of the "
+    "perturbation is underestimated; where all copies are unchanged, it cannot be estimated.",
+    remedy="Exclude these copies, or create them again (`conjury perturb` refuses copies without a change).",
+    alarms="rule",
 )
 NO_COPIES = "There are no perturbed items (columns base_item_id and condition, or perturbed texts)."
 NO_ORIGINALS = "The originals of the perturbed items are not in the table of items."

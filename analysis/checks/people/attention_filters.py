@@ -16,14 +16,14 @@ from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, highest
 
 ATTENTION_FILTERS = Question(
-    "CJ201",
-    "attention_filters",
-    "Attention and comprehension",
-    "How many respondents fail the attention checks, and are AMCEs the same with and without them?",
-    "Answers of inattentive respondents attenuate all effects.",
-    "Report AMCEs with and without those who failed; choose the main analysis by the registered plan, not by "
-    "the result.",
-    "test",
+    code="CJ201",
+    name="attention_filters",
+    title="Attention and comprehension",
+    text="How many respondents fail the attention checks, and are AMCEs the same with and without them?",
+    consequence="Answers of inattentive respondents attenuate all effects.",
+    remedy="Report AMCEs with and without those who failed; choose the main analysis by the registered "
+    "plan, not by the result.",
+    alarms="test",
 )
 NO_FILTERS = "Models are not asked attention questions."
 NO_FILTER_COLUMN = (

@@ -17,16 +17,16 @@ from ..registry import Check, Question, Verdict, adjusted, check, show_p
 from .panels import answers_of_people, tail_beyond_others
 
 CONSTANT_RATERS = Question(
-    "CJ205",
-    "constant_raters",
-    "Constant answers and patterns",
-    "Do some people give the same answer throughout, the same answer on all dimensions, or answers in a "
+    code="CJ205",
+    name="constant_raters",
+    title="Constant answers and patterns",
+    text="Do some people give the same answer throughout, the same answer on all dimensions, or answers in a "
     "pattern?",
-    "Answers that do not depend on the item lower the reliability of people's means and labels, and "
-    "attenuate the agreement of models with people.",
-    "Report results with and without these people; choose the main analysis by a plan made beforehand. "
-    "Examine the order and the times of their answers.",
-    "test",
+    consequence="Answers that do not depend on the item lower the reliability of people's means and labels, "
+    "and attenuate the agreement of models with people.",
+    remedy="Report results with and without these people; choose the main analysis by a plan made "
+    "beforehand. Examine the order and the times of their answers.",
+    alarms="test",
 )
 FEWEST = 10  # answers of a person that are tested
 FEWEST_DIMENSIONS = 3

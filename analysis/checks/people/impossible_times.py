@@ -15,14 +15,15 @@ from ..registry import Check, Question, Verdict, check
 from ..texts import join_texts, texts_of, words_of
 
 IMPOSSIBLE_TIMES = Question(
-    "CJ206",
-    "impossible_times",
-    "Impossible times",
-    "Are there impossible times: negative, zero, faster than reading, overlapping, or always the same?",
-    "Either such answers were given without reading the item, or the times are not those of the tasks. "
-    "Neither speed nor order is then a measure of effort.",
-    "Check how times were recorded. If they are correct, report results with and without these people.",
-    "rule",
+    code="CJ206",
+    name="impossible_times",
+    title="Impossible times",
+    text="Are there impossible times: negative, zero, faster than reading, overlapping, or always the same?",
+    consequence="Either such answers were given without reading the item, or the times are not those of the "
+    "tasks. Neither speed nor order is then a measure of effort.",
+    remedy="Check how times were recorded. If they are correct, report results with and without these "
+    "people.",
+    alarms="rule",
 )
 NO_TIMES = "There are no times of people (columns seconds, response_time, duration, or started and ended)."
 COLUMNS = ("seconds", "response_time", "duration")

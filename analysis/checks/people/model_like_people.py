@@ -19,14 +19,15 @@ from ..texts import FEWEST_WORDS, excerpt, folded, near_duplicates, words_of
 from .panels import answers_of_models, answers_of_people
 
 MODEL_LIKE_PEOPLE = Question(
-    "CJ207",
-    "model_like_people",
-    "People who answer like a model",
-    "Do texts or judgments of people come from a model?",
-    "Agreement of this model with people is overestimated, and people's answers are not an independent "
-    "standard for any model.",
-    "Inspect the texts listed, ask these people how they worked, and report results with and without them.",
-    "test",
+    code="CJ207",
+    name="model_like_people",
+    title="People who answer like a model",
+    text="Do texts or judgments of people come from a model?",
+    consequence="Agreement of this model with people is overestimated, and people's answers are not an "
+    "independent standard for any model.",
+    remedy="Inspect the texts listed, ask these people how they worked, and report results with and without "
+    "them.",
+    alarms="test",
 )
 NOTHING = "There are no texts of people, and no items that several people and a model judged."
 TEXT_COLUMNS = ("text", "comment", "comments", "reason", "reasoning", "explanation", "rationale", "feedback")

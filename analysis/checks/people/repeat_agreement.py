@@ -19,14 +19,14 @@ from ..judged import JudgedChoices, attempt, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, groups, lowest, who
 
 REPEAT_AGREEMENT = Question(
-    "CJ202",
-    "repeat_agreement",
-    "Agreement on repeated pairs",
-    "Is the same profile chosen when a pair is shown again?",
-    "Unreliable answers attenuate all effects.",
-    "Correct AMCEs for measurement error by this reliability, and report them with the uncorrected "
+    code="CJ202",
+    name="repeat_agreement",
+    title="Agreement on repeated pairs",
+    text="Is the same profile chosen when a pair is shown again?",
+    consequence="Unreliable answers attenuate all effects.",
+    remedy="Correct AMCEs for measurement error by this reliability, and report them with the uncorrected "
     "ones; examine respondents with differing answers and the wording of the task.",
-    "test",
+    alarms="test",
 )
 NOT_CORRECTABLE = (
     "Do not correct the AMCEs of {judges} for measurement error: repeated answers agree no better than "

@@ -15,14 +15,14 @@ from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import SEVERITY, Check, Question, Verdict, check, exceeds, who
 
 RESPONSE_TIMES = Question(
-    "CJ203",
-    "response_times",
-    "Response times",
-    "Do some respondents answer faster than reading allows, or far too slowly?",
-    "Answers given without reading attenuate all effects.",
-    "Report AMCEs without respondents who answered far too fast; check slow ones for breaks, and never "
-    "choose the limit by its effect on the estimates.",
-    "rule",
+    code="CJ203",
+    name="response_times",
+    title="Response times",
+    text="Do some respondents answer faster than reading allows, or far too slowly?",
+    consequence="Answers given without reading attenuate all effects.",
+    remedy="Report AMCEs without respondents who answered far too fast; check slow ones for breaks, and "
+    "never choose the limit by its effect on the estimates.",
+    alarms="rule",
 )
 NO_TIMES = "Response times of a model do not measure attention."
 NO_TIME_COLUMN = "The choices have no column of response times (seconds)."

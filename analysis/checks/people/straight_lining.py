@@ -15,14 +15,14 @@ from ..judged import JudgedChoices, attempt, codes, people_of, tidy
 from ..registry import Check, Question, Verdict, adjusted, check, highest, show_p, who
 
 STRAIGHT_LINING = Question(
-    "CJ204",
-    "straight_lining",
-    "Straight-lining",
-    "Do respondents choose the same position in a row more often than expected by chance?",
-    "Answers that do not depend on the profiles attenuate all effects.",
-    "Report AMCEs without respondents who always chose one position; set the rule of exclusion before "
+    code="CJ204",
+    name="straight_lining",
+    title="Straight-lining",
+    text="Do respondents choose the same position in a row more often than expected by chance?",
+    consequence="Answers that do not depend on the profiles attenuate all effects.",
+    remedy="Report AMCEs without respondents who always chose one position; set the rule of exclusion before "
     "looking at the effects.",
-    "test",
+    alarms="test",
 )
 MODELS = "A model's answers have no sequence; its preference for a position is a separate check."
 RARE = 0.01  # chance that a respondent's longest run reaches the length that counts as long

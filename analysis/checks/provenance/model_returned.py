@@ -16,14 +16,14 @@ from ..registry import Check, Question, Verdict, check, worst
 from .naming import MADE_HERE, model_responses, plain_name, requested_models, same_model
 
 MODEL_RETURNED = Question(
-    "CJ501",
-    "model_returned",
-    "Model that answered",
-    "Do answers come from the models that were asked?",
-    "Estimates are reported for one model, but some or all answers come from another.",
-    "Report the model that answered, or collect answers again with the full name and date of the model; "
-    "exclude answers of others.",
-    "never",
+    code="CJ501",
+    name="model_returned",
+    title="Model that answered",
+    text="Do answers come from the models that were asked?",
+    consequence="Estimates are reported for one model, but some or all answers come from another.",
+    remedy="Report the model that answered, or collect answers again with the full name and date of the "
+    "model; exclude answers of others.",
+    alarms="never",
 )
 NO_NAMES = "No response states which model answered (column model_returned)."
 

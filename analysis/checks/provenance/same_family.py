@@ -16,15 +16,15 @@ from ..registry import Check, Question, check, highest
 from .naming import family_of, requested_models
 
 SAME_FAMILY = Question(
-    "CJ504",
-    "same_family",
-    "Judges and generators of one family",
-    "Do models judge texts of their own family?",
-    "Models tend to prefer texts of their own family, so these judges' comparisons of generators are biased "
-    "in favour of it.",
-    "Report comparisons of generators without judges of the same family, or estimate the preference for "
-    "their own texts (`self_preference`).",
-    "rule",
+    code="CJ504",
+    name="same_family",
+    title="Judges and generators of one family",
+    text="Do models judge texts of their own family?",
+    consequence="Models tend to prefer texts of their own family, so these judges' comparisons of "
+    "generators are biased in favour of it.",
+    remedy="Report comparisons of generators without judges of the same family, or estimate the preference "
+    "for their own texts (`self_preference`).",
+    alarms="rule",
 )
 COLUMNS = ("generator", "author_model", "source_model", "model")  # of items, where no study names it
 NO_GENERATORS = "The table of items does not state which model wrote them (column generator)."

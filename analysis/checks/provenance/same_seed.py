@@ -13,15 +13,15 @@ from ..registry import Check, Question, Verdict, check
 from ..texts import judge_and_prompt
 
 SAME_SEED = Question(
-    "CJ503",
-    "same_seed",
-    "Seeds of samples",
-    "Do the samples of one question have different seeds?",
-    "Samples with one seed are copies of one answer, so reliability is overestimated, standard errors that "
-    "count them as repetitions are too small, and pass@k equals pass@1.",
-    "Collect the samples again, each with its own seed or without one; until then use one sample per "
+    code="CJ503",
+    name="same_seed",
+    title="Seeds of samples",
+    text="Do the samples of one question have different seeds?",
+    consequence="Samples with one seed are copies of one answer, so reliability is overestimated, standard "
+    "errors that count them as repetitions are too small, and pass@k equals pass@1.",
+    remedy="Collect the samples again, each with its own seed or without one; until then use one sample per "
     "question.",
-    "never",
+    alarms="never",
 )
 NO_SEEDS = "No request has a seed."
 ONE_SAMPLE = "No question was asked more than once with a seed at a temperature above 0."

@@ -17,16 +17,16 @@ from ..texts import judge_and_prompt
 from .naming import same_model
 
 SETTINGS_SENT = Question(
-    "CJ502",
-    "settings_sent",
-    "Settings that were sent",
-    "Were requests sent with the settings that the study states, and with the same settings for all "
+    code="CJ502",
+    name="settings_sent",
+    title="Settings that were sent",
+    text="Were requests sent with the settings that the study states, and with the same settings for all "
     "requests to a judge?",
-    "Answers depend on these settings, so the study does not describe the answers collected, and answers "
-    "under different settings are pooled.",
-    "Report the settings that were sent, or collect answers again with those of the study (`conjury "
+    consequence="Answers depend on these settings, so the study does not describe the answers collected, "
+    "and answers under different settings are pooled.",
+    remedy="Report the settings that were sent, or collect answers again with those of the study (`conjury "
     "collect` keeps one set of settings per judge).",
-    "never",
+    alarms="never",
 )
 NO_SETTINGS = "No request has a setting to compare."
 SETTINGS = ("model", "temperature", "top_p", "max_tokens", "seed")

@@ -14,15 +14,15 @@ from ..registry import Check, Question, Verdict, check, worst
 from .naming import MADE_HERE, model_responses
 
 VERSIONS = Question(
-    "CJ505",
-    "versions",
-    "Versions and dates",
-    "Did a model or its server change while answers were collected?",
-    "Answers before and after a change come from different models, so differences between prompts or strata "
-    "collected at different times may be due to the change.",
-    "Compare answers before and after the change (repeat some questions), report the versions, and collect "
-    "all answers to be compared within one version.",
-    "rule",
+    code="CJ505",
+    name="versions",
+    title="Versions and dates",
+    text="Did a model or its server change while answers were collected?",
+    consequence="Answers before and after a change come from different models, so differences between "
+    "prompts or strata collected at different times may be due to the change.",
+    remedy="Compare answers before and after the change (repeat some questions), report the versions, and "
+    "collect all answers to be compared within one version.",
+    alarms="rule",
 )
 NOTHING = "No response has a date or the fingerprint of a server."
 GAP = 14  # days without an answer

@@ -14,14 +14,14 @@ from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, show_p, who
 
 BELOW_MAJORITY = Question(
-    "CJ314",
-    "below_majority",
-    "Scores below the majority baseline",
-    "Is every judge correct at least as often as a rule that always gives the most frequent gold label?",
-    "Differences between such judges are not informative about their understanding of the items.",
-    "Report the majority baseline with every score; check for answers shifted against their items, unparsed "
-    "answers and labels in another spelling before concluding that the judge performs badly.",
-    "test",
+    code="CJ314",
+    name="below_majority",
+    title="Scores below the majority baseline",
+    text="Is every judge correct at least as often as a rule that always gives the most frequent gold label?",
+    consequence="Differences between such judges are not informative about their understanding of the items.",
+    remedy="Report the majority baseline with every score; check for answers shifted against their items, "
+    "unparsed answers and labels in another spelling before concluding that the judge performs badly.",
+    alarms="test",
 )
 FEWEST = 20
 

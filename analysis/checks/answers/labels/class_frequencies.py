@@ -14,15 +14,15 @@ from ...labelled import labelled
 from ...registry import Check, Question, adjusted, check, highest, lowest, show_p, who
 
 CLASS_FREQUENCIES = Question(
-    "CJ313",
-    "class_frequencies",
-    "Classes that are never given or given too often",
-    "Does every judge give each class about as often as it occurs among the gold labels?",
-    "A class that is never given has a recall of 0 whatever its items. If one class is given to almost all "
-    "items, accuracy depends only on the class shares.",
-    "Check that the prompt names the class and that the parser recognises it; report recalls by class "
+    code="CJ313",
+    name="class_frequencies",
+    title="Classes that are never given or given too often",
+    text="Does every judge give each class about as often as it occurs among the gold labels?",
+    consequence="A class that is never given has a recall of 0 whatever its items. If one class is given to "
+    "almost all items, accuracy depends only on the class shares.",
+    remedy="Check that the prompt names the class and that the parser recognises it; report recalls by class "
     "with accuracy.",
-    "rule",
+    alarms="rule",
 )
 RARE = 1e-6  # p value below which a class counts as never given, after Holm's adjustment
 FEWEST = 20  # answers of one judge

@@ -16,14 +16,14 @@ from ...registry import Check, Question, check, highest
 from ...shares import MOST
 
 LABEL_VARIANTS = Question(
-    "CJ311",
-    "label_variants",
-    "Spellings of one label",
-    "Are there labels that differ from another one only in case, spaces, accents or a typing error?",
-    "One class is counted as two: scores are too low, and macro averages include classes that are not in "
-    "the scheme.",
-    "Add the spellings as aliases of the label in the study file, or correct them in the table.",
-    "never",
+    code="CJ311",
+    name="label_variants",
+    title="Spellings of one label",
+    text="Are there labels that differ from another one only in case, spaces, accents or a typing error?",
+    consequence="One class is counted as two: scores are too low, and macro averages include classes that "
+    "are not in the scheme.",
+    remedy="Add the spellings as aliases of the label in the study file, or correct them in the table.",
+    alarms="never",
 )
 ALIKE = 0.86  # similarity of two spellings of one label; `witty` and `wit` are less alike
 SHORTEST = 5  # shorter labels differ by one letter without being one

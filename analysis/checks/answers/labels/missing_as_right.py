@@ -13,14 +13,14 @@ from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
 
 MISSING_AS_RIGHT = Question(
-    "CJ309",
-    "missing_as_right",
-    "Missing answers that can count as correct",
-    "Are there blank gold labels, which a missing answer can match?",
-    "Missing answers are scored as correct, and the number of scored units is too large.",
-    "Exclude units without a gold label, or label them; count a missing answer as wrong, whatever the gold "
-    "label.",
-    "never",
+    code="CJ309",
+    name="missing_as_right",
+    title="Missing answers that can count as correct",
+    text="Are there blank gold labels, which a missing answer can match?",
+    consequence="Missing answers are scored as correct, and the number of scored units is too large.",
+    remedy="Exclude units without a gold label, or label them; count a missing answer as wrong, whatever "
+    "the gold label.",
+    alarms="never",
 )
 
 

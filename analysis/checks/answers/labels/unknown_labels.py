@@ -16,13 +16,14 @@ from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
 
 UNKNOWN_LABELS = Question(
-    "CJ312",
-    "unknown_labels",
-    "Values outside the scheme",
-    "Is every label one of the scheme, and every rating a point of its scale?",
-    "Such values form separate classes, or shift means.",
-    "Parse the answers again by the study's rule; add labels that are meant as aliases; correct the table.",
-    "never",
+    code="CJ312",
+    name="unknown_labels",
+    title="Values outside the scheme",
+    text="Is every label one of the scheme, and every rating a point of its scale?",
+    consequence="Such values form separate classes, or shift means.",
+    remedy="Parse the answers again by the study's rule; add labels that are meant as aliases; correct the "
+    "table.",
+    alarms="never",
 )
 
 

@@ -21,13 +21,14 @@ from ...registry import Check, Question, check
 from .task_order import NO_ORDER, has_tasks
 
 CARRY_OVER = Question(
-    "CJ306",
-    "carry_over",
-    "Carry-over between tasks",
-    "Is a choice independent of what was shown and chosen in the previous task?",
-    "Choices depend on earlier tasks of the same respondent, so an AMCE contains effects of other tasks.",
-    "Compare AMCEs of first tasks with those of all tasks.",
-    "test",
+    code="CJ306",
+    name="carry_over",
+    title="Carry-over between tasks",
+    text="Is a choice independent of what was shown and chosen in the previous task?",
+    consequence="Choices depend on earlier tasks of the same respondent, so an AMCE contains effects of "
+    "other tasks.",
+    remedy="Compare AMCEs of first tasks with those of all tasks.",
+    alarms="test",
 )
 SIDE = "same position as in the previous task"
 SHOWN = "level was shown in the previous task"

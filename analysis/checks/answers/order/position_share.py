@@ -18,15 +18,15 @@ from ...judged import JudgedChoices, attempt, tidy
 from ...registry import Check, Question, adjusted, check, groups, highest, show_p, who
 
 POSITION_SHARE = Question(
-    "CJ303",
-    "position_share",
-    "Preference for a position",
-    "Is the profile in position A chosen as often as the one in position B?",
-    "Answers depend on the position. This attenuates effects, and biases them if levels are unbalanced "
-    "over positions.",
-    "Show every pair in both orders and average, or add position to the model; a preference for a position "
-    "does not bias AMCEs under random positions, but attenuates them.",
-    "test",
+    code="CJ303",
+    name="position_share",
+    title="Preference for a position",
+    text="Is the profile in position A chosen as often as the one in position B?",
+    consequence="Answers depend on the position. This attenuates effects, and biases them if levels are "
+    "unbalanced over positions.",
+    remedy="Show every pair in both orders and average, or add position to the model; a preference for a "
+    "position does not bias AMCEs under random positions, but attenuates them.",
+    alarms="test",
 )
 SEVERE = 0.1
 

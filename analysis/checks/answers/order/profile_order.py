@@ -16,14 +16,14 @@ from ...judged import JudgedChoices, attempt
 from ...registry import Check, Question, check
 
 PROFILE_ORDER = Question(
-    "CJ304",
-    "profile_order",
-    "Profile-order effects",
-    "Are AMCEs the same for the profile in position A and the one in position B?",
-    "An AMCE is an average of two different effects, one for each position.",
-    "Report AMCEs by position and pooled, and show every pair in both orders where further "
+    code="CJ304",
+    name="profile_order",
+    title="Profile-order effects",
+    text="Are AMCEs the same for the profile in position A and the one in position B?",
+    consequence="An AMCE is an average of two different effects, one for each position.",
+    remedy="Report AMCEs by position and pooled, and show every pair in both orders where further "
     "answers can be collected.",
-    "test",
+    alarms="test",
 )
 
 

@@ -20,14 +20,14 @@ from ...judged import JudgedChoices, attempt
 from ...registry import Check, Question, check
 
 TASK_ORDER = Question(
-    "CJ305",
-    "task_order",
-    "Task-order effects",
-    "Are AMCEs the same early and late in the questionnaire?",
-    "An AMCE is an average of different effects in early and late tasks.",
-    "Report AMCEs of the first tasks and of all tasks, consider fatigue or learning, and use fewer "
+    code="CJ305",
+    name="task_order",
+    title="Task-order effects",
+    text="Are AMCEs the same early and late in the questionnaire?",
+    consequence="An AMCE is an average of different effects in early and late tasks.",
+    remedy="Report AMCEs of the first tasks and of all tasks, consider fatigue or learning, and use fewer "
     "tasks per respondent in a further survey.",
-    "test",
+    alarms="test",
 )
 NO_ORDER = "A model answers each pair in a separate request, so tasks have no order."
 

@@ -15,14 +15,16 @@ from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
 
 CONTINUED_PROMPT = Question(
-    "CJ316",
-    "continued_prompt",
-    "Answers that continue the prompt",
-    "Do answers continue the prompt with further questions, turns of a conversation, or the prompt itself?",
-    "The judge completes text, so the parsed answer may be one to a question that the judge generated.",
-    "Use the model's chat template, or end answers at a stop sequence; parse only the text before the "
+    code="CJ316",
+    name="continued_prompt",
+    title="Answers that continue the prompt",
+    text="Do answers continue the prompt with further questions, turns of a conversation, or the prompt "
+    "itself?",
+    consequence="The judge completes text, so the parsed answer may be one to a question that the judge "
+    "generated.",
+    remedy="Use the model's chat template, or end answers at a stop sequence; parse only the text before the "
     "first new turn.",
-    "rule",
+    alarms="rule",
 )
 TURN = re.compile(
     r"^\s*(?:\#{2,}\s*)?(?:={2,}\s*)?(?:user|human|assistant|question|prompt|instruction|input|usuario|pregunta|nutzer|frage)"

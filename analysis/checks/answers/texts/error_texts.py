@@ -16,14 +16,15 @@ from ...registry import Check, Question, check, highest, who
 from ...shares import evidence, shares
 
 ERROR_TEXTS = Question(
-    "CJ317",
-    "error_texts",
-    "Error texts parsed as answers",
-    "Are messages of servers, proxies or libraries stored as answers?",
-    "An error that is parsed as an answer becomes a judgment, and repeated errors resemble a preference.",
-    "Collect these answers again (`conjury retry`), and treat those that cannot be collected again as "
+    code="CJ317",
+    name="error_texts",
+    title="Error texts parsed as answers",
+    text="Are messages of servers, proxies or libraries stored as answers?",
+    consequence="An error that is parsed as an answer becomes a judgment, and repeated errors resemble a "
+    "preference.",
+    remedy="Collect these answers again (`conjury retry`), and treat those that cannot be collected again as "
     "missing.",
-    "never",
+    alarms="never",
 )
 ERROR = re.compile(
     r"^\s*(?:<!doctype html|<html[\s>]|\{\s*\"(?:error|detail|errors)\"\s*:|\[?error code:? ?\d{3}\b|error:? "

@@ -19,14 +19,15 @@ from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
 
 OTHER_LANGUAGE = Question(
-    "CJ318",
-    "other_language",
-    "Answers in another language",
-    "Are free answers and explanations in the language of the item or of the prompt?",
-    "The judge may have misread the item; parsers written for one language miss verdicts in another.",
-    "Name the language of the answer in the prompt; inspect a sample of these answers; add aliases of "
+    code="CJ318",
+    name="other_language",
+    title="Answers in another language",
+    text="Are free answers and explanations in the language of the item or of the prompt?",
+    consequence="The judge may have misread the item; parsers written for one language miss verdicts in "
+    "another.",
+    remedy="Name the language of the answer in the prompt; inspect a sample of these answers; add aliases of "
     "labels in the other language.",
-    "rule",
+    alarms="rule",
 )
 LETTERS = 60  # in shorter answers the language is not decided
 LONGEST = 600  # characters that decide

@@ -21,14 +21,15 @@ from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
 
 STRICT_LENIENT = Question(
-    "CJ310",
-    "strict_lenient",
-    "Strict and lenient parsing",
-    "Do a strict and a lenient parsing rule give the same values?",
-    "The share of missing answers, and every estimate from the other answers, depends on the rule.",
-    "Report results under both rules (`conjury parse --parser strict`, then `--reading`); ask for answers "
-    "in one form, for example by a JSON schema.",
-    "rule",
+    code="CJ310",
+    name="strict_lenient",
+    title="Strict and lenient parsing",
+    text="Do a strict and a lenient parsing rule give the same values?",
+    consequence="The share of missing answers, and every estimate from the other answers, depends on the "
+    "rule.",
+    remedy="Report results under both rules (`conjury parse --parser strict`, then `--reading`); ask for "
+    "answers in one form, for example by a JSON schema.",
+    alarms="rule",
 )
 SOME, MANY = 0.02, 0.1
 

@@ -16,15 +16,15 @@ from ...registry import Check, Question, check, highest, who
 from ...shares import answers_of_models, evidence, graded, shares
 
 TRUNCATION = Question(
-    "CJ315",
-    "truncation",
-    "Answers cut at the token limit",
-    "Did answers, or the reasoning before them, end at the token limit?",
-    "Truncated answers are missing or parsed incorrectly, more often for long items and for judges that "
-    "reason.",
-    "Raise the token limit (`max_tokens` of the judge), and collect these answers again with `conjury retry "
-    "--status truncated`.",
-    "rule",
+    code="CJ315",
+    name="truncation",
+    title="Answers cut at the token limit",
+    text="Did answers, or the reasoning before them, end at the token limit?",
+    consequence="Truncated answers are missing or parsed incorrectly, more often for long items and for "
+    "judges that reason.",
+    remedy="Raise the token limit (`max_tokens` of the judge), and collect these answers again with "
+    "`conjury retry --status truncated`.",
+    alarms="rule",
 )
 SHORT = 16  # a limit up to this is meant to end the answer after its verdict
 SOME, MANY = 0.005, 0.05
